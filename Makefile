@@ -1,0 +1,33 @@
+# `make reproduce` does the main job, `make test` runs the tests; both set themselves up.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: setup test lint bench reproduce clean
+
+setup: $(READY)
+
+$(READY): pyproject.toml
+	@echo "setting up $(VENV) (once)"
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+test: $(READY)
+	$(BIN)/python -m pytest -n 2
+
+lint: $(READY)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+bench: $(READY)
+	$(BIN)/expectant bench
+
+reproduce: $(READY)
+	$(BIN)/expectant reproduce
+
+clean:
+	rm -rf $(VENV) results

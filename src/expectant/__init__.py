@@ -1,0 +1,62 @@
+"""Planning with expectation models for control: agents, domains and exact answers, compiled.
+
+>>> import expectant as ex
+>>> agent = ex.Lookahead(value_step=0.1, model_step=0.1, planning_steps=5)
+>>> ex.run(ex.Corridor(), ex.OneHot(), agent, episodes=100).returns.shape
+(30, 100)
+"""
+
+from expectant import analysis, exact, lanes, rules, updates, verbs
+from expectant.agents.cached_policy import CachedPolicy
+from expectant.agents.cached_values import CachedValues
+from expectant.agents.lookahead import Lookahead
+from expectant.agents.planner import Agent, PlanningAgent
+from expectant.agents.q_learning import QLearning
+from expectant.agents.q_planning import QPlanning
+from expectant.backups import Backups, Replay
+from expectant.descriptions import Description, Setting, Shape, description, setting
+from expectant.domains.corridor import Corridor
+from expectant.domains.counterexample import Counterexample
+from expectant.domains.finite import Domain, FiniteMDP
+from expectant.features.table import Features, OneHot, RandomBinary
+from expectant.models.expectation import ExactExpectation, LinearExpectation, Model
+from expectant.models.true import TrueModel
+from expectant.running.run import Result, run
+
+__all__ = [
+    "Agent",
+    "Backups",
+    "CachedPolicy",
+    "CachedValues",
+    "Corridor",
+    "Counterexample",
+    "Description",
+    "Domain",
+    "ExactExpectation",
+    "Features",
+    "FiniteMDP",
+    "LinearExpectation",
+    "Lookahead",
+    "Model",
+    "OneHot",
+    "PlanningAgent",
+    "QLearning",
+    "QPlanning",
+    "RandomBinary",
+    "Replay",
+    "Result",
+    "Setting",
+    "Shape",
+    "TrueModel",
+    "analysis",
+    "description",
+    "exact",
+    "lanes",
+    "rules",
+    "run",
+    "setting",
+    "updates",
+    "verbs",
+]
+
+__version__ = "0.1.0"

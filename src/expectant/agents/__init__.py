@@ -1,0 +1,1 @@
+"""Agents: the paper's three algorithms and its baselines."""

@@ -1,0 +1,123 @@
+"""Algorithm 3: plan with state values, push their gradient into an explicit policy."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from expectant.agents.planner import (
+    Planner,
+    PlanningAgent,
+    absorb,
+    action_weights,
+    backup_discount,
+    pass_on_to_planner,
+)
+from expectant.descriptions import Setting, description, setting
+from expectant.features.vector import dot
+from expectant.rules import at_least, between
+from expectant.updates import levi_target, move, policy_gradient, softmax, td_target
+from expectant.verbs import act, backed_up_value, draw, function, learn, plan, preference
+
+
+class CachedPolicyPart(NamedTuple):
+    weights: np.ndarray
+    policy: np.ndarray
+    planner: Planner
+    value_step: float
+    policy_step: float
+    entropy: float
+    epsilon: float
+    discount: float
+    probabilities: np.ndarray
+
+
+pass_on_to_planner(CachedPolicyPart)
+
+
+@function
+def sample_policy(agent, state, rng):
+    """a ~ π_θ(· | s), whose probabilities stay in the agent's scratch array."""
+    probabilities = agent.probabilities
+    softmax(agent.policy, state, probabilities)
+    left = rng.random()
+    for action in range(probabilities.shape[0] - 1):
+        left -= probabilities[action]
+        if left < 0.0:
+            return action
+    return probabilities.shape[0] - 1
+
+
+@function
+def reinforce(agent, state, action, error):
+    """One policy-gradient step with the probabilities that are in the scratch array."""
+    policy_gradient(
+        agent.policy, state, action, error, agent.entropy, agent.probabilities, agent.policy_step
+    )
+
+
+@preference.register(CachedPolicyPart)
+def _(agent, state, action):
+    return dot(state, agent.policy[action])
+
+
+@act.register(CachedPolicyPart)
+def _(agent, state, rng):
+    if agent.epsilon > 0.0 and rng.random() < agent.epsilon:
+        return int(rng.random() * agent.policy.shape[0])
+    return sample_policy(agent, state, rng)
+
+
+@learn.register(CachedPolicyPart)
+def _(agent, transition, rng):
+    """TD(0) on w, then θ with the same δ."""
+    target = td_target(agent.weights, transition, agent.discount)
+    error = move(agent.weights, transition.state, target, agent.value_step)
+    softmax(agent.policy, transition.state, agent.probabilities)
+    reinforce(agent, transition.state, transition.action, error)
+    return abs(error) + absorb(agent.planner, transition, rng)
+
+
+@plan.register(CachedPolicyPart)
+def _(agent, rng):
+    """LEVI on w; then a ~ π_θ, δ = b(s, a, w) − wᵀs with the new w, and θ along δ ∇log π."""
+    planner, weights, errors = agent.planner, agent.weights, 0.0
+    for _ in range(planner.planning_steps):
+        slot = draw(planner.backups, planner.drawn, rng)
+        discount = backup_discount(planner, slot, agent.discount)
+        state = planner.drawn
+        target = levi_target(planner.model, state, planner.actions, weights, discount)
+        errors += abs(move(weights, state, target, agent.value_step))
+        action = sample_policy(agent, state, rng)
+        target = backed_up_value(planner.model, state, action, weights, discount)
+        reinforce(agent, state, action, target - dot(state, weights))
+    return errors
+
+
+@description
+class CachedPolicy(PlanningAgent):
+    """TD(0) and LEVI on state values; acts by a softmax policy learned from their errors.
+
+    The softmax explores by itself: ε is 0 unless asked for, and then comes on top of it.
+    ``entropy`` is the weight of an entropy bonus in the policy's gradient.
+    """
+
+    value_step: float = setting(at_least(0.0))
+    policy_step: float = setting(at_least(0.0))
+    model_step: float = setting(at_least(0.0), default=0.1)
+    entropy: float = setting(at_least(0.0), default=0.0, kw_only=True)
+    epsilon: float = setting(between(0, 1), default=0.0, kw_only=True)
+
+    def build(self, setting: Setting) -> CachedPolicyPart:
+        return CachedPolicyPart(
+            np.zeros(setting.width),
+            action_weights(setting),
+            self.planner(setting),
+            self.scaled(self.value_step),
+            self.scaled(self.policy_step),
+            self.entropy,
+            self.epsilon,
+            self.discount,
+            np.zeros(setting.actions),
+        )

@@ -1,0 +1,96 @@
+"""Algorithm 2: plan with state values, keep the backed-up values as action values to act on."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from expectant.agents.acting import epsilon_greedy
+from expectant.agents.planner import (
+    Planner,
+    PlanningAgent,
+    absorb,
+    action_weights,
+    backup_discount,
+    pass_on_to_planner,
+)
+from expectant.descriptions import Setting, description, setting
+from expectant.features.vector import dot
+from expectant.rules import at_least, flag
+from expectant.updates import levi_target, move, td_target
+from expectant.verbs import act, backed_up_value, draw, learn, plan, preference
+
+
+class CachedValuesPart(NamedTuple):
+    weights: np.ndarray
+    action_weights: np.ndarray
+    planner: Planner
+    value_step: float
+    action_step: float
+    epsilon: float
+    discount: float
+    printed_delta: bool
+
+
+pass_on_to_planner(CachedValuesPart)
+
+
+@preference.register(CachedValuesPart)
+def _(agent, state, action):
+    return dot(state, agent.action_weights[action])
+
+
+@act.register(CachedValuesPart)
+def _(agent, state, rng):
+    return epsilon_greedy(agent, state, agent.action_weights.shape[0], agent.epsilon, rng)
+
+
+@learn.register(CachedValuesPart)
+def _(agent, transition, rng):
+    """TD(0) on w, then q̂ towards r + γ v̂(s') with the new w (or towards δ, as printed)."""
+    weights, discount = agent.weights, agent.discount
+    target = td_target(weights, transition, discount)
+    error = move(weights, transition.state, target, agent.value_step)
+    cached = error if agent.printed_delta else td_target(weights, transition, discount)
+    row = agent.action_weights[transition.action]
+    cache_error = move(row, transition.state, cached, agent.action_step)
+    return abs(error) + abs(cache_error) + absorb(agent.planner, transition, rng)
+
+
+@plan.register(CachedValuesPart)
+def _(agent, rng):
+    """LEVI on w, then q̂(s, a) towards b(s, a, w) for every action, with the new w."""
+    planner, weights, errors = agent.planner, agent.weights, 0.0
+    for _ in range(planner.planning_steps):
+        slot = draw(planner.backups, planner.drawn, rng)
+        discount = backup_discount(planner, slot, agent.discount)
+        state = planner.drawn
+        target = levi_target(planner.model, state, planner.actions, weights, discount)
+        errors += abs(move(weights, state, target, agent.value_step))
+        for action in range(planner.actions):
+            target = backed_up_value(planner.model, state, action, weights, discount)
+            errors += abs(move(agent.action_weights[action], state, target, agent.action_step))
+    return errors
+
+
+@description
+class CachedValues(PlanningAgent):
+    """TD(0) and LEVI on state values, cached into action values; acts ε-greedily in those."""
+
+    value_step: float = setting(at_least(0.0))
+    action_step: float = setting(at_least(0.0))
+    model_step: float = setting(at_least(0.0), default=0.1)
+    printed_delta: bool = setting(flag(), default=False, kw_only=True)
+
+    def build(self, setting: Setting) -> CachedValuesPart:
+        return CachedValuesPart(
+            np.zeros(setting.width),
+            action_weights(setting),
+            self.planner(setting),
+            self.scaled(self.value_step),
+            self.scaled(self.action_step),
+            self.epsilon,
+            self.discount,
+            self.printed_delta,
+        )

@@ -1,0 +1,113 @@
+"""Algorithm 1: plan with state values, look one step ahead to decide."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from expectant.agents.acting import epsilon_greedy
+from expectant.agents.planner import (
+    Planner,
+    PlanningAgent,
+    absorb,
+    backup_discount,
+    pass_on_to_planner,
+)
+from expectant.descriptions import Setting, description, setting
+from expectant.models.maintained import maintained
+from expectant.rules import at_least, flag
+from expectant.updates import levi_target, move, td_target
+from expectant.verbs import (
+    act,
+    backed_up_value,
+    draw,
+    follow,
+    function,
+    learn,
+    plan,
+    preference,
+)
+
+
+class LookaheadPart(NamedTuple):
+    weights: np.ndarray
+    planner: Planner
+    value_step: float
+    epsilon: float
+    discount: float
+
+
+pass_on_to_planner(LookaheadPart)
+
+
+@function
+def move_values(agent, state, target):
+    """w towards a target, and the model told of it; returns the error."""
+    error = move(agent.weights, state, target, agent.value_step)
+    follow(agent.planner.model, state, agent.value_step * error, agent.discount)
+    return error
+
+
+@preference.register(LookaheadPart)
+def _(agent, state, action):
+    """b(s, a, w), the same look-ahead that planning backs up."""
+    return backed_up_value(agent.planner.model, state, action, agent.weights, agent.discount)
+
+
+@act.register(LookaheadPart)
+def _(agent, state, rng):
+    return epsilon_greedy(agent, state, agent.planner.actions, agent.epsilon, rng)
+
+
+@learn.register(LookaheadPart)
+def _(agent, transition, rng):
+    target = td_target(agent.weights, transition, agent.discount)
+    error = abs(move_values(agent, transition.state, target))
+    return error + absorb(agent.planner, transition, rng)
+
+
+@plan.register(LookaheadPart)
+def _(agent, rng):
+    planner, errors = agent.planner, 0.0
+    for _ in range(planner.planning_steps):
+        slot = draw(planner.backups, planner.drawn, rng)
+        discount = backup_discount(planner, slot, agent.discount)
+        target = levi_target(
+            planner.model, planner.drawn, planner.actions, agent.weights, discount
+        )
+        errors += abs(move_values(agent, planner.drawn, target))
+    return errors
+
+
+@description
+class Lookahead(PlanningAgent):
+    """TD(0) and LEVI on state values; acts ε-greedily in b(s, a, w) = r + γ s̄ᵀw.
+
+    ``maintained=True`` keeps the look-ahead's own weights up to date: a decision then costs O(A k)
+    instead of O(A k d), learning somewhat more.
+    """
+
+    value_step: float = setting(at_least(0.0))
+    model_step: float = setting(at_least(0.0), default=0.1)
+    maintained: bool = setting(flag(), default=False, kw_only=True)
+
+    def validate(self) -> None:
+        if self.maintained and self.model != "expectation":
+            raise ValueError(
+                "Lookahead: maintained=True needs model='expectation', whose look-ahead is linear "
+                f"in the features, got model={self.model!r}"
+            )
+        if self.maintained and self.stored_termination:
+            raise ValueError(
+                "Lookahead: maintained=True has the discount in its weights and cannot be combined "
+                "with stored_termination=True"
+            )
+
+    def build(self, setting: Setting) -> LookaheadPart:
+        weights, planner = np.zeros(setting.width), self.planner(setting)
+        if self.maintained:
+            planner = planner._replace(model=maintained(planner.model, weights, self.discount))
+        return LookaheadPart(
+            weights, planner, self.scaled(self.value_step), self.epsilon, self.discount
+        )

@@ -1,0 +1,128 @@
+"""Backup distributions: where planning starts from."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from expectant.descriptions import Description, Setting, description, setting
+from expectant.features.vector import BinaryTable, WeightedTable, empty_table
+from expectant.rules import or_none, whole
+from expectant.verbs import (
+    draw,
+    grown,
+    load,
+    load_successor,
+    relabel,
+    remember,
+    reward_now,
+    room,
+    save,
+    stored,
+)
+
+COUNT, NEXT = 0, 1
+FIRST_ROOM = 4096
+
+
+class Backups(Description):
+    """A backup distribution, described."""
+
+    def build(self, setting: Setting) -> Any:
+        """The part that compiled code draws from, made for one run."""
+        raise NotImplementedError
+
+
+class ReplayPart(NamedTuple):
+    """The latest transitions; ``counters`` says how many there are and which slot is next."""
+
+    states: BinaryTable | WeightedTable
+    next_states: BinaryTable | WeightedTable
+    actions: np.ndarray
+    rewards: np.ndarray
+    alive: np.ndarray
+    outcomes: np.ndarray
+    counters: np.ndarray
+    limited: bool
+
+
+@remember.register(ReplayPart)
+def _(replay, transition):
+    counters, capacity = replay.counters, replay.actions.shape[0]
+    slot = counters[NEXT]
+    save(replay.states, slot, transition.state)
+    save(replay.next_states, slot, transition.next_state)
+    replay.actions[slot] = transition.action
+    replay.rewards[slot] = transition.reward
+    replay.alive[slot] = transition.alive
+    replay.outcomes[slot] = transition.outcome
+    counters[NEXT] = slot + 1 if slot + 1 < capacity else 0
+    if counters[COUNT] < capacity:
+        counters[COUNT] += 1
+
+
+@draw.register(ReplayPart)
+def _(replay, state, rng):
+    slot = int(rng.random() * replay.counters[COUNT])
+    load(replay.states, slot, state)
+    return slot
+
+
+@stored.register(ReplayPart)
+def _(replay, slot):
+    return replay.actions[slot], replay.rewards[slot], replay.alive[slot]
+
+
+@load_successor.register(ReplayPart)
+def _(replay, slot, state):
+    load(replay.next_states, slot, state)
+
+
+@relabel.register(ReplayPart)
+def _(replay, domain):
+    for slot in range(replay.counters[COUNT]):
+        replay.rewards[slot] = reward_now(domain, replay.outcomes[slot])
+
+
+@room.register(ReplayPart)
+def _(replay):
+    if replay.limited:
+        return 1
+    return replay.actions.shape[0] - replay.counters[COUNT]
+
+
+@grown.register(ReplayPart)
+def _(replay):
+    """Twice the room; only an unlimited replay ever asks, and it has not wrapped around."""
+
+    def longer(array: np.ndarray) -> np.ndarray:
+        return np.concatenate([array, np.zeros_like(array)])
+
+    arrays = {
+        name: type(old)(*map(longer, old)) if isinstance(old, tuple) else longer(old)
+        for name, old in replay._asdict().items()
+        if name not in ("counters", "limited")
+    }
+    counters = np.array([replay.counters[COUNT], replay.counters[COUNT]])
+    return replay._replace(**arrays, counters=counters)
+
+
+@description
+class Replay(Backups):
+    """Uniform over the last ``capacity`` real transitions, the newest included (None: over all)."""
+
+    capacity: int | None = setting(or_none(whole(1)), default=1000)
+
+    def build(self, setting: Setting) -> ReplayPart:
+        slots = self.capacity or FIRST_ROOM
+        return ReplayPart(
+            empty_table(setting.shape, slots),
+            empty_table(setting.shape, slots),
+            np.zeros(slots, np.int64),
+            np.zeros(slots),
+            np.zeros(slots),
+            np.zeros(slots, np.int64),
+            np.zeros(2, np.int64),
+            self.capacity is not None,
+        )

@@ -1,0 +1,140 @@
+"""Descriptions: the small immutable settings that users write.
+
+A description validates its arguments, compares, prints and goes through a dict and back. It holds
+settings only; ``build`` makes the arrays that compiled code works on, anew for every run.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar, dataclass_transform
+
+import numpy as np
+
+from expectant.rules import Rule
+
+KINDS: dict[str, type[Description]] = {}
+
+
+def setting(rule: Rule, *, default: Any = dataclasses.MISSING, kw_only: bool = False) -> Any:
+    """An argument of a description, with the rule that its values obey."""
+    return dataclasses.field(default=default, kw_only=kw_only, metadata={"rule": rule})
+
+
+def near_miss(name: str, known: list[str]) -> str:
+    """', did you mean …?' where one of the known names is close."""
+    close = difflib.get_close_matches(name, known, n=1)
+    return f", did you mean {close[0]!r}?" if close else f" (known: {', '.join(known)})"
+
+
+class Description:
+    """Base of everything a user describes; made concrete by :func:`description`."""
+
+    kind: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        for field in dataclasses.fields(self):  # type: ignore[arg-type]
+            rule = field.metadata.get("rule")
+            if rule is not None:
+                checked = rule.check(type(self).__name__, field.name, getattr(self, field.name))
+                object.__setattr__(self, field.name, checked)
+        self.validate()
+
+    def validate(self) -> None:
+        """Check what concerns several arguments at once."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data: the kind and every argument, ready for TOML or JSON."""
+        result: dict[str, Any] = {"kind": self.kind}
+        for field in dataclasses.fields(self):  # type: ignore[arg-type]
+            result[field.name] = _plain(getattr(self, field.name))
+        return result
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Self:
+        """The description that ``to_dict`` came from."""
+        data = dict(data)
+        name = data.pop("kind", getattr(cls, "kind", None))
+        if name not in KINDS:
+            raise ValueError(f"kind: unknown {name!r}" + near_miss(str(name), sorted(KINDS)))
+        found = KINDS[name]
+        if not issubclass(found, cls):
+            raise ValueError(f"kind: {name!r} is not a {cls.__name__}")
+        return found(**{key: _described(item) for key, item in data.items()})
+
+    def replace(self, **changes: Any) -> Self:
+        """The same description with some arguments changed."""
+        return type(self)(**{**self._arguments(), **changes})
+
+    def _arguments(self) -> dict[str, Any]:
+        return {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}  # type: ignore[arg-type]
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Description):
+        return value.to_dict()
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _described(value: Any) -> Any:
+    if isinstance(value, dict) and "kind" in value:
+        return Description.from_dict(value)
+    return value
+
+
+Class = TypeVar("Class", bound=type[Description])
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(setting,))
+def description(cls: Class) -> Class:
+    """Make a class a frozen, validated description, known under its name in snake case.
+
+    Arguments it does not have are a ``ValueError`` that names the nearest one it has.
+    """
+    made = dataclass(frozen=True, eq=cls.__eq__ is object.__eq__)(cls)
+    made.kind = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", cls.__name__).lower()
+    made.kind = re.sub(r"(?<=[A-Z])(?=[A-Z][a-z])", "_", made.kind)
+    known = [field.name for field in dataclasses.fields(made)]  # type: ignore[arg-type]
+    made.__init__ = _checked_init(made.__init__, cls.__name__, known)  # type: ignore[misc]
+    KINDS[made.kind] = made
+    return made
+
+
+def _checked_init(init: Callable[..., None], owner: str, known: list[str]) -> Callable[..., None]:
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
+        for name, given in kwargs.items():
+            if name not in known:
+                raise ValueError(
+                    f"{owner}: unknown option {name}={given!r}" + near_miss(name, known)
+                )
+        init(self, *args, **kwargs)
+
+    __init__.__wrapped__ = init  # type: ignore[attr-defined]
+    return __init__
+
+
+class Shape(NamedTuple):
+    """The shape of a feature vector: size d, k active entries, whether they carry values."""
+
+    size: int
+    active: int
+    weighted: bool = False
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What a model, a backup distribution or an agent is built for, in one run."""
+
+    shape: Shape
+    width: int
+    actions: int
+    domain: Any
+    domain_part: Any
+    features_part: Any
+    rng: np.random.Generator

@@ -1,0 +1,72 @@
+"""The paper's corridor, with a goal that can change ends."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+from expectant.descriptions import description, setting
+from expectant.domains.finite import END, Domain, FiniteMDP, FinitePart
+from expectant.rules import between, number, or_none, whole
+
+LEFT, RIGHT = 0, 1
+
+
+@description
+class Corridor(Domain):
+    """A row of cells between two terminal ends, one of them the goal.
+
+    Dynamics
+        two actions, left (0) and right (1); with probability ``slip`` the move goes the other way.
+    Reward
+        ``goal_reward`` on entering the goal, ``other_reward`` on entering the other end,
+        ``step_reward`` on every other step (the end's reward replaces it).
+    Start
+        uniform over the cells.
+    End
+        either end. The goal is the right one first; with ``switch_every`` the ends swap roles
+        after every so many episodes.
+    """
+
+    cells: int = setting(whole(1), default=9)
+    slip: float = setting(between(0, 1), default=0.1)
+    goal_reward: float = setting(number(), default=20.0)
+    other_reward: float = setting(number(), default=0.0)
+    step_reward: float = setting(number(), default=-1.0)
+    switch_every: int | None = setting(or_none(whole(1)), default=None)
+
+    @property
+    def states(self) -> int:
+        return self.cells
+
+    @property
+    def actions(self) -> int:
+        return 2
+
+    def mdp(self) -> FiniteMDP:
+        """The corridor as a finite MDP; outcome 0 is the move asked for, 1 the slip."""
+        return self._mdp
+
+    @cached_property
+    def _mdp(self) -> FiniteMDP:
+        cell = np.arange(self.cells)
+        moves = np.stack([cell - 1, cell + 1], axis=1)
+        targets = np.stack([moves, moves[:, ::-1]], axis=2)
+        left, right = targets < 0, targets >= self.cells
+        ends = [(self.other_reward, self.goal_reward), (self.goal_reward, self.other_reward)]
+        rewards = np.stack(
+            [
+                np.where(left, at_left, np.where(right, at_right, self.step_reward))
+                for at_left, at_right in ends[: 1 if self.switch_every is None else 2]
+            ]
+        )
+        return FiniteMDP(
+            probabilities=np.broadcast_to([1.0 - self.slip, self.slip], targets.shape),
+            rewards=rewards,
+            successors=np.where(left | right, END, targets),
+            switch_every=self.switch_every,
+        )
+
+    def build(self, rng: np.random.Generator) -> FinitePart:
+        return self.mdp().build(rng)

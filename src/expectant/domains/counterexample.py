@@ -1,0 +1,53 @@
+"""The paper's three-state counterexample to planning with action values."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+from expectant.descriptions import description, setting
+from expectant.domains.finite import END, Domain, FiniteMDP, FinitePart
+from expectant.rules import number
+
+
+@description
+class Counterexample(Domain):
+    """Three states in which the mean of the maxima is not the maximum of the mean.
+
+    Dynamics
+        states 1, 2, 3 (numbered 0, 1, 2), actions A (0) and B (1). From state 1, A leads to 2 or 3
+        with probability one half each.
+    Reward
+        A in state 1 pays nothing. In state 2, A pays 0 and B pays −5; in state 3 the opposite.
+    Start
+        state 1.
+    End
+        B in state 1 ends the episode with ``exit_reward`` (the paper does not say what it does; any
+        value between −2.5 and −0.25 makes its point), and so does every action in states 2 and 3.
+    """
+
+    exit_reward: float = setting(number(), default=-1.0)
+
+    @property
+    def states(self) -> int:
+        return 3
+
+    @property
+    def actions(self) -> int:
+        return 2
+
+    def mdp(self) -> FiniteMDP:
+        """The counterexample as a finite MDP."""
+        return self._mdp
+
+    @cached_property
+    def _mdp(self) -> FiniteMDP:
+        probabilities = np.array([[[0.5, 0.5], [1.0, 0.0]]] + 2 * [[[1.0, 0.0], [1.0, 0.0]]])
+        successors = np.full((3, 2, 2), END)
+        successors[0, 0] = [1, 2]
+        rewards = np.array([[0.0, self.exit_reward], [0.0, -5.0], [-5.0, 0.0]])
+        return FiniteMDP(probabilities, rewards, successors, start=[1.0, 0.0, 0.0])
+
+    def build(self, rng: np.random.Generator) -> FinitePart:
+        return self.mdp().build(rng)

@@ -1,0 +1,227 @@
+"""Finite Markov decision processes from arrays, with phases."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from expectant.descriptions import Description, description, setting
+from expectant.rules import Rule, flag, or_none, whole
+from expectant.verbs import function, observation, outcome, phase, place, reset, reward_now, step
+
+END = -1
+STATE, PHASE, OUTCOME = 0, 1, 2
+
+
+class FinitePart(NamedTuple):
+    """A finite MDP while it runs.
+
+    ``cumulative``, ``rewards`` (P, S, A, O), ``successors`` (S, A, O), ``start`` (S,) cumulative,
+    ``now`` the present state, phase and outcome.
+    """
+
+    cumulative: np.ndarray
+    successors: np.ndarray
+    rewards: np.ndarray
+    start: np.ndarray
+    switch_every: int
+    now: np.ndarray
+
+
+@function
+def sample(cumulative, uniform):
+    """The first entry of a cumulative distribution that exceeds ``uniform``."""
+    low, high = 0, cumulative.shape[0] - 1
+    while low < high:
+        middle = (low + high) // 2
+        if uniform < cumulative[middle]:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+@reset.register(FinitePart)
+def _(domain, episode, rng):
+    phases = domain.cumulative.shape[0]
+    domain.now[PHASE] = (episode // domain.switch_every) % phases
+    domain.now[STATE] = sample(domain.start, rng.random())
+
+
+@step.register(FinitePart)
+def _(domain, action, rng):
+    now, successors = domain.now, domain.successors
+    state, phase = now[STATE], now[PHASE]
+    chosen = sample(domain.cumulative[phase, state, action], rng.random())
+    reward = domain.rewards[phase, state, action, chosen]
+    now[OUTCOME] = (state * successors.shape[1] + action) * successors.shape[2] + chosen
+    successor = successors[state, action, chosen]
+    if successor == END:
+        return reward, 0.0
+    now[STATE] = successor
+    return reward, 1.0
+
+
+@observation.register(FinitePart)
+def _(domain):
+    return domain.now
+
+
+@place.register(FinitePart)
+def _(domain):
+    return domain.now[STATE]
+
+
+@phase.register(FinitePart)
+def _(domain):
+    return domain.now[PHASE]
+
+
+@outcome.register(FinitePart)
+def _(domain):
+    return domain.now[OUTCOME]
+
+
+@reward_now.register(FinitePart)
+def _(domain, outcome):
+    outcomes = domain.successors.shape[2]
+    state_action = outcome // outcomes
+    actions = domain.successors.shape[1]
+    return domain.rewards[
+        domain.now[PHASE], state_action // actions, state_action % actions, outcome % outcomes
+    ]
+
+
+def _cumulative(probabilities: np.ndarray) -> np.ndarray:
+    total = np.cumsum(probabilities, axis=-1)
+    return total / total[..., -1:]
+
+
+class Domain(Description):
+    """A world to act in, described. ``states`` is None where states are not numbered."""
+
+    @property
+    def actions(self) -> int:
+        raise NotImplementedError
+
+    @property
+    def states(self) -> int | None:
+        return None
+
+    def build(self, rng: np.random.Generator) -> Any:
+        """The part that compiled code steps through, made for one run."""
+        raise NotImplementedError
+
+
+class Outcomes(NamedTuple):
+    """An MDP's arrays in one form: ``probabilities``, ``rewards`` (P, S, A, O), ``successors``
+    (S, A, O) with −1 for the end, ``start`` (S,)."""
+
+    probabilities: np.ndarray
+    rewards: np.ndarray
+    successors: np.ndarray
+    start: np.ndarray
+
+
+def _array(dtype: Any) -> Any:
+    def convert(value: Any) -> np.ndarray:
+        array = np.array(value)
+        if array.size == 0 or array.dtype.kind not in ("f" if dtype is float else "") + "iu":
+            raise ValueError
+        array = array.astype(np.float64 if dtype is float else np.int64)
+        array.setflags(write=False)
+        return array
+
+    return convert
+
+
+_NUMBERS = Rule("an array of numbers", _array(float))
+_WHOLES = Rule("an array of whole numbers", _array(int))
+
+
+def _states(value: Any) -> tuple[int, ...]:
+    if not isinstance(value, Sequence | np.ndarray):
+        raise TypeError
+    return tuple(whole(0).convert(state) for state in value)
+
+
+@description
+class FiniteMDP(Domain):
+    """Any finite MDP, given by arrays.
+
+    Dynamics
+        ``probabilities`` is (S, A, O), or (P, S, A, O) for P phases. Outcome o of state s and
+        action a leads to ``successors[s, a, o]``, −1 being the end of the episode. Without
+        ``successors`` the outcomes are the states themselves: O = S, or O = S + 1 with the end
+        as the last one. Entering a state listed in ``terminal`` ends the episode too.
+    Reward
+        ``rewards`` is (S, A), (S, A, O) or (P, S, A, O).
+    Start
+        drawn from ``start`` (S,); uniform over the non-terminal states if not given.
+    End
+        must be reachable from every state, unless ``endless`` says that it need not be.
+    Phases
+        the next phase begins every ``switch_every`` episodes; after the last comes the first.
+    """
+
+    probabilities: np.ndarray = setting(_NUMBERS)
+    rewards: np.ndarray = setting(_NUMBERS)
+    successors: np.ndarray | None = setting(or_none(_WHOLES), default=None)
+    start: np.ndarray | None = setting(or_none(_NUMBERS), default=None)
+    terminal: tuple[int, ...] = setting(Rule("a list of states", _states), default=())
+    switch_every: int | None = setting(or_none(whole(1)), default=None)
+    endless: bool = setting(flag(), default=False)
+
+    def validate(self) -> None:
+        self.outcomes  # noqa: B018  the arrays are checked while they are put in order
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, FiniteMDP) and self.to_dict() == other.to_dict()
+
+    def __hash__(self) -> int:
+        return hash((self.probabilities.tobytes(), self.rewards.tobytes(), self.switch_every))
+
+    def __repr__(self) -> str:
+        phases, states, actions, outcomes = self.outcomes.probabilities.shape
+        switch = f", switch_every={self.switch_every}" if phases > 1 else ""
+        return (
+            f"FiniteMDP({states} states, {actions} actions, up to {outcomes} outcomes, "
+            f"{phases} phase{'s' * (phases > 1)}{switch})"
+        )
+
+    @property
+    def states(self) -> int:
+        return self.outcomes.successors.shape[0]
+
+    @property
+    def actions(self) -> int:
+        return self.outcomes.successors.shape[1]
+
+    @property
+    def phases(self) -> int:
+        return self.outcomes.probabilities.shape[0]
+
+    def mdp(self) -> FiniteMDP:
+        """Itself: every domain on a finite MDP has this method."""
+        return self
+
+    @cached_property
+    def outcomes(self) -> Outcomes:
+        """The arrays in their one form, checked."""
+        from expectant.domains.checks import checked_outcomes
+
+        return checked_outcomes(self)
+
+    def build(self, rng: np.random.Generator) -> FinitePart:
+        table = self.outcomes
+        return FinitePart(
+            _cumulative(table.probabilities),
+            table.successors.copy(),
+            table.rewards.copy(),
+            _cumulative(table.start),
+            int(self.switch_every or 1),
+            np.zeros(3, np.int64),
+        )

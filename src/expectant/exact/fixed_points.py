@@ -1,0 +1,194 @@
+"""Where the planning updates end up: fixed points of AVI, AAVI and the invalid update; the gap.
+
+AVI backs up state values with a maximum outside the mean, AAVI action values with the maximum
+inside it. The invalid update (Sorg & Singh 2010) has an expectation model and action values, so
+that the maximum ends up outside. In a stochastic world that is a different fixed point.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from expectant.exact.solve import (
+    Dynamics,
+    _discount,
+    dynamics,
+    epsilon_greedy_policy,
+    expected_next,
+    greedy_policy,
+    optimal_action_values,
+    policy_values,
+    start_return,
+)
+from expectant.rules import one_of
+
+SWEEPS = 200_000
+UPDATES = ("avi", "aavi", "invalid")
+
+
+class FixedPoint(NamedTuple):
+    """``weights`` (d,) for AVI, (A, d) for the others; (S, A) ``action_values`` to act on.
+
+    ``start_return`` is the return of acting on them ε-greedily.
+    """
+
+    weights: np.ndarray
+    action_values: np.ndarray
+    policy: np.ndarray
+    start_return: float
+
+
+def fixed_point(
+    domain: Any,
+    update: str,
+    *,
+    features: np.ndarray | None = None,
+    state_weights: np.ndarray | None = None,
+    epsilon: float = 0.1,
+    discount: float = 1.0,
+    phase: int = 0,
+) -> FixedPoint:
+    """Where an update converges if it is applied in expectation until nothing changes.
+
+    ``features`` (S, d) are the rows of a linear approximation (None: one-hot), and
+    ``state_weights`` (S,) says how often each state is backed up (None: equally; it matters only
+    where the features cannot represent the values exactly). A ``ValueError`` says if there is no
+    convergence, which linear approximation does not promise.
+    """
+    one_of(*UPDATES).check("fixed_point", "update", update)
+    world, discount = dynamics(domain, phase), _discount(discount)
+    matrix = _features(features, world.rewards.shape[0])
+    solve = _projection(matrix, state_weights)
+    shape = (1, matrix.shape[1]) if update == "avi" else (world.rewards.shape[1], matrix.shape[1])
+    weights = np.zeros(shape)
+    for _ in range(SWEEPS):
+        targets = _targets(update, world, matrix, weights, discount)
+        old, weights = weights, (solve @ targets).T
+        size = np.abs(weights).max()
+        if not np.isfinite(size) or size > 1e12:
+            break
+        if np.abs(weights - old).max() <= 1e-12 * max(1.0, size):
+            return _described(domain, update, world, matrix, weights, epsilon, discount, phase)
+    raise ValueError(f"fixed_point: {update!r} does not converge with these features")
+
+
+def planning_gap(
+    domain: Any,
+    action_values: np.ndarray | None = None,
+    *,
+    discount: float = 1.0,
+    phase: int = 0,
+) -> np.ndarray:
+    """Σ p max_a' q(s', a') − max_a' Σ p q(s', a') for every state and action: (S, A), never < 0.
+
+    It is what planning with action values loses by an expectation model, and zero exactly where
+    one action is greedy in all successors at once. ``action_values`` (S, A) default to q*.
+    """
+    world = dynamics(domain, phase)
+    if action_values is None:
+        action_values = optimal_action_values(domain, discount=discount, phase=phase)
+    action_values = np.asarray(action_values, float)
+    if action_values.shape != world.rewards.shape:
+        raise ValueError(
+            f"planning_gap: action_values must have the shape {world.rewards.shape}, "
+            f"got {action_values.shape}"
+        )
+    mean_of_max = expected_next(world, action_values.max(axis=1))
+    max_of_mean = expected_next(world, action_values).max(axis=2)
+    return np.maximum(mean_of_max - max_of_mean, 0.0)
+
+
+def linear_model(
+    domain: Any, features: np.ndarray, *, phase: int = 0
+) -> tuple[np.ndarray, np.ndarray]:
+    """The aligned linear expectation model: F (A, d, d) and b (A, d), s̄ = F_a s and r = b_aᵀ s.
+
+    Exists only if equal features never need unequal predictions; a ``ValueError`` names the state
+    where they do.
+    """
+    world = dynamics(domain, phase)
+    matrix = _features(features, world.rewards.shape[0])
+    inverse = np.linalg.pinv(matrix)
+    expected = expected_next(world, matrix)
+    model = np.einsum("ds,sai->aid", inverse, expected)
+    rewards = np.einsum("ds,sa->ad", inverse, world.rewards)
+    errors = np.abs(np.einsum("aid,sd->sai", model, matrix) - expected).max(axis=2)
+    errors = np.maximum(errors, np.abs(matrix @ rewards.T - world.rewards))
+    if errors.max() > 1e-8:
+        state, action = np.unravel_index(int(errors.argmax()), errors.shape)
+        raise ValueError(
+            f"linear_model: no linear model is aligned with these features: state {state}, action "
+            f"{action} would be predicted with an error of {errors.max():.3g}"
+        )
+    return model, rewards
+
+
+def feature_matrix(domain: Any, features: Any, *, seed: int = 0, run: int = 0) -> np.ndarray:
+    """The feature vectors (S, d) of all states, as run number ``run`` of that seed draws them."""
+    from expectant.features.vector import dense, empty_state
+    from expectant.verbs import encode
+
+    rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence((seed, run))))
+    shape = features.shape(domain)
+    part, state = features.build(domain, rng), empty_state(shape)
+    rows = []
+    for number in range(dynamics(domain).rewards.shape[0]):
+        encode(part, np.array([number]), -1, state)
+        rows.append(dense(state, shape.size))
+    return np.array(rows)
+
+
+def _features(features: np.ndarray | None, states: int) -> np.ndarray:
+    if features is None:
+        return np.eye(states)
+    matrix = np.asarray(features, float)
+    if matrix.ndim != 2 or matrix.shape[0] != states:
+        raise ValueError(f"exact: features must be ({states}, d) rows, got {matrix.shape}")
+    return matrix
+
+
+def _projection(matrix: np.ndarray, state_weights: np.ndarray | None) -> np.ndarray:
+    """From targets (S,) to the weights (d,) of least squared error, smallest norm."""
+    root = np.ones(matrix.shape[0])
+    if state_weights is not None:
+        root = np.sqrt(np.asarray(state_weights, float))
+        if root.shape != (matrix.shape[0],) or not (root >= 0).all() or root.sum() == 0:
+            raise ValueError(
+                f"fixed_point: state_weights must be {(matrix.shape[0],)} numbers, 0 or more"
+            )
+    return np.linalg.pinv(root[:, None] * matrix) * root
+
+
+def _targets(
+    update: str, world: Dynamics, matrix: np.ndarray, weights: np.ndarray, discount: float
+) -> np.ndarray:
+    """The update's target in every state: (S, 1) for AVI, (S, A) for the others."""
+    values = matrix @ weights.T
+    if update == "avi":
+        targets = world.rewards + discount * expected_next(world, values[:, 0])
+        return targets.max(axis=1, keepdims=True)
+    if update == "aavi":
+        return world.rewards + discount * expected_next(world, values.max(axis=1))
+    return world.rewards + discount * expected_next(world, values).max(axis=2)
+
+
+def _described(
+    domain: Any,
+    update: str,
+    world: Dynamics,
+    matrix: np.ndarray,
+    weights: np.ndarray,
+    epsilon: float,
+    discount: float,
+    phase: int,
+) -> FixedPoint:
+    values = matrix @ weights.T
+    if update == "avi":
+        values = world.rewards + discount * expected_next(world, values[:, 0])
+        weights = weights[0]
+    policy = greedy_policy(values)
+    softened = epsilon_greedy_policy(policy, epsilon)
+    returns = policy_values(domain, softened, discount=discount, phase=phase)
+    return FixedPoint(weights, values, policy, start_return(domain, returns))

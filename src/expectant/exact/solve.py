@@ -1,0 +1,194 @@
+"""Dynamic programming on finite MDPs: optimal values and policies, policy evaluation.
+
+Every function takes a domain that is a finite MDP (``FiniteMDP``, ``Corridor``, …), a discount and
+the phase whose probabilities and rewards hold. Values are (S,), action values and policies (S, A).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from expectant.rules import between, whole
+
+TIE = 1e-9
+DENSE_STATES = 1500
+SWEEPS = 1_000_000
+
+
+class Dynamics(NamedTuple):
+    """One phase of an MDP: (S, A, O) ``probabilities``, ``successors`` (−1 the end); (S, A)
+    expected ``rewards``; ``start`` (S,)."""
+
+    probabilities: np.ndarray
+    successors: np.ndarray
+    rewards: np.ndarray
+    start: np.ndarray
+
+
+def dynamics(domain: Any, phase: int = 0) -> Dynamics:
+    """The arrays of one phase of a domain."""
+    if not hasattr(domain, "mdp"):
+        raise ValueError(f"exact: domain must be a finite MDP, got {domain!r}")
+    table = domain.mdp().outcomes
+    whole(0).check("exact", "phase", phase)
+    if phase >= table.probabilities.shape[0]:
+        raise ValueError(f"exact: phase must be below {table.probabilities.shape[0]}, got {phase}")
+    probabilities = table.probabilities[phase]
+    rewards = (probabilities * table.rewards[phase]).sum(axis=-1)
+    return Dynamics(probabilities, table.successors, rewards, table.start)
+
+
+def expected_next(world: Dynamics, values: np.ndarray) -> np.ndarray:
+    """Σ p(s' | s, a) x(s'), the end counting as zero, for x (S,) or (S, n): (S, A) or (S, A, n)."""
+    with_end = np.concatenate([values, np.zeros((1, *values.shape[1:]))])
+    return np.einsum("sao,sao...->sa...", world.probabilities, with_end[world.successors])
+
+
+def backed_up(
+    domain: Any, values: np.ndarray, *, discount: float = 1.0, phase: int = 0
+) -> np.ndarray:
+    """Action values one step ahead of state values: r(s, a) + γ Σ p v(s')."""
+    world = dynamics(domain, phase)
+    return world.rewards + _discount(discount) * expected_next(world, np.asarray(values, float))
+
+
+def optimal_values(domain: Any, *, discount: float = 1.0, phase: int = 0) -> np.ndarray:
+    """v*, by value iteration finished off with policy iteration."""
+    world, discount = dynamics(domain, phase), _discount(discount)
+    values = np.zeros(world.rewards.shape[0])
+    for _ in range(SWEEPS):
+        old, values = values, (world.rewards + discount * expected_next(world, values)).max(axis=1)
+        if not np.isfinite(values).all():
+            break
+        if np.abs(values - old).max() <= 1e-12 * max(1.0, np.abs(values).max()):
+            return _polished(world, values, discount)
+    raise ValueError(
+        "exact: value iteration does not converge: a policy that never ends earns without bound; "
+        f"a discount below {discount:g} is needed"
+    )
+
+
+def optimal_action_values(domain: Any, *, discount: float = 1.0, phase: int = 0) -> np.ndarray:
+    """q*."""
+    values = optimal_values(domain, discount=discount, phase=phase)
+    return backed_up(domain, values, discount=discount, phase=phase)
+
+
+def optimal_policy(domain: Any, *, discount: float = 1.0, phase: int = 0) -> np.ndarray:
+    """The greedy policy of q*, ties split evenly."""
+    return greedy_policy(optimal_action_values(domain, discount=discount, phase=phase))
+
+
+def greedy_policy(action_values: np.ndarray) -> np.ndarray:
+    """Probabilities (S, A) of the greedy actions, ties split evenly."""
+    best = action_values >= action_values.max(axis=1, keepdims=True) - TIE
+    return best / best.sum(axis=1, keepdims=True)
+
+
+def epsilon_greedy_policy(policy: np.ndarray, epsilon: float) -> np.ndarray:
+    """A policy that is followed with probability 1 − ε and acts at random otherwise."""
+    epsilon = between(0, 1).check("exact", "epsilon", epsilon)
+    return (1.0 - epsilon) * policy + epsilon / policy.shape[1]
+
+
+def policy_values(
+    domain: Any, policy: Any, *, discount: float = 1.0, phase: int = 0
+) -> np.ndarray:
+    """v_π of a policy, (S, A) probabilities or (S,) actions, by solving its linear equations."""
+    world, discount = dynamics(domain, phase), _discount(discount)
+    probabilities = _checked_policy(policy, world.rewards.shape)
+    if discount == 1.0:
+        _check_ends(world, probabilities)
+    return _evaluate(world, probabilities, discount)
+
+
+def start_return(domain: Any, values: np.ndarray) -> float:
+    """The mean of state values over the start distribution."""
+    return float(dynamics(domain).start @ values)
+
+
+def epsilon_greedy_optimal_return(
+    domain: Any, epsilon: float = 0.1, *, discount: float = 1.0, phase: int = 0
+) -> float:
+    """The expected return from the start of acting ε-greedily on optimal action values."""
+    policy = optimal_policy(domain, discount=discount, phase=phase)
+    softened = epsilon_greedy_policy(policy, epsilon)
+    return start_return(
+        domain, policy_values(domain, softened, discount=discount, phase=phase)
+    )
+
+
+def _discount(discount: float) -> float:
+    return between(0, 1).check("exact", "discount", discount)
+
+
+def _checked_policy(policy: Any, shape: tuple[int, ...]) -> np.ndarray:
+    given = np.asarray(policy)
+    if given.shape == shape[:1] and given.dtype.kind in "iu":
+        if given.min() < 0 or given.max() >= shape[1]:
+            state = int(np.argmax((given < 0) | (given >= shape[1])))
+            raise ValueError(
+                f"exact: policy has action {given[state]} in state {state}, there are {shape[1]}"
+            )
+        return np.eye(shape[1])[given]
+    if given.shape != shape:
+        raise ValueError(
+            f"exact: policy must be {shape} probabilities or {shape[:1]} actions, got {given.shape}"
+        )
+    wrong = np.flatnonzero((given < 0).any(axis=1) | (np.abs(given.sum(axis=1) - 1) > 1e-9))
+    if wrong.size:
+        raise ValueError(
+            f"exact: policy in state {wrong[0]} must be probabilities that sum to 1, "
+            f"got {given[wrong[0]]}"
+        )
+    return given.astype(float)
+
+
+def _check_ends(world: Dynamics, policy: np.ndarray) -> None:
+    """Without a discount a policy has values only where it reaches an end."""
+    taken = (world.probabilities > 0) & (policy[:, :, None] > 0)
+    reaches = np.zeros(policy.shape[0], bool)
+    while True:
+        leads = taken & ((world.successors == -1) | reaches[world.successors])
+        grown = leads.any(axis=(1, 2))
+        if (grown == reaches).all():
+            break
+        reaches = grown
+    if not reaches.all():
+        raise ValueError(
+            f"exact: the policy never ends from state {int(np.argmin(reaches))}: "
+            "its value needs a discount below 1"
+        )
+
+
+def _evaluate(world: Dynamics, policy: np.ndarray, discount: float) -> np.ndarray:
+    """Solve (I − γ P_π) v = r_π."""
+    states = policy.shape[0]
+    rewards = (policy * world.rewards).sum(axis=1)
+    weights = discount * policy[:, :, None] * world.probabilities
+    rows = np.broadcast_to(np.arange(states)[:, None, None], weights.shape)
+    inside = world.successors >= 0
+    rows, columns, weights = rows[inside], world.successors[inside], weights[inside]
+    if states <= DENSE_STATES:
+        matrix = np.eye(states)
+        np.subtract.at(matrix, (rows, columns), weights)
+        return np.linalg.solve(matrix, rewards)
+    from scipy import sparse
+    from scipy.sparse.linalg import spsolve
+
+    transitions = sparse.csc_matrix((weights, (rows, columns)), shape=(states, states))
+    return spsolve(sparse.identity(states, format="csc") - transitions, rewards)
+
+
+def _polished(world: Dynamics, values: np.ndarray, discount: float) -> np.ndarray:
+    """Evaluate the greedy policy exactly, where that is better than the sweeps' limit."""
+    policy = greedy_policy(world.rewards + discount * expected_next(world, values))
+    try:
+        if discount == 1.0:
+            _check_ends(world, policy)
+        exact = _evaluate(world, policy, discount)
+    except (ValueError, np.linalg.LinAlgError):
+        return values  # a zero-reward loop among the optimal actions: the sweeps' limit stands
+    return exact if np.abs(exact - values).max() <= 1e-6 * (1 + np.abs(values).max()) else values

@@ -1,0 +1,1 @@
+"""State-update functions: from an observation to a feature vector."""

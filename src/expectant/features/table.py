@@ -1,0 +1,82 @@
+"""Feature maps of numbered states: one-hot, and random binary vectors."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from expectant.descriptions import Description, Shape, description, setting
+from expectant.rules import whole
+from expectant.verbs import encode
+
+
+class TablePart(NamedTuple):
+    """``active`` (S, k): the ones of every state's vector."""
+
+    active: np.ndarray
+
+
+@encode.register(TablePart)
+def _(features, observation, action, state):
+    row = observation[0]
+    for n in range(features.active.shape[1]):
+        state.active[n] = features.active[row, n]
+
+
+class Features(Description):
+    """A state-update function u, described."""
+
+    def shape(self, domain: Any) -> Shape:
+        """The shape of its feature vectors on a domain."""
+        raise NotImplementedError
+
+    def build(self, domain: Any, rng: np.random.Generator) -> Any:
+        """The part that compiled code encodes with, made for one run."""
+        raise NotImplementedError
+
+
+def numbered_states(domain: Any, owner: str) -> int:
+    """How many states a domain numbers; an error where observations are not numbers."""
+    states = getattr(domain, "states", None)
+    if states is None:
+        raise ValueError(
+            f"{owner}: needs a domain with numbered states, {type(domain).__name__} has none"
+        )
+    return int(states)
+
+
+@description
+class OneHot(Features):
+    """One feature per state: the tabular case."""
+
+    def shape(self, domain: Any) -> Shape:
+        return Shape(numbered_states(domain, "OneHot"), 1)
+
+    def build(self, domain: Any, rng: np.random.Generator) -> TablePart:
+        states = numbered_states(domain, "OneHot")
+        return TablePart(np.arange(states, dtype=np.int64).reshape(states, 1))
+
+
+@description
+class RandomBinary(Features):
+    """``active`` ones among ``size`` bits for every state, drawn without replacement, per run."""
+
+    size: int = setting(whole(1))
+    active: int = setting(whole(1))
+
+    def validate(self) -> None:
+        if self.active > self.size:
+            raise ValueError(
+                f"RandomBinary: active must be at most size, got active={self.active} "
+                f"with size={self.size}"
+            )
+
+    def shape(self, domain: Any) -> Shape:
+        numbered_states(domain, "RandomBinary")
+        return Shape(self.size, self.active)
+
+    def build(self, domain: Any, rng: np.random.Generator) -> TablePart:
+        states = numbered_states(domain, "RandomBinary")
+        rows = [np.sort(rng.choice(self.size, self.active, False)) for _ in range(states)]
+        return TablePart(np.array(rows, dtype=np.int64).reshape(states, self.active))

@@ -1,0 +1,194 @@
+"""Feature vectors as compiled code sees them: the active entries only.
+
+A state s is a sparse vector. Binary ones hold just the indices of their ones; weighted ones also
+hold values (a value of zero switches an entry off). ``place`` is the number of the environment's
+own state, which only exact models may look at.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from expectant.descriptions import Shape
+from expectant.lanes import dot_rows, dot_weighted_rows
+from expectant.verbs import copy, dot_through, function, index, load, save, size, value
+
+
+class Binary(NamedTuple):
+    """A vector of zeros and ones: ``active`` (k,) are the ones."""
+
+    active: np.ndarray
+    place: np.ndarray
+
+
+class Weighted(NamedTuple):
+    """A vector with ``values`` (k,) at ``active`` (k,)."""
+
+    active: np.ndarray
+    values: np.ndarray
+    place: np.ndarray
+
+
+class BinaryTable(NamedTuple):
+    """Rows of binary vectors: ``active`` (n, k), ``places`` (n,)."""
+
+    active: np.ndarray
+    places: np.ndarray
+
+
+class WeightedTable(NamedTuple):
+    """Rows of weighted vectors: ``active`` and ``values`` (n, k), ``places`` (n,)."""
+
+    active: np.ndarray
+    values: np.ndarray
+    places: np.ndarray
+
+
+class Transition(NamedTuple):
+    """One real step: s, a, r, s', alive = 0.0 if s' is terminal, and the domain's outcome."""
+
+    state: Binary | Weighted
+    action: int
+    reward: float
+    next_state: Binary | Weighted
+    alive: float
+    outcome: int
+
+
+def empty_state(shape: Shape) -> Binary | Weighted:
+    """A vector of the given shape to write into."""
+    active, place = np.zeros(shape.active, np.int64), np.full(1, -1, np.int64)
+    if shape.weighted:
+        return Weighted(active, np.zeros(shape.active), place)
+    return Binary(active, place)
+
+
+def empty_table(shape: Shape, rows: int) -> BinaryTable | WeightedTable:
+    """A table of vectors of the given shape."""
+    active, places = np.zeros((rows, shape.active), np.int64), np.full(rows, -1, np.int64)
+    if shape.weighted:
+        return WeightedTable(active, np.zeros((rows, shape.active)), places)
+    return BinaryTable(active, places)
+
+
+def dense(state: Binary | Weighted, length: int) -> np.ndarray:
+    """The vector written out (plain Python only)."""
+    result = np.zeros(length)
+    for n in range(size(state)):
+        result[index(state, n)] += value(state, n)
+    return result
+
+
+@function
+def dot(state, weights):
+    """wᵀs."""
+    total = 0.0
+    for n in range(size(state)):
+        total += value(state, n) * weights[index(state, n)]
+    return total
+
+
+@function
+def greatest(weights, state):
+    """max_a w_aᵀ s."""
+    best = -math.inf
+    for action in range(weights.shape[0]):
+        candidate = dot(state, weights[action])
+        if candidate > best:
+            best = candidate
+    return best
+
+
+@function
+def add(state, weights, amount):
+    """w += amount · s."""
+    for n in range(size(state)):
+        weights[index(state, n)] += amount * value(state, n)
+
+
+@size.register(Binary)
+def _(state):
+    return state.active.shape[0]
+
+
+@index.register(Binary)
+def _(state, n):
+    return state.active[n]
+
+
+@value.register(Binary)
+def _(state, n):
+    return 1.0
+
+
+@dot_through.register(Binary)
+def _(state, rows, action, weights):
+    return dot_rows(rows, action, state.active, weights)
+
+
+@copy.register(Binary)
+def _(state, source):
+    for n in range(state.active.shape[0]):
+        state.active[n] = source.active[n]
+    state.place[0] = source.place[0]
+
+
+@save.register(BinaryTable)
+def _(table, row, state):
+    for n in range(state.active.shape[0]):
+        table.active[row, n] = state.active[n]
+    table.places[row] = state.place[0]
+
+
+@load.register(BinaryTable)
+def _(table, row, state):
+    for n in range(state.active.shape[0]):
+        state.active[n] = table.active[row, n]
+    state.place[0] = table.places[row]
+
+
+@size.register(Weighted)
+def _(state):
+    return state.active.shape[0]
+
+
+@index.register(Weighted)
+def _(state, n):
+    return state.active[n]
+
+
+@value.register(Weighted)
+def _(state, n):
+    return state.values[n]
+
+
+@dot_through.register(Weighted)
+def _(state, rows, action, weights):
+    return dot_weighted_rows(rows, action, state.active, state.values, weights)
+
+
+@copy.register(Weighted)
+def _(state, source):
+    for n in range(state.active.shape[0]):
+        state.active[n] = source.active[n]
+        state.values[n] = source.values[n]
+    state.place[0] = source.place[0]
+
+
+@save.register(WeightedTable)
+def _(table, row, state):
+    for n in range(state.active.shape[0]):
+        table.active[row, n] = state.active[n]
+        table.values[row, n] = state.values[n]
+    table.places[row] = state.place[0]
+
+
+@load.register(WeightedTable)
+def _(table, row, state):
+    for n in range(state.active.shape[0]):
+        state.active[n] = table.active[row, n]
+        state.values[n] = table.values[row, n]
+    state.place[0] = table.places[row]

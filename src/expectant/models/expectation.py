@@ -1,0 +1,179 @@
+"""Zero-terminal expectation models (ZTEM): r(s, a) and s̄(s, a), the terminal state being zero."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from expectant.descriptions import Description, Setting, description, setting
+from expectant.domains.finite import PHASE
+from expectant.features.vector import dense, dot, empty_state
+from expectant.lanes import dot_row
+from expectant.models.places import feature_table, finite_mdp
+from expectant.rules import at_least
+from expectant.verbs import (
+    backed_up_action_value,
+    backed_up_value,
+    dot_through,
+    fit,
+    function,
+    index,
+    load,
+    size,
+    value,
+)
+
+
+class Model(Description):
+    """A model of the world, described."""
+
+    def build(self, setting: Setting) -> Any:
+        """The part that compiled code plans with, made for one run."""
+        raise NotImplementedError
+
+
+class LinearPart(NamedTuple):
+    """s̄ = F_a s and r = b_aᵀ s.
+
+    ``rewards`` (A, D) are the b_a; ``rows`` (A, d, D) holds column j of F_a as row j, so that the
+    columns of active features are contiguous; ``work`` (1, D) is scratch.
+    """
+
+    rewards: np.ndarray
+    rows: np.ndarray
+    step: float
+    work: np.ndarray
+
+
+@function
+def predict(model, state, action):
+    """Write s̄(s, a) into the scratch row of a linear model."""
+    rows, work = model.rows, model.work
+    for i in range(work.shape[1]):
+        work[0, i] = 0.0
+    for n in range(size(state)):
+        j, x = index(state, n), value(state, n)
+        for i in range(work.shape[1]):
+            work[0, i] += x * rows[action, j, i]
+
+
+@function
+def most(weights, features):
+    """max_a w_aᵀ s for a dense vector s."""
+    best = -math.inf
+    for action in range(weights.shape[0]):
+        candidate = dot_row(weights, action, features)
+        if candidate > best:
+            best = candidate
+    return best
+
+
+@fit.register(LinearPart)
+def _(model, transition):
+    """One step of gradient descent on ½‖s' − s̄‖² and ½(r − r(s, a))², s' = 0 at the end."""
+    state, action, rows, work = transition.state, transition.action, model.rows, model.work
+    surprise = transition.reward - dot(state, model.rewards[action])
+    predict(model, state, action)
+    for i in range(work.shape[1]):
+        work[0, i] = -work[0, i]
+    for n in range(size(transition.next_state)):
+        j, x = index(transition.next_state, n), value(transition.next_state, n)
+        work[0, j] += transition.alive * x
+    for n in range(size(state)):
+        j, change = index(state, n), model.step * value(state, n)
+        model.rewards[action, j] += change * surprise
+        for i in range(work.shape[1]):
+            rows[action, j, i] += change * work[0, i]
+    return abs(surprise) + dot_row(work, 0, work[0])
+
+
+@backed_up_value.register(LinearPart)
+def _(model, state, action, weights, discount):
+    """b(s, a, w) = b_aᵀ s + γ wᵀ F_a s: the bracket of LEVI's target."""
+    future = dot_through(state, model.rows, action, weights)
+    return dot(state, model.rewards[action]) + discount * future
+
+
+@backed_up_action_value.register(LinearPart)
+def _(model, state, action, weights, discount):
+    """r + γ max_a' w_a'ᵀ s̄: the invalid target (Sorg & Singh 2010), the maximum of a mean."""
+    predict(model, state, action)
+    return dot(state, model.rewards[action]) + discount * most(weights, model.work[0])
+
+
+@description
+class LinearExpectation(Model):
+    """A linear zero-terminal expectation model, learned by gradient descent from zero."""
+
+    step: float = setting(at_least(0.0), default=0.1)
+
+    def build(self, setting: Setting) -> LinearPart:
+        return LinearPart(
+            np.zeros((setting.actions, setting.width)),
+            np.zeros((setting.actions, setting.shape.size, setting.width)),
+            self.step,
+            np.zeros((1, setting.width)),
+        )
+
+
+class ExactPart(NamedTuple):
+    """The aligned expectation model of a finite MDP, looked up by the environment's own state.
+
+    ``expected`` (P·S·A, D) are the s̄, ``rewards`` (P·S·A,) the r; ``now`` is the domain's.
+    """
+
+    expected: np.ndarray
+    rewards: np.ndarray
+    states: int
+    actions: int
+    now: np.ndarray
+
+
+@function
+def row_of(model, state, action):
+    """Where an exact model keeps a state and action of the present phase."""
+    return (model.now[PHASE] * model.states + state.place[0]) * model.actions + action
+
+
+@fit.register(ExactPart)
+def _(model, transition):
+    return 0.0
+
+
+@backed_up_value.register(ExactPart)
+def _(model, state, action, weights, discount):
+    """r(s, a) + γ wᵀ s̄(s, a)."""
+    row = row_of(model, state, action)
+    return model.rewards[row] + discount * dot_row(model.expected, row, weights)
+
+
+@backed_up_action_value.register(ExactPart)
+def _(model, state, action, weights, discount):
+    """The invalid target with an exact model: r + γ max_a' w_a'ᵀ s̄."""
+    row = row_of(model, state, action)
+    return model.rewards[row] + discount * most(weights, model.expected[row])
+
+
+@description
+class ExactExpectation(Model):
+    """The expectation model that is aligned with a known finite MDP, under any features."""
+
+    def build(self, setting: Setting) -> ExactPart:
+        table = finite_mdp(setting, "ExactExpectation").outcomes
+        features = feature_table(setting)
+        vectors = np.zeros((setting.domain.states + 1, setting.width))
+        state = empty_state(setting.shape)
+        for row in range(setting.domain.states):
+            load(features, row, state)
+            vectors[row] = dense(state, setting.width)
+        expected = np.einsum("psao,saod->psad", table.probabilities, vectors[table.successors])
+        rewards = (table.probabilities * table.rewards).sum(axis=-1)
+        return ExactPart(
+            np.ascontiguousarray(expected.reshape(-1, setting.width)),
+            rewards.ravel(),
+            int(setting.domain.states),
+            setting.actions,
+            setting.domain_part.now,
+        )

@@ -1,0 +1,30 @@
+"""What exact models need to know: the finite MDP behind a setting, and its states' features."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from expectant.descriptions import Setting
+from expectant.domains.finite import FiniteMDP
+from expectant.features.vector import BinaryTable, WeightedTable, empty_state, empty_table
+from expectant.verbs import encode, save
+
+
+def finite_mdp(setting: Setting, owner: str) -> FiniteMDP:
+    """The MDP of the setting's domain; an error where it has none."""
+    if not hasattr(setting.domain, "mdp"):
+        raise ValueError(
+            f"{owner}: needs a domain that is a finite MDP, {type(setting.domain).__name__} is not"
+        )
+    return setting.domain.mdp()
+
+
+def feature_table(setting: Setting) -> BinaryTable | WeightedTable:
+    """The feature vectors of all states, in the order of their numbers."""
+    table = empty_table(setting.shape, setting.domain.states)
+    state = empty_state(setting.shape)
+    for number in range(setting.domain.states):
+        encode(setting.features_part, np.array([number]), -1, state)
+        state.place[0] = number
+        save(table, number, state)
+    return table

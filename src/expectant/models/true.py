@@ -1,0 +1,85 @@
+"""The true distribution model of a finite MDP."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from expectant.descriptions import Setting, description
+from expectant.domains.finite import END, PHASE
+from expectant.features.vector import (
+    Binary,
+    BinaryTable,
+    Weighted,
+    WeightedTable,
+    dot,
+    empty_state,
+    greatest,
+)
+from expectant.models.expectation import Model
+from expectant.models.places import feature_table, finite_mdp
+from expectant.verbs import backed_up_action_value, backed_up_value, fit, load
+
+
+class TruePart(NamedTuple):
+    """Probabilities and rewards (P, S, A, O), successors (S, A, O) and all states' features.
+
+    ``now`` is the domain's own, so the model knows the present phase; ``successor`` is scratch.
+    """
+
+    probabilities: np.ndarray
+    rewards: np.ndarray
+    successors: np.ndarray
+    features: BinaryTable | WeightedTable
+    successor: Binary | Weighted
+    now: np.ndarray
+
+
+@fit.register(TruePart)
+def _(model, transition):
+    return 0.0
+
+
+@backed_up_value.register(TruePart)
+def _(model, state, action, weights, discount):
+    """Σ p(s' | s, a) [r + γ v̂(s')]: the bracket of AVI's target."""
+    number, phase, total = state.place[0], model.now[PHASE], 0.0
+    for o in range(model.successors.shape[2]):
+        probability = model.probabilities[phase, number, action, o]
+        total += probability * model.rewards[phase, number, action, o]
+        successor = model.successors[number, action, o]
+        if successor != END:
+            load(model.features, successor, model.successor)
+            total += probability * discount * dot(model.successor, weights)
+    return total
+
+
+@backed_up_action_value.register(TruePart)
+def _(model, state, action, weights, discount):
+    """Σ p(s' | s, a) [r + γ max_a' q̂(s', a')]: AAVI's target, the mean of the maxima."""
+    number, phase, total = state.place[0], model.now[PHASE], 0.0
+    for o in range(model.successors.shape[2]):
+        probability = model.probabilities[phase, number, action, o]
+        total += probability * model.rewards[phase, number, action, o]
+        successor = model.successors[number, action, o]
+        if successor != END:
+            load(model.features, successor, model.successor)
+            total += probability * discount * greatest(weights, model.successor)
+    return total
+
+
+@description
+class TrueModel(Model):
+    """The distribution model of a known finite MDP, always of its present phase."""
+
+    def build(self, setting: Setting) -> TruePart:
+        table = finite_mdp(setting, "TrueModel").outcomes
+        return TruePart(
+            table.probabilities.copy(),
+            table.rewards.copy(),
+            table.successors.copy(),
+            feature_table(setting),
+            empty_state(setting.shape),
+            setting.domain_part.now,
+        )

@@ -1,0 +1,1 @@
+"""Running agents in domains: the loop, its compiled form, many runs at once."""

@@ -1,0 +1,260 @@
+"""Many runs of an agent in a domain, on threads."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from expectant.descriptions import Setting
+from expectant.features.vector import empty_state
+from expectant.lanes import padded
+from expectant.rules import flag, or_none, whole
+from expectant.running.loop import DIVERGED, DONE, EPISODE, FULL, STEPS, Budget, Run, simulate
+from expectant.running.progress import compiling, running
+from expectant.verbs import grown
+
+UNLIMITED = 2**62
+Kernel = Callable[..., int]
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """What came out of :func:`run`.
+
+    ``returns`` and ``lengths`` are (runs, episodes): total reward and number of steps. With a
+    budget of steps they are empty and ``rewards`` is (runs, bins): the mean reward of a step in
+    each bin. ``diverged`` (runs,) marks runs whose weights overflowed: NaN (and length 0) from
+    that episode or bin on.
+    """
+
+    returns: np.ndarray
+    lengths: np.ndarray
+    rewards: np.ndarray
+    diverged: np.ndarray
+    domain: Any
+    features: Any
+    agent: Any
+    seed: int
+    compile_seconds: float
+    seconds: float
+
+    def __repr__(self) -> str:
+        kind, table = ("episodes", self.returns) if self.returns.size else ("bins", self.rewards)
+        return (
+            f"Result({type(self.agent).__name__}: {table.shape[0]} runs × {table.shape[1]} {kind}, "
+            f"{int(self.diverged.sum())} diverged, {self.seconds:.2f} s)"
+        )
+
+
+def run(
+    domain: Any,
+    features: Any,
+    agent: Any,
+    *,
+    episodes: int | None = None,
+    steps: int | None = None,
+    runs: int = 30,
+    seed: int = 0,
+    threads: int | None = None,
+    bins: int = 100,
+    step_limit: int = 10_000,
+    compiled: bool | None = None,
+    progress: bool = True,
+) -> Result:
+    """Run an agent in a domain ``runs`` times, each for so many ``episodes`` or ``steps``.
+
+    Run r draws everything from ``numpy.random.SeedSequence((seed, r))``: the same for every
+    setting, and the same bits for any number of threads (None: one per core). An episode longer
+    than ``step_limit`` is cut off, which is not a termination. ``compiled=False`` runs the same
+    code as plain Python, with the same numbers, for debugging.
+    """
+    if (episodes is None) == (steps is None):
+        raise ValueError(f"run: give episodes or steps, got episodes={episodes!r}, steps={steps!r}")
+    for argument, value, rule in (
+        ("episodes", episodes, or_none(whole(1))),
+        ("steps", steps, or_none(whole(1))),
+        ("runs", runs, whole(1)),
+        ("seed", seed, whole(0)),
+        ("threads", threads, or_none(whole(1))),
+        ("bins", bins, whole(1)),
+        ("step_limit", step_limit, whole(1)),
+        ("compiled", compiled, or_none(flag())),
+    ):
+        rule.check("run", argument, value)
+    for argument, part in (("domain", domain), ("features", features), ("agent", agent)):
+        if not hasattr(part, "build"):
+            raise ValueError(f"run: {argument} must be a description with build(), got {part!r}")
+
+    job = _Job(domain, features, agent, episodes or 0, steps or 0, bins, step_limit, seed)
+    name = f"{type(agent).__name__} in {type(domain).__name__}"
+    start = time.perf_counter()
+    kernel = _kernel(job, compiled, name, progress)
+    ready = time.perf_counter()
+    finished = _run_all(job, kernel, runs, threads or _cores(), name, progress)
+    end = time.perf_counter()
+    return Result(
+        returns=np.stack([done.returns for done, _ in finished]),
+        lengths=np.stack([done.lengths for done, _ in finished]),
+        rewards=np.stack([done.rewards for done, _ in finished]),
+        diverged=np.array([diverged for _, diverged in finished]),
+        domain=domain,
+        features=features,
+        agent=agent,
+        seed=seed,
+        compile_seconds=ready - start,
+        seconds=end - ready,
+    )
+
+
+@dataclass(frozen=True)
+class _Job:
+    domain: Any
+    features: Any
+    agent: Any
+    episodes: int
+    steps: int
+    bins: int
+    step_limit: int
+    seed: int
+
+    @property
+    def bin(self) -> int:
+        return max(1, -(-self.steps // self.bins))
+
+    def budget(self) -> Budget:
+        return Budget(self.episodes or UNLIMITED, self.steps or UNLIMITED, self.step_limit)
+
+    def prepare(self, number: int) -> tuple[Run, np.random.Generator]:
+        """All the arrays of one run, from its own seed."""
+        rng = generator(self.seed, number)
+        shape = self.features.shape(self.domain)
+        features_part = self.features.build(self.domain, rng)
+        domain_part = self.domain.build(rng)
+        setting = Setting(
+            shape=shape,
+            width=padded(shape.size),
+            actions=self.domain.actions,
+            domain=self.domain,
+            domain_part=domain_part,
+            features_part=features_part,
+            rng=rng,
+        )
+        prepared = Run(
+            domain=domain_part,
+            features=features_part,
+            agent=self.agent.build(setting),
+            state=empty_state(shape),
+            next_state=empty_state(shape),
+            clock=np.zeros(4, np.int64),
+            total=np.zeros(1),
+            returns=np.full(self.episodes, np.nan),
+            lengths=np.zeros(self.episodes, np.int64),
+            rewards=np.zeros(-(-self.steps // self.bin)),
+            bin=self.bin,
+        )
+        return prepared, rng
+
+
+def generator(seed: int, run: int) -> np.random.Generator:
+    """The random numbers of one run."""
+    return np.random.Generator(np.random.PCG64(np.random.SeedSequence((seed, run))))
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _kernel(job: _Job, compiled: bool | None, name: str, progress: bool) -> Kernel:
+    """The loop to call, compiled unless asked not to."""
+    if compiled is None:
+        compiled = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
+    prepared, rng = job.prepare(0)
+    if not compiled:
+        return simulate
+    with compiling(name, progress):
+        from numba.core.errors import TypingError
+
+        from expectant.running.compiling import kernel_for
+
+        kernel = kernel_for(prepared)
+        try:
+            kernel(prepared, Budget(0, 0, 1), rng, np.zeros(1, np.int64))
+        except TypingError as error:
+            _explain(error)
+            raise
+    return kernel
+
+
+def _explain(error: Exception) -> None:
+    """Say in one line what Numba says in fifty, where the reason is known."""
+    for line in str(error).splitlines():
+        if "does not implement the verb" in line:
+            raise TypeError(line.strip()) from None
+
+
+def _run_all(
+    job: _Job, kernel: Kernel, runs: int, threads: int, name: str, progress: bool
+) -> list[tuple[Run, bool]]:
+    control = np.zeros(1, np.int64)
+    clocks: dict[int, np.ndarray] = {}
+
+    def one(number: int) -> tuple[Run, bool]:
+        if control[0]:
+            raise KeyboardInterrupt
+        prepared, rng = job.prepare(number)
+        clocks[number] = prepared.clock
+        prepared, status = _advance(kernel, prepared, job.budget(), rng, control)
+        clocks.pop(number)
+        return _closed(job, prepared, status), status == DIVERGED
+
+    def report(futures: list[Future[Any]], tell: Any) -> None:
+        done = sum(future.done() for future in futures)
+        counter, goal = (EPISODE, job.episodes) if job.episodes else (STEPS, job.steps)
+        under_way = sum(float(clock[counter]) for clock in list(clocks.values()))
+        tell(done + under_way / goal, runs)
+
+    with ThreadPoolExecutor(min(threads, runs)) as pool, running(name, progress) as tell:
+        futures = [pool.submit(one, number) for number in range(runs)]
+        try:
+            pending = set(futures)
+            while pending:
+                ended, pending = wait(pending, timeout=0.2)
+                report(futures, tell)
+                for future in ended:
+                    future.result()
+        except BaseException:
+            control[0] = 1
+            for future in futures:
+                future.cancel()
+            raise
+    return [future.result() for future in futures]
+
+
+def _advance(
+    kernel: Kernel, prepared: Run, budget: Budget, rng: np.random.Generator, control: np.ndarray
+) -> tuple[Run, int]:
+    """Call the loop until it is done, making room where a part asks for it."""
+    status = kernel(prepared, budget, rng, control)
+    while status == FULL:
+        prepared = prepared._replace(agent=grown(prepared.agent))
+        status = kernel(prepared, budget, rng, control)
+    return prepared, status
+
+
+def _closed(job: _Job, prepared: Run, status: int) -> Run:
+    """The records of a finished run: sums to means, and NaN from a divergence on."""
+    rewards = prepared.rewards
+    if rewards.size:
+        sizes = np.full(rewards.size, job.bin)
+        sizes[-1] = job.steps - job.bin * (rewards.size - 1)
+        rewards = rewards / sizes
+        if status != DONE:
+            rewards[(prepared.clock[STEPS] - 1) // job.bin :] = np.nan
+    # the parts themselves are not kept: thousands of runs would hold all their weights
+    return prepared._replace(rewards=rewards, agent=None, domain=None, features=None)

@@ -1,0 +1,85 @@
+"""The published updates, one small function each.
+
+Equation names follow Kudashkina, Wan, Naik & Sutton, *Planning with Expectation Models for
+Control*; S&B is Sutton & Barto, *Reinforcement Learning: An Introduction* (2018). Every update
+returns its error δ. Termination travels in the discount: a transition to the end has discount 0,
+so no update has a branch for it.
+"""
+
+from __future__ import annotations
+
+import math
+
+from expectant.features.vector import add, dot, greatest
+from expectant.verbs import backed_up_value, function
+
+
+@function
+def move(weights, state, target, step):
+    """w ← w + α (g − wᵀs) s: the semi-gradient step that all linear updates share."""
+    error = target - dot(state, weights)
+    add(state, weights, step * error)
+    return error
+
+
+@function
+def td_target(weights, transition, discount):
+    """R + γ wᵀs' (S&B eq. 9.24 for n = 1)."""
+    return transition.reward + discount * transition.alive * dot(transition.next_state, weights)
+
+
+@function
+def q_learning(weights, transition, discount, step):
+    """Q-learning (Watkins 1989; S&B eq. 6.8) with linear action values, weights (A, D)."""
+    future = greatest(weights, transition.next_state)
+    target = transition.reward + discount * transition.alive * future
+    return move(weights[transition.action], transition.state, target, step)
+
+
+@function
+def levi_target(model, state, actions, weights, discount):
+    """LEVI: max_a [r(s, a) + γ wᵀs̄(s, a)] (AVI or EVI with a model of another kind)."""
+    best = -math.inf
+    for action in range(actions):
+        candidate = backed_up_value(model, state, action, weights, discount)
+        if candidate > best:
+            best = candidate
+    return best
+
+
+@function
+def softmax(policy, state, probabilities):
+    """π_θ(a | s) ∝ exp(θ_aᵀ s), written into ``probabilities`` (A,)."""
+    top = greatest(policy, state)
+    total = 0.0
+    for action in range(policy.shape[0]):
+        probabilities[action] = math.exp(dot(state, policy[action]) - top)
+        total += probabilities[action]
+    for action in range(policy.shape[0]):
+        probabilities[action] /= total
+
+
+@function
+def entropy_of(probabilities):
+    """−Σ π log π."""
+    total = 0.0
+    for action in range(probabilities.shape[0]):
+        if probabilities[action] > 0.0:
+            total -= probabilities[action] * math.log(probabilities[action])
+    return total
+
+
+@function
+def policy_gradient(policy, state, action, error, bonus, probabilities, step):
+    """θ ← θ + α [δ ∇log π_θ(a | s) + bonus · ∇H(π_θ(· | s))] (S&B ch. 13), softmax over θ_bᵀ s.
+
+    ``probabilities`` holds π_θ(· | s) already. ∇ log π is (1[b = a] − π_b) s in θ_b, and ∇H is
+    −π_b (log π_b + H) s.
+    """
+    entropy = entropy_of(probabilities) if bonus != 0.0 else 0.0
+    for other in range(policy.shape[0]):
+        probability = probabilities[other]
+        gradient = error * ((1.0 if other == action else 0.0) - probability)
+        if bonus != 0.0 and probability > 0.0:
+            gradient -= bonus * probability * (math.log(probability) + entropy)
+        add(state, policy[other], step * gradient)

@@ -1,0 +1,312 @@
+"""The one dispatch mechanism, and every verb that a part can implement.
+
+A *part* is a ``NamedTuple`` of arrays and numbers (a domain, a feature map, a model, a backup
+distribution, an agent). A *verb* is a function with one implementation per part type, found by
+the type of its first argument: by a dictionary in plain Python, at compile time under Numba.
+Neither knows any part by name, so a part defined outside the package composes with the rest at
+full speed::
+
+    class Constant(NamedTuple):
+        reward: float
+
+    @backed_up_value.register(Constant)
+    def _(model, state, action, weights, discount):
+        return model.reward
+
+Shape letters used in docstrings: d features, D the same padded to a multiple of eight, k active
+features, A actions, S states of a finite MDP, O outcomes of a state and action, P phases.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, Protocol, cast
+
+__all__ = [
+    "Verb",
+    "act",
+    "backed_up_action_value",
+    "backed_up_value",
+    "copy",
+    "dot_through",
+    "draw",
+    "encode",
+    "fit",
+    "follow",
+    "function",
+    "grown",
+    "index",
+    "learn",
+    "load",
+    "load_successor",
+    "observation",
+    "optional",
+    "outcome",
+    "phase",
+    "place",
+    "plan",
+    "preference",
+    "relabel",
+    "remember",
+    "reset",
+    "reward_now",
+    "room",
+    "save",
+    "size",
+    "step",
+    "stored",
+    "value",
+    "verb",
+]
+
+
+class Verb(Protocol):
+    """A function that dispatches on the type of its first argument."""
+
+    __name__: str
+    implementations: dict[type, Callable[..., Any]]
+    fallback: Callable[..., Any] | None
+
+    def __call__(self, part: Any, *args: Any) -> Any: ...
+    def register(self, part_type: type) -> Callable[[Callable[..., Any]], Callable[..., Any]]: ...
+
+
+VERBS: list[Verb] = []
+FUNCTIONS: list[Callable[..., Any]] = []
+
+
+def missing(name: str, part_type: type) -> TypeError:
+    """The error for a part that lacks a verb it needs."""
+    return TypeError(
+        f"{part_type.__name__} does not implement the verb '{name}': "
+        f"write one with @{name}.register({part_type.__name__})"
+    )
+
+
+def _verb(stub: Callable[..., Any], fallback: Callable[..., Any] | None) -> Verb:
+    implementations: dict[type, Callable[..., Any]] = {}
+
+    @functools.wraps(stub)
+    def dispatch(part: Any, *args: Any) -> Any:
+        found = implementations.get(type(part), fallback)
+        if found is None:
+            raise missing(stub.__name__, type(part))
+        return found(part, *args)
+
+    def register(part_type: type) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        if not (issubclass(part_type, tuple) and hasattr(part_type, "_fields")):
+            raise TypeError(
+                f"{stub.__name__}.register takes a NamedTuple class, got {part_type!r}: "
+                "compiled code can only dispatch on those"
+            )
+
+        def decorate(implementation: Callable[..., Any]) -> Callable[..., Any]:
+            implementations[part_type] = implementation
+            return implementation
+
+        return decorate
+
+    result = cast(Any, dispatch)
+    result.implementations = implementations
+    result.fallback = fallback
+    result.register = register
+    VERBS.append(result)
+    return cast(Verb, result)
+
+
+def verb(stub: Callable[..., Any]) -> Verb:
+    """Declare a verb that every part of its kind must implement."""
+    return _verb(stub, None)
+
+
+def optional(stub: Callable[..., Any]) -> Verb:
+    """Declare a verb whose own body serves the parts that do not implement it."""
+    return _verb(stub, stub)
+
+
+def function(plain: Callable[..., Any]) -> Callable[..., Any]:
+    """Make a plain function callable from compiled code too (no dispatch)."""
+    FUNCTIONS.append(plain)
+    return plain
+
+
+def borrowed(part):
+    """The part itself; under Numba the same without reference counts, for the present call."""
+    return part
+
+
+# ------------------------------------------------------------------------------------- domains
+
+
+@verb
+def reset(domain, episode, rng):
+    """Start episode number ``episode``; the domain keeps its own state in arrays."""
+
+
+@verb
+def step(domain, action, rng):
+    """Take one step; returns (reward, alive), alive 0.0 if the episode has ended, else 1.0."""
+
+
+@verb
+def observation(domain):
+    """The array that holds the present observation (int64 for numbered states)."""
+
+
+@optional
+def place(domain):
+    """The number of the environment's own state, for exact models; −1 where there is none."""
+    return -1
+
+
+@optional
+def phase(domain):
+    """Which phase a domain that changes is in."""
+    return 0
+
+
+@optional
+def outcome(domain):
+    """The number of what the last step did, for relabelling; −1 where there is none."""
+    return -1
+
+
+@optional
+def reward_now(domain, outcome):
+    """The reward that the present phase gives to an outcome."""
+    return 0.0
+
+
+# ------------------------------------------------------------------------------------ features
+
+
+@verb
+def encode(features, observation, action, state):
+    """The state update s' = u(s, a, o): write the feature vector of an observation into ``state``.
+
+    ``action`` is the action that led here, −1 at the start of an episode. A map with memory
+    keeps what it needs of the previous state in arrays of its own.
+    """
+
+
+@verb
+def size(state):
+    """How many entries of a feature vector are active (k)."""
+
+
+@verb
+def index(state, n):
+    """Which feature the n-th active entry is."""
+
+
+@verb
+def value(state, n):
+    """The value of the n-th active entry."""
+
+
+@verb
+def dot_through(state, rows, action, weights):
+    """wᵀ F_a s, where rows[a, j] (A, d, D) is column j of F_a."""
+
+
+@verb
+def copy(state, source):
+    """Overwrite one feature vector with another."""
+
+
+@verb
+def save(table, row, state):
+    """Write a feature vector into a row of a table of feature vectors."""
+
+
+@verb
+def load(table, row, state):
+    """Read a row of a table of feature vectors into ``state``."""
+
+
+# -------------------------------------------------------------------------------------- models
+
+
+@verb
+def fit(model, transition):
+    """Learn from one transition; returns the size of the error (not finite: diverged)."""
+
+
+@verb
+def backed_up_value(model, state, action, weights, discount):
+    """b(s, a, w) = r(s, a) + γ E[v̂(S', w)], the look-ahead that acting and planning share."""
+
+
+@verb
+def backed_up_action_value(model, state, action, weights, discount):
+    """r(s, a) + γ E[max_a' q̂(S', a', w)], as far as the model can tell (weights: (A, D))."""
+
+
+@optional
+def follow(model, state, change, discount):
+    """Take note that the value weights moved by ``change`` times ``state``."""
+
+
+# ------------------------------------------------------------------------------------- backups
+
+
+@verb
+def remember(backups, transition):
+    """Take in a real transition."""
+
+
+@verb
+def draw(backups, state, rng):
+    """Write a state to plan from into ``state``; returns its slot (−1: not a stored one)."""
+
+
+@verb
+def stored(backups, slot):
+    """(action, reward, alive) of a stored transition."""
+
+
+@verb
+def load_successor(backups, slot, state):
+    """Write the next state of a stored transition into ``state``."""
+
+
+@optional
+def relabel(backups, domain):
+    """Give stored transitions the reward that the domain's present phase would give them."""
+
+
+@optional
+def room(part):
+    """How many transitions can still be taken in before arrays must grow."""
+    return 1
+
+
+@optional
+def grown(part):
+    """The same part with room for more (called from Python, never compiled)."""
+    return part
+
+
+# -------------------------------------------------------------------------------------- agents
+
+
+@verb
+def act(agent, state, rng):
+    """Choose an action."""
+
+
+@verb
+def preference(agent, state, action):
+    """What the agent maximises when it is asked for its greedy action."""
+
+
+@verb
+def learn(agent, transition, rng):
+    """Learn from one real transition; returns the size of the errors (not finite: diverged)."""
+
+
+@optional
+def plan(agent, rng):
+    """Do the agent's planning; returns the size of the errors (not finite: diverged)."""
+    return 0.0
