@@ -92,16 +92,23 @@ Class = TypeVar("Class", bound=type[Description])
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(setting,))
+def abstract(cls: Class) -> Class:
+    """Let a base class declare arguments that the descriptions made from it share."""
+    made: Any = dataclass(frozen=True)(cls)
+    return made
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(setting,))
 def description(cls: Class) -> Class:
     """Make a class a frozen, validated description, known under its name in snake case.
 
     Arguments it does not have are a ``ValueError`` that names the nearest one it has.
     """
-    made = dataclass(frozen=True, eq=cls.__eq__ is object.__eq__)(cls)
-    made.kind = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", cls.__name__).lower()
-    made.kind = re.sub(r"(?<=[A-Z])(?=[A-Z][a-z])", "_", made.kind)
-    known = [field.name for field in dataclasses.fields(made)]  # type: ignore[arg-type]
-    made.__init__ = _checked_init(made.__init__, cls.__name__, known)  # type: ignore[misc]
+    made: Any = dataclass(frozen=True, eq=cls.__eq__ is object.__eq__)(cls)
+    words = re.findall(r"[A-Z]+(?![a-z])|[A-Z][a-z]*", cls.__name__)
+    made.kind = "_".join(words).lower()
+    known = [field.name for field in dataclasses.fields(made)]
+    made.__init__ = _checked_init(made.__init__, cls.__name__, known)
     KINDS[made.kind] = made
     return made
 

@@ -80,7 +80,9 @@ def flag() -> Rule:
 
 
 def or_none(rule: Rule) -> Rule:
-    return Rule(f"{rule.text}, or None", lambda value: None if value is None else rule.convert(value))
+    return Rule(
+        f"{rule.text}, or None", lambda value: None if value is None else rule.convert(value)
+    )
 
 
 def one_of(*names: str, or_part: str | None = None) -> Rule:

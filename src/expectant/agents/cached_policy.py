@@ -113,7 +113,7 @@ class CachedPolicy(PlanningAgent):
         return CachedPolicyPart(
             np.zeros(setting.width),
             action_weights(setting),
-            self.planner(setting),
+            self.planner(setting, self.model_step),
             self.scaled(self.value_step),
             self.scaled(self.policy_step),
             self.entropy,

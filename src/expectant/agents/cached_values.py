@@ -87,7 +87,7 @@ class CachedValues(PlanningAgent):
         return CachedValuesPart(
             np.zeros(setting.width),
             action_weights(setting),
-            self.planner(setting),
+            self.planner(setting, self.model_step),
             self.scaled(self.value_step),
             self.scaled(self.action_step),
             self.epsilon,

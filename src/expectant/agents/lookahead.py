@@ -73,9 +73,7 @@ def _(agent, rng):
     for _ in range(planner.planning_steps):
         slot = draw(planner.backups, planner.drawn, rng)
         discount = backup_discount(planner, slot, agent.discount)
-        target = levi_target(
-            planner.model, planner.drawn, planner.actions, agent.weights, discount
-        )
+        target = levi_target(planner.model, planner.drawn, planner.actions, agent.weights, discount)
         errors += abs(move_values(agent, planner.drawn, target))
     return errors
 
@@ -105,7 +103,7 @@ class Lookahead(PlanningAgent):
             )
 
     def build(self, setting: Setting) -> LookaheadPart:
-        weights, planner = np.zeros(setting.width), self.planner(setting)
+        weights, planner = np.zeros(setting.width), self.planner(setting, self.model_step)
         if self.maintained:
             planner = planner._replace(model=maintained(planner.model, weights, self.discount))
         return LookaheadPart(

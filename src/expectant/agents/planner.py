@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from expectant.backups import Replay
-from expectant.descriptions import Description, Setting, setting
+from expectant.descriptions import Description, Setting, abstract, setting
 from expectant.features.vector import Binary, Transition, Weighted, empty_state
 from expectant.models.expectation import ExactExpectation, LinearExpectation
 from expectant.models.true import TrueModel
@@ -26,7 +25,7 @@ from expectant.verbs import (
 )
 
 
-@dataclass(frozen=True)
+@abstract
 class Agent(Description):
     """An agent, described."""
 
@@ -43,7 +42,7 @@ class Agent(Description):
         return 2.0 * step if self.doubled_steps else step
 
 
-@dataclass(frozen=True)
+@abstract
 class PlanningAgent(Agent):
     """An agent with a model and a backup distribution, described."""
 
@@ -61,13 +60,10 @@ class PlanningAgent(Agent):
     relabelled: bool = setting(flag(), default=False, kw_only=True)
     stored_termination: bool = setting(flag(), default=False, kw_only=True)
 
-    if TYPE_CHECKING:
-        model_step: float
-
-    def planner(self, setting: Setting) -> Planner:
+    def planner(self, setting: Setting, model_step: float) -> Planner:
         """The part all planning agents share."""
         models = {
-            "expectation": LinearExpectation(self.scaled(self.model_step)),
+            "expectation": LinearExpectation(self.scaled(model_step)),
             "exact": ExactExpectation(),
             "true": TrueModel(),
         }

@@ -81,7 +81,7 @@ class QPlanning(PlanningAgent):
     def build(self, setting: Setting) -> QPlanningPart:
         return QPlanningPart(
             action_weights(setting),
-            self.planner(setting),
+            self.planner(setting, self.model_step),
             self.scaled(self.action_step),
             self.epsilon,
             self.discount,

@@ -168,8 +168,8 @@ def _check_ends(probabilities: np.ndarray, successors: np.ndarray) -> None:
         trapped = np.flatnonzero(~reaches)
         if trapped.size:
             into = np.argwhere(present & (successors == trapped[0]))
-            outside = [pair for pair in into if reaches[pair[0]]]
-            state, action, _ = (outside or list(into) or [(trapped[0], 0, 0)])[0]
+            outside = into[reaches[into[:, 0]]]
+            state, action, _ = (*outside, *into, (trapped[0], 0, 0))[0]
             raise _fail(
                 f"state {state}, action {action}, phase {phase}: leads to state {trapped[0]}, from "
                 "which no action ever reaches an end (endless=True allows that)"

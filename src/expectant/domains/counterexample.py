@@ -47,7 +47,7 @@ class Counterexample(Domain):
         successors = np.full((3, 2, 2), END)
         successors[0, 0] = [1, 2]
         rewards = np.array([[0.0, self.exit_reward], [0.0, -5.0], [-5.0, 0.0]])
-        return FiniteMDP(probabilities, rewards, successors, start=[1.0, 0.0, 0.0])
+        return FiniteMDP(probabilities, rewards, successors, start=np.array([1.0, 0.0, 0.0]))
 
     def build(self, rng: np.random.Generator) -> FinitePart:
         return self.mdp().build(rng)

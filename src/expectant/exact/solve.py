@@ -93,9 +93,7 @@ def epsilon_greedy_policy(policy: np.ndarray, epsilon: float) -> np.ndarray:
     return (1.0 - epsilon) * policy + epsilon / policy.shape[1]
 
 
-def policy_values(
-    domain: Any, policy: Any, *, discount: float = 1.0, phase: int = 0
-) -> np.ndarray:
+def policy_values(domain: Any, policy: Any, *, discount: float = 1.0, phase: int = 0) -> np.ndarray:
     """v_π of a policy, (S, A) probabilities or (S,) actions, by solving its linear equations."""
     world, discount = dynamics(domain, phase), _discount(discount)
     probabilities = _checked_policy(policy, world.rewards.shape)
@@ -115,9 +113,7 @@ def epsilon_greedy_optimal_return(
     """The expected return from the start of acting ε-greedily on optimal action values."""
     policy = optimal_policy(domain, discount=discount, phase=phase)
     softened = epsilon_greedy_policy(policy, epsilon)
-    return start_return(
-        domain, policy_values(domain, softened, discount=discount, phase=phase)
-    )
+    return start_return(domain, policy_values(domain, softened, discount=discount, phase=phase))
 
 
 def _discount(discount: float) -> float:

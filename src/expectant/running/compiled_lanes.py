@@ -51,9 +51,7 @@ def _fold(builder, vector):
 
 
 def _splat(builder, number):
-    single = builder.insert_element(
-        ir.Constant(_VECTOR, ir.Undefined), number, ir.IntType(32)(0)
-    )
+    single = builder.insert_element(ir.Constant(_VECTOR, ir.Undefined), number, ir.IntType(32)(0))
     mask = ir.Constant(ir.VectorType(ir.IntType(32), _LANES), [0] * _LANES)
     return builder.shuffle_vector(single, ir.Constant(_VECTOR, ir.Undefined), mask)
 

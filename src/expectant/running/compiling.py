@@ -67,13 +67,12 @@ def register_overloads() -> None:
     if not _registered:
         compiled_lanes.install()
         _registered.add(id(compiled_lanes))
-    uncounted = {**_OPTIONS, "_nrt": False}
     for verb in verbs.VERBS:
         if id(verb) not in _registered:
             _registered.add(id(verb))
-            returns_array = verb is verbs.observation
-            for ours, options in ((True, _OPTIONS if returns_array else uncounted), (False, _OPTIONS)):
-                overload(verb, strict=False, jit_options=options)(
+            for ours in (True, False):
+                counted = verb is verbs.observation or not ours  # it returns an array
+                overload(verb, strict=False, jit_options={**_OPTIONS, "_nrt": counted})(
                     lambda *arguments, verb=verb, ours=ours: _implementation(
                         verb, arguments[0], ours
                     )
@@ -81,8 +80,8 @@ def register_overloads() -> None:
     for plain in verbs.FUNCTIONS:
         if id(plain) not in _registered:
             _registered.add(id(plain))
-            ours = plain.__module__.startswith("expectant.")
-            overload(plain, strict=False, jit_options=uncounted if ours else _OPTIONS)(
+            counted = not plain.__module__.startswith("expectant.")
+            overload(plain, strict=False, jit_options={**_OPTIONS, "_nrt": counted})(
                 lambda *arguments, plain=plain: plain
             )
 

@@ -80,8 +80,7 @@ class _Walk:
         if module.partition(".")[0] in _SETTLED:
             return
         if hasattr(thing, "implementations"):  # a verb: its implementations go by part type
-            if thing.fallback is not None:
-                self._function(thing.fallback)
+            self.visit(getattr(thing, "fallback", None))
             return
         self.lines.add(f"function {module}.{thing.__qualname__} " + " ".join(_code(thing.__code__)))
         for default in thing.__defaults__ or ():

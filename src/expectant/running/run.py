@@ -87,9 +87,13 @@ def run(
         ("compiled", compiled, or_none(flag())),
     ):
         rule.check("run", argument, value)
-    for argument, part in (("domain", domain), ("features", features), ("agent", agent)):
-        if not hasattr(part, "build"):
-            raise ValueError(f"run: {argument} must be a description with build(), got {part!r}")
+    for argument, part, kind, needs in (
+        ("domain", domain, "a domain", "actions"),
+        ("features", features, "a feature map", "shape"),
+        ("agent", agent, "an agent", "discount"),
+    ):
+        if not (hasattr(part, "build") and hasattr(part, needs)) or isinstance(part, type):
+            raise ValueError(f"run: {argument} must be {kind}, got {part!r}")
 
     job = _Job(domain, features, agent, episodes or 0, steps or 0, bins, step_limit, seed)
     name = f"{type(agent).__name__} in {type(domain).__name__}"
