@@ -1,0 +1,189 @@
+"""Every agent's updates on a few transitions, worked by hand in the tabular case."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from building import Built
+
+import expectant as ex
+from expectant.verbs import act, learn, plan, preference
+
+DOMAIN = ex.Corridor(cells=2, slip=0.0)
+
+
+def built(agent):
+    return Built(DOMAIN, ex.OneHot(), agent)
+
+
+def test_q_learning():
+    b = built(ex.QLearning(0.5, discount=0.5))
+    assert learn(b.agent, b.transition(1, 1, 20.0, None), b.rng) == 20.0
+    learn(b.agent, b.transition(0, 1, -1.0, 1), b.rng)
+    # q(1, right) = 10; q(0, right) = 0.5 (−1 + 0.5 · 10)
+    assert b.agent.weights[:, :2].tolist() == [[0.0, 0.0], [2.0, 10.0]]
+    learn(b.agent, b.transition(0, 1, -1.0, 1), b.rng)
+    assert b.agent.weights[1, 0] == 2.0 + 0.5 * (-1.0 + 5.0 - 2.0)
+
+
+def test_doubled_steps_are_twice_as_large():
+    once = built(ex.Lookahead(0.2, 0.1, planning_steps=0, doubled_steps=True))
+    twice = built(ex.Lookahead(0.4, 0.2, planning_steps=0))
+    for b in (once, twice):
+        learn(b.agent, b.transition(0, 1, -1.0, 1), b.rng)
+    np.testing.assert_array_equal(once.agent.weights, twice.agent.weights)
+    np.testing.assert_array_equal(once.agent.planner.model.rows, twice.agent.planner.model.rows)
+    policy = built(ex.CachedPolicy(0.1, 0.1, doubled_steps=True)).agent
+    assert (policy.value_step, policy.policy_step, policy.planner.model.step) == (0.2, 0.2, 0.2)
+
+
+def test_q_planning_with_the_true_model():
+    b = built(ex.QPlanning(0.5, model="true", planning_steps=1, stored_action=True))
+    learn(b.agent, b.transition(1, 1, 20.0, None), b.rng)
+    assert b.agent.weights[1, 1] == 10.0
+    plan(b.agent, b.rng)  # the only stored state and action: 10 + 0.5 (20 − 10)
+    assert b.agent.weights[:, :2].tolist() == [[0.0, 0.0], [0.0, 15.0]]
+
+
+def test_q_planning_draws_actions_uniformly_unless_told_otherwise():
+    b = built(ex.QPlanning(1.0, model="true", planning_steps=400))
+    learn(b.agent, b.transition(1, 1, 20.0, None), b.rng)
+    plan(b.agent, b.rng)
+    # q(1, left) = −1 + max q(0): tried although never taken
+    assert b.agent.weights[:, 1].tolist() == [-1.0, 20.0]
+
+
+def test_q_planning_with_a_learned_expectation_model():
+    b = built(ex.QPlanning(0.5, 0.5, planning_steps=1, stored_action=True))
+    learn(b.agent, b.transition(0, 1, -1.0, 1), b.rng)
+    # q(0, right) = −0.5; model: r = −0.5, s̄ = 0.5 s(1); target −0.5 + 0.5 · max_a q(1, a) = −0.5
+    b.agent.weights[:, 1] = [8.0, 4.0]
+    plan(b.agent, b.rng)
+    assert b.agent.weights[1, 0] == -0.5 + 0.5 * (-0.5 + 0.5 * 8.0 + 0.5)
+
+
+def test_algorithm_1():
+    b = built(ex.Lookahead(0.5, 0.5, planning_steps=1, discount=0.5))
+    learn(b.agent, b.transition(1, 1, 20.0, None), b.rng)
+    # TD: w(1) = 10. Model: r(1, right) = 10, s̄ = 0
+    assert b.agent.weights[:2].tolist() == [0.0, 10.0]
+    assert [preference(b.agent, b.state(1), a) for a in (0, 1)] == [0.0, 10.0]
+    plan(b.agent, b.rng)  # LEVI: target max(0, 10), no change
+    assert b.agent.weights[1] == 10.0
+    learn(b.agent, b.transition(0, 1, -1.0, 1), b.rng)
+    # w(0) = 0.5 (−1 + 0.5 · 10) = 2; r(0, right) = −0.5, s̄(0, right) = 0.5 s(1)
+    assert b.agent.weights[0] == 2.0
+    assert preference(b.agent, b.state(0), 1) == -0.5 + 0.5 * 0.5 * 10.0
+    assert act(b.agent._replace(epsilon=0.0), b.state(0), b.rng) == 1
+
+
+def test_algorithm_1_with_the_stored_termination_flag():
+    b = built(ex.Lookahead(0.5, 0.5, planning_steps=1, stored_termination=True))
+    b.agent.planner.model.rows[:, 1, 0] = 1.0  # s̄(1, ·) = s(0)
+    b.agent.weights[:2] = [100.0, 0.0]
+    learn(b.agent, b.transition(1, 1, 20.0, None), b.rng)
+    assert b.agent.weights[1] == 10.0
+    plan(b.agent, b.rng)  # max(r(1, ·)) without bootstrapping: max(0, 10)
+    assert b.agent.weights[1] == 10.0
+
+
+def test_algorithm_2():
+    b = built(ex.CachedValues(0.5, 0.25, 0.5, planning_steps=1, discount=0.5))
+    learn(b.agent, b.transition(1, 1, 20.0, None), b.rng)
+    assert b.agent.weights[1] == 10.0
+    assert b.agent.action_weights[1, 1] == 0.25 * 20.0
+    plan(b.agent, b.rng)  # LEVI leaves w(1) = 10; q(1, left) → 0, q(1, right) → b = 10
+    assert b.agent.action_weights[:, 1].tolist() == [0.0, 5.0 + 0.25 * (10.0 - 5.0)]
+    learn(b.agent, b.transition(1, 0, -1.0, 1), b.rng)
+    # a self-loop shows that q uses the new w: w(1) = 10 + 0.5 (−1 + 5 − 10) = 7
+    assert b.agent.weights[1] == 7.0
+    assert b.agent.action_weights[0, 1] == 0.25 * (-1.0 + 0.5 * 7.0)
+
+
+def test_algorithm_2_with_the_printed_delta():
+    b = built(ex.CachedValues(0.5, 0.25, 0.5, planning_steps=0, printed_delta=True))
+    b.agent.weights[1] = 4.0
+    learn(b.agent, b.transition(1, 1, 20.0, None), b.rng)
+    assert b.agent.action_weights[1, 1] == 0.25 * (20.0 - 4.0)
+
+
+def test_algorithm_3():
+    b = built(ex.CachedPolicy(0.5, 0.1, 0.5, planning_steps=0))
+    learn(b.agent, b.transition(1, 1, 20.0, None), b.rng)
+    # δ = 20, π uniform: θ += 0.1 · 20 · (1[b = a] − 0.5)
+    assert b.agent.weights[1] == 10.0
+    assert b.agent.policy[:, 1].tolist() == [-1.0, 1.0]
+    frequency = np.mean([act(b.agent, b.state(1), b.rng) for _ in range(20_000)])
+    assert frequency == pytest.approx(math.exp(1) / (math.exp(1) + math.exp(-1)), abs=0.012)
+
+
+def test_algorithm_3_plans_along_the_error_of_a_sampled_action():
+    b = built(ex.CachedPolicy(0.5, 0.1, 1.0, planning_steps=1))
+    learn(b.agent, b.transition(1, 1, 20.0, None), b.rng)  # r(1, right) = 20, r(1, left) = 0
+    policy = b.agent.policy[:, 1].copy()
+    probability = 1 / (1 + math.exp(-2.0))
+    plan(b.agent, b.rng)  # LEVI: w(1) = 10 + 0.5 (20 − 10) = 15
+    assert b.agent.weights[1] == 15.0
+    change = b.agent.policy[1, 1] - policy[1]
+    right, left = 0.1 * 5.0 * (1 - probability), 0.1 * -15.0 * -probability
+    assert change == pytest.approx(right) or change == pytest.approx(left)
+
+
+def test_entropy_bonus_is_the_gradient_of_the_entropy():
+    from expectant.updates import entropy_of, policy_gradient, softmax
+
+    b = built(ex.CachedPolicy(0.5, 0.1))
+    policy, state, probabilities = np.zeros((3, 8)), b.state(0), np.zeros(3)
+    policy[:, 0] = [0.3, -0.2, 1.0]
+
+    def entropy(theta):
+        softmax(theta, state, probabilities)
+        return entropy_of(probabilities)
+
+    numeric = []
+    for action in range(3):
+        up, down = policy.copy(), policy.copy()
+        up[action, 0] += 1e-6
+        down[action, 0] -= 1e-6
+        numeric.append((entropy(up) - entropy(down)) / 2e-6)
+    softmax(policy, state, probabilities)
+    moved = policy.copy()
+    policy_gradient(moved, state, 0, 0.0, 1.0, probabilities, 1.0)
+    np.testing.assert_allclose(moved[:, 0] - policy[:, 0], numeric, atol=1e-8)
+
+
+def test_epsilon_on_top_of_the_softmax():
+    b = built(ex.CachedPolicy(0.5, 0.1, epsilon=0.5))
+    b.agent.policy[1, 0] = 50.0
+    frequency = np.mean([act(b.agent, b.state(0), b.rng) for _ in range(20_000)])
+    assert frequency == pytest.approx(0.75, abs=0.015)
+
+
+def test_epsilon_greedy_may_explore_the_greedy_action_and_breaks_ties_at_random():
+    b = built(ex.QLearning(0.5, epsilon=0.5))
+    b.agent.weights[1, 0] = 1.0
+    assert np.mean([act(b.agent, b.state(0), b.rng) for _ in range(20_000)]) == pytest.approx(
+        0.75, abs=0.015
+    )
+    greedy = built(ex.QLearning(0.5, epsilon=0.0))
+    assert np.mean([act(greedy.agent, greedy.state(0), greedy.rng) for _ in range(20_000)]) == (
+        pytest.approx(0.5, abs=0.018)
+    )
+
+
+def test_ties_among_many_actions_are_even():
+    states, actions = 1, 5
+    domain = ex.FiniteMDP(np.ones((states, actions, 2)) * [0.0, 1.0], np.zeros((states, actions)))
+    b = Built(domain, ex.OneHot(), ex.QLearning(0.5, epsilon=0.0))
+    b.agent.weights[2, 0] = -1.0
+    chosen = np.bincount([act(b.agent, b.state(0), b.rng) for _ in range(20_000)], minlength=5)
+    np.testing.assert_allclose(chosen / 20_000, [0.25, 0.25, 0.0, 0.25, 0.25], atol=0.015)
+
+
+def test_replayed_fits_repeat_the_stored_transition():
+    once = built(ex.Lookahead(0.0, 0.5, planning_steps=0, replayed_fits=2))
+    learn(once.agent, once.transition(0, 1, -1.0, 1), once.rng)
+    assert once.agent.planner.model.rewards[1, 0] == -(1 - 0.5**3)
+    assert once.agent.planner.model.rows[1, 0, 1] == 1 - 0.5**3

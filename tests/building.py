@@ -1,0 +1,45 @@
+"""Build the parts of one run, for tests that call verbs themselves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from expectant.descriptions import Setting
+from expectant.features.vector import Transition, empty_state
+from expectant.lanes import padded
+from expectant.verbs import encode
+
+
+class Built:
+    """An agent in a domain with features, and states by their number."""
+
+    def __init__(self, domain: Any, features: Any, agent: Any = None, seed: int = 0) -> None:
+        self.rng = np.random.default_rng(seed)
+        self.shape = features.shape(domain)
+        self.features = features.build(domain, self.rng)
+        self.domain = domain.build(self.rng)
+        self.setting = Setting(
+            shape=self.shape,
+            width=padded(self.shape.size),
+            actions=domain.actions,
+            domain=domain,
+            domain_part=self.domain,
+            features_part=self.features,
+            rng=self.rng,
+        )
+        self.agent = agent.build(self.setting) if agent is not None else None
+
+    def state(self, number: int) -> Any:
+        state = empty_state(self.shape)
+        encode(self.features, np.array([number]), -1, state)
+        state.place[0] = number
+        return state
+
+    def transition(
+        self, state: int, action: int, reward: float, next_state: int | None
+    ) -> Transition:
+        successor = self.state(state if next_state is None else next_state)
+        alive = 0.0 if next_state is None else 1.0
+        return Transition(self.state(state), action, reward, successor, alive, 0)

@@ -1,0 +1,189 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import expectant as ex
+from expectant import exact
+
+
+def random_mdp(seed: int, states: int = 5, actions: int = 3) -> ex.FiniteMDP:
+    rng = np.random.default_rng(seed)
+    probabilities = rng.dirichlet(np.full(states + 1, 0.5), size=(states, actions))
+    probabilities = 0.9 * probabilities
+    probabilities[..., -1] += 0.1
+    return ex.FiniteMDP(probabilities, rng.normal(size=(states, actions)))
+
+
+@pytest.mark.parametrize(
+    ("slip", "optimum", "wrong_way"),
+    [(0.0, 15.390, -4.36), (0.1, 13.924, -5.21), (0.3, 7.875, -8.20), (1 / 3, 6.278, -8.87)],
+)
+def test_the_corridor_table(slip, optimum, wrong_way):
+    domain = ex.Corridor(slip=slip)
+    assert exact.epsilon_greedy_optimal_return(domain, 0.1) == pytest.approx(optimum, abs=5e-4)
+    left = exact.epsilon_greedy_policy(np.eye(2)[np.zeros(9, int)], 0.1)
+    value = exact.start_return(domain, exact.policy_values(domain, left))
+    assert value == pytest.approx(wrong_way, abs=5e-3)
+
+
+def test_both_phases_of_the_corridor_are_worth_the_same():
+    domain = ex.Corridor(slip=0.1, switch_every=500)
+    first, second = (exact.optimal_values(domain, phase=phase) for phase in (0, 1))
+    np.testing.assert_allclose(first, second[::-1])
+
+
+def test_counterexample():
+    domain = ex.Counterexample()
+    assert exact.epsilon_greedy_optimal_return(domain, 0.1) == pytest.approx(-0.2875, abs=1e-12)
+    np.testing.assert_allclose(exact.optimal_values(domain), 0.0, atol=1e-12)
+    for update in ("avi", "aavi"):
+        found = exact.fixed_point(domain, update)
+        assert found.start_return == pytest.approx(-0.2875, abs=1e-12)
+    invalid = exact.fixed_point(domain, "invalid")
+    # the mean of states 2 and 3 looks like −2.5 whatever is done there, so B (−1) seems better
+    np.testing.assert_allclose(invalid.action_values[0], [-2.5, -1.0])
+    assert invalid.policy[0].tolist() == [0.0, 1.0]
+    assert invalid.start_return == pytest.approx(0.95 * -1.0 + 0.05 * -0.25)
+
+
+def test_the_planning_gap_of_the_corridor():
+    for slip in (0.0, 0.1, 0.3):
+        assert exact.planning_gap(ex.Corridor(slip=slip)).max() < 1e-9
+    gap = exact.planning_gap(ex.Corridor(slip=1 / 3))
+    # cells 0 and 2 want to go opposite ways, cell 1 lies between them: worked from q*
+    q = exact.optimal_action_values(ex.Corridor(slip=1 / 3))
+    means = 2 / 3 * q[0] + 1 / 3 * q[2]
+    assert gap[1, 0] == pytest.approx(2 / 3 * q[0].max() + 1 / 3 * q[2].max() - means.max())
+    assert gap.max() == pytest.approx(0.2681, abs=5e-5)
+    assert np.count_nonzero(gap > 1e-9) == 2
+
+
+@settings(max_examples=100, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1), discount=st.floats(0.0, 1.0))
+def test_optimal_values_satisfy_the_optimality_equation(seed, discount):
+    domain = random_mdp(seed)
+    values = exact.optimal_values(domain, discount=discount)
+    q = exact.backed_up(domain, values, discount=discount)
+    np.testing.assert_allclose(q.max(axis=1), values, atol=1e-9)
+    policy = exact.greedy_policy(q)
+    np.testing.assert_allclose(
+        exact.policy_values(domain, policy, discount=discount), values, atol=1e-9
+    )
+    for update in ("avi", "aavi"):
+        found = exact.fixed_point(domain, update, discount=discount)
+        np.testing.assert_allclose(found.action_values, q, atol=1e-8)
+    below = exact.fixed_point(domain, "invalid", discount=discount).action_values
+    assert (below <= q + 1e-8).all()  # the gap is never negative, so the invalid values lie below
+
+
+def test_policy_values_agree_with_sampling():
+    domain = ex.Corridor(cells=4, slip=0.2)
+    policy = np.array([[0.3, 0.7], [0.9, 0.1], [0.5, 0.5], [0.2, 0.8]])
+    values, table = exact.policy_values(domain, policy), domain.mdp().outcomes
+    rng, total, episodes = np.random.default_rng(0), 0.0, 20_000
+    for _ in range(episodes):
+        state = int(rng.integers(4))
+        while state >= 0:
+            action = int(rng.random() > policy[state, 0])
+            o = int(rng.random() > table.probabilities[0, state, action, 0])
+            total += table.rewards[0, state, action, o]
+            state = int(table.successors[state, action, o])
+    assert total / episodes == pytest.approx(exact.start_return(domain, values), abs=0.25)
+
+
+def test_sparse_and_dense_solutions_agree(monkeypatch):
+    domain = random_mdp(7, states=30)
+    policy = np.full((30, 3), 1 / 3)
+    dense = exact.policy_values(domain, policy)
+    monkeypatch.setattr("expectant.exact.solve.DENSE_STATES", 0)
+    np.testing.assert_allclose(exact.policy_values(domain, policy), dense)
+
+
+def test_independent_features_do_not_change_the_fixed_points():
+    domain = ex.Corridor(slip=1 / 3)
+    features = exact.feature_matrix(domain, ex.RandomBinary(14, 5), seed=0)
+    assert np.linalg.matrix_rank(features) == 9
+    for update in ("avi", "aavi", "invalid"):
+        tabular = exact.fixed_point(domain, update)
+        linear = exact.fixed_point(domain, update, features=features)
+        np.testing.assert_allclose(linear.action_values, tabular.action_values, atol=1e-6)
+
+
+def test_aliased_features_change_them():
+    domain = ex.Corridor(slip=0.1)
+    features = np.repeat(np.eye(3), 3, axis=0)
+    found = exact.fixed_point(domain, "avi", features=features, discount=0.9)
+    values = features @ found.weights
+    targets = exact.backed_up(domain, values, discount=0.9).max(axis=1)
+    np.testing.assert_allclose(features.T @ (targets - values), 0.0, atol=1e-8)
+    uneven = exact.fixed_point(
+        domain, "avi", features=features, discount=0.9, state_weights=np.arange(1.0, 10.0)
+    )
+    assert not np.allclose(uneven.weights, found.weights)
+
+
+def test_linear_model_is_aligned_or_refused():
+    domain = ex.Corridor()
+    features = exact.feature_matrix(domain, ex.RandomBinary(14, 5))
+    model, rewards = exact.linear_model(domain, features)
+    world = exact.solve.dynamics(domain)
+    for action in (0, 1):
+        predicted = features @ model[action].T
+        np.testing.assert_allclose(
+            predicted, exact.solve.expected_next(world, features)[:, action], atol=1e-9
+        )
+        np.testing.assert_allclose(features @ rewards[action], world.rewards[:, action], atol=1e-9)
+    with pytest.raises(ValueError, match="no linear model is aligned with these features: state"):
+        exact.linear_model(domain, np.repeat(np.eye(3), 3, axis=0))
+
+
+BAD = [
+    (lambda: exact.optimal_values(3), "domain must be a finite MDP, got 3"),
+    (
+        lambda: exact.optimal_values(ex.Corridor(), discount=2),
+        "discount must be a number from 0 to 1",
+    ),
+    (lambda: exact.optimal_values(ex.Corridor(), phase=1), "phase must be below 1, got 1"),
+    (
+        lambda: exact.policy_values(ex.Corridor(), np.ones((9, 2))),
+        "policy in state 0 must be probabilities",
+    ),
+    (lambda: exact.policy_values(ex.Corridor(), np.full(9, 4)), "policy has action 4 in state 0"),
+    (lambda: exact.policy_values(ex.Corridor(), np.ones((2, 2))), r"policy must be \(9, 2\)"),
+    (
+        lambda: exact.policy_values(ex.Corridor(slip=0.0), [1, 0] * 4 + [0]),
+        "the policy never ends from state",
+    ),
+    (
+        lambda: exact.fixed_point(ex.Corridor(), "levi"),
+        "update must be 'avi' or 'aavi' or 'invalid', got 'levi'",
+    ),
+    (
+        lambda: exact.fixed_point(ex.Corridor(), "avi", features=np.eye(3)),
+        r"features must be \(9, d\) rows",
+    ),
+    (
+        lambda: exact.planning_gap(ex.Corridor(), np.ones((2, 2))),
+        r"action_values must have the shape \(9, 2\)",
+    ),
+    (
+        lambda: exact.epsilon_greedy_optimal_return(ex.Corridor(), 1.5),
+        "epsilon must be a number from 0 to 1, got 1.5",
+    ),
+]
+
+
+@pytest.mark.parametrize(("call", "message"), BAD, ids=[m[:40] for _, m in BAD])
+def test_bad_input(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+def test_endless_mdps_need_a_discount():
+    domain = ex.FiniteMDP(np.ones((1, 1, 1)), [[1.0]], endless=True)
+    assert exact.optimal_values(domain, discount=0.5)[0] == pytest.approx(2.0)
+    with pytest.raises(ValueError, match="value iteration does not converge"):
+        exact.optimal_values(domain)

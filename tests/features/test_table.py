@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+import numpy as np
+
+import expectant as ex
+from expectant.descriptions import Shape
+from expectant.features.vector import (
+    add,
+    dense,
+    dot,
+    empty_state,
+    empty_table,
+    greatest,
+)
+from expectant.verbs import copy, encode, load, save
+
+
+def test_random_binary_vectors_have_the_ones_asked_for_and_differ_between_runs():
+    domain, features = ex.Corridor(), ex.RandomBinary(14, 5)
+    first = ex.exact.feature_matrix(domain, features, seed=3, run=0)
+    again = ex.exact.feature_matrix(domain, features, seed=3, run=0)
+    other = ex.exact.feature_matrix(domain, features, seed=3, run=1)
+    np.testing.assert_array_equal(first, again)
+    assert not np.array_equal(first, other)
+    assert set(np.unique(first)) == {0.0, 1.0}
+    np.testing.assert_array_equal(first.sum(axis=1), 5.0)  # without replacement
+
+
+def test_one_hot_is_the_identity():
+    np.testing.assert_array_equal(ex.exact.feature_matrix(ex.Corridor(), ex.OneHot()), np.eye(9))
+
+
+def test_vectors_do_what_dense_ones_do():
+    rng = np.random.default_rng(0)
+    for weighted in (False, True):
+        shape = Shape(10, 4, weighted)
+        state, other, table = empty_state(shape), empty_state(shape), empty_table(shape, 3)
+        state.active[:] = [1, 3, 7, 9]
+        state.place[0] = 6
+        if weighted:
+            state.values[:] = [0.5, -2.0, 0.0, 3.0]
+        vector, weights = dense(state, 16), rng.normal(size=16)
+        assert abs(dot(state, weights) - vector @ weights) < 1e-12
+        rows = rng.normal(size=(3, 16))
+        assert abs(greatest(rows, state) - (rows @ vector).max()) < 1e-12
+        expected = weights + 0.25 * vector
+        add(state, weights, 0.25)
+        np.testing.assert_allclose(weights, expected)
+        save(table, 2, state)
+        load(table, 2, other)
+        np.testing.assert_array_equal(dense(other, 16), vector)
+        assert other.place[0] == 6
+        other.active[:] = 0
+        copy(other, state)
+        np.testing.assert_array_equal(dense(other, 16), vector)
+
+
+def test_encoding_uses_the_observation_only():
+    features = ex.RandomBinary(20, 3).build(ex.Corridor(), np.random.default_rng(0))
+    state = empty_state(Shape(20, 3))
+    encode(features, np.array([4]), 1, state)
+    np.testing.assert_array_equal(state.active, features.active[4])

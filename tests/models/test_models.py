@@ -1,0 +1,144 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from building import Built
+
+import expectant as ex
+from expectant.models.maintained import maintained
+from expectant.updates import levi_target
+from expectant.verbs import backed_up_action_value, backed_up_value, fit, follow
+
+CORRIDOR = ex.Corridor(cells=3, slip=0.25)
+
+
+def test_one_hot_fits_are_running_averages_worked_by_hand():
+    built = Built(CORRIDOR, ex.OneHot())
+    model = ex.LinearExpectation(step=0.5).build(built.setting)
+    error = fit(model, built.transition(1, 0, -1.0, 0))
+    assert error == 1.0 + 1.0  # |−1 − 0| + ‖(1, 0, 0)‖²
+    assert model.rewards[0, 1] == -0.5
+    assert model.rows[0, 1, :3].tolist() == [0.5, 0.0, 0.0]
+    fit(model, built.transition(1, 0, -1.0, 2))
+    assert model.rewards[0, 1] == -0.75
+    assert model.rows[0, 1, :3].tolist() == [0.25, 0.0, 0.5]
+    fit(model, built.transition(1, 0, 20.0, None))  # the end is the zero vector
+    assert model.rewards[0, 1] == -0.75 + 0.5 * 20.75
+    assert model.rows[0, 1, :3].tolist() == [0.125, 0.0, 0.25]
+    assert not model.rows[1].any() and not model.rewards[1].any()
+    weights = np.zeros(8)
+    weights[:3] = [4.0, 9.0, -8.0]
+    value = backed_up_value(model, built.state(1), 0, weights, 0.5)
+    assert value == 9.625 + 0.5 * (0.125 * 4.0 - 0.25 * 8.0)
+
+
+def test_a_fit_is_a_gradient_step_on_half_the_squared_errors():
+    built = Built(ex.Corridor(), ex.RandomBinary(14, 5))
+    model = ex.LinearExpectation(step=0.1).build(built.setting)
+    rng = np.random.default_rng(0)
+    model.rows[:, :, :14] = rng.normal(size=(2, 14, 14))
+    model.rewards[:, :14] = rng.normal(size=(2, 14))
+    rows, rewards = model.rows.copy(), model.rewards.copy()
+    features = ex.exact.feature_matrix(ex.Corridor(), ex.RandomBinary(14, 5))
+    features = np.zeros((9, 14))
+    for number in range(9):
+        features[number, built.state(number).active] = 1.0
+    s, s_next = features[4], features[5]
+    fit(model, built.transition(4, 1, -1.0, 5))
+    error = s_next - rows[1, :, :14].T @ s
+    np.testing.assert_allclose(model.rows[1, :, :14], rows[1, :, :14] + 0.1 * np.outer(s, error))
+    surprise = -1.0 - rewards[1, :14] @ s
+    np.testing.assert_allclose(model.rewards[1, :14], rewards[1, :14] + 0.1 * surprise * s)
+    np.testing.assert_array_equal(model.rows[0], rows[0])
+
+
+def test_learned_one_hot_model_approaches_the_exact_one():
+    built = Built(CORRIDOR, ex.OneHot())
+    model = ex.LinearExpectation(step=0.01).build(built.setting)
+    outcomes, rng = CORRIDOR.mdp().outcomes, np.random.default_rng(0)
+    for _ in range(30_000):
+        state, action = rng.integers(3), rng.integers(2)
+        o = int(rng.random() < outcomes.probabilities[0, state, action, 1])
+        successor = int(outcomes.successors[state, action, o])
+        reward = float(outcomes.rewards[0, state, action, o])
+        fit(model, built.transition(state, action, reward, None if successor < 0 else successor))
+    matrix, rewards = ex.exact.linear_model(CORRIDOR, np.eye(3))
+    np.testing.assert_allclose(model.rows[:, :, :3], np.swapaxes(matrix, 1, 2), atol=0.15)
+    np.testing.assert_allclose(model.rewards[:, :3], rewards, atol=3.5)
+
+
+@pytest.mark.parametrize("features", [ex.OneHot(), ex.RandomBinary(14, 5), ex.RandomBinary(6, 2)])
+def test_exact_and_true_models_back_up_the_same_state_values(features):
+    """Theorem 2: LEVI with the aligned expectation model equals AVI, aliased features or not."""
+    domain = ex.Corridor(slip=0.3, switch_every=10)
+    built = Built(domain, features)
+    true = ex.TrueModel().build(built.setting)
+    exact = ex.ExactExpectation().build(built.setting)
+    weights = np.zeros(built.setting.width)
+    weights[: built.shape.size] = np.random.default_rng(1).normal(size=built.shape.size) * 10
+    for phase in (0, 1):
+        built.domain.now[1] = phase
+        for number in range(9):
+            state = built.state(number)
+            for model in (true, exact):
+                assert backed_up_value(model, state, 0, weights, 0.9) == pytest.approx(
+                    backed_up_value(exact, state, 0, weights, 0.9), abs=1e-10
+                )
+            expected = levi_target(true, state, 2, weights, 0.9)
+            assert levi_target(exact, state, 2, weights, 0.9) == pytest.approx(expected, abs=1e-10)
+
+
+def test_action_values_lose_the_planning_gap_with_an_expectation_model():
+    domain = ex.Counterexample()
+    built = Built(domain, ex.OneHot())
+    weights = np.zeros((2, 8))
+    weights[:, :3] = ex.exact.optimal_action_values(domain).T
+    true = ex.TrueModel().build(built.setting)
+    exact = ex.ExactExpectation().build(built.setting)
+    state = built.state(0)
+    assert backed_up_action_value(true, state, 0, weights, 1.0) == 0.0  # mean of the maxima
+    assert backed_up_action_value(exact, state, 0, weights, 1.0) == -2.5  # maximum of the mean
+    assert ex.exact.planning_gap(domain)[0, 0] == 2.5
+
+
+def test_linear_and_exact_models_agree_on_the_invalid_target():
+    domain, features = ex.Corridor(slip=1 / 3), ex.RandomBinary(14, 5)
+    built = Built(domain, features)
+    exact = ex.ExactExpectation().build(built.setting)
+    linear = ex.LinearExpectation().build(built.setting)
+    matrix = np.zeros((9, 14))
+    for number in range(9):
+        matrix[number, built.state(number).active] = 1.0
+    model, rewards = ex.exact.linear_model(domain, matrix)
+    linear.rows[:, :, :14] = np.swapaxes(model, 1, 2)
+    linear.rewards[:, :14] = rewards
+    weights = np.zeros((2, 16))
+    weights[:, :14] = np.random.default_rng(0).normal(size=(2, 14))
+    for number in range(9):
+        state = built.state(number)
+        for action in (0, 1):
+            assert backed_up_action_value(linear, state, action, weights, 0.9) == pytest.approx(
+                backed_up_action_value(exact, state, action, weights, 0.9), abs=1e-9
+            )
+
+
+def test_maintained_lookahead_weights_follow_model_and_values():
+    built = Built(ex.Corridor(), ex.RandomBinary(14, 5))
+    weights, rng = np.zeros(16), np.random.default_rng(0)
+    plain = ex.LinearExpectation(0.1).build(built.setting)
+    kept = maintained(ex.LinearExpectation(0.1).build(built.setting), weights, 0.9)
+    for _ in range(300):
+        state, action = int(rng.integers(9)), int(rng.integers(2))
+        transition = built.transition(state, action, -1.0, int(rng.integers(9)))
+        fit(plain, transition)
+        fit(kept, transition)
+        change = rng.normal()
+        weights[built.state(state).active] += change
+        follow(kept, built.state(state), change, 0.9)
+    for number in range(9):
+        for action in (0, 1):
+            assert backed_up_value(
+                kept, built.state(number), action, weights, 0.9
+            ) == pytest.approx(
+                backed_up_value(plain, built.state(number), action, weights, 0.9), abs=1e-9
+            )

@@ -1,0 +1,154 @@
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+
+import numpy as np
+import pytest
+
+import expectant as ex
+
+SMALL_MDP = {
+    "probabilities": [[[0.0, 0.5, 0.5]], [[1.0, 0.0, 0.0]]],
+    "rewards": [[-1.0], [0.0]],
+}
+
+EXAMPLES = [
+    ex.Corridor(),
+    ex.Corridor(cells=5, slip=0.25, switch_every=100),
+    ex.Counterexample(exit_reward=-2.0),
+    ex.FiniteMDP(**SMALL_MDP),
+    ex.OneHot(),
+    ex.RandomBinary(size=14, active=5),
+    ex.QLearning(0.1),
+    ex.QPlanning(0.1, model="true"),
+    ex.QPlanning(0.1, 0.2, stored_action=True, relabelled=True, replay_capacity=None),
+    ex.Lookahead(value_step=0.01, model_step=0.1, planning_steps=5, epsilon=0.1, discount=1.0),
+    ex.Lookahead(0.1, model=ex.LinearExpectation(0.3), backups=ex.Replay(50)),
+    ex.CachedValues(0.1, 0.2, 0.3, printed_delta=True),
+    ex.CachedPolicy(0.1, 0.2, 0.3, entropy=1.0),
+]
+
+
+@pytest.mark.parametrize("described", EXAMPLES, ids=repr)
+def test_round_trip_through_json(described):
+    data = json.loads(json.dumps(described.to_dict()))
+    again = ex.Description.from_dict(data)
+    assert again == described
+    assert hash(again) == hash(described)
+    assert type(again) is type(described)
+
+
+def test_descriptions_compare_print_and_do_not_change():
+    agent = ex.QLearning(0.1, epsilon=0.2)
+    assert agent == ex.QLearning(action_step=0.1, epsilon=0.2)
+    assert agent != ex.QLearning(0.1)
+    assert repr(ex.RandomBinary(14, 5)) == "RandomBinary(size=14, active=5)"
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        agent.epsilon = 0.5  # type: ignore[misc]
+    assert agent.replace(epsilon=0.5).epsilon == 0.5
+    assert agent.epsilon == 0.2
+
+
+def test_numbers_are_stored_in_one_type_so_that_sweeps_never_recompile():
+    agent = ex.QLearning(np.float32(1), epsilon=0, discount=np.int64(1))
+    assert [type(x) for x in (agent.action_step, agent.epsilon, agent.discount)] == [float] * 3
+
+
+def _run(**changes):
+    arguments = {"episodes": 3, "runs": 2, **changes}
+    return ex.run(ex.Corridor(), ex.OneHot(), ex.QLearning(0.1), **arguments)
+
+
+BAD = [
+    (
+        lambda: ex.QLearning(-0.1),
+        "QLearning: action_step must be a finite number, 0 or more, got -0.1",
+    ),
+    (lambda: ex.QLearning(math.nan), "action_step .* got nan"),
+    (lambda: ex.QLearning(math.inf), "action_step .* got inf"),
+    (lambda: ex.QLearning("0.1"), "action_step .* got '0.1'"),
+    (lambda: ex.QLearning(True), "action_step .* got True"),
+    (
+        lambda: ex.Lookahead(0.1, -1),
+        "Lookahead: model_step must be a finite number, 0 or more, got -1",
+    ),
+    (lambda: ex.Lookahead(math.nan), "value_step .* got nan"),
+    (lambda: ex.CachedValues(0.1, math.inf), "CachedValues: action_step .* got inf"),
+    (lambda: ex.CachedPolicy(0.1, -3), "CachedPolicy: policy_step .* got -3"),
+    (lambda: ex.CachedPolicy(0.1, 0.1, entropy=-1), "entropy .* got -1"),
+    (lambda: ex.RandomBinary(3, 5), "active must be at most size, got active=5 with size=3"),
+    (lambda: ex.RandomBinary(0, 0), "size must be a whole number, 1 or more, got 0"),
+    (lambda: ex.RandomBinary(14.0, 5), "size must be a whole number, 1 or more, got 14.0"),
+    (lambda: _run(runs=0), "run: runs must be a whole number, 1 or more, got 0"),
+    (lambda: _run(episodes=0), "run: episodes must be a whole number, 1 or more, or None, got 0"),
+    (lambda: _run(steps=5), "give episodes or steps, got episodes=3, steps=5"),
+    (lambda: _run(threads=0), "run: threads"),
+    (lambda: _run(seed=-1), "run: seed must be a whole number, 0 or more, got -1"),
+    (lambda: _run(step_limit=0), "run: step_limit"),
+    (lambda: ex.Lookahead(0.1, discount=1.01), "discount must be a number from 0 to 1, got 1.01"),
+    (lambda: ex.Lookahead(0.1, discount=-0.5), "discount must be a number from 0 to 1, got -0.5"),
+    (lambda: ex.Lookahead(0.1, epsilon=2), "epsilon must be a number from 0 to 1, got 2"),
+    (lambda: ex.Lookahead(0.1, planning_steps=-1), "planning_steps must be a whole number"),
+    (lambda: ex.Lookahead(0.1, planning_steps=1.5), "planning_steps must be a whole number"),
+    (
+        lambda: ex.Lookahead(0.1, planing_steps=1),
+        "unknown option planing_steps=1, did you mean 'planning_steps'",
+    ),
+    (lambda: ex.Lookahead(0.1, replay_capacity=0), "replay_capacity must be .* got 0"),
+    (lambda: ex.Lookahead(0.1, replayed_fits=-1), "replayed_fits"),
+    (lambda: ex.Lookahead(0.1, model="tru"), "model must be 'expectation' or .* got 'tru'"),
+    (lambda: ex.Lookahead(0.1, backups="er"), "backups must be 'replay' or .* got 'er'"),
+    (lambda: ex.Lookahead(0.1, maintained=1), "maintained must be True or False, got 1"),
+    (
+        lambda: ex.Lookahead(0.1, maintained=True, model="true"),
+        "maintained=True needs model='expectation'",
+    ),
+    (
+        lambda: ex.Lookahead(0.1, maintained=True, stored_termination=True),
+        "maintained=True .* stored_termination",
+    ),
+    (lambda: ex.QLearning(0.1, planning_steps=3), "Q-learning does not plan"),
+    (lambda: ex.Corridor(slip=1.5), "slip must be a number from 0 to 1, got 1.5"),
+    (lambda: ex.Corridor(cells=0), "cells must be a whole number, 1 or more, got 0"),
+    (lambda: ex.Corridor(switch_every=0), "switch_every"),
+    (lambda: ex.Corridor(goal_reward=math.inf), "goal_reward must be a finite number, got inf"),
+    (lambda: ex.Replay(0), "capacity"),
+    (
+        lambda: ex.Description.from_dict({"kind": "lookahed"}),
+        "unknown 'lookahed', did you mean 'lookahead'",
+    ),
+    (lambda: ex.Agent.from_dict({"kind": "corridor"}), "'corridor' is not a Agent"),
+    (
+        lambda: ex.run(ex.OneHot(), ex.Corridor(), ex.QLearning(0.1), episodes=1),
+        "domain must be a domain, got OneHot",
+    ),
+    (
+        lambda: ex.run(ex.Corridor(), ex.OneHot(), ex.QLearning, episodes=1),
+        "agent must be an agent",
+    ),
+]
+
+
+@pytest.mark.parametrize(("make", "message"), BAD, ids=[message[:40] for _, message in BAD])
+def test_bad_input_names_the_argument_the_value_and_the_rule(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+def test_a_model_that_needs_a_finite_mdp_says_so():
+    from typing import NamedTuple
+
+    class Nothing(NamedTuple):
+        now: np.ndarray
+
+    class Open(ex.Domain):
+        actions = 2
+        states = 3
+
+        def build(self, rng):
+            return Nothing(np.zeros(1, np.int64))
+
+    with pytest.raises(ValueError, match="TrueModel: needs a domain that is a finite MDP, Open"):
+        ex.run(Open(), ex.OneHot(), ex.QPlanning(0.1, model="true"), episodes=1)

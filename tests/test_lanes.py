@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+import numba
+import numpy as np
+import pytest
+
+from expectant import lanes
+from expectant.running.compiling import register_overloads
+
+
+@pytest.mark.parametrize("size", [1, 8, 14, 100, 1000])
+@pytest.mark.parametrize("active", [1, 3, 5])
+def test_compiled_sums_have_the_same_bits_as_plain_ones(size, active):
+    register_overloads()
+    rng = np.random.default_rng(size * 10 + active)
+    width = lanes.padded(size)
+    rows = rng.normal(size=(2, size, width)) * 10.0 ** rng.integers(-8, 8, (2, size, width))
+    weights = rng.normal(size=width)
+    chosen = rng.choice(size, min(active, size), replace=False)
+    values = rng.normal(size=chosen.size)
+
+    @numba.njit
+    def compiled(rows, chosen, values, weights):
+        return (
+            lanes.dot_rows(rows, 1, chosen, weights),
+            lanes.dot_weighted_rows(rows, 1, chosen, values, weights),
+            lanes.dot_row(rows[1], chosen[0], weights),
+        )
+
+    plain = (
+        lanes.dot_rows(rows, 1, chosen, weights),
+        lanes.dot_weighted_rows(rows, 1, chosen, values, weights),
+        lanes.dot_row(rows[1], chosen[0], weights),
+    )
+    assert compiled(rows, chosen, values, weights) == plain
+    np.testing.assert_allclose(plain[0], rows[1, chosen].sum(axis=0) @ weights, rtol=1e-9)
+    np.testing.assert_allclose(plain[1], (values @ rows[1, chosen]) @ weights, rtol=1e-9)
+    np.testing.assert_allclose(plain[2], rows[1, chosen[0]] @ weights, rtol=1e-9)
+
+
+def test_padding():
+    assert [lanes.padded(n) for n in (1, 8, 9, 14, 4096)] == [8, 8, 16, 16, 4096]
