@@ -1,0 +1,125 @@
+"""Agents converge where they must, and only there; compared with exact optima over many runs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import expectant as ex
+
+RIGHT = {
+    "q_learning": ex.QLearning(0.1),
+    "q_planning_true": ex.QPlanning(0.1, model="true", planning_steps=5),
+    "algorithm_1": ex.Lookahead(0.1, 0.1, planning_steps=5),
+    "algorithm_1_maintained": ex.Lookahead(0.1, 0.1, planning_steps=5, maintained=True),
+    "algorithm_1_exact": ex.Lookahead(0.1, model="exact", planning_steps=5),
+    "algorithm_2": ex.CachedValues(0.1, 0.1, 0.1, planning_steps=5),
+}
+
+
+def late_return(domain, features, agent, episodes, late, runs=40):
+    """Mean return of the last episodes over runs, and its standard error."""
+    result = ex.run(domain, features, agent, episodes=episodes, runs=runs, seed=11)
+    assert not result.diverged.any()
+    levels = result.returns[:, -late:].mean(axis=1)
+    return levels.mean(), levels.std(ddof=1) / np.sqrt(runs)
+
+
+# Margins are at least six standard errors (about 0.02 and 0.003), so a correct update fails these
+# less than once in a million runs; see test_a_wrong_update_is_caught for the other direction.
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_converges_on_the_corridor(name):
+    domain = ex.Corridor(slip=0.1)
+    level, error = late_return(domain, ex.OneHot(), RIGHT[name], 3000, 1500)
+    assert error < 0.025
+    assert abs(level - ex.exact.epsilon_greedy_optimal_return(domain, 0.1)) < 0.15
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_converges_on_the_counterexample(name):
+    level, error = late_return(ex.Counterexample(), ex.OneHot(), RIGHT[name], 6000, 4000)
+    assert error < 0.0033
+    assert abs(level + 0.2875) < 0.02
+
+
+@pytest.mark.parametrize("model", ["expectation", "exact"])
+def test_action_values_with_an_expectation_model_go_where_their_fixed_point_says(model):
+    agent = ex.QPlanning(0.1, 0.1, model=model, planning_steps=20)
+    level, _ = late_return(ex.Counterexample(), ex.OneHot(), agent, 6000, 4000)
+    fixed = ex.exact.fixed_point(ex.Counterexample(), "invalid").start_return
+    assert fixed == pytest.approx(-0.9625)
+    assert abs(level - fixed) < 0.05  # real updates pull it up a little
+    assert level < -0.2875 - 0.5
+
+
+def test_algorithm_3_finds_the_better_policy_without_epsilon():
+    agent = ex.CachedPolicy(0.1, 0.1, 0.1, planning_steps=5)
+    domain = ex.Corridor(slip=0.1)
+    level, _ = late_return(domain, ex.OneHot(), agent, 3000, 1500)
+    optimum = ex.exact.start_return(domain, ex.exact.optimal_values(domain))
+    assert abs(level - optimum) < 0.15
+
+
+def test_algorithm_1_learns_with_function_approximation():
+    domain = ex.Corridor(slip=0.1)
+    level, _ = late_return(domain, ex.RandomBinary(14, 5), ex.Lookahead(0.05, 0.05), 3000, 1500)
+    assert level > 0.8 * ex.exact.epsilon_greedy_optimal_return(domain, 0.1)
+
+
+def test_planning_recovers_faster_after_the_goal_moves():
+    domain = ex.Corridor(slip=0.1, switch_every=300)
+    levels = [
+        ex.run(domain, ex.OneHot(), agent, episodes=600, runs=30).returns[:, 300:400].mean()
+        for agent in (ex.QLearning(0.1), ex.QPlanning(0.1, model="true", planning_steps=20))
+    ]
+    assert levels[1] > levels[0] + 2.0
+
+
+def test_relabelled_replay_helps_the_model_to_follow_the_goal():
+    domain = ex.Corridor(slip=0.1, switch_every=200)
+    levels = []
+    for relabelled in (False, True):
+        agent = ex.Lookahead(0.1, 0.1, replayed_fits=20, relabelled=relabelled)
+        result = ex.run(domain, ex.OneHot(), agent, episodes=400, runs=30)
+        levels.append(result.returns[:, 200:260].mean())
+    assert levels[1] > levels[0] + 1.0
+
+
+@pytest.mark.parametrize("wrong", ["no_discount_at_the_end", "sign", "no_max"])
+def test_a_wrong_update_is_caught(wrong, monkeypatch):
+    """The convergence test must fail for agents whose update is wrong."""
+    from expectant import updates
+    from expectant.agents import lookahead
+    from expectant.features.vector import dot
+    from expectant.verbs import backed_up_value, function
+
+    if wrong == "no_discount_at_the_end":
+
+        @function
+        def td_target(weights, transition, discount):
+            return transition.reward + discount * dot(transition.next_state, weights)
+
+        monkeypatch.setattr(lookahead, "td_target", td_target)
+    elif wrong == "sign":
+
+        @function
+        def levi_target(model, state, actions, weights, discount):
+            return -updates.levi_target(model, state, actions, weights, discount)
+
+        monkeypatch.setattr(lookahead, "levi_target", levi_target)
+    else:
+
+        @function
+        def levi_target(model, state, actions, weights, discount):
+            return backed_up_value(model, state, 0, weights, discount)
+
+        monkeypatch.setattr(lookahead, "levi_target", levi_target)
+    domain = ex.Corridor(slip=0.1)
+    result = ex.run(
+        domain, ex.OneHot(), ex.Lookahead(0.1, 0.1, planning_steps=5),
+        episodes=1000, runs=10, seed=11, step_limit=500,
+    )  # fmt: skip
+    level = np.nan_to_num(result.returns[:, -500:].mean(), nan=-1e9)
+    assert abs(level - ex.exact.epsilon_greedy_optimal_return(domain, 0.1)) > 0.15

@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import expectant
+
+SOURCE = Path(expectant.__file__).parent
+
+# Later layers may import earlier ones, never the other way; a name is a module or a folder.
+LAYERS = [
+    {"rules", "verbs", "lanes"},
+    {"descriptions"},
+    {"domains"},
+    {"features"},
+    {"exact"},
+    {"models", "updates", "backups"},
+    {"agents"},
+    {"running"},
+    {"analysis"},
+    {"experiments"},
+    {"paper"},
+    {"report"},
+    {"bench", "reproduce"},
+    {"cli"},
+]
+RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
+
+
+def imported(path: Path) -> set[str]:
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("expectant"):
+            parts = (node.module or "").split(".")
+            found |= {parts[1]} if len(parts) > 1 else {alias.name for alias in node.names}
+        elif isinstance(node, ast.Import):
+            found |= {a.name.split(".")[1] for a in node.names if a.name.startswith("expectant.")}
+    return found
+
+
+@pytest.mark.parametrize(
+    "path", sorted(SOURCE.rglob("*.py")), ids=lambda path: str(path.relative_to(SOURCE))
+)
+def test_imports_flow_one_way(path):
+    own = path.relative_to(SOURCE).parts[0].removesuffix(".py")
+    if own in ("__init__", "__main__"):
+        return
+    assert own in RANK, f"{own} has no place in the flow of imports"
+    later = {name for name in imported(path) if RANK.get(name, -1) > RANK[own]}
+    assert not later, f"{path} imports {later}, which come later"
+
+
+@pytest.mark.parametrize(
+    ("statement", "absent"),
+    [
+        (
+            "import expectant",
+            ["numba", "matplotlib", "scipy", "plotly", "polars", "pydantic", "gymnasium"],
+        ),
+        ("import expectant.analysis", ["numba", "matplotlib"]),
+        (
+            "import sys; sys.argv = ['expectant', '--help']\n"
+            "from expectant.cli import main\n"
+            "try: main()\nexcept SystemExit: pass",
+            ["numba", "matplotlib", "scipy", "plotly", "polars", "gymnasium", "numpy.testing"],
+        ),
+    ],
+    ids=["import", "analysis", "help"],
+)
+def test_light_commands_import_no_heavy_libraries(statement, absent):
+    code = f"{statement}\nimport sys\nprint([m for m in {absent!r} if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip().splitlines()[-1] == "[]"
+
+
+def test_public_names_exist():
+    for name in expectant.__all__:
+        assert hasattr(expectant, name)
