@@ -29,7 +29,7 @@ class Built:
             features_part=self.features,
             rng=self.rng,
         )
-        self.agent = agent.build(self.setting) if agent is not None else None
+        self.agent: Any = agent.build(self.setting) if agent is not None else None
 
     def state(self, number: int) -> Any:
         state = empty_state(self.shape)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 import expectant as ex
@@ -34,7 +36,8 @@ def test_vectors_do_what_dense_ones_do():
     rng = np.random.default_rng(0)
     for weighted in (False, True):
         shape = Shape(10, 4, weighted)
-        state, other, table = empty_state(shape), empty_state(shape), empty_table(shape, 3)
+        state: Any = empty_state(shape)
+        other, table = empty_state(shape), empty_table(shape, 3)
         state.active[:] = [1, 3, 7, 9]
         state.place[0] = 6
         if weighted:

@@ -57,7 +57,7 @@ def test_learned_one_hot_model_approaches_the_exact_one():
     model = ex.LinearExpectation(step=0.01).build(built.setting)
     outcomes, rng = CORRIDOR.mdp().outcomes, np.random.default_rng(0)
     for _ in range(30_000):
-        state, action = rng.integers(3), rng.integers(2)
+        state, action = int(rng.integers(3)), int(rng.integers(2))
         o = int(rng.random() < outcomes.probabilities[0, state, action, 1])
         successor = int(outcomes.successors[state, action, o])
         reward = float(outcomes.rewards[0, state, action, o])

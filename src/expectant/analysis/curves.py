@@ -27,6 +27,20 @@ def learning_curve(returns: np.ndarray, bin: int = 1) -> np.ndarray:
     return np.add.reduceat(returns, starts, axis=1) / sizes
 
 
+def finite_or_nan(values: np.ndarray) -> np.ndarray:
+    """An infinite return marks a diverged run as much as a NaN does: both become NaN."""
+    values = np.asarray(values, float)
+    return np.where(np.isfinite(values), values, np.nan)
+
+
+def resampling_weights(
+    runs: int, resamples: int, rng: np.random.Generator | None = None
+) -> np.ndarray:
+    """Bootstrap resamples of the runs as weights (resamples, runs), each row summing to one."""
+    rng = rng or np.random.Generator(np.random.PCG64(0))
+    return rng.multinomial(runs, np.full(runs, 1.0 / runs), size=resamples) / runs
+
+
 def interval(
     samples: np.ndarray,
     *,
@@ -44,10 +58,8 @@ def interval(
         raise ValueError(f"interval: samples must have at least one run, got {samples.shape}")
     if not 0.0 < level < 1.0:
         raise ValueError(f"interval: level must be between 0 and 1, got {level!r}")
-    rng = rng or np.random.Generator(np.random.PCG64(0))
-    runs = samples.shape[0]
-    counts = rng.multinomial(runs, np.full(runs, 1.0 / runs), size=resamples) / runs
-    means = np.tensordot(counts, samples, axes=1)
+    weights = resampling_weights(samples.shape[0], resamples, rng)
+    means = np.tensordot(weights, samples, axes=1)
     tail = 50.0 * (1.0 - level)
     with np.errstate(invalid="ignore"):
         low, high = np.percentile(means, [tail, 100.0 - tail], axis=0)

@@ -167,11 +167,11 @@ class FiniteMDP(Domain):
         the next phase begins every ``switch_every`` episodes; after the last comes the first.
     """
 
-    probabilities: np.ndarray = setting(_NUMBERS)
-    rewards: np.ndarray = setting(_NUMBERS)
-    successors: np.ndarray | None = setting(or_none(_WHOLES), default=None)
-    start: np.ndarray | None = setting(or_none(_NUMBERS), default=None)
-    terminal: tuple[int, ...] = setting(Rule("a list of states", _states), default=())
+    probabilities: Any = setting(_NUMBERS)
+    rewards: Any = setting(_NUMBERS)
+    successors: Any = setting(or_none(_WHOLES), default=None)
+    start: Any = setting(or_none(_NUMBERS), default=None)
+    terminal: Sequence[int] = setting(Rule("a list of states", _states), default=())
     switch_every: int | None = setting(or_none(whole(1)), default=None)
     endless: bool = setting(flag(), default=False)
 

@@ -95,7 +95,7 @@ def run(
         if not (hasattr(part, "build") and hasattr(part, needs)) or isinstance(part, type):
             raise ValueError(f"run: {argument} must be {kind}, got {part!r}")
 
-    job = _Job(domain, features, agent, episodes or 0, steps or 0, bins, step_limit, seed)
+    job = Job(domain, features, agent, episodes or 0, steps or 0, bins, step_limit, seed)
     name = f"{type(agent).__name__} in {type(domain).__name__}"
     start = time.perf_counter()
     kernel = _kernel(job, compiled, name, progress)
@@ -117,7 +117,9 @@ def run(
 
 
 @dataclass(frozen=True)
-class _Job:
+class Job:
+    """One experiment: what is run, for how long, from which seed."""
+
     domain: Any
     features: Any
     agent: Any
@@ -174,7 +176,7 @@ def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _kernel(job: _Job, compiled: bool | None, name: str, progress: bool) -> Kernel:
+def _kernel(job: Job, compiled: bool | None, name: str, progress: bool) -> Kernel:
     """The loop to call, compiled unless asked not to."""
     if compiled is None:
         compiled = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
@@ -203,7 +205,7 @@ def _explain(error: Exception) -> None:
 
 
 def _run_all(
-    job: _Job, kernel: Kernel, runs: int, threads: int, name: str, progress: bool
+    job: Job, kernel: Kernel, runs: int, threads: int, name: str, progress: bool
 ) -> list[tuple[Run, bool]]:
     control = np.zeros(1, np.int64)
     clocks: dict[int, np.ndarray] = {}
@@ -251,7 +253,7 @@ def _advance(
     return prepared, status
 
 
-def _closed(job: _Job, prepared: Run, status: int) -> Run:
+def _closed(job: Job, prepared: Run, status: int) -> Run:
     """The records of a finished run: sums to means, and NaN from a divergence on."""
     rewards = prepared.rewards
     if rewards.size:

@@ -1,0 +1,302 @@
+"""Speed, measured side by side in one run: the library, hand-written C, plain NumPy.
+
+Every number is the best of several interleaved repeats, so a busy machine disturbs all alike; what
+counts are the ratios.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.util
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import expectant as ex
+from expectant.running.compiling import kernel_for
+from expectant.running.run import Job, generator
+
+HERE = Path(__file__).parent
+DOMAIN = ex.Corridor(slip=0.1, switch_every=500)
+FEATURES = ex.RandomBinary(size=14, active=5)
+FLAGS = ("-O3", "-march=native")
+REPEATS = 7
+TARGETS = {"c_5": 1.6, "c_20": 1.4, "numpy_5": 100.0, "threads": 1.6}
+
+
+def lookahead(planning_steps: int) -> ex.Lookahead:
+    """Algorithm 1 with the paper's step sizes."""
+    return ex.Lookahead(value_step=0.01, model_step=0.1, planning_steps=planning_steps)
+
+
+def nanoseconds(measure: Callable[[], tuple[float, int]], repeats: int = REPEATS) -> float:
+    """Best time a step over some repeats of (seconds, steps)."""
+    times = [measure() for _ in range(repeats)]
+    return min(seconds / steps for seconds, steps in times) * 1e9
+
+
+# ------------------------------------------------------------------------------- the library
+
+
+def ours(
+    domain: Any, features: Any, agent: Any, episodes: int, step_limit: int = 10_000
+) -> Callable[[], tuple[float, int]]:
+    """A measurement of one run on one thread, compiling and building excluded."""
+    job = Job(domain, features, agent, episodes, 0, 1, step_limit, 0)
+    control = np.zeros(1, np.int64)
+
+    def measure() -> tuple[float, int]:
+        prepared, rng = job.prepare(0)
+        kernel = kernel_for(prepared)
+        start = time.perf_counter()
+        kernel(prepared, job.budget(), rng, control)
+        seconds = time.perf_counter() - start
+        measure.returns = prepared.returns  # type: ignore[attr-defined]
+        return seconds, int(prepared.clock[2])
+
+    measure()  # compiles
+    return measure
+
+
+# ------------------------------------------------------------------------------------------- C
+
+
+def compile_c(folder: Path, flags: tuple[str, ...]) -> Any:
+    """Algorithm 1 in C, compiled here and now; None without gcc."""
+    gcc = shutil.which("gcc")
+    if gcc is None:
+        return None
+    library = folder / ("algorithm1" + "".join(flags).replace("=", "") + ".so")
+    command = [
+        gcc,
+        *flags,
+        "-shared",
+        "-fPIC",
+        "-o",
+        str(library),
+        str(HERE / "algorithm1.c"),
+        "-lm",
+    ]
+    subprocess.run(command, check=True)
+    function = ctypes.CDLL(str(library)).algorithm1
+    function.restype = ctypes.c_int64
+    return function
+
+
+def in_c(function: Any, agent: ex.Lookahead, episodes: int) -> Callable[[], tuple[float, int]]:
+    """The same run in C, from the same random numbers."""
+    rng = generator(0, 0)
+    active = FEATURES.build(DOMAIN, rng).active
+    state, mask = rng.bit_generator.state["state"], 2**64 - 1
+    words = [state["state"] >> 64, state["state"] & mask, state["inc"] >> 64, state["inc"] & mask]
+    seed, returns = np.array(words, np.uint64), np.zeros(episodes)
+    real, whole, pointer = ctypes.c_double, ctypes.c_int64, ctypes.c_void_p
+    arguments = [
+        whole(DOMAIN.cells), real(DOMAIN.slip), whole(DOMAIN.switch_every or 1),
+        whole(FEATURES.size), whole(FEATURES.active), pointer(active.ctypes.data),
+        real(agent.value_step), real(agent.model_step), real(agent.epsilon), real(agent.discount),
+        whole(agent.planning_steps), whole(agent.replay_capacity or 1000), whole(episodes),
+        whole(10_000), pointer(seed.ctypes.data), pointer(returns.ctypes.data),
+    ]  # fmt: skip
+
+    def measure() -> tuple[float, int]:
+        start = time.perf_counter()
+        steps = function(*arguments)
+        return time.perf_counter() - start, steps
+
+    measure.returns = returns  # type: ignore[attr-defined]
+    measure.keep = (active, seed)  # type: ignore[attr-defined]
+    return measure
+
+
+# --------------------------------------------------------------------------------------- NumPy
+
+
+def in_numpy(agent: ex.Lookahead, episodes: int) -> Callable[[], tuple[float, int]]:
+    """The same run in plain NumPy, from the same random numbers."""
+    spec = importlib.util.spec_from_file_location("plain", HERE / "plain.py")
+    if spec is None or spec.loader is None:
+        raise ImportError(HERE / "plain.py")
+    plain = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(plain)
+
+    def measure() -> tuple[float, int]:
+        rng = generator(0, 0)
+        features = np.zeros((DOMAIN.cells, FEATURES.size))
+        for row, active in zip(features, FEATURES.build(DOMAIN, rng).active, strict=True):
+            row[active] = 1.0
+        start = time.perf_counter()
+        measure.returns, steps = plain.algorithm1(DOMAIN, features, agent, episodes, rng)  # type: ignore[attr-defined]
+        return time.perf_counter() - start, steps
+
+    return measure
+
+
+# ---------------------------------------------------------------------------------- the tables
+
+
+def side_by_side(say: Callable[[str], None]) -> list[dict[str, Any]]:
+    """Algorithm 1 in the library, in C and in NumPy, for several numbers of planning steps."""
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        plain_c = compile_c(Path(folder), FLAGS)
+        fast_c = compile_c(Path(folder), (*FLAGS, "-ffast-math"))
+        for planning_steps in (0, 5, 20, 100):
+            say(f"Algorithm 1, {planning_steps} planning steps, against C and NumPy")
+            agent, episodes = lookahead(planning_steps), 200_000 // (20 + planning_steps)
+            measures = {"expectant": ours(DOMAIN, FEATURES, agent, episodes)}
+            if plain_c is not None:
+                measures["c"] = in_c(plain_c, agent, episodes)
+                measures["c_fast_math"] = in_c(fast_c, agent, episodes)
+            times = dict.fromkeys(measures, np.inf)
+            for _ in range(REPEATS):
+                latest = {name: nanoseconds(measure, 1) for name, measure in measures.items()}
+                times = {name: min(times[name], latest[name]) for name in latest}
+            few = 40
+            numpy_measure = in_numpy(agent, few)
+            times["numpy"] = nanoseconds(numpy_measure, 2)
+            mine = measures["expectant"].returns[:few]  # type: ignore[attr-defined]
+            same = np.array_equal(numpy_measure.returns, mine)  # type: ignore[attr-defined]
+            if plain_c is not None:
+                same = same and np.array_equal(
+                    measures["c"].returns,  # type: ignore[attr-defined]
+                    measures["expectant"].returns,  # type: ignore[attr-defined]
+                )
+            rows.append({"planning_steps": planning_steps, "same_returns": bool(same), **times})
+    return rows
+
+
+def threads(say: Callable[[str], None]) -> dict[str, float]:
+    """The same runs on one thread and on two."""
+    say("one thread against two")
+
+    def seconds(count: int) -> float:
+        agent = lookahead(20)
+        return ex.run(
+            DOMAIN, FEATURES, agent, episodes=4000, runs=8, threads=count, progress=False
+        ).seconds
+
+    pairs = [(seconds(1), seconds(2)) for _ in range(5)]
+    one, two = (min(column) for column in zip(*pairs, strict=True))
+    return {"one": one, "two": two, "ratio": one / two}
+
+
+AGENTS: dict[str, Callable[[int], Any]] = {
+    "Q-learning": lambda n: ex.QLearning(0.01),
+    "Algorithm 1": lambda n: ex.Lookahead(0.01, 0.01, planning_steps=n),
+    "Algorithm 1, maintained": lambda n: ex.Lookahead(
+        0.01, 0.01, planning_steps=n, maintained=True
+    ),
+    "Algorithm 2": lambda n: ex.CachedValues(0.01, 0.01, 0.01, planning_steps=n),
+    "Algorithm 3": lambda n: ex.CachedPolicy(0.01, 0.001, 0.01, planning_steps=n),
+}
+
+
+def many_actions(actions: int) -> ex.FiniteMDP:
+    """The corridor with every move available under several numbers."""
+    table = ex.Corridor(slip=0.1).mdp().outcomes
+    which = np.arange(actions) % 2
+    return ex.FiniteMDP(
+        table.probabilities[0][:, which], table.rewards[0][:, which], table.successors[:, which]
+    )
+
+
+def growth(say: Callable[[str], None]) -> dict[str, dict[str, list[tuple[int, float]]]]:
+    """How the time of a step grows with features, planning steps and actions."""
+    result: dict[str, dict[str, list[tuple[int, float]]]] = {}
+    tables: dict[str, tuple[tuple[int, ...], Callable[[str, int], Callable[[], Any]]]] = {
+        "features (d), 5 planning steps": (
+            (14, 64, 256, 1024, 4096),
+            lambda name, d: ours(
+                ex.Corridor(), ex.RandomBinary(d, 5), AGENTS[name](5), 2 + 40_000 // d, 100
+            ),
+        ),
+        "planning steps, d = 14": (
+            (0, 1, 5, 20, 100),
+            lambda name, n: ours(ex.Corridor(), FEATURES, AGENTS[name](n), 20_000 // (5 + n)),
+        ),
+        "actions, d = 14, 5 planning steps": (
+            (2, 4, 16, 64, 256),
+            lambda name, a: ours(many_actions(a), FEATURES, AGENTS[name](5), 2 + 6000 // a),
+        ),
+    }
+    for title, (sizes, measurement) in tables.items():
+        result[title] = {}
+        for name in AGENTS:
+            say(f"{name}: {title}")
+            result[title][name] = [
+                (size, nanoseconds(measurement(name, size), 3)) for size in sizes
+            ]
+    return result
+
+
+def report(results: dict[str, Any]) -> None:
+    """Print the tables for people."""
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console()
+    table = Table(title="Algorithm 1 on the corridor, d = 14, k = 5, one thread: ns a step")
+    for column in ("planning steps", "expectant", "C", "C -ffast-math", "NumPy", "÷ C",
+                   "÷ C fast", "NumPy ÷ expectant", "same returns"):  # fmt: skip
+        table.add_column(column, justify="right")
+    for row in results["side_by_side"]:
+        mine, c, fast = row["expectant"], row.get("c"), row.get("c_fast_math")
+        table.add_row(
+            str(row["planning_steps"]), f"{mine:.0f}", f"{c:.0f}" if c else "no gcc",
+            f"{fast:.0f}" if fast else "", f"{row['numpy']:.0f}",
+            f"{mine / c:.2f}" if c else "", f"{mine / fast:.2f}" if fast else "",
+            f"{row['numpy'] / mine:.0f}", "yes" if row["same_returns"] else "NO",
+        )  # fmt: skip
+    console.print(table)
+    pair = results["threads"]
+    console.print(f"two threads against one: {pair['ratio']:.2f} times as fast\n")
+    for title, agents in results["growth"].items():
+        sizes = [size for size, _ in next(iter(agents.values()))]
+        table = Table(title=f"µs a step by {title}")
+        table.add_column("agent")
+        for size in sizes:
+            table.add_column(f"{size:,}", justify="right")
+        for name, times in agents.items():
+            table.add_row(name, *(f"{time / 1e3:.2f}" for _, time in times))
+        console.print(table)
+    for name, (value, target, met) in verdicts(results).items():
+        console.print(f"{name}: {value:.2f} (target {target}) {'met' if met else 'MISSED'}")
+
+
+def verdicts(results: dict[str, Any]) -> dict[str, tuple[float, str, bool]]:
+    """The ratios that are promised, and whether they were kept in this run."""
+    rows = {row["planning_steps"]: row for row in results["side_by_side"]}
+    found: dict[str, tuple[float, str, bool]] = {}
+    for steps in (5, 20):
+        if "c" in rows[steps]:
+            value, most = rows[steps]["expectant"] / rows[steps]["c"], TARGETS[f"c_{steps}"]
+            found[f"time ÷ C, {steps} planning steps"] = (value, f"at most {most}", value <= most)
+    value = rows[5]["numpy"] / rows[5]["expectant"]
+    least = TARGETS["numpy_5"]
+    found["NumPy ÷ time, 5 planning steps"] = (value, f"at least {least:.0f}", value >= least)
+    value, least = results["threads"]["ratio"], TARGETS["threads"]
+    found["one thread ÷ two"] = (value, f"at least {least}", value >= least)
+    return found
+
+
+def main(as_json: bool = False) -> int:
+    """Measure everything; 0 if all promised ratios were kept, 1 otherwise."""
+
+    def say(text: str) -> None:
+        print(f"measuring: {text}", file=sys.stderr, flush=True)
+
+    results = {"side_by_side": side_by_side(say), "threads": threads(say), "growth": growth(say)}
+    if as_json:
+        print(json.dumps({**results, "verdicts": verdicts(results)}, indent=2))
+    else:
+        report(results)
+    return 0 if all(met for _, _, met in verdicts(results).values()) else 1

@@ -1,0 +1,51 @@
+"""A backup distribution of one's own: plan from the latest state as often as from memory."""
+
+from typing import Any, NamedTuple
+
+import expectant as ex
+from expectant.features.vector import empty_state
+from expectant.verbs import copy, draw, load_successor, remember, stored
+
+
+class HalfPart(NamedTuple):
+    replay: Any  # any other backup distribution
+    latest: Any  # a feature vector
+
+
+@remember.register(HalfPart)
+def _(backups, transition):
+    remember(backups.replay, transition)
+    copy(backups.latest, transition.state)
+
+
+@draw.register(HalfPart)
+def _(backups, state, rng):
+    slot = draw(backups.replay, state, rng)
+    if rng.random() < 0.5:
+        copy(state, backups.latest)
+        slot = -1
+    return slot
+
+
+@stored.register(HalfPart)
+def _(backups, slot):
+    return stored(backups.replay, slot)
+
+
+@load_successor.register(HalfPart)
+def _(backups, slot, state):
+    load_successor(backups.replay, slot, state)
+
+
+@ex.description
+class Half(ex.Backups):
+    def build(self, setting):
+        return HalfPart(ex.Replay(1000).build(setting), empty_state(setting.shape))
+
+
+if __name__ == "__main__":
+    for backups in ("replay", Half()):
+        agent = ex.Lookahead(0.05, 0.05, planning_steps=2, backups=backups)
+        domain = ex.Corridor(slip=0.1, switch_every=200)
+        returns = ex.run(domain, ex.OneHot(), agent, episodes=1000, runs=30).returns
+        print(f"{backups!s:7} {returns.mean():6.2f}")

@@ -1,0 +1,49 @@
+"""A model of one's own: it remembers only the latest outcome of every feature and action."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+import expectant as ex
+from expectant.features.vector import dot
+from expectant.verbs import backed_up_value, fit, index, size, value
+
+
+class LatestPart(NamedTuple):
+    rewards: np.ndarray  # (A, d)
+    expected: np.ndarray  # (A, d, D): what followed the feature
+
+
+@fit.register(LatestPart)
+def _(model, transition):
+    for n in range(size(transition.state)):
+        j = index(transition.state, n)
+        model.rewards[transition.action, j] = transition.reward / size(transition.state)
+        model.expected[transition.action, j, :] = 0.0
+        for m in range(size(transition.next_state)):
+            share = transition.alive * value(transition.next_state, m) / size(transition.state)
+            model.expected[transition.action, j, index(transition.next_state, m)] = share
+    return 0.0
+
+
+@backed_up_value.register(LatestPart)
+def _(model, state, action, weights, discount):
+    future = 0.0
+    for n in range(size(state)):
+        future += np.dot(model.expected[action, index(state, n)], weights)
+    return dot(state, model.rewards[action]) + discount * future
+
+
+@ex.description
+class Latest(ex.Model):
+    def build(self, setting):
+        d, width = setting.shape.size, setting.width
+        return LatestPart(np.zeros((setting.actions, d)), np.zeros((setting.actions, d, width)))
+
+
+if __name__ == "__main__":
+    for model in ("expectation", Latest()):
+        agent = ex.Lookahead(0.05, 0.05, planning_steps=5, model=model)
+        domain = ex.Corridor(slip=0.3, switch_every=200)
+        returns = ex.run(domain, ex.OneHot(), agent, episodes=1000, runs=30).returns
+        print(f"{model!s:12} {returns.mean():6.2f}")

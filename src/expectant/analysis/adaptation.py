@@ -1,0 +1,186 @@
+"""How deep a learning curve falls when the goal moves, and how long it takes to come back.
+
+A curve is (..., bins), each bin the mean return of ``bin`` episodes. ``switch`` is the first bin
+after the goal moved, ``phase_bins`` the length of a phase. Given (runs, bins) the functions answer
+for each run; given the mean over runs, or through ``pooled_drop`` and ``pooled_recovery``, for the
+runs together. A NaN (a diverged run) in the bins that an answer needs makes the answer NaN.
+
+``drops``, ``recoveries`` and ``lowests`` answer for every switch of a panel at once.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from expectant.analysis.comparison import LEVEL, RESAMPLES, Estimate, Unavailable, bootstrap
+from expectant.analysis.curves import finite_or_nan
+from expectant.analysis.panel import Panel
+from expectant.rules import between, number, whole
+
+RECOVERED_FRACTION = 0.8
+# means over resampled runs round differently from the mean over all runs
+ROUNDING = 1e-9
+
+
+def lowest(curve: np.ndarray, switch: int, phase_bins: int) -> np.ndarray:
+    """The lowest bin of the phase that starts at ``switch``."""
+    return _phase("lowest", curve, switch, phase_bins).min(axis=-1)
+
+
+def drop(curve: np.ndarray, switch: int, phase_bins: int, before: int | None = None) -> np.ndarray:
+    """Depth of the lowest bin after the switch below the level before it.
+
+    The level is the mean of the last ``before`` bins of the phase before (a fifth of the phase if
+    not given, at least one bin). Negative if every bin after the switch is above that level.
+    """
+    before = max(1, phase_bins // 5) if before is None else before
+    whole(1).check("drop", "before", before)
+    after = _phase("drop", curve, switch, phase_bins)
+    if before > min(switch, phase_bins):
+        raise ValueError(
+            f"drop: before must be within the phase before the switch, at most "
+            f"{min(switch, phase_bins)} bins, got {before}"
+        )
+    level = finite_or_nan(np.asarray(curve)[..., switch - before : switch])
+    return level.mean(axis=-1) - after.min(axis=-1)
+
+
+def recovery(
+    curve: np.ndarray, switch: int, phase_bins: int, bin: int, threshold: float
+) -> np.ndarray:
+    """Episodes from the switch to the end of the first bin at or above ``threshold``.
+
+    A curve that does not get there in the phase counts as the whole phase, the least it can have
+    taken; ``censored`` tells which.
+    """
+    whole(1).check("recovery", "bin", bin)
+    phase = _phase("recovery", curve, switch, phase_bins)
+    reached = _reached("recovery", phase, threshold)
+    bins = np.where(reached.any(axis=-1), reached.argmax(axis=-1) + 1, phase_bins)
+    return np.where(np.isnan(phase).any(axis=-1), np.nan, bins * float(bin))[()]
+
+
+def censored(curve: np.ndarray, switch: int, phase_bins: int, threshold: float) -> np.ndarray:
+    """Whether the curve stays below ``threshold`` for the whole phase; False if a bin is NaN."""
+    phase = _phase("censored", curve, switch, phase_bins)
+    reached = _reached("censored", phase, threshold)
+    return ~(reached.any(axis=-1) | np.isnan(phase).any(axis=-1))
+
+
+def recovery_threshold(optimum: float, fraction: float = RECOVERED_FRACTION) -> float:
+    """The return that counts as recovered: ``optimum − (1 − fraction) · |optimum|``.
+
+    For a positive optimum that is ``fraction`` of it. Taking the shortfall from the optimum's size
+    puts the threshold below a negative optimum too, by as much as for a positive one; an optimum of
+    zero must be reached in full.
+    """
+    optimum = number().check("recovery_threshold", "optimum", optimum)
+    fraction = between(0, 1).check("recovery_threshold", "fraction", fraction)
+    return optimum - (1.0 - fraction) * abs(optimum)
+
+
+def pooled_drop(
+    curves: np.ndarray,
+    switch: int,
+    phase_bins: int,
+    before: int | None = None,
+    *,
+    level: float = LEVEL,
+    resamples: int = RESAMPLES,
+    rng: np.random.Generator | None = None,
+) -> Estimate:
+    """The drop of the mean curve over runs, with its bootstrap interval.
+
+    The lowest of many noisy bins lies lower the noisier they are, and resampled means are noisier
+    than the mean, so the interval of a shallow drop may lie above the drop itself. Differences of
+    drops suffer less, since both sides are shifted.
+    """
+    return bootstrap(
+        lambda mean: drop(mean, switch, phase_bins, before),
+        [curves],
+        level=level,
+        resamples=resamples,
+        rng=rng,
+    )
+
+
+def pooled_recovery(
+    curves: np.ndarray,
+    switch: int,
+    phase_bins: int,
+    bin: int,
+    threshold: float,
+    *,
+    level: float = LEVEL,
+    resamples: int = RESAMPLES,
+    rng: np.random.Generator | None = None,
+) -> Estimate:
+    """The recovery of the mean curve over runs, with its bootstrap interval."""
+    return bootstrap(
+        lambda mean: recovery(mean, switch, phase_bins, bin, threshold),
+        [curves],
+        level=level,
+        resamples=resamples,
+        rng=rng,
+    )
+
+
+def phases(panel: Panel, needed: int = 1) -> tuple[list[int], int]:
+    """The switches that a whole phase follows, and the bins of a phase."""
+    if panel.switch_every is None:
+        raise Unavailable("the goal never moves")
+    if panel.switch_every % panel.bin:
+        raise ValueError(
+            f"phases: bin must divide switch_every, {panel.switch_every}, got {panel.bin}"
+        )
+    length = panel.switch_every // panel.bin
+    switches = [start for start in panel.switches if start + length <= panel.first_episodes.size]
+    if len(switches) < needed:
+        raise Unavailable(
+            f"goal switches with a whole phase after them: {len(switches)} of {needed}"
+        )
+    return switches, length
+
+
+def drops(panel: Panel, curve: np.ndarray) -> np.ndarray:
+    """The drop at each switch of a panel: (..., bins) to (switches, ...)."""
+    switches, length = phases(panel)
+    return np.stack([drop(curve, start, length) for start in switches])
+
+
+def recoveries(panel: Panel, curve: np.ndarray, needed: int = 1) -> np.ndarray:
+    """Episodes to recover after each switch of a panel: (..., bins) to (switches, ...)."""
+    switches, length = phases(panel, needed)
+    threshold = recovery_threshold(panel.optimum)
+    return np.stack([recovery(curve, s, length, panel.bin, threshold) for s in switches])
+
+
+def unrecovered(panel: Panel, curve: np.ndarray) -> np.ndarray:
+    """Whether a recovery is censored, for each switch of a panel: (..., bins) to (switches, ...)."""
+    switches, length = phases(panel)
+    threshold = recovery_threshold(panel.optimum)
+    return np.stack([censored(curve, start, length, threshold) for start in switches])
+
+
+def lowests(panel: Panel, curve: np.ndarray, needed: int = 1) -> np.ndarray:
+    """The lowest bin after each switch of a panel: (..., bins) to (switches, ...)."""
+    switches, length = phases(panel, needed)
+    return np.stack([lowest(curve, start, length) for start in switches])
+
+
+def _phase(owner: str, curve: np.ndarray, switch: int, phase_bins: int) -> np.ndarray:
+    """The bins of the phase that starts at ``switch``; half a phase would flatter the curve."""
+    whole(1).check(owner, "switch", switch)
+    whole(1).check(owner, "phase_bins", phase_bins)
+    curve = np.asarray(curve, float)
+    if curve.ndim == 0 or switch + phase_bins > curve.shape[-1]:
+        raise ValueError(
+            f"{owner}: the phase from bin {switch} to {switch + phase_bins} must lie within the "
+            f"curve, got shape {curve.shape}"
+        )
+    return finite_or_nan(curve[..., switch : switch + phase_bins])
+
+
+def _reached(owner: str, phase: np.ndarray, threshold: float) -> np.ndarray:
+    threshold = number().check(owner, "threshold", threshold)
+    return phase >= threshold - ROUNDING * max(1.0, abs(threshold))

@@ -1,0 +1,72 @@
+"""How each agent looks: one colour, dash pattern and marker, the same in every figure.
+
+The colours are those of Okabe and Ito (2008), told apart by people with any colour vision; dashes
+and markers differ as well, so that a figure printed in grey can still be read.
+"""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass
+
+# Names as plotly has them, to the letters that matplotlib has for the same shapes.
+MARKERS = {
+    "circle": "o",
+    "square": "s",
+    "triangle-up": "^",
+    "diamond": "D",
+    "triangle-down": "v",
+    "x": "X",
+    "cross": "P",
+    "triangle-left": "<",
+    "triangle-right": ">",
+}
+OPTIMUM_COLOUR = "#555555"
+OPTIMUM_DASH = (5.0, 3.0)
+SWITCH_COLOUR = "#9a9a9a"
+BAND_OPACITY = 0.18
+
+
+@dataclass(frozen=True)
+class Style:
+    """Colour (hexadecimal), dash pattern in line widths (empty: solid) and marker of a curve."""
+
+    colour: str
+    dash: tuple[float, ...]
+    marker: str
+
+
+SOLID: tuple[float, ...] = ()
+_STYLES = {
+    "q_learning": Style("#000000", SOLID, "circle"),
+    "q_planning_expectation": Style("#D55E00", (4.0, 1.5), "square"),
+    "q_planning_true": Style("#009E73", (6.0, 1.5, 1.0, 1.5), "triangle-up"),
+    "lookahead": Style("#0072B2", (9.0, 1.5), "diamond"),
+    "cached_values": Style("#E69F00", (1.5, 1.2), "triangle-down"),
+    "cached_policy": Style("#CC79A7", (6.0, 1.2, 1.0, 1.2, 1.0, 1.2), "x"),
+    # More planning is darker, with longer dashes: the family reads as a scale.
+    "q_planning_true_1": Style("#6CC9AE", (1.0, 1.0), "triangle-left"),
+    "q_planning_true_5": Style("#1B9A78", (3.0, 1.2), "triangle-right"),
+    "q_planning_true_20": Style("#00513B", (8.0, 1.2, 2.0, 1.2), "triangle-up"),
+}
+_OTHER_COLOURS = ("#332288", "#882255", "#56B4E9", "#999933", "#661100", "#AA4499", "#44AA99")
+_OTHER_DASHES: tuple[tuple[float, ...], ...] = (
+    (2.5, 1.0),
+    (5.0, 2.5),
+    (3.0, 1.0, 1.0, 1.0),
+    (10.0, 2.0, 4.0, 2.0),
+    (7.0, 3.0),
+)
+
+
+def style_of(agent: str) -> Style:
+    """The style of an agent's key; an unknown key gets one from its letters, always the same."""
+    known = _STYLES.get(agent)
+    if known is not None:
+        return known
+    # Python's own hash changes from process to process.
+    number = zlib.crc32(agent.encode())
+    number, colour = divmod(number, len(_OTHER_COLOURS))
+    number, dash = divmod(number, len(_OTHER_DASHES))
+    markers = tuple(MARKERS)
+    return Style(_OTHER_COLOURS[colour], _OTHER_DASHES[dash], markers[number % len(markers)])

@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+import importlib.util
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import expectant as ex
+
+FOLDER = Path(__file__).parents[1] / "examples"
+EXAMPLES = sorted(FOLDER.glob("*.py"))
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
+def test_the_example_runs(path):
+    done = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, check=True)
+    assert re.search(r"\d", done.stdout)
+
+
+def load(name):
+    spec = importlib.util.spec_from_file_location(name, FOLDER / f"{name}.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("name", ["own_domain", "own_model", "own_backups"])
+def test_parts_of_ones_own_take_at_most_forty_lines(name):
+    text = (FOLDER / f"{name}.py").read_text().partition("if __name__")[0]
+    lines = [line for line in text.splitlines() if line.strip()]
+    assert len(lines) <= 40
+
+
+def test_parts_of_ones_own_are_compiled_and_exact():
+    domain, model, backups = load("own_domain"), load("own_model"), load("own_backups")
+    agent = ex.Lookahead(0.1, 0.1, model=model.Latest(), backups=backups.Half())
+    compiled, plain = (
+        ex.run(domain.Cliff(), ex.OneHot(), agent, episodes=30, runs=2, compiled=compiled)
+        for compiled in (True, False)
+    )
+    np.testing.assert_array_equal(compiled.returns, plain.returns)
+    long = ex.run(domain.Cliff(), ex.OneHot(), agent, episodes=20_000, runs=1, threads=1)
+    assert long.seconds < plain.seconds / 60 * 20_000 / 5  # at the very least 5 times as fast
