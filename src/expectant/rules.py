@@ -85,6 +85,18 @@ def or_none(rule: Rule) -> Rule:
     )
 
 
+def either(first: Rule, second: Rule) -> Rule:
+    """What one of two rules allows."""
+
+    def convert(value: Any) -> Any:
+        try:
+            return first.convert(value)
+        except (TypeError, ValueError, OverflowError):
+            return second.convert(value)
+
+    return Rule(f"{first.text}, or {second.text}", convert)
+
+
 def one_of(*names: str, or_part: str | None = None) -> Rule:
     """One of some names; with ``or_part``, also any description of that kind."""
 

@@ -11,7 +11,7 @@ from expectant.descriptions import Description, Setting, abstract, setting
 from expectant.features.vector import Binary, Transition, Weighted, empty_state
 from expectant.models.expectation import ExactExpectation, LinearExpectation
 from expectant.models.true import TrueModel
-from expectant.rules import between, flag, one_of, or_none, whole
+from expectant.rules import between, either, flag, one_of, or_none, whole
 from expectant.verbs import (
     draw,
     fit,
@@ -56,7 +56,9 @@ class PlanningAgent(Agent):
         one_of("replay", or_part="a backup distribution"), default="replay", kw_only=True
     )
     replay_capacity: int | None = setting(or_none(whole(1)), default=1000, kw_only=True)
-    replayed_fits: int = setting(whole(0), default=0, kw_only=True)
+    replayed_fits: int | str = setting(
+        either(whole(0), one_of("planning_steps")), default=0, kw_only=True
+    )
     relabelled: bool = setting(flag(), default=False, kw_only=True)
     stored_termination: bool = setting(flag(), default=False, kw_only=True)
 
@@ -77,7 +79,7 @@ class PlanningAgent(Agent):
             empty_state(setting.shape),
             setting.actions,
             self.planning_steps,
-            self.replayed_fits,
+            self.planning_steps if isinstance(self.replayed_fits, str) else self.replayed_fits,
             self.relabelled,
             self.stored_termination,
         )

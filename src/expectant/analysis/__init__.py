@@ -1,5 +1,48 @@
 """Statistics on plain arrays; importable without Numba."""
 
+from expectant.analysis.adaptation import (
+    censored,
+    drop,
+    lowest,
+    pooled_drop,
+    pooled_recovery,
+    recovery,
+    recovery_threshold,
+)
+from expectant.analysis.claims import CLAIMS, Claim, Verdict, evaluate
+from expectant.analysis.comparison import (
+    Decision,
+    Estimate,
+    all_of,
+    bootstrap,
+    difference,
+    greater,
+    within,
+)
 from expectant.analysis.curves import Interval, interval, learning_curve
+from expectant.analysis.panel import Panel
 
-__all__ = ["Interval", "interval", "learning_curve"]
+__all__ = [
+    "CLAIMS",
+    "Claim",
+    "Decision",
+    "Estimate",
+    "Interval",
+    "Panel",
+    "Verdict",
+    "all_of",
+    "bootstrap",
+    "censored",
+    "difference",
+    "drop",
+    "evaluate",
+    "greater",
+    "interval",
+    "learning_curve",
+    "lowest",
+    "pooled_drop",
+    "pooled_recovery",
+    "recovery",
+    "recovery_threshold",
+    "within",
+]

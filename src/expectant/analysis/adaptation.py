@@ -12,7 +12,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from expectant.analysis.comparison import LEVEL, RESAMPLES, Estimate, Unavailable, bootstrap
+from expectant.analysis.comparison import (
+    LEVEL,
+    RESAMPLES,
+    Estimate,
+    Measure,
+    Unavailable,
+    bootstrap,
+)
 from expectant.analysis.curves import finite_or_nan
 from expectant.analysis.panel import Panel
 from expectant.rules import between, number, whole
@@ -150,22 +157,30 @@ def drops(panel: Panel, curve: np.ndarray) -> np.ndarray:
 
 def recoveries(panel: Panel, curve: np.ndarray, needed: int = 1) -> np.ndarray:
     """Episodes to recover after each switch of a panel: (..., bins) to (switches, ...)."""
-    switches, length = phases(panel, needed)
-    threshold = recovery_threshold(panel.optimum)
-    return np.stack([recovery(curve, s, length, panel.bin, threshold) for s in switches])
+    (switches, length), threshold = phases(panel, needed), recovery_threshold(panel.optimum)
+    return np.stack([recovery(curve, at, length, panel.bin, threshold) for at in switches])
 
 
 def unrecovered(panel: Panel, curve: np.ndarray) -> np.ndarray:
-    """Whether a recovery is censored, for each switch of a panel: (..., bins) to (switches, ...)."""
-    switches, length = phases(panel)
-    threshold = recovery_threshold(panel.optimum)
-    return np.stack([censored(curve, start, length, threshold) for start in switches])
+    """Whether each of ``recoveries`` is censored."""
+    (switches, length), threshold = phases(panel), recovery_threshold(panel.optimum)
+    return np.stack([censored(curve, at, length, threshold) for at in switches])
 
 
 def lowests(panel: Panel, curve: np.ndarray, needed: int = 1) -> np.ndarray:
     """The lowest bin after each switch of a panel: (..., bins) to (switches, ...)."""
     switches, length = phases(panel, needed)
     return np.stack([lowest(curve, start, length) for start in switches])
+
+
+def _shortening(panel: Panel, curve: np.ndarray) -> np.ndarray:
+    times = recoveries(panel, curve, needed=2)
+    return times[0] - times[1]
+
+
+def _rise(panel: Panel, curve: np.ndarray) -> np.ndarray:
+    depths = lowests(panel, curve, needed=3)
+    return depths[2] - depths[0]
 
 
 def _phase(owner: str, curve: np.ndarray, switch: int, phase_bins: int) -> np.ndarray:
@@ -184,3 +199,35 @@ def _phase(owner: str, curve: np.ndarray, switch: int, phase_bins: int) -> np.nd
 def _reached(owner: str, phase: np.ndarray, threshold: float) -> np.ndarray:
     threshold = number().check(owner, "threshold", threshold)
     return phase >= threshold - ROUNDING * max(1.0, abs(threshold))
+
+
+DROP = Measure(
+    "drop",
+    "mean over the switches of the level before (last fifth of a phase) minus the lowest bin after",
+    lambda panel, curve: drops(panel, curve).mean(axis=0),
+)
+# Recovery is taken run by run: the mean curve of runs that recover at different times crosses a
+# level when the slowest of them do, and where it lies close to the level, by chance.
+RECOVERY = Measure(
+    "recovery",
+    "mean over runs and switches of the episodes until the end of the run's first bin that is at "
+    f"most {1 - RECOVERED_FRACTION:.0%} short of the optimum, or of the phase if none is",
+    lambda panel, curve: recoveries(panel, curve).mean(axis=0),
+    lambda panel, curve: bool(unrecovered(panel, curve).all()),
+    per_run=True,
+)
+SHORTENING = Measure(
+    "shortening",
+    "mean over runs of the episodes after the first switch minus those after the second until the "
+    f"end of the run's first bin that is at most {1 - RECOVERED_FRACTION:.0%} short of the "
+    "optimum, or of the phase if none is",
+    _shortening,
+    lambda panel, curve: bool(unrecovered(panel, curve)[:2].all()),
+    per_run=True,
+)
+LOWEST = Measure(
+    "lowest point",
+    "lowest bin after the first switch",
+    lambda panel, curve: lowests(panel, curve)[0],
+)
+RISE = Measure("rise", "lowest bin after the third switch minus that after the first", _rise)

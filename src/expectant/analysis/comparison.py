@@ -1,14 +1,20 @@
-"""Differences between samples of runs, with bootstrap intervals and three-way verdicts."""
+"""Differences between samples of runs, with bootstrap intervals and three-way outcomes.
+
+``bootstrap`` and ``difference`` make an ``Estimate`` from runs; ``greater``, ``within`` and
+``all_of`` make a ``Decision`` from estimates; a ``Part`` states something about agents by both.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
 
 from expectant.analysis.curves import finite_or_nan, resampling_weights
+from expectant.analysis.panel import Panel
 from expectant.rules import whole
 
 Outcome = Literal["holds", "does not hold", "undecided"]
@@ -45,6 +51,13 @@ class Decision(NamedTuple):
     room: float
     label: str = ""
 
+    @property
+    def described(self) -> str:
+        """The estimate in words."""
+        shown = ["unknown" if math.isnan(x) else f"{x:.4g}" for x in self.estimate]
+        spread = "" if shown[1] == shown[2] else f", interval {shown[1]} to {shown[2]}"
+        return f"{self.label} is {shown[0]}{spread}"
+
 
 def bootstrap(
     statistic: Callable[..., np.ndarray],
@@ -61,12 +74,10 @@ def bootstrap(
     once, and returns (n,). Without ``rng`` the resamples come from a fixed seed. A single run has
     nothing to resample: its interval is NaN.
     """
-    known = [_known(sample) for sample in samples]
-    if len({sample.shape[0] for sample in known}) != 1:
-        shapes = [sample.shape for sample in known]
-        raise ValueError(f"bootstrap: samples must have the same number of runs, got {shapes}")
+    whole(1).check("bootstrap", "resamples", resamples)
+    known = _equal_runs([_known(sample) for sample in samples])
     observed = float(_values(statistic, [sample.mean(axis=0)[None] for sample in known])[0])
-    weights = _weights(known[0].shape[0], resamples, rng)
+    weights = resampling_weights(known[0].shape[0], resamples, rng)
     chunks = (weights[start : start + CHUNK] for start in range(0, resamples, CHUNK))
     values = [
         _values(statistic, [np.tensordot(chunk, sample, axes=1) for sample in known])
@@ -89,6 +100,7 @@ def difference(
     Paired runs (the same seeds) are resampled together; otherwise the two samples are resampled
     one by one and may differ in size.
     """
+    whole(1).check("difference", "resamples", resamples)
     for name, sample in (("first", first), ("second", second)):
         if np.ndim(sample) != 1:
             raise ValueError(f"difference: {name} must be (runs,), got {np.shape(sample)}")
@@ -97,7 +109,7 @@ def difference(
         return bootstrap(np.subtract, pair, level=level, resamples=resamples, rng=rng)
     rng = rng or np.random.Generator(np.random.PCG64(0))
     known = [_known(sample) for sample in (first, second)]
-    means = [_weights(sample.size, resamples, rng) @ sample for sample in known]
+    means = [resampling_weights(sample.size, resamples, rng) @ sample for sample in known]
     observed = float(known[0].mean() - known[1].mean())
     return _estimate(observed, means[0] - means[1], min(sample.size for sample in known), level)
 
@@ -142,15 +154,88 @@ def all_of(decisions: Sequence[Decision]) -> Decision:
     return min(decisions, key=lambda decision: (order.index(decision.outcome), decision.room))
 
 
+@dataclass(frozen=True)
+class Measure:
+    """A number of curves: ``of`` maps a panel and curves (n, bins) to (n,).
+
+    It is taken of the mean curve over runs, or with ``per_run`` of every run, and then averaged.
+    ``is_bound`` tells of a panel and curves that their numbers are only the least they can be.
+    """
+
+    name: str
+    meaning: str
+    of: Callable[[Panel, np.ndarray], np.ndarray]
+    is_bound: Callable[[Panel, np.ndarray], bool] | None = None
+    per_run: bool = False
+
+
+@dataclass(frozen=True)
+class Part:
+    """That a measure, mean over ``agents``, less that of ``minus``, is above ``low``.
+
+    With ``high``: that it lies from ``low`` to ``high``. With ``across``: on average over panels,
+    instead of in each of them.
+    """
+
+    measure: Measure
+    agents: tuple[str, ...]
+    minus: tuple[str, ...] = ()
+    low: float = 0.0
+    high: float = math.inf
+    across: bool = False
+
+    def subject(self, names: Mapping[str, str]) -> str:
+        """What the part is about, in words."""
+        sides = [" and ".join(names.get(k, k) for k in keys) for keys in (self.agents, self.minus)]
+        mean = "mean over agents and panels of the " if self.across else ""
+        return f"{mean}{self.measure.name} of {' minus that of '.join(filter(None, sides))}"
+
+    def sentence(self, names: Mapping[str, str]) -> str:
+        """What the part states, in words."""
+        bounded = math.isfinite(self.high)
+        side = f"from {self.low:g} to {self.high:g}" if bounded else f"above {self.low:g}"
+        return f"{self.subject(names)} is {side}"
+
+    def decide(self, panels: Sequence[Panel]) -> Decision:
+        """The decision from these panels taken together, their runs paired."""
+        keys = [*self.agents, *self.minus]
+        where = [panel for _ in keys for panel in panels]
+        curves = [finite_or_nan(panel.curves[key]) for key in keys for panel in panels]
+        split = len(self.agents) * len(panels)
+
+        def statistic(*some: np.ndarray) -> np.ndarray:
+            values = list(map(self.measure.of, where, some))
+            mean = np.mean(values[:split], axis=0)
+            return mean - np.mean(values[split:], axis=0) if self.minus else mean
+
+        if self.measure.per_run:
+            estimate = bootstrap(lambda mean: mean, [statistic(*_equal_runs(curves))])
+        else:
+            estimate = bootstrap(statistic, curves)
+        place = f"{panels[0].panel}: " if panels[0].panel and not self.across else ""
+        label = place + self.subject(panels[0].labels)
+        if math.isfinite(self.high):
+            return within(estimate, self.low, self.high, label)
+        decision = greater(estimate, self.low, label)
+        bound = self.measure.is_bound
+        if bound is not None and all(map(bound, where, curves)):
+            # bounds on both sides say nothing about which is the greater
+            return decision._replace(outcome=UNDECIDED, label=f"{label} (all only lower bounds)")
+        return decision
+
+
+def _equal_runs(curves: list[np.ndarray]) -> list[np.ndarray]:
+    if len({curve.shape[0] for curve in curves}) != 1:
+        shapes = [curve.shape for curve in curves]
+        raise ValueError(f"bootstrap: samples must have the same number of runs, got {shapes}")
+    return curves
+
+
 def _known(sample: np.ndarray) -> np.ndarray:
     sample = finite_or_nan(sample)
     if sample.ndim == 0 or sample.shape[0] == 0:
         raise ValueError(f"bootstrap: samples must have at least one run, got {sample.shape}")
     return sample
-
-
-def _weights(runs: int, resamples: int, rng: np.random.Generator | None) -> np.ndarray:
-    return resampling_weights(runs, whole(1).check("bootstrap", "resamples", resamples), rng)
 
 
 def _values(statistic: Callable[..., np.ndarray], means: list[np.ndarray]) -> np.ndarray:

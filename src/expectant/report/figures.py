@@ -14,7 +14,7 @@ from expectant.analysis.panel import Panel
 from expectant.report.files import write_whole
 from expectant.report.style import (
     BAND_OPACITY,
-    MARKERS,
+    MANY_BINS,
     OPTIMUM_COLOUR,
     OPTIMUM_DASH,
     SWITCH_COLOUR,
@@ -25,7 +25,8 @@ from expectant.report.summaries import (
     ValueRange,
     agents_of,
     arranged,
-    legend_label,
+    divergence_note,
+    label_of,
     middle_episodes,
     number,
     panel_heading,
@@ -35,8 +36,10 @@ from expectant.report.summaries import (
 
 WIDTH = 6.0  # inches: the width of a text block, so that nothing is scaled when printed
 HEIGHTS = {1: 3.1, 2: 2.4, 3: 2.0}  # of one row, by the number of columns
+TICKS = {1: 8, 2: 5, 3: 4}  # at most, along the episodes
+PLAIN_BOX = {"facecolor": "white", "edgecolor": "none", "pad": 0.4}  # keeps lines off letters
 MARKS = 8  # markers along a curve
-SETTINGS = {
+SETTINGS: Any = {  # matplotlib's releases disagree about the type of its keys
     "font.family": "DejaVu Sans",  # comes with matplotlib, so the figure is the same everywhere
     "font.size": 8,
     "axes.titlesize": 8,
@@ -89,33 +92,44 @@ def _rendered(figure: Any, kind: str) -> bytes:
 def _figure(panels: Sequence[Panel], title: str) -> Any:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+    from matplotlib.ticker import MaxNLocator
 
     panels, columns = arranged(panels)
     rows = math.ceil(len(panels) / columns)
     curves = [summarise(panel) for panel in panels]
     covered = value_range(panels, curves)
-    labels = [legend_label(panels, agent) for agent in agents_of(panels)]
-    legend_columns = _legend_columns(labels)
-    legend_height = 0.18 * math.ceil((len(labels) + 2) / legend_columns)
-    figure = Figure(
-        figsize=(WIDTH, 0.45 + rows * HEIGHTS[columns] + legend_height), layout="constrained"
-    )
+    handles = _legend_handles(panels)
+    legend_columns = _legend_columns([handle.get_label() for handle in handles])
+    legend_height = 0.18 * math.ceil(len(handles) / legend_columns)
+    height = 0.45 + rows * HEIGHTS[columns] + legend_height
+    figure = Figure(figsize=(WIDTH, height), layout=ConstrainedLayoutEngine(w_pad=0.06))
     FigureCanvasAgg(figure)
     axes = figure.subplots(rows, columns, sharey=True, squeeze=False)
     for place, panel, row in zip(axes.flat, panels, curves, strict=False):
         _draw(place, panel, row, covered)
+        place.xaxis.set_major_locator(MaxNLocator(TICKS[columns], steps=[1, 2, 5, 10]))
         place.set_title(panel_heading(panel, panels))
     for unused in list(axes.flat)[len(panels) :]:
         unused.remove()
     for row_of_axes in axes:
         row_of_axes[0].set_ylabel("return per episode")
     figure.suptitle(title, wrap=True)
-    _legend(figure, panels, labels, legend_columns)
+    figure.legend(
+        handles=handles,
+        labels=[handle.get_label() for handle in handles],
+        loc="outside lower center",
+        ncols=legend_columns,
+        frameon=False,
+        handlelength=4.2,
+        columnspacing=1.4,
+        labelspacing=0.35,
+    )
     return figure
 
 
 def _draw(axes: Any, panel: Panel, curves: Sequence[Curve], covered: ValueRange) -> None:
-    from matplotlib.ticker import MaxNLocator, StrMethodFormatter
+    from matplotlib.ticker import StrMethodFormatter
 
     episodes = middle_episodes(panel)
     for switch in panel.switches:
@@ -125,12 +139,13 @@ def _draw(axes: Any, panel: Panel, curves: Sequence[Curve], covered: ValueRange)
         _draw_curve(axes, episodes, curve, place / len(curves))
     axes.set_xlim(0, panel.first_episodes[-1] + panel.bin)
     axes.set_ylim(covered.low, covered.high)
-    axes.xaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 5, 10]))
     axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
     axes.set_xlabel("episode")
     if covered.left_out is not None:
         text = f"axis cut: values reach {number(covered.left_out)}"
-        axes.text(0.98, 0.02, text, transform=axes.transAxes, ha="right", fontsize=6.5)
+        axes.annotate(
+            text, (0.98, 0.02), xycoords="axes fraction", ha="right", fontsize=6.5, bbox=PLAIN_BOX
+        ).set_zorder(5)
 
 
 def _draw_optimum(axes: Any, optimum: float) -> None:
@@ -148,6 +163,7 @@ def _draw_optimum(axes: Any, optimum: float) -> None:
         va="bottom",
         fontsize=7,
         color="#333333",
+        bbox=PLAIN_BOX,
     )
 
 
@@ -158,7 +174,13 @@ def _draw_curve(axes: Any, episodes: np.ndarray, curve: Curve, offset: float) ->
     axes.fill_between(
         episodes, curve.low, curve.high, color=look.colour, alpha=BAND_OPACITY, linewidth=0
     )
-    axes.plot(episodes, curve.mean, **line_look(curve.agent), markevery=(int(offset * step), step))
+    line, marks = line_look(curve.agent), marker_look(curve.agent)
+    if episodes.size > MANY_BINS:
+        line["linewidth"] = 0.8
+    axes.plot(episodes, curve.mean, **line)
+    # Markers in a second pass: no line may cover the marker of another.
+    first = int(offset * step)
+    axes.plot(episodes[first::step], curve.mean[first::step], **marks, linestyle="none")
     finite = np.flatnonzero(np.isfinite(curve.mean))
     if 0 < finite.size < episodes.size:
         last = finite[-1]
@@ -168,44 +190,39 @@ def _draw_curve(axes: Any, episodes: np.ndarray, curve: Curve, offset: float) ->
 def line_look(agent: str) -> dict[str, Any]:
     """Matplotlib's arguments for an agent's line."""
     look = style_of(agent)
+    linestyle = (0, look.dash) if look.dash else "-"
+    return {"color": look.colour, "linestyle": linestyle, "zorder": 3}
+
+
+def marker_look(agent: str) -> dict[str, Any]:
+    """Matplotlib's arguments for an agent's markers."""
+    look = style_of(agent)
     return {
         "color": look.colour,
-        "linestyle": (0, look.dash) if look.dash else "-",
-        "marker": MARKERS[look.marker],
+        "marker": look.marker,
         "markeredgecolor": "white",
-        "markeredgewidth": 0.4,
-        "zorder": 3,
+        "markeredgewidth": 0.5,
+        "zorder": 4,
     }
 
 
 def _legend_columns(labels: Sequence[str]) -> int:
     """As many columns as fit the width, by the average width of a letter."""
-    widest = max(len(label) for label in [*labels, "95 % bootstrap interval"])
-    return max(1, min(len(labels) + 2, int(WIDTH / (0.45 + 0.063 * widest))))
+    widest = max(len(line) for label in labels for line in label.split("\n"))
+    return max(1, min(len(labels), int(WIDTH / (0.68 + 0.055 * widest))))
 
 
-def _legend(figure: Any, panels: Sequence[Panel], labels: Sequence[str], columns: int) -> None:
+def _legend_handles(panels: Sequence[Panel]) -> list[Any]:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
-    handles: list[Any] = [
-        Line2D([], [], label=label, **line_look(agent))
-        for agent, label in zip(agents_of(panels), labels, strict=True)
-    ]
+    handles: list[Any] = []
+    for agent in agents_of(panels):
+        label = f"{label_of(panels, agent)}\n{divergence_note(panels, agent)}".strip()
+        look = line_look(agent) | marker_look(agent)
+        handles.append(Line2D([], [], label=label, **look))
     handles.append(Patch(color="#777777", alpha=0.3, linewidth=0, label="95 % bootstrap interval"))
     if any(panel.switches for panel in panels):
-        handles.append(
-            Line2D([], [], color=SWITCH_COLOUR, linewidth=0.8, marker="|", label="goal moves")
-        )
-        handles[-1].set_linestyle("none")
-        handles[-1].set_markersize(9)
-    figure.legend(
-        handles=handles,
-        labels=[handle.get_label() for handle in handles],
-        loc="outside lower center",
-        ncols=columns,
-        frameon=False,
-        handlelength=4.2,
-        columnspacing=1.4,
-        labelspacing=0.35,
-    )
+        look = {"color": SWITCH_COLOUR, "linestyle": "none", "marker": "|", "markersize": 9}
+        handles.append(Line2D([], [], label="goal moves", **look))
+    return handles

@@ -9,45 +9,55 @@ from __future__ import annotations
 import zlib
 from dataclasses import dataclass
 
-# Names as plotly has them, to the letters that matplotlib has for the same shapes.
-MARKERS = {
-    "circle": "o",
-    "square": "s",
-    "triangle-up": "^",
-    "diamond": "D",
-    "triangle-down": "v",
-    "x": "X",
-    "cross": "P",
-    "triangle-left": "<",
-    "triangle-right": ">",
+# Matplotlib's letters for shapes, to the names that plotly has for them.
+SYMBOLS = {
+    "o": "circle",
+    "s": "square",
+    "^": "triangle-up",
+    "D": "diamond",
+    "v": "triangle-down",
+    "X": "x",
+    "P": "cross",
+    "<": "triangle-left",
+    ">": "triangle-right",
 }
 OPTIMUM_COLOUR = "#555555"
 OPTIMUM_DASH = (5.0, 3.0)
 SWITCH_COLOUR = "#9a9a9a"
 BAND_OPACITY = 0.18
+MANY_BINS = 300  # from here on lines are thin, or noise would smear them into a band
 
 
 @dataclass(frozen=True)
 class Style:
-    """Colour (hexadecimal), dash pattern in line widths (empty: solid) and marker of a curve."""
+    """How a curve looks.
+
+    ``colour`` is hexadecimal, ``dash`` is on, off, … in line widths (empty: solid), ``marker`` is
+    matplotlib's letter for a shape.
+    """
 
     colour: str
     dash: tuple[float, ...]
     marker: str
 
+    @property
+    def symbol(self) -> str:
+        """Plotly's name for the marker."""
+        return SYMBOLS[self.marker]
+
 
 SOLID: tuple[float, ...] = ()
 _STYLES = {
-    "q_learning": Style("#000000", SOLID, "circle"),
-    "q_planning_expectation": Style("#D55E00", (4.0, 1.5), "square"),
-    "q_planning_true": Style("#009E73", (6.0, 1.5, 1.0, 1.5), "triangle-up"),
-    "lookahead": Style("#0072B2", (9.0, 1.5), "diamond"),
-    "cached_values": Style("#E69F00", (1.5, 1.2), "triangle-down"),
-    "cached_policy": Style("#CC79A7", (6.0, 1.2, 1.0, 1.2, 1.0, 1.2), "x"),
+    "q_learning": Style("#000000", SOLID, "o"),
+    "q_planning_expectation": Style("#D55E00", (4.0, 1.5), "s"),
+    "q_planning_true": Style("#009E73", (6.0, 1.5, 1.0, 1.5), "^"),
+    "lookahead": Style("#0072B2", (9.0, 1.5), "D"),
+    "cached_values": Style("#E69F00", (1.5, 1.2), "v"),
+    "cached_policy": Style("#CC79A7", (6.0, 1.2, 1.0, 1.2, 1.0, 1.2), "X"),
     # More planning is darker, with longer dashes: the family reads as a scale.
-    "q_planning_true_1": Style("#6CC9AE", (1.0, 1.0), "triangle-left"),
-    "q_planning_true_5": Style("#1B9A78", (3.0, 1.2), "triangle-right"),
-    "q_planning_true_20": Style("#00513B", (8.0, 1.2, 2.0, 1.2), "triangle-up"),
+    "q_planning_true_1": Style("#6CC9AE", (1.0, 1.0), "<"),
+    "q_planning_true_5": Style("#1B9A78", (3.0, 1.2), ">"),
+    "q_planning_true_20": Style("#00513B", (8.0, 1.2, 2.0, 1.2), "^"),
 }
 _OTHER_COLOURS = ("#332288", "#882255", "#56B4E9", "#999933", "#661100", "#AA4499", "#44AA99")
 _OTHER_DASHES: tuple[tuple[float, ...], ...] = (
@@ -68,5 +78,5 @@ def style_of(agent: str) -> Style:
     number = zlib.crc32(agent.encode())
     number, colour = divmod(number, len(_OTHER_COLOURS))
     number, dash = divmod(number, len(_OTHER_DASHES))
-    markers = tuple(MARKERS)
+    markers = tuple(SYMBOLS)
     return Style(_OTHER_COLOURS[colour], _OTHER_DASHES[dash], markers[number % len(markers)])

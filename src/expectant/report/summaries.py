@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -59,16 +59,20 @@ def agents_of(panels: Iterable[Panel]) -> list[str]:
     return list(dict.fromkeys(agent for panel in panels for agent in panel.curves))
 
 
-def legend_label(panels: Sequence[Panel], agent: str) -> str:
-    """An agent's name, and how many of its runs diverged in each panel (if any did)."""
-    label = next((p.labels[agent] for p in panels if agent in p.labels), agent)
+def label_of(panels: Iterable[Panel], agent: str) -> str:
+    """An agent's name, or its key where no panel names it."""
+    return next((p.labels[agent] for p in panels if agent in p.labels), agent)
+
+
+def divergence_note(panels: Iterable[Panel], agent: str) -> str:
+    """How many of an agent's runs diverged, in each panel that it is in; empty if none did."""
     counts = [_diverged(panel, agent) for panel in panels if agent in panel.curves]
     if not any(diverged for diverged, _ in counts):
-        return label
+        return ""
     if len(counts) == 1:
-        return f"{label} ({counts[0][0]} of {counts[0][1]} runs diverged)"
+        return f"({counts[0][0]} of {counts[0][1]} runs diverged)"
     listed = ", ".join(f"{diverged}/{runs}" for diverged, runs in counts)
-    return f"{label} (runs diverged, by panel: {listed})"
+    return f"(runs diverged, by panel: {listed})"
 
 
 def _diverged(panel: Panel, agent: str) -> tuple[int, int]:
@@ -106,7 +110,8 @@ def value_range(panels: Sequence[Panel], curves: Sequence[Sequence[Curve]]) -> V
     two thirds of the axis.
     """
     optima = np.array([panel.optimum for panel in panels], float)
-    values = np.concatenate([optima, *(part for row in curves for c in row for part in c_parts(c))])
+    parts = [(curve.low, curve.mean, curve.high) for row in curves for curve in row]
+    values = np.concatenate([optima, *(array for part in parts for array in part)])
     values = values[np.isfinite(values)]
     if values.size == 0:
         return ValueRange(0.0, 1.0, None)
@@ -114,23 +119,26 @@ def value_range(panels: Sequence[Panel], curves: Sequence[Sequence[Curve]]) -> V
     low_bulk, high_bulk = (float(q) for q in np.quantile(values, [0.025, 0.975]))
     high_bulk = max([high_bulk, *optima[np.isfinite(optima)].tolist()])
     left_out = None
-    if high - low > 3.0 * (high_bulk - low_bulk) > 0.0:
+    bulk = high_bulk - low_bulk
+    if high - low > 3.0 * bulk > 0.0:
         left_out = low if low_bulk - low > high - high_bulk else high
-        low, high = low_bulk, high_bulk
+        # What lies just outside the bulk, such as the foot of a drop, is still shown.
+        near = values[(values > low_bulk - bulk / 2) & (values < high_bulk + bulk / 2)]
+        low, high = float(near.min()), float(near.max())
     span = (high - low) or max(1.0, abs(high))
     # More room above: that is where the optimum's label stands.
     return ValueRange(low - 0.05 * span, high + 0.14 * span, left_out)
 
 
-def c_parts(curve: Curve) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    return curve.low, curve.mean, curve.high
-
-
-def number(value: object) -> str:
+def number(value: Any) -> str:
     """A number for people: four digits, a true minus sign, a dash where there is none."""
-    if value is None or (isinstance(value, float) and math.isnan(value)):
+    if value is None:
         return "–"
     if isinstance(value, bool) or not isinstance(value, int | float | np.number):
         return str(value)
-    text = f"{value:,.0f}" if 1000 <= abs(value) < 1e7 else f"{value:.4g}"
-    return text.replace("-", "−")
+    amount = float(value)
+    if math.isnan(amount):
+        return "–"
+    text = f"{amount:,.0f}" if 1000 <= abs(amount) < 1e7 else f"{amount:.4g}"
+    # The minus of an exponent stays: 1e-05.
+    return text.replace("-", "−", 1) if amount < 0 else text

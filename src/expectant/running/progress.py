@@ -5,89 +5,180 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Protocol
 
 QUIET_SECONDS = 1.0
 LINE_SECONDS = 10.0
 
-
-class Report(Protocol):
-    """Called with what is done so far and what there is to do."""
-
-    def __call__(self, done: float, total: float) -> None: ...
+Tell = Callable[[float], None]
 
 
-@contextmanager
-def compiling(what: str, enabled: bool) -> Iterator[None]:
-    """Show that something is being compiled, for how long, and that it happens only once."""
-    if not enabled:
+class Reporter(Protocol):
+    """Shows compiling and running; ``running`` yields a function that takes the fraction done."""
+
+    def compiling(self, what: str) -> AbstractContextManager[None]: ...
+    def running(self, what: str) -> AbstractContextManager[Tell]: ...
+
+
+class Silent:
+    """Says nothing."""
+
+    @contextmanager
+    def compiling(self, what: str) -> Iterator[None]:
         yield
-        return
-    if _interactive():
-        bar, task = _bar(f"compiling {what} (once, then cached)", total=None)
-        with bar:
-            yield
-            bar.update(task, total=1, completed=1)
-        return
-    start = time.perf_counter()
-    notice = threading.Timer(QUIET_SECONDS, _say, [f"compiling {what} (once, then cached) ..."])
-    notice.daemon = True
-    notice.start()
-    try:
-        yield
-    finally:
-        notice.cancel()
-    took = time.perf_counter() - start
-    if took > QUIET_SECONDS:
-        _say(f"compiled {what} in {took:.1f} s")
+
+    @contextmanager
+    def running(self, what: str) -> Iterator[Tell]:
+        yield lambda fraction: None
 
 
-@contextmanager
-def running(what: str, enabled: bool) -> Iterator[Report]:
-    """Show how far a long computation is; the yielded function is told."""
-    if not enabled:
-        yield lambda done, total: None
-    elif _interactive():
-        bar, task = _bar(what, total=1.0)
-        with bar:
-            yield lambda done, total: bar.update(task, completed=done, total=total)
-    else:
-        yield _Lines(what)
-
-
-class _Lines:
+class Lines:
     """A line now and then, for logs and pipes."""
 
-    def __init__(self, what: str) -> None:
-        self.what = what
-        self.next = time.perf_counter() + 2.0
+    @contextmanager
+    def compiling(self, what: str) -> Iterator[None]:
+        start = time.perf_counter()
+        notice = threading.Timer(QUIET_SECONDS, say, [f"compiling {what} (once, then cached) ..."])
+        notice.daemon = True
+        notice.start()
+        try:
+            yield
+        finally:
+            notice.cancel()
+        took = time.perf_counter() - start
+        if took > QUIET_SECONDS:
+            say(f"compiled {what} in {took:.1f} s")
 
-    def __call__(self, done: float, total: float) -> None:
-        if time.perf_counter() >= self.next:
-            self.next = time.perf_counter() + LINE_SECONDS
-            _say(f"{self.what}: {100 * done / max(total, 1):.0f} %")
+    @contextmanager
+    def running(self, what: str) -> Iterator[Tell]:
+        due = time.perf_counter() + 2.0
+
+        def tell(fraction: float) -> None:
+            nonlocal due
+            if time.perf_counter() >= due:
+                due = time.perf_counter() + LINE_SECONDS
+                say(f"{what}: {100 * fraction:.0f} %")
+
+        yield tell
 
 
-def _interactive() -> bool:
+class Bars:
+    """A bar of its own for every stage, gone when it is over."""
+
+    @contextmanager
+    def compiling(self, what: str) -> Iterator[None]:
+        with live_bar() as bar:
+            bar.add_task(f"compiling {what} (once, then cached)", total=None)
+            yield
+
+    @contextmanager
+    def running(self, what: str) -> Iterator[Tell]:
+        with live_bar() as bar:
+            task = bar.add_task(what, total=1.0)
+            yield lambda fraction: bar.update(task, completed=fraction)
+
+
+class Overall:
+    """One account of a long piece of work that consists of many weighted parts."""
+
+    def __init__(self, title: str, total: float) -> None:
+        self.title, self.total, self.done = title, total, 0.0
+        self.start = self.due = time.perf_counter()
+        self.due += 2.0
+        self.bar: Any = None
+        self.task: Any = None
+
+    def __enter__(self) -> Overall:
+        if interactive():
+            self.bar = live_bar()
+            self.bar.start()
+            self.task = self.bar.add_task(self.title, total=self.total)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self.bar is not None:
+            self.bar.stop()
+
+    def part(self, what: str, weight: float) -> _Part:
+        """The reporter of one part of the work."""
+        return _Part(self, what, weight)
+
+    def advance(self, weight: float) -> None:
+        """Count work that did not have to be done."""
+        self.done += weight
+
+    def show(self, what: str, done: float) -> None:
+        if self.bar is not None:
+            self.bar.update(self.task, completed=done, description=f"{self.title}: {what}")
+        elif time.perf_counter() >= self.due:
+            self.due = time.perf_counter() + LINE_SECONDS
+            passed = time.perf_counter() - self.start
+            left = passed * (self.total - done) / done if done > 0 else float("nan")
+            percent = 100 * done / max(self.total, 1e-12)
+            say(f"{self.title}: {percent:.0f} %, about {left:.0f} s left, now {what}")
+
+
+class _Part:
+    """Reports one part to the account of the whole."""
+
+    def __init__(self, overall: Overall, what: str, weight: float) -> None:
+        self.overall, self.what, self.weight = overall, what, weight
+
+    @contextmanager
+    def compiling(self, what: str) -> Iterator[None]:
+        self.overall.show(f"compiling {what}", self.overall.done)
+        if self.overall.bar is not None:
+            yield
+        else:
+            with Lines().compiling(what):
+                yield
+
+    @contextmanager
+    def running(self, what: str) -> Iterator[Tell]:
+        before = self.overall.done
+        yield lambda fraction: self.overall.show(self.what, before + fraction * self.weight)
+        self.overall.done = before + self.weight
+
+
+def reporter(wanted: bool | Reporter) -> Reporter:
+    """What ``run(progress=…)`` means: a reporter, or yes, or no."""
+    if not isinstance(wanted, bool):
+        return wanted
+    if not wanted:
+        return Silent()
+    return Bars() if interactive() else Lines()
+
+
+def interactive() -> bool:
+    """Whether somebody is watching the terminal."""
     return sys.stderr.isatty()
 
 
-def _say(text: str) -> None:
+def say(text: str) -> None:
+    """A line on standard error."""
     print(text, file=sys.stderr, flush=True)
 
 
-def _bar(what: str, total: float | None) -> tuple[Any, Any]:
+def live_bar() -> Any:
+    """A progress bar with percentage, time passed and time left."""
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        TaskProgressColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
 
-    bar = Progress(
+    return Progress(
         TextColumn("{task.description}"),
         BarColumn(),
-        TextColumn("{task.percentage:>3.0f} %" if total else ""),
+        TaskProgressColumn(),
         TimeElapsedColumn(),
+        TimeRemainingColumn(),
         console=Console(stderr=True),
         transient=True,
     )
-    return bar, bar.add_task(what, total=total)

@@ -16,7 +16,7 @@ from expectant.features.vector import empty_state
 from expectant.lanes import padded
 from expectant.rules import flag, or_none, whole
 from expectant.running.loop import DIVERGED, DONE, EPISODE, FULL, STEPS, Budget, Run, simulate
-from expectant.running.progress import compiling, running
+from expectant.running.progress import Reporter, reporter
 from expectant.verbs import grown
 
 UNLIMITED = 2**62
@@ -64,15 +64,17 @@ def run(
     threads: int | None = None,
     bins: int = 100,
     step_limit: int = 10_000,
+    first_run: int = 0,
     compiled: bool | None = None,
-    progress: bool = True,
+    progress: bool | Reporter = True,
 ) -> Result:
     """Run an agent in a domain ``runs`` times, each for so many ``episodes`` or ``steps``.
 
     Run r draws everything from ``numpy.random.SeedSequence((seed, r))``: the same for every
     setting, and the same bits for any number of threads (None: one per core). An episode longer
-    than ``step_limit`` is cut off, which is not a termination. ``compiled=False`` runs the same
-    code as plain Python, with the same numbers, for debugging.
+    than ``step_limit`` is cut off, which is not a termination. ``first_run`` numbers the runs from
+    there on, to add to earlier ones. ``compiled=False`` runs the same code as plain Python, with
+    the same numbers, for debugging.
     """
     if (episodes is None) == (steps is None):
         raise ValueError(f"run: give episodes or steps, got episodes={episodes!r}, steps={steps!r}")
@@ -84,6 +86,7 @@ def run(
         ("threads", threads, or_none(whole(1))),
         ("bins", bins, whole(1)),
         ("step_limit", step_limit, whole(1)),
+        ("first_run", first_run, whole(0)),
         ("compiled", compiled, or_none(flag())),
     ):
         rule.check("run", argument, value)
@@ -98,9 +101,11 @@ def run(
     job = Job(domain, features, agent, episodes or 0, steps or 0, bins, step_limit, seed)
     name = f"{type(agent).__name__} in {type(domain).__name__}"
     start = time.perf_counter()
-    kernel = _kernel(job, compiled, name, progress)
+    show = reporter(progress)
+    kernel = _kernel(job, compiled, name, show)
     ready = time.perf_counter()
-    finished = _run_all(job, kernel, runs, threads or _cores(), name, progress)
+    numbers = range(first_run, first_run + runs)
+    finished = _run_all(job, kernel, numbers, threads or _cores(), name, show)
     end = time.perf_counter()
     return Result(
         returns=np.stack([done.returns for done, _ in finished]),
@@ -176,14 +181,14 @@ def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _kernel(job: Job, compiled: bool | None, name: str, progress: bool) -> Kernel:
+def _kernel(job: Job, compiled: bool | None, name: str, show: Reporter) -> Kernel:
     """The loop to call, compiled unless asked not to."""
     if compiled is None:
         compiled = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
     prepared, rng = job.prepare(0)
     if not compiled:
         return simulate
-    with compiling(name, progress):
+    with show.compiling(name):
         from numba.core.errors import TypingError
 
         from expectant.running.compiling import kernel_for
@@ -205,7 +210,7 @@ def _explain(error: Exception) -> None:
 
 
 def _run_all(
-    job: Job, kernel: Kernel, runs: int, threads: int, name: str, progress: bool
+    job: Job, kernel: Kernel, numbers: range, threads: int, name: str, show: Reporter
 ) -> list[tuple[Run, bool]]:
     control = np.zeros(1, np.int64)
     clocks: dict[int, np.ndarray] = {}
@@ -223,10 +228,10 @@ def _run_all(
         done = sum(future.done() for future in futures)
         counter, goal = (EPISODE, job.episodes) if job.episodes else (STEPS, job.steps)
         under_way = sum(float(clock[counter]) for clock in list(clocks.values()))
-        tell(done + under_way / goal, runs)
+        tell((done + under_way / goal) / len(numbers))
 
-    with ThreadPoolExecutor(min(threads, runs)) as pool, running(name, progress) as tell:
-        futures = [pool.submit(one, number) for number in range(runs)]
+    with ThreadPoolExecutor(min(threads, len(numbers))) as pool, show.running(name) as tell:
+        futures = [pool.submit(one, number) for number in numbers]
         try:
             pending = set(futures)
             while pending:

@@ -1,0 +1,1 @@
+"""Experiments as data: specs, cells, and a store that survives interruptions."""

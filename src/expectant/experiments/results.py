@@ -1,0 +1,96 @@
+"""From stored curves to the panels that analyses and figures work on, and back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from expectant.analysis.panel import Panel
+from expectant.exact import epsilon_greedy_optimal_return
+from expectant.experiments.spec import Cell
+from expectant.experiments.store import write_table
+
+CURVES = "curves.parquet"
+COLUMNS = ("figure", "panel", "reading", "agent", "run", "bin", "first_episode", "mean_return")
+
+
+def panels_of(cells: Sequence[Cell], curves: Sequence[np.ndarray]) -> list[Panel]:
+    """Group the curves of cells into panels, in the order of the cells."""
+    grouped: dict[tuple[str, str, str], list[tuple[Cell, np.ndarray]]] = {}
+    for cell, curve in zip(cells, curves, strict=True):
+        grouped.setdefault((cell.experiment, cell.panel, cell.reading), []).append((cell, curve))
+    return [
+        Panel(
+            figure=figure,
+            panel=name,
+            reading=reading,
+            bin=members[0][0].bin,
+            switch_every=getattr(members[0][0].domain, "switch_every", None),
+            optimum=_optimum([cell for cell, _ in members]),
+            curves={cell.agent_key: curve for cell, curve in members},
+            labels={cell.agent_key: cell.label for cell, _ in members},
+        )
+        for (figure, name, reading), members in grouped.items()
+    ]
+
+
+def _optimum(cells: Sequence[Cell]) -> float:
+    """The exact return of acting ε-greedily on optimal values; NaN where nobody knows it."""
+    domain = cells[0].domain
+    if not hasattr(domain, "mdp"):
+        return float("nan")
+    epsilon = max(cell.agent.epsilon for cell in cells)
+    return epsilon_greedy_optimal_return(domain, epsilon, discount=cells[0].agent.discount)
+
+
+def write_curves(path: Path, panels: Iterable[Panel], facts: dict[str, Any]) -> None:
+    """All curves as one Parquet table; ``facts`` go into its metadata."""
+    import pyarrow as arrow
+
+    columns: dict[str, list[Any]] = {name: [] for name in COLUMNS}
+    for panel in panels:
+        for agent, curve in panel.curves.items():
+            runs, bins = curve.shape
+            for name, value in (
+                ("figure", panel.figure),
+                ("panel", panel.panel),
+                ("reading", panel.reading),
+                ("agent", agent),
+            ):
+                columns[name].append(np.full(curve.size, value, dtype=object))
+            columns["run"].append(np.repeat(np.arange(runs, dtype=np.int32), bins))
+            columns["bin"].append(np.tile(np.arange(bins, dtype=np.int32), runs))
+            columns["first_episode"].append(np.tile(panel.first_episodes.astype(np.int32), runs))
+            columns["mean_return"].append(curve.ravel())
+    table = arrow.table({name: np.concatenate(parts) for name, parts in columns.items()})
+    metadata = {b"expectant": json.dumps(facts, sort_keys=True).encode()}
+    write_table(table.replace_schema_metadata(metadata), path)
+
+
+def read_curves(path: Path, cells: Sequence[Cell]) -> tuple[list[np.ndarray], dict[str, Any]]:
+    """The stored curves of some cells, and the facts written with them."""
+    from pyarrow import compute, parquet
+
+    table = parquet.read_table(path)
+    facts = json.loads((table.schema.metadata or {}).get(b"expectant", b"{}"))
+    curves = []
+    for cell in cells:
+        wanted: Any = None
+        for name, value in (
+            ("figure", cell.experiment),
+            ("panel", cell.panel),
+            ("reading", cell.reading),
+            ("agent", cell.agent_key),
+        ):
+            equal = compute.equal(table[name], value)
+            wanted = equal if wanted is None else compute.and_(wanted, equal)
+        rows = table.filter(wanted)
+        runs = len(compute.unique(rows["run"]))
+        if runs == 0:
+            raise ValueError(f"{path}: holds no curve of {cell.agent_key!r} in {cell.experiment!r}")
+        curves.append(rows["mean_return"].to_numpy().reshape(runs, -1))
+    return curves, facts

@@ -1,0 +1,200 @@
+"""Run the paper: curves, claims, figures and the report, all from the figures' files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from expectant.analysis.claims import Verdict, evaluate
+from expectant.analysis.panel import Panel
+from expectant.experiments.compute import compute
+from expectant.experiments.results import CURVES, panels_of, read_curves, write_curves
+from expectant.experiments.spec import Cell, Experiment
+from expectant.experiments.store import Store, StoreError, versions
+from expectant.paper.figures import FIGURES, SETS, read
+from expectant.paper.work import decision_work
+
+QUICK_RUNS = 5
+
+
+@dataclass(frozen=True)
+class Request:
+    """What was asked for; it is written beside the results."""
+
+    figures: tuple[str, ...] = FIGURES
+    seed: int = 0
+    runs: int | None = None
+    quick: bool = False
+
+    def experiment(self, figure: str, named_set: str) -> Experiment:
+        """A figure under a named set, with the seed and number of runs asked for."""
+        experiment = replace(read(figure, named_set), seed=self.seed)
+        runs = QUICK_RUNS if self.quick else self.runs
+        return experiment if runs is None else replace(experiment, runs=runs)
+
+    def cells(self) -> list[Cell]:
+        """Everything to compute, in the order in which it is shown."""
+        return [
+            cell
+            for figure in self.figures
+            for named_set in SETS
+            for cell in self.experiment(figure, named_set).cells(named_set)
+        ]
+
+    def command(self, figure: str | None = None) -> str:
+        """The command that makes the results, or one figure of them, again."""
+        words = ["expectant reproduce"]
+        figures = self.figures if figure is None else (figure,)
+        if figures != FIGURES:
+            words += [f"--figure {name}" for name in figures]
+        if self.quick:
+            words.append("--quick")
+        elif self.runs is not None:
+            words.append(f"--runs {self.runs}")
+        if self.seed:
+            words.append(f"--seed {self.seed}")
+        return " ".join(words)
+
+    @property
+    def warning(self) -> str:
+        """What a reader must know if this was not the whole thing."""
+        if self.quick:
+            return f"quick run: {QUICK_RUNS} runs of everything, verdicts are provisional"
+        return "" if self.runs is None else f"{self.runs} runs of everything"
+
+    def facts(self) -> dict[str, Any]:
+        return {
+            "figures": list(self.figures),
+            "seed": self.seed,
+            "runs": self.runs,
+            "quick": self.quick,
+            "versions": versions(),
+        }
+
+
+def reproduce(request: Request, folder: Path, threads: int | None = None) -> list[Verdict]:
+    """Compute what is missing, then write everything; returns the verdicts."""
+    cells = request.cells()
+    curves = compute(cells, Store(folder), threads=threads, title="reproducing the paper")
+    panels = panels_of(cells, curves)
+    write_curves(folder / CURVES, panels, request.facts())
+    return write_outputs(request, folder, panels)
+
+
+def stored(folder: Path) -> tuple[Request, list[Panel]]:
+    """The request and the panels of a folder that ``reproduce`` has written."""
+    from pyarrow import parquet
+
+    path = folder / CURVES
+    if not path.exists():
+        raise FileNotFoundError(f"{path} does not exist: run `expectant reproduce` first")
+    facts = json.loads(parquet.read_schema(path).metadata[b"expectant"])
+    request = Request(tuple(facts["figures"]), facts["seed"], facts["runs"], facts["quick"])
+    cells = request.cells()
+    curves, _ = read_curves(path, cells)
+    return request, panels_of(cells, curves)
+
+
+def verdicts_of(panels: Sequence[Panel]) -> list[Verdict]:
+    """All verdicts, the one on decision work included where all agents are there."""
+    latency = {panel.reading: decision_work() for panel in panels if panel.figure == "5b"}
+    return evaluate(panels, latency or None)
+
+
+def write_outputs(request: Request, folder: Path, panels: Sequence[Panel]) -> list[Verdict]:
+    """Claims, figures and the page, from panels."""
+    verdicts = verdicts_of(panels)
+    write_claims(folder / "claims.json", verdicts, request)
+    write_figures(request, folder, panels)
+    write_report(request, folder, panels, verdicts)
+    return verdicts
+
+
+def write_claims(path: Path, verdicts: Sequence[Verdict], request: Request) -> None:
+    """The verdicts as JSON; a partial run says so in every entry."""
+    entries = [verdict.to_dict() for verdict in verdicts]
+    if request.warning:
+        entries = [{**entry, "warning": request.warning} for entry in entries]
+    write_text(path, json.dumps(entries, indent=2, ensure_ascii=False) + "\n")
+
+
+def write_figures(request: Request, folder: Path, panels: Sequence[Panel]) -> list[Path]:
+    """One PNG and one SVG per figure."""
+    from expectant.report import draw_panels
+
+    paths = []
+    for figure in request.figures:
+        title = f"Figure {figure}" + (f" ({request.warning})" if request.warning else "")
+        chosen = [panel for panel in panels if panel.figure == figure]
+        paths += draw_panels(chosen, title, folder / f"figure-{figure}")
+    return paths
+
+
+def write_report(
+    request: Request, folder: Path, panels: Sequence[Panel], verdicts: Sequence[Verdict]
+) -> Path:
+    """The page."""
+    from expectant.report import FigureSection, PaperReport, write_page
+
+    sections = []
+    for figure in request.figures:
+        experiments = {name: request.experiment(figure, name) for name in SETS}
+        sections.append(
+            FigureSection(
+                figure=figure,
+                title=experiments[SETS[0]].title,
+                panels=[panel for panel in panels if panel.figure == figure],
+                tables=[
+                    (f"reading “{name}”", parameters(experiment))
+                    for name, experiment in experiments.items()
+                ],
+                readings=experiments[SETS[0]].notes,
+                command=request.command(figure),
+            )
+        )
+    environment = [(name, version) for name, version in versions().items()]
+    document = PaperReport(
+        title="Planning with expectation models for control: what holds",
+        subtitle=request.warning,
+        verdicts=[verdict.to_dict() for verdict in verdicts],
+        figures=sections,
+        environment=[*environment, ("seed", request.seed), ("command", request.command())],
+    )
+    return write_page(folder / "report.html", document)
+
+
+def parameters(experiment: Experiment) -> list[tuple[str, str]]:
+    """Every setting of an experiment as (name, value)."""
+    rows = [
+        ("episodes", f"{experiment.episodes:,}"),
+        ("runs", str(experiment.runs)),
+        ("bin", f"{experiment.bin} episodes"),
+    ]
+    for cell in experiment.cells():
+        where = f" ({cell.panel})" if cell.panel else ""
+        rows.append((f"domain{where}", _settings(cell.domain)))
+        rows.append((f"features{where}", _settings(cell.features)))
+        rows.append((f"{cell.label}{where}", _settings(cell.agent)))
+    return list(dict.fromkeys(rows))
+
+
+def _settings(described: Any) -> str:
+    data = described.to_dict()
+    kind = data.pop("kind")
+    return f"{kind}: " + ", ".join(f"{key} = {value}" for key, value in data.items())
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text file in one piece."""
+    import os
+
+    scratch = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        scratch.write_text(text)
+        os.replace(scratch, path)
+    except OSError as error:
+        raise StoreError(f"cannot write {path}: {error.strerror or error}") from None

@@ -1,0 +1,109 @@
+"""Run an experiment from a spec, and draw or write up any results folder again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from expectant.analysis.curves import interval
+from expectant.analysis.panel import Panel
+from expectant.experiments.compute import compute
+from expectant.experiments.results import CURVES, panels_of, read_curves, write_curves
+from expectant.experiments.spec import Experiment, read_spec
+from expectant.experiments.store import Store, versions
+from expectant.paper.reproduce import (
+    parameters,
+    stored,
+    verdicts_of,
+    write_figures,
+    write_report,
+    write_text,
+)
+
+SPEC = "spec.toml"
+
+
+def run_experiment(
+    experiment: Experiment, text: str, folder: Path, threads: int | None
+) -> list[Panel]:
+    """Compute what is missing, then write the curves, the spec, the figure and the page."""
+    cells = experiment.cells()
+    curves = compute(cells, Store(folder), threads=threads, title=experiment.name)
+    panels = panels_of(cells, curves)
+    write_curves(folder / CURVES, panels, {"spec": text, "versions": versions()})
+    write_text(folder / SPEC, text)
+    _figure(experiment, folder, panels)
+    _page(experiment, folder, panels)
+    return panels
+
+
+def summary(panels: Sequence[Panel]) -> list[dict[str, Any]]:
+    """Mean returns with intervals, as plain data."""
+    rows = []
+    for panel in panels:
+        for agent, curve in panel.curves.items():
+            mean, low, high = (float(x) for x in interval(curve.mean(axis=1)))
+            diverged = int(np.isnan(curve).any(axis=1).sum())
+            rows.append(
+                {
+                    "panel": panel.panel,
+                    "agent": agent,
+                    "runs": curve.shape[0],
+                    "diverged": diverged,
+                    "mean_return": mean if diverged == 0 else None,
+                    "low": low if diverged == 0 else None,
+                    "high": high if diverged == 0 else None,
+                    "optimum": panel.optimum if panel.optimum == panel.optimum else None,
+                }
+            )
+    return rows
+
+
+def draw_again(folder: Path) -> list[Path]:
+    """The figures of a results folder."""
+    if (folder / SPEC).exists():
+        experiment, panels = _stored(folder)
+        return _figure(experiment, folder, panels)
+    request, panels = stored(folder)
+    return write_figures(request, folder, panels)
+
+
+def report_again(folder: Path) -> Path:
+    """The page of a results folder."""
+    if (folder / SPEC).exists():
+        experiment, panels = _stored(folder)
+        return _page(experiment, folder, panels)
+    request, panels = stored(folder)
+    return write_report(request, folder, panels, verdicts_of(panels))
+
+
+def _stored(folder: Path) -> tuple[Experiment, list[Panel]]:
+    experiment = read_spec(folder / SPEC)
+    cells = experiment.cells()
+    curves, _ = read_curves(folder / CURVES, cells)
+    return experiment, panels_of(cells, curves)
+
+
+def _figure(experiment: Experiment, folder: Path, panels: Sequence[Panel]) -> list[Path]:
+    from expectant.report import draw_panels
+
+    return draw_panels(panels, experiment.title, folder / "figure")
+
+
+def _page(experiment: Experiment, folder: Path, panels: Sequence[Panel]) -> Path:
+    from expectant.report import FigureSection, PaperReport, write_page
+
+    section = FigureSection(
+        figure=experiment.name,
+        title=experiment.title,
+        panels=panels,
+        tables=[("settings", parameters(experiment))],
+        readings=experiment.notes,
+        command=f"expectant run {SPEC}",
+    )
+    environment = [*versions().items(), ("seed", experiment.seed)]
+    document = PaperReport(title=experiment.title, figures=[section], environment=environment)
+    return write_page(folder / "report.html", document)

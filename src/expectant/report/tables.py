@@ -1,0 +1,106 @@
+"""Tables for the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+MARKS = {"holds": "holds", "does not hold": "does NOT hold", "undecided": "undecided"}
+COLOURS = {"holds": "green", "does not hold": "red", "undecided": "yellow"}
+
+
+def _table(title: str, columns: Sequence[tuple[str, str]]) -> Any:
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left")
+    for name, justify in columns:
+        table.add_column(name, justify=justify)  # type: ignore[arg-type]
+    return table
+
+
+def show(table: Any) -> None:
+    """Print a table to standard output, as wide as it needs where nobody watches."""
+    import sys
+
+    from rich.console import Console
+
+    Console(width=None if sys.stdout.isatty() else 150).print(table)
+
+
+def verdict_table(verdicts: Sequence[Any]) -> Any:
+    """Claims in rows, readings in columns."""
+    from rich.markup import escape
+
+    readings = list(dict.fromkeys(verdict.reading for verdict in verdicts))
+    columns = [("", "right"), ("figure", "left"), ("claim", "left")]
+    table = _table("What holds", [*columns, *((name, "left") for name in readings)])
+    for number in sorted({verdict.id for verdict in verdicts}):
+        found = {v.reading: v for v in verdicts if v.id == number}
+        first = next(iter(found.values()))
+        cells = []
+        for reading in readings:
+            if reading in found:
+                verdict = found[reading].verdict
+                cells.append(f"[{COLOURS[verdict]}]{MARKS[verdict]}[/]")
+            else:
+                cells.append("")
+        table.add_row(str(number), first.figure, escape(first.claim), *cells)
+    return table
+
+
+def dependence_table(rows: Sequence[dict[str, Any]]) -> Any:
+    """Variants in rows, claims in columns; what differs from the named set is marked."""
+    claims = sorted({claim for row in rows for claim in row["verdicts"]})
+    columns = [("set", "left"), ("reading", "left"), ("option", "left")]
+    title = "+ holds, − does not hold, ? undecided; marked: differs from the named set"
+    table = _table(title, [*columns, *((str(claim), "center") for claim in claims)])
+    signs = {"holds": "+", "does not hold": "−", "undecided": "?"}
+    for row in rows:
+        cells = []
+        for claim in claims:
+            sign = signs.get(row["verdicts"].get(claim, ""), "")
+            cells.append(f"[reverse]{sign}[/]" if claim in row["changed"] else sign)
+        table.add_row(row["set"], row["reading"] or "as it is", row["option"] or "", *cells)
+    return table
+
+
+def curve_table(panels: Sequence[Any]) -> Any:
+    """The mean return of every agent over all episodes and over the last quarter."""
+    import numpy as np
+    from rich.markup import escape
+
+    from expectant.analysis.curves import interval
+
+    columns = [("panel", "left"), ("agent", "left"), ("runs", "right"), ("diverged", "right")]
+    more = [("all episodes", "right"), ("last quarter", "right"), ("optimum", "right")]
+    table = _table("mean return per episode, 95 % intervals", [*columns, *more])
+    for panel in panels:
+        for agent, curve in panel.curves.items():
+            late = curve[:, -max(1, curve.shape[1] // 4) :]
+            cells = []
+            for part in (curve, late):
+                mean, low, high = interval(part.mean(axis=1))
+                cells.append(f"{mean:.2f} ({low:.2f} to {high:.2f})")
+            diverged = int(np.isnan(curve).any(axis=1).sum())
+            table.add_row(
+                escape(panel.panel), escape(panel.labels[agent]), str(curve.shape[0]),
+                str(diverged), *cells, f"{panel.optimum:.2f}",
+            )  # fmt: skip
+    return table
+
+
+def study_table(study: Any) -> Any:
+    """The best setting of every agent: chosen on some seeds, reported on others."""
+    from rich.markup import escape
+
+    columns = [("agent", "left"), ("settings tried", "right"), ("best setting", "left")]
+    more = [("when chosen", "right"), ("fresh seeds, 2,000 episodes", "right")]
+    table = _table("Parameter study", [*columns, *more])
+    for key, best in study.best.items():
+        words = ", ".join(f"{name} {value:g}" for name, value in best.settings.items())
+        fresh = study.fresh[key]
+        table.add_row(
+            escape(best.cell.label), str(len(study.scored[key])), words,
+            f"{best.score.mean:.2f}", f"{fresh.mean:.2f} ({fresh.low:.2f} to {fresh.high:.2f})",
+        )  # fmt: skip
+    return table

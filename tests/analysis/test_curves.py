@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from expectant.analysis import interval, learning_curve
+from expectant.analysis.curves import finite_or_nan, resampling_weights
+
+
+def test_bins_are_means_and_a_short_last_bin_is_kept():
+    curve = learning_curve(np.array([[1, 3, 5, 7, 10], [0, 0, 2, 2, 4]]), bin=2)
+    np.testing.assert_array_equal(curve, [[2, 6, 10], [0, 2, 4]])
+
+
+def test_an_interval_of_equal_runs_has_no_width():
+    found = interval(np.full((5, 2), 3.0))
+    for value in found:
+        np.testing.assert_allclose(value, 3.0)
+
+
+def test_a_diverged_run_makes_its_columns_unknown():
+    samples = np.ones((4, 3))
+    samples[2, 1] = np.nan
+    assert np.isnan(interval(samples).mean).tolist() == [False, True, False]
+    assert np.isnan(interval(samples).low).tolist() == [False, True, False]
+
+
+def test_resampling_weights_sum_to_one_and_repeat():
+    weights = resampling_weights(7, 50)
+    np.testing.assert_allclose(weights.sum(axis=1), 1.0)
+    np.testing.assert_array_equal(weights, resampling_weights(7, 50))
+
+
+def test_infinite_counts_as_diverged():
+    np.testing.assert_array_equal(finite_or_nan(np.array([1.0, np.inf])), [1.0, np.nan])
+
+
+@pytest.mark.parametrize(
+    ("call", "rule"),
+    [
+        (lambda: learning_curve(np.ones(3)), "returns must be"),
+        (lambda: learning_curve(np.ones((2, 3)), bin=0), "bin must be"),
+        (lambda: interval(np.ones((0, 3))), "at least one run"),
+        (lambda: interval(np.ones(3), level=1.0), "level must be"),
+    ],
+)
+def test_errors_name_the_rule(call, rule):
+    with pytest.raises(ValueError, match=rule):
+        call()
+
+
+def test_analysis_does_not_need_numba():
+    code = (
+        "import sys; sys.modules['numba'] = None\n"
+        "import expectant.analysis.claims\n"
+        "assert not any(name.startswith(('numba.', 'llvmlite')) for name in sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -1,0 +1,230 @@
+"""The page in a real browser, from a file and without a network."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from expectant.report import FigureSection, PaperReport, write_page
+from expectant.report.summaries import number
+
+CANDIDATES = (os.environ.get("CHROMIUM", ""), "/usr/bin/chromium", "/usr/bin/chromium-browser")
+CHROMIUM = next((place for place in CANDIDATES if place and Path(place).is_file()), None)
+FLAGS = [
+    "--no-sandbox",
+    "--headless",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+EVIL = "<script>alert(1)</script><b>bold</b> %{x} <img src=x onerror=alert(2)>"
+
+pytestmark = pytest.mark.skipif(
+    CHROMIUM is None, reason="no chromium (/usr/bin/chromium, or named by $CHROMIUM)"
+)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    with api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+class Visit:
+    """An open page, and everything that went wrong or was asked for on it."""
+
+    def __init__(self, browser: Any, path: Path, width: int) -> None:
+        self.problems: list[str] = []
+        self.requests: list[str] = []
+        self.page = browser.new_page(viewport={"width": width, "height": 900})
+        self.page.on("console", lambda message: self.problems.append(message.text))
+        self.page.on("pageerror", lambda error: self.problems.append(str(error)))
+        self.page.on("dialog", self._dialog)
+        self.page.on("requestfailed", lambda request: self.problems.append(request.url))
+        self.page.on("request", lambda request: self.requests.append(request.url))
+        self.page.goto(path.as_uri())
+        self.page.wait_for_function(
+            "[...document.querySelectorAll('.plot')].every(plot => plot.querySelector('.js-line'))"
+        )
+
+    def _dialog(self, dialog: Any) -> None:
+        self.problems.append(dialog.message)
+        dialog.dismiss()
+
+    def shown(self, plot: str) -> dict[tuple[int, str], bool]:
+        """Which parts of a plot are drawn, by agent and part (line or band)."""
+        parts = self.page.evaluate(
+            """id => {
+                const { data, _fullData } = document.getElementById(id);
+                return data.map(({ meta }, place) =>
+                    [meta.agent, meta.part, _fullData[place].visible === true]);
+            }""",
+            plot,
+        )
+        return {(agent, part): visible for agent, part, visible in parts}
+
+    def drawn(self, plot: str) -> int:
+        """How many traces have something on the screen."""
+        return self.page.locator(f"#{plot} .scatterlayer .trace").count()
+
+    def entry(self, figure: str, agent: int) -> Any:
+        return self.page.locator(f'[data-figure="{figure}"][data-agent="{agent}"]')
+
+
+@pytest.fixture(scope="module")
+def written(report: PaperReport, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_page(tmp_path_factory.mktemp("page") / "report.html", report)
+
+
+@pytest.fixture(scope="module", params=[1200, 400], ids=["wide", "narrow"])
+def visit(request: pytest.FixtureRequest, browser: Any, written: Path) -> Iterator[Visit]:
+    visit = Visit(browser, written, request.param)
+    yield visit
+    visit.page.close()
+
+
+def test_nothing_goes_wrong_and_nothing_is_asked_for(visit: Visit, written: Path) -> None:
+    assert visit.problems == []
+    assert visit.requests == [written.as_uri()]
+
+
+def test_the_page_does_not_scroll_sideways(visit: Visit) -> None:
+    for part in visit.page.locator("details").all():
+        part.evaluate("part => { part.open = true; }")
+    width, window = visit.page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
+    assert width <= window
+
+
+def test_every_plot_has_its_curves(visit: Visit, report: PaperReport) -> None:
+    for section in report.figures:
+        for place, panel in enumerate(section.panels, start=1):
+            plot = f"#figure-{section.figure}-plot-{place}"
+            lines = visit.page.locator(f"{plot} .js-line").all()
+            drawn = [line.get_attribute("d") or "" for line in lines]
+            assert sum(len(path) > 100 for path in drawn) >= len(panel.curves)
+            assert visit.page.locator(f"{plot} .js-fill").count() == len(panel.curves)
+            lines = len(panel.switches) + 1
+            assert visit.page.locator(f"{plot} .shapelayer path").count() == lines
+            label = visit.page.locator(f"{plot} .annotation-text").text_content()
+            assert label == f"exact optimum {number(panel.optimum)}"
+
+
+def test_plots_are_as_wide_as_their_place(visit: Visit) -> None:
+    sizes = visit.page.evaluate(
+        """[...document.querySelectorAll(".plot")].map(plot => [
+            plot.clientWidth, plot.querySelector(".main-svg").clientWidth])"""
+    )
+    assert all(abs(place - drawn) <= 1 for place, drawn in sizes)
+
+
+def test_a_click_in_the_legend_hides_curve_and_band_in_all_panels(visit: Visit) -> None:
+    plots = ("figure-5a-plot-1", "figure-5a-plot-2")
+    before = [visit.drawn(plot) for plot in plots]
+    visit.entry("figure-5a", 1).click()
+    for plot, count in zip(plots, before, strict=True):
+        shown = visit.shown(plot)
+        assert not shown[1, "line"]
+        assert not shown[1, "band"]
+        assert shown[0, "line"]
+        assert shown[0, "band"]
+        assert visit.drawn(plot) == count - 2
+    assert all(visit.shown("figure-5b-plot-1").values())
+    assert visit.entry("figure-5a", 1).get_attribute("aria-pressed") == "false"
+    visit.entry("figure-5a", 1).click()
+    assert [visit.drawn(plot) for plot in plots] == before
+
+
+def test_a_double_click_shows_a_curve_alone_and_again_all(visit: Visit) -> None:
+    visit.entry("figure-4b", 3).dblclick()
+    shown = visit.shown("figure-4b-plot-1")
+    assert {agent for (agent, _), visible in shown.items() if visible} == {3}
+    visit.entry("figure-4b", 3).dblclick()
+    assert all(visit.shown("figure-4b-plot-1").values())
+
+
+def test_a_diverged_curve_ends_with_a_cross(visit: Visit) -> None:
+    assert (3, "end") not in visit.shown("figure-5b-plot-1")
+    assert visit.shown("figure-5b-plot-2")[3, "end"]
+    assert "(runs diverged, by panel: 0/30, 2/30)" in visit.entry("figure-5b", 3).inner_text()
+
+
+def test_verdicts_at_a_glance(visit: Visit, report: PaperReport) -> None:
+    cells = visit.page.locator(".matrix .badge")
+    assert cells.count() == len(report.verdicts) == 36
+    assert set(cells.all_inner_texts()) == {"✓\nholds", "✗\ndoes not hold", "?\nundecided"}
+    visit.page.locator(".claim-link", has_text="Algorithm 2 recovers later").click()
+    assert visit.page.evaluate("location.hash") == "#figure-5b"
+    top = visit.page.evaluate("document.getElementById('figure-5b').getBoundingClientRect().top")
+    assert -5 < top < 100
+
+
+def test_hovering_tells_numbers(visit: Visit) -> None:
+    plot = visit.page.locator("#figure-5a-plot-1 .nsewdrag")
+    plot.scroll_into_view_if_needed()
+    plot.hover()
+    label = visit.page.locator("#figure-5a-plot-1 .hoverlayer")
+    label.locator("text", has_text="Q-learning").first.wait_for()
+    assert "around episode" in (label.text_content() or "")
+
+
+def test_no_button_sends_anything_anywhere(visit: Visit) -> None:
+    titles = visit.page.evaluate(
+        """[...new Set([...document.querySelectorAll(".modebar-btn")].map(
+            button => button.dataset.title))]"""
+    )
+    assert titles == ["Download plot as a PNG", "Zoom", "Pan", "Autoscale", "Reset axes"]
+
+
+def test_a_plot_can_be_saved_as_a_picture(visit: Visit, tmp_path: Path) -> None:
+    button = visit.page.locator('#figure-1-plot-1 [data-title="Download plot as a PNG"]')
+    with visit.page.expect_download() as saved:
+        button.dispatch_event("click")
+    saved.value.save_as(tmp_path / "plot.png")
+    assert (tmp_path / "plot.png").read_bytes().startswith(b"\x89PNG")
+    assert visit.problems == []
+
+
+def test_on_paper_everything_is_open_and_fits(browser: Any, written: Path) -> None:
+    visit = Visit(browser, written, 1200)
+    visit.page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    drawn = visit.page.evaluate(
+        """[...document.querySelectorAll(".plot")].map(plot => [
+            plot.clientWidth, plot.querySelector(".main-svg").clientWidth])"""
+    )
+    assert all(place == width <= 680 for place, width in drawn)
+    assert visit.page.locator("details:not([open])").count() == 0
+    visit.page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert visit.page.locator("details[open]").count() == 0
+    visit.page.wait_for_function(
+        "document.querySelector('#figure-1-plot-1 .main-svg').clientWidth > 1000"
+    )
+    assert visit.problems == []
+    visit.page.close()
+
+
+def test_names_are_only_names(browser: Any, tmp_path: Path, make_panel: Any) -> None:
+    panel = make_panel(panel=EVIL)
+    for agent in panel.curves:
+        panel.labels[agent] = EVIL
+    section = FigureSection("5a", EVIL, [panel], [(EVIL, [(EVIL, EVIL)])], [EVIL], EVIL)
+    document = PaperReport(EVIL, EVIL, figures=[section], environment=[(EVIL, EVIL)])
+    visit = Visit(browser, write_page(tmp_path / "evil.html", document), 1200)
+    plot = visit.page.locator("#figure-5a-plot-1 .nsewdrag")
+    plot.scroll_into_view_if_needed()
+    plot.hover()
+    label = visit.page.locator("#figure-5a-plot-1 .hoverlayer")
+    label.locator("text", has_text=EVIL).first.wait_for()
+    assert visit.page.locator("h1").inner_text() == EVIL
+    assert visit.page.locator("b, img").count() == 0
+    assert visit.problems == []
+    visit.page.close()

@@ -1,0 +1,87 @@
+"""Static figures are written whole, the same every time, whatever the curves hold."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from expectant.report import draw_panels
+
+
+def test_png_and_svg_are_written(make_panel: Any, tmp_path: Path) -> None:
+    panels = [make_panel(panel=name) for name in ("slip 0", "slip 0.1", "slip 0.3")]
+    written = draw_panels(panels, "Figure 4a", tmp_path / "new" / "figure-4.a")
+    assert [path.name for path in written] == ["figure-4.a.png", "figure-4.a.svg"]
+    assert sorted(path.name for path in (tmp_path / "new").iterdir()) == [p.name for p in written]
+    assert written[0].read_bytes().startswith(b"\x89PNG")
+    assert written[1].read_text().rstrip().endswith("</svg>")
+
+
+def test_png_is_six_inches_wide_at_200_dpi_and_not_blank(make_panel: Any, tmp_path: Path) -> None:
+    from matplotlib.image import imread
+
+    pixels = imread(draw_panels([make_panel()], "Figure 5a", tmp_path / "figure")[0])
+    assert pixels.shape[1] == 1200
+    assert len(np.unique(pixels[..., :3].reshape(-1, 3), axis=0)) > 100
+
+
+def test_svg_is_deterministic_under_any_settings(make_panel: Any, tmp_path: Path) -> None:
+    import matplotlib
+
+    first = draw_panels([make_panel()], "Figure 5a", tmp_path / "first")
+    with matplotlib.rc_context({"font.size": 20, "svg.hashsalt": "another"}):
+        second = draw_panels([make_panel()], "Figure 5a", tmp_path / "second")
+        assert matplotlib.rcParams["font.size"] == 20
+    assert [p.read_bytes() for p in first] == [p.read_bytes() for p in second]
+    assert b"<dc:date>" not in first[1].read_bytes()
+
+
+def test_what_a_figure_says(make_panel: Any) -> None:
+    from expectant.report.figures import _figure
+
+    panels = [make_panel(), make_panel(reading="code", diverged=2)]
+    figure = _figure(panels, "Figure 5a")
+    labels = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert labels == [
+        "Q-learning",
+        "Q-planning, expectation model",
+        "Look-ahead (Algorithm 1)\n(runs diverged, by panel: 0/30, 2/30)",
+        "95 % bootstrap interval",
+        "goal moves",
+    ]
+    for axes in figure.axes:
+        assert axes.get_xlabel() == "episode"
+        assert [text.get_text() for text in axes.texts] == ["exact optimum 13.92"]
+        assert len(axes.collections) == 3
+        verticals = [list(line.get_xdata()) for line in axes.lines[:3]]
+        assert verticals == [[switch, switch] for switch in (500, 1000, 1500)]
+    assert figure.axes[0].get_ylabel() == "return per episode"
+
+
+@pytest.mark.parametrize("diverged", [1, 30])
+def test_diverged_runs_do_not_matter(make_panel: Any, tmp_path: Path, diverged: int) -> None:
+    panel = make_panel(diverged=diverged)
+    panel.curves["q_learning"][:] = np.nan
+    assert len(draw_panels([panel], "diverged", tmp_path / "figure")) == 2
+
+
+def test_odd_numbers_of_panels_and_odd_names(make_panel: Any, tmp_path: Path) -> None:
+    panels = [make_panel(panel=f"${n} & <{n}>", optimum=np.nan) for n in range(5)]
+    for panel in panels:
+        panel.labels["lookahead"] = "<script>alert(1)</script> $"
+    svg = draw_panels(panels, "five $", tmp_path / "figure")[1].read_text()
+    assert "<script" not in svg
+
+
+def test_one_run_and_one_bin(make_panel: Any, tmp_path: Path) -> None:
+    panel = make_panel(shape=(1, 50, 50), switch_every=None)
+    assert len(draw_panels([panel], "one", tmp_path / "figure")) == 2
+
+
+def test_no_panels_is_an_error_and_writes_nothing(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="draw_panels: panels must have at least one"):
+        draw_panels([], "none", tmp_path / "figure")
+    assert not list(tmp_path.iterdir())
