@@ -212,6 +212,24 @@ def test_on_paper_everything_is_open_and_fits(browser: Any, written: Path) -> No
     visit.page.close()
 
 
+@pytest.mark.parametrize("width", [1200, 400])
+def test_long_words_do_not_widen_the_page(
+    browser: Any, tmp_path: Path, make_panel: Any, width: int
+) -> None:
+    long = "a_very_long_word_" * 20
+    panels = [make_panel(panel=long, reading=reading) for reading in ("text", long)]
+    for panel in panels:
+        panel.labels["lookahead"] = long
+    keys = ("id", "reading", "claim", "verdict", "statistic", "low", "high", "rule", "detail")
+    verdict = dict.fromkeys(keys, long) | {"figure": "5a"}
+    section = FigureSection("5a", long, panels, [(long, [(long, long)])], [long], long)
+    document = PaperReport(long, long, [verdict], [section], [(long, long)])
+    visit = Visit(browser, write_page(tmp_path / "long.html", document), width)
+    visit.page.locator("summary").click()
+    assert visit.page.evaluate("document.documentElement.scrollWidth") <= width
+    visit.page.close()
+
+
 def test_names_are_only_names(browser: Any, tmp_path: Path, make_panel: Any) -> None:
     panel = make_panel(panel=EVIL)
     for agent in panel.curves:

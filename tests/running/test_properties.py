@@ -348,6 +348,25 @@ def test_the_cache_is_used_and_never_stale(tmp_path):
     assert probe() == (22.0, 1)
 
 
+def test_a_verb_implemented_again_is_seen_in_the_same_process(kernel_cache):
+    def returns() -> float:
+        result = ex.run(RingDomain(), ex.OneHot(), ex.QLearning(0.1), episodes=5, runs=1)
+        return float(result.returns.sum())
+
+    original = step.implementations[Ring]
+    before = returns()
+
+    @step.register(Ring)
+    def _(domain, action, rng):
+        return 7.0, 0.0
+
+    try:
+        assert returns() == 35.0
+    finally:
+        step.register(Ring)(original)
+    assert returns() == before
+
+
 # ------------------------------------------------------------------------------- 5. JIT on = off
 
 

@@ -79,10 +79,16 @@ class PlanningAgent(Agent):
             empty_state(setting.shape),
             setting.actions,
             self.planning_steps,
-            self.planning_steps if isinstance(self.replayed_fits, str) else self.replayed_fits,
+            self._fits(),
             self.relabelled,
             self.stored_termination,
         )
+
+    def _fits(self) -> int:
+        """How many replayed fits a step makes; a model that is given has nothing to learn."""
+        if self.model in ("exact", "true"):
+            return 0
+        return self.planning_steps if isinstance(self.replayed_fits, str) else self.replayed_fits
 
 
 class Planner(NamedTuple):

@@ -39,7 +39,7 @@ def cell_hash(cell: Cell) -> str:
     """A name for everything that decides the numbers of a cell's runs."""
     job = Job(cell.domain, cell.features, cell.agent, 1, 0, 1, cell.step_limit, cell.seed)
     prepared, _ = job.prepare(0)
-    code = fingerprint(simulate, part_types(prepared))
+    code = fingerprint(simulate, part_types(prepared)).name
     text = json.dumps([cell.identity(), code], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:20]
 

@@ -67,8 +67,8 @@ def empty_state(shape: Shape) -> Binary | Weighted:
 
 
 def empty_table(shape: Shape, rows: int) -> BinaryTable | WeightedTable:
-    """A table of vectors of the given shape."""
-    active, places = np.zeros((rows, shape.active), np.int64), np.full(rows, -1, np.int64)
+    """A table of vectors of the given shape, in half the memory of as many single ones."""
+    active, places = np.zeros((rows, shape.active), np.int32), np.full(rows, -1, np.int32)
     if shape.weighted:
         return WeightedTable(active, np.zeros((rows, shape.active)), places)
     return BinaryTable(active, places)

@@ -31,6 +31,7 @@ kernel = numba.njit(cache=True, nogil=True, error_model="numpy")(relocated(simul
 
 _registered: set[int] = set()
 _kernels: dict[str, Callable[..., int]] = {}
+_compiled: dict[tuple[Any, str], Any] = {}
 _lock = threading.Lock()
 
 
@@ -88,12 +89,34 @@ def register_overloads() -> None:
 
 def kernel_for(run: Any) -> Callable[..., int]:
     """The compiled loop for the part types of a run (compiled at its first call, if not cached)."""
-    name = fingerprint(simulate, part_types(run))
+    name, bindings = fingerprint(simulate, part_types(run))
     with _lock:
         if name not in _kernels:
             register_overloads()
+            _forget_changed(bindings)
             _kernels[name] = _load(_kernel_file(name), name)
         return _kernels[name]
+
+
+def _forget_changed(bindings: dict[tuple[Any, str], Any]) -> None:
+    """Make Numba compile verbs and functions anew if any has changed since it last did.
+
+    Numba keeps the first version of every function it compiles in a process. Where a verb has been
+    implemented again, or a name in a function stands for something else by now, that would be
+    stale, and would then be written to the disk as if it were not.
+    """
+    changed = any(key in _compiled and _compiled[key] is not now for key, now in bindings.items())
+    if changed:
+        from numba.core.registry import cpu_target
+
+        context = cpu_target.typing_context
+        context.refresh()
+        for known in (*verbs.VERBS, *verbs.FUNCTIONS):
+            for template in context.resolve_value_type(known).templates:
+                template._impl_cache.clear()
+                template._compiled_overloads.clear()
+        _compiled.clear()
+    _compiled.update(bindings)
 
 
 def _kernel_file(name: str) -> Path:

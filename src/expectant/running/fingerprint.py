@@ -10,7 +10,7 @@ import hashlib
 import platform
 import types
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -48,9 +48,14 @@ def _version(module: str) -> str:
 
 
 class _Walk:
-    """Visit everything reachable once; ``lines`` describes it independently of the process."""
+    """Visit everything reachable once.
+
+    ``lines`` describes it independently of the process; ``bindings`` says what the names in every
+    function, and the verbs of every part type, stand for at present in this process.
+    """
 
     def __init__(self) -> None:
+        self.bindings: dict[tuple[Any, str], Any] = {}
         self.seen: set[int] = set()
         self.alive: list[Any] = []  # ids stay unique only while their objects live
         self.lines: set[str] = set()
@@ -83,6 +88,7 @@ class _Walk:
             self.visit(getattr(thing, "fallback", None))
             return
         self.lines.add(f"function {module}.{thing.__qualname__} " + " ".join(_code(thing.__code__)))
+        self.bindings[thing, "__code__"] = thing.__code__
         for default in thing.__defaults__ or ():
             self.visit(default)
         for cell in thing.__closure__ or ():
@@ -91,6 +97,7 @@ class _Walk:
         for name in names & set(thing.__globals__):
             found = thing.__globals__[name]
             self.lines.add(f"global {module}.{name} {type(found).__qualname__}")
+            self.bindings[thing, name] = found
             self._value(found, names)
 
     def _value(self, found: Any, names: set[str]) -> None:
@@ -105,10 +112,18 @@ class _Walk:
         for verb in verbs.VERBS:
             if thing in verb.implementations:
                 self.lines.add(f"verb {verb.__name__} of {thing.__qualname__}")
+                self.bindings[thing, verb.__name__] = verb.implementations[thing]
                 self.visit(verb.implementations[thing])
 
 
-def fingerprint(function: Any, parts: Iterable[type]) -> str:
+class Fingerprint(NamedTuple):
+    """``name`` is the hash; ``bindings`` map (function or part type, name) to an object."""
+
+    name: str
+    bindings: dict[tuple[Any, str], Any]
+
+
+def fingerprint(function: Any, parts: Iterable[type]) -> Fingerprint:
     """The hash of a kernel's function and of the part types it will be called with."""
     walk = _Walk()
     walk.visit(function)
@@ -116,4 +131,4 @@ def fingerprint(function: Any, parts: Iterable[type]) -> str:
         walk.visit(part)
     versions = [platform.python_version(), _version("numba"), _version("numpy")]
     text = "\n".join(versions + sorted(walk.lines))
-    return hashlib.sha256(text.encode()).hexdigest()[:24]
+    return Fingerprint(hashlib.sha256(text.encode()).hexdigest()[:24], walk.bindings)
