@@ -15,17 +15,17 @@ SOURCE = Path(expectant.__file__).parent
 LAYERS = [
     {"rules", "verbs", "lanes"},
     {"descriptions"},
+    {"analysis"},
     {"domains"},
     {"features"},
     {"exact"},
     {"models", "updates", "backups"},
     {"agents"},
     {"running"},
-    {"analysis"},
     {"experiments"},
-    {"paper"},
     {"report"},
-    {"bench", "reproduce"},
+    {"paper"},
+    {"bench", "catalogue", "writeup"},
     {"cli"},
 ]
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json as json_format
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
@@ -19,14 +19,31 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
+
+def at_least(low: int) -> Callable[[int | None], int | None]:
+    """A check of an option that names the value and the rule."""
+
+    def check(value: int | None) -> int | None:
+        if value is not None and value < low:
+            raise typer.BadParameter(f"must be a whole number, {low} or more, got {value}")
+        return value
+
+    return check
+
+
 PAPER_FIGURES = ("1", "3", "4a", "4b", "5a", "5b")
 
 Out = Annotated[Path, typer.Option(help="Folder for the results; what is there is gone on with.")]
-Seed = Annotated[int, typer.Option(min=0, help="Seed of all runs.")]
+Seed = Annotated[int, typer.Option(callback=at_least(0), help="Seed of all runs.")]
 Runs = Annotated[
-    int | None, typer.Option(min=1, help="Runs of every agent, instead of as many as the paper.")
+    int | None,
+    typer.Option(
+        callback=at_least(1), help="Runs of every agent, instead of as many as the paper."
+    ),
 ]
-Threads = Annotated[int | None, typer.Option(min=1, help="Threads; one per core if not given.")]
+Threads = Annotated[
+    int | None, typer.Option(callback=at_least(1), help="Threads; one per core if not given.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print data for programs on standard output.")]
 Folder = Annotated[Path, typer.Argument(help="A folder that `reproduce` or `run` has written.")]
 
@@ -108,7 +125,7 @@ def reproduce(
 
 def _study(out: Path, seed: int, runs: int | None, threads: int | None, json: bool) -> None:
     from expectant.paper.study import study as run_study
-    from expectant.report.study import study_data, write_study
+    from expectant.paper.study_report import study_data, write_study
     from expectant.report.tables import show, study_table
 
     result = run_study(out, seed, runs, threads)
@@ -156,11 +173,11 @@ def run(
 
         experiment = read_spec(spec)
         folder = out or Path("results") / experiment.name
-        from expectant.report.experiment import run_experiment
+        from expectant.writeup import run_experiment
 
         panels = run_experiment(experiment, spec.read_text(), folder, threads)
-    from expectant.report.experiment import summary
     from expectant.report.tables import curve_table, show
+    from expectant.writeup import summary
 
     if json:
         print_json(summary(panels))
@@ -173,7 +190,7 @@ def run(
 def plot(folder: Folder) -> None:
     """Draw the figures of a results folder again."""
     with plain_errors():
-        from expectant.report.experiment import draw_again
+        from expectant.writeup import draw_again
 
         for path in draw_again(folder):
             print(path)
@@ -183,7 +200,7 @@ def plot(folder: Folder) -> None:
 def report(folder: Folder) -> None:
     """Write the page of a results folder again."""
     with plain_errors():
-        from expectant.report.experiment import report_again
+        from expectant.writeup import report_again
 
         print(report_again(folder))
 

@@ -8,8 +8,7 @@ from typing import Any
 
 from expectant.paper.reproduce import write_text
 from expectant.paper.study import Study, sensitivity
-from expectant.report.figures import draw_panels
-from expectant.report.style import style_of
+from expectant.report.figures import draw_panels, line_look, marker_look
 
 
 def study_data(study: Study) -> dict[str, Any]:
@@ -64,12 +63,9 @@ def _sensitivity(study: Study, stem: Path) -> list[Path]:
                 [found.score.mean - found.score.low for _, found in points],
                 [found.score.high - found.score.mean for _, found in points],
             ]
-            style = style_of(key)
+            look = {**line_look(key), **marker_look(key)}
             label = study.best[key].cell.label
-            axes.errorbar(
-                values, means, bars, color=style.colour, marker=style.marker, label=label,
-                linestyle=(0, tuple(style.dash)) if style.dash else "-", markersize=4, capsize=2,
-            )  # fmt: skip
+            axes.errorbar(values, means, bars, **look, label=label, markersize=6, capsize=2)
         axes.set(xscale="log", xlabel=setting.replace("_", " "))
         axes.set_ylim(bottom=lowest)
     grid[0].set_ylabel("mean return, 1,000 episodes")

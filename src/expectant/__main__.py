@@ -1,0 +1,5 @@
+"""``python -m expectant`` is the command ``expectant``."""
+
+from expectant.cli import main
+
+main()

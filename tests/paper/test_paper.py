@@ -1,0 +1,180 @@
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import expectant as ex
+from expectant.paper.dependence import as_rows, variants
+from expectant.paper.figures import FIGURES, SETS, figure, read, readings
+from expectant.paper.reproduce import Request
+from expectant.paper.study import grids, sensitivity, study
+from expectant.paper.work import decision_work, reads_per_decision
+
+
+def agents(name, named_set="text"):
+    return {cell.agent_key: cell for cell in read(name, named_set).cells()}
+
+
+def test_figures_have_the_papers_parameters():
+    one = agents("1")
+    assert one["q_learning"].agent == ex.QLearning(0.3)
+    assert one["q_planning_expectation"].agent == ex.QPlanning(0.3, 0.3, planning_steps=20)
+    three = agents("3")
+    assert three["q_planning_true"].agent == ex.QPlanning(0.01, model="true", planning_steps=20)
+    assert three["q_learning"].features == ex.RandomBinary(14, 5)
+    assert three["q_learning"].domain.slip == pytest.approx(1 / 3)
+    assert (three["q_learning"].runs, three["q_learning"].episodes, three["q_learning"].bin) == (
+        10,
+        20_000,
+        500,
+    )
+    assert [p.name for p in figure("4a").panels] == ["slip 0", "slip 0.1", "slip 0.3"]
+    four = agents("4b")
+    assert [c.agent.planning_steps for c in four.values()] == [0, 1, 5, 20]
+    assert four["q_learning"].domain == ex.Corridor(slip=0.3, switch_every=10_000)
+    five = agents("5b")
+    assert five["lookahead"].agent == ex.Lookahead(0.01, 0.1, planning_steps=5)
+    assert five["cached_values"].agent == ex.CachedValues(0.01, 0.01, 0.001, planning_steps=5)
+    assert five["cached_policy"].agent == ex.CachedPolicy(0.01, 0.001, 0.01, planning_steps=5)
+    assert five["q_learning"].agent == ex.QLearning(0.001)
+
+
+def test_the_text_set_is_what_the_figures_files_say():
+    for name in FIGURES:
+        plain = [cell.identity() for cell in figure(name).cells()]
+        assert [cell.identity() for cell in read(name, "text").cells()] == plain
+
+
+def test_the_code_set_has_every_option_that_the_code_settles():
+    cell = agents("5b", "code")["cached_policy"]
+    assert cell.features.active == 3
+    agent = cell.agent
+    assert (agent.replayed_fits, agent.replay_capacity) == ("planning_steps", None)
+    assert agent.relabelled and agent.doubled_steps and agent.stored_termination
+    assert (agent.epsilon, agent.entropy) == (0.1, 1.0)
+    assert not agents("5b", "code")["cached_values"].agent.printed_delta
+    assert not agents("5a", "code")["q_planning_expectation"].agent.stored_action
+
+
+def test_every_reading_has_one_option_in_each_set_and_says_what_it_asks():
+    for reading in readings():
+        for named_set in SETS:
+            assert sum(named_set in option.sets for option in reading.options) == 1
+        assert len(reading.options) > 1
+        assert reading.question
+        assert "text" in reading.options[0].sets
+
+
+def test_every_reading_changes_something():
+    for variant in variants():
+        if variant.reading is None:
+            continue
+        changed = [cell.identity() for cell in variant.cells(0)]
+        base = [
+            cell.identity()
+            for name in FIGURES
+            if variant.reading.concerns(name)
+            for cell in read(name, variant.named_set).cells()
+        ]
+        assert [x["agent"] for x in changed] != [x["agent"] for x in base] or [
+            (x["domain"], x["features"]) for x in changed
+        ] != [(x["domain"], x["features"]) for x in base], variant.name
+
+
+def test_variants_differ_from_their_set_in_one_reading():
+    names = [variant.name for variant in variants()]
+    assert len(set(names)) == len(names)
+    assert {"text", "code", "text, replay capacity: all", "code, replay capacity: 1,000"} <= set(
+        names
+    )
+
+
+def test_dependence_rows_mark_what_changes():
+    class Found:
+        def __init__(self, id, verdict):
+            self.id, self.verdict = id, verdict
+
+    chosen = [variant for variant in variants() if variant.named_set == "text"][:3]
+    results = [
+        (chosen[0], [Found(1, "holds"), Found(2, "holds")]),
+        (chosen[1], [Found(1, "undecided")]),
+        (chosen[2], [Found(2, "holds")]),
+    ]
+    rows = as_rows(results)  # type: ignore[arg-type]
+    assert [row["changed"] for row in rows] == [[], [1], []]
+
+
+def test_the_commands_make_the_same_request_again():
+    assert Request().command() == "expectant reproduce"
+    assert Request(quick=True).command("3") == "expectant reproduce --figure 3 --quick"
+    request = Request(("5a", "5b"), seed=3, runs=7)
+    assert request.command() == "expectant reproduce --figure 5a --figure 5b --runs 7 --seed 3"
+    assert "quick" in Request(quick=True).warning
+    assert {cell.runs for cell in request.cells()} == {7}
+    assert {cell.seed for cell in request.cells()} == {3}
+
+
+def test_work_per_decision_is_counted():
+    counts = decision_work()
+    assert counts["cached_values"][2, 16] == 2 * 5  # one weight for each action and active feature
+    for actions in (2, 8, 32):
+        for size in (16, 64, 256):
+            assert counts["cached_values"][actions, size] == actions * 5
+            assert counts["lookahead"][actions, size] >= actions * 5 * size
+    kept = ex.Lookahead(0.1, epsilon=0.0, maintained=True)
+    assert reads_per_decision(kept, 8, 256, 5) == 8 * 5  # as cheap as cached action values
+
+
+def test_the_study_chooses_on_some_seeds_and_reports_on_others(tmp_path, monkeypatch):
+    small = {"episodes": 60, "runs": 3, "bin": 20,
+             "grids": {"q_learning": {"action_step": [0.001, 0.1, 100.0]}}}  # fmt: skip
+    monkeypatch.setattr("expectant.paper.study.grids", lambda: small)
+    result = study(tmp_path)
+    assert result.best["q_learning"].settings["action_step"] in (0.001, 0.1)
+    diverged = [found for found in result.scored["q_learning"] if found.diverged]
+    assert [found.settings["action_step"] for found in diverged] == [100.0]
+    assert [value for value, _ in sensitivity(result.scored["q_learning"], "action_step")] == [
+        0.001,
+        0.1,
+        100.0,
+    ]
+    assert result.panel.curves["q_learning"].shape == (3, 100)
+    fresh = ex.run(
+        result.best["q_learning"].cell.domain, ex.RandomBinary(14, 5),
+        result.best["q_learning"].cell.agent, episodes=2000, runs=3, seed=1_000_003,
+    )  # fmt: skip
+    assert float(result.fresh["q_learning"].mean) == pytest.approx(fresh.returns.mean())
+
+
+def test_the_grid_names_settings_that_exist():
+    known = {cell.agent_key: cell for name in ("5a", "5b") for cell in read(name, "text").cells()}
+    for key, grid in grids()["grids"].items():
+        for setting, options in grid.items():
+            assert known[key].agent.replace(**{setting: options[0]}) is not None
+
+
+def test_known_levels_of_the_figures(tmp_path):
+    """Figure 1 near −0.29 and −0.93, figure 3 near 6.2 and 4, with fewer runs than the paper."""
+    from expectant.experiments.compute import compute
+    from expectant.experiments.store import Store
+
+    cells = [cell for name in ("1", "3") for cell in read(name, "text").cells()]
+    from dataclasses import replace
+
+    cells = [
+        replace(c, runs=4, episodes=8000) if c.experiment == "3" else replace(c, runs=40)
+        for c in cells
+    ]
+    curves = compute(cells, Store(tmp_path))
+    late = {
+        (c.experiment, c.agent_key): float(np.mean(x[:, -x.shape[1] // 4 :]))
+        for c, x in zip(cells, curves, strict=True)
+    }
+    assert late["1", "q_learning"] == pytest.approx(-0.29, abs=0.07)
+    assert late["1", "q_planning_expectation"] == pytest.approx(-0.93, abs=0.07)
+    assert late["3", "q_learning"] == pytest.approx(6.1, abs=0.8)
+    assert late["3", "q_planning_true"] == pytest.approx(6.25, abs=0.5)
+    assert late["3", "q_planning_expectation"] < 5.2
+    json.dumps({str(key): value for key, value in late.items()})

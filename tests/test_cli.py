@@ -1,0 +1,169 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from expectant.cli import app
+
+runner = CliRunner()
+
+SPEC = """
+name = "tiny"
+title = "Tiny <b>title</b>"
+episodes = 60
+runs = 3
+bin = 20
+[domain]
+kind = "corridor"
+switch_every = 20
+[features]
+kind = "one_hot"
+[agents.q_learning]
+kind = "q_learning"
+label = "Q <script>alert(1)</script>"
+action_step = 0.1
+"""
+
+
+def test_help_teaches():
+    result = runner.invoke(app, ["--help"])
+    assert result.exit_code == 0
+    for command in ("reproduce", "readings", "run", "plot", "report", "list", "show", "bench"):
+        assert command in result.output
+        assert runner.invoke(app, [command, "--help"]).exit_code == 0
+
+
+def test_run_plot_and_report(tmp_path):
+    spec = tmp_path / "tiny.toml"
+    spec.write_text(SPEC)
+    out = tmp_path / "out"
+    result = runner.invoke(app, ["run", str(spec), "--out", str(out), "--json"])
+    assert result.exit_code == 0, result.output
+    rows = json.loads(result.stdout)
+    assert rows[0]["agent"] == "q_learning"
+    assert rows[0]["low"] <= rows[0]["mean_return"] <= rows[0]["high"]
+    page = (out / "report.html").read_text()
+    assert "<script>alert(1)</script>" not in page
+    before = {p.name: p.read_bytes() for p in out.iterdir() if p.is_file()}
+    assert {"curves.parquet", "spec.toml", "figure.png", "figure.svg", "report.html"} <= set(before)
+    assert runner.invoke(app, ["plot", str(out)]).exit_code == 0
+    assert runner.invoke(app, ["report", str(out)]).exit_code == 0
+    assert {p.name: p.read_bytes() for p in out.iterdir() if p.is_file()} == before
+    table = runner.invoke(app, ["run", str(spec), "--out", str(out)])
+    assert "mean return per episode" in table.stdout
+
+
+def test_reproduce_one_figure(tmp_path):
+    out = tmp_path / "paper"
+    result = runner.invoke(
+        app, ["reproduce", "--figure", "5a", "--quick", "--out", str(out), "--json"]
+    )
+    assert result.exit_code == 0, result.output
+    verdicts = json.loads(result.stdout)
+    assert {v["id"] for v in verdicts} == {10, 11, 12, 13, 14}
+    assert {v["reading"] for v in verdicts} == {"text", "code"}
+    stored = json.loads((out / "claims.json").read_text())
+    keys = ("id", "figure", "reading", "claim", "verdict", "statistic", "low", "high", "rule")
+    assert all(set(keys) <= set(entry) for entry in stored)
+    assert all("quick" in entry["warning"] for entry in stored)
+    assert "quick run" in (out / "report.html").read_text()
+    before = {p.name: p.read_bytes() for p in out.iterdir() if p.is_file()}
+    assert {"figure-5a.png", "figure-5a.svg", "curves.parquet"} <= set(before)
+    assert runner.invoke(app, ["report", str(out)]).exit_code == 0
+    assert runner.invoke(app, ["plot", str(out)]).exit_code == 0
+    assert {p.name: p.read_bytes() for p in out.iterdir() if p.is_file()} == before
+
+    from pyarrow import parquet
+
+    table = parquet.read_table(out / "curves.parquet")
+    assert set(table.column_names) >= {
+        "figure",
+        "reading",
+        "agent",
+        "run",
+        "bin",
+        "first_episode",
+        "mean_return",
+    }
+    assert table.num_rows == 2 * 3 * 5 * 40
+
+
+BAD = [
+    (["reproduce", "--figure", "6"], "unknown '6'"),
+    (["reproduce", "--quick", "--runs", "3"], "cannot be combined with --runs 3"),
+    (["reproduce", "--study", "--figure", "1"], "cannot be combined with --figure"),
+    (["reproduce", "--runs", "0"], "must be a whole number, 1 or more, got 0"),
+    (["reproduce", "--threads", "0"], "1 or more, got 0"),
+    (["run", "missing.toml"], "missing.toml: cannot be read"),
+    (["show", "lookahed"], "unknown part 'lookahed', did you mean 'lookahead'"),
+    (["plot", "nowhere"], "does not exist"),
+    (["report", "nowhere"], "does not exist"),
+    (["reprodce"], "reprodce"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "message"), BAD, ids=[" ".join(a) for a, _ in BAD])
+def test_bad_input_exits_with_2_and_writes_nothing(arguments, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = runner.invoke(app, arguments)
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert "Traceback" not in result.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_bad_spec_is_one_line(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    spec = tmp_path / "bad.toml"
+    spec.write_text(SPEC.replace("action_step", "acton_step"))
+    result = runner.invoke(app, ["run", str(spec)])
+    assert result.exit_code == 2
+    assert (
+        "agents.q_learning: QLearning: unknown option acton_step=0.1, did you mean 'action_step'?"
+        in result.stderr
+    )
+    assert list(tmp_path.iterdir()) == [spec]
+
+
+def test_results_that_cannot_be_written_exit_with_1(tmp_path):
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    spec = tmp_path / "tiny.toml"
+    spec.write_text(SPEC)
+    result = runner.invoke(app, ["run", str(spec), "--out", str(blocked / "below")])
+    assert result.exit_code == 1
+    assert "cannot write results" in result.stderr
+
+
+def test_list_and_show():
+    entries = json.loads(runner.invoke(app, ["list", "--json"]).stdout)
+    kinds = {entry["kind"] for entry in entries}
+    assert {"corridor", "one_hot", "lookahead", "replay", "true_model"} <= kinds
+    text = runner.invoke(app, ["list"]).stdout
+    assert all(kind in text for kind in kinds)
+    shown = runner.invoke(app, ["show", "Lookahead"]).stdout
+    assert "value_step" in shown and "required" in shown
+    assert (
+        json.loads(runner.invoke(app, ["show", "lookahead", "--json"]).stdout)["name"]
+        == "Lookahead"
+    )
+
+
+def test_module_and_completion():
+    done = subprocess.run(
+        [sys.executable, "-m", "expectant", "--show-completion", "bash"], capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert "expectant" in done.stdout.lower() or done.returncode == 0
+
+
+def test_the_benchmarks_are_found():
+    from expectant.bench import benchmark_file
+
+    assert benchmark_file().name == "speed.py"
+    assert (benchmark_file().parent / "algorithm1.c").exists()
+    assert Path(__file__).parents[1] / "benchmarks" == benchmark_file().parent
