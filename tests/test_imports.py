@@ -25,7 +25,7 @@ LAYERS = [
     {"experiments"},
     {"report"},
     {"paper"},
-    {"bench", "catalogue", "writeup"},
+    {"bench", "catalogue", "diagnostics", "writeup"},
     {"cli"},
 ]
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}

@@ -19,7 +19,10 @@ from expectant.domains.corridor import Corridor
 from expectant.domains.counterexample import Counterexample
 from expectant.domains.finite import Domain, FiniteMDP
 from expectant.features.table import Features, OneHot, RandomBinary
+from expectant.models.distribution import Distribution
+from expectant.models.episodic import EpisodicExpectation, ExactEpisodic
 from expectant.models.expectation import ExactExpectation, LinearExpectation, Model
+from expectant.models.sample import Sample
 from expectant.models.true import TrueModel
 from expectant.running.run import Result, run
 
@@ -31,7 +34,10 @@ __all__ = [
     "Corridor",
     "Counterexample",
     "Description",
+    "Distribution",
     "Domain",
+    "EpisodicExpectation",
+    "ExactEpisodic",
     "ExactExpectation",
     "Features",
     "FiniteMDP",
@@ -45,11 +51,13 @@ __all__ = [
     "RandomBinary",
     "Replay",
     "Result",
+    "Sample",
     "Setting",
     "Shape",
     "TrueModel",
     "analysis",
     "description",
+    "diagnostics",
     "exact",
     "lanes",
     "rules",
@@ -60,3 +68,12 @@ __all__ = [
 ]
 
 __version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> object:
+    """Modules that need Numba are imported when they are first used."""
+    if name == "diagnostics":
+        import importlib
+
+        return importlib.import_module("expectant.diagnostics")
+    raise AttributeError(f"module 'expectant' has no attribute {name!r}")

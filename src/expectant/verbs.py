@@ -31,15 +31,18 @@ __all__ = [
     "copy",
     "dot_through",
     "draw",
+    "draw_outcome",
     "encode",
     "fit",
     "follow",
     "function",
     "grown",
+    "imagine",
     "index",
     "learn",
     "load",
     "load_successor",
+    "matches",
     "observation",
     "optional",
     "outcome",
@@ -221,6 +224,11 @@ def save(table, row, state):
 
 
 @verb
+def matches(table, row, state):
+    """Whether a row of a table of feature vectors is this vector."""
+
+
+@verb
 def load(table, row, state):
     """Read a row of a table of feature vectors into ``state``."""
 
@@ -241,6 +249,16 @@ def backed_up_value(model, state, action, weights, discount):
 @verb
 def backed_up_action_value(model, state, action, weights, discount):
     """r(s, a) + γ E[max_a' q̂(S', a', w)], as far as the model can tell (weights: (A, D))."""
+
+
+@verb
+def draw_outcome(model, state, action, successor, rng):
+    """Draw from a distribution model: returns (reward, alive), writes s' into ``successor``."""
+
+
+@verb
+def imagine(model, state, action, successor):
+    """Write a next state to plan on from into ``successor``; returns alive, 0.0 at the end."""
 
 
 @optional

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,7 +10,10 @@ import numpy as np
 from expectant.backups import Replay
 from expectant.descriptions import Description, Setting, abstract, setting
 from expectant.features.vector import Binary, Transition, Weighted, empty_state
-from expectant.models.expectation import ExactExpectation, LinearExpectation
+from expectant.models.distribution import Distribution
+from expectant.models.episodic import EpisodicExpectation, ExactEpisodic
+from expectant.models.expectation import ExactExpectation, LinearExpectation, Model
+from expectant.models.sample import Sample
 from expectant.models.true import TrueModel
 from expectant.rules import between, either, flag, one_of, or_none, whole
 from expectant.verbs import (
@@ -23,6 +27,19 @@ from expectant.verbs import (
     room,
     stored,
 )
+
+# What the names of models stand for, given the agent's model step.
+MODELS: dict[str, Callable[[float], Model]] = {
+    "expectation": LinearExpectation,
+    "episodic": EpisodicExpectation,
+    "distribution": lambda step: Distribution(),
+    "sample": lambda step: Sample(),
+    "exact": lambda step: ExactExpectation(),
+    "exact_episodic": lambda step: ExactEpisodic(),
+    "true": lambda step: TrueModel(),
+    "true_sample": lambda step: Sample(TrueModel()),
+}
+GIVEN = ("exact", "exact_episodic", "true", "true_sample")
 
 
 @abstract
@@ -48,7 +65,7 @@ class PlanningAgent(Agent):
 
     planning_steps: int = setting(whole(0), default=5, kw_only=True)
     model: Any = setting(
-        one_of("expectation", "exact", "true", or_part="a model"),
+        one_of(*MODELS, or_part="a model"),
         default="expectation",
         kw_only=True,
     )
@@ -64,12 +81,8 @@ class PlanningAgent(Agent):
 
     def planner(self, setting: Setting, model_step: float) -> Planner:
         """The part all planning agents share."""
-        models = {
-            "expectation": LinearExpectation(self.scaled(model_step)),
-            "exact": ExactExpectation(),
-            "true": TrueModel(),
-        }
-        model = models[self.model] if isinstance(self.model, str) else self.model
+        step = self.scaled(model_step)
+        model = MODELS[self.model](step) if isinstance(self.model, str) else self.model
         replay = Replay(self.replay_capacity)
         backups = replay if isinstance(self.backups, str) else self.backups
         return Planner(
@@ -86,7 +99,7 @@ class PlanningAgent(Agent):
 
     def _fits(self) -> int:
         """How many replayed fits a step makes; a model that is given has nothing to learn."""
-        if self.model in ("exact", "true"):
+        if self.model in GIVEN:
             return 0
         return self.planning_steps if isinstance(self.replayed_fits, str) else self.replayed_fits
 

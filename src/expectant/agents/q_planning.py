@@ -70,13 +70,27 @@ def _(agent, rng):
 class QPlanning(PlanningAgent):
     """Q-learning plus backups of action values, each of one action in one drawn state.
 
-    ``model="true"`` backs up the mean of the maxima (AAVI). ``model="expectation"`` backs up the
-    maximum of the mean, which the paper shows to be invalid in stochastic worlds.
+    A distribution or sample model (``model="true"``, ``"distribution"``, ``"sample"``) backs up the
+    mean of the maxima (AAVI). ``model="expectation"`` backs up the maximum of the mean, which the
+    paper shows to be invalid in stochastic worlds; other expectation models do so only with
+    ``invalid_update=True``.
     """
 
     action_step: float = setting(at_least(0.0))
     model_step: float = setting(at_least(0.0), default=0.1)
     stored_action: bool = setting(flag(), default=False, kw_only=True)
+    invalid_update: bool = setting(flag(), default=False, kw_only=True)
+
+    def validate(self) -> None:
+        super().validate()
+        means = self.model in ("episodic", "exact_episodic")  # the paper's two need no more words
+        means = means or getattr(self.model, "predicts_means", False)
+        if means and not self.invalid_update:
+            raise ValueError(
+                f"QPlanning: model={self.model!r} predicts only the mean of the next state, and "
+                "Theorem 2 does not cover action values with such a model; invalid_update=True "
+                "asks for that update all the same"
+            )
 
     def build(self, setting: Setting) -> QPlanningPart:
         return QPlanningPart(

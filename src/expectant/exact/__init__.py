@@ -1,5 +1,6 @@
 """Exact answers on finite MDPs, by dynamic programming."""
 
+from expectant.exact import targets
 from expectant.exact.fixed_points import (
     FixedPoint,
     feature_matrix,
@@ -34,4 +35,5 @@ __all__ = [
     "planning_gap",
     "policy_values",
     "start_return",
+    "targets",
 ]

@@ -14,7 +14,7 @@ import numpy as np
 
 from expectant.descriptions import Shape
 from expectant.lanes import dot_rows, dot_weighted_rows
-from expectant.verbs import copy, dot_through, function, index, load, save, size, value
+from expectant.verbs import copy, dot_through, function, index, load, matches, save, size, value
 
 
 class Binary(NamedTuple):
@@ -143,6 +143,14 @@ def _(table, row, state):
     table.places[row] = state.place[0]
 
 
+@matches.register(BinaryTable)
+def _(table, row, state):
+    same = True
+    for n in range(state.active.shape[0]):
+        same = same and table.active[row, n] == state.active[n]
+    return same
+
+
 @load.register(BinaryTable)
 def _(table, row, state):
     for n in range(state.active.shape[0]):
@@ -184,6 +192,15 @@ def _(table, row, state):
         table.active[row, n] = state.active[n]
         table.values[row, n] = state.values[n]
     table.places[row] = state.place[0]
+
+
+@matches.register(WeightedTable)
+def _(table, row, state):
+    same = True
+    for n in range(state.active.shape[0]):
+        same = same and table.active[row, n] == state.active[n]
+        same = same and table.values[row, n] == state.values[n]
+    return same
 
 
 @load.register(WeightedTable)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -27,7 +27,13 @@ from expectant.verbs import (
 
 
 class Model(Description):
-    """A model of the world, described."""
+    """A model of the world, described.
+
+    ``predicts_means`` says that it knows only the mean of the next state, which the theory allows
+    for state values but not for action values.
+    """
+
+    predicts_means: ClassVar[bool] = False
 
     def build(self, setting: Setting) -> Any:
         """The part that compiled code plans with, made for one run."""
@@ -107,6 +113,8 @@ def _(model, state, action, weights, discount):
 class LinearExpectation(Model):
     """A linear zero-terminal expectation model, learned by gradient descent from zero."""
 
+    predicts_means: ClassVar[bool] = True
+
     step: float = setting(at_least(0.0), default=0.1)
 
     def build(self, setting: Setting) -> LinearPart:
@@ -159,6 +167,8 @@ def _(model, state, action, weights, discount):
 @description
 class ExactExpectation(Model):
     """The expectation model that is aligned with a known finite MDP, under any features."""
+
+    predicts_means: ClassVar[bool] = True
 
     def build(self, setting: Setting) -> ExactPart:
         table = finite_mdp(setting, "ExactExpectation").outcomes

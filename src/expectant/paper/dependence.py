@@ -14,10 +14,6 @@ from expectant.experiments.store import Store
 from expectant.paper.figures import FIGURES, SETS, Option, Reading, read, readings
 from expectant.paper.reproduce import verdicts_of
 
-# The long figures with fewer episodes than the paper: what they show is settled well before.
-SHORTER = {"3": 6_000}
-RUNS = {"3": 10, "4b": 10}
-
 
 @dataclass(frozen=True)
 class Variant:
@@ -40,11 +36,6 @@ class Variant:
         for figure in FIGURES:
             if self.reading is None or self.reading.concerns(figure):
                 experiment = replace(read(figure, self.named_set, instead=instead), seed=seed)
-                experiment = replace(
-                    experiment,
-                    episodes=SHORTER.get(figure, experiment.episodes),
-                    runs=RUNS.get(figure, experiment.runs),
-                )
                 found += experiment.cells(self.name)
         return found
 

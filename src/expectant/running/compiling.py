@@ -24,13 +24,13 @@ _KERNEL = '''"""Made by expectant; may be deleted at any time."""
 import numba
 
 from expectant.running.compiling import relocated
-from expectant.running.loop import simulate
+from {module} import {name}
 
-kernel = numba.njit(cache=True, nogil=True, error_model="numpy")(relocated(simulate, __file__))
+kernel = numba.njit(cache=True, nogil=True, error_model="numpy")(relocated({name}, __file__))
 '''
 
 _registered: set[int] = set()
-_kernels: dict[str, Callable[..., int]] = {}
+_kernels: dict[str, Callable[..., Any]] = {}
 _compiled: dict[tuple[Any, str], Any] = {}
 _lock = threading.Lock()
 
@@ -87,14 +87,19 @@ def register_overloads() -> None:
             )
 
 
-def kernel_for(run: Any) -> Callable[..., int]:
-    """The compiled loop for the part types of a run (compiled at its first call, if not cached)."""
-    name, bindings = fingerprint(simulate, part_types(run))
+def kernel_for(part: Any, entry: Callable[..., Any] = simulate) -> Callable[..., Any]:
+    """A function compiled for the types in a part, by default the loop for a run.
+
+    It is compiled when it is first called, if it is not on the disk yet. ``entry`` is a module's
+    own function that borrows its arguments.
+    """
+    name, bindings = fingerprint(entry, part_types(part))
     with _lock:
         if name not in _kernels:
             register_overloads()
             _forget_changed(bindings)
-            _kernels[name] = _load(_kernel_file(name), name)
+            text = _KERNEL.format(module=entry.__module__, name=entry.__name__)
+            _kernels[name] = _load(_kernel_file(name, text), name)
         return _kernels[name]
 
 
@@ -119,7 +124,7 @@ def _forget_changed(bindings: dict[tuple[Any, str], Any]) -> None:
     _compiled.update(bindings)
 
 
-def _kernel_file(name: str) -> Path:
+def _kernel_file(name: str, text: str) -> Path:
     """A source file of its own for every kernel, beside which Numba keeps the compiled code."""
     for directory in (cache_directory(), Path(tempfile.gettempdir()) / "expectant-cache"):
         folder = directory / name
@@ -129,7 +134,7 @@ def _kernel_file(name: str) -> Path:
             if not path.exists():
                 _forget_old(directory)
                 scratch = folder / f"kernel-{os.getpid()}.tmp"
-                scratch.write_text(_KERNEL)
+                scratch.write_text(text)
                 os.replace(scratch, path)
             return path
         except OSError:
@@ -159,7 +164,7 @@ def relocated(function: Any, path: str) -> Any:
     return types.FunctionType(code, names, function.__name__)
 
 
-def _load(path: Path, name: str) -> Callable[..., int]:
+def _load(path: Path, name: str) -> Callable[..., Any]:
     os.utime(path.parent)
     module_name = f"expectant_kernel_{name}"
     spec = importlib.util.spec_from_file_location(module_name, path)

@@ -141,13 +141,10 @@ class Job:
     def budget(self) -> Budget:
         return Budget(self.episodes or UNLIMITED, self.steps or UNLIMITED, self.step_limit)
 
-    def prepare(self, number: int) -> tuple[Run, np.random.Generator]:
-        """All the arrays of one run, from its own seed."""
-        rng = generator(self.seed, number)
+    def setting(self, domain_part: Any, features_part: Any, rng: Any) -> Setting:
+        """What the agent's parts are built for."""
         shape = self.features.shape(self.domain)
-        features_part = self.features.build(self.domain, rng)
-        domain_part = self.domain.build(rng)
-        setting = Setting(
+        return Setting(
             shape=shape,
             width=padded(shape.size),
             actions=self.domain.actions,
@@ -156,12 +153,19 @@ class Job:
             features_part=features_part,
             rng=rng,
         )
+
+    def prepare(self, number: int) -> tuple[Run, np.random.Generator]:
+        """All the arrays of one run, from its own seed."""
+        rng = generator(self.seed, number)
+        features_part = self.features.build(self.domain, rng)
+        domain_part = self.domain.build(rng)
+        setting = self.setting(domain_part, features_part, rng)
         prepared = Run(
             domain=domain_part,
             features=features_part,
             agent=self.agent.build(setting),
-            state=empty_state(shape),
-            next_state=empty_state(shape),
+            state=empty_state(setting.shape),
+            next_state=empty_state(setting.shape),
             clock=np.zeros(4, np.int64),
             total=np.zeros(1),
             returns=np.full(self.episodes, np.nan),
@@ -220,7 +224,7 @@ def _run_all(
             raise KeyboardInterrupt
         prepared, rng = job.prepare(number)
         clocks[number] = prepared.clock
-        prepared, status = _advance(kernel, prepared, job.budget(), rng, control)
+        prepared, status = advanced(kernel, prepared, job.budget(), rng, control)
         clocks.pop(number)
         return _closed(job, prepared, status), status == DIVERGED
 
@@ -247,7 +251,7 @@ def _run_all(
     return [future.result() for future in futures]
 
 
-def _advance(
+def advanced(
     kernel: Kernel, prepared: Run, budget: Budget, rng: np.random.Generator, control: np.ndarray
 ) -> tuple[Run, int]:
     """Call the loop until it is done, making room where a part asks for it."""

@@ -1,16 +1,18 @@
-"""Backup distributions: where planning starts from."""
+"""Experience replay: plan from stored transitions, all alike."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from expectant.descriptions import Description, Setting, description, setting
+from expectant.backups.base import Backups
+from expectant.descriptions import Setting, description, setting
 from expectant.features.vector import BinaryTable, WeightedTable, empty_table
 from expectant.rules import or_none, whole
 from expectant.verbs import (
     draw,
+    function,
     grown,
     load,
     load_successor,
@@ -26,14 +28,6 @@ COUNT, NEXT = 0, 1
 FIRST_ROOM = 4096
 
 
-class Backups(Description):
-    """A backup distribution, described."""
-
-    def build(self, setting: Setting) -> Any:
-        """The part that compiled code draws from, made for one run."""
-        raise NotImplementedError
-
-
 class ReplayPart(NamedTuple):
     """The latest transitions; ``counters`` says how many there are and which slot is next."""
 
@@ -45,6 +39,13 @@ class ReplayPart(NamedTuple):
     outcomes: np.ndarray
     counters: np.ndarray
     limited: bool
+
+
+@function
+def slot_of_age(replay, age):
+    """Where the transition is that was stored ``age`` transitions before the newest."""
+    slot = replay.counters[NEXT] - 1 - age
+    return slot if slot >= 0 else slot + replay.actions.shape[0]
 
 
 @remember.register(ReplayPart)
@@ -112,6 +113,8 @@ def _(replay):
 class Replay(Backups):
     """Uniform over the last ``capacity`` real transitions, the newest included (None: over all)."""
 
+    stores_transitions: ClassVar[bool] = True
+
     capacity: int | None = setting(or_none(whole(1)), default=1000)
 
     def build(self, setting: Setting) -> ReplayPart:
@@ -126,3 +129,31 @@ class Replay(Backups):
             np.zeros(2, np.int64),
             self.capacity is not None,
         )
+
+
+def pass_on_to_replay(part_type: type) -> None:
+    """Let the ``replay`` inside a part store transitions for it; only drawing is its own."""
+
+    @remember.register(part_type)
+    def _(backups, transition):
+        remember(backups.replay, transition)
+
+    @stored.register(part_type)
+    def _(backups, slot):
+        return stored(backups.replay, slot)
+
+    @load_successor.register(part_type)
+    def _(backups, slot, state):
+        load_successor(backups.replay, slot, state)
+
+    @relabel.register(part_type)
+    def _(backups, domain):
+        relabel(backups.replay, domain)
+
+    @room.register(part_type)
+    def _(backups):
+        return room(backups.replay)
+
+    @grown.register(part_type)
+    def _(backups):
+        return backups._replace(replay=grown(backups.replay))

@@ -1,0 +1,44 @@
+"""Backup distributions: where planning starts from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from expectant.backups.base import Backups
+from expectant.backups.current import CurrentPart, CurrentState
+from expectant.backups.recency import RecencyPart, RecencyReplay
+from expectant.backups.replay import Replay, ReplayPart
+from expectant.backups.sampler import SamplerPart, StateSampler
+from expectant.backups.seen import SeenPart, SeenStates
+from expectant.backups.sweeping import PrioritizedSweeping, SweepingPart
+from expectant.backups.trajectory import Trajectory, TrajectoryPart
+
+__all__ = [
+    "NAMED",
+    "Backups",
+    "CurrentPart",
+    "CurrentState",
+    "PrioritizedSweeping",
+    "RecencyPart",
+    "RecencyReplay",
+    "Replay",
+    "ReplayPart",
+    "SamplerPart",
+    "SeenPart",
+    "SeenStates",
+    "StateSampler",
+    "SweepingPart",
+    "Trajectory",
+    "TrajectoryPart",
+]
+
+# What the names of distributions stand for, given how many transitions an agent may store.
+NAMED: dict[str, Callable[[int | None], Backups]] = {
+    "replay": Replay,
+    "recency": RecencyReplay,
+    "trajectory": lambda capacity: Trajectory(capacity=capacity),
+    "current": lambda capacity: CurrentState(),
+    "seen": lambda capacity: SeenStates(),
+    "prioritized": lambda capacity: PrioritizedSweeping(),
+    "sampler": lambda capacity: StateSampler(),
+}

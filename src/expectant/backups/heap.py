@@ -1,0 +1,99 @@
+"""A binary heap of numbered things whose priorities may change at any time, in arrays."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from expectant.verbs import function
+
+ABSENT = -1
+
+
+class HeapPart(NamedTuple):
+    """``order`` (n,) is the heap: things by number, the one with the highest priority first.
+
+    ``positions`` (n,) says where each thing is in it (−1: nowhere), ``priorities`` (n,) are those
+    of all things, in the heap or not; ``count`` (1,) is how many are in it.
+    """
+
+    order: np.ndarray
+    positions: np.ndarray
+    priorities: np.ndarray
+    count: np.ndarray
+
+
+@function
+def put_at(heap, position, thing):
+    """Let a thing stand at a position."""
+    heap.order[position] = thing
+    heap.positions[thing] = position
+
+
+@function
+def rise(heap, position):
+    """Move what stands at a position up to where it belongs."""
+    order, priorities = heap.order, heap.priorities
+    thing = order[position]
+    while position > 0:
+        parent = (position - 1) // 2
+        if priorities[order[parent]] >= priorities[thing]:
+            break
+        put_at(heap, position, order[parent])
+        position = parent
+    put_at(heap, position, thing)
+
+
+@function
+def sink(heap, position):
+    """Move what stands at a position down to where it belongs."""
+    order, priorities, count = heap.order, heap.priorities, heap.count[0]
+    thing = order[position]
+    child = 2 * position + 1
+    while child < count:
+        if child + 1 < count and priorities[order[child + 1]] > priorities[order[child]]:
+            child += 1
+        if priorities[thing] >= priorities[order[child]]:
+            break
+        put_at(heap, position, order[child])
+        position, child = child, 2 * child + 1
+    put_at(heap, position, thing)
+
+
+@function
+def withdraw(heap, thing):
+    """Take a thing out of the heap, if it is in it."""
+    position = heap.positions[thing]
+    if position != ABSENT:
+        heap.positions[thing] = ABSENT
+        heap.count[0] -= 1
+        last = heap.order[heap.count[0]]
+        if last != thing:
+            put_at(heap, position, last)
+            rise(heap, position)
+            sink(heap, heap.positions[last])
+
+
+@function
+def rank(heap, thing, priority, threshold):
+    """Give a thing a priority; it is in the heap as long as that exceeds the threshold."""
+    heap.priorities[thing] = priority
+    if priority > threshold:
+        if heap.positions[thing] == ABSENT:
+            put_at(heap, heap.count[0], thing)
+            heap.count[0] += 1
+        rise(heap, heap.positions[thing])
+        sink(heap, heap.positions[thing])
+    else:
+        withdraw(heap, thing)
+
+
+def empty_heap(size: int) -> HeapPart:
+    """Room for the things 0 to size − 1, all of priority zero."""
+    return HeapPart(
+        np.zeros(size, np.int64),
+        np.full(size, ABSENT, np.int64),
+        np.zeros(size),
+        np.zeros(1, np.int64),
+    )

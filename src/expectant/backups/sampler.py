@@ -1,0 +1,127 @@
+"""A learned distribution of states, to plan from without storing any experience."""
+
+from __future__ import annotations
+
+import math
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from expectant.backups.base import Backups
+from expectant.descriptions import Setting, description, setting
+from expectant.features.vector import Binary, Weighted
+from expectant.rules import whole
+from expectant.verbs import draw, function, index, put, remember, size, value
+
+SAME = 1e-9
+
+
+class SamplerPart(NamedTuple):
+    """Prototypes, each the mean of the states that were nearest to it.
+
+    Of the states of every prototype: ``uses`` (C,) is how many there were, ``counts`` (C, d) how
+    often each feature was active in them, ``sums`` (C, d) its values added up, ``squares`` (C,) the
+    squared length of ``sums``. ``total`` (1,) is how many states there were in all.
+    """
+
+    uses: np.ndarray
+    counts: np.ndarray
+    sums: np.ndarray
+    squares: np.ndarray
+    total: np.ndarray
+
+
+@put.register(Binary)
+def _(state, n, index, value):
+    state.active[n] = index
+
+
+@put.register(Weighted)
+def _(state, n, index, value):
+    state.active[n] = index
+    state.values[n] = value
+
+
+@function
+def winner(sampler, state):
+    """The prototype nearest to a state; an unused one for a state that is unlike all others."""
+    nearest, least, length = 0, math.inf, 0.0
+    for n in range(size(state)):
+        length += value(state, n) * value(state, n)
+    for c in range(sampler.uses.shape[0]):
+        uses = sampler.uses[c]
+        if uses == 0:
+            return c if least > SAME * length else nearest
+        inner = 0.0
+        for n in range(size(state)):
+            inner += value(state, n) * sampler.sums[c, index(state, n)]
+        distance = length - 2.0 * inner / uses + sampler.squares[c] / uses / uses
+        if distance < least:
+            nearest, least = c, distance
+    return nearest
+
+
+@remember.register(SamplerPart)
+def _(sampler, transition):
+    """Online k-means (MacQueen 1967): the nearest prototype takes the state into its mean."""
+    state = transition.state
+    c, sums = winner(sampler, state), sampler.sums
+    for n in range(size(state)):
+        j, x = index(state, n), value(state, n)
+        if x != 0.0:
+            sampler.squares[c] += x * (2.0 * sums[c, j] + x)
+            sums[c, j] += x
+            sampler.counts[c, j] += 1
+    sampler.uses[c] += 1
+    sampler.total[0] += 1
+
+
+@draw.register(SamplerPart)
+def _(sampler, state, rng):
+    """A prototype by its share, then features by systematic sampling (Madow 1949).
+
+    Lay the features end to end, each as long as its count, and pick those under marks that are
+    ``uses`` apart, the first mark being random. Every feature is then active exactly as often as in
+    the prototype's states, and as many are active at once. With tile coding that is one tile of
+    every tiling.
+    """
+    counts, mark, c = sampler.counts, int(rng.random() * sampler.total[0]), 0
+    while mark >= sampler.uses[c]:
+        mark -= sampler.uses[c]
+        c += 1
+    n, end = 0, 0
+    for j in range(counts.shape[1]):
+        end += counts[c, j]
+        while end > mark and n < size(state):
+            put(state, n, j, sampler.sums[c, j] / counts[c, j])
+            n += 1
+            mark += sampler.uses[c]
+    while n < size(state):  # entries that were switched off
+        put(state, n, 0, 0.0)
+        n += 1
+    state.place[0] = -1
+    return -1
+
+
+@description
+class StateSampler(Backups):
+    """States drawn from a mixture of ``clusters`` prototypes, learned online; none is stored.
+
+    With one-hot features this is the empirical distribution of the states acted from, and with no
+    more distinct states than clusters too. Otherwise it is exact about how often each feature is
+    active, but its states need not be ones that exist, and they have no place in the environment.
+    """
+
+    knows_places: ClassVar[bool] = False
+
+    clusters: int = setting(whole(1), default=32)
+
+    def build(self, setting: Setting) -> SamplerPart:
+        shape = (self.clusters, setting.shape.size)
+        return SamplerPart(
+            np.zeros(self.clusters, np.int64),
+            np.zeros(shape, np.int64),
+            np.zeros(shape),
+            np.zeros(self.clusters),
+            np.zeros(1, np.int64),
+        )

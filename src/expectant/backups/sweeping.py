@@ -1,0 +1,165 @@
+"""Prioritized sweeping: plan where values are wrong, and sweep changes back to predecessors.
+
+After Moore & Atkeson (1993) and Peng & Williams (1993); Sutton, Szepesvári, Geramifard & Bowling
+(2008) carry it over to linear features. Priorities are of distinct states here, so that it works
+with every model and agent. The priority of a state is a bound on the error that a backup from it
+would find: what its own last update left, plus every change of a successor's value since, times
+how often that successor followed.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from expectant.backups.base import Backups
+from expectant.backups.heap import HeapPart, empty_heap, rank, withdraw
+from expectant.backups.seen import SeenPart, row_of, seen_states
+from expectant.descriptions import Setting, description, setting
+from expectant.rules import at_least, whole
+from expectant.verbs import changed, draw, function, load, remember
+
+NONE = -1
+
+
+class SweepingPart(NamedTuple):
+    """``sources`` (n, L) are the serial numbers of up to L predecessors of every seen state.
+
+    ``counts`` (n, L, A) says how often each came from there by each action, ``tries`` (n, A) how
+    often each action was taken in a state; ``drawn`` (1,) is the row that was drawn last.
+    """
+
+    seen: SeenPart
+    heap: HeapPart
+    sources: np.ndarray
+    counts: np.ndarray
+    tries: np.ndarray
+    drawn: np.ndarray
+    threshold: float
+
+
+@function
+def forget_link(sweeping, row, link):
+    """Free one link for another predecessor."""
+    sweeping.sources[row, link] = NONE
+    for action in range(sweeping.counts.shape[2]):
+        sweeping.counts[row, link, action] = 0
+
+
+@function
+def row_in(sweeping, state):
+    """The row of a state, with nothing left in it of the state it replaces."""
+    total = sweeping.seen.total[0]
+    row = row_of(sweeping.seen, state)
+    if sweeping.seen.total[0] > total:
+        rank(sweeping.heap, row, 0.0, sweeping.threshold)
+        for action in range(sweeping.tries.shape[1]):
+            sweeping.tries[row, action] = 0
+        for link in range(sweeping.sources.shape[1]):
+            forget_link(sweeping, row, link)
+    return row
+
+
+@function
+def is_kept(sweeping, serial):
+    """Whether a link leads to a state that is still there."""
+    return serial != NONE and serial >= sweeping.seen.total[0] - sweeping.tries.shape[0]
+
+
+@function
+def link_from(sweeping, row, serial):
+    """The link of a state to a predecessor; a new one takes a free link, or the least used."""
+    chosen, fewest = 0, -1
+    for link in range(sweeping.sources.shape[1]):
+        if sweeping.sources[row, link] == serial:
+            return link
+        uses = 0
+        if is_kept(sweeping, sweeping.sources[row, link]):
+            for action in range(sweeping.counts.shape[2]):
+                uses += sweeping.counts[row, link, action]
+        if fewest < 0 or uses < fewest:
+            chosen, fewest = link, uses
+    forget_link(sweeping, row, chosen)
+    sweeping.sources[row, chosen] = serial
+    return chosen
+
+
+@function
+def chance(sweeping, row, link, source):
+    """max_a of the share of the source's steps by action a that led to this state."""
+    highest = 0.0
+    for action in range(sweeping.tries.shape[1]):
+        count = sweeping.counts[row, link, action]
+        if count > 0 and count > highest * sweeping.tries[source, action]:
+            highest = count / sweeping.tries[source, action]
+    return highest
+
+
+@remember.register(SweepingPart)
+def _(sweeping, transition):
+    source = row_in(sweeping, transition.state)
+    sweeping.tries[source, transition.action] += 1
+    serial = sweeping.seen.serials[source]
+    if transition.alive > 0.0:
+        row = row_in(sweeping, transition.next_state)
+        link = link_from(sweeping, row, serial)
+        sweeping.counts[row, link, transition.action] += 1
+
+
+@changed.register(SweepingPart)
+def _(sweeping, state, moved, left):
+    """A backup has shown the state's error; a real step has shown that there may be one."""
+    heap, threshold, row = sweeping.heap, sweeping.threshold, row_in(sweeping, state)
+    if row == sweeping.drawn[0]:
+        sweeping.drawn[0] = NONE
+        rank(heap, row, abs(left), threshold)
+    elif abs(moved) + abs(left) > heap.priorities[row]:
+        rank(heap, row, abs(moved) + abs(left), threshold)
+    for link in range(sweeping.sources.shape[1]):
+        serial = sweeping.sources[row, link]
+        if is_kept(sweeping, serial):
+            source = serial % sweeping.tries.shape[0]
+            raised = abs(moved) * chance(sweeping, row, link, source)
+            rank(heap, source, heap.priorities[source] + raised, threshold)
+
+
+@draw.register(SweepingPart)
+def _(sweeping, state, rng):
+    heap, distinct = sweeping.heap, sweeping.seen.distinct
+    if heap.count[0] > 0:
+        row = heap.order[0]
+        withdraw(heap, row)
+        heap.priorities[row] = 0.0
+    else:
+        row = int(rng.random() * distinct.count[0])
+    sweeping.drawn[0] = row
+    load(distinct.vectors, row, state)
+    return -1
+
+
+@description
+class PrioritizedSweeping(Backups):
+    """The seen state whose backup is expected to change most; any of them if none is expected to.
+
+    Of every state (``capacity`` distinct ones at most, then the first seen is given up) it keeps up
+    to ``links`` predecessors. When a value changes, its predecessors gain priority by as much, times
+    the chance of the step between them; a state counts as expected to change while its priority
+    exceeds ``threshold``, in units of value. States that merely share features with a changed one
+    gain nothing by it.
+    """
+
+    capacity: int = setting(whole(1), default=10_000)
+    threshold: float = setting(at_least(0.0), default=1e-4)
+    links: int = setting(whole(1), default=8)
+
+    def build(self, setting: Setting) -> SweepingPart:
+        return SweepingPart(
+            seen_states(setting.shape, self.capacity),
+            empty_heap(self.capacity),
+            np.full((self.capacity, self.links), NONE, np.int64),
+            np.zeros((self.capacity, self.links, setting.actions), np.int64),
+            np.zeros((self.capacity, setting.actions), np.int64),
+            np.full(1, NONE, np.int64),
+            self.threshold,
+        )

@@ -1,0 +1,64 @@
+"""Numbering the distinct feature vectors that have been seen.
+
+Open addressing in arrays: a vector's active entries are hashed to a place in ``slots``, which holds
+the vector's number. Looking one up costs O(k) however many there are.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from expectant.descriptions import Shape
+from expectant.features.vector import BinaryTable, WeightedTable, empty_table
+from expectant.verbs import function, index, matches, save, size
+
+EMPTY = -1
+MULTIPLIER, MODULUS = 1_000_003, 2_147_483_647  # products stay below 2⁶³
+
+
+class DistinctPart(NamedTuple):
+    """``vectors`` holds vector n in row n; ``slots`` (a power of two) maps hashes to numbers."""
+
+    vectors: BinaryTable | WeightedTable
+    slots: np.ndarray
+    used: np.ndarray
+
+
+@function
+def slot_of(distinct, state):
+    """Where a vector is, or would go: the first slot from its hash that holds it or nothing."""
+    code = 7
+    for n in range(size(state)):
+        code = (code * MULTIPLIER + index(state, n) + 1) % MODULUS
+    slots = distinct.slots
+    slot = code % slots.shape[0]
+    while slots[slot] != EMPTY and not matches(distinct.vectors, slots[slot], state):
+        slot = slot + 1 if slot + 1 < slots.shape[0] else 0
+    return slot
+
+
+@function
+def number_of(distinct, state):
+    """The number of a vector, −1 if it has none."""
+    return distinct.slots[slot_of(distinct, state)]
+
+
+@function
+def numbered(distinct, state):
+    """The number of a vector, given to it now if it is new; −1 if there are no numbers left."""
+    slot = slot_of(distinct, state)
+    if distinct.slots[slot] == EMPTY and distinct.used[0] < distinct.vectors.places.shape[0]:
+        save(distinct.vectors, distinct.used[0], state)
+        distinct.slots[slot] = distinct.used[0]
+        distinct.used[0] += 1
+    return distinct.slots[slot]
+
+
+def distinct_vectors(shape: Shape, capacity: int) -> DistinctPart:
+    """Room for so many distinct vectors; the slots are never more than half full."""
+    slots = 1 << (2 * capacity - 1).bit_length()
+    return DistinctPart(
+        empty_table(shape, capacity), np.full(slots, EMPTY, np.int64), np.zeros(1, np.int64)
+    )

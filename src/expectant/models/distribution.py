@@ -1,0 +1,137 @@
+"""A learned distribution model: counts of what followed each state and action.
+
+States are told apart by their feature vectors. p(s' | s, a) is a share of the counts; the share of
+the transitions that ended an episode is the missing mass. Old counts can be made to fade.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from expectant.descriptions import Setting, description, setting
+from expectant.features.distinct import DistinctPart, distinct_vectors, number_of, numbered
+from expectant.features.vector import Binary, Weighted, dot, empty_state, greatest
+from expectant.models.expectation import Model
+from expectant.rules import between, whole
+from expectant.verbs import backed_up_action_value, backed_up_value, fit, function, load
+
+END, FREE = -1, -2
+
+
+class DistributionPart(NamedTuple):
+    """``counts``, ``successors`` and ``rewards`` (N, A, O) for N distinct states and O outcomes.
+
+    A successor is a state's number, −1 for the end, −2 for an outcome that is still free;
+    ``rewards`` are mean rewards of the outcomes. ``successor`` is scratch.
+    """
+
+    states: DistinctPart
+    counts: np.ndarray
+    successors: np.ndarray
+    rewards: np.ndarray
+    forgetting: float
+    successor: Binary | Weighted
+
+
+@function
+def outcome_for(model, state, action, successor):
+    """The outcome that stands for a successor; the rarest one is given up for a new successor."""
+    rarest = 0
+    for o in range(model.counts.shape[2]):
+        if model.successors[state, action, o] == successor:
+            return o
+        if model.counts[state, action, o] < model.counts[state, action, rarest]:
+            rarest = o
+    model.successors[state, action, rarest] = successor
+    model.counts[state, action, rarest] = 0.0
+    model.rewards[state, action, rarest] = 0.0
+    return rarest
+
+
+@function
+def probability(model, state, action, outcome):
+    """The share of an outcome in the counts of a state and action (0 where nothing is known)."""
+    total = 0.0
+    for o in range(model.counts.shape[2]):
+        total += model.counts[state, action, o]
+    return model.counts[state, action, outcome] / total if total > 0.0 else 0.0
+
+
+@fit.register(DistributionPart)
+def _(model, transition):
+    """Count one transition; all counts of its state and action fade first."""
+    state, action = numbered(model.states, transition.state), transition.action
+    if state < 0:
+        return 0.0
+    successor = END
+    if transition.alive > 0.0:
+        successor = numbered(model.states, transition.next_state)
+    if transition.alive > 0.0 and successor < 0:
+        return 0.0
+    for o in range(model.counts.shape[2]):
+        model.counts[state, action, o] *= 1.0 - model.forgetting
+    o = outcome_for(model, state, action, successor)
+    model.counts[state, action, o] += 1.0
+    surprise = transition.reward - model.rewards[state, action, o]
+    model.rewards[state, action, o] += surprise / model.counts[state, action, o]
+    return abs(surprise)
+
+
+@backed_up_value.register(DistributionPart)
+def _(model, state, action, weights, discount):
+    """Σ p(s' | s, a) [r + γ v̂(s')]: the bracket of AVI's target."""
+    number, total = number_of(model.states, state), 0.0
+    if number < 0:
+        return total
+    for o in range(model.counts.shape[2]):
+        if model.counts[number, action, o] > 0.0:
+            value = model.rewards[number, action, o]
+            if model.successors[number, action, o] != END:
+                row = model.successors[number, action, o]
+                load(model.states.vectors, row, model.successor)
+                value += discount * dot(model.successor, weights)
+            total += probability(model, number, action, o) * value
+    return total
+
+
+@backed_up_action_value.register(DistributionPart)
+def _(model, state, action, weights, discount):
+    """Σ p(s' | s, a) [r + γ max_a' q̂(s', a')]: AAVI's target."""
+    number, total = number_of(model.states, state), 0.0
+    if number < 0:
+        return total
+    for o in range(model.counts.shape[2]):
+        if model.counts[number, action, o] > 0.0:
+            value = model.rewards[number, action, o]
+            if model.successors[number, action, o] != END:
+                row = model.successors[number, action, o]
+                load(model.states.vectors, row, model.successor)
+                value += discount * greatest(weights, model.successor)
+            total += probability(model, number, action, o) * value
+    return total
+
+
+@description
+class Distribution(Model):
+    """Counts of successors per distinct state and action, from at most so many ``states``.
+
+    ``outcomes`` is how many successors of a state and action are told apart; ``forgetting`` is the
+    share that older counts lose with every new one, so that a changing world is followed.
+    """
+
+    states: int = setting(whole(1), default=1000)
+    outcomes: int = setting(whole(1), default=8)
+    forgetting: float = setting(between(0, 1), default=0.0)
+
+    def build(self, setting: Setting) -> DistributionPart:
+        shape = (self.states, setting.actions, self.outcomes)
+        return DistributionPart(
+            distinct_vectors(setting.shape, self.states),
+            np.zeros(shape),
+            np.full(shape, FREE, np.int64),
+            np.zeros(shape),
+            self.forgetting,
+            empty_state(setting.shape),
+        )

@@ -1,0 +1,136 @@
+"""General episodic expectation models (GEEM): r, ŝ given no termination, and β, learned apart."""
+
+from __future__ import annotations
+
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from expectant.descriptions import Setting, description, setting
+from expectant.features.vector import dot
+from expectant.lanes import dot_row
+from expectant.models.expectation import (
+    ExactExpectation,
+    ExactPart,
+    LinearExpectation,
+    LinearPart,
+    Model,
+    most,
+    predict,
+    row_of,
+)
+from expectant.models.places import finite_mdp
+from expectant.rules import at_least
+from expectant.updates import move
+from expectant.verbs import (
+    backed_up_action_value,
+    backed_up_value,
+    dot_through,
+    fit,
+    function,
+)
+
+
+class EpisodicPart(NamedTuple):
+    """``model`` has r and ŝ, the latter learned from transitions that did not end; ``endings``
+    (A, D) are the weights of β(s, a), a linear estimate kept between 0 and 1."""
+
+    model: LinearPart
+    endings: np.ndarray
+
+
+@function
+def survival(model, state, action):
+    """1 − β(s, a)."""
+    ending = dot(state, model.endings[action])
+    if ending < 0.0:
+        return 1.0
+    return 1.0 - ending if ending < 1.0 else 0.0
+
+
+@fit.register(EpisodicPart)
+def _(episodic, transition):
+    """β towards whether it ended; r always, ŝ only where there is a next state."""
+    model, action = episodic.model, transition.action
+    ended = 1.0 - transition.alive
+    errors = abs(move(episodic.endings[action], transition.state, ended, model.step))
+    if transition.alive > 0.0:
+        return errors + fit(model, transition)
+    row = model.rewards[action]
+    return errors + abs(move(row, transition.state, transition.reward, model.step))
+
+
+@backed_up_value.register(EpisodicPart)
+def _(episodic, state, action, weights, discount):
+    """r + γ (1 − β) wᵀŝ: the bracket of EVI's target."""
+    model = episodic.model
+    future = dot_through(state, model.rows, action, weights)
+    alive = survival(episodic, state, action)
+    return dot(state, model.rewards[action]) + discount * alive * future
+
+
+@backed_up_action_value.register(EpisodicPart)
+def _(episodic, state, action, weights, discount):
+    """The invalid target: r + γ (1 − β) max_a' w_a'ᵀ ŝ."""
+    model = episodic.model
+    predict(model, state, action)
+    alive = survival(episodic, state, action)
+    return dot(state, model.rewards[action]) + discount * alive * most(weights, model.work[0])
+
+
+@description
+class EpisodicExpectation(Model):
+    """A linear general episodic expectation model, learned by gradient descent from zero."""
+
+    predicts_means: ClassVar[bool] = True
+
+    step: float = setting(at_least(0.0), default=0.1)
+
+    def build(self, setting: Setting) -> EpisodicPart:
+        model = LinearExpectation(self.step).build(setting)
+        return EpisodicPart(model, np.zeros_like(model.rewards))
+
+
+class ExactEpisodicPart(NamedTuple):
+    """The aligned GEEM of a finite MDP: ``model`` holds r and ŝ, ``endings`` (P·S·A,) the β."""
+
+    model: ExactPart
+    endings: np.ndarray
+
+
+@fit.register(ExactEpisodicPart)
+def _(episodic, transition):
+    return 0.0
+
+
+@backed_up_value.register(ExactEpisodicPart)
+def _(episodic, state, action, weights, discount):
+    """r + γ (1 − β) wᵀŝ with the exact β and ŝ."""
+    model = episodic.model
+    row = row_of(model, state, action)
+    future = dot_row(model.expected, row, weights)
+    return model.rewards[row] + discount * (1.0 - episodic.endings[row]) * future
+
+
+@backed_up_action_value.register(ExactEpisodicPart)
+def _(episodic, state, action, weights, discount):
+    """The invalid target with an exact model."""
+    model = episodic.model
+    row = row_of(model, state, action)
+    future = most(weights, model.expected[row])
+    return model.rewards[row] + discount * (1.0 - episodic.endings[row]) * future
+
+
+@description
+class ExactEpisodic(Model):
+    """The general episodic expectation model that is aligned with a known finite MDP."""
+
+    predicts_means: ClassVar[bool] = True
+
+    def build(self, setting: Setting) -> ExactEpisodicPart:
+        table = finite_mdp(setting, "ExactEpisodic").outcomes
+        zero_terminal = ExactExpectation().build(setting)
+        alive = (table.probabilities * (table.successors >= 0)).sum(axis=-1).ravel()
+        divisor = np.where(alive > 0.0, alive, 1.0)
+        expected = zero_terminal.expected / divisor[:, None]
+        return ExactEpisodicPart(zero_terminal._replace(expected=expected), 1.0 - alive)

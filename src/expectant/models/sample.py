@@ -1,0 +1,127 @@
+"""Sample models: one draw from a distribution model at every use."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from expectant.descriptions import Setting, description, setting
+from expectant.domains.finite import PHASE
+from expectant.features.distinct import number_of
+from expectant.features.vector import dot, greatest
+from expectant.models.distribution import END, Distribution, DistributionPart, probability
+from expectant.models.expectation import Model
+from expectant.models.true import TrueModel, TruePart
+from expectant.rules import Rule, whole
+from expectant.verbs import (
+    backed_up_action_value,
+    backed_up_value,
+    draw_outcome,
+    fit,
+    imagine,
+    load,
+)
+
+
+class SamplePart(NamedTuple):
+    """``distribution`` is what is drawn from; every backup averages ``draws`` draws.
+
+    ``rng`` is the run's own generator.
+    """
+
+    distribution: Any
+    draws: int
+    rng: Any
+
+
+@fit.register(SamplePart)
+def _(model, transition):
+    return fit(model.distribution, transition)
+
+
+@draw_outcome.register(TruePart)
+def _(model, state, action, successor, rng):
+    number, phase, left = state.place[0], model.now[PHASE], rng.random()
+    chosen = model.successors.shape[2] - 1
+    for o in range(model.successors.shape[2]):
+        left -= model.probabilities[phase, number, action, o]
+        if left < 0.0:
+            chosen = o
+            break
+    row = model.successors[number, action, chosen]
+    reward = model.rewards[phase, number, action, chosen]
+    if row == END:
+        return reward, 0.0
+    load(model.features, row, successor)
+    return reward, 1.0
+
+
+@draw_outcome.register(DistributionPart)
+def _(model, state, action, successor, rng):
+    number, left, chosen = number_of(model.states, state), rng.random(), -1
+    if number < 0:
+        return 0.0, 0.0
+    for o in range(model.counts.shape[2]):
+        share = probability(model, number, action, o)
+        if share > 0.0:
+            chosen = o
+            left -= share
+            if left < 0.0:
+                break
+    if chosen < 0:
+        return 0.0, 0.0  # never tried: nothing is known to follow
+    row = model.successors[number, action, chosen]
+    reward = model.rewards[number, action, chosen]
+    if row == END:
+        return reward, 0.0
+    load(model.states.vectors, row, successor)
+    return reward, 1.0
+
+
+@backed_up_value.register(SamplePart)
+def _(model, state, action, weights, discount):
+    """r + γ v̂(s') of a drawn outcome: AVI's bracket in expectation."""
+    total, successor = 0.0, model.distribution.successor
+    for _ in range(model.draws):
+        reward, alive = draw_outcome(model.distribution, state, action, successor, model.rng)
+        total += reward
+        if alive > 0.0:
+            total += discount * dot(successor, weights)
+    return total / model.draws
+
+
+@backed_up_action_value.register(SamplePart)
+def _(model, state, action, weights, discount):
+    """r + γ max_a' q̂(s', a') of a drawn outcome: AAVI's target in expectation."""
+    total, successor = 0.0, model.distribution.successor
+    for _ in range(model.draws):
+        reward, alive = draw_outcome(model.distribution, state, action, successor, model.rng)
+        total += reward
+        if alive > 0.0:
+            total += discount * greatest(weights, successor)
+    return total / model.draws
+
+
+@imagine.register(SamplePart)
+def _(model, state, action, successor):
+    _, alive = draw_outcome(model.distribution, state, action, successor, model.rng)
+    return alive
+
+
+def _distribution(value: Any) -> Any:
+    if not isinstance(value, Distribution | TrueModel):
+        raise ValueError
+    return value
+
+
+@description
+class Sample(Model):
+    """Draws outcomes from a distribution model, learned or true, ``draws`` of them per backup."""
+
+    distribution: Any = setting(
+        Rule("a distribution model: Distribution() or TrueModel()", _distribution),
+        default=Distribution(),
+    )
+    draws: int = setting(whole(1), default=1)
+
+    def build(self, setting: Setting) -> SamplePart:
+        return SamplePart(self.distribution.build(setting), self.draws, setting.rng)

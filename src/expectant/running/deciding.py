@@ -1,0 +1,38 @@
+"""Decisions alone, without learning: for measuring how long one takes."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from expectant.running.compiling import kernel_for
+from expectant.running.run import Job
+from expectant.verbs import act, borrowed, function
+
+
+@function
+def decide(run, rng, repeats):
+    """Choose an action so many times in the present state; returns the sum of the choices."""
+    run, rng = borrowed(run), borrowed(rng)
+    total = 0
+    for _ in range(repeats):
+        total += act(run.agent, run.state, rng)
+    return total
+
+
+def decision_nanoseconds(
+    domain: Any, features: Any, agent: Any, *, repeats: int = 2000, rounds: int = 5
+) -> float:
+    """How long one decision takes, the best of some rounds; ε is set to 0, so that all decide."""
+    if agent.epsilon > 0.0:
+        agent = agent.replace(epsilon=0.0)
+    prepared, rng = Job(domain, features, agent, 1, 0, 1, 1, 0).prepare(0)
+    prepared.state.active[:] = prepared.features.active[0]
+    kernel = kernel_for(prepared, decide)
+    kernel(prepared, rng, 1)
+    best = float("inf")
+    for _ in range(rounds):
+        start = time.perf_counter()
+        kernel(prepared, rng, repeats)
+        best = min(best, time.perf_counter() - start)
+    return best / repeats * 1e9

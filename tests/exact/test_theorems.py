@@ -1,0 +1,195 @@
+"""The paper's theorems as properties of random models, features and weights.
+
+At least a thousand examples each, to 1e-10; a target with a mistake in it must be found out.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from building import Built
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import expectant as ex
+from expectant.exact import targets
+from expectant.updates import levi_target
+from expectant.verbs import backed_up_action_value
+
+EXAMPLES = settings(max_examples=1000, deadline=None)
+seeds = st.integers(0, 2**32 - 1)
+discounts = st.floats(0.0, 1.0)
+
+
+class World(NamedTuple):
+    """A distribution model of one state and the expectation models aligned with it."""
+
+    rewards: np.ndarray
+    probabilities: np.ndarray
+    features: np.ndarray
+    expected: np.ndarray
+    survivors: np.ndarray
+    endings: np.ndarray
+    weights: np.ndarray
+    action_weights: np.ndarray
+
+
+def world(seed: int) -> World:
+    rng = np.random.default_rng(seed)
+    actions, successors, size = rng.integers(1, 5), rng.integers(1, 6), rng.integers(1, 8)
+    mass = rng.dirichlet(np.full(successors + 1, 0.5), size=actions)
+    if rng.random() < 0.2:
+        mass[rng.integers(actions)] = np.eye(successors + 1)[-1]  # an action that surely ends
+    probabilities, endings = mass[:, :-1], mass[:, -1]
+    features = rng.normal(size=(successors, size)) * 10.0 ** rng.integers(-1, 2)
+    expected = probabilities @ features
+    alive = 1.0 - endings
+    survivors = expected / np.where(alive > 1e-12, alive, 1.0)[:, None]
+    return World(
+        rng.normal(size=actions), probabilities, features, expected, survivors,
+        np.where(alive > 1e-12, endings, 1.0), rng.normal(size=size),
+        rng.normal(size=(actions, size)),
+    )  # fmt: skip
+
+
+def theorem_1(seed, discount, evi=targets.evi, levi=targets.levi):
+    w = world(seed)
+    left = levi(w.rewards, w.expected, w.weights, discount)
+    right = evi(w.rewards, w.survivors, w.endings, w.weights, discount)
+    assert left == pytest.approx(right, abs=1e-10, rel=1e-10)
+
+
+def theorem_2(seed, discount, avi=targets.avi, levi=targets.levi):
+    w = world(seed)
+    left = levi(w.rewards, w.expected, w.weights, discount)
+    right = avi(w.rewards, w.probabilities, w.features, w.weights, discount)
+    assert left == pytest.approx(right, abs=1e-10, rel=1e-10)
+
+
+def gap(seed, discount, aavi=targets.aavi, invalid=targets.invalid):
+    w = world(seed)
+    valid = aavi(w.rewards, w.probabilities, w.features, w.action_weights, discount)
+    wrong = invalid(w.rewards, w.expected, w.action_weights, discount)
+    return valid - wrong
+
+
+@EXAMPLES
+@given(seed=seeds, discount=discounts)
+def test_theorem_1_levi_is_evi_for_aligned_models(seed, discount):
+    theorem_1(seed, discount)
+
+
+@EXAMPLES
+@given(seed=seeds, discount=discounts)
+def test_theorem_2_levi_is_avi_for_aligned_models(seed, discount):
+    theorem_2(seed, discount)
+
+
+@EXAMPLES
+@given(seed=seeds, discount=discounts)
+def test_the_planning_gap_is_never_negative(seed, discount):
+    assert (gap(seed, discount) >= -1e-10).all()
+
+
+@EXAMPLES
+@given(seed=seeds, discount=discounts)
+def test_the_gap_is_zero_if_one_action_is_greedy_in_all_successors(seed, discount):
+    w = world(seed)
+    values = w.features @ w.action_weights.T
+    # lift one action above all others in every successor: where features allow it, exactly zero
+    lifted = np.vstack([w.action_weights, np.linalg.pinv(w.features) @ (values.max(axis=1) + 1.0)])
+    if not ((w.features @ lifted.T).argmax(axis=1) == len(lifted) - 1).all():
+        return
+    valid = targets.aavi(w.rewards, w.probabilities, w.features, lifted, discount)
+    wrong = targets.invalid(w.rewards, w.expected, lifted, discount)
+    size = np.abs(values).max() + 1.0
+    np.testing.assert_allclose(valid, wrong, atol=1e-9 * size)
+
+
+MUTATIONS = {
+    "γ dropped": (theorem_2, {"levi": lambda r, s, w, g: targets.levi(r, s, w, 1.0)}),
+    "β forgotten": (theorem_1, {"evi": lambda r, s, b, w, g: targets.evi(r, s, 0.0 * b, w, g)}),
+    "max and mean swapped": (
+        theorem_2,
+        {"avi": lambda r, p, f, w, g: float((r + g * p @ (f @ w)).mean())},
+    ),
+    "wrong alignment": (theorem_2, {"levi": lambda r, s, w, g: targets.levi(r, s * 1.001, w, g)}),
+    "reward forgotten": (theorem_1, {"levi": lambda r, s, w, g: targets.levi(0.0 * r, s, w, g)}),
+}
+
+
+@pytest.mark.parametrize("name", MUTATIONS)
+def test_a_mistake_in_a_target_is_found_out(name):
+    theorem, mistake = MUTATIONS[name]
+
+    @settings(max_examples=1000, deadline=None, database=None)
+    @given(seed=seeds, discount=discounts)
+    def check(seed, discount):
+        theorem(seed, discount, **mistake)
+
+    with pytest.raises(AssertionError):
+        check()
+
+
+def test_swapping_max_and_mean_breaks_the_gap():
+    worst = min(
+        gap(
+            seed,
+            1.0,
+            aavi=lambda r, p, f, w, g: r + g * p @ (f @ w.T).mean(axis=1),
+        ).min()
+        for seed in range(200)
+    )
+    assert worst < -1e-3
+
+
+def random_mdp(seed: int) -> ex.FiniteMDP:
+    rng = np.random.default_rng(seed)
+    states, actions = int(rng.integers(1, 5)), int(rng.integers(1, 4))
+    probabilities = rng.dirichlet(np.full(states + 1, 0.7), size=(states, actions))
+    probabilities[..., -1] += 0.05
+    probabilities /= probabilities.sum(axis=-1, keepdims=True)
+    return ex.FiniteMDP(probabilities, rng.normal(size=(states, actions)))
+
+
+@settings(max_examples=1000, deadline=None)
+@given(seed=seeds, discount=discounts)
+def test_the_models_of_a_finite_mdp_back_up_the_references(seed, discount):
+    """The parts that agents use give the reference targets, with aliased features or not."""
+    rng = np.random.default_rng(seed)
+    domain = random_mdp(seed)
+    size = int(rng.integers(2, 7))
+    features = ex.RandomBinary(size, int(rng.integers(1, size + 1)))
+    built = Built(domain, features, seed=seed)
+    weights = np.zeros(built.setting.width)
+    weights[:size] = rng.normal(size=size)
+    action_weights = np.zeros((domain.actions, built.setting.width))
+    action_weights[:, :size] = rng.normal(size=(domain.actions, size))
+    models = [
+        m.build(built.setting) for m in (ex.TrueModel(), ex.ExactExpectation(), ex.ExactEpisodic())
+    ]
+    number = int(rng.integers(domain.states))
+    state, table = built.state(number), domain.mdp().outcomes
+    matrix = np.zeros((domain.states + 1, size))
+    for s in range(domain.states):
+        np.add.at(matrix[s], built.state(s).active, 1.0)
+    successors = matrix[table.successors[number]]
+    rewards = (table.probabilities[0, number] * table.rewards[0, number]).sum(axis=-1)
+    expected = np.einsum("ao,aod->ad", table.probabilities[0, number], successors)
+    reference = targets.levi(rewards, expected, weights[:size], discount)
+    for model in models:
+        found = levi_target(model, state, domain.actions, weights, discount)
+        assert found == pytest.approx(reference, abs=1e-10)
+    wrong = targets.invalid(rewards, expected, action_weights[:, :size], discount)
+    right = rewards + discount * np.einsum(
+        "ao,ao->a",
+        table.probabilities[0, number],
+        (successors @ action_weights[:, :size].T).max(axis=2),
+    )
+    for action in range(domain.actions):
+        found = [backed_up_action_value(m, state, action, action_weights, discount) for m in models]
+        assert found[0] == pytest.approx(right[action], abs=1e-10)
+        assert found[1] == pytest.approx(wrong[action], abs=1e-10)
+        assert found[2] == pytest.approx(wrong[action], abs=1e-10)

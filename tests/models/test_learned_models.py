@@ -1,0 +1,184 @@
+"""Distribution, sample and episodic models, learned and exact, with every agent."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from building import Built
+
+import expectant as ex
+from expectant.features.distinct import distinct_vectors, number_of, numbered
+from expectant.models.distribution import probability
+from expectant.verbs import backed_up_action_value, backed_up_value, draw_outcome, fit
+
+CORRIDOR = ex.Corridor(cells=3, slip=0.25)
+NAMES = [
+    "expectation",
+    "episodic",
+    "distribution",
+    "sample",
+    "exact",
+    "exact_episodic",
+    "true",
+    "true_sample",
+]
+RIGHT_FOR_ACTION_VALUES = ["distribution", "sample", "true", "true_sample"]
+
+
+def feed(model, built, steps=4000, seed=0):
+    """Uniformly random transitions of the corridor."""
+    outcomes, rng = CORRIDOR.mdp().outcomes, np.random.default_rng(seed)
+    for _ in range(steps):
+        state, action = int(rng.integers(3)), int(rng.integers(2))
+        o = int(rng.random() < outcomes.probabilities[0, state, action, 1])
+        successor = int(outcomes.successors[state, action, o])
+        reward = float(outcomes.rewards[0, state, action, o])
+        fit(model, built.transition(state, action, reward, None if successor < 0 else successor))
+
+
+def test_distinct_vectors_are_numbered_in_the_order_they_are_seen():
+    built = Built(ex.Corridor(), ex.RandomBinary(14, 5))
+    distinct = distinct_vectors(built.shape, 4)
+    order = [3, 7, 3, 0, 7, 8, 5, 3]
+    assert [int(numbered(distinct, built.state(s))) for s in order] == [0, 1, 0, 2, 1, 3, -1, 0]
+    assert int(number_of(distinct, built.state(6))) == -1  # full, and never seen
+    assert int(number_of(distinct, built.state(8))) == 3
+
+
+def test_counts_become_probabilities_worked_by_hand():
+    built = Built(CORRIDOR, ex.OneHot())
+    model = ex.Distribution().build(built.setting)
+    for reward, successor in ((-1.0, 0), (-1.0, 2), (-1.0, 0), (20.0, None)):
+        fit(model, built.transition(1, 0, reward, successor))
+    number = int(number_of(model.states, built.state(1)))
+    shares = {
+        int(model.successors[number, 0, o]): float(probability(model, number, 0, o))
+        for o in range(3)
+    }
+    names = {int(number_of(model.states, built.state(s))): s for s in (0, 2)}
+    assert {names.get(k, "end"): v for k, v in shares.items()} == {0: 0.5, 2: 0.25, "end": 0.25}
+    weights = np.zeros(8)
+    weights[:3] = [4.0, 0.0, 8.0]
+    expected = 0.5 * (-1 + 0.5 * 4) + 0.25 * (-1 + 0.5 * 8) + 0.25 * 20
+    assert backed_up_value(model, built.state(1), 0, weights, 0.5) == pytest.approx(expected)
+    assert backed_up_value(model, built.state(1), 1, weights, 0.5) == 0.0  # never tried
+    assert backed_up_value(model, built.state(2), 1, weights, 0.5) == 0.0
+
+
+def test_forgetting_lets_old_counts_fade():
+    built = Built(CORRIDOR, ex.OneHot())
+    model = ex.Distribution(forgetting=0.5).build(built.setting)
+    fit(model, built.transition(1, 0, 20.0, None))
+    fit(model, built.transition(1, 0, -1.0, 0))
+    fit(model, built.transition(1, 0, -1.0, 0))
+    number = int(number_of(model.states, built.state(1)))
+    assert float(probability(model, number, 0, 0)) == pytest.approx(0.25 / 1.75)
+    keeps = ex.Distribution(forgetting=0.1)
+    assert ex.Description.from_dict(keeps.to_dict()) == keeps
+
+
+def test_a_new_outcome_takes_the_place_of_the_rarest():
+    built = Built(ex.Corridor(), ex.OneHot())
+    model = ex.Distribution(outcomes=2).build(built.setting)
+    for successor in (1, 1, 2, 3):
+        fit(model, built.transition(0, 0, -1.0, successor))
+    kept = {int(model.successors[0, 0, o]) for o in range(2)}
+    assert kept == {int(number_of(model.states, built.state(s))) for s in (1, 3)}
+
+
+@pytest.mark.parametrize(
+    "learned",
+    [ex.Distribution(), ex.EpisodicExpectation(0.01), ex.LinearExpectation(0.01)],
+    ids=lambda m: m.kind,
+)
+def test_learned_models_approach_the_exact_backed_up_values(learned):
+    built = Built(CORRIDOR, ex.OneHot())
+    model = learned.build(built.setting)
+    feed(model, built, 8000)
+    exact = ex.ExactExpectation().build(built.setting)
+    weights = np.zeros(8)
+    weights[:3] = [5.0, -3.0, 10.0]
+    for number in range(3):
+        for action in (0, 1):
+            found = backed_up_value(model, built.state(number), action, weights, 0.9)
+            right = backed_up_value(exact, built.state(number), action, weights, 0.9)
+            assert found == pytest.approx(right, abs=2.0)
+
+
+def test_sample_models_draw_what_their_distribution_says():
+    built = Built(CORRIDOR, ex.OneHot())
+    learned = ex.Distribution().build(built.setting)
+    feed(learned, built)
+    true = ex.TrueModel().build(built.setting)
+    rng, successor = np.random.default_rng(1), built.state(0)
+    for model in (learned, true):
+        draws = [draw_outcome(model, built.state(2), 1, successor, rng) for _ in range(6000)]
+        assert np.mean([alive == 0.0 for _, alive in draws]) == pytest.approx(0.75, abs=0.04)
+        assert {reward for reward, _ in draws} == {20.0, -1.0}
+
+
+def test_the_mean_of_many_samples_is_the_distributions_backed_up_value():
+    built = Built(CORRIDOR, ex.OneHot())
+    sample = ex.Sample(ex.TrueModel(), draws=4000).build(built.setting)
+    true = ex.TrueModel().build(built.setting)
+    weights = np.zeros(8)
+    weights[:3] = [5.0, -3.0, 10.0]
+    action_weights = np.zeros((2, 8))
+    action_weights[:, :3] = [[1.0, -3.0, 4.0], [2.0, 5.0, -9.0]]
+    for number in range(3):
+        state = built.state(number)
+        assert backed_up_value(sample, state, 1, weights, 0.9) == pytest.approx(
+            backed_up_value(true, state, 1, weights, 0.9), abs=0.7
+        )
+        assert backed_up_action_value(sample, state, 1, action_weights, 0.9) == pytest.approx(
+            backed_up_action_value(true, state, 1, action_weights, 0.9), abs=0.7
+        )
+
+
+@pytest.mark.parametrize("model", NAMES)
+def test_every_model_has_the_same_bits_compiled_and_plain(model):
+    domain, features = ex.Corridor(slip=0.3, switch_every=5), ex.RandomBinary(14, 5)
+    agent = ex.CachedValues(0.05, 0.05, 0.05, model=model, planning_steps=2)
+    compiled, plain = (
+        ex.run(domain, features, agent, episodes=12, runs=2, compiled=compiled)
+        for compiled in (True, False)
+    )
+    np.testing.assert_array_equal(compiled.returns, plain.returns)
+
+
+@pytest.mark.parametrize("model", RIGHT_FOR_ACTION_VALUES)
+def test_action_values_are_right_with_distribution_and_sample_models(model):
+    agent = ex.QPlanning(0.1, 0.1, model=model, planning_steps=5)
+    result = ex.run(ex.Counterexample(), ex.OneHot(), agent, episodes=6000, runs=40, seed=5)
+    assert abs(result.returns[:, -4000:].mean() + 0.2875) < 0.02
+
+
+@pytest.mark.parametrize("model", ["episodic", "exact_episodic", "distribution"])
+def test_algorithm_1_converges_with_other_models(model):
+    agent = ex.Lookahead(0.1, 0.1, model=model, planning_steps=5)
+    result = ex.run(ex.Corridor(slip=0.1), ex.OneHot(), agent, episodes=3000, runs=40, seed=5)
+    optimum = ex.exact.epsilon_greedy_optimal_return(ex.Corridor(slip=0.1), 0.1)
+    assert abs(result.returns[:, -1500:].mean() - optimum) < 0.15
+
+
+def test_expectation_models_with_action_values_must_be_asked_for_by_name():
+    for model in ("episodic", "exact_episodic", ex.LinearExpectation(), ex.EpisodicExpectation()):
+        with pytest.raises(ValueError, match="Theorem 2 does not cover action values"):
+            ex.QPlanning(0.1, model=model)
+        assert ex.QPlanning(0.1, model=model, invalid_update=True).invalid_update
+    ex.QPlanning(0.1, model="expectation")  # the paper's own baseline, named so
+
+
+def test_bad_options():
+    for make, message in (
+        (lambda: ex.Distribution(states=0), "states must be a whole number, 1 or more, got 0"),
+        (lambda: ex.Distribution(forgetting=1.5), "forgetting must be a number from 0 to 1"),
+        (
+            lambda: ex.Sample(distribution=ex.LinearExpectation()),
+            "distribution must be a distribution model",
+        ),
+        (lambda: ex.Sample(draws=0), "draws must be a whole number, 1 or more, got 0"),
+        (lambda: ex.EpisodicExpectation(step=-1), "step must be a finite number"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            make()

@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import expectant as ex
+
+
+def test_a_plain_answer_about_action_values():
+    safe = ex.diagnostics.action_values_safe(ex.Corridor(slip=0.1))
+    assert safe.safe
+    assert str(safe).startswith("Safe:")
+    wrong = ex.diagnostics.action_values_safe(ex.Counterexample())
+    assert not wrong.safe
+    assert (wrong.state, wrong.action, wrong.largest) == (0, 0, 2.5)
+    assert "state 0, action 0: 2.5 per backup" in str(wrong)
+
+
+def test_errors_shrink_while_an_agent_learns():
+    agent = ex.Lookahead(0.05, 0.05, planning_steps=5)
+    errors = ex.diagnostics.errors_over_time(
+        ex.Corridor(cells=5, slip=0.1), ex.OneHot(), agent, episodes=800, every=200, runs=5
+    )
+    assert errors.episodes.tolist() == [200, 400, 600, 800]
+    assert errors.model.shape == errors.value.shape == (5, 4)
+    start = ex.exact.optimal_values(ex.Corridor(cells=5, slip=0.1))
+    assert errors.value[:, -1].mean() < 0.2 * np.sqrt(np.mean(start**2))
+    assert errors.model[:, -1].mean() < errors.model[:, 0].mean() + 0.5
+    exact = ex.diagnostics.errors_over_time(
+        ex.Corridor(cells=5),
+        ex.OneHot(),
+        ex.Lookahead(0.05, model="exact"),
+        episodes=20,
+        every=20,
+        runs=1,
+    )
+    assert exact.model[0, 0] == pytest.approx(0.0, abs=1e-12)
+
+
+def test_errors_of_model_free_and_diverging_agents():
+    free = ex.diagnostics.errors_over_time(
+        ex.Corridor(), ex.OneHot(), ex.QLearning(0.1), episodes=200, every=100, runs=2
+    )
+    assert np.isnan(free.model).all()
+    assert np.isfinite(free.value).all()
+    lost = ex.diagnostics.errors_over_time(
+        ex.Corridor(), ex.RandomBinary(14, 5), ex.QLearning(100.0), episodes=400, every=200, runs=2
+    )
+    assert np.isnan(lost.value[:, -1]).all()
+
+
+def test_decisions_are_timed_without_learning():
+    domain = ex.Corridor()
+    cheap = ex.diagnostics.decision_nanoseconds(domain, ex.RandomBinary(512, 5), ex.QLearning(0.1))
+    dear = ex.diagnostics.decision_nanoseconds(domain, ex.RandomBinary(512, 5), ex.Lookahead(0.1))
+    assert 0 < cheap < dear  # a factor of hundreds in work
