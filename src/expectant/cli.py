@@ -177,12 +177,12 @@ def run(
 
         panels = run_experiment(experiment, spec.read_text(), folder, threads)
     from expectant.report.tables import curve_table, show
-    from expectant.writeup import summary
+    from expectant.writeup import summary, times
 
     if json:
-        print_json(summary(panels))
+        print_json(summary(panels, times(experiment, folder)))
         return
-    show(curve_table(panels))
+    show(curve_table(panels, times(experiment, folder)))
     print(f"report: {folder / 'report.html'}")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from expectant.analysis.curves import interval
 from expectant.analysis.panel import Panel
-from expectant.experiments.compute import compute
+from expectant.experiments.compute import compute, step_nanoseconds
 from expectant.experiments.results import CURVES, panels_of, read_curves, write_curves
 from expectant.experiments.spec import Experiment, read_spec
 from expectant.experiments.store import Store, versions
@@ -40,11 +40,21 @@ def run_experiment(
     return panels
 
 
-def summary(panels: Sequence[Panel]) -> list[dict[str, Any]]:
-    """Mean returns with intervals, as plain data."""
+def times(experiment: Experiment, folder: Path) -> dict[tuple[str, str], float]:
+    """Nanoseconds a step by panel and agent, where they were measured."""
+    cells = experiment.cells()
+    found = step_nanoseconds(cells, Store(folder))
+    return {(c.panel, c.agent_key): time for c, time in zip(cells, found, strict=True)}
+
+
+def summary(
+    panels: Sequence[Panel], times: Mapping[tuple[str, str], float]
+) -> list[dict[str, Any]]:
+    """Mean returns with intervals and the time of a step, as plain data."""
     rows = []
     for panel in panels:
         for agent, curve in panel.curves.items():
+            time = times.get((panel.panel, agent), float("nan"))
             mean, low, high = (float(x) for x in interval(curve.mean(axis=1)))
             diverged = int(np.isnan(curve).any(axis=1).sum())
             rows.append(
@@ -57,6 +67,7 @@ def summary(panels: Sequence[Panel]) -> list[dict[str, Any]]:
                     "low": low if diverged == 0 else None,
                     "high": high if diverged == 0 else None,
                     "optimum": panel.optimum if panel.optimum == panel.optimum else None,
+                    "step_nanoseconds": None if np.isnan(time) else time,
                 }
             )
     return rows

@@ -6,6 +6,7 @@ with some settings changed. Where an option may be None, the word "none" stands 
 
 from __future__ import annotations
 
+import itertools
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -219,10 +220,36 @@ def _panels(data: Mapping[str, Any]) -> Iterator[PanelSpec]:
             }
             for key in dict.fromkeys([*common["agents"], *own["agents"]])
         }
+        agents = dict(_expanded(agents))
         yield PanelSpec(
             name, {**common["domain"], **own["domain"]},
             {**common["features"], **own["features"]}, agents,
         )  # fmt: skip
+
+
+def _expanded(agents: Mapping[str, dict[str, Any]]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Agents with a ``grid`` become one agent per combination, named by what distinguishes it."""
+    for key, table in agents.items():
+        grid = _table(table, "grid", f"agents.{key}.grid")
+        for setting, values in grid.items():
+            if not isinstance(values, list) or not values:
+                raise SpecError(
+                    f"agents.{key}.grid.{setting}: must be a list of values, got {values!r}"
+                )
+        plain = {name: item for name, item in table.items() if name != "grid"}
+        if not grid:
+            yield key, plain
+            continue
+        label = plain.get("label", key)
+        for chosen in itertools.product(*grid.values()):
+            settings = dict(zip(grid, chosen, strict=True))
+            words = [f"{name} {_word(item)}" for name, item in settings.items()]
+            name = " ".join([key, *(f"{n}={_word(v)}" for n, v in sorted(settings.items()))])
+            yield name, {**plain, **settings, "label": f"{label}, {', '.join(words)}"}
+
+
+def _word(value: Any) -> str:
+    return str(value.get("kind", value)) if isinstance(value, dict) else str(value)
 
 
 def _check_panel(panel: PanelSpec) -> None:

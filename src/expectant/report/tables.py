@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 MARKS = {"holds": "holds", "does not hold": "does NOT hold", "undecided": "undecided"}
@@ -64,15 +64,20 @@ def dependence_table(rows: Sequence[dict[str, Any]]) -> Any:
     return table
 
 
-def curve_table(panels: Sequence[Any]) -> Any:
-    """The mean return of every agent over all episodes and over the last quarter."""
+def curve_table(panels: Sequence[Any], times: Mapping[tuple[str, str], float]) -> Any:
+    """Mean return over all episodes and over the last quarter, and the time of a step."""
     import numpy as np
     from rich.markup import escape
 
     from expectant.analysis.curves import interval
 
     columns = [("panel", "left"), ("agent", "left"), ("runs", "right"), ("diverged", "right")]
-    more = [("all episodes", "right"), ("last quarter", "right"), ("optimum", "right")]
+    more = [
+        ("all episodes", "right"),
+        ("last quarter", "right"),
+        ("optimum", "right"),
+        ("ns a step", "right"),
+    ]
     table = _table("mean return per episode, 95 % intervals", [*columns, *more])
     for panel in panels:
         for agent, curve in panel.curves.items():
@@ -85,6 +90,7 @@ def curve_table(panels: Sequence[Any]) -> Any:
             table.add_row(
                 escape(panel.panel), escape(panel.labels[agent]), str(curve.shape[0]),
                 str(diverged), *cells, f"{panel.optimum:.2f}",
+                f"{times.get((panel.panel, agent), float('nan')):.0f}",
             )  # fmt: skip
     return table
 

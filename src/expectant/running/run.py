@@ -105,7 +105,7 @@ def run(
     kernel = _kernel(job, compiled, name, show)
     ready = time.perf_counter()
     numbers = range(first_run, first_run + runs)
-    finished = _run_all(job, kernel, numbers, threads or _cores(), name, show)
+    finished = _run_all(job, kernel, numbers, threads or cores(), name, show)
     end = time.perf_counter()
     return Result(
         returns=np.stack([done.returns for done, _ in finished]),
@@ -181,7 +181,8 @@ def generator(seed: int, run: int) -> np.random.Generator:
     return np.random.Generator(np.random.PCG64(np.random.SeedSequence((seed, run))))
 
 
-def _cores() -> int:
+def cores() -> int:
+    """How many cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
