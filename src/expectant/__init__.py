@@ -13,7 +13,16 @@ from expectant.agents.lookahead import Lookahead
 from expectant.agents.planner import Agent, PlanningAgent
 from expectant.agents.q_learning import QLearning
 from expectant.agents.q_planning import QPlanning
-from expectant.backups import Backups, Replay
+from expectant.backups import (
+    Backups,
+    CurrentState,
+    PrioritizedSweeping,
+    RecencyReplay,
+    Replay,
+    SeenStates,
+    StateSampler,
+    Trajectory,
+)
 from expectant.descriptions import Description, Setting, Shape, description, setting
 from expectant.domains.corridor import Corridor
 from expectant.domains.counterexample import Counterexample
@@ -22,6 +31,7 @@ from expectant.features.table import Features, OneHot, RandomBinary
 from expectant.models.distribution import Distribution
 from expectant.models.episodic import EpisodicExpectation, ExactEpisodic
 from expectant.models.expectation import ExactExpectation, LinearExpectation, Model
+from expectant.models.network import NetworkExpectation
 from expectant.models.sample import Sample
 from expectant.models.true import TrueModel
 from expectant.running.run import Result, run
@@ -33,6 +43,7 @@ __all__ = [
     "CachedValues",
     "Corridor",
     "Counterexample",
+    "CurrentState",
     "Description",
     "Distribution",
     "Domain",
@@ -44,16 +55,22 @@ __all__ = [
     "LinearExpectation",
     "Lookahead",
     "Model",
+    "NetworkExpectation",
     "OneHot",
     "PlanningAgent",
+    "PrioritizedSweeping",
     "QLearning",
     "QPlanning",
     "RandomBinary",
+    "RecencyReplay",
     "Replay",
     "Result",
     "Sample",
+    "SeenStates",
     "Setting",
     "Shape",
+    "StateSampler",
+    "Trajectory",
     "TrueModel",
     "analysis",
     "description",

@@ -26,8 +26,10 @@ from typing import Any, Protocol, cast
 __all__ = [
     "Verb",
     "act",
+    "back_up",
     "backed_up_action_value",
     "backed_up_value",
+    "changed",
     "copy",
     "dot_through",
     "draw",
@@ -50,10 +52,12 @@ __all__ = [
     "place",
     "plan",
     "preference",
+    "put",
     "relabel",
     "remember",
     "reset",
     "reward_now",
+    "roll_out",
     "room",
     "save",
     "size",
@@ -219,6 +223,11 @@ def copy(state, source):
 
 
 @verb
+def put(state, n, index, value):
+    """Make the n-th active entry of a feature vector this feature with this value."""
+
+
+@verb
 def save(table, row, state):
     """Write a feature vector into a row of a table of feature vectors."""
 
@@ -279,14 +288,24 @@ def draw(backups, state, rng):
     """Write a state to plan from into ``state``; returns its slot (−1: not a stored one)."""
 
 
-@verb
+@optional
+def changed(backups, state, moved, left):
+    """Take note that an update moved the value of ``state`` by ``moved`` and left an error there.
+
+    Agents tell of every value update: of a real one before its transition is remembered, of a
+    planned one right after its state was drawn.
+    """
+
+
+@optional
 def stored(backups, slot):
-    """(action, reward, alive) of a stored transition."""
+    """(action, reward, alive) of a stored transition; never asked where none are stored."""
+    return 0, 0.0, 1.0
 
 
-@verb
+@optional
 def load_successor(backups, slot, state):
-    """Write the next state of a stored transition into ``state``."""
+    """Write the next state of a stored transition into ``state``; as above."""
 
 
 @optional
@@ -322,6 +341,17 @@ def preference(agent, state, action):
 @verb
 def learn(agent, transition, rng):
     """Learn from one real transition; returns the size of the errors (not finite: diverged)."""
+
+
+@verb
+def back_up(agent, state, slot, discount, rng):
+    """One planning update from a state, drawn from ``slot`` (−1: not stored); returns the error."""
+
+
+@optional
+def roll_out(rollout, agent, rng):
+    """Go on planning from where the model leads; returns the size of the errors."""
+    return 0.0
 
 
 @optional

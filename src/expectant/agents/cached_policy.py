@@ -11,14 +11,14 @@ from expectant.agents.planner import (
     PlanningAgent,
     absorb,
     action_weights,
-    backup_discount,
     pass_on_to_planner,
+    report,
 )
 from expectant.descriptions import Setting, description, setting
 from expectant.features.vector import dot
 from expectant.rules import at_least, between
 from expectant.updates import levi_target, move, policy_gradient, softmax, td_target
-from expectant.verbs import act, backed_up_value, draw, function, learn, plan, preference
+from expectant.verbs import act, back_up, backed_up_value, function, learn, preference
 
 
 class CachedPolicyPart(NamedTuple):
@@ -74,25 +74,23 @@ def _(agent, transition, rng):
     """TD(0) on w, then θ with the same δ."""
     target = td_target(agent.weights, transition, agent.discount)
     error = move(agent.weights, transition.state, target, agent.value_step)
+    report(agent.planner, transition.state, error, agent.value_step)
     softmax(agent.policy, transition.state, agent.probabilities)
     reinforce(agent, transition.state, transition.action, error)
     return abs(error) + absorb(agent.planner, transition, rng)
 
 
-@plan.register(CachedPolicyPart)
-def _(agent, rng):
+@back_up.register(CachedPolicyPart)
+def _(agent, state, slot, discount, rng):
     """LEVI on w; then a ~ π_θ, δ = b(s, a, w) − wᵀs with the new w, and θ along δ ∇log π."""
-    planner, weights, errors = agent.planner, agent.weights, 0.0
-    for _ in range(planner.planning_steps):
-        slot = draw(planner.backups, planner.drawn, rng)
-        discount = backup_discount(planner, slot, agent.discount)
-        state = planner.drawn
-        target = levi_target(planner.model, state, planner.actions, weights, discount)
-        errors += abs(move(weights, state, target, agent.value_step))
-        action = sample_policy(agent, state, rng)
-        target = backed_up_value(planner.model, state, action, weights, discount)
-        reinforce(agent, state, action, target - dot(state, weights))
-    return errors
+    planner, weights = agent.planner, agent.weights
+    target = levi_target(planner.model, state, planner.actions, weights, discount)
+    error = move(weights, state, target, agent.value_step)
+    report(planner, state, error, agent.value_step)
+    action = sample_policy(agent, state, rng)
+    target = backed_up_value(planner.model, state, action, weights, discount)
+    reinforce(agent, state, action, target - dot(state, weights))
+    return abs(error)
 
 
 @description

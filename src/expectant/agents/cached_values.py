@@ -12,14 +12,14 @@ from expectant.agents.planner import (
     PlanningAgent,
     absorb,
     action_weights,
-    backup_discount,
     pass_on_to_planner,
+    report,
 )
 from expectant.descriptions import Setting, description, setting
 from expectant.features.vector import dot
 from expectant.rules import at_least, flag
 from expectant.updates import levi_target, move, td_target
-from expectant.verbs import act, backed_up_value, draw, learn, plan, preference
+from expectant.verbs import act, back_up, backed_up_value, learn, preference
 
 
 class CachedValuesPart(NamedTuple):
@@ -52,25 +52,24 @@ def _(agent, transition, rng):
     weights, discount = agent.weights, agent.discount
     target = td_target(weights, transition, discount)
     error = move(weights, transition.state, target, agent.value_step)
+    report(agent.planner, transition.state, error, agent.value_step)
     cached = error if agent.printed_delta else td_target(weights, transition, discount)
     row = agent.action_weights[transition.action]
     cache_error = move(row, transition.state, cached, agent.action_step)
     return abs(error) + abs(cache_error) + absorb(agent.planner, transition, rng)
 
 
-@plan.register(CachedValuesPart)
-def _(agent, rng):
+@back_up.register(CachedValuesPart)
+def _(agent, state, slot, discount, rng):
     """LEVI on w, then q̂(s, a) towards b(s, a, w) for every action, with the new w."""
-    planner, weights, errors = agent.planner, agent.weights, 0.0
-    for _ in range(planner.planning_steps):
-        slot = draw(planner.backups, planner.drawn, rng)
-        discount = backup_discount(planner, slot, agent.discount)
-        state = planner.drawn
-        target = levi_target(planner.model, state, planner.actions, weights, discount)
-        errors += abs(move(weights, state, target, agent.value_step))
-        for action in range(planner.actions):
-            target = backed_up_value(planner.model, state, action, weights, discount)
-            errors += abs(move(agent.action_weights[action], state, target, agent.action_step))
+    planner, weights = agent.planner, agent.weights
+    target = levi_target(planner.model, state, planner.actions, weights, discount)
+    error = move(weights, state, target, agent.value_step)
+    report(planner, state, error, agent.value_step)
+    errors = abs(error)
+    for action in range(planner.actions):
+        target = backed_up_value(planner.model, state, action, weights, discount)
+        errors += abs(move(agent.action_weights[action], state, target, agent.action_step))
     return errors
 
 

@@ -11,8 +11,8 @@ from expectant.agents.planner import (
     Planner,
     PlanningAgent,
     absorb,
-    backup_discount,
     pass_on_to_planner,
+    report,
 )
 from expectant.descriptions import Setting, description, setting
 from expectant.models.maintained import maintained
@@ -20,12 +20,11 @@ from expectant.rules import at_least, flag
 from expectant.updates import levi_target, move, td_target
 from expectant.verbs import (
     act,
+    back_up,
     backed_up_value,
-    draw,
     follow,
     function,
     learn,
-    plan,
     preference,
 )
 
@@ -43,9 +42,10 @@ pass_on_to_planner(LookaheadPart)
 
 @function
 def move_values(agent, state, target):
-    """w towards a target, and the model told of it; returns the error."""
+    """w towards a target, and the model and the backups told of it; returns the error."""
     error = move(agent.weights, state, target, agent.value_step)
     follow(agent.planner.model, state, agent.value_step * error, agent.discount)
+    report(agent.planner, state, error, agent.value_step)
     return error
 
 
@@ -67,15 +67,12 @@ def _(agent, transition, rng):
     return error + absorb(agent.planner, transition, rng)
 
 
-@plan.register(LookaheadPart)
-def _(agent, rng):
-    planner, errors = agent.planner, 0.0
-    for _ in range(planner.planning_steps):
-        slot = draw(planner.backups, planner.drawn, rng)
-        discount = backup_discount(planner, slot, agent.discount)
-        target = levi_target(planner.model, planner.drawn, planner.actions, agent.weights, discount)
-        errors += abs(move_values(agent, planner.drawn, target))
-    return errors
+@back_up.register(LookaheadPart)
+def _(agent, state, slot, discount, rng):
+    """LEVI on w."""
+    planner = agent.planner
+    target = levi_target(planner.model, state, planner.actions, agent.weights, discount)
+    return abs(move_values(agent, state, target))
 
 
 @description
@@ -91,6 +88,7 @@ class Lookahead(PlanningAgent):
     maintained: bool = setting(flag(), default=False, kw_only=True)
 
     def validate(self) -> None:
+        super().validate()
         if self.maintained and self.model != "expectation":
             raise ValueError(
                 "Lookahead: maintained=True needs model='expectation', whose look-ahead is linear "

@@ -7,31 +7,40 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from expectant.backups import Replay
+from expectant.agents.rollout import check_rollout, rollout_part
+from expectant.backups import NAMED, Backups
 from expectant.descriptions import Description, Setting, abstract, setting
 from expectant.features.vector import Binary, Transition, Weighted, empty_state
 from expectant.models.distribution import Distribution
 from expectant.models.episodic import EpisodicExpectation, ExactEpisodic
 from expectant.models.expectation import ExactExpectation, LinearExpectation, Model
+from expectant.models.network import NetworkExpectation
 from expectant.models.sample import Sample
 from expectant.models.true import TrueModel
 from expectant.rules import between, either, flag, one_of, or_none, whole
 from expectant.verbs import (
+    back_up,
+    changed,
     draw,
     fit,
     function,
     grown,
     load_successor,
+    plan,
     relabel,
     remember,
+    roll_out,
     room,
+    size,
     stored,
+    value,
 )
 
 # What the names of models stand for, given the agent's model step.
 MODELS: dict[str, Callable[[float], Model]] = {
     "expectation": LinearExpectation,
     "episodic": EpisodicExpectation,
+    "network": lambda step: NetworkExpectation(step=step),
     "distribution": lambda step: Distribution(),
     "sample": lambda step: Sample(),
     "exact": lambda step: ExactExpectation(),
@@ -40,6 +49,18 @@ MODELS: dict[str, Callable[[float], Model]] = {
     "true_sample": lambda step: Sample(TrueModel()),
 }
 GIVEN = ("exact", "exact_episodic", "true", "true_sample")
+STORED = ("relabelled", "stored_termination", "stored_action")  # options on stored transitions
+
+
+def needs_places(model: Any) -> bool:
+    """Whether a model works by the number of the environment's own state."""
+    source = getattr(model, "distribution", model)  # a sample model needs what it draws from needs
+    return source in GIVEN or isinstance(source, ExactExpectation | ExactEpisodic | TrueModel)
+
+
+def named_model(model: Any, step: float) -> Model:
+    """The model that an agent's ``model=`` stands for."""
+    return MODELS[model](step) if isinstance(model, str) else model
 
 
 @abstract
@@ -70,7 +91,7 @@ class PlanningAgent(Agent):
         kw_only=True,
     )
     backups: Any = setting(
-        one_of("replay", or_part="a backup distribution"), default="replay", kw_only=True
+        one_of(*NAMED, or_part="a backup distribution"), default="replay", kw_only=True
     )
     replay_capacity: int | None = setting(or_none(whole(1)), default=1000, kw_only=True)
     replayed_fits: int | str = setting(
@@ -78,16 +99,39 @@ class PlanningAgent(Agent):
     )
     relabelled: bool = setting(flag(), default=False, kw_only=True)
     stored_termination: bool = setting(flag(), default=False, kw_only=True)
+    rollout: int = setting(whole(1), default=1, kw_only=True)
+
+    def validate(self) -> None:
+        backups, owner = self.distribution(), type(self).__name__
+        fits = ["replayed_fits"] if self._fits() > 0 else []
+        flags = [name for name in STORED if getattr(self, name, False)]
+        for name in fits + flags:
+            if not getattr(backups, "stores_transitions", False):
+                raise ValueError(
+                    f"{owner}: {name}={getattr(self, name)!r} needs stored transitions, and "
+                    f"backups={self.backups!r} stores none (stores_transitions is not True)"
+                )
+        if needs_places(self.model) and not getattr(backups, "knows_places", True):
+            raise ValueError(
+                f"{owner}: model={self.model!r} looks up the environment's own state, which "
+                f"backups={self.backups!r} does not know of the states it draws"
+            )
+        if self.rollout > 1:
+            check_rollout(owner, self.rollout, self.model, named_model(self.model, 0.0), backups)
+
+    def distribution(self) -> Backups:
+        """The backup distribution that planning draws from."""
+        if isinstance(self.backups, str):
+            return NAMED[self.backups](self.replay_capacity)
+        return self.backups
 
     def planner(self, setting: Setting, model_step: float) -> Planner:
         """The part all planning agents share."""
         step = self.scaled(model_step)
-        model = MODELS[self.model](step) if isinstance(self.model, str) else self.model
-        replay = Replay(self.replay_capacity)
-        backups = replay if isinstance(self.backups, str) else self.backups
+        model = named_model(self.model, step)
         return Planner(
             model.build(setting),
-            backups.build(setting),
+            self.distribution().build(setting),
             empty_state(setting.shape),
             empty_state(setting.shape),
             setting.actions,
@@ -95,6 +139,7 @@ class PlanningAgent(Agent):
             self._fits(),
             self.relabelled,
             self.stored_termination,
+            rollout_part(self.rollout, model, setting),
         )
 
     def _fits(self) -> int:
@@ -116,6 +161,7 @@ class Planner(NamedTuple):
     replayed_fits: int
     relabelled: bool
     stored_termination: bool
+    rollout: Any
 
 
 @function
@@ -141,6 +187,34 @@ def backup_discount(planner, slot, discount):
     return discount
 
 
+@function
+def movement(state, error, step):
+    """How far w += step · error · s moves wᵀs."""
+    length = 0.0
+    for n in range(size(state)):
+        length += value(state, n) * value(state, n)
+    return step * error * length
+
+
+@function
+def report(planner, state, error, step):
+    """Tell the backup distribution that w has moved by step · error · s."""
+    moved = movement(state, error, step)
+    changed(planner.backups, state, moved, error - moved)
+
+
+@function
+def plan_backups(agent, rng):
+    """Draw states and back them up, as many as there are planning steps; returns the errors."""
+    planner, errors = agent.planner, 0.0
+    for _ in range(planner.planning_steps):
+        slot = draw(planner.backups, planner.drawn, rng)
+        discount = backup_discount(planner, slot, agent.discount)
+        errors += back_up(agent, planner.drawn, slot, discount, rng)
+        errors += roll_out(planner.rollout, agent, rng)
+    return errors
+
+
 @relabel.register(Planner)
 def _(planner, domain):
     if planner.relabelled:
@@ -158,7 +232,11 @@ def _(planner):
 
 
 def pass_on_to_planner(part_type: type) -> None:
-    """Let an agent's planner answer for it where the loop asks about its memory."""
+    """Let an agent's planner answer for it where the loop asks it to plan or about its memory."""
+
+    @plan.register(part_type)
+    def _(agent, rng):
+        return plan_backups(agent, rng)
 
     @relabel.register(part_type)
     def _(agent, domain):

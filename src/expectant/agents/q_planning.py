@@ -12,14 +12,23 @@ from expectant.agents.planner import (
     PlanningAgent,
     absorb,
     action_weights,
-    backup_discount,
+    movement,
     pass_on_to_planner,
 )
 from expectant.descriptions import Setting, description, setting
 from expectant.features.vector import dot
 from expectant.rules import at_least, flag
 from expectant.updates import move, q_learning
-from expectant.verbs import act, backed_up_action_value, draw, learn, plan, preference, stored
+from expectant.verbs import (
+    act,
+    back_up,
+    backed_up_action_value,
+    changed,
+    function,
+    learn,
+    preference,
+    stored,
+)
 
 
 class QPlanningPart(NamedTuple):
@@ -44,26 +53,32 @@ def _(agent, state, rng):
     return epsilon_greedy(agent, state, agent.weights.shape[0], agent.epsilon, rng)
 
 
+@function
+def report_action(agent, state, error):
+    """Tell the backup distribution of an update; the other actions may still be as wrong."""
+    moved = movement(state, error, agent.action_step)
+    changed(agent.planner.backups, state, moved, error)
+
+
 @learn.register(QPlanningPart)
 def _(agent, transition, rng):
-    error = abs(q_learning(agent.weights, transition, agent.discount, agent.action_step))
-    return error + absorb(agent.planner, transition, rng)
+    error = q_learning(agent.weights, transition, agent.discount, agent.action_step)
+    report_action(agent, transition.state, error)
+    return abs(error) + absorb(agent.planner, transition, rng)
 
 
-@plan.register(QPlanningPart)
-def _(agent, rng):
+@back_up.register(QPlanningPart)
+def _(agent, state, slot, discount, rng):
     """q̂(s, a) towards AAVI's target, or the invalid one with an expectation model."""
-    planner, weights, errors = agent.planner, agent.weights, 0.0
-    for _ in range(planner.planning_steps):
-        slot = draw(planner.backups, planner.drawn, rng)
-        if agent.stored_action:
-            action, _, _ = stored(planner.backups, slot)
-        else:
-            action = int(rng.random() * planner.actions)
-        discount = backup_discount(planner, slot, agent.discount)
-        target = backed_up_action_value(planner.model, planner.drawn, action, weights, discount)
-        errors += abs(move(weights[action], planner.drawn, target, agent.action_step))
-    return errors
+    planner, weights = agent.planner, agent.weights
+    if agent.stored_action and slot >= 0:
+        action, _, _ = stored(planner.backups, slot)
+    else:
+        action = int(rng.random() * planner.actions)
+    target = backed_up_action_value(planner.model, state, action, weights, discount)
+    error = move(weights[action], state, target, agent.action_step)
+    report_action(agent, state, error)
+    return abs(error)
 
 
 @description
@@ -83,7 +98,11 @@ class QPlanning(PlanningAgent):
 
     def validate(self) -> None:
         super().validate()
-        means = self.model in ("episodic", "exact_episodic")  # the paper's two need no more words
+        means = self.model in (
+            "episodic",
+            "exact_episodic",
+            "network",
+        )  # the paper's two need no more words
         means = means or getattr(self.model, "predicts_means", False)
         if means and not self.invalid_update:
             raise ValueError(

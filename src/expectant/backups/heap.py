@@ -15,13 +15,13 @@ class HeapPart(NamedTuple):
     """``order`` (n,) is the heap: things by number, the one with the highest priority first.
 
     ``positions`` (n,) says where each thing is in it (−1: nowhere), ``priorities`` (n,) are those
-    of all things, in the heap or not; ``count`` (1,) is how many are in it.
+    of all things, in the heap or not; ``length`` (1,) is how many are in it.
     """
 
     order: np.ndarray
     positions: np.ndarray
     priorities: np.ndarray
-    count: np.ndarray
+    length: np.ndarray
 
 
 @function
@@ -48,11 +48,11 @@ def rise(heap, position):
 @function
 def sink(heap, position):
     """Move what stands at a position down to where it belongs."""
-    order, priorities, count = heap.order, heap.priorities, heap.count[0]
+    order, priorities, length = heap.order, heap.priorities, heap.length[0]
     thing = order[position]
     child = 2 * position + 1
-    while child < count:
-        if child + 1 < count and priorities[order[child + 1]] > priorities[order[child]]:
+    while child < length:
+        if child + 1 < length and priorities[order[child + 1]] > priorities[order[child]]:
             child += 1
         if priorities[thing] >= priorities[order[child]]:
             break
@@ -62,31 +62,23 @@ def sink(heap, position):
 
 
 @function
-def withdraw(heap, thing):
-    """Take a thing out of the heap, if it is in it."""
-    position = heap.positions[thing]
-    if position != ABSENT:
-        heap.positions[thing] = ABSENT
-        heap.count[0] -= 1
-        last = heap.order[heap.count[0]]
-        if last != thing:
-            put_at(heap, position, last)
-            rise(heap, position)
-            sink(heap, heap.positions[last])
-
-
-@function
 def rank(heap, thing, priority, threshold):
     """Give a thing a priority; it is in the heap as long as that exceeds the threshold."""
+    order, positions, length = heap.order, heap.positions, heap.length
     heap.priorities[thing] = priority
     if priority > threshold:
-        if heap.positions[thing] == ABSENT:
-            put_at(heap, heap.count[0], thing)
-            heap.count[0] += 1
-        rise(heap, heap.positions[thing])
-        sink(heap, heap.positions[thing])
-    else:
-        withdraw(heap, thing)
+        if positions[thing] == ABSENT:
+            put_at(heap, length[0], thing)
+            length[0] += 1
+    elif positions[thing] != ABSENT:
+        length[0] -= 1
+        last = order[length[0]]
+        put_at(heap, positions[thing], last)
+        positions[thing] = ABSENT  # also where it was the last one itself
+        thing = last
+    if positions[thing] != ABSENT:
+        rise(heap, positions[thing])
+        sink(heap, positions[thing])
 
 
 def empty_heap(size: int) -> HeapPart:

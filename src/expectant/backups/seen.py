@@ -8,7 +8,7 @@ import numpy as np
 
 from expectant.backups.base import Backups
 from expectant.descriptions import Setting, Shape, description, setting
-from expectant.features.distinct import EMPTY, DistinctPart, distinct_vectors, numbered, slot_of
+from expectant.features.distinct import EMPTY, DistinctPart, distinct_vectors, slot_of
 from expectant.features.vector import Binary, Weighted, empty_state
 from expectant.rules import whole
 from expectant.verbs import draw, function, load, remember, save
@@ -49,22 +49,30 @@ def vacate(seen, row):
 
 @function
 def row_of(seen, state):
-    """The row of a state; where no room is left, a new one replaces the one first seen."""
-    distinct, total = seen.distinct, seen.total
-    count = distinct.count[0]
-    row = numbered(distinct, state)
-    is_new = distinct.count[0] > count
-    if row < 0:
-        row, is_new = total[0] % seen.serials.shape[0], True
-        vacate(seen, row)
-        distinct.slots[slot_of(distinct, state)] = row
-    if is_new:
-        seen.serials[row] = total[0]
-        total[0] += 1
-    # Places may differ behind one vector; the latest is as good as any and may be the only one
-    # of the present phase.
+    """The row of a state; where no room is left, a new one replaces the one first seen.
+
+    Several places may look alike: the row always has the latest.
+    """
+    distinct, serial, rows = seen.distinct, seen.total[0], seen.serials.shape[0]
+    slot = slot_of(distinct, state)
+    row = distinct.slots[slot]
+    if row == EMPTY:
+        row = serial % rows
+        if serial >= rows:
+            vacate(seen, row)
+            slot = slot_of(distinct, state)  # what was vacated may have stood in the way
+        distinct.slots[slot] = row
+        seen.serials[row] = serial
+        seen.total[0] = serial + 1
     save(distinct.vectors, row, state)
     return row
+
+
+@function
+def any_row(seen, rng):
+    """A row drawn evenly from those in use."""
+    rows = seen.serials.shape[0]
+    return int(rng.random() * (seen.total[0] if seen.total[0] < rows else rows))
 
 
 @remember.register(SeenPart)
@@ -74,7 +82,7 @@ def _(seen, transition):
 
 @draw.register(SeenPart)
 def _(seen, state, rng):
-    load(seen.distinct.vectors, int(rng.random() * seen.distinct.count[0]), state)
+    load(seen.distinct.vectors, any_row(seen, rng), state)
     return -1
 
 

@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from expectant.backups.base import Backups
-from expectant.backups.heap import HeapPart, empty_heap, rank, withdraw
-from expectant.backups.seen import SeenPart, row_of, seen_states
+from expectant.backups.heap import HeapPart, empty_heap, rank
+from expectant.backups.seen import SeenPart, any_row, row_of, seen_states
 from expectant.descriptions import Setting, description, setting
 from expectant.rules import at_least, whole
 from expectant.verbs import changed, draw, function, load, remember
@@ -111,11 +111,14 @@ def _(sweeping, transition):
 def _(sweeping, state, moved, left):
     """A backup has shown the state's error; a real step has shown that there may be one."""
     heap, threshold, row = sweeping.heap, sweeping.threshold, row_in(sweeping, state)
+    priority = abs(left)
     if row == sweeping.drawn[0]:
         sweeping.drawn[0] = NONE
-        rank(heap, row, abs(left), threshold)
-    elif abs(moved) + abs(left) > heap.priorities[row]:
-        rank(heap, row, abs(moved) + abs(left), threshold)
+    else:
+        priority += abs(moved)
+        if priority < heap.priorities[row]:
+            priority = heap.priorities[row]
+    rank(heap, row, priority, threshold)
     for link in range(sweeping.sources.shape[1]):
         serial = sweeping.sources[row, link]
         if is_kept(sweeping, serial):
@@ -126,15 +129,14 @@ def _(sweeping, state, moved, left):
 
 @draw.register(SweepingPart)
 def _(sweeping, state, rng):
-    heap, distinct = sweeping.heap, sweeping.seen.distinct
-    if heap.count[0] > 0:
+    heap, seen = sweeping.heap, sweeping.seen
+    if heap.length[0] > 0:
         row = heap.order[0]
-        withdraw(heap, row)
-        heap.priorities[row] = 0.0
+        rank(heap, row, 0.0, sweeping.threshold)
     else:
-        row = int(rng.random() * distinct.count[0])
+        row = any_row(seen, rng)
     sweeping.drawn[0] = row
-    load(distinct.vectors, row, state)
+    load(seen.distinct.vectors, row, state)
     return -1
 
 
@@ -142,9 +144,9 @@ def _(sweeping, state, rng):
 class PrioritizedSweeping(Backups):
     """The seen state whose backup is expected to change most; any of them if none is expected to.
 
-    Of every state (``capacity`` distinct ones at most, then the first seen is given up) it keeps up
-    to ``links`` predecessors. When a value changes, its predecessors gain priority by as much, times
-    the chance of the step between them; a state counts as expected to change while its priority
+    Of every state (``capacity`` distinct ones at most, then the first seen is given up) it keeps
+    up to ``links`` predecessors. When a value changes, its predecessors gain priority by as much,
+    times the chance of the step between them; a state waits for a backup while its priority
     exceeds ``threshold``, in units of value. States that merely share features with a changed one
     gain nothing by it.
     """

@@ -19,6 +19,7 @@ from expectant.verbs import (
     dot_through,
     fit,
     function,
+    imagine,
     index,
     load,
     size,
@@ -30,10 +31,12 @@ class Model(Description):
     """A model of the world, described.
 
     ``predicts_means`` says that it knows only the mean of the next state, which the theory allows
-    for state values but not for action values.
+    for state values but not for action values. ``imagines`` says what it can lead a rollout to:
+    "states", their "means", or nothing.
     """
 
     predicts_means: ClassVar[bool] = False
+    imagines: ClassVar[str] = ""
 
     def build(self, setting: Setting) -> Any:
         """The part that compiled code plans with, made for one run."""
@@ -109,11 +112,21 @@ def _(model, state, action, weights, discount):
     return dot(state, model.rewards[action]) + discount * most(weights, model.work[0])
 
 
+@imagine.register(LinearPart)
+def _(model, state, action, successor):
+    """s̄ itself, which shrinks with the probability of having ended."""
+    predict(model, state, action)
+    for i in range(successor.values.shape[0]):
+        successor.values[i] = model.work[0, i]
+    return 1.0
+
+
 @description
 class LinearExpectation(Model):
     """A linear zero-terminal expectation model, learned by gradient descent from zero."""
 
     predicts_means: ClassVar[bool] = True
+    imagines: ClassVar[str] = "means"
 
     step: float = setting(at_least(0.0), default=0.1)
 

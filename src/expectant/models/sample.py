@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from expectant.descriptions import Setting, description, setting
 from expectant.domains.finite import PHASE
@@ -116,6 +116,8 @@ def _distribution(value: Any) -> Any:
 @description
 class Sample(Model):
     """Draws outcomes from a distribution model, learned or true, ``draws`` of them per backup."""
+
+    imagines: ClassVar[str] = "states"
 
     distribution: Any = setting(
         Rule("a distribution model: Distribution() or TrueModel()", _distribution),

@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from building import Built
+
+import expectant as ex
+from expectant.verbs import imagine, learn, plan
+
+CHAIN = ex.Corridor(cells=4, slip=0.0)
+
+
+def test_a_rollout_backs_up_where_the_model_leads():
+    """A deterministic chain known to the model: one rollout carries the goal's value all the way."""
+    model = ex.Sample(ex.TrueModel())
+    agent = ex.CachedValues(1.0, 0.0, model=model, planning_steps=1, rollout=4, epsilon=0.0)
+    built = Built(CHAIN, ex.OneHot(), agent)
+    built.agent.action_weights[1, :] = 1.0  # prefers to go right
+    learn(built.agent, built.transition(0, 1, -1.0, 1), built.rng)
+    built.agent.weights[:] = 0.0
+    built.agent.action_weights[:] = 0.0
+    built.agent.action_weights[1, :] = 100.0
+    plan(built.agent, built.rng)
+    assert built.agent.weights[3] == 20.0  # three states on: the goal's reward
+    plan(built.agent, built.rng)
+    assert built.agent.weights[2] == 19.0
+
+
+def test_one_step_backups_stay_where_they_were_drawn():
+    agent = ex.CachedValues(1.0, 1.0, model="true_sample", planning_steps=1, epsilon=0.0)
+    built = Built(CHAIN, ex.OneHot(), agent)
+    learn(built.agent, built.transition(0, 1, -1.0, 1), built.rng)
+    built.agent.weights[:] = 0.0
+    plan(built.agent, built.rng)
+    assert not built.agent.weights[1:].any()
+
+
+def test_an_expectation_model_leads_to_a_mean():
+    built = Built(ex.Corridor(cells=3, slip=0.5), ex.OneHot(), ex.Lookahead(0.1, rollout=2))
+    model = built.agent.planner.model
+    model.rows[0, 1, :3] = [0.5, 0.0, 0.5]
+    imagined = built.agent.planner.rollout.imagined
+    assert imagine(model, built.state(1), 0, imagined) == 1.0
+    assert imagined.values.tolist() == [0.5, 0.0, 0.5]  # in neither of the two cells
+
+
+@pytest.mark.parametrize("model", ["expectation", "sample"])
+def test_rollouts_have_the_same_bits_compiled_and_plain(model):
+    agent = ex.Lookahead(0.05, 0.05, model=model, planning_steps=2, rollout=3)
+    compiled, plain = (
+        ex.run(ex.Corridor(), ex.RandomBinary(14, 5), agent, episodes=8, runs=2, compiled=compiled)
+        for compiled in (True, False)
+    )
+    np.testing.assert_array_equal(compiled.returns, plain.returns)
+
+
+def test_models_that_lead_nowhere_are_refused():
+    for model in ("exact", "distribution", "true", ex.TrueModel()):
+        with pytest.raises(ValueError, match="rollout=3 needs a model that leads to a next state"):
+            ex.Lookahead(0.1, model=model, rollout=3)
+    with pytest.raises(ValueError, match=r"leads to states that backups=.* cannot tell apart"):
+        ex.Lookahead(0.1, backups="prioritized", rollout=3)
+    with pytest.raises(ValueError, match="rollout must be a whole number, 1 or more, got 0"):
+        ex.Lookahead(0.1, rollout=0)

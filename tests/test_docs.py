@@ -1,0 +1,304 @@
+"""The documentation says what is there: links, commands, options, names, code blocks."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import re
+import shlex
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from test_imports import LAYERS
+from typer.main import get_command
+from typer.testing import CliRunner
+
+import expectant
+from expectant import verbs
+from expectant.analysis import CLAIMS
+from expectant.catalogue import entry
+from expectant.cli import PAPER_FIGURES, app
+from expectant.experiments.spec import DEFAULTS, SETTINGS, TABLES, TEXTS, parse_spec
+from expectant.paper.figures import readings
+
+ROOT = Path(__file__).parents[1]
+README, DOCS = ROOT / "README.md", ROOT / "docs"
+PAGES = [README, ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
+AGENTS = {
+    "q-learning": "q_learning",
+    "q-planning": "q_planning",
+    "lookahead": "lookahead",
+    "cached-values": "cached_values",
+    "cached-policy": "cached_policy",
+}
+HEADINGS = [
+    "What it is",
+    "Update",
+    "Options",
+    "Where it deviates from the print",
+    "Results and the command",
+]
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+every_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    """The code blocks of a page in one language."""
+    return [text for found, text in BLOCK.findall(page.read_text()) if found == language]
+
+
+def prose(page: Path) -> str:
+    """A page without its code blocks."""
+    return BLOCK.sub("", page.read_text())
+
+
+def inline(page: Path) -> list[str]:
+    """What a page sets as code within its text."""
+    return re.findall(r"`([^`\n]+)`", prose(page))
+
+
+def rows(page: Path, first: str) -> list[list[str]]:
+    """The rows of the table whose head begins with ``first``, cell by cell."""
+    lines = prose(page).splitlines()
+    start = next(n for n, line in enumerate(lines) if line.startswith(first))
+    found = []
+    for line in lines[start + 2 :]:
+        if not line.startswith("|"):
+            break
+        found.append([cell.strip() for cell in line.strip("|").split("|")])
+    return found
+
+
+def slug(heading: str) -> str:
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
+# ---------------------------------------------------------------------------------------- links
+
+
+@every_page
+def test_links_lead_somewhere(page):
+    for target in re.findall(r"\]\(([^)\s]+)\)", prose(page)):
+        if re.match(r"[a-z]+:", target):
+            continue
+        path, _, anchor = target.partition("#")
+        found = (page.parent / path) if path else page
+        assert found.exists(), f"{target} does not exist"
+        assert found.resolve().is_relative_to(ROOT), f"{target} is outside the project"
+        if anchor:
+            headings = re.findall(r"^#+ (.*)$", found.read_text(), re.MULTILINE)
+            assert anchor in map(slug, headings), f"{target}: no such heading"
+
+
+def test_every_page_is_in_the_contents():
+    index = (DOCS / "index.md").read_text()
+    for page in DOCS.rglob("*.md"):
+        if page.name != "index.md":
+            assert f"({page.relative_to(DOCS)})" in index
+
+
+# ---------------------------------------------------------------------------------- code blocks
+
+
+@pytest.mark.parametrize("page", [README, DOCS / "own-parts.md"], ids=lambda page: page.stem)
+def test_python_blocks_run_and_print_what_the_page_says(page, tmp_path):
+    name = "page_" + page.stem.replace("-", "_")  # a module, so that its kernels are cached
+    (tmp_path / f"{name}.py").write_text("\n".join(blocks(page, "python")))
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", f"import {name}"],
+        cwd=tmp_path, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "".join(blocks(page, "text"))
+
+
+@every_page
+def test_other_python_blocks_can_be_read(page):
+    for text in blocks(page, "python"):
+        ast.parse(text)
+
+
+@every_page
+def test_specs_are_valid(page):
+    for text in blocks(page, "toml"):
+        assert parse_spec(text, "docs.toml").cells()
+
+
+def test_the_spec_of_the_readme_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (text,) = blocks(README, "toml")
+    Path("corridor.toml").write_text(text)
+    result = CliRunner().invoke(app, ["run", "corridor.toml"])
+    assert result.exit_code == 0, result.output
+    assert Path("results/corridor/report.html").exists()
+
+
+# ------------------------------------------------------------------------------------- commands
+
+
+def commands(page: Path) -> list[list[str]]:
+    """The words of every ``expectant …`` and ``make …`` that a page mentions."""
+    lines = [line for text in blocks(page, "sh") for line in text.splitlines()]
+    return [
+        shlex.split(line, comments=True)
+        for line in [*lines, *inline(page)]
+        if re.match(r"(expectant|make) ", line)
+    ]
+
+
+def check_options(words: list[str], known: Any) -> None:
+    options = {option for parameter in known.params for option in parameter.opts} | {"--help"}
+    for position, word in enumerate(words):
+        if word.startswith("-"):
+            assert word in options, f"{' '.join(words)}: no option {word}"
+        if word == "--figure":
+            assert words[position + 1] in PAPER_FIGURES
+
+
+@every_page
+def test_commands_exist(page):
+    program: Any = get_command(app)
+    targets = re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    for tool, *words in commands(page):
+        if tool == "make":
+            assert words[0] in targets, f"no target {words[0]}"
+        elif words[0].startswith("-"):
+            check_options(words, program)
+        else:
+            assert words[0] in program.commands, f"no command {words[0]}"
+            check_options(words[1:], program.commands[words[0]])
+
+
+def test_the_readme_names_every_command():
+    named = {words[1] for words in commands(README) if words[0] == "expectant"}
+    program: Any = get_command(app)
+    assert named == set(program.commands)
+    text = README.read_text()
+    assert "make reproduce" in text and "make test" in text and "EXPECTANT_CACHE_DIR" in text
+
+
+# ---------------------------------------------------------------------------------------- names
+
+
+@every_page
+def test_modules_functions_and_tests_exist(page):
+    for text in inline(page):
+        if re.fullmatch(r"expectant(\.\w+)+", text):
+            resolve(text)
+        elif found := re.fullmatch(r"(tests/[\w/]+\.py)(?:::(\w+))?", text):
+            source = (ROOT / found[1]).read_text()
+            assert found[2] is None or f"def {found[2]}(" in source, text
+        elif re.fullmatch(r"(src|examples|docs|benchmarks)/[\w/.-]+", text):
+            assert (ROOT / text).exists(), text
+        elif found := re.match(r"ex\.([\w.]+)", text):
+            resolve(f"expectant.{found[1].rstrip('.')}")
+
+
+def resolve(name: str) -> Any:
+    """The module or object of a dotted name."""
+    parts = name.split(".")
+    for length in range(len(parts), 0, -1):
+        try:
+            thing: Any = importlib.import_module(".".join(parts[:length]))
+        except ModuleNotFoundError:
+            continue
+        for part in parts[length:]:
+            assert hasattr(thing, part), f"{name} does not exist"
+            thing = getattr(thing, part)
+        return thing
+    raise AssertionError(f"{name} does not exist")
+
+
+def test_the_engines_tests_exist():
+    source = (ROOT / "tests/running/test_properties.py").read_text()
+    named = [text for text in inline(DOCS / "engine.md") if re.fullmatch(r"test_\w+", text)]
+    assert len(named) > 10
+    for name in named:
+        assert f"def {name}(" in source, name
+
+
+def test_the_verbs_of_every_kind_exist():
+    for kind, _, _, required, optional, _ in rows(DOCS / "own-parts.md", "| kind |"):
+        named = re.findall(r"`([a-z_]+)`", required + optional)
+        assert named, kind
+        assert set(named) <= set(verbs.__all__), kind
+
+
+def test_the_flow_of_imports_is_the_one_that_is_tested():
+    listed = [set(cells[1].split(", ")) for cells in rows(DOCS / "engine.md", "| layer |")]
+    expected = [{f"`{name}`" for name in layer} for layer in LAYERS]
+    assert listed == expected, "\n".join(
+        f"| {n} | {', '.join(sorted(layer))} |" for n, layer in enumerate(expected, 1)
+    )
+
+
+# --------------------------------------------------------------------------------------- tables
+
+
+@pytest.mark.parametrize("name", AGENTS)
+def test_agents_have_the_same_headings_and_their_own_options(name):
+    page = DOCS / "agents" / f"{name}.md"
+    assert re.findall(r"^## (.*)$", page.read_text(), re.MULTILINE) == HEADINGS
+    expected = [
+        [
+            f"`{option['name']}`",
+            option["rule"],
+            "required" if option["required"] else f"`{option['default']!r}`",
+        ]
+        for option in entry(AGENTS[name])["options"]
+    ]
+    listed = [cells[:3] for cells in rows(page, "| option |")]
+    wanted = "\n".join(f"| {' | '.join(cells)} | |" for cells in expected)
+    assert listed == expected, f"the table should have these rows:\n{wanted}"
+
+
+def test_all_agents_have_a_page():
+    from expectant.catalogue import catalogue
+
+    kinds = {found["kind"] for found in catalogue() if found["name"] in expectant.__all__}
+    agents = {kind for kind in kinds if entry(kind)["group"] == "agents"}
+    assert agents == set(AGENTS.values())
+
+
+def test_the_claims_are_the_ones_that_are_computed():
+    listed = [cells[:3] for cells in rows(DOCS / "what-holds.md", "| # | figure | claim |")]
+    assert listed == [[str(claim.id), claim.figure, claim.claim] for claim in CLAIMS]
+
+
+def test_the_readings_are_the_ones_in_the_file():
+    page = DOCS / "readings.md"
+    questions = rows(page, "| reading | question |")
+    assert questions == [[reading.name, reading.question] for reading in readings()]
+    listed = [cells[:4] for cells in rows(page, "| reading | figures |")]
+    assert listed == [
+        [
+            reading.name,
+            ", ".join(reading.figures) or "all",
+            option.name,
+            ", ".join(option.sets) or "–",
+        ]
+        for reading in readings()
+        for option in reading.options
+    ]
+    varied = rows(DOCS / "what-holds.md", "| reading | option | from `text` |")
+    known = {(reading.name, option.name) for reading in readings() for option in reading.options}
+    assert {(cells[0], cells[1]) for cells in varied} < known
+
+
+def test_the_keys_of_specs_are_the_ones_that_are_read():
+    listed = {cells[0].strip("`"): cells[2] for cells in rows(DOCS / "specs.md", "| key | must")}
+    assert set(listed) == {*TEXTS, *SETTINGS, *TABLES}
+    for key, value in DEFAULTS.items():
+        assert listed[key] == f"{value:,}"
+
+
+def test_versions_agree():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    citation = (ROOT / "CITATION.cff").read_text()
+    assert project["version"] == expectant.__version__
+    assert f"\nversion: {expectant.__version__}\n" in citation
+    assert "### Changes results" in (ROOT / "CHANGELOG.md").read_text()
