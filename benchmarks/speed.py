@@ -238,6 +238,47 @@ def growth(say: Callable[[str], None]) -> dict[str, dict[str, list[tuple[int, fl
     return result
 
 
+BACKUPS = ("replay", "recency", "trajectory", "current", "seen", "prioritized", "sampler")
+MODELS = ("expectation", "episodic", "network", "distribution", "sample", "true", "exact")
+
+
+def parts(say: Callable[[str], None]) -> dict[str, dict[str, float]]:
+    """What Algorithm 1 costs a step with every backup distribution and every model."""
+    costs: dict[str, dict[str, float]] = {"backup distribution": {}, "model": {}}
+    for kind, option, names in (
+        ("backup distribution", "backups", BACKUPS),
+        ("model", "model", MODELS),
+    ):
+        for name in names:
+            say(f"Algorithm 1 with {option} = {name}")
+            agent = lookahead(5).replace(**{option: name})
+            costs[kind][name] = nanoseconds(ours(ex.Corridor(), FEATURES, agent, 3000), 3)
+    return costs
+
+
+def decisions(say: Callable[[str], None]) -> dict[str, dict[str, list[tuple[int, float]]]]:
+    """How long one decision takes, without learning, by actions and by features."""
+    from expectant.diagnostics import decision_nanoseconds
+
+    result: dict[str, dict[str, list[tuple[int, float]]]] = {}
+    tables: dict[str, tuple[tuple[int, ...], Callable[[int], tuple[Any, Any]]]] = {
+        "actions, d = 64": (
+            (2, 4, 16, 64, 256), lambda n: (many_actions(n), ex.RandomBinary(64, 5)),
+        ),
+        "features (d), 2 actions": (
+            (16, 64, 256, 1024), lambda n: (ex.Corridor(), ex.RandomBinary(n, 5)),
+        ),
+    }  # fmt: skip
+    for title, (sizes, setting) in tables.items():
+        result[title] = {}
+        for name, make in AGENTS.items():
+            say(f"decisions of {name} by {title}")
+            result[title][name] = [
+                (size, decision_nanoseconds(*setting(size), make(5))) for size in sizes
+            ]
+    return result
+
+
 def report(results: dict[str, Any]) -> None:
     """Print the tables for people."""
     from rich.console import Console
@@ -268,6 +309,21 @@ def report(results: dict[str, Any]) -> None:
         for name, times in agents.items():
             table.add_row(name, *(f"{time / 1e3:.2f}" for _, time in times))
         console.print(table)
+    for title, agents in results["decisions"].items():
+        sizes = [size for size, _ in next(iter(agents.values()))]
+        table = Table(title=f"ns a decision by {title}")
+        table.add_column("agent")
+        for size in sizes:
+            table.add_column(f"{size:,}", justify="right")
+        for name, times in agents.items():
+            table.add_row(name, *(f"{time:.0f}" for _, time in times))
+        console.print(table)
+    for kind, costs in results["parts"].items():
+        table = Table(title=f"Algorithm 1, 5 planning steps, d = 14: ns a step by {kind}")
+        for name in costs:
+            table.add_column(name, justify="right")
+        table.add_row(*(f"{cost:.0f}" for cost in costs.values()))
+        console.print(table)
     for name, (value, target, met) in verdicts(results).items():
         console.print(f"{name}: {value:.2f} (target {target}) {'met' if met else 'MISSED'}")
 
@@ -294,7 +350,13 @@ def main(as_json: bool = False) -> int:
     def say(text: str) -> None:
         print(f"measuring: {text}", file=sys.stderr, flush=True)
 
-    results = {"side_by_side": side_by_side(say), "threads": threads(say), "growth": growth(say)}
+    results = {
+        "side_by_side": side_by_side(say),
+        "threads": threads(say),
+        "growth": growth(say),
+        "decisions": decisions(say),
+        "parts": parts(say),
+    }
     if as_json:
         print(json.dumps({**results, "verdicts": verdicts(results)}, indent=2))
     else:

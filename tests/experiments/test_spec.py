@@ -185,7 +185,7 @@ def test_no_text_ends_in_anything_but_a_spec_or_a_spec_error(line, text):
 
 def test_a_grid_becomes_one_agent_per_combination():
     text = GOOD.replace(
-        "[[panels]]\nname = \"short\"",
+        '[[panels]]\nname = "short"',
         "[agents.ahead.grid]\nplanning_steps = [1, 5]\nmodel = ['expectation', 'exact']\n\n[[panels]]\nname = \"short\"",
     )
     cells = [cell for cell in parse_spec(text, "x").cells() if cell.panel == "short"]
@@ -196,8 +196,10 @@ def test_a_grid_becomes_one_agent_per_combination():
         "ahead model=expectation planning_steps=5",
         "ahead model=exact planning_steps=5",
     ]
-    assert cells[2].agent == ex.Lookahead(0.1, replay_capacity=None, planning_steps=1, model="exact")
+    assert cells[2].agent == ex.Lookahead(
+        0.1, replay_capacity=None, planning_steps=1, model="exact"
+    )
     assert cells[2].label == "Look-ahead, planning_steps 1, model exact"
     for bad in ("planning_steps = 3", "planning_steps = []"):
-        with pytest.raises(SpecError, match="agents.ahead.grid.planning_steps: must be a list"):
+        with pytest.raises(SpecError, match=r"agents\.ahead\.grid\.planning_steps: must be a list"):
             parse_spec(text.replace("planning_steps = [1, 5]", bad), "x")

@@ -61,3 +61,14 @@ def test_importing_the_report_is_light() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_unknown_agents_of_one_figure_are_told_apart():
+    from expectant.report.style import tell_apart
+
+    names = [f"lookahead backups={n}" for n in range(7)]
+    tell_apart(["q_learning", *names])
+    styles = [style_of(name) for name in names]
+    assert len({style.colour for style in styles}) == 7
+    assert style_of("q_learning").colour == "#000000"
+    tell_apart([])

@@ -19,6 +19,7 @@ from expectant.report.style import (
     OPTIMUM_DASH,
     SWITCH_COLOUR,
     style_of,
+    tell_apart,
 )
 from expectant.report.summaries import (
     Curve,
@@ -68,6 +69,7 @@ def draw_panels(panels: Sequence[Panel], title: str, path_stem: str | Path) -> l
     """
     if not panels:
         raise ValueError("draw_panels: panels must have at least one panel, got none")
+    tell_apart(agents_of(panels))
     import matplotlib
 
     # The settings in force must not depend on the user's own.

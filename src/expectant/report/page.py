@@ -13,7 +13,8 @@ from expectant.report.document import FigureSection, PaperReport
 from expectant.report.files import write_whole
 from expectant.report.markup import Html, element, markup, script_json, slug, table
 from expectant.report.payload import constants, figure_data, legend, plot_anchor
-from expectant.report.summaries import ValueRange, arranged, number, panel_heading
+from expectant.report.style import tell_apart
+from expectant.report.summaries import ValueRange, agents_of, arranged, number, panel_heading
 from expectant.report.verdicts import Verdict, by_claim, evidence, figure_name, matrix
 
 OTHER_CLAIMS = "other-claims"
@@ -28,6 +29,7 @@ def page(document: PaperReport) -> str:
     """The whole page as text."""
     from plotly.offline import get_plotlyjs
 
+    tell_apart(agents_of(panel for section in document.figures for panel in section.panels))
     anchors = figure_anchors(document.figures)
     sections, figures = [], []
     for section in document.figures:

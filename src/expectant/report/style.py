@@ -7,6 +7,7 @@ and markers differ as well, so that a figure printed in grey can still be read.
 from __future__ import annotations
 
 import zlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 # Matplotlib's letters for shapes, to the names that plotly has for them.
@@ -69,9 +70,28 @@ _OTHER_DASHES: tuple[tuple[float, ...], ...] = (
 )
 
 
+_told_apart: dict[str, Style] = {}
+
+
+def tell_apart(agents: Iterable[str]) -> None:
+    """Give the unknown agents of one figure or page different colours, in their order."""
+    _told_apart.clear()
+    unknown = [agent for agent in dict.fromkeys(agents) if agent not in _STYLES]
+    markers = tuple(SYMBOLS)
+    for number, agent in enumerate(unknown):
+        _told_apart[agent] = Style(
+            _OTHER_COLOURS[number % len(_OTHER_COLOURS)],
+            _OTHER_DASHES[number % len(_OTHER_DASHES)],
+            markers[number % len(markers)],
+        )
+
+
 def style_of(agent: str) -> Style:
-    """The style of an agent's key; an unknown key gets one from its letters, always the same."""
-    known = _STYLES.get(agent)
+    """The style of an agent's key; an unknown key gets one from its letters, always the same.
+
+    Two unknown ones may then look alike, unless ``tell_apart`` has been told of them.
+    """
+    known = _STYLES.get(agent) or _told_apart.get(agent)
     if known is not None:
         return known
     # Python's own hash changes from process to process.
