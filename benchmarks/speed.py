@@ -300,24 +300,17 @@ def report(results: dict[str, Any]) -> None:
     console.print(table)
     pair = results["threads"]
     console.print(f"two threads against one: {pair['ratio']:.2f} times as fast\n")
-    for title, agents in results["growth"].items():
-        sizes = [size for size, _ in next(iter(agents.values()))]
-        table = Table(title=f"µs a step by {title}")
-        table.add_column("agent")
-        for size in sizes:
-            table.add_column(f"{size:,}", justify="right")
-        for name, times in agents.items():
-            table.add_row(name, *(f"{time / 1e3:.2f}" for _, time in times))
-        console.print(table)
-    for title, agents in results["decisions"].items():
-        sizes = [size for size, _ in next(iter(agents.values()))]
-        table = Table(title=f"ns a decision by {title}")
-        table.add_column("agent")
-        for size in sizes:
-            table.add_column(f"{size:,}", justify="right")
-        for name, times in agents.items():
-            table.add_row(name, *(f"{time:.0f}" for _, time in times))
-        console.print(table)
+    for unit, scale, key in (("µs a step", 1e3, "growth"), ("ns a decision", 1.0, "decisions")):
+        for title, agents in results[key].items():
+            table = Table(title=f"{unit} by {title}")
+            table.add_column("agent")
+            for size, _ in next(iter(agents.values())):
+                table.add_column(f"{size:,}", justify="right")
+            for name, times in agents.items():
+                table.add_row(
+                    name, *(f"{time / scale:.{2 if scale > 1 else 0}f}" for _, time in times)
+                )
+            console.print(table)
     for kind, costs in results["parts"].items():
         table = Table(title=f"Algorithm 1, 5 planning steps, d = 14: ns a step by {kind}")
         for name in costs:

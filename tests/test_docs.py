@@ -173,6 +173,15 @@ def test_commands_exist(page):
             check_options(words[1:], program.commands[words[0]])
 
 
+@every_page
+def test_options_named_alone_belong_to_some_command(page):
+    program: Any = get_command(app)
+    options = {o for c in program.commands.values() for p in c.params for o in p.opts}
+    for text in inline(page):
+        if text.startswith("--"):
+            assert text.split()[0] in options, text
+
+
 def test_the_readme_names_every_command():
     named = {words[1] for words in commands(README) if words[0] == "expectant"}
     program: Any = get_command(app)

@@ -5,38 +5,45 @@ from __future__ import annotations
 import math
 from typing import ClassVar, NamedTuple
 
+import numpy as np
+
 from expectant.backups.base import Backups
 from expectant.backups.replay import COUNT, Replay, ReplayPart, pass_on_to_replay, slot_of_age
 from expectant.descriptions import Setting, description, setting
 from expectant.rules import at_least, or_none, whole
-from expectant.verbs import draw, function, load
+from expectant.verbs import draw, load, remember
 
 
 class RecencyPart(NamedTuple):
-    """A replay, and the natural logarithm of the factor between neighbouring weights (< 0)."""
+    """A replay whose weights fall by the factor q with age.
+
+    ``log_factor`` is log q < 0; ``mass`` (1,) is q^count − 1, kept because it is slow to compute.
+    """
 
     replay: ReplayPart
     log_factor: float
+    mass: np.ndarray
 
 
 pass_on_to_replay(RecencyPart)
 
 
-@function
-def geometric_age(log_factor, count, uniform):
-    """Invert the distribution function of a geometric age below ``count``.
-
-    P(age < n) = (1 − qⁿ) / (1 − q^count), so the age is ⌊log(1 − u (1 − q^count)) / log q⌋. The
-    forms for small arguments keep it right where q is almost 1, that is where it is uniform.
-    """
-    age = int(math.log1p(uniform * math.expm1(log_factor * count)) / log_factor)
-    return age if age < count else count - 1  # rounding may reach count itself
+@remember.register(RecencyPart)
+def _(backups, transition):
+    remember(backups.replay, transition)
+    backups.mass[0] = math.expm1(backups.log_factor * backups.replay.counters[COUNT])
 
 
 @draw.register(RecencyPart)
 def _(backups, state, rng):
+    """P(age < n) = (1 − qⁿ) / (1 − q^count) inverted: ⌊log(1 − u (1 − q^count)) / log q⌋.
+
+    The forms for small arguments keep it right where q is almost 1 and all ages alike.
+    """
     replay = backups.replay
-    age = geometric_age(backups.log_factor, replay.counters[COUNT], rng.random())
+    age = int(math.log1p(rng.random() * backups.mass[0]) / backups.log_factor)
+    if age >= replay.counters[COUNT]:  # by rounding
+        age = replay.counters[COUNT] - 1
     slot = slot_of_age(replay, age)
     load(replay.states, slot, state)
     return slot
@@ -56,4 +63,5 @@ class RecencyReplay(Backups):
     halflife: float = setting(at_least(1.0), default=100.0)
 
     def build(self, setting: Setting) -> RecencyPart:
-        return RecencyPart(Replay(self.capacity).build(setting), -math.log(2.0) / self.halflife)
+        replay, log_factor = Replay(self.capacity).build(setting), -math.log(2.0) / self.halflife
+        return RecencyPart(replay, log_factor, np.zeros(1))

@@ -18,16 +18,18 @@ from expectant.backups.heap import HeapPart, empty_heap, rank
 from expectant.backups.seen import SeenPart, any_row, row_of, seen_states
 from expectant.descriptions import Setting, description, setting
 from expectant.rules import at_least, whole
-from expectant.verbs import changed, draw, function, load, remember
+from expectant.verbs import changed, draw, function, load, matches, remember
 
 NONE = -1
+MOVED, LEFT = 0, 1
 
 
 class SweepingPart(NamedTuple):
     """``sources`` (n, L) are the serial numbers of up to L predecessors of every seen state.
 
     ``counts`` (n, L, A) says how often each came from there by each action, ``tries`` (n, A) how
-    often each action was taken in a state; ``drawn`` (1,) is the row that was drawn last.
+    often each action was taken in a state. ``drawn`` (1,) is the row that was drawn last,
+    ``pending`` (2,) the last real update, whose transition is about to be remembered.
     """
 
     seen: SeenPart
@@ -36,6 +38,7 @@ class SweepingPart(NamedTuple):
     counts: np.ndarray
     tries: np.ndarray
     drawn: np.ndarray
+    pending: np.ndarray
     threshold: float
 
 
@@ -96,35 +99,46 @@ def chance(sweeping, row, link, source):
     return highest
 
 
-@remember.register(SweepingPart)
-def _(sweeping, transition):
-    source = row_in(sweeping, transition.state)
-    sweeping.tries[source, transition.action] += 1
-    serial = sweeping.seen.serials[source]
-    if transition.alive > 0.0:
-        row = row_in(sweeping, transition.next_state)
-        link = link_from(sweeping, row, serial)
-        sweeping.counts[row, link, transition.action] += 1
+@function
+def sweep_back(sweeping, row, moved):
+    """Raise the priorities of a state's predecessors by what its change may mean to them."""
+    heap, rows = sweeping.heap, sweeping.tries.shape[0]
+    for link in range(sweeping.sources.shape[1]):
+        serial = sweeping.sources[row, link]
+        if is_kept(sweeping, serial):
+            source = serial % rows
+            raised = abs(moved) * chance(sweeping, row, link, source)
+            rank(heap, source, heap.priorities[source] + raised, sweeping.threshold)
 
 
 @changed.register(SweepingPart)
 def _(sweeping, state, moved, left):
-    """A backup has shown the state's error; a real step has shown that there may be one."""
-    heap, threshold, row = sweeping.heap, sweeping.threshold, row_in(sweeping, state)
-    priority = abs(left)
-    if row == sweeping.drawn[0]:
+    """A backup has shown what error its state has left; a real update waits for its transition."""
+    row, pending = sweeping.drawn[0], sweeping.pending
+    if row != NONE and matches(sweeping.seen.distinct.vectors, row, state):
         sweeping.drawn[0] = NONE
+        rank(sweeping.heap, row, abs(left), sweeping.threshold)
+        sweep_back(sweeping, row, moved)
     else:
-        priority += abs(moved)
-        if priority < heap.priorities[row]:
-            priority = heap.priorities[row]
-    rank(heap, row, priority, threshold)
-    for link in range(sweeping.sources.shape[1]):
-        serial = sweeping.sources[row, link]
-        if is_kept(sweeping, serial):
-            source = serial % sweeping.tries.shape[0]
-            raised = abs(moved) * chance(sweeping, row, link, source)
-            rank(heap, source, heap.priorities[source] + raised, threshold)
+        pending[MOVED], pending[LEFT] = moved, left
+
+
+@remember.register(SweepingPart)
+def _(sweeping, transition):
+    """Link the two states; what the real update found says how wrong the first may be."""
+    heap, pending, action = sweeping.heap, sweeping.pending, transition.action
+    source = row_in(sweeping, transition.state)
+    serial = sweeping.seen.serials[source]
+    sweeping.tries[source, action] += 1
+    error = abs(pending[MOVED]) + abs(pending[LEFT])
+    if error > heap.priorities[source]:
+        rank(heap, source, error, sweeping.threshold)
+    sweep_back(sweeping, source, pending[MOVED])
+    pending[MOVED], pending[LEFT] = 0.0, 0.0
+    if transition.alive > 0.0:
+        row = row_in(sweeping, transition.next_state)  # may replace the first state, if that is old
+        link = link_from(sweeping, row, serial)
+        sweeping.counts[row, link, action] += 1
 
 
 @draw.register(SweepingPart)
@@ -163,5 +177,6 @@ class PrioritizedSweeping(Backups):
             np.zeros((self.capacity, self.links, setting.actions), np.int64),
             np.zeros((self.capacity, setting.actions), np.int64),
             np.full(1, NONE, np.int64),
+            np.zeros(2),
             self.threshold,
         )

@@ -103,6 +103,14 @@ def greatest(weights, state):
 
 
 @function
+def outlook(weights, state):
+    """What a state promises: v̂ = wᵀs by weights (D,), max_a q̂ = max_a w_aᵀ s by weights (A, D)."""
+    if weights.ndim == 1:  # decided when it is compiled
+        return dot(state, weights)
+    return greatest(weights, state)
+
+
+@function
 def add(state, weights, amount):
     """w += amount · s."""
     for n in range(size(state)):

@@ -12,7 +12,7 @@ import numpy as np
 
 from expectant.descriptions import Setting, description, setting
 from expectant.features.distinct import DistinctPart, distinct_vectors, number_of, numbered
-from expectant.features.vector import Binary, Weighted, dot, empty_state, greatest
+from expectant.features.vector import Binary, Weighted, empty_state, outlook
 from expectant.models.expectation import Model
 from expectant.rules import between, whole
 from expectant.verbs import backed_up_action_value, backed_up_value, fit, function, load
@@ -79,38 +79,33 @@ def _(model, transition):
     return abs(surprise)
 
 
-@backed_up_value.register(DistributionPart)
-def _(model, state, action, weights, discount):
-    """Σ p(s' | s, a) [r + γ v̂(s')]: the bracket of AVI's target."""
+@function
+def expected_outlook(model, state, action, weights, discount):
+    """Σ p(s' | s, a) [r + γ · the outlook of s'], 0 where nothing is known."""
     number, total = number_of(model.states, state), 0.0
     if number < 0:
         return total
     for o in range(model.counts.shape[2]):
         if model.counts[number, action, o] > 0.0:
             value = model.rewards[number, action, o]
-            if model.successors[number, action, o] != END:
-                row = model.successors[number, action, o]
+            row = model.successors[number, action, o]
+            if row != END:
                 load(model.states.vectors, row, model.successor)
-                value += discount * dot(model.successor, weights)
+                value += discount * outlook(weights, model.successor)
             total += probability(model, number, action, o) * value
     return total
+
+
+@backed_up_value.register(DistributionPart)
+def _(model, state, action, weights, discount):
+    """The bracket of AVI's target: the mean of v̂(s')."""
+    return expected_outlook(model, state, action, weights, discount)
 
 
 @backed_up_action_value.register(DistributionPart)
 def _(model, state, action, weights, discount):
-    """Σ p(s' | s, a) [r + γ max_a' q̂(s', a')]: AAVI's target."""
-    number, total = number_of(model.states, state), 0.0
-    if number < 0:
-        return total
-    for o in range(model.counts.shape[2]):
-        if model.counts[number, action, o] > 0.0:
-            value = model.rewards[number, action, o]
-            if model.successors[number, action, o] != END:
-                row = model.successors[number, action, o]
-                load(model.states.vectors, row, model.successor)
-                value += discount * greatest(weights, model.successor)
-            total += probability(model, number, action, o) * value
-    return total
+    """AAVI's target: the mean of the maxima of q̂(s', ·)."""
+    return expected_outlook(model, state, action, weights, discount)
 
 
 @description

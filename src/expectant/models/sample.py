@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 from expectant.descriptions import Setting, description, setting
 from expectant.domains.finite import PHASE
 from expectant.features.distinct import number_of
-from expectant.features.vector import dot, greatest
+from expectant.features.vector import outlook
 from expectant.models.distribution import END, Distribution, DistributionPart, probability
 from expectant.models.expectation import Model
 from expectant.models.true import TrueModel, TruePart
@@ -17,6 +17,7 @@ from expectant.verbs import (
     backed_up_value,
     draw_outcome,
     fit,
+    function,
     imagine,
     load,
 )
@@ -77,28 +78,28 @@ def _(model, state, action, successor, rng):
     return reward, 1.0
 
 
-@backed_up_value.register(SamplePart)
-def _(model, state, action, weights, discount):
-    """r + γ v̂(s') of a drawn outcome: AVI's bracket in expectation."""
+@function
+def drawn_outlook(model, state, action, weights, discount):
+    """r + γ · the outlook of s', averaged over drawn outcomes."""
     total, successor = 0.0, model.distribution.successor
     for _ in range(model.draws):
         reward, alive = draw_outcome(model.distribution, state, action, successor, model.rng)
         total += reward
         if alive > 0.0:
-            total += discount * dot(successor, weights)
+            total += discount * outlook(weights, successor)
     return total / model.draws
+
+
+@backed_up_value.register(SamplePart)
+def _(model, state, action, weights, discount):
+    """AVI's bracket in expectation."""
+    return drawn_outlook(model, state, action, weights, discount)
 
 
 @backed_up_action_value.register(SamplePart)
 def _(model, state, action, weights, discount):
-    """r + γ max_a' q̂(s', a') of a drawn outcome: AAVI's target in expectation."""
-    total, successor = 0.0, model.distribution.successor
-    for _ in range(model.draws):
-        reward, alive = draw_outcome(model.distribution, state, action, successor, model.rng)
-        total += reward
-        if alive > 0.0:
-            total += discount * greatest(weights, successor)
-    return total / model.draws
+    """AAVI's target in expectation."""
+    return drawn_outlook(model, state, action, weights, discount)
 
 
 @imagine.register(SamplePart)

@@ -13,13 +13,12 @@ from expectant.features.vector import (
     BinaryTable,
     Weighted,
     WeightedTable,
-    dot,
     empty_state,
-    greatest,
+    outlook,
 )
 from expectant.models.expectation import Model
 from expectant.models.places import feature_table, finite_mdp
-from expectant.verbs import backed_up_action_value, backed_up_value, fit, load
+from expectant.verbs import backed_up_action_value, backed_up_value, fit, function, load
 
 
 class TruePart(NamedTuple):
@@ -41,9 +40,9 @@ def _(model, transition):
     return 0.0
 
 
-@backed_up_value.register(TruePart)
-def _(model, state, action, weights, discount):
-    """Σ p(s' | s, a) [r + γ v̂(s')]: the bracket of AVI's target."""
+@function
+def expected_outlook(model, state, action, weights, discount):
+    """Σ p(s' | s, a) [r + γ · the outlook of s']."""
     number, phase, total = state.place[0], model.now[PHASE], 0.0
     for o in range(model.successors.shape[2]):
         probability = model.probabilities[phase, number, action, o]
@@ -51,22 +50,20 @@ def _(model, state, action, weights, discount):
         successor = model.successors[number, action, o]
         if successor != END:
             load(model.features, successor, model.successor)
-            total += probability * discount * dot(model.successor, weights)
+            total += probability * discount * outlook(weights, model.successor)
     return total
+
+
+@backed_up_value.register(TruePart)
+def _(model, state, action, weights, discount):
+    """The bracket of AVI's target: the mean of v̂(s')."""
+    return expected_outlook(model, state, action, weights, discount)
 
 
 @backed_up_action_value.register(TruePart)
 def _(model, state, action, weights, discount):
-    """Σ p(s' | s, a) [r + γ max_a' q̂(s', a')]: AAVI's target, the mean of the maxima."""
-    number, phase, total = state.place[0], model.now[PHASE], 0.0
-    for o in range(model.successors.shape[2]):
-        probability = model.probabilities[phase, number, action, o]
-        total += probability * model.rewards[phase, number, action, o]
-        successor = model.successors[number, action, o]
-        if successor != END:
-            load(model.features, successor, model.successor)
-            total += probability * discount * greatest(weights, model.successor)
-    return total
+    """AAVI's target: the mean of the maxima of q̂(s', ·)."""
+    return expected_outlook(model, state, action, weights, discount)
 
 
 @description
