@@ -160,7 +160,7 @@ def readings(
 
 @app.command()
 def run(
-    spec: Annotated[Path, typer.Argument(help="An experiment as TOML; see examples/.")],
+    spec: Annotated[Path, typer.Argument(help="An experiment as TOML; see studies/.")],
     out: Annotated[
         Path | None, typer.Option(help="Folder for the results; results/NAME if not given.")
     ] = None,

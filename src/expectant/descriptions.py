@@ -109,6 +109,12 @@ def description(cls: Class) -> Class:
     made.kind = "_".join(words).lower()
     known = [field.name for field in dataclasses.fields(made)]
     made.__init__ = _checked_init(made.__init__, cls.__name__, known)
+    taken = KINDS.get(made.kind)
+    if taken is not None and taken.__module__.startswith("expectant."):
+        raise ValueError(
+            f"{cls.__name__}: the name {made.kind!r} is taken by "
+            f"{taken.__module__}.{taken.__name__}"
+        )
     KINDS[made.kind] = made
     return made
 

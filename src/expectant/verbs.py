@@ -20,6 +20,8 @@ features, A actions, S states of a finite MDP, O outcomes of a state and action,
 from __future__ import annotations
 
 import functools
+import sys
+import types
 from collections.abc import Callable
 from typing import Any, Protocol, cast
 
@@ -91,6 +93,17 @@ def missing(name: str, part_type: type) -> TypeError:
     )
 
 
+def _give_home(part_type: type) -> None:
+    """Let a part of the script that is being run be found by name, as compiled code on disk needs.
+
+    ``__main__`` is another module in every process, so its classes cannot be looked up later.
+    """
+    if part_type.__module__ == "__main__":
+        home = sys.modules.setdefault("expectant_main", types.ModuleType("expectant_main"))
+        setattr(home, part_type.__qualname__, part_type)
+        part_type.__module__ = "expectant_main"
+
+
 def _verb(stub: Callable[..., Any], fallback: Callable[..., Any] | None) -> Verb:
     implementations: dict[type, Callable[..., Any]] = {}
 
@@ -107,6 +120,8 @@ def _verb(stub: Callable[..., Any], fallback: Callable[..., Any] | None) -> Verb
                 f"{stub.__name__}.register takes a NamedTuple class, got {part_type!r}: "
                 "compiled code can only dispatch on those"
             )
+
+        _give_home(part_type)
 
         def decorate(implementation: Callable[..., Any]) -> Callable[..., Any]:
             implementations[part_type] = implementation

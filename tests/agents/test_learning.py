@@ -46,7 +46,7 @@ def test_converges_on_the_counterexample(name):
 
 @pytest.mark.parametrize("model", ["expectation", "exact"])
 def test_action_values_with_an_expectation_model_go_where_their_fixed_point_says(model):
-    agent = ex.QPlanning(0.1, 0.1, model=model, planning_steps=20)
+    agent = ex.QPlanning(0.1, 0.1, model=model, planning_steps=20, invalid_update=True)
     level, _ = late_return(ex.Counterexample(), ex.OneHot(), agent, 6000, 4000)
     fixed = ex.exact.fixed_point(ex.Counterexample(), "invalid").start_return
     assert fixed == pytest.approx(-0.9625)

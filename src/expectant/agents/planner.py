@@ -48,14 +48,7 @@ MODELS: dict[str, Callable[[float], Model]] = {
     "true": lambda step: TrueModel(),
     "true_sample": lambda step: Sample(TrueModel()),
 }
-GIVEN = ("exact", "exact_episodic", "true", "true_sample")
 STORED = ("relabelled", "stored_termination", "stored_action")  # options on stored transitions
-
-
-def needs_places(model: Any) -> bool:
-    """Whether a model works by the number of the environment's own state."""
-    source = getattr(model, "distribution", model)  # a sample model needs what it draws from needs
-    return source in GIVEN or isinstance(source, ExactExpectation | ExactEpisodic | TrueModel)
 
 
 def named_model(model: Any, step: float) -> Model:
@@ -111,7 +104,7 @@ class PlanningAgent(Agent):
                     f"{owner}: {name}={getattr(self, name)!r} needs stored transitions, and "
                     f"backups={self.backups!r} stores none (stores_transitions is not True)"
                 )
-        if needs_places(self.model) and not getattr(backups, "knows_places", True):
+        if not self._learns() and not getattr(backups, "knows_places", True):
             raise ValueError(
                 f"{owner}: model={self.model!r} looks up the environment's own state, which "
                 f"backups={self.backups!r} does not know of the states it draws"
@@ -142,9 +135,13 @@ class PlanningAgent(Agent):
             rollout_part(self.rollout, model, setting),
         )
 
+    def _learns(self) -> bool:
+        """Whether the model is learned; given ones look up the environment's own state."""
+        return getattr(named_model(self.model, 0.0), "learns", True)
+
     def _fits(self) -> int:
         """How many replayed fits a step makes; a model that is given has nothing to learn."""
-        if self.model in GIVEN:
+        if not self._learns():
             return 0
         return self.planning_steps if isinstance(self.replayed_fits, str) else self.replayed_fits
 

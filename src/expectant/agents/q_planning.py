@@ -13,6 +13,7 @@ from expectant.agents.planner import (
     absorb,
     action_weights,
     movement,
+    named_model,
     pass_on_to_planner,
 )
 from expectant.descriptions import Setting, description, setting
@@ -98,13 +99,8 @@ class QPlanning(PlanningAgent):
 
     def validate(self) -> None:
         super().validate()
-        means = self.model in (
-            "episodic",
-            "exact_episodic",
-            "network",
-        )  # the paper's two need no more words
-        means = means or getattr(self.model, "predicts_means", False)
-        if means and not self.invalid_update:
+        means = getattr(named_model(self.model, 0.0), "predicts_means", False)
+        if means and self.model != "expectation" and not self.invalid_update:
             raise ValueError(
                 f"QPlanning: model={self.model!r} predicts only the mean of the next state, and "
                 "Theorem 2 does not cover action values with such a model; invalid_update=True "

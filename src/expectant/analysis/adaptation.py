@@ -149,9 +149,9 @@ def phases(panel: Panel, needed: int = 1) -> tuple[list[int], int]:
     return switches, length
 
 
-def drops(panel: Panel, curve: np.ndarray) -> np.ndarray:
+def drops(panel: Panel, curve: np.ndarray, needed: int = 1) -> np.ndarray:
     """The drop at each switch of a panel: (..., bins) to (switches, ...)."""
-    switches, length = phases(panel)
+    switches, length = phases(panel, needed)
     return np.stack([drop(curve, start, length) for start in switches])
 
 
@@ -231,3 +231,24 @@ LOWEST = Measure(
     lambda panel, curve: lowests(panel, curve)[0],
 )
 RISE = Measure("rise", "lowest bin after the third switch minus that after the first", _rise)
+
+
+def recovery_after(number: int) -> Measure:
+    """The recovery after one switch only, counted from 1."""
+    return Measure(
+        f"recovery after switch {number}",
+        "mean over runs of the episodes until the end of the run's first bin that is at most "
+        f"{1 - RECOVERED_FRACTION:.0%} short of the optimum, or of the phase if none is",
+        lambda panel, curve: recoveries(panel, curve, needed=number)[number - 1],
+        lambda panel, curve: bool(unrecovered(panel, curve)[number - 1].all()),
+        per_run=True,
+    )
+
+
+def drop_after(number: int) -> Measure:
+    """The drop at one switch only, counted from 1."""
+    return Measure(
+        f"drop at switch {number}",
+        "level before (last fifth of a phase) minus the lowest bin after",
+        lambda panel, curve: drops(panel, curve, needed=number)[number - 1],
+    )

@@ -10,7 +10,12 @@ from typing import Any
 import numpy as np
 
 from expectant.analysis.panel import Panel
-from expectant.exact import epsilon_greedy_optimal_return
+from expectant.exact import (
+    epsilon_greedy_policy,
+    optimal_policy,
+    policy_values,
+    start_return,
+)
 from expectant.experiments.spec import Cell
 from expectant.experiments.store import write_table
 
@@ -39,12 +44,28 @@ def panels_of(cells: Sequence[Cell], curves: Sequence[np.ndarray]) -> list[Panel
 
 
 def _optimum(cells: Sequence[Cell]) -> float:
-    """The exact return of acting ε-greedily on optimal values; NaN where nobody knows it."""
+    """The exact return of acting ε-greedily on optimal values; NaN where there is no one number.
+
+    That is where the domain is not a finite MDP, its phases differ, or agents discount differently.
+    """
     domain = cells[0].domain
-    if not hasattr(domain, "mdp"):
+    if not hasattr(domain, "mdp") or len({cell.agent.discount for cell in cells}) > 1:
         return float("nan")
     epsilon = max(cell.agent.epsilon for cell in cells)
-    return epsilon_greedy_optimal_return(domain, epsilon, discount=cells[0].agent.discount)
+    returns = [
+        _undiscounted(domain, epsilon, cells[0].agent.discount, phase)
+        for phase in range(domain.mdp().phases)
+    ]
+    return returns[0] if max(returns) - min(returns) < 1e-9 else float("nan")
+
+
+def _undiscounted(domain: Any, epsilon: float, discount: float, phase: int) -> float:
+    """What is recorded is the sum of rewards, whatever an agent's discount."""
+    policy = epsilon_greedy_policy(optimal_policy(domain, discount=discount, phase=phase), epsilon)
+    try:
+        return start_return(domain, policy_values(domain, policy, phase=phase))
+    except ValueError:  # a policy that never ends
+        return float("nan")
 
 
 def write_curves(path: Path, panels: Iterable[Panel], facts: dict[str, Any]) -> None:

@@ -126,6 +126,7 @@ class ExactEpisodic(Model):
     """The general episodic expectation model that is aligned with a known finite MDP."""
 
     predicts_means: ClassVar[bool] = True
+    learns = False
 
     def build(self, setting: Setting) -> ExactEpisodicPart:
         table = finite_mdp(setting, "ExactEpisodic").outcomes

@@ -38,6 +38,11 @@ class Model(Description):
     predicts_means: ClassVar[bool] = False
     imagines: ClassVar[str] = ""
 
+    @property
+    def learns(self) -> bool:
+        """Whether it is learned from transitions; a model that is given has nothing to fit."""
+        return True
+
     def build(self, setting: Setting) -> Any:
         """The part that compiled code plans with, made for one run."""
         raise NotImplementedError
@@ -182,6 +187,7 @@ class ExactExpectation(Model):
     """The expectation model that is aligned with a known finite MDP, under any features."""
 
     predicts_means: ClassVar[bool] = True
+    learns = False
 
     def build(self, setting: Setting) -> ExactPart:
         table = finite_mdp(setting, "ExactExpectation").outcomes

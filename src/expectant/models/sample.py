@@ -126,5 +126,9 @@ class Sample(Model):
     )
     draws: int = setting(whole(1), default=1)
 
+    @property
+    def learns(self) -> bool:
+        return self.distribution.learns
+
     def build(self, setting: Setting) -> SamplePart:
         return SamplePart(self.distribution.build(setting), self.draws, setting.rng)

@@ -70,6 +70,8 @@ def _(model, state, action, weights, discount):
 class TrueModel(Model):
     """The distribution model of a known finite MDP, always of its present phase."""
 
+    learns = False
+
     def build(self, setting: Setting) -> TruePart:
         table = finite_mdp(setting, "TrueModel").outcomes
         return TruePart(
