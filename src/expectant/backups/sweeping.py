@@ -17,19 +17,18 @@ from expectant.backups.base import Backups
 from expectant.backups.heap import HeapPart, empty_heap, rank
 from expectant.backups.seen import SeenPart, any_row, row_of, seen_states
 from expectant.descriptions import Setting, description, setting
+from expectant.features.distinct import number_of
 from expectant.rules import at_least, whole
-from expectant.verbs import changed, draw, function, load, matches, remember
+from expectant.verbs import changed, draw, function, load, remember
 
 NONE = -1
-MOVED, LEFT = 0, 1
 
 
 class SweepingPart(NamedTuple):
     """``sources`` (n, L) are the serial numbers of up to L predecessors of every seen state.
 
     ``counts`` (n, L, A) says how often each came from there by each action, ``tries`` (n, A) how
-    often each action was taken in a state. ``drawn`` (1,) is the row that was drawn last,
-    ``pending`` (2,) the last real update, whose transition is about to be remembered.
+    often each action was taken in a state; ``drawn`` (1,) is the row that was drawn last.
     """
 
     seen: SeenPart
@@ -38,7 +37,6 @@ class SweepingPart(NamedTuple):
     counts: np.ndarray
     tries: np.ndarray
     drawn: np.ndarray
-    pending: np.ndarray
     threshold: float
 
 
@@ -113,28 +111,29 @@ def sweep_back(sweeping, row, moved):
 
 @changed.register(SweepingPart)
 def _(sweeping, state, moved, left):
-    """A backup has shown what error its state has left; a real update waits for its transition."""
-    row, pending = sweeping.drawn[0], sweeping.pending
-    if row != NONE and matches(sweeping.seen.distinct.vectors, row, state):
+    """A backup has shown what error its state has left, a real step how much it may have.
+
+    Of a state that has never been reached from another, nothing is known that could be kept.
+    """
+    heap, row, priority = sweeping.heap, number_of(sweeping.seen.distinct, state), abs(left)
+    if row < 0:
+        return
+    if row == sweeping.drawn[0]:
         sweeping.drawn[0] = NONE
-        rank(sweeping.heap, row, abs(left), sweeping.threshold)
-        sweep_back(sweeping, row, moved)
     else:
-        pending[MOVED], pending[LEFT] = moved, left
+        priority += abs(moved)
+        if priority < heap.priorities[row]:
+            priority = heap.priorities[row]
+    rank(heap, row, priority, sweeping.threshold)
+    sweep_back(sweeping, row, moved)
 
 
 @remember.register(SweepingPart)
 def _(sweeping, transition):
-    """Link the two states; what the real update found says how wrong the first may be."""
-    heap, pending, action = sweeping.heap, sweeping.pending, transition.action
-    source = row_in(sweeping, transition.state)
+    """Link the two states of a step."""
+    source, action = row_in(sweeping, transition.state), transition.action
     serial = sweeping.seen.serials[source]
     sweeping.tries[source, action] += 1
-    error = abs(pending[MOVED]) + abs(pending[LEFT])
-    if error > heap.priorities[source]:
-        rank(heap, source, error, sweeping.threshold)
-    sweep_back(sweeping, source, pending[MOVED])
-    pending[MOVED], pending[LEFT] = 0.0, 0.0
     if transition.alive > 0.0:
         row = row_in(sweeping, transition.next_state)  # may replace the first state, if that is old
         link = link_from(sweeping, row, serial)
@@ -177,6 +176,5 @@ class PrioritizedSweeping(Backups):
             np.zeros((self.capacity, self.links, setting.actions), np.int64),
             np.zeros((self.capacity, setting.actions), np.int64),
             np.full(1, NONE, np.int64),
-            np.zeros(2),
             self.threshold,
         )

@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from backups.weighted import Values
+from building import Built
+
+import expectant as ex
+from expectant.features.vector import dense, empty_state
+from expectant.verbs import draw, remember
+
+VISITS = [0] * 5 + [1] * 30 + [2] * 10 + [5] * 15 + [8] * 40
+
+
+def learned(built: Built, clusters: int, visits: list[int] = VISITS) -> Any:
+    backups = ex.StateSampler(clusters).build(built.setting)
+    for number in built.rng.permutation(visits):
+        remember(backups, built.transition(int(number), 0, -1.0, 3))
+    return backups
+
+
+def drawn(built: Built, backups: Any, draws: int) -> np.ndarray:
+    """The drawn vectors (draws, d)."""
+    state, vectors = empty_state(built.shape), np.zeros((draws, built.shape.size))
+    for row in range(draws):
+        assert draw(backups, state, built.rng) == -1
+        assert state.place[0] == -1
+        vectors[row] = dense(state, built.shape.size)
+    return vectors
+
+
+@pytest.mark.parametrize("clusters", [1, 3, 9, 50])
+def test_one_hot_features_give_the_empirical_distribution(clusters):
+    built = Built(ex.Corridor(), ex.OneHot())
+    vectors = drawn(built, learned(built, clusters), 10_000)
+    expected = np.bincount(VISITS, minlength=9) / len(VISITS)
+    np.testing.assert_allclose(vectors.mean(axis=0), expected, atol=0.015)
+
+
+def test_with_a_prototype_for_every_state_only_states_that_exist_are_drawn():
+    built = Built(ex.Corridor(), ex.RandomBinary(14, 5))
+    vectors = drawn(built, learned(built, 5), 4000)
+    seen = np.zeros(9)
+    for number in set(VISITS):
+        seen[number] = (vectors == dense(built.state(number), 14)).all(axis=1).mean()
+    expected = np.bincount(VISITS, minlength=9) / len(VISITS)
+    np.testing.assert_allclose(seen, expected, atol=0.03)
+
+
+@pytest.mark.parametrize("clusters", [1, 3])
+def test_every_feature_is_active_as_often_as_in_experience(clusters):
+    built = Built(ex.Corridor(), ex.RandomBinary(14, 5))
+    vectors = drawn(built, learned(built, clusters), 10_000)
+    expected = np.mean([dense(built.state(number), 14) for number in VISITS], axis=0)
+    np.testing.assert_allclose(vectors.mean(axis=0), expected, atol=0.02)
+    assert (vectors.sum(axis=1) == 5).all()  # five features are active at once
+    assert vectors.max() == 1.0  # none of them twice
+
+
+def test_one_tile_of_every_tiling():
+    """Two tilings of three tiles: the drawn vector has one tile of either, never two of one."""
+    built = Built(ex.Corridor(cells=9), ex.OneHot())
+    shape = ex.Shape(6, 2)
+    built.setting = type(built.setting)(**{**vars(built.setting), "shape": shape})
+    backups, state = ex.StateSampler(1).build(built.setting), empty_state(shape)
+    for number in range(9):
+        transition = built.transition(number, 0, -1.0, 3)._replace(state=empty_state(shape))
+        transition.state.active[:] = [number // 3, 3 + number % 3]
+        remember(backups, transition)
+    for _ in range(300):
+        draw(backups, state, built.rng)
+        assert state.active[0] < 3 <= state.active[1]
+
+
+def test_values_are_the_means_of_what_was_active_and_zeros_stay_off():
+    built = Built(ex.Corridor(), Values())
+    backups = learned(built, 50)
+    vectors = drawn(built, backups, 2000)
+    known = np.array([dense(built.state(number), 7) for number in sorted(set(VISITS))])
+    nearest = np.abs(vectors[:, None] - known).max(axis=2).min(axis=1)
+    assert nearest.max() < 1e-12
+    np.testing.assert_allclose(
+        drawn(built, learned(built, 1), 10_000).mean(axis=0),
+        np.mean([dense(built.state(number), 7) for number in VISITS], axis=0),
+        atol=0.02,
+    )
