@@ -5,7 +5,18 @@ import pytest
 from building import Built
 
 import expectant as ex
-from expectant.verbs import draw, grown, load_successor, relabel, remember, reset, room, stored
+from expectant.verbs import (
+    draw,
+    grown,
+    load_successor,
+    outcome,
+    relabel,
+    remember,
+    reset,
+    room,
+    step,
+    stored,
+)
 
 DRAWS = 20_000
 
@@ -41,7 +52,10 @@ def test_it_stores_like_a_replay():
     built = Built(ex.Corridor(cells=1, slip=0.0, switch_every=10), ex.OneHot())
     backups, state = ex.RecencyReplay(None, 2).build(built.setting), built.state(0)
     size = room(backups)
-    remember(backups, built.transition(0, 1, 20.0, None))
+    reset(built.domain, 0, built.rng)
+    reward, _ = step(built.domain, 1, built.rng)
+    transition = built.transition(0, 1, reward, None)
+    remember(backups, transition._replace(outcome=int(outcome(built.domain))))
     assert room(backups) == size - 1
     assert room(grown(backups)) == 2 * size - 1
     assert stored(backups, draw(backups, state, built.rng)) == (1, 20.0, 0.0)
@@ -49,7 +63,7 @@ def test_it_stores_like_a_replay():
     assert state.place[0] == 0
     reset(built.domain, 10, built.rng)
     relabel(backups, built.domain)
-    assert backups.replay.rewards[0] != 20.0
+    assert backups.replay.rewards[0] == 0.0  # the goal is at the other end now
 
 
 def test_unlimited_and_large_give_the_same_run():

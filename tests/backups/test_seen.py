@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from building import Built
@@ -9,6 +11,7 @@ from hypothesis import strategies as st
 import expectant as ex
 from expectant.backups.seen import row_of, seen_states
 from expectant.features.distinct import number_of
+from expectant.features.vector import empty_state
 from expectant.verbs import draw, remember
 
 
@@ -60,13 +63,11 @@ def test_states_that_look_alike_are_one_with_the_latest_place():
 )
 def test_every_state_is_found_in_its_row_whatever_came_before(capacity, visits, weighted):
     """Against a list: the latest ``capacity`` first sights, in the order of the sights."""
-    from expectant.features.vector import empty_state
-
     shape = ex.Shape(10, 2, weighted)
     seen = seen_states(shape, capacity)
 
     def vector(number: int):
-        state = empty_state(shape)
+        state: Any = empty_state(shape)
         state.active[:] = [number % 10, number // 10]
         if weighted:
             state.values[:] = [1.0, number * 0.5]

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import pairwise
+
 import numpy as np
 from building import Built
 
@@ -7,7 +10,7 @@ import expectant as ex
 from expectant.verbs import draw, remember, stored
 
 
-def filled(built: Built, length: int, capacity: int, steps: list[tuple[int, int | None]]):
+def filled(built: Built, length: int, capacity: int, steps: Sequence[tuple[int, int | None]]):
     """A trajectory replay of the given steps, whose rewards number them."""
     backups = ex.Trajectory(length, capacity).build(built.setting)
     for number, (here, there) in enumerate(steps):
@@ -63,8 +66,8 @@ def test_walks_go_on_over_the_wrapped_end_but_not_past_the_newest():
     backups = filled(built, 50, 6, steps)
     numbers = drawn(built, backups, 3000)
     assert set(numbers) == {8, 9, 10, 11, 12, 13}
-    for before, after in zip(numbers, numbers[1:], strict=False):
-        assert after == before + 1 if before != 13 else True
+    for before, after in pairwise(numbers):
+        assert before == 13 or after == before + 1
 
 
 def test_a_walk_that_is_overtaken_goes_on_with_what_replaced_it():

@@ -1,0 +1,1 @@
+"""Tests of backup distributions; a package, so that they can share features with values."""
