@@ -6,6 +6,8 @@
 (30, 100)
 """
 
+from typing import Any
+
 from expectant import analysis, exact, lanes, rules, updates, verbs
 from expectant.agents.cached_policy import CachedPolicy
 from expectant.agents.cached_values import CachedValues
@@ -87,7 +89,7 @@ __all__ = [
 __version__ = "0.1.0"
 
 
-def __getattr__(name: str) -> object:
+def __getattr__(name: str) -> Any:
     """Modules that need Numba are imported when they are first used."""
     if name == "diagnostics":
         import importlib

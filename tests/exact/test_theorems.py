@@ -5,7 +5,7 @@ At least a thousand examples each, to 1e-10; a target with a mistake in it must 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -38,7 +38,7 @@ class World(NamedTuple):
 
 def world(seed: int) -> World:
     rng = np.random.default_rng(seed)
-    actions, successors, size = rng.integers(1, 5), rng.integers(1, 6), rng.integers(1, 8)
+    actions, successors, size = (int(rng.integers(1, top)) for top in (5, 6, 8))
     mass = rng.dirichlet(np.full(successors + 1, 0.5), size=actions)
     if rng.random() < 0.2:
         mass[rng.integers(actions)] = np.eye(successors + 1)[-1]  # an action that surely ends
@@ -108,7 +108,7 @@ def test_the_gap_is_zero_if_one_action_is_greedy_in_all_successors(seed, discoun
     np.testing.assert_allclose(valid, wrong, atol=1e-9 * size)
 
 
-MUTATIONS = {
+MUTATIONS: dict[str, tuple[Any, dict[str, Any]]] = {
     "γ dropped": (theorem_2, {"levi": lambda r, s, w, g: targets.levi(r, s, w, 1.0)}),
     "β forgotten": (theorem_1, {"evi": lambda r, s, b, w, g: targets.evi(r, s, 0.0 * b, w, g)}),
     "max and mean swapped": (
