@@ -9,7 +9,6 @@ import numpy as np
 
 from expectant.backups.base import Backups
 from expectant.descriptions import Setting, description, setting
-from expectant.features.vector import Binary, Weighted
 from expectant.rules import whole
 from expectant.verbs import draw, function, index, put, remember, size, value
 
@@ -29,17 +28,6 @@ class SamplerPart(NamedTuple):
     sums: np.ndarray
     squares: np.ndarray
     total: np.ndarray
-
-
-@put.register(Binary)
-def _(state, n, index, value):
-    state.active[n] = index
-
-
-@put.register(Weighted)
-def _(state, n, index, value):
-    state.active[n] = index
-    state.values[n] = value
 
 
 @function

@@ -14,7 +14,18 @@ import numpy as np
 
 from expectant.descriptions import Shape
 from expectant.lanes import dot_rows, dot_weighted_rows
-from expectant.verbs import copy, dot_through, function, index, load, matches, save, size, value
+from expectant.verbs import (
+    copy,
+    dot_through,
+    function,
+    index,
+    load,
+    matches,
+    put,
+    save,
+    size,
+    value,
+)
 
 
 class Binary(NamedTuple):
@@ -137,6 +148,11 @@ def _(state, rows, action, weights):
     return dot_rows(rows, action, state.active, weights)
 
 
+@put.register(Binary)
+def _(state, n, index, value):
+    state.active[n] = index
+
+
 @copy.register(Binary)
 def _(state, source):
     for n in range(state.active.shape[0]):
@@ -184,6 +200,12 @@ def _(state, n):
 @dot_through.register(Weighted)
 def _(state, rows, action, weights):
     return dot_weighted_rows(rows, action, state.active, state.values, weights)
+
+
+@put.register(Weighted)
+def _(state, n, index, value):
+    state.active[n] = index
+    state.values[n] = value
 
 
 @copy.register(Weighted)
