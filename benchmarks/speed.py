@@ -181,10 +181,10 @@ def threads(say: Callable[[str], None]) -> dict[str, float]:
     def seconds(count: int) -> float:
         agent = lookahead(20)
         return ex.run(
-            DOMAIN, FEATURES, agent, episodes=4000, runs=8, threads=count, progress=False
+            DOMAIN, FEATURES, agent, episodes=4000, runs=16, threads=count, progress=False
         ).seconds
 
-    pairs = [(seconds(1), seconds(2)) for _ in range(5)]
+    pairs = [(seconds(1), seconds(2)) for _ in range(8)]
     one, two = (min(column) for column in zip(*pairs, strict=True))
     return {"one": one, "two": two, "ratio": one / two}
 
@@ -284,7 +284,7 @@ def report(results: dict[str, Any]) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    console = Console()
+    console = Console(width=None if sys.stdout.isatty() else 130)
     table = Table(title="Algorithm 1 on the corridor, d = 14, k = 5, one thread: ns a step")
     for column in ("planning steps", "expectant", "C", "C -ffast-math", "NumPy", "÷ C",
                    "÷ C fast", "NumPy ÷ expectant", "same returns"):  # fmt: skip
