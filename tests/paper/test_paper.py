@@ -116,6 +116,20 @@ def test_the_commands_make_the_same_request_again():
     assert {cell.seed for cell in request.cells()} == {3}
 
 
+def test_long_figures_are_drawn_around_the_moves_of_the_goal():
+    from expectant.analysis.panel import Panel
+    from expectant.paper.reproduce import shown
+
+    curve = np.arange(1500.0)[None]
+    panel = Panel("4b", "", "text", 20, 10_000, 7.9, {"q": curve}, {"q": "Q"})
+    first, second = shown([panel], "4b")
+    assert first.curves["q"][0, [0, 20, 39]].tolist() == [480.0, 500.0, 519.0]
+    assert first.switches == second.switches == (20,)
+    assert "from episode 19,600" in second.panel
+    short = Panel("5a", "", "text", 50, 500, 13.9, {"q": curve[:, :40]}, {"q": "Q"})
+    assert shown([short, panel], "5a") == [short]
+
+
 def test_work_per_decision_is_counted():
     counts = decision_work()
     assert counts["cached_values"][2, 16] == 2 * 5  # one weight for each action and active feature

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -39,3 +39,20 @@ class Panel:
             return ()
         bins, phase = self.first_episodes.size, self.switch_every // self.bin
         return tuple(range(phase, bins, phase))
+
+    def windows(self, bins: int) -> list[Panel]:
+        """The surroundings of every switch, so many bins before and after, as panels to draw.
+
+        A drop and its recovery take up a hundredth of a long phase and cannot be seen in all of it.
+        Episodes count from where a window begins.
+        """
+        return [
+            replace(
+                self,
+                panel=f"goal move {number}, from episode {(start - bins) * self.bin:,}",
+                switch_every=bins * self.bin,
+                curves={key: c[:, start - bins : start + bins] for key, c in self.curves.items()},
+            )
+            for number, start in enumerate(self.switches, 1)
+            if start - bins >= 0 and start + bins <= self.first_episodes.size
+        ]

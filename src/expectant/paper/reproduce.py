@@ -18,6 +18,7 @@ from expectant.paper.figures import FIGURES, SETS, read
 from expectant.paper.work import decision_work
 
 QUICK_RUNS = 5
+LONG_BINS, WINDOW_BINS = 300, 20  # from how many bins on only the moves of the goal are drawn
 
 
 @dataclass(frozen=True)
@@ -121,6 +122,18 @@ def write_claims(path: Path, verdicts: Sequence[Verdict], request: Request) -> N
     write_text(path, json.dumps(entries, indent=2, ensure_ascii=False) + "\n")
 
 
+def shown(panels: Sequence[Panel], figure: str) -> list[Panel]:
+    """The panels of a figure as they are drawn: long ones only around the moves of the goal."""
+    chosen = [panel for panel in panels if panel.figure == figure]
+    return [
+        part
+        for panel in chosen
+        for part in (
+            panel.windows(WINDOW_BINS) if panel.first_episodes.size > LONG_BINS else [panel]
+        )
+    ]
+
+
 def write_figures(request: Request, folder: Path, panels: Sequence[Panel]) -> list[Path]:
     """One PNG and one SVG per figure."""
     from expectant.report import draw_panels
@@ -128,8 +141,7 @@ def write_figures(request: Request, folder: Path, panels: Sequence[Panel]) -> li
     paths = []
     for figure in request.figures:
         title = f"Figure {figure}" + (f" ({request.warning})" if request.warning else "")
-        chosen = [panel for panel in panels if panel.figure == figure]
-        paths += draw_panels(chosen, title, folder / f"figure-{figure}")
+        paths += draw_panels(shown(panels, figure), title, folder / f"figure-{figure}")
     return paths
 
 
@@ -146,7 +158,7 @@ def write_report(
             FigureSection(
                 figure=figure,
                 title=experiments[SETS[0]].title,
-                panels=[panel for panel in panels if panel.figure == figure],
+                panels=shown(panels, figure),
                 tables=[
                     (f"reading “{name}”", parameters(experiment))
                     for name, experiment in experiments.items()
