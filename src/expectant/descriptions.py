@@ -133,11 +133,17 @@ def _checked_init(init: Callable[..., None], owner: str, known: list[str]) -> Ca
 
 
 class Shape(NamedTuple):
-    """The shape of a feature vector: size d, k active entries, whether they carry values."""
+    """The shape of a feature vector: size d, k active entries, whether they carry values.
+
+    ``bias`` is the feature that is always one, −1 where there is none. ``remembers`` says that the
+    vector depends on more than the present observation.
+    """
 
     size: int
     active: int
     weighted: bool = False
+    bias: int = -1
+    remembers: bool = False
 
 
 @dataclass(frozen=True)

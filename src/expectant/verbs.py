@@ -33,6 +33,7 @@ __all__ = [
     "backed_up_value",
     "changed",
     "copy",
+    "cut",
     "dot_through",
     "draw",
     "draw_outcome",
@@ -186,6 +187,12 @@ def place(domain):
 def phase(domain):
     """Which phase a domain that changes is in."""
     return 0
+
+
+@optional
+def cut(domain):
+    """Whether the domain breaks the episode off here, which is not a termination."""
+    return False
 
 
 @optional

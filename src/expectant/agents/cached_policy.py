@@ -10,7 +10,6 @@ from expectant.agents.planner import (
     Planner,
     PlanningAgent,
     absorb,
-    action_weights,
     pass_on_to_planner,
     report,
 )
@@ -109,8 +108,8 @@ class CachedPolicy(PlanningAgent):
 
     def build(self, setting: Setting) -> CachedPolicyPart:
         return CachedPolicyPart(
-            np.zeros(setting.width),
-            action_weights(setting),
+            self.state_weights(setting),
+            np.zeros((setting.actions, setting.width)),
             self.planner(setting, self.model_step),
             self.scaled(self.value_step),
             self.scaled(self.policy_step),

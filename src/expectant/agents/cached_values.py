@@ -11,7 +11,6 @@ from expectant.agents.planner import (
     Planner,
     PlanningAgent,
     absorb,
-    action_weights,
     pass_on_to_planner,
     report,
 )
@@ -84,8 +83,8 @@ class CachedValues(PlanningAgent):
 
     def build(self, setting: Setting) -> CachedValuesPart:
         return CachedValuesPart(
-            np.zeros(setting.width),
-            action_weights(setting),
+            self.state_weights(setting),
+            self.action_weights(setting),
             self.planner(setting, self.model_step),
             self.scaled(self.value_step),
             self.scaled(self.action_step),

@@ -101,7 +101,7 @@ class Lookahead(PlanningAgent):
             )
 
     def build(self, setting: Setting) -> LookaheadPart:
-        weights, planner = np.zeros(setting.width), self.planner(setting, self.model_step)
+        weights, planner = self.state_weights(setting), self.planner(setting, self.model_step)
         if self.maintained:
             planner = planner._replace(model=maintained(planner.model, weights, self.discount))
         return LookaheadPart(

@@ -10,14 +10,20 @@ import numpy as np
 from expectant.agents.rollout import check_rollout, rollout_part
 from expectant.backups import NAMED, Backups
 from expectant.descriptions import Description, Setting, abstract, setting
-from expectant.features.vector import Binary, Transition, Weighted, empty_state
+from expectant.features.vector import (
+    Binary,
+    Transition,
+    Weighted,
+    constant_weights,
+    empty_state,
+)
 from expectant.models.distribution import Distribution
 from expectant.models.episodic import EpisodicExpectation, ExactEpisodic
 from expectant.models.expectation import ExactExpectation, LinearExpectation, Model
 from expectant.models.network import NetworkExpectation
 from expectant.models.sample import Sample
 from expectant.models.true import TrueModel
-from expectant.rules import between, either, flag, one_of, or_none, whole
+from expectant.rules import between, either, flag, number, one_of, or_none, whole
 from expectant.verbs import (
     back_up,
     changed,
@@ -63,10 +69,20 @@ class Agent(Description):
     epsilon: float = setting(between(0, 1), default=0.1, kw_only=True)
     discount: float = setting(between(0, 1), default=1.0, kw_only=True)
     doubled_steps: bool = setting(flag(), default=False, kw_only=True)
+    initial_value: float = setting(number(), default=0.0, kw_only=True)
 
     def build(self, setting: Setting) -> Any:
         """The part that compiled code runs, made for one run."""
         raise NotImplementedError
+
+    def state_weights(self, setting: Setting) -> np.ndarray:
+        """Weights (D,) that give every state its initial value."""
+        owner = f"{type(self).__name__}: initial_value"
+        return constant_weights(setting.shape, setting.width, self.initial_value, owner)
+
+    def action_weights(self, setting: Setting) -> np.ndarray:
+        """Weights (A, D) that give every action its initial value."""
+        return np.tile(self.state_weights(setting), (setting.actions, 1))
 
     def scaled(self, step: float) -> float:
         """A step size as the update uses it: twice as large for gradients of the whole error²."""
@@ -246,8 +262,3 @@ def pass_on_to_planner(part_type: type) -> None:
     @grown.register(part_type)
     def _(agent):
         return agent._replace(planner=grown(agent.planner))
-
-
-def action_weights(setting: Setting) -> np.ndarray:
-    """Weights of linear action values or preferences, all zero: (A, D)."""
-    return np.zeros((setting.actions, setting.width))

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from expectant.agents.acting import epsilon_greedy
-from expectant.agents.planner import Agent, action_weights
+from expectant.agents.planner import Agent
 from expectant.descriptions import Setting, description, setting
 from expectant.features.vector import dot
 from expectant.rules import Rule, at_least
@@ -54,5 +54,5 @@ class QLearning(Agent):
 
     def build(self, setting: Setting) -> QLearningPart:
         return QLearningPart(
-            action_weights(setting), self.scaled(self.action_step), self.epsilon, self.discount
+            self.action_weights(setting), self.scaled(self.action_step), self.epsilon, self.discount
         )

@@ -11,7 +11,6 @@ from expectant.agents.planner import (
     Planner,
     PlanningAgent,
     absorb,
-    action_weights,
     movement,
     named_model,
     pass_on_to_planner,
@@ -109,7 +108,7 @@ class QPlanning(PlanningAgent):
 
     def build(self, setting: Setting) -> QPlanningPart:
         return QPlanningPart(
-            action_weights(setting),
+            self.action_weights(setting),
             self.planner(setting, self.model_step),
             self.scaled(self.action_step),
             self.epsilon,

@@ -101,7 +101,12 @@ def _cumulative(probabilities: np.ndarray) -> np.ndarray:
 
 
 class Domain(Description):
-    """A world to act in, described. ``states`` is None where states are not numbered."""
+    """A world to act in, described.
+
+    Its observations are either the numbers of its states (``states`` of them) or vectors whose
+    components lie in ``bounds``. ``step_limit`` is how long its episodes may be, None: as the user
+    says.
+    """
 
     @property
     def actions(self) -> int:
@@ -109,6 +114,15 @@ class Domain(Description):
 
     @property
     def states(self) -> int | None:
+        return None
+
+    @property
+    def bounds(self) -> tuple[tuple[float, float], ...] | None:
+        """(low, high) of every component of an observation; None where states are numbered."""
+        return None
+
+    @property
+    def step_limit(self) -> int | None:
         return None
 
     def build(self, rng: np.random.Generator) -> Any:

@@ -1,7 +1,7 @@
 """Numbering the distinct feature vectors that have been seen.
 
-Open addressing in arrays: a vector's active entries are hashed to a place in ``slots``, which holds
-the vector's number. Looking one up costs O(k) however many there are.
+Open addressing in arrays: a vector's active entries and values are hashed to a place in ``slots``,
+which holds the vector's number. Looking one up costs O(k) however many there are.
 """
 
 from __future__ import annotations
@@ -12,10 +12,11 @@ import numpy as np
 
 from expectant.descriptions import Shape
 from expectant.features.vector import BinaryTable, WeightedTable, empty_table
-from expectant.verbs import function, index, matches, save, size
+from expectant.verbs import function, index, matches, save, size, value
 
 EMPTY = -1
 MULTIPLIER, MODULUS = 1_000_003, 2_147_483_647  # products stay below 2⁶³
+FINENESS = 1_048_576.0  # values that differ by less may share a slot's chain, never a number
 
 
 class DistinctPart(NamedTuple):
@@ -32,6 +33,7 @@ def slot_of(distinct, state):
     code = 7
     for n in range(size(state)):
         code = (code * MULTIPLIER + index(state, n) + 1) % MODULUS
+        code = (code + int(value(state, n) * FINENESS)) % MODULUS
     slots = distinct.slots
     slot = code % slots.shape[0]
     while slots[slot] != EMPTY and not matches(distinct.vectors, slots[slot], state):

@@ -85,6 +85,23 @@ def empty_table(shape: Shape, rows: int) -> BinaryTable | WeightedTable:
     return BinaryTable(active, places)
 
 
+def constant_weights(shape: Shape, width: int, value: float, owner: str) -> np.ndarray:
+    """Weights w (D,) with wᵀs = ``value`` in every state s."""
+    weights = np.zeros(width)
+    if value == 0.0:
+        return weights
+    if shape.bias >= 0:
+        weights[shape.bias] = value
+    elif shape.weighted:
+        raise ValueError(
+            f"{owner}={value!r} needs features whose values add up to the same in every state: "
+            "binary ones, or ones with a bias unit"
+        )
+    else:
+        weights[: shape.size] = value / shape.active
+    return weights
+
+
 def dense(state: Binary | Weighted, length: int) -> np.ndarray:
     """The vector written out (plain Python only)."""
     result = np.zeros(length)

@@ -9,10 +9,10 @@ import numpy as np
 
 from expectant.descriptions import Description, Setting, description, setting
 from expectant.domains.finite import PHASE
-from expectant.features.vector import dense, dot, empty_state
+from expectant.features.vector import constant_weights, dense, dot, empty_state
 from expectant.lanes import dot_row
 from expectant.models.places import feature_table, finite_mdp
-from expectant.rules import at_least
+from expectant.rules import at_least, number
 from expectant.verbs import (
     backed_up_action_value,
     backed_up_value,
@@ -128,16 +128,23 @@ def _(model, state, action, successor):
 
 @description
 class LinearExpectation(Model):
-    """A linear zero-terminal expectation model, learned by gradient descent from zero."""
+    """A linear zero-terminal expectation model, learned by gradient descent.
+
+    It starts with s̄ = 0 and r = ``initial_reward`` everywhere: a high one makes what has not been
+    tried look good.
+    """
 
     predicts_means: ClassVar[bool] = True
     imagines: ClassVar[str] = "means"
 
     step: float = setting(at_least(0.0), default=0.1)
+    initial_reward: float = setting(number(), default=0.0)
 
     def build(self, setting: Setting) -> LinearPart:
+        owner = "LinearExpectation: initial_reward"
+        rewards = constant_weights(setting.shape, setting.width, self.initial_reward, owner)
         return LinearPart(
-            np.zeros((setting.actions, setting.width)),
+            np.tile(rewards, (setting.actions, 1)),
             np.zeros((setting.actions, setting.shape.size, setting.width)),
             self.step,
             np.zeros((1, setting.width)),

@@ -21,6 +21,10 @@ def finite_mdp(setting: Setting, owner: str) -> FiniteMDP:
 
 def feature_table(setting: Setting) -> BinaryTable | WeightedTable:
     """The feature vectors of all states, in the order of their numbers."""
+    if setting.shape.remembers:
+        raise ValueError(
+            "an exact model needs features of the present state alone, these remember earlier ones"
+        )
     table = empty_table(setting.shape, setting.domain.states)
     state = empty_state(setting.shape)
     for number in range(setting.domain.states):

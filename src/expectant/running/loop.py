@@ -16,6 +16,7 @@ from expectant.verbs import (
     act,
     borrowed,
     copy,
+    cut,
     encode,
     function,
     learn,
@@ -91,9 +92,9 @@ def end_episode(run):
 def simulate(run, budget, rng, control):
     """Go on until the budget is used up (DONE) or something else has to happen first.
 
-    An episode that reaches the step limit is cut off, which is not a termination: its last
-    transition is learned from like any other, so it bootstraps. Setting ``control[0]`` stops the
-    loop before its next step.
+    An episode that reaches the step limit, or that its domain cuts off, has not terminated: its
+    last transition is learned from like any other, so it bootstraps. Setting ``control[0]`` stops
+    the loop before its next step.
     """
     run, rng, control = borrowed(run), borrowed(rng), borrowed(control)
     domain, features, agent, clock = run.domain, run.features, run.agent, run.clock
@@ -120,7 +121,7 @@ def simulate(run, budget, rng, control):
         errors += plan(agent, rng)
         if not math.isfinite(errors):
             return DIVERGED
-        if alive == 0.0 or clock[STEP] >= budget.step_limit:
+        if alive == 0.0 or clock[STEP] >= budget.step_limit or cut(domain):
             end_episode(run)
         else:
             copy(state, next_state)

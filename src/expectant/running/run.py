@@ -20,6 +20,7 @@ from expectant.running.progress import Reporter, reporter
 from expectant.verbs import grown
 
 UNLIMITED = 2**62
+STEP_LIMIT = 10_000  # of an episode, where neither the user nor the domain says otherwise
 Kernel = Callable[..., int]
 
 
@@ -63,7 +64,7 @@ def run(
     seed: int = 0,
     threads: int | None = None,
     bins: int = 100,
-    step_limit: int = 10_000,
+    step_limit: int | None = None,
     first_run: int = 0,
     compiled: bool | None = None,
     progress: bool | Reporter = True,
@@ -72,9 +73,9 @@ def run(
 
     Run r draws everything from ``numpy.random.SeedSequence((seed, r))``: the same for every
     setting, and the same bits for any number of threads (None: one per core). An episode longer
-    than ``step_limit`` is cut off, which is not a termination. ``first_run`` numbers the runs from
-    there on, to add to earlier ones. ``compiled=False`` runs the same code as plain Python, with
-    the same numbers, for debugging.
+    than ``step_limit`` (None: the domain's own, or 10,000) is cut off, which is not a termination.
+    ``first_run`` numbers the runs from there on, to add to earlier ones. ``compiled=False`` runs
+    the same code as plain Python, with the same numbers, for debugging.
     """
     if (episodes is None) == (steps is None):
         raise ValueError(f"run: give episodes or steps, got episodes={episodes!r}, steps={steps!r}")
@@ -85,7 +86,7 @@ def run(
         ("seed", seed, whole(0)),
         ("threads", threads, or_none(whole(1))),
         ("bins", bins, whole(1)),
-        ("step_limit", step_limit, whole(1)),
+        ("step_limit", step_limit, or_none(whole(1))),
         ("first_run", first_run, whole(0)),
         ("compiled", compiled, or_none(flag())),
     ):
@@ -131,7 +132,7 @@ class Job:
     episodes: int
     steps: int
     bins: int
-    step_limit: int
+    step_limit: int | None
     seed: int
 
     @property
@@ -139,7 +140,8 @@ class Job:
         return max(1, -(-self.steps // self.bins))
 
     def budget(self) -> Budget:
-        return Budget(self.episodes or UNLIMITED, self.steps or UNLIMITED, self.step_limit)
+        limit = self.step_limit or getattr(self.domain, "step_limit", None) or STEP_LIMIT
+        return Budget(self.episodes or UNLIMITED, self.steps or UNLIMITED, limit)
 
     def setting(self, domain_part: Any, features_part: Any, rng: Any) -> Setting:
         """What the agent's parts are built for."""
