@@ -29,7 +29,18 @@ DOMAIN = ex.Corridor(slip=0.1, switch_every=500)
 FEATURES = ex.RandomBinary(size=14, active=5)
 FLAGS = ("-O3", "-march=native")
 REPEATS = 7
-TARGETS = {"c_5": 1.6, "c_20": 1.4, "numpy_5": 100.0, "threads": 1.6}
+TARGETS = {"c_5": 1.6, "c_20": 1.4, "numpy_5": 100.0, "threads": 1.6, "encodings": 5.0,
+           "car": 1.4, "gym": 1 / 3}  # fmt: skip
+
+
+def beside(name: str) -> Any:
+    """Another module of the benchmarks."""
+    spec = importlib.util.spec_from_file_location(name, HERE / f"{name}.py")
+    if spec is None or spec.loader is None:
+        raise ImportError(HERE / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def lookahead(planning_steps: int) -> ex.Lookahead:
@@ -69,12 +80,12 @@ def ours(
 # ------------------------------------------------------------------------------------------- C
 
 
-def compile_c(folder: Path, flags: tuple[str, ...]) -> Any:
-    """Algorithm 1 in C, compiled here and now; None without gcc."""
+def compile_c(folder: Path, flags: tuple[str, ...], world: str = "corridor") -> Any:
+    """Algorithm 1 in a world in C, compiled here and now; None without gcc."""
     gcc = shutil.which("gcc")
     if gcc is None:
         return None
-    library = folder / ("algorithm1" + "".join(flags).replace("=", "") + ".so")
+    library = folder / (world + "".join(flags).replace("=", "") + ".so")
     command = [
         gcc,
         *flags,
@@ -82,11 +93,11 @@ def compile_c(folder: Path, flags: tuple[str, ...]) -> Any:
         "-fPIC",
         "-o",
         str(library),
-        str(HERE / "algorithm1.c"),
+        str(HERE / f"{world}.c"),
         "-lm",
     ]
     subprocess.run(command, check=True)
-    function = ctypes.CDLL(str(library)).algorithm1
+    function = ctypes.CDLL(str(library))[world]
     function.restype = ctypes.c_int64
     return function
 
@@ -122,11 +133,7 @@ def in_c(function: Any, agent: ex.Lookahead, episodes: int) -> Callable[[], tupl
 
 def in_numpy(agent: ex.Lookahead, episodes: int) -> Callable[[], tuple[float, int]]:
     """The same run in plain NumPy, from the same random numbers."""
-    spec = importlib.util.spec_from_file_location("plain", HERE / "plain.py")
-    if spec is None or spec.loader is None:
-        raise ImportError(HERE / "plain.py")
-    plain = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(plain)
+    plain = beside("plain")
 
     def measure() -> tuple[float, int]:
         rng = generator(0, 0)
@@ -172,6 +179,28 @@ def side_by_side(say: Callable[[str], None]) -> list[dict[str, Any]]:
                 )
             rows.append({"planning_steps": planning_steps, "same_returns": bool(same), **times})
     return rows
+
+
+def mountain_car(say: Callable[[str], None]) -> dict[str, Any]:
+    """The mountain car against C, and through Gymnasium against acting at random."""
+    say("the mountain car against C")
+    car = beside("mountain_car")
+    measures = {"expectant": ours(car.DOMAIN, car.FEATURES, car.AGENT, car.EPISODES, 200)}
+    with tempfile.TemporaryDirectory() as folder:
+        function = compile_c(Path(folder), FLAGS, "mountain_car")
+        if function is not None:
+            measures["c"] = car.in_c(function)
+        times = dict.fromkeys(measures, np.inf)
+        for _ in range(REPEATS):
+            latest = {name: nanoseconds(measure, 1) for name, measure in measures.items()}
+            times = {name: min(times[name], latest[name]) for name in latest}
+    mine = measures["expectant"].returns  # type: ignore[attr-defined]
+    same = function is None or np.array_equal(measures["c"].returns, mine)  # type: ignore[attr-defined]
+    say("the mountain car through Gymnasium")
+    car.learning()  # compiles
+    pairs = [(nanoseconds(car.at_random, 1), nanoseconds(car.learning, 1)) for _ in range(3)]
+    random, learning = (min(column) for column in zip(*pairs, strict=True))
+    return {**times, "same_returns": bool(same), "gym_random": random, "gym_learning": learning}
 
 
 def threads(say: Callable[[str], None]) -> dict[str, float]:
@@ -279,6 +308,12 @@ def decisions(say: Callable[[str], None]) -> dict[str, dict[str, list[tuple[int,
     return result
 
 
+def encodings(say: Callable[[str], None]) -> dict[str, float]:
+    """Encodings a second of two-dimensional observations, by feature map."""
+    say("encodings by feature map")
+    return beside("encoding").encodings()
+
+
 def report(results: dict[str, Any]) -> None:
     """Print the tables for people."""
     from rich.console import Console
@@ -298,6 +333,13 @@ def report(results: dict[str, Any]) -> None:
             f"{row['numpy'] / mine:.0f}", "yes" if row["same_returns"] else "NO",
         )  # fmt: skip
     console.print(table)
+    car = results["mountain_car"]
+    console.print(
+        f"mountain car, 8 tilings of 8×8, 5 planning steps: {car['expectant'] / 1e3:.1f} µs a step"
+        + (f", in C {car['c'] / 1e3:.1f}" if "c" in car else ", no gcc")
+        + f" (same returns: {'yes' if car['same_returns'] else 'NO'}); through Gymnasium, "
+        f"Q-learning {car['gym_learning'] / 1e3:.1f}, at random {car['gym_random'] / 1e3:.1f}"
+    )
     pair = results["threads"]
     console.print(f"two threads against one: {pair['ratio']:.2f} times as fast\n")
     for unit, scale, key in (("µs a step", 1e3, "growth"), ("ns a decision", 1.0, "decisions")):
@@ -317,6 +359,8 @@ def report(results: dict[str, Any]) -> None:
             table.add_column(name, justify="right")
         table.add_row(*(f"{cost:.0f}" for cost in costs.values()))
         console.print(table)
+    for name, speed in results["encodings"].items():
+        console.print(f"{name}: {speed / 1e6:.2f} million encodings a second")
     for name, (value, target, met) in verdicts(results).items():
         console.print(f"{name}: {value:.2f} (target {target}) {'met' if met else 'MISSED'}")
 
@@ -332,8 +376,19 @@ def verdicts(results: dict[str, Any]) -> dict[str, tuple[float, str, bool]]:
     value = rows[5]["numpy"] / rows[5]["expectant"]
     least = TARGETS["numpy_5"]
     found["NumPy ÷ time, 5 planning steps"] = (value, f"at least {least:.0f}", value >= least)
+    car = results["mountain_car"]
+    if "c" in car:
+        value, most = car["expectant"] / car["c"], TARGETS["car"]
+        found["mountain car, time ÷ C"] = (value, f"at most {most}", value <= most)
+    value, least = car["gym_random"] / car["gym_learning"], TARGETS["gym"]
+    found["steps a second through Gymnasium ÷ acting at random"] = (
+        value, f"at least {least:.2f}", value >= least,
+    )  # fmt: skip
     value, least = results["threads"]["ratio"], TARGETS["threads"]
     found["one thread ÷ two"] = (value, f"at least {least}", value >= least)
+    name, speed = next(iter(results["encodings"].items()))
+    value, least = speed / 1e6, TARGETS["encodings"]
+    found[f"million encodings a second, {name}"] = (value, f"at least {least:.0f}", value >= least)
     return found
 
 
@@ -345,10 +400,12 @@ def main(as_json: bool = False) -> int:
 
     results = {
         "side_by_side": side_by_side(say),
+        "mountain_car": mountain_car(say),
         "threads": threads(say),
         "growth": growth(say),
         "decisions": decisions(say),
         "parts": parts(say),
+        "encodings": encodings(say),
     }
     if as_json:
         print(json.dumps({**results, "verdicts": verdicts(results)}, indent=2))

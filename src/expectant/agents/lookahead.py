@@ -105,5 +105,5 @@ class Lookahead(PlanningAgent):
         if self.maintained:
             planner = planner._replace(model=maintained(planner.model, weights, self.discount))
         return LookaheadPart(
-            weights, planner, self.scaled(self.value_step), self.epsilon, self.discount
+            weights, planner, self.scaled(self.value_step, setting), self.epsilon, self.discount
         )

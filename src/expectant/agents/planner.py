@@ -69,6 +69,7 @@ class Agent(Description):
     epsilon: float = setting(between(0, 1), default=0.1, kw_only=True)
     discount: float = setting(between(0, 1), default=1.0, kw_only=True)
     doubled_steps: bool = setting(flag(), default=False, kw_only=True)
+    step_unit: str = setting(one_of("feature", "total"), default="feature", kw_only=True)
     initial_value: float = setting(number(), default=0.0, kw_only=True)
 
     def build(self, setting: Setting) -> Any:
@@ -84,8 +85,14 @@ class Agent(Description):
         """Weights (A, D) that give every action its initial value."""
         return np.tile(self.state_weights(setting), (setting.actions, 1))
 
-    def scaled(self, step: float) -> float:
-        """A step size as the update uses it: twice as large for gradients of the whole error²."""
+    def scaled(self, step: float, setting: Setting) -> float:
+        """A step size as the update uses it, which is once for every active feature.
+
+        It is twice as large for gradients of the whole error². A step in total is shared out
+        among the k active features: a step of 1 makes a binary state's error vanish.
+        """
+        if self.step_unit == "total":
+            step /= setting.shape.active
         return 2.0 * step if self.doubled_steps else step
 
 
@@ -136,7 +143,7 @@ class PlanningAgent(Agent):
 
     def planner(self, setting: Setting, model_step: float) -> Planner:
         """The part all planning agents share."""
-        step = self.scaled(model_step)
+        step = self.scaled(model_step, setting)
         model = named_model(self.model, step)
         return Planner(
             model.build(setting),

@@ -54,5 +54,8 @@ class QLearning(Agent):
 
     def build(self, setting: Setting) -> QLearningPart:
         return QLearningPart(
-            self.action_weights(setting), self.scaled(self.action_step), self.epsilon, self.discount
+            self.action_weights(setting),
+            self.scaled(self.action_step, setting),
+            self.epsilon,
+            self.discount,
         )

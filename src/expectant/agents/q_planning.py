@@ -110,7 +110,7 @@ class QPlanning(PlanningAgent):
         return QPlanningPart(
             self.action_weights(setting),
             self.planner(setting, self.model_step),
-            self.scaled(self.action_step),
+            self.scaled(self.action_step, setting),
             self.epsilon,
             self.discount,
             self.stored_action,

@@ -132,6 +132,11 @@ def feature_matrix(domain: Any, features: Any, *, seed: int = 0, run: int = 0) -
 
     rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence((seed, run))))
     shape = features.shape(domain)
+    if shape.remembers:
+        raise ValueError(
+            "feature_matrix: features must depend on the present state alone, "
+            f"got {features!r}, which remembers earlier ones"
+        )
     part, state = features.build(domain, rng), empty_state(shape)
     rows = []
     for number in range(dynamics(domain).rewards.shape[0]):

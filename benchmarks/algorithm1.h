@@ -1,14 +1,14 @@
-/* Algorithm 1 on the corridor, written for speed by hand: what the compiled Python is held against.
+/* Algorithm 1, written for speed by hand: what the compiled Python is held against.
  *
  * It draws the same random numbers (PCG64) in the same order and adds in the same order as the
- * library, so both must arrive at the same returns.
+ * library, so both must arrive at the same returns. A world defines ACTIONS and includes this.
  */
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { LANES = 8, LEFT = 0, RIGHT = 1, ACTIONS = 2 };
+enum { LANES = 8 };
 
 typedef unsigned __int128 uint128;
 typedef struct { uint128 state, increment; } Random;
@@ -105,68 +105,75 @@ static inline int64_t act(const Agent *agent, const int64_t *state, double epsil
     return chosen;
 }
 
-/* Returns the number of steps taken, or −1 if the weights overflowed. */
-int64_t algorithm1(int64_t cells, double slip, int64_t switch_every, int64_t size, int64_t active,
-                   const int64_t *features, double value_step, double model_step, double epsilon,
-                   double discount, int64_t planning_steps, int64_t capacity, int64_t episodes,
-                   int64_t step_limit, const uint64_t *seed, double *returns) {
+typedef struct {
+    int64_t capacity, stored, slot;
+    int64_t *states, *next_states, *actions;
+    double *rewards, *alive;
+} Replay;
+
+typedef struct {
+    Agent agent;
+    Replay replay;
+    Random random;
+    double value_step, model_step, epsilon;
+    int64_t planning_steps;
+} Learner;
+
+static inline Learner new_learner(int64_t size, int64_t active, double value_step, double model_step,
+                                  double epsilon, double discount, int64_t planning_steps,
+                                  int64_t capacity, const uint64_t *seed) {
     const int64_t width = (size + LANES - 1) / LANES * LANES;
-    Random random = {((uint128)seed[0] << 64) | seed[1], ((uint128)seed[2] << 64) | seed[3]};
-    Agent agent = {size, width, active, NULL, NULL, NULL, NULL, discount};
-    agent.weights = calloc((size_t)width, sizeof(double));
-    agent.rewards = calloc((size_t)(ACTIONS * width), sizeof(double));
-    agent.rows = calloc((size_t)(ACTIONS * size * width), sizeof(double));
-    agent.error = calloc((size_t)width, sizeof(double));
-    int64_t *replay = calloc((size_t)(capacity * active), sizeof(int64_t));
-    int64_t *replay_next = calloc((size_t)(capacity * active), sizeof(int64_t));
-    int64_t *replay_action = calloc((size_t)capacity, sizeof(int64_t));
-    double *replay_reward = calloc((size_t)capacity, sizeof(double));
-    double *replay_alive = calloc((size_t)capacity, sizeof(double));
-    int64_t stored = 0, slot = 0, steps = 0;
-    for (int64_t episode = 0; episode < episodes; episode++) {
-        const int goal = (episode / switch_every) % 2 == 0 ? RIGHT : LEFT;
-        int64_t cell = (int64_t)(uniform(&random) * (double)cells);
-        double total = 0.0, alive = 1.0;
-        for (int64_t time = 0; alive > 0.0 && time < step_limit; time++) {
-            const int64_t *state = features + cell * active;
-            int64_t action = act(&agent, state, epsilon, &random);
-            int64_t direction = uniform(&random) < 1.0 - slip ? action : 1 - action;
-            int64_t target = direction == RIGHT ? cell + 1 : cell - 1;
-            double reward = -1.0;
-            if (target < 0 || target >= cells) {
-                reward = direction == goal ? 20.0 : 0.0;
-                alive = 0.0;
-            }
-            const int64_t *next = alive > 0.0 ? features + target * active : state;
-            total += reward;
-            steps++;
-            double future = alive * sparse_dot(agent.weights, next, active);
-            double errors =
-                fabs(move_values(&agent, state, reward + discount * future, value_step));
-            memcpy(replay + slot * active, state, (size_t)active * sizeof(int64_t));
-            memcpy(replay_next + slot * active, next, (size_t)active * sizeof(int64_t));
-            replay_action[slot] = action;
-            replay_reward[slot] = reward;
-            replay_alive[slot] = alive;
-            slot = slot + 1 < capacity ? slot + 1 : 0;
-            if (stored < capacity) stored++;
-            errors += fit(&agent, state, action, reward, next, alive, model_step);
-            for (int64_t backup = 0; backup < planning_steps; backup++) {
-                const int64_t *drawn =
-                    replay + (int64_t)(uniform(&random) * (double)stored) * active;
-                double best = -INFINITY;
-                for (int64_t a = 0; a < ACTIONS; a++) {
-                    double value = look_ahead(&agent, drawn, a);
-                    if (value > best) best = value;
-                }
-                errors += fabs(move_values(&agent, drawn, best, value_step));
-            }
-            if (!isfinite(errors)) { steps = -1; episode = episodes; break; }
-            cell = target;
+    Learner made = {{size, width, active, NULL, NULL, NULL, NULL, discount},
+                    {capacity, 0, 0, NULL, NULL, NULL, NULL, NULL},
+                    {((uint128)seed[0] << 64) | seed[1], ((uint128)seed[2] << 64) | seed[3]},
+                    value_step, model_step, epsilon, planning_steps};
+    made.agent.weights = calloc((size_t)width, sizeof(double));
+    made.agent.rewards = calloc((size_t)(ACTIONS * width), sizeof(double));
+    made.agent.rows = calloc((size_t)(ACTIONS * size * width), sizeof(double));
+    made.agent.error = calloc((size_t)width, sizeof(double));
+    made.replay.states = calloc((size_t)(capacity * active), sizeof(int64_t));
+    made.replay.next_states = calloc((size_t)(capacity * active), sizeof(int64_t));
+    made.replay.actions = calloc((size_t)capacity, sizeof(int64_t));
+    made.replay.rewards = calloc((size_t)capacity, sizeof(double));
+    made.replay.alive = calloc((size_t)capacity, sizeof(double));
+    return made;
+}
+
+static inline void free_learner(Learner *learner) {
+    Agent *agent = &learner->agent;
+    Replay *replay = &learner->replay;
+    free(agent->weights), free(agent->rewards), free(agent->rows), free(agent->error);
+    free(replay->states), free(replay->next_states), free(replay->actions);
+    free(replay->rewards), free(replay->alive);
+}
+
+/* One real transition and the planning after it; returns the size of the errors. */
+static inline double learn_and_plan(Learner *learner, const int64_t *state, int64_t action,
+                                    double reward, const int64_t *next, double alive) {
+    Agent *agent = &learner->agent;
+    Replay *replay = &learner->replay;
+    const int64_t active = agent->active;
+    double future = alive * sparse_dot(agent->weights, next, active);
+    double target = reward + agent->discount * future;
+    double errors = fabs(move_values(agent, state, target, learner->value_step));
+    const int64_t slot = replay->slot;
+    memcpy(replay->states + slot * active, state, (size_t)active * sizeof(int64_t));
+    memcpy(replay->next_states + slot * active, next, (size_t)active * sizeof(int64_t));
+    replay->actions[slot] = action;
+    replay->rewards[slot] = reward;
+    replay->alive[slot] = alive;
+    replay->slot = slot + 1 < replay->capacity ? slot + 1 : 0;
+    if (replay->stored < replay->capacity) replay->stored++;
+    errors += fit(agent, state, action, reward, next, alive, learner->model_step);
+    for (int64_t backup = 0; backup < learner->planning_steps; backup++) {
+        int64_t row = (int64_t)(uniform(&learner->random) * (double)replay->stored);
+        const int64_t *drawn = replay->states + row * active;
+        double best = -INFINITY;
+        for (int64_t a = 0; a < ACTIONS; a++) {
+            double value = look_ahead(agent, drawn, a);
+            if (value > best) best = value;
         }
-        if (steps >= 0) returns[episode] = total;
+        errors += fabs(move_values(agent, drawn, best, learner->value_step));
     }
-    free(agent.weights), free(agent.rewards), free(agent.rows), free(agent.error);
-    free(replay), free(replay_next), free(replay_action), free(replay_reward), free(replay_alive);
-    return steps;
+    return errors;
 }

@@ -1,0 +1,70 @@
+"""The mountain car: compiled against C, and through Gymnasium against acting at random."""
+
+from __future__ import annotations
+
+import ctypes
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import expectant as ex
+from expectant.running.run import generator
+
+DOMAIN = ex.MountainCar()
+FEATURES = ex.Tiles(8, 8)
+AGENT = ex.Lookahead(value_step=0.05, model_step=0.05, planning_steps=5)
+EPISODES = 60
+GYM_STEPS = 20_000
+
+
+def in_c(function: Any) -> Callable[[], tuple[float, int]]:
+    """Algorithm 1 in C, from the same random numbers as run 0 of the library."""
+    rng = generator(0, 0)
+    tiles = FEATURES.build(DOMAIN, rng)
+    state, mask = rng.bit_generator.state["state"], 2**64 - 1
+    words = [state["state"] >> 64, state["state"] & mask, state["inc"] >> 64, state["inc"] & mask]
+    seed, returns = np.array(words, np.uint64), np.zeros(EPISODES)
+    real, whole, pointer = ctypes.c_double, ctypes.c_int64, ctypes.c_void_p
+    arrays = [tiles.low, tiles.scale, tiles.parts, tiles.displaced, tiles.strides]
+    arguments = [
+        *(pointer(array.ctypes.data) for array in arrays),
+        whole(FEATURES.tilings), whole(tiles.each), real(AGENT.value_step), real(AGENT.model_step),
+        real(AGENT.epsilon), real(AGENT.discount), whole(AGENT.planning_steps), whole(1000),
+        whole(EPISODES), whole(DOMAIN.step_limit), pointer(seed.ctypes.data),
+        pointer(returns.ctypes.data),
+    ]  # fmt: skip
+
+    def measure() -> tuple[float, int]:
+        start = time.perf_counter()
+        steps = function(*arguments)
+        return time.perf_counter() - start, steps
+
+    measure.returns = returns  # type: ignore[attr-defined]
+    measure.keep = (arrays, seed)  # type: ignore[attr-defined]
+    return measure
+
+
+def at_random() -> tuple[float, int]:
+    """Seconds and steps of acting at random in Gymnasium's mountain car."""
+    import gymnasium
+
+    env = gymnasium.make("MountainCar-v0")
+    env.action_space.seed(0)
+    env.reset(seed=0)
+    start = time.perf_counter()
+    for _ in range(GYM_STEPS):
+        _, _, terminated, truncated, _ = env.step(env.action_space.sample())
+        if terminated or truncated:
+            env.reset()
+    return time.perf_counter() - start, GYM_STEPS
+
+
+def learning() -> tuple[float, int]:
+    """Seconds and steps of Q-learning in the same environment."""
+    result = ex.run(
+        ex.Gym("MountainCar-v0"), FEATURES, ex.QLearning(0.05), steps=GYM_STEPS, runs=1, threads=1,
+        progress=False,
+    )  # fmt: skip
+    return result.seconds, GYM_STEPS

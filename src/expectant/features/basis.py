@@ -1,0 +1,87 @@
+"""The Fourier basis: dense features for smooth values of few dimensions."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from expectant.descriptions import Shape, description, setting
+from expectant.features.bounds import PAIRS, known_bounds
+from expectant.features.table import Features
+from expectant.rules import flag, or_none, whole
+from expectant.verbs import encode
+
+MOST = 10_000  # features; a linear model of so many holds 800 MB for every action
+
+
+class FourierPart(NamedTuple):
+    """d cosines of m components.
+
+    ``low``, ``range`` (m,) are the bounds, ``frequencies`` (d, m) the whole half-waves along every
+    dimension, ``gains`` (d,) what every cosine is multiplied with. ``unit`` (m,) is scratch for the
+    components between 0 and 1.
+    """
+
+    low: np.ndarray
+    range: np.ndarray
+    frequencies: np.ndarray
+    gains: np.ndarray
+    unit: np.ndarray
+
+
+@encode.register(FourierPart)
+def _(features, observation, action, state):
+    low, extent, unit = features.low, features.range, features.unit
+    frequencies, gains = features.frequencies, features.gains
+    active, values = state.active, state.values
+    for dimension in range(low.shape[0]):
+        offset = float(observation[dimension]) - float(low[dimension])
+        share = offset / float(extent[dimension])
+        unit[dimension] = 0.0 if share < 0.0 else 1.0 if share > 1.0 else share
+    for n in range(frequencies.shape[0]):
+        phase = 0.0
+        for dimension in range(low.shape[0]):
+            phase += frequencies[n, dimension] * unit[dimension]
+        active[n] = n
+        values[n] = gains[n] * math.cos(math.pi * phase)
+
+
+@description
+class Fourier(Features):
+    """cos(π c·x) for all whole c up to ``order`` in every dimension (Konidaris et al. 2011).
+
+    x is the observation, scaled so that its ``bounds`` (None: the domain's own) are 0 and 1, and
+    taken to be at the bound where it lies beyond. Feature 0 is the constant 1. ``scaled`` divides
+    every feature by √‖c‖, which has the effect of their step sizes α / ‖c‖.
+    """
+
+    order: int = setting(whole(1))
+    bounds: Any = setting(or_none(PAIRS), default=None)
+    scaled: bool = setting(flag(), default=False)
+
+    def shape(self, domain: Any) -> Shape:
+        dimensions = len(known_bounds("Fourier", domain, self.bounds))
+        size = (self.order + 1) ** dimensions
+        if size > MOST:
+            raise ValueError(
+                f"Fourier: order must leave at most {MOST:,} features, got order={self.order}, "
+                f"which makes {size:,} in {dimensions} dimensions"
+            )
+        return Shape(size, size, weighted=True, bias=0)
+
+    def build(self, domain: Any, rng: np.random.Generator) -> FourierPart:
+        size, bounds = self.shape(domain).size, known_bounds("Fourier", domain, self.bounds)
+        low, high = np.array(bounds, float).T.copy()
+        waves = list(itertools.product(range(self.order + 1), repeat=len(bounds)))
+        frequencies = np.array(waves, float)
+        lengths = np.maximum(np.sqrt((frequencies**2).sum(axis=1)), 1.0)
+        return FourierPart(
+            low=low,
+            range=high - low,
+            frequencies=frequencies,
+            gains=1.0 / np.sqrt(lengths) if self.scaled else np.ones(size),
+            unit=np.zeros(len(bounds)),
+        )

@@ -1,0 +1,57 @@
+"""Where the components of an observation lie, for maps that divide that space up."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from expectant.rules import Rule, number
+
+Bounds = tuple[tuple[float, float], ...]
+
+
+def _pairs(value: Any) -> Bounds:
+    if not isinstance(value, Sequence | np.ndarray) or len(value) == 0:
+        raise TypeError
+    pairs = []
+    for low, high in value:
+        pairs.append((number().convert(low), number().convert(high)))
+        if not pairs[-1][0] < pairs[-1][1]:
+            raise ValueError
+    return tuple(pairs)
+
+
+PAIRS = Rule("a list of (low, high) with finite low < high", _pairs)
+
+
+def known_bounds(owner: str, domain: Any, given: Bounds | None) -> Bounds:
+    """The bounds that were given, or else the domain's own; an error if they cannot be used."""
+    own, name = getattr(domain, "bounds", None), type(domain).__name__
+    if given is None:
+        if own is None:
+            raise ValueError(
+                f"{owner}: needs a domain with bounds, {name} has none: give bounds=, "
+                "a (low, high) for every component of its observations"
+            )
+        _check_finite(owner, own, name)
+        return tuple((float(low), float(high)) for low, high in own)
+    numbered = getattr(domain, "states", None) is not None
+    components = 1 if numbered else None if own is None else len(own)
+    if components is not None and len(given) != components:
+        raise ValueError(
+            f"{owner}: bounds must have one (low, high) for each of the {components} components "
+            f"of the observations of {name}, got {len(given)}"
+        )
+    return given
+
+
+def _check_finite(owner: str, bounds: Sequence[tuple[float, float]], name: str) -> None:
+    for dimension, (low, high) in enumerate(bounds):
+        if not (math.isfinite(low) and math.isfinite(high) and low < high):
+            raise ValueError(
+                f"{owner}: dimension {dimension} of {name} has bounds ({low:g}, {high:g}), which "
+                "must be finite with low < high: give bounds= for all dimensions"
+            )

@@ -1,0 +1,186 @@
+"""Feature maps that remember: the last few observations, or fading traces of all of them.
+
+Both wrap another map, so the state update is s' = u(s, a, o) with the memory as a part of s. An
+episode begins with an empty memory: the loop says so by the action −1.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from expectant.descriptions import Shape, description, setting
+from expectant.features.table import Features
+from expectant.features.vector import Binary, Weighted, empty_state
+from expectant.rules import Rule, between, flag, whole
+from expectant.verbs import encode, function, index, size, value
+
+
+def _features(value: Any) -> Features:
+    if not isinstance(value, Features):
+        raise TypeError
+    return value
+
+
+BASE = Rule("a feature map, such as OneHot()", _features)
+
+
+# ------------------------------------------------------------------------------- the last few
+
+
+class HistoryPart(NamedTuple):
+    """The last n observations, each with the action that led to it.
+
+    ``base`` encodes the present one into ``present``. ``active``, ``values`` (n, e) are the e
+    entries of every step, the present one first; ``features`` is how many features a step has,
+    and the first ``observed`` of them are the base's own, the others, if any, the actions.
+    """
+
+    base: Any
+    present: Binary | Weighted
+    active: np.ndarray
+    values: np.ndarray
+    features: int
+    observed: int
+
+
+@function
+def forget(values):
+    """Switch all remembered entries (n, e) off."""
+    for step in range(values.shape[0]):
+        for n in range(values.shape[1]):
+            values[step, n] = 0.0
+
+
+@function
+def grow_older(active, values):
+    """Move every remembered step one step back; the last is dropped."""
+    for step in range(values.shape[0] - 1, 0, -1):
+        for n in range(values.shape[1]):
+            active[step, n] = active[step - 1, n]
+            values[step, n] = values[step - 1, n]
+
+
+@encode.register(HistoryPart)
+def _(features, observation, action, state):
+    active, values, present = features.active, features.values, features.present
+    if action < 0:
+        forget(values)
+    else:
+        grow_older(active, values)
+    encode(features.base, observation, action, present)
+    entries = size(present)
+    for n in range(entries):
+        active[0, n] = index(present, n)
+        values[0, n] = value(present, n)
+    if entries < values.shape[1]:  # actions are remembered too
+        active[0, entries] = features.observed + (action if action >= 0 else 0)
+        values[0, entries] = 1.0 if action >= 0 else 0.0
+    place = 0
+    for step in range(values.shape[0]):
+        for n in range(values.shape[1]):
+            state.active[place] = step * features.features + active[step, n]
+            state.values[place] = values[step, n]
+            place += 1
+
+
+@description
+class History(Features):
+    """The features of the last ``steps`` observations side by side, the present one first.
+
+    ``actions`` adds to each step which action led to it. What would be from before the episode
+    began is empty: all its features are zero.
+    """
+
+    base: Any = setting(BASE)
+    steps: int = setting(whole(1))
+    actions: bool = setting(flag(), default=False)
+
+    def shape(self, domain: Any) -> Shape:
+        base = self.base.shape(domain)
+        return Shape(
+            self.steps * self._features(domain),
+            self.steps * (base.active + self.actions),
+            weighted=True,
+            bias=base.bias,
+            remembers=True,
+        )
+
+    def build(self, domain: Any, rng: np.random.Generator) -> HistoryPart:
+        base = self.base.shape(domain)
+        entries = (self.steps, base.active + self.actions)
+        return HistoryPart(
+            base=self.base.build(domain, rng),
+            present=empty_state(base),
+            active=np.zeros(entries, np.int64),
+            values=np.zeros(entries),
+            features=self._features(domain),
+            observed=base.size,
+        )
+
+    def _features(self, domain: Any) -> int:
+        """How many features a step has."""
+        return self.base.shape(domain).size + (domain.actions if self.actions else 0)
+
+
+# ------------------------------------------------------------------------------ fading traces
+
+
+class TracesPart(NamedTuple):
+    """``base`` encodes the observation into ``present``; ``traces`` (d,) fade by ``decay``."""
+
+    base: Any
+    present: Binary | Weighted
+    traces: np.ndarray
+    decay: float
+
+
+@encode.register(TracesPart)
+def _(features, observation, action, state):
+    traces, present, decay = features.traces, features.present, features.decay
+    encode(features.base, observation, action, present)
+    kept = decay if action >= 0 else 0.0
+    for feature in range(traces.shape[0]):
+        traces[feature] *= kept
+    entries = size(present)
+    for n in range(entries):
+        traces[index(present, n)] += (1.0 - decay) * value(present, n)
+        state.active[n] = index(present, n)
+        state.values[n] = value(present, n)
+    for feature in range(traces.shape[0]):
+        state.active[entries + feature] = traces.shape[0] + feature
+        state.values[entries + feature] = traces[feature]
+
+
+@description
+class Traces(Features):
+    """The features of the present observation x, and a fading trace z of all since the start.
+
+    z ← ``decay`` · z + (1 − ``decay``) · x, from z = 0 before the episode began: a mean of all the
+    vectors so far, the older the less.
+    """
+
+    base: Any = setting(BASE)
+    decay: float = setting(between(0, 1), default=0.9)
+
+    def validate(self) -> None:
+        if self.decay == 1.0:
+            raise ValueError(
+                "Traces: decay must be less than 1, got 1.0: nothing would be taken in"
+            )
+
+    def shape(self, domain: Any) -> Shape:
+        base = self.base.shape(domain)
+        return Shape(
+            2 * base.size, base.active + base.size, weighted=True, bias=base.bias, remembers=True
+        )
+
+    def build(self, domain: Any, rng: np.random.Generator) -> TracesPart:
+        base = self.base.shape(domain)
+        return TracesPart(
+            base=self.base.build(domain, rng),
+            present=empty_state(base),
+            traces=np.zeros(base.size),
+            decay=self.decay,
+        )

@@ -1,0 +1,188 @@
+"""Tile coding: several grids over the space of observations, each displaced a little.
+
+An observation is in one tile of every grid (*tiling*), and those tiles are its features. Tilings
+are displaced as in Sutton & Barto (2018, sec. 9.5.4): tiling t by t · (1, 3, 5, …) times the
+n-th part of a tile, n being the number of tilings, modulo a whole tile. So all displacements are
+whole n-th parts, and an observation needs to be divided only once, into n-th parts of tiles.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from expectant.descriptions import Shape, description, setting
+from expectant.features.bounds import PAIRS, Bounds, known_bounds
+from expectant.features.hashing import HashedPart, hashed
+from expectant.features.table import Features
+from expectant.rules import Rule, either, flag, or_none, whole
+from expectant.verbs import encode, function
+
+LARGEST = 2**31 - 1  # tables of feature vectors keep indices in 32 bits
+LARGEST_HASHED = 2**62  # the tiles themselves are still numbered
+
+
+class TilesPart(NamedTuple):
+    """n tilings of m dimensions.
+
+    ``low``, ``scale`` (m,): from a component to n-th parts of tiles; ``parts`` (m,) is how many of
+    those there are, ``wraps`` (m,) is 1 where they wrap around. ``displaced`` (m, n) is by how many
+    parts a tiling is displaced. A tiling has ``rows`` (m,) tiles in a dimension, ``strides`` (m,)
+    apart in its numbering, and ``each`` in all. ``bias`` is the unit that is always on, −1: none.
+    """
+
+    low: np.ndarray
+    scale: np.ndarray
+    parts: np.ndarray
+    wraps: np.ndarray
+    displaced: np.ndarray
+    rows: np.ndarray
+    strides: np.ndarray
+    each: int
+    bias: int
+
+
+@function
+def part_of(features, dimension, component):
+    """In which n-th part of a tile a component lies; beyond the bounds it is in the outermost."""
+    parts = features.parts[dimension]
+    low, scale = float(features.low[dimension]), float(features.scale[dimension])
+    position = (component - low) * scale
+    if features.wraps[dimension] == 1:
+        position -= np.floor(position / parts) * parts
+    if position < 0.0:
+        return 0
+    if position < parts:
+        return int(position)
+    return parts - 1
+
+
+@encode.register(TilesPart)
+def _(features, observation, action, state):
+    active, displaced, each = state.active, features.displaced, features.each
+    tilings = displaced.shape[1]
+    for tiling in range(tilings):
+        active[tiling] = tiling * each
+    for dimension in range(displaced.shape[0]):
+        part = part_of(features, dimension, float(observation[dimension]))
+        tile = part // tilings
+        left = part - tile * tilings
+        rows, stride = features.rows[dimension], features.strides[dimension]
+        for tiling in range(tilings):
+            row = tile + 1 if left + displaced[dimension, tiling] >= tilings else tile
+            if row == rows:  # happens where the dimension wraps around only
+                row = 0
+            active[tiling] += row * stride
+    if features.bias >= 0:
+        active[tilings] = features.bias
+
+
+def _wholes(low: int) -> Rule:
+    def convert(value: Any) -> tuple[int, ...]:
+        if not isinstance(value, Sequence | np.ndarray):
+            raise TypeError
+        return tuple(whole(low).convert(item) for item in value)
+
+    return Rule(f"a list of whole numbers, {low} or more", convert)
+
+
+@description
+class Tiles(Features):
+    """Tile coding of observations that are vectors: one active tile in each of ``tilings`` grids.
+
+    ``tiles``
+        how many tiles the bounds are divided into, in every dimension or in each. Where there are
+        several tilings a dimension that does not wrap around has one more, for the displacement.
+    ``bounds``
+        (low, high) per dimension; None: the domain's own. Beyond them is the outermost tile.
+    ``wrap``
+        the dimensions, numbered from 0, whose two ends are the same place, such as angles.
+    ``hash_size``
+        puts the tiles into so many features, a fixed share for each tiling, as they are first
+        visited. Tiles that find no free place nearby share one
+        (:func:`expectant.features.hashing.collisions` counts how often).
+    ``bias``
+        adds a feature that is always one, the last.
+    """
+
+    tilings: int = setting(whole(1))
+    tiles: int | Sequence[int] = setting(either(whole(1), _wholes(1)))
+    bounds: Any = setting(or_none(PAIRS), default=None)
+    wrap: Sequence[int] = setting(_wholes(0), default=())
+    hash_size: int | None = setting(or_none(whole(1)), default=None)
+    bias: bool = setting(flag(), default=False)
+
+    def validate(self) -> None:
+        if self.hash_size is not None and self.hash_size % self.tilings != 0:
+            raise ValueError(
+                f"Tiles: hash_size must be a multiple of tilings, got hash_size={self.hash_size} "
+                f"with tilings={self.tilings}"
+            )
+        if self.bounds is not None:
+            self._check_dimensions(len(self.bounds), "bounds")
+
+    def shape(self, domain: Any) -> Shape:
+        bounds = known_bounds("Tiles", domain, self.bounds)
+        self._check_dimensions(len(bounds), f"the observations of {type(domain).__name__}")
+        features = self._features(len(bounds))
+        if self.bias:
+            return Shape(features + 1, self.tilings + 1, bias=features)
+        return Shape(features, self.tilings)
+
+    def build(self, domain: Any, rng: np.random.Generator) -> TilesPart | HashedPart:
+        shape = self.shape(domain)
+        part = self._part(known_bounds("Tiles", domain, self.bounds), shape.bias)
+        if self.hash_size is None:
+            return part
+        return hashed(part, self.tilings, self.hash_size)
+
+    def _part(self, bounds: Bounds, bias: int) -> TilesPart:
+        dimensions, rows = len(bounds), self._rows(len(bounds))
+        parts = np.array(self._per_dimension(dimensions), np.int64) * self.tilings
+        low, high = np.array(bounds, float).T.copy()
+        odd = 2 * np.arange(dimensions)[:, None] + 1
+        return TilesPart(
+            low=low,
+            scale=parts / (high - low),
+            parts=parts,
+            wraps=np.array([i in self.wrap for i in range(dimensions)], np.int64),
+            displaced=odd * np.arange(self.tilings)[None, :] % self.tilings,
+            rows=np.array(rows, np.int64),
+            strides=np.array([math.prod(rows[i + 1 :]) for i in range(dimensions)], np.int64),
+            each=math.prod(rows),
+            bias=bias,
+        )
+
+    def _per_dimension(self, dimensions: int) -> tuple[int, ...]:
+        return (self.tiles,) * dimensions if isinstance(self.tiles, int) else tuple(self.tiles)
+
+    def _rows(self, dimensions: int) -> list[int]:
+        """How many tiles a tiling has in each dimension."""
+        spare = 1 if self.tilings > 1 else 0
+        tiles = self._per_dimension(dimensions)
+        return [n if i in self.wrap else n + spare for i, n in enumerate(tiles)]
+
+    def _features(self, dimensions: int) -> int:
+        """How many features there are, without the bias unit."""
+        tiles = self.tilings * math.prod(self._rows(dimensions))
+        if tiles > (LARGEST if self.hash_size is None else LARGEST_HASHED):
+            advice = ": fewer tiles, or hash_size=" if self.hash_size is None else ": fewer tiles"
+            raise ValueError(f"Tiles: {tiles:,} tiles are too many to be numbered{advice}")
+        return tiles if self.hash_size is None else self.hash_size
+
+    def _check_dimensions(self, dimensions: int, what: str) -> None:
+        """``tiles`` and ``wrap`` must agree with how many dimensions there are."""
+        if not isinstance(self.tiles, int) and len(self.tiles) != dimensions:
+            raise ValueError(
+                f"Tiles: tiles must have a number for each of the {dimensions} dimensions of "
+                f"{what}, got {len(self.tiles)}: {self.tiles!r}"
+            )
+        for dimension in self.wrap:
+            if dimension >= dimensions:
+                raise ValueError(
+                    f"Tiles: wrap must name dimensions from 0 to {dimensions - 1} of {what}, "
+                    f"got {dimension}"
+                )

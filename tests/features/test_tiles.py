@@ -1,0 +1,269 @@
+# mypy: disable-error-code="arg-type,call-arg"
+from __future__ import annotations
+
+import json
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import expectant as ex
+from expectant.features.hashing import collisions
+from expectant.features.tiles import Tiles
+from expectant.features.vector import empty_state
+from expectant.verbs import encode
+from features.plane import Plane
+
+
+class Box(ex.Domain):
+    """So many components, each between 0 and its own number of tiles."""
+
+    actions = 2
+
+    def __init__(self, *bounds):
+        self._bounds = bounds
+
+    bounds = property(lambda self: self._bounds)
+
+
+def built(features: Tiles, domain: Any = None) -> Any:
+    return features.build(domain or Plane(), np.random.default_rng(0))
+
+
+def active(features: Tiles, seen: Any, domain: Any = None, part: Any = None) -> list[int]:
+    state: Any = empty_state(features.shape(domain or Plane()))
+    encode(part or built(features, domain), np.array(seen, float), -1, state)
+    return state.active.tolist()
+
+
+# ---------------------------------------------------------------------------------- by hand
+
+
+@pytest.mark.parametrize(("seen", "expected"), [
+    # two tilings of 5 × 3 tiles of size 1, the second displaced by half a tile in both dimensions;
+    # tile (i, j) has number 3 i + j, and those of the second tiling begin at 15
+    ((1.6, 0.3), [3 * 1 + 0, 15 + 3 * 2 + 0]),
+    ((1.2, 1.7), [3 * 1 + 1, 15 + 3 * 1 + 2]),
+    ((0.0, 0.0), [0, 15]),
+    ((4.0, 2.0), [3 * 3 + 1, 15 + 3 * 4 + 2]),  # the bound itself is in the outermost tile
+    ((9.0, -5.0), [3 * 3 + 0, 15 + 3 * 4 + 0]),  # and so is what lies beyond
+])  # fmt: skip
+def test_two_tilings_by_hand(seen, expected):
+    features = Tiles(2, (4, 2))
+    assert features.shape(Plane()) == ex.Shape(30, 2)
+    assert active(features, seen) == expected
+
+
+def test_one_tiling_is_a_plain_grid():
+    features = Tiles(1, (4, 2))
+    assert features.shape(Plane()) == ex.Shape(8, 1)
+    corners = [(x + 0.5, y + 0.5) for x in range(4) for y in range(2)]
+    assert [active(features, seen) for seen in corners] == [[n] for n in range(8)]
+
+
+def test_tilings_are_displaced_by_the_first_odd_numbers():
+    part = built(Tiles(8, 4), Box((0, 1), (0, 1), (0, 1)))
+    assert part.displaced.tolist() == [
+        [0, 1, 2, 3, 4, 5, 6, 7],
+        [0, 3, 6, 1, 4, 7, 2, 5],
+        [0, 5, 2, 7, 4, 1, 6, 3],
+    ]
+
+
+def test_a_bias_unit_is_the_last_feature_and_always_on():
+    features = Tiles(2, (4, 2), bias=True)
+    assert features.shape(Plane()) == ex.Shape(31, 3, bias=30)
+    assert active(features, (1.6, 0.3)) == [3, 21, 30]
+    hashed = features.replace(hash_size=12)
+    assert hashed.shape(Plane()) == ex.Shape(13, 3, bias=12)
+    assert active(hashed, (1.6, 0.3))[2] == 12
+
+
+def test_numbered_states_are_one_dimension_if_bounds_are_given():
+    features = Tiles(2, 3, bounds=[(0, 9)])
+    assert active(features, (4,), ex.Corridor()) == [1, 4 + 1]
+    assert active(features, (5,), ex.Corridor()) == [1, 4 + 2]
+
+
+# ------------------------------------------------------------------------------- properties
+
+
+@st.composite
+def maps(draw, powers_of_two=False):
+    """A tile coding of one to three dimensions whose tiles have size 1, from 0 on."""
+    tilings = draw(st.sampled_from([1, 2, 4, 8] if powers_of_two else [1, 2, 3, 5, 8]))
+    tiles = draw(st.lists(st.integers(1, 5), min_size=1, max_size=3))
+    wrap = tuple(i for i in range(len(tiles)) if draw(st.booleans()))
+    bias = draw(st.booleans())
+    domain = Box(*((0.0, float(n)) for n in tiles))
+    return Tiles(tilings, tiles, wrap=wrap, bias=bias), domain
+
+
+def points(draw, domain, beyond=0):
+    """A point in whole 1/64 of tiles, at which nothing is rounded."""
+    return [
+        draw(st.integers(-64 * beyond, 64 * (int(high) + beyond) - 1)) / 64
+        for _, high in domain.bounds
+    ]
+
+
+def reference(features: Tiles, domain: Box, seen: list[float]) -> list[int]:
+    """The definition, in fractions: floor(u + displacement), row-major."""
+    n, numbers = features.tilings, []
+    for tiling in range(n):
+        number = 0
+        for i, (_, high) in enumerate(domain.bounds):
+            u, tiles, wraps = Fraction(seen[i]), int(high), i in features.wrap
+            last = tiles - Fraction(1, 10**9)
+            u = u % tiles if wraps else min(max(u, Fraction(0)), last)
+            row = math.floor(u + Fraction((2 * i + 1) * tiling % n, n))
+            rows = tiles if wraps or n == 1 else tiles + 1
+            number = number * rows + (row % tiles if wraps else row)
+        numbers.append(number)
+    return numbers
+
+
+@given(st.data())
+@settings(deadline=None, max_examples=150)
+def test_tiles_are_what_the_definition_says(data):
+    features, domain = data.draw(maps())
+    seen, shape = points(data.draw, domain, beyond=3), features.shape(domain)
+    found, n = active(features, seen, domain), features.tilings
+    each = (shape.size - features.bias) // n
+    assert len(found) == shape.active == n + features.bias
+    assert [number - t * each for t, number in enumerate(found[:n])] == reference(
+        features, domain, seen
+    )
+    assert all(t * each <= number < (t + 1) * each for t, number in enumerate(found[:n]))
+    assert found[n:] == [shape.bias] * features.bias
+
+
+@given(st.data())
+@settings(deadline=None, max_examples=100)
+def test_near_points_share_tiles_and_far_points_share_none(data):
+    features, domain = data.draw(maps(powers_of_two=True))
+    features = features.replace(wrap=(), bias=False)
+    first, dimension = points(data.draw, domain), data.draw(st.integers(0, len(domain.bounds) - 1))
+    second = list(first)
+    second[dimension] = points(data.draw, domain)[dimension]
+    shared = len(
+        set(active(features, first, domain)).intersection(active(features, second, domain))
+    )
+    n, apart = features.tilings, abs(first[dimension] - second[dimension])
+    parts = abs(math.floor(first[dimension] * n) - math.floor(second[dimension] * n))
+    assert shared == max(0, n - parts)  # every n-th part of a tile takes one of them away
+    if apart >= 1.0:
+        assert shared == 0
+
+
+@given(st.data())
+@settings(deadline=None, max_examples=60)
+def test_dimensions_that_wrap_have_no_ends(data):
+    features, domain = data.draw(maps(powers_of_two=True))
+    features = features.replace(wrap=tuple(range(len(domain.bounds))))
+    seen = points(data.draw, domain)
+    turned = [x + data.draw(st.integers(-3, 3)) * high for x, (_, high) in zip(seen, domain.bounds, strict=True)]  # fmt: skip
+    assert active(features, seen, domain) == active(features, turned, domain)
+    low, high = list(seen), list(seen)
+    low[0], high[0] = 0.0, domain.bounds[0][1] - 1 / 64
+    shared = set(active(features, low, domain)) & set(active(features, high, domain))
+    tiles, n = int(domain.bounds[0][1]), features.tilings
+    # one part of a tile apart: a tiling's border lies between them, unless all is one tile
+    assert len(shared) == n + features.bias - (1 if tiles > 1 else 0)
+
+
+# ----------------------------------------------------------------------------------- hashing
+
+
+@given(st.integers(1, 40), st.data())
+@settings(deadline=None, max_examples=50)
+def test_hashed_features_stay_in_range_and_distinct(share, data):
+    features, domain = data.draw(maps())
+    features = features.replace(hash_size=share * features.tilings)
+    part, shape = built(features, domain), features.shape(domain)
+    for _ in range(5):
+        seen = points(data.draw, domain)
+        found = active(features, seen, domain, part)
+        assert all(
+            t * share <= number < (t + 1) * share
+            for t, number in enumerate(found[: features.tilings])
+        )
+        assert len(set(found)) == shape.active
+        assert found == active(features, seen, domain, part)  # a tile stays where it is
+
+
+def visit(features: Tiles, count: int = 600) -> Any:
+    part, rng = built(features), np.random.default_rng(1)
+    for seen in rng.random((count, 2)) * (4.0, 2.0):
+        active(features, seen, part=part)
+    return part
+
+
+def test_collisions_are_counted():
+    roomy = collisions(visit(Tiles(4, (4, 2), hash_size=4 * 60)))
+    assert roomy.collisions == 0 and roomy.share == 0.0
+    assert roomy.lookups == 4 * 600
+    plain = visit(Tiles(4, (4, 2)))
+    every = {
+        number
+        for seen in np.random.default_rng(1).random((600, 2)) * (4.0, 2.0)
+        for number in active(Tiles(4, (4, 2)), seen, part=plain)
+    }
+    assert roomy.used == len(every)  # every tile that was visited has a slot of its own
+    tight = collisions(visit(Tiles(4, (4, 2), hash_size=4)))
+    assert tight.used == 4
+    # one slot a tiling, owned by the first tile: all look-ups of other tiles collide
+    owners = visit(Tiles(4, (4, 2), hash_size=4)).owners[:, 0]
+    others = sum(
+        number != owner
+        for seen in np.random.default_rng(1).random((600, 2)) * (4.0, 2.0)
+        for number, owner in zip(active(Tiles(4, (4, 2)), seen, part=plain), owners, strict=True)
+    )
+    assert tight.collisions == others > 0
+    assert tight.share == others / 2400
+
+
+# ------------------------------------------------------------------------------------ errors
+
+
+def test_huge_observations_are_clipped_and_wrapped():
+    assert active(Tiles(2, (4, 2)), (1e200, -1e200)) == [9, 27]
+    assert len(active(Tiles(2, (4, 2), wrap=(0, 1)), (1e200, -1e200))) == 2
+
+
+BAD = [
+    (lambda: Tiles(0, 8), "Tiles: tilings must be a whole number, 1 or more, got 0"),
+    (lambda: Tiles(8, 0), "Tiles: tiles must be a whole number, 1 or more, or a list of"),
+    (lambda: Tiles(8, (8, 0)), "Tiles: tiles must be"),
+    (lambda: Tiles(8, 8, bounds=[(0, 1), (1, 1)]), r"bounds must be a list of \(low, high\) with"),
+    (lambda: Tiles(8, 8, bounds=[(0, math.inf)]), r"bounds must be a list of \(low, high\) with"),
+    (lambda: Tiles(8, 8, bounds=[]), r"bounds must be a list of \(low, high\) with"),
+    (lambda: Tiles(8, 8, wrap=(-1,)), "wrap must be a list of whole numbers, 0 or more"),
+    (lambda: Tiles(8, 8, hash_size=20), "hash_size must be a multiple of tilings, got hash_size=20 with tilings=8"),
+    (lambda: Tiles(8, (8, 8, 8), bounds=[(0, 1)]), r"tiles must have a number for each of the 1 dimensions of bounds, got 3: \(8, 8, 8\)"),
+    (lambda: Tiles(8, (8, 8, 8)).shape(Plane()), "each of the 2 dimensions of the observations of Plane, got 3"),
+    (lambda: Tiles(8, 8, wrap=(2,)).shape(Plane()), "wrap must name dimensions from 0 to 1 of the observations of Plane, got 2"),
+    (lambda: Tiles(8, 8, bounds=[(0, 1)]).shape(Plane()), "bounds must have one .* each of the 2 components of the observations of Plane, got 1"),
+    (lambda: Tiles(8, 8).shape(ex.Corridor()), "needs a domain with bounds, Corridor has none: give bounds="),
+    (lambda: Tiles(8, 8).shape(Box((0, 1), (-math.inf, math.inf))), r"dimension 1 of Box has bounds \(-inf, inf\), which must be finite .* give bounds="),
+    (lambda: Tiles(8, 100, bounds=[(0, 1)] * 5).shape(None), "84,080,804,008 tiles are too many to be numbered: fewer tiles, or hash_size="),
+    (lambda: Tiles(8, 8, tile=3), "unknown option tile=3, did you mean 'tiles'"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("make", "message"), BAD, ids=[message[:60] for _, message in BAD])
+def test_mistakes_are_named(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+@pytest.mark.parametrize("features", [
+    Tiles(8, 8), Tiles(8, [4, 2], bounds=np.array([[0, 1], [2, 3]]), wrap=[1], hash_size=80, bias=True),
+], ids=["plain", "all"])  # fmt: skip
+def test_round_trip_through_json(features):
+    again = ex.Description.from_dict(json.loads(json.dumps(features.to_dict())))
+    assert again == features and hash(again) == hash(features)
