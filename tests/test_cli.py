@@ -165,5 +165,5 @@ def test_the_benchmarks_are_found():
     from expectant.bench import benchmark_file
 
     assert benchmark_file().name == "speed.py"
-    assert (benchmark_file().parent / "algorithm1.c").exists()
+    assert (benchmark_file().parent / "algorithm1.h").exists()
     assert Path(__file__).parents[1] / "benchmarks" == benchmark_file().parent

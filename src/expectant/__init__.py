@@ -16,6 +16,7 @@ from expectant.agents.planner import Agent, PlanningAgent
 from expectant.agents.q_learning import QLearning
 from expectant.agents.q_planning import QPlanning
 from expectant.backups import (
+    AllStates,
     Backups,
     CurrentState,
     PrioritizedSweeping,
@@ -25,21 +26,32 @@ from expectant.backups import (
     StateSampler,
     Trajectory,
 )
-from expectant.descriptions import Description, Setting, Shape, description, setting
+from expectant.descriptions import Description, Setting, Shape, description, register, setting
 from expectant.domains.corridor import Corridor
 from expectant.domains.counterexample import Counterexample
 from expectant.domains.finite import Domain, FiniteMDP
+from expectant.domains.gym import Gym
+from expectant.domains.loca_car import LocaMountainCar
+from expectant.domains.loca_grid import LocaGrid
+from expectant.domains.mountain_car import MountainCar
+from expectant.domains.outside import Outside
+from expectant.domains.own import check_domain
+from expectant.features.basis import Fourier
+from expectant.features.memory import History, Traces
 from expectant.features.table import Features, OneHot, RandomBinary
+from expectant.features.tiles import Tiles
 from expectant.models.distribution import Distribution
 from expectant.models.episodic import EpisodicExpectation, ExactEpisodic
 from expectant.models.expectation import ExactExpectation, LinearExpectation, Model
 from expectant.models.network import NetworkExpectation
 from expectant.models.sample import Sample
 from expectant.models.true import TrueModel
+from expectant.running.learner import Learner
 from expectant.running.run import Result, run
 
 __all__ = [
     "Agent",
+    "AllStates",
     "Backups",
     "CachedPolicy",
     "CachedValues",
@@ -54,11 +66,19 @@ __all__ = [
     "ExactExpectation",
     "Features",
     "FiniteMDP",
+    "Fourier",
+    "Gym",
+    "History",
+    "Learner",
     "LinearExpectation",
+    "LocaGrid",
+    "LocaMountainCar",
     "Lookahead",
     "Model",
+    "MountainCar",
     "NetworkExpectation",
     "OneHot",
+    "Outside",
     "PlanningAgent",
     "PrioritizedSweeping",
     "QLearning",
@@ -72,13 +92,17 @@ __all__ = [
     "Setting",
     "Shape",
     "StateSampler",
+    "Tiles",
+    "Traces",
     "Trajectory",
     "TrueModel",
     "analysis",
+    "check_domain",
     "description",
     "diagnostics",
     "exact",
     "lanes",
+    "register",
     "rules",
     "run",
     "setting",

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import importlib
+import os
 import re
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Self, TypeVar, dataclass_transform
@@ -59,9 +62,7 @@ class Description:
         """The description that ``to_dict`` came from."""
         data = dict(data)
         name = data.pop("kind", getattr(cls, "kind", None))
-        if name not in KINDS:
-            raise ValueError(f"kind: unknown {name!r}" + near_miss(str(name), sorted(KINDS)))
-        found = KINDS[name]
+        found = kind_named(name)
         if not issubclass(found, cls):
             raise ValueError(f"kind: {name!r} is not a {cls.__name__}")
         return found(**{key: _described(item) for key, item in data.items()})
@@ -72,6 +73,51 @@ class Description:
 
     def _arguments(self) -> dict[str, Any]:
         return {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}  # type: ignore[arg-type]
+
+
+def register(name: str, described: type[Description]) -> None:
+    """Let specs, ``from_dict`` and ``expectant list`` know a description by a name of one's choice.
+
+    Every class made by :func:`description` is known already, under its name in snake case.
+    """
+    if not (isinstance(name, str) and re.fullmatch(r"[a-z][a-z0-9_]*", name)):
+        raise ValueError(
+            f"register: name must be lower-case letters, digits and underscores, got {name!r}"
+        )
+    if not (isinstance(described, type) and issubclass(described, Description)):
+        raise ValueError(f"register: {name!r} must be a class with @description, got {described!r}")
+    taken = KINDS.get(name)
+    if taken is not None and taken is not described and _ours(taken):
+        raise ValueError(f"register: the name {name!r} is taken by {taken.__name__}")
+    KINDS[name] = described
+    described.kind = name
+
+
+def _ours(described: type[Description]) -> bool:
+    return described.__module__.startswith("expectant.")
+
+
+def kind_named(name: Any) -> type[Description]:
+    """The class that a ``kind`` stands for: its name, or where to import it, "module:Class"."""
+    if isinstance(name, str) and ":" in name:
+        return _imported(name)
+    if name not in KINDS:
+        raise ValueError(f"kind: unknown {name!r}" + near_miss(str(name), sorted(KINDS)))
+    return KINDS[name]
+
+
+def _imported(name: str) -> type[Description]:
+    """The description at "module:Class"; modules are looked for in the working directory too."""
+    module, _, attribute = name.partition(":")
+    if os.getcwd() not in sys.path:
+        sys.path.append(os.getcwd())
+    try:
+        found = getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ValueError(f"kind: cannot import {name!r}: {error}") from None
+    if not (isinstance(found, type) and issubclass(found, Description)):
+        raise ValueError(f"kind: {name!r} must be a class made by @description, got {found!r}")
+    return found
 
 
 def _plain(value: Any) -> Any:
@@ -104,13 +150,15 @@ def description(cls: Class) -> Class:
 
     Arguments it does not have are a ``ValueError`` that names the nearest one it has.
     """
+    own_init = "__init__" in vars(cls)
     made: Any = dataclass(frozen=True, eq=cls.__eq__ is object.__eq__)(cls)
     words = re.findall(r"[A-Z]+(?![a-z])|[A-Z][a-z]*", cls.__name__)
     made.kind = "_".join(words).lower()
     known = [field.name for field in dataclasses.fields(made)]
-    made.__init__ = _checked_init(made.__init__, cls.__name__, known)
+    if not own_init:
+        made.__init__ = _checked_init(made.__init__, cls.__name__, known)
     taken = KINDS.get(made.kind)
-    if taken is not None and taken.__module__.startswith("expectant."):
+    if taken is not None and _ours(taken):
         raise ValueError(
             f"{cls.__name__}: the name {made.kind!r} is taken by "
             f"{taken.__module__}.{taken.__name__}"

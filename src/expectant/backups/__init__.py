@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from expectant.backups.all_states import AllStates, AllStatesPart
 from expectant.backups.base import Backups
 from expectant.backups.current import CurrentPart, CurrentState
 from expectant.backups.recency import RecencyPart, RecencyReplay
@@ -15,6 +16,8 @@ from expectant.backups.trajectory import Trajectory, TrajectoryPart
 
 __all__ = [
     "NAMED",
+    "AllStates",
+    "AllStatesPart",
     "Backups",
     "CurrentPart",
     "CurrentState",
@@ -39,6 +42,7 @@ NAMED: dict[str, Callable[[int | None], Backups]] = {
     "trajectory": lambda capacity: Trajectory(capacity=capacity),
     "current": lambda capacity: CurrentState(),
     "seen": lambda capacity: SeenStates(),
+    "all": lambda capacity: AllStates(),
     "prioritized": lambda capacity: PrioritizedSweeping(),
     "sampler": lambda capacity: StateSampler(),
 }

@@ -218,6 +218,17 @@ class FiniteMDP(Domain):
     def phases(self) -> int:
         return self.outcomes.probabilities.shape[0]
 
+    @classmethod
+    def from_gym(cls, source: Any, *, start: Any = None, **options: Any) -> FiniteMDP:
+        """The MDP of a Gymnasium toy-text environment: its id, itself, or its table ``P``.
+
+        ``start`` is (S,), by default as the environment has it; ``options`` go to
+        ``gymnasium.make``.
+        """
+        from expectant.domains.gym import from_gym
+
+        return from_gym(source, start=start, **options)
+
     def mdp(self) -> FiniteMDP:
         """Itself: every domain on a finite MDP has this method."""
         return self

@@ -103,6 +103,16 @@ def kernel_for(part: Any, entry: Callable[..., Any] = simulate) -> Callable[...,
         return _kernels[name]
 
 
+def entry_point(kernel: Any, *arguments: Any) -> Callable[..., Any]:
+    """The compiled code for arguments of these very types, which it does not look at again.
+
+    Calling a kernel itself makes Numba look up the type of every array in every part, which costs
+    several times what it takes to pass them.
+    """
+    types_of = tuple(kernel.typeof_pyval(argument) for argument in arguments)
+    return kernel.overloads[types_of].entry_point
+
+
 def _forget_changed(bindings: dict[tuple[Any, str], Any]) -> None:
     """Make Numba compile verbs and functions anew if any has changed since it last did.
 

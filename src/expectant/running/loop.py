@@ -32,7 +32,7 @@ from expectant.verbs import (
 )
 
 EPISODE, STEP, STEPS, PHASE = 0, 1, 2, 3
-DONE, STOPPED, FULL, DIVERGED = 0, 1, 2, 3
+DONE, STOPPED, FULL, DIVERGED, NOT_FINITE = 0, 1, 2, 3, 4
 
 
 class Run(NamedTuple):
@@ -65,16 +65,28 @@ class Budget(NamedTuple):
 
 
 @function
+def unusable(seen):
+    """The first component of an observation that is not finite, −1 if all are."""
+    for i in range(seen.shape[0]):
+        if not math.isfinite(float(seen[i])):
+            return i
+    return -1
+
+
+@function
 def begin_episode(run, rng):
-    """Reset the domain and encode its first observation."""
+    """Reset the domain and encode its first observation; returns whether it can be used."""
     clock = run.clock
     reset(run.domain, clock[EPISODE], rng)
     if phase(run.domain) != clock[PHASE]:
         clock[PHASE] = phase(run.domain)
         relabel(run.agent, run.domain)
+    run.total[0] = 0.0
+    if unusable(observation(run.domain)) >= 0:
+        return False
     encode(run.features, observation(run.domain), -1, run.state)
     run.state.place[0] = place(run.domain)
-    run.total[0] = 0.0
+    return True
 
 
 @function
@@ -104,8 +116,8 @@ def simulate(run, budget, rng, control):
             return STOPPED
         if room(agent) <= 0:
             return FULL
-        if clock[STEP] == 0:
-            begin_episode(run, rng)
+        if clock[STEP] == 0 and not begin_episode(run, rng):
+            return NOT_FINITE
         action = act(agent, state, rng)
         reward, alive = step(domain, action, rng)
         run.total[0] += reward
@@ -114,6 +126,8 @@ def simulate(run, budget, rng, control):
         clock[STEP] += 1
         clock[STEPS] += 1
         if alive > 0.0:
+            if unusable(observation(domain)) >= 0:
+                return NOT_FINITE
             encode(features, observation(domain), action, next_state)
             next_state.place[0] = place(domain)
         transition = Transition(state, action, reward, next_state, alive, outcome(domain))
@@ -126,3 +140,13 @@ def simulate(run, budget, rng, control):
         else:
             copy(state, next_state)
     return DONE
+
+
+def not_finite(run: Run) -> ValueError:
+    """The error for an observation that cannot be used."""
+    seen = observation(run.domain)
+    component = unusable(seen)
+    return ValueError(
+        f"observation: component {component} must be a finite number, got {seen[component]} in "
+        f"episode {run.clock[EPISODE]}"
+    )

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,13 +14,25 @@ from expectant.descriptions import Setting
 from expectant.features.vector import empty_state
 from expectant.lanes import padded
 from expectant.rules import flag, or_none, whole
-from expectant.running.loop import DIVERGED, DONE, EPISODE, FULL, STEPS, Budget, Run, simulate
+from expectant.running.kernels import Kernel, compiled_for, use_compiled
+from expectant.running.loop import (
+    DIVERGED,
+    DONE,
+    EPISODE,
+    FULL,
+    NOT_FINITE,
+    STEPS,
+    Budget,
+    Run,
+    not_finite,
+    simulate,
+)
+from expectant.running.outside import play, responder
 from expectant.running.progress import Reporter, reporter
 from expectant.verbs import grown
 
 UNLIMITED = 2**62
 STEP_LIMIT = 10_000  # of an episode, where neither the user nor the domain says otherwise
-Kernel = Callable[..., int]
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +55,7 @@ class Result:
     seed: int
     compile_seconds: float
     seconds: float
+    kept: tuple[tuple[Run, np.random.Generator], ...] = ()
 
     def __repr__(self) -> str:
         kind, table = ("episodes", self.returns) if self.returns.size else ("bins", self.rewards)
@@ -67,6 +79,7 @@ def run(
     step_limit: int | None = None,
     first_run: int = 0,
     compiled: bool | None = None,
+    keep_agents: bool = False,
     progress: bool | Reporter = True,
 ) -> Result:
     """Run an agent in a domain ``runs`` times, each for so many ``episodes`` or ``steps``.
@@ -76,6 +89,7 @@ def run(
     than ``step_limit`` (None: the domain's own, or 10,000) is cut off, which is not a termination.
     ``first_run`` numbers the runs from there on, to add to earlier ones. ``compiled=False`` runs
     the same code as plain Python, with the same numbers, for debugging.
+    ``keep_agents=True`` keeps what every run has learned, for ``Learner.from_result``.
     """
     if (episodes is None) == (steps is None):
         raise ValueError(f"run: give episodes or steps, got episodes={episodes!r}, steps={steps!r}")
@@ -89,6 +103,7 @@ def run(
         ("step_limit", step_limit, or_none(whole(1))),
         ("first_run", first_run, whole(0)),
         ("compiled", compiled, or_none(flag())),
+        ("keep_agents", keep_agents, flag()),
     ):
         rule.check("run", argument, value)
     for argument, part, kind, needs in (
@@ -106,20 +121,29 @@ def run(
     kernel = _kernel(job, compiled, name, show)
     ready = time.perf_counter()
     numbers = range(first_run, first_run + runs)
-    finished = _run_all(job, kernel, numbers, threads or cores(), name, show)
+    finished = _run_all(job, kernel, numbers, threads or cores(), keep_agents, name, show)
     end = time.perf_counter()
     return Result(
-        returns=np.stack([done.returns for done, _ in finished]),
-        lengths=np.stack([done.lengths for done, _ in finished]),
-        rewards=np.stack([done.rewards for done, _ in finished]),
-        diverged=np.array([diverged for _, diverged in finished]),
+        returns=np.stack([done.records.returns for done in finished]),
+        lengths=np.stack([done.records.lengths for done in finished]),
+        rewards=np.stack([done.records.rewards for done in finished]),
+        diverged=np.array([done.diverged for done in finished]),
         domain=domain,
         features=features,
         agent=agent,
         seed=seed,
         compile_seconds=ready - start,
         seconds=end - ready,
+        kept=tuple(done.kept for done in finished if done.kept is not None),
     )
+
+
+class Finished(NamedTuple):
+    """One run that has ended: its records, and all of it if that was asked for."""
+
+    records: Run
+    diverged: bool
+    kept: tuple[Run, np.random.Generator] | None
 
 
 @dataclass(frozen=True)
@@ -178,9 +202,9 @@ class Job:
         return prepared, rng
 
 
-def generator(seed: int, run: int) -> np.random.Generator:
-    """The random numbers of one run."""
-    return np.random.Generator(np.random.PCG64(np.random.SeedSequence((seed, run))))
+def generator(seed: int, run: int, *stream: int) -> np.random.Generator:
+    """The random numbers of one run, or another stream that goes with it."""
+    return np.random.Generator(np.random.PCG64(np.random.SeedSequence((seed, run, *stream))))
 
 
 def cores() -> int:
@@ -190,46 +214,29 @@ def cores() -> int:
 
 def _kernel(job: Job, compiled: bool | None, name: str, show: Reporter) -> Kernel:
     """The loop to call, compiled unless asked not to."""
-    if compiled is None:
-        compiled = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
     prepared, rng = job.prepare(0)
-    if not compiled:
+    if hasattr(job.domain, "world"):
+        return responder(prepared, rng, use_compiled(compiled), name, show)
+    if not use_compiled(compiled):
         return simulate
-    with show.compiling(name):
-        from numba.core.errors import TypingError
-
-        from expectant.running.compiling import kernel_for
-
-        kernel = kernel_for(prepared)
-        try:
-            kernel(prepared, Budget(0, 0, 1), rng, np.zeros(1, np.int64))
-        except TypingError as error:
-            _explain(error)
-            raise
-    return kernel
-
-
-def _explain(error: Exception) -> None:
-    """Say in one line what Numba says in fifty, where the reason is known."""
-    for line in str(error).splitlines():
-        if "does not implement the verb" in line:
-            raise TypeError(line.strip()) from None
+    return compiled_for(simulate, (prepared, Budget(0, 0, 1), rng, _running()), name, show)
 
 
 def _run_all(
-    job: Job, kernel: Kernel, numbers: range, threads: int, name: str, show: Reporter
-) -> list[tuple[Run, bool]]:
-    control = np.zeros(1, np.int64)
+    job: Job, kernel: Kernel, numbers: range, threads: int, keep: bool, name: str, show: Reporter
+) -> list[Finished]:
+    control = _running()
     clocks: dict[int, np.ndarray] = {}
 
-    def one(number: int) -> tuple[Run, bool]:
+    def one(number: int) -> Finished:
         if control[0]:
             raise KeyboardInterrupt
         prepared, rng = job.prepare(number)
         clocks[number] = prepared.clock
-        prepared, status = advanced(kernel, prepared, job.budget(), rng, control)
+        prepared, status = _through(job, kernel, prepared, number, rng, control)
         clocks.pop(number)
-        return _closed(job, prepared, status), status == DIVERGED
+        kept = (prepared, rng) if keep else None
+        return Finished(_closed(job, prepared, status), status == DIVERGED, kept)
 
     def report(futures: list[Future[Any]], tell: Any) -> None:
         done = sum(future.done() for future in futures)
@@ -254,14 +261,34 @@ def _run_all(
     return [future.result() for future in futures]
 
 
+def _through(
+    job: Job, kernel: Kernel, prepared: Run, number: int, rng: Any, control: np.ndarray
+) -> tuple[Run, int]:
+    """One whole run, in compiled code or through a world outside it."""
+    if not hasattr(job.domain, "world"):
+        return advanced(kernel, prepared, job.budget(), rng, control)
+    world = job.domain.world(job.seed, number)
+    try:
+        return play(kernel, world, prepared, job.budget(), rng, control)
+    finally:
+        world.close()
+
+
+def _running() -> np.ndarray:
+    """A control that lets loops go on."""
+    return np.zeros(1, np.int64)
+
+
 def advanced(
     kernel: Kernel, prepared: Run, budget: Budget, rng: np.random.Generator, control: np.ndarray
 ) -> tuple[Run, int]:
-    """Call the loop until it is done, making room where a part asks for it."""
+    """Call the loop until it is done, making room where a part asks; a bad observation raises."""
     status = kernel(prepared, budget, rng, control)
     while status == FULL:
         prepared = prepared._replace(agent=grown(prepared.agent))
         status = kernel(prepared, budget, rng, control)
+    if status == NOT_FINITE:
+        raise not_finite(prepared)
     return prepared, status
 
 

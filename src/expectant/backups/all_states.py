@@ -1,0 +1,43 @@
+"""Planning from any state that there is, visited or not."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from expectant.backups.base import Backups
+from expectant.descriptions import Setting, description
+from expectant.features.table import numbered_states
+from expectant.features.vector import BinaryTable, WeightedTable
+from expectant.models.places import feature_table
+from expectant.verbs import draw, load, remember
+
+
+class AllStatesPart(NamedTuple):
+    """``features`` has the vector of every state of the domain; ``states`` is how many."""
+
+    features: BinaryTable | WeightedTable
+    states: int
+
+
+@remember.register(AllStatesPart)
+def _(backups, transition):
+    pass
+
+
+@draw.register(AllStatesPart)
+def _(backups, state, rng):
+    load(backups.features, int(rng.random() * backups.states), state)
+    return -1
+
+
+@description
+class AllStates(Backups):
+    """Uniform over all states of the domain, which must number them, whether seen or not."""
+
+    def build(self, setting: Setting) -> AllStatesPart:
+        states = numbered_states(setting.domain, "AllStates")
+        if setting.shape.remembers:
+            raise ValueError(
+                "AllStates: needs features of the present state alone, these remember earlier ones"
+            )
+        return AllStatesPart(feature_table(setting), states)

@@ -1,0 +1,188 @@
+"""Gymnasium's environments as domains, and its tables of transitions as finite MDPs."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from expectant.descriptions import description, setting
+from expectant.domains.finite import END, Domain, FiniteMDP
+from expectant.domains.outside import OutsidePart
+from expectant.domains.spaces import Observations, action_count, observations
+from expectant.rules import Rule, flag, or_none
+
+
+def _is_made(environment: Any) -> bool:
+    """Whether it is an environment, and not a name or a function or class that makes one."""
+    return hasattr(environment, "reset") and not isinstance(environment, type)
+
+
+def _source(value: Any) -> Any:
+    if not (isinstance(value, str) or callable(value) or _is_made(value)):
+        raise ValueError
+    return value
+
+
+_SOURCE = Rule("an environment's id, an environment, or a function that makes one", _source)
+_OPTIONS = Rule("a table of options", lambda value: dict(value))
+
+
+@description
+class Gym(Domain):
+    """A Gymnasium environment with numbered actions.
+
+    ``environment`` is an id for ``gymnasium.make``, which gets all further options; a function that
+    makes an environment; or an environment, which is copied for every run and left as it is.
+    ``numbered`` says whether observations of whole numbers are numbers of states (for ``OneHot``
+    and ``RandomBinary``) or vectors (for ``Tiles``); None: states, unless they are too many.
+    """
+
+    environment: Any = setting(_SOURCE)
+    numbered: bool | None = setting(or_none(flag()), default=None)
+    options: Any = setting(_OPTIONS, default=())
+
+    def __init__(self, environment: Any, *, numbered: bool | None = None, **options: Any) -> None:
+        object.__setattr__(self, "environment", environment)
+        object.__setattr__(self, "numbered", numbered)
+        object.__setattr__(self, "options", options)
+        self.__post_init__()
+
+    def validate(self) -> None:
+        if self.options and _is_made(self.environment):
+            raise ValueError(
+                f"Gym: options are for making an environment, got {self.options} with one made"
+            )
+
+    def __hash__(self) -> int:
+        return hash((str(self.environment), self.numbered, str(self.options)))
+
+    def __repr__(self) -> str:
+        options = "".join(f", {name}={value!r}" for name, value in self.options.items())
+        return f"Gym({self.environment!r}{options})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data; only an environment with an id has any."""
+        if not isinstance(self.environment, str):
+            raise ValueError(
+                f"Gym: {self.environment!r} cannot be written down, only an environment's id can"
+            )
+        return {"kind": self.kind, **self._arguments()}
+
+    def _arguments(self) -> dict[str, Any]:
+        return {"environment": self.environment, "numbered": self.numbered, **self.options}
+
+    def make(self) -> Any:
+        """A new environment, for one run."""
+        if _is_made(self.environment):
+            try:
+                return copy.deepcopy(self.environment)
+            except Exception as error:  # whatever its parts raise
+                raise ValueError(
+                    f"Gym: {self.environment!r} cannot be copied for every run ({error}): give a "
+                    "function that makes one"
+                ) from None
+        if callable(self.environment):
+            return self.environment(**self.options)
+        import gymnasium
+
+        try:
+            return gymnasium.make(self.environment, **self.options)
+        except (gymnasium.error.Error, TypeError, ImportError) as error:
+            raise ValueError(f"Gym: cannot make {self.environment!r}: {error}") from None
+
+    @cached_property
+    def _known(self) -> tuple[int, Observations, int | None]:
+        env = self.make()
+        try:
+            actions = action_count(env.action_space, repr(self))
+            limit = getattr(getattr(env, "spec", None), "max_episode_steps", None)
+            return actions, observations(env.observation_space, self.numbered, repr(self)), limit
+        finally:
+            env.close()
+
+    @property
+    def actions(self) -> int:
+        return self._known[0]
+
+    @property
+    def reading(self) -> Observations:
+        """How its observations are read."""
+        return self._known[1]
+
+    @property
+    def states(self) -> int | None:
+        return self.reading.states
+
+    @property
+    def bounds(self) -> tuple[tuple[float, float], ...] | None:
+        return self.reading.bounds
+
+    @property
+    def step_limit(self) -> int | None:
+        return self._known[2]
+
+    def build(self, rng: np.random.Generator) -> OutsidePart:
+        return OutsidePart(self.reading.buffer())
+
+    def world(self, seed: int, run: int) -> World:
+        """A new environment for one run, with its seed."""
+        return World(self.make(), self.reading.read, seed, run)
+
+
+class World:
+    """One environment while it runs: whole numbers in, observations out."""
+
+    def __init__(self, env: Any, read: Callable[[Any], Any], seed: int, run: int) -> None:
+        self.env = env
+        self.read = read
+        self.first_action = int(env.action_space.start)
+        words = np.random.SeedSequence((seed, run, 1)).generate_state(1)
+        self.seed: int | None = int(words[0] >> 1)
+
+    def reset(self) -> Any:
+        """Begin an episode; the first one is given the seed."""
+        seed, self.seed = self.seed, None
+        return self.read(self.env.reset(seed=seed)[0])
+
+    def step(self, action: int) -> tuple[Any, float, bool, bool]:
+        """(observation, reward, terminated, truncated)."""
+        seen, reward, terminated, truncated, _ = self.env.step(action + self.first_action)
+        return self.read(seen), float(reward), bool(terminated), bool(truncated)
+
+    def close(self) -> None:
+        self.env.close()
+
+
+Table = Mapping[int, Mapping[int, list[tuple[float, int, float, bool]]]]
+
+
+def from_gym(source: Any, *, start: Any = None, **options: Any) -> FiniteMDP:
+    """A toy-text environment (its id, itself, or its table ``P``) as a finite MDP."""
+    table: Table
+    if isinstance(source, Mapping):
+        table = source
+    else:
+        env = Gym(source, **options).make().unwrapped
+        if not hasattr(env, "P"):
+            raise ValueError(
+                f"FiniteMDP.from_gym: {source!r} has no table P of its transitions; only toy-text "
+                "environments do"
+            )
+        table = env.P
+        start = getattr(env, "initial_state_distrib", None) if start is None else start
+        env.close()
+    states, actions = len(table), len(table[0])
+    most = max(len(table[s][a]) for s in range(states) for a in range(actions))
+    probabilities = np.zeros((states, actions, most))
+    rewards = np.zeros((states, actions, most))
+    successors = np.full((states, actions, most), END)
+    for s in range(states):
+        for a in range(actions):
+            for o, (probability, successor, reward, ended) in enumerate(table[s][a]):
+                probabilities[s, a, o], rewards[s, a, o] = probability, reward
+                successors[s, a, o] = END if ended else successor
+    return FiniteMDP(probabilities, rewards, successors=successors, start=start)

@@ -1,0 +1,204 @@
+"""The mountain car with two exits, for the local-change adaptation test."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from expectant.descriptions import description, setting
+from expectant.domains.finite import PHASE, Domain
+from expectant.domains.mountain_car import POSITION, POSITIVE, SPEED, Valley, check_order, drive
+from expectant.domains.phases import (
+    OVER,
+    PHASE_STEPS,
+    PhaseClock,
+    phase_clock,
+    present_phase,
+    tick,
+)
+from expectant.rules import at_least, number, or_none, whole
+from expectant.verbs import cut, function, observation, phase, reset, step
+
+INSIDE, LEFT_EXIT, RIGHT_EXIT = 0, 1, 2
+PAIR = 2
+
+
+class Exits(NamedTuple):
+    """Where a car leaves, and from where on it is pushed to the right whatever it does."""
+
+    right_position: float
+    left_position: float
+    left_stretch: float
+    left_size: float
+    zone_position: float
+    zone_speed: float
+
+
+class LocaCarPart(NamedTuple):
+    """``car`` (2,) is position and speed; ``rewards`` (P, 3) what being inside and the exits pay;
+    ``starts`` (P, 2, 2) the box (component, low and high) each phase starts in; ``now`` has the
+    phase."""
+
+    car: np.ndarray
+    valley: Valley
+    exits: Exits
+    rewards: np.ndarray
+    starts: np.ndarray
+    clock: PhaseClock
+    now: np.ndarray
+
+
+@function
+def exit_of(exits, car):
+    """Which exit a car is in."""
+    if car[POSITION] >= exits.right_position and car[SPEED] >= 0.0:
+        return RIGHT_EXIT
+    away = car[POSITION] - exits.left_position
+    if away * away + exits.left_stretch * car[SPEED] * car[SPEED] <= exits.left_size:
+        return LEFT_EXIT
+    return INSIDE
+
+
+@function
+def advance(valley, exits, car, thrust):
+    """Drive one step, pushed to the right inside the zone; returns the exit that is reached."""
+    if car[POSITION] >= exits.zone_position and car[SPEED] >= exits.zone_speed:
+        thrust = 1
+    drive(valley, car, thrust)
+    return exit_of(exits, car)
+
+
+@function
+def place_in(box, car, rng):
+    """Put a car anywhere in a box (2, 2) of positions and speeds."""
+    for component in range(PAIR):
+        low, high = box[component, 0], box[component, 1]
+        car[component] = low + (high - low) * rng.random()
+
+
+@reset.register(LocaCarPart)
+def _(domain, episode, rng):
+    domain.now[PHASE] = present_phase(domain.clock)
+    domain.clock.counts[OVER] = 0
+    box = domain.starts[domain.now[PHASE]]
+    place_in(box, domain.car, rng)
+    while exit_of(domain.exits, domain.car) == LEFT_EXIT:
+        place_in(box, domain.car, rng)
+
+
+@step.register(LocaCarPart)
+def _(domain, action, rng):
+    tick(domain.clock)
+    reached = advance(domain.valley, domain.exits, domain.car, action - 1)
+    return domain.rewards[domain.now[PHASE], reached], 1.0 if reached == INSIDE else 0.0
+
+
+@cut.register(LocaCarPart)
+def _(domain):
+    return domain.clock.counts[OVER] == 1
+
+
+@observation.register(LocaCarPart)
+def _(domain):
+    return domain.car
+
+
+@phase.register(LocaCarPart)
+def _(domain):
+    return domain.now[PHASE]
+
+
+@description
+class LocaMountainCar(Domain):
+    """A mountain car with an exit on the hill and one at the bottom, for the adaptation test.
+
+    Observation
+        position and speed.
+    Dynamics
+        as in ``MountainCar``: push left (0), nothing (1), push right (2). In the zone, positions
+        from ``zone_position`` with speeds from ``zone_speed``, the car is always pushed right, so
+        that only the right exit can be reached from there.
+    Reward
+        ``left_reward`` at the left exit; at the right one ``right_reward`` in the first phase,
+        ``later_reward`` in the second and third.
+    Start
+        anywhere; in the second phase in the zone. Never inside the left exit.
+    End
+        right exit: at ``max_position``, not rolling back. Left exit: slowly near ``left_position``,
+        (position − left_position)² + ``left_stretch`` speed² ≤ ``left_size``. Episodes are cut off
+        after ``step_limit`` steps, and where a phase is over.
+    Phases
+        three, of ``phase_steps`` steps; the third lasts as long as the run does.
+    """
+
+    min_position: float = setting(number(), default=-1.2)
+    max_position: float = setting(number(), default=0.5)
+    max_speed: float = setting(POSITIVE, default=0.07)
+    force: float = setting(number(), default=0.001)
+    gravity: float = setting(number(), default=0.0025)
+    zone_position: float = setting(number(), default=0.4)
+    zone_speed: float = setting(number(), default=0.0)
+    left_position: float = setting(number(), default=-0.52)
+    left_stretch: float = setting(at_least(0.0), default=100.0)
+    left_size: float = setting(at_least(0.0), default=0.0049)
+    left_reward: float = setting(number(), default=2.0)
+    right_reward: float = setting(number(), default=4.0)
+    later_reward: float = setting(number(), default=1.0)
+    phase_steps: Sequence[int] = setting(PHASE_STEPS, default=(100_000, 50_000, 50_000))
+    step_limit: int | None = setting(or_none(whole(1)), default=500)
+
+    def validate(self) -> None:
+        for low, high in (
+            ("min_position", "left_position"),
+            ("left_position", "zone_position"),
+            ("zone_position", "max_position"),
+            ("zone_speed", "max_speed"),
+        ):
+            check_order("LocaMountainCar", (low, getattr(self, low)), (high, getattr(self, high)))
+
+    @property
+    def actions(self) -> int:
+        return 3
+
+    @property
+    def bounds(self) -> tuple[tuple[float, float], ...]:
+        return (
+            (self.min_position, self.max_position),
+            (-self.max_speed, self.max_speed),
+        )
+
+    def valley(self) -> Valley:
+        """The part of the dynamics that every mountain car has."""
+        return Valley(
+            self.min_position, self.max_position, self.max_speed, self.force, self.gravity
+        )
+
+    def exits(self) -> Exits:
+        """Where the car leaves."""
+        return Exits(
+            self.max_position,
+            self.left_position,
+            self.left_stretch,
+            self.left_size,
+            self.zone_position,
+            self.zone_speed,
+        )
+
+    def build(self, rng: np.random.Generator) -> LocaCarPart:
+        pays = [
+            [0.0, self.left_reward, right]
+            for right in (self.right_reward, self.later_reward, self.later_reward)
+        ]
+        zone = [[self.zone_position, self.max_position], [self.zone_speed, self.max_speed]]
+        everywhere = [list(bound) for bound in self.bounds]
+        return LocaCarPart(
+            np.zeros(2),
+            self.valley(),
+            self.exits(),
+            np.array(pays),
+            np.array([everywhere, zone, everywhere]),
+            phase_clock(self.phase_steps),
+            np.zeros(3, np.int64),
+        )

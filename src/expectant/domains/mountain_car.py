@@ -1,0 +1,164 @@
+"""The mountain car: too weak to climb straight out of its valley, it has to swing up."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from expectant.descriptions import description, setting
+from expectant.domains.finite import Domain
+from expectant.rules import Rule, number, or_none, whole
+from expectant.verbs import function, observation, reset, step
+
+POSITION, SPEED = 0, 1
+
+
+def _positive(value: Any) -> float:
+    result: float = number().convert(value)
+    if result <= 0.0:
+        raise ValueError
+    return result
+
+
+POSITIVE = Rule("a number above 0", _positive)
+
+
+class Valley(NamedTuple):
+    """What the car moves in: where it may be, how fast it may go, and what pushes it."""
+
+    min_position: float
+    max_position: float
+    max_speed: float
+    force: float
+    gravity: float
+
+
+class MountainCarPart(NamedTuple):
+    """``car`` (2,) is the present position and speed."""
+
+    car: np.ndarray
+    valley: Valley
+    goal_position: float
+    goal_velocity: float
+    min_start: float
+    max_start: float
+    reward: float
+
+
+@function
+def clipped(value, low, high):
+    """The nearest number from ``low`` to ``high``."""
+    if value < low:
+        return low
+    return high if value > high else value
+
+
+@function
+def drive(valley, car, thrust):
+    """Move a car for one step with a thrust of −1, 0 or 1; the left wall stops it."""
+    pull = math.cos(3.0 * car[POSITION]) * (-valley.gravity)
+    speed = car[SPEED] + (thrust * valley.force + pull)
+    speed = clipped(speed, -valley.max_speed, valley.max_speed)
+    position = clipped(car[POSITION] + speed, valley.min_position, valley.max_position)
+    if position == valley.min_position and speed < 0.0:
+        speed = 0.0
+    car[POSITION] = position
+    car[SPEED] = speed
+
+
+@reset.register(MountainCarPart)
+def _(domain, episode, rng):
+    width = domain.max_start - domain.min_start
+    domain.car[POSITION] = domain.min_start + width * rng.random()
+    domain.car[SPEED] = 0.0
+
+
+@step.register(MountainCarPart)
+def _(domain, action, rng):
+    car = domain.car
+    drive(domain.valley, car, action - 1)
+    if car[POSITION] >= domain.goal_position and car[SPEED] >= domain.goal_velocity:
+        return domain.reward, 0.0
+    return domain.reward, 1.0
+
+
+@observation.register(MountainCarPart)
+def _(domain):
+    return domain.car
+
+
+def check_order(owner: str, low: tuple[str, float], high: tuple[str, float]) -> None:
+    """An error where the first of two arguments is not below the second."""
+    if not low[1] < high[1]:
+        raise ValueError(
+            f"{owner}: {low[0]} must be below {high[0]}={high[1]!r}, got {low[0]}={low[1]!r}"
+        )
+
+
+@description
+class MountainCar(Domain):
+    """A car in a valley that must gather speed to get out: Gymnasium's MountainCar-v0.
+
+    Observation
+        position and speed, as float64 (Gymnasium gives the same numbers as float32).
+    Dynamics
+        three actions: push left (0), nothing (1), push right (2). speed += (action − 1) ``force``
+        − ``gravity`` cos(3 position), then position += speed, both clipped to their ranges; the
+        wall on the left stops the car.
+    Reward
+        ``reward`` on every step.
+    Start
+        at rest, uniformly between ``min_start`` and ``max_start``.
+    End
+        at ``goal_position`` or beyond, at ``goal_velocity`` or faster. Episodes are cut off after
+        ``step_limit`` steps, which is not an end.
+    """
+
+    min_position: float = setting(number(), default=-1.2)
+    max_position: float = setting(number(), default=0.6)
+    max_speed: float = setting(POSITIVE, default=0.07)
+    goal_position: float = setting(number(), default=0.5)
+    goal_velocity: float = setting(number(), default=0.0)
+    force: float = setting(number(), default=0.001)
+    gravity: float = setting(number(), default=0.0025)
+    min_start: float = setting(number(), default=-0.6)
+    max_start: float = setting(number(), default=-0.4)
+    reward: float = setting(number(), default=-1.0)
+    step_limit: int | None = setting(or_none(whole(1)), default=200)
+
+    def validate(self) -> None:
+        for low, high in (
+            ("min_position", "min_start"),
+            ("min_start", "max_start"),
+            ("max_start", "goal_position"),
+        ):
+            check_order("MountainCar", (low, getattr(self, low)), (high, getattr(self, high)))
+        if self.goal_position > self.max_position:
+            raise ValueError(
+                f"MountainCar: goal_position must be at most max_position={self.max_position!r}, "
+                f"got {self.goal_position!r}"
+            )
+
+    @property
+    def actions(self) -> int:
+        return 3
+
+    @property
+    def bounds(self) -> tuple[tuple[float, float], ...]:
+        return (
+            (self.min_position, self.max_position),
+            (-self.max_speed, self.max_speed),
+        )
+
+    def build(self, rng: np.random.Generator) -> MountainCarPart:
+        return MountainCarPart(
+            np.zeros(2),
+            Valley(self.min_position, self.max_position, self.max_speed, self.force, self.gravity),
+            self.goal_position,
+            self.goal_velocity,
+            self.min_start,
+            self.max_start,
+            self.reward,
+        )

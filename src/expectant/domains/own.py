@@ -1,0 +1,221 @@
+"""A check of a domain of one's own: does it keep the promises that the loop relies on?"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from expectant.domains.finite import END, Domain
+from expectant.domains.own_mdp import Tally, check_against_mdp, count
+from expectant.rules import whole
+from expectant.verbs import cut, observation, phase, place, reset, step
+
+LONGEST = 10_000  # steps of an episode, where the domain has no limit of its own
+
+
+@dataclass(frozen=True)
+class DomainCheck:
+    """What :func:`check_domain` saw: ``ended`` of the ``episodes`` came to an end by themselves.
+
+    ``mdp_pairs`` is how many states and actions were tried often enough to compare them with the
+    domain's ``mdp()``; None where it has none.
+    """
+
+    domain: Any
+    episodes: int
+    steps: int
+    ended: int
+    mean_return: float
+    mdp_pairs: int | None
+
+    def __str__(self) -> str:
+        against = "" if self.mdp_pairs is None else f", {self.mdp_pairs} pairs agree with its mdp()"
+        return (
+            f"{type(self.domain).__name__}: {self.episodes} episodes of random actions, "
+            f"{self.steps} steps, {self.ended} ended, mean return {self.mean_return:.4g}{against}"
+        )
+
+
+class Episode(NamedTuple):
+    """What happened: ``observations`` (n + 1, …), ``rewards`` (n,), whether it came to an end."""
+
+    observations: np.ndarray
+    rewards: np.ndarray
+    ended: bool
+
+
+def check_domain(domain: Any, *, episodes: int = 20, seed: int = 0) -> DomainCheck:
+    """Run a domain with random actions, as plain Python, and check everything that is returned.
+
+    Raises a ``ValueError`` that says what is wrong and what to do; otherwise returns an account of
+    what was seen. A domain with an ``mdp()`` is also compared with it, by frequencies.
+    """
+    whole(1).check("check_domain", "episodes", episodes)
+    whole(0).check("check_domain", "seed", seed)
+    check = _Check(domain)
+    check.description()
+    tally: Tally = {}
+    first = check.episodes(episodes, seed, tally)
+    again = check.episodes(episodes, seed, {})
+    check.repeatable(first, again)
+    check.ends(first)
+    pairs = check_against_mdp(domain, tally, check.owner) if hasattr(domain, "mdp") else None
+    return DomainCheck(
+        domain,
+        episodes,
+        sum(episode.rewards.size for episode in first),
+        sum(episode.ended for episode in first),
+        float(np.mean([episode.rewards.sum() for episode in first])),
+        pairs,
+    )
+
+
+class _Check:
+    """The checks of one domain, each an error that begins with its name."""
+
+    def __init__(self, domain: Any) -> None:
+        self.domain = domain
+        self.owner = f"check_domain: {type(domain).__name__}"
+
+    def fail(self, message: str) -> ValueError:
+        return ValueError(f"{self.owner}: {message}")
+
+    def description(self) -> None:
+        """What can be told without running it."""
+        domain = self.domain
+        if isinstance(domain, type):
+            raise ValueError(f"check_domain: give a domain, not its class: {domain.__name__}(…)")
+        if not isinstance(domain, Domain):
+            raise self.fail("is not a domain: derive it from ex.Domain")
+        try:
+            whole(1).check(self.owner, "actions", domain.actions)
+        except NotImplementedError:
+            raise self.fail("needs `actions`, how many there are") from None
+        if hasattr(domain, "world"):
+            raise self.fail("runs outside compiled code: use Gymnasium's own check_env")
+        if domain.states is None and domain.bounds is None:
+            raise self.fail(
+                "needs `states`, how many states it numbers, or `bounds`, the (low, high) of "
+                "every component of its observations"
+            )
+
+    def built(self, rng: np.random.Generator) -> Any:
+        """A part, which must be a NamedTuple that shares nothing with the next one."""
+        part, other = self.domain.build(rng), self.domain.build(rng)
+        if not isinstance(part, tuple) or not hasattr(part, "_fields"):
+            raise self.fail(f"build must return a NamedTuple, got {type(part).__name__}")
+        for verb in (reset, step, observation):
+            if type(part) not in verb.implementations:
+                name = type(part).__name__
+                raise self.fail(
+                    f"{name} does not implement the verb '{verb.__name__}': "
+                    f"write one with @{verb.__name__}.register({name})"
+                )
+        seen = observation(part)
+        if not isinstance(seen, np.ndarray) or seen.ndim != 1:
+            raise self.fail(f"observation must return an array of one axis, got {seen!r}")
+        if np.shares_memory(seen, observation(other)):
+            raise self.fail("two parts share their observation: make new arrays in build")
+        return part
+
+    def episodes(self, episodes: int, seed: int, tally: Tally) -> list[Episode]:
+        """Some episodes of random actions, every step of them checked."""
+        rng, choices = np.random.default_rng(seed), np.random.default_rng(seed + 1)
+        part = self.built(rng)
+        return [self._episode(part, number, rng, choices, tally) for number in range(episodes)]
+
+    def _episode(
+        self, part: Any, number: int, rng: np.random.Generator, choices: Any, tally: Tally
+    ) -> Episode:
+        reset(part, number, rng)
+        array = observation(part)
+        seen, alive = [self._observed(part, array)], 1.0
+        rewards: list[float] = []
+        limit = self.domain.step_limit or LONGEST
+        while alive > 0.0 and len(rewards) < limit and not (rewards and cut(part)):
+            action = int(choices.integers(self.domain.actions))
+            origin = phase(part), self._state(part), action
+            reward, alive = self._stepped(step(part, action, rng))
+            rewards.append(reward)
+            if alive > 0.0:
+                seen.append(self._observed(part, array))
+            count(tally, origin, (self._state(part) if alive > 0.0 else END, reward))
+        return Episode(np.array(seen), np.array(rewards), alive == 0.0)
+
+    def _state(self, part: Any) -> int:
+        """The number of the present state: its place, or what is observed where it has none."""
+        number = int(place(part))
+        return int(observation(part)[0]) if number < 0 and self.domain.states else number
+
+    def _stepped(self, answer: Any) -> tuple[float, float]:
+        if not isinstance(answer, tuple) or len(answer) != 2:
+            raise self.fail(f"step must return (reward, alive), got {answer!r}")
+        reward, alive = answer
+        if not isinstance(reward, numbers.Real) or not math.isfinite(reward):
+            raise self.fail(f"step must return a finite reward, got {reward!r}")
+        if alive not in (0.0, 1.0):
+            raise self.fail(
+                f"step must return alive as 0.0 (the episode has ended) or 1.0, got {alive!r}"
+            )
+        return float(reward), float(alive)
+
+    def _observed(self, part: Any, array: np.ndarray) -> np.ndarray:
+        """A copy of the present observation, if it is what the description says."""
+        seen = observation(part)
+        if seen is not array:
+            raise self.fail(
+                "observation must return the same array every time: keep one in the part, and let "
+                "reset and step write into it"
+            )
+        if self.domain.states is not None:
+            self._numbered(seen)
+            return seen[:1].copy()
+        self._bounded(seen)
+        return seen.copy()
+
+    def _numbered(self, seen: np.ndarray) -> None:
+        states = self.domain.states
+        if seen.dtype != np.int64:
+            raise self.fail(f"observations are state numbers: use int64, got {seen.dtype}")
+        if not 0 <= seen[0] < states:
+            raise self.fail(f"states is {states}, but the observation was {seen[0]}")
+
+    def _bounded(self, seen: np.ndarray) -> None:
+        bounds = self.domain.bounds
+        if seen.dtype != np.float64:
+            raise self.fail(f"observations are vectors: use float64, got {seen.dtype}")
+        if seen.size != len(bounds):
+            raise self.fail(f"bounds has {len(bounds)} components, the observation {seen.size}")
+        for component, (low, high) in enumerate(bounds):
+            if not low <= seen[component] <= high:
+                raise self.fail(
+                    f"component {component} was {seen[component]!r}, outside its bounds "
+                    f"{low!r} to {high!r}"
+                )
+
+    def repeatable(self, first: list[Episode], again: list[Episode]) -> None:
+        """The same seed must give the same episodes."""
+        for number, (one, other) in enumerate(zip(first, again, strict=True)):
+            if not (
+                np.array_equal(one.observations, other.observations)
+                and np.array_equal(one.rewards, other.rewards)
+            ):
+                raise self.fail(
+                    f"episode {number} was another one with the same seed: draw from the rng that "
+                    "is passed in and from nothing else, and let reset forget the last episode"
+                )
+
+    def ends(self, found: list[Episode]) -> None:
+        """Some episode must end, unless it is said that they need not."""
+        limited = self.domain.step_limit is not None or getattr(self.domain, "endless", False)
+        lengths = Counter(episode.rewards.size for episode in found)
+        if not limited and not any(e.ended for e in found) and lengths[LONGEST] == len(found):
+            raise self.fail(
+                f"no episode ended within {LONGEST:,} random steps: return alive = 0.0 at the end, "
+                "or give the domain a step_limit"
+            )

@@ -1,0 +1,62 @@
+"""Phases that go by steps: what the domains of the local-change adaptation test share.
+
+The domain counts its own steps. When a phase is over the episode under way is cut off, and the
+next one starts in the next phase, the way that phase starts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from expectant.rules import Rule, whole
+from expectant.verbs import function
+
+STEPS, OVER = 0, 1
+
+
+class PhaseClock(NamedTuple):
+    """``ends`` (P,): after how many steps in all each phase is over; the last one never is.
+
+    ``counts`` (2,): the steps so far, and whether the last of them was the last of its phase.
+    """
+
+    ends: np.ndarray
+    counts: np.ndarray
+
+
+@function
+def tick(clock):
+    """Count one step, and note whether a phase ended with it."""
+    ends, counts = clock.ends, clock.counts
+    counts[STEPS] += 1
+    counts[OVER] = 0
+    for phase in range(ends.shape[0] - 1):
+        if counts[STEPS] == ends[phase]:
+            counts[OVER] = 1
+
+
+@function
+def present_phase(clock):
+    """The phase that the next step belongs to."""
+    ends, phase = clock.ends, 0
+    while phase < ends.shape[0] - 1 and clock.counts[STEPS] >= ends[phase]:
+        phase += 1
+    return phase
+
+
+def phase_clock(phase_steps: Sequence[int]) -> PhaseClock:
+    """A clock at its start."""
+    return PhaseClock(np.cumsum(np.array(phase_steps, np.int64)), np.zeros(2, np.int64))
+
+
+def _steps(value: Any) -> tuple[int, ...]:
+    steps = tuple(whole(1).convert(item) for item in value)
+    if len(steps) != 3:
+        raise ValueError
+    return steps
+
+
+PHASE_STEPS = Rule("three whole numbers, 1 or more: the steps of each phase", _steps)

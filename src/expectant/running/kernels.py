@@ -1,0 +1,41 @@
+"""Getting a function ready to be called: compiled and with progress, or as it is."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+from expectant.running.progress import Reporter
+
+Kernel = Callable[..., int]
+
+
+def use_compiled(compiled: bool | None) -> bool:
+    """Whether to compile: as asked for, else as Numba's own switch says."""
+    if compiled is None:
+        return os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
+    return compiled
+
+
+def compiled_for(entry: Kernel, arguments: tuple[Any, ...], name: str, show: Reporter) -> Kernel:
+    """An entry function, compiled by calling it once with such arguments; the first is a run."""
+    with show.compiling(name):
+        from numba.core.errors import TypingError
+
+        from expectant.running.compiling import kernel_for
+
+        kernel = kernel_for(arguments[0], entry)
+        try:
+            kernel(*arguments)
+        except TypingError as error:
+            _explain(error)
+            raise
+    return kernel
+
+
+def _explain(error: Exception) -> None:
+    """Say in one line what Numba says in fifty, where the reason is known."""
+    for line in str(error).splitlines():
+        if "does not implement the verb" in line:
+            raise TypeError(line.strip()) from None

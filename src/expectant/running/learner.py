@@ -1,0 +1,268 @@
+"""An agent for a loop of one's own: observations and rewards in, actions out."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from expectant.agents.acting import greedy
+from expectant.agents.planner import Agent
+from expectant.domains.outside import Outside
+from expectant.domains.spaces import Observations, action_count, numbers, observations
+from expectant.features.table import Features
+from expectant.rules import flag, or_none, whole
+from expectant.running import saving
+from expectant.running.kernels import Kernel, compiled_for, use_compiled
+from expectant.running.loop import Run
+from expectant.running.outside import (
+    FIRST,
+    GOES_ON,
+    OVERFLOW,
+    TERMINATED,
+    TRUNCATED,
+    answered,
+    responder,
+)
+from expectant.running.progress import Reporter, reporter
+from expectant.running.run import Job, Result, generator
+from expectant.verbs import borrowed, encode, function, observation
+
+BETWEEN_EPISODES = -1  # where the last action stands otherwise
+TIES = 2  # the stream of random numbers that breaks ties for ``greedy``
+
+
+@function
+def prefer(run, action, actions, rng):
+    """The greedy action where ``action`` has led to the observation in the run's domain."""
+    run, rng = borrowed(run), borrowed(rng)
+    encode(run.features, observation(run.domain), action, run.next_state)
+    return greedy(run.agent, run.next_state, actions, rng)
+
+
+class Learner:
+    """An agent that learns in a loop of one's own.
+
+    >>> learner = Learner(agent, features, n_actions=2, states=9)
+    >>> action = learner.start(observation)
+    >>> action = learner.step(reward, observation, terminated, truncated)
+
+    Observations are numbers below ``states``, or vectors; ``bounds`` has (low, high) of every
+    component of a vector, for features that do not have bounds of their own. The same seed and
+    the same observations give the same actions, before and after ``save`` and ``load``.
+    """
+
+    def __init__(
+        self,
+        agent: Agent,
+        features: Features,
+        n_actions: int,
+        *,
+        states: int | None = None,
+        bounds: Sequence[tuple[float, float]] | None = None,
+        seed: int = 0,
+        compiled: bool | None = None,
+        progress: bool | Reporter = True,
+    ) -> None:
+        for argument, value, rule in (
+            ("n_actions", n_actions, whole(1)),
+            ("seed", seed, whole(0)),
+            ("compiled", compiled, or_none(flag())),
+        ):
+            rule.check("Learner", argument, value)
+        for argument, part, kind in (
+            ("agent", agent, Agent),
+            ("features", features, Features),
+        ):
+            if not isinstance(part, kind):
+                raise ValueError(f"Learner: {argument} must be {kind.__name__}, got {part!r}")
+        self.agent = agent
+        self.features = features
+        self.n_actions = n_actions
+        self.seed = seed
+        self.reading = (
+            numbers(states) if states is not None else Observations(bounds=_pairs(bounds))
+        )
+        self._compiled = use_compiled(compiled)
+        self._show = reporter(progress)
+        self._name = f"{type(agent).__name__} in a loop of your own"
+        self._action = BETWEEN_EPISODES
+        self._run: Run | None = None
+        self._prefer: Kernel = prefer
+
+    @classmethod
+    def for_env(
+        cls,
+        agent: Agent,
+        features: Features,
+        env: Any,
+        *,
+        numbered: bool | None = None,
+        **options: Any,
+    ) -> Learner:
+        """A learner for the actions and observations of a Gymnasium environment."""
+        learner = cls(agent, features, action_count(env.action_space, "Learner"), **options)
+        learner.reading = observations(env.observation_space, numbered, "Learner")
+        return learner
+
+    def start(self, observation: Any) -> int:
+        """Begin an episode; returns the first action."""
+        return self._answer(observation, BETWEEN_EPISODES, 0.0, FIRST)
+
+    def step(
+        self, reward: float, observation: Any, terminated: bool, truncated: bool = False
+    ) -> int | None:
+        """Learn from what the last action led to; returns the next, None if the episode is over.
+
+        An episode that is truncated has not terminated: its last observation is learned from.
+        """
+        if self._action == BETWEEN_EPISODES:
+            raise ValueError("Learner.step: no episode has begun; call start(observation) first")
+        if not np.isfinite(reward):
+            raise ValueError(f"Learner.step: reward must be a finite number, got {reward!r}")
+        situation = TERMINATED if terminated else TRUNCATED if truncated else GOES_ON
+        answer = self._answer(observation, self._action, float(reward), situation)
+        return answer if situation == GOES_ON else None
+
+    def greedy(self, observation: Any) -> int:
+        """The action it thinks best, without learning or exploring; ties are broken at random.
+
+        Features with memory take the observation as the one that follows the last.
+        """
+        run = self._prepared(observation)
+        before = [(array, array.copy()) for _, array in saving.arrays_in(run.features)]
+        self._receive(run, observation)
+        answer = self._preferred(run)
+        for array, content in before:
+            array[...] = content
+        return answer
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write everything to a file, from which ``load`` goes on to the same bits."""
+        if self._run is None:
+            raise ValueError("Learner.save: it has not started yet, so there is nothing to save")
+        facts = {
+            "agent": self.agent.to_dict(),
+            "features": self.features.to_dict(),
+            "n_actions": self.n_actions,
+            "seed": self.seed,
+            "reading": self.reading._asdict(),
+            "components": self._run.domain.received.size,
+            "action": self._action,
+            "rng": self._rng.bit_generator.state,
+            "ties": self._ties.bit_generator.state,
+        }
+        saving.write(Path(path), facts, self._run)
+
+    @classmethod
+    def load(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        compiled: bool | None = None,
+        progress: bool | Reporter = True,
+    ) -> Learner:
+        """The learner that was saved to a file."""
+        path = Path(path)
+        facts, arrays = saving.read(path)
+        try:
+            agent, features = Agent.from_dict(facts["agent"]), Features.from_dict(facts["features"])
+            learner = cls(
+                agent, features, facts["n_actions"], seed=facts["seed"], compiled=compiled,
+                progress=progress,
+            )  # fmt: skip
+            learner.reading = _reading(facts["reading"])
+            learner._prepare(facts["components"])
+            learner._run = saving.restored(learner._run, arrays, path)
+            learner._action = facts["action"]
+            learner._rng.bit_generator.state = facts["rng"]
+            learner._ties.bit_generator.state = facts["ties"]
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"{path}: is not a saved learner: {error} is missing") from None
+        return learner
+
+    @classmethod
+    def from_result(cls, result: Result, run: int = 0, **options: Any) -> Learner:
+        """A learner with all that one run of ``ex.run(..., keep_agents=True)`` has learned."""
+        if not 0 <= run < len(result.kept):
+            raise ValueError(
+                f"Learner.from_result: run must be below {len(result.kept)}, got {run!r}"
+                + ("" if result.kept else "; ex.run keeps what it learned with keep_agents=True")
+            )
+        domain, (kept, rng) = result.domain, result.kept[run]
+        reading = getattr(domain, "reading", None)
+        learner = cls(
+            result.agent, result.features, domain.actions, states=domain.states,
+            bounds=domain.bounds, seed=result.seed, **options,
+        )  # fmt: skip
+        learner.reading = reading or learner.reading
+        learner._prepare(learner.reading.buffer().size)
+        assert learner._run is not None
+        learner._run = learner._run._replace(agent=kept.agent, features=kept.features)
+        learner._rng = rng
+        return learner
+
+    # ------------------------------------------------------------------------------- inside
+
+    def _answer(self, observation: Any, action: int, reward: float, situation: int) -> int:
+        run = self._prepared(observation)
+        if situation != TERMINATED:  # the end has no features
+            self._receive(run, observation)
+        self._run, answer = answered(self._respond, run, action, reward, situation, self._rng)
+        if answer == OVERFLOW:
+            raise FloatingPointError(
+                f"Learner: the weights of {self.agent!r} have overflowed; use smaller step sizes"
+            )
+        self._action = answer if situation in (FIRST, GOES_ON) else BETWEEN_EPISODES
+        return answer
+
+    def _receive(self, run: Run, observation: Any) -> None:
+        """Put an observation where compiled code looks for it."""
+        received = run.domain.received
+        seen = self.reading.read(observation)
+        if self.reading.states is None:
+            if seen.shape != received.shape:
+                raise ValueError(
+                    f"observation: must have {received.size} components, got {observation!r}"
+                )
+        elif not 0 <= seen < self.reading.states:
+            raise ValueError(
+                f"observation: must be a state's number below {self.reading.states}, "
+                f"got {observation!r}"
+            )
+        received[:] = seen
+
+    def _prepared(self, observation: Any) -> Run:
+        """The run, made when the first observation shows how many components it has."""
+        if self._run is None:
+            self._prepare(1 if self.reading.states is not None else np.size(observation))
+        assert self._run is not None
+        return self._run
+
+    def _prepare(self, components: int) -> None:
+        domain = Outside(self.n_actions, self.reading.states, self.reading.bounds, components)
+        job = Job(domain, self.features, self.agent, 0, 0, 1, None, self.seed)
+        self._run, self._rng = job.prepare(0)
+        self._ties = generator(self.seed, 0, TIES)
+        self._respond = responder(*job.prepare(0), self._compiled, self._name, self._show)
+
+    def _preferred(self, run: Run) -> int:
+        """The greedy action after the observation that has been received."""
+        arguments = (run, self._action, self.n_actions, self._ties)
+        if self._compiled and self._prefer is prefer:
+            self._prefer = compiled_for(prefer, arguments, f"{self._name}, greedy", self._show)
+        return int(self._prefer(*arguments))
+
+
+def _pairs(bounds: Any) -> tuple[tuple[float, float], ...] | None:
+    return None if bounds is None else tuple((float(low), float(high)) for low, high in bounds)
+
+
+def _reading(facts: dict[str, Any]) -> Observations:
+    """What was written of how observations are read."""
+    return Observations(
+        facts["states"], _pairs(facts["bounds"]), tuple(facts["counts"]), tuple(facts["starts"])
+    )

@@ -1,0 +1,121 @@
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from outside_worlds import CELLS, HallEnv
+
+import expectant as ex
+
+
+def newest(name):
+    """The id of the newest version of an environment that this Gymnasium has."""
+    found = [spec for spec in gymnasium.registry.values() if spec.name == name]
+    return max(found, key=lambda spec: spec.version or 0).id
+
+
+TWO: Any = 2
+TOYS = ["FrozenLake", "CliffWalking", "Taxi"]
+
+
+@pytest.mark.parametrize("name", TOYS)
+def test_a_toy_text_table_becomes_the_same_mdp(name):
+    env: Any = gymnasium.make(newest(name)).unwrapped
+    mdp = ex.FiniteMDP.from_gym(newest(name))
+    table = mdp.outcomes
+    for s in range(env.observation_space.n):
+        for a in range(env.action_space.n):
+            ours: dict[tuple[int, float], float] = {}
+            theirs: dict[tuple[int, float], float] = {}
+            for o, probability in enumerate(table.probabilities[0, s, a]):
+                key = (int(table.successors[s, a, o]), float(table.rewards[0, s, a, o]))
+                ours[key] = ours.get(key, 0.0) + probability
+            for probability, successor, reward, ended in env.P[s][a]:
+                key = (-1 if ended else int(successor), float(reward))
+                theirs[key] = theirs.get(key, 0.0) + probability
+            assert {k: v for k, v in ours.items() if v > 0} == pytest.approx(theirs)
+    assert table.start == pytest.approx(env.initial_state_distrib)
+
+
+@pytest.mark.parametrize("name", TOYS)
+def test_exact_values_solve_bellmans_equation_of_the_table(name):
+    env: Any = gymnasium.make(newest(name)).unwrapped
+    values = ex.exact.optimal_values(ex.FiniteMDP.from_gym(env), discount=0.95)
+    for s in range(env.observation_space.n):
+        backed_up = max(
+            sum(p * (r + (0.0 if ended else 0.95 * values[n])) for p, n, r, ended in outcomes)
+            for outcomes in env.P[s].values()
+        )
+        assert values[s] == pytest.approx(backed_up, abs=1e-8)
+
+
+def test_a_table_of_ones_own():
+    table = {
+        0: {0: [(0.5, 1, 1.0, False), (0.5, 0, 0.0, True)], 1: [(1.0, 1, 0.0, False)]},
+        1: {0: [(1.0, 0, 2.0, True)], 1: [(1.0, 1, 3.0, True)]},
+    }
+    mdp = ex.FiniteMDP.from_gym(table, start=[1.0, 0.0])
+    assert ex.exact.optimal_values(mdp, discount=1.0).tolist() == [3.0, 3.0]
+    assert mdp.outcomes.start.tolist() == [1.0, 0.0]
+    with pytest.raises(ValueError, match="has no table P"):
+        ex.FiniteMDP.from_gym("CartPole-v1")
+
+
+def test_options_go_to_make():
+    plain = ex.FiniteMDP.from_gym("FrozenLake-v1", is_slippery=False)
+    assert plain.outcomes.probabilities.shape[-1] == 1
+    assert ex.Gym("FrozenLake-v1", map_name="8x8").states == 64
+
+
+@pytest.mark.parametrize(("source", "message"), [
+    (lambda: ex.Gym("Pendulum-v1").actions, r"numbered actions \(Discrete\).*Box.*TransformAction"),
+    (lambda: ex.Gym("Blackjack-v1").states, "observations of Tuple .*FlattenObservation"),
+    (lambda: ex.Gym(lambda: HallEnv(gymnasium.spaces.Dict(x=gymnasium.spaces.Discrete(2)))).states, "observations of Dict"),
+    (lambda: ex.Gym(lambda: HallEnv(None, gymnasium.spaces.MultiDiscrete([2, 2]))).actions, "one number stands for each combination"),
+    (lambda: ex.Gym("NoSuchWorld-v1").actions, "Gym: cannot make 'NoSuchWorld-v1'"),
+    (lambda: ex.Gym("CartPole-v1", gravitas=3).actions, "gravitas"),
+    (lambda: ex.Gym(7), "environment must be an environment's id"),
+    (lambda: ex.Gym("CartPole-v1", numbered=TWO), "numbered must be True or False, or None, got 2"),
+    (lambda: ex.Gym("CartPole-v1", numbered=True).states, "its observations are vectors"),
+    (lambda: ex.Gym(HallEnv(), size=3), "options are for making an environment"),
+    (lambda: ex.Gym(HallEnv).to_dict(), "only an environment's id can"),
+])  # fmt: skip
+def test_what_cannot_work_says_so_and_what_to_do(source, message):
+    with pytest.raises(ValueError, match=message):
+        source()
+
+
+def test_an_environment_that_cannot_be_copied():
+    env = HallEnv()
+    env.lock = threading.Lock()  # type: ignore[attr-defined]
+    with pytest.raises(ValueError, match="give a function that makes one"):
+        ex.Gym(env).make()
+
+
+def test_it_is_a_description():
+    domain = ex.Gym("CartPole-v1", max_episode_steps=50)
+    assert ex.Gym.from_dict(domain.to_dict()) == domain == domain.replace()
+    assert domain.replace(max_episode_steps=60) != domain
+    assert repr(domain) == "Gym('CartPole-v1', max_episode_steps=50)"
+    assert hash(domain) == hash(ex.Gym("CartPole-v1", max_episode_steps=50))
+    with pytest.raises(AttributeError):
+        domain.numbered = True  # type: ignore[misc]
+
+
+def test_how_spaces_are_read():
+    cart: Any = ex.Gym("CartPole-v1")
+    assert (cart.actions, cart.states, len(cart.bounds)) == (2, None, 4)
+    numbers = gymnasium.spaces.MultiDiscrete([2, 3])
+    assert ex.Gym(lambda: HallEnv(numbers)).states == CELLS
+    vector = ex.Gym(lambda: HallEnv(numbers), numbered=False)
+    assert vector.states is None and vector.bounds == ((0.0, 1.0), (0.0, 2.0))
+    many = gymnasium.spaces.MultiDiscrete([2000, 3000])
+    assert ex.Gym(lambda: HallEnv(many)).states is None
+    picture: Any = ex.Gym(lambda: HallEnv(gymnasium.spaces.Box(0, 255, (2, 3), np.uint8)))
+    assert len(picture.bounds) == 6
+    assert picture.reading.read(np.zeros((2, 3))).shape == (6,)
+    bits = ex.Gym(lambda: HallEnv(gymnasium.spaces.MultiBinary(3)))
+    assert bits.states == 8 and bits.reading.read(np.array([1, 0, 1])) == 5

@@ -1,0 +1,118 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import expectant as ex
+from expectant.domains.loca_grid import DOWN, LEFT, RIGHT, UP
+from expectant.exact import optimal_values
+from expectant.verbs import cut, outcome, phase, place, reset, reward_now, step
+
+
+def walk(grid, steps: int, seed: int = 0):
+    """(phase, start or −1, state, action, reward, alive, cut) of random steps."""
+    rng = np.random.default_rng(seed)
+    part, found, start, episode, length = grid.build(rng), [], -1, 0, 0
+    reset(part, 0, rng)
+    start = place(part)
+    for _ in range(steps):
+        state, action = place(part), int(rng.integers(4))
+        reward, alive = step(part, action, rng)
+        length += 1
+        found.append((phase(part), start, state, action, reward, alive, bool(cut(part))))
+        start = -1
+        if alive == 0.0 or cut(part) or length == grid.step_limit:
+            episode, length = episode + 1, 0
+            reset(part, episode, rng)
+            start = place(part)
+    return found
+
+
+def test_moves_by_hand():
+    table = ex.LocaGrid().mdp().outcomes
+    np.testing.assert_allclose(table.probabilities[0, 7, RIGHT], [0.0625, 0.8125, 0.0625, 0.0625])
+    assert table.successors[0, UP].tolist() == [0, 1, 25, -1]  # the corner of row 0, column 0
+    assert table.successors[24, UP].tolist() == [24, -1, 49, 24]  # left does not lead out of here
+    assert table.successors[99, LEFT].tolist() == [74, -1, 99, 99]
+    assert table.successors[23 + 25, DOWN].tolist() == [23, 24 + 25, 23 + 50, 22 + 25]
+    ends = table.successors == -1
+    assert set(table.rewards[0][ends]) == {2.0, 4.0}
+    assert set(table.rewards[1][ends]) == set(table.rewards[2][ends]) == {2.0, 1.0}
+    assert (table.rewards[:, ~ends] == 0.0).all()
+    assert table.rewards[0, 24, UP, RIGHT] == 4.0
+    assert table.rewards[0, 25, UP, LEFT] == 2.0
+
+
+def test_phases_go_by_steps_and_cut_the_episode():
+    found = walk(ex.LocaGrid(phase_steps=(2000, 1000, 500)), 4000)
+    phases = np.array([row[0] for row in found])
+    assert (phases == np.repeat([0, 1, 2], [2000, 1000, 1000])).all()
+    assert [n for n, row in enumerate(found) if row[-1]] == [1999, 2999]  # and never again
+    assert found[2000][1] >= 0  # a new episode begins
+    assert found[3000][1] >= 0
+
+
+def test_starts_differ_by_phase():
+    found = walk(ex.LocaGrid(phase_steps=(20000, 2000, 20000)), 42000)
+    starts = {p: [row[1] for row in found if row[0] == p and row[1] >= 0] for p in range(3)}
+    for number in (0, 2):
+        assert len(set(starts[number])) > 85
+        assert abs(np.mean(np.array(starts[number]) % 25) - 12.0) < 1.5  # even over the columns
+    assert set(starts[1]) == {24, 49, 74, 99}
+    visited = {row[2] for row in found if row[0] == 1}
+    assert visited == {24, 49, 74, 99}  # the zone cannot be left
+
+
+def test_the_right_exit_pays_by_phase():
+    found = walk(ex.LocaGrid(phase_steps=(20000, 5000, 20000)), 45000)
+    for number, right in enumerate([4.0, 1.0, 1.0]):
+        ends = [row for row in found if row[0] == number and row[5] == 0.0]
+        assert {row[4] for row in ends if row[2] % 25 == 24} == {right}
+        assert {row[4] for row in ends if row[2] % 25 == 0} == ({2.0} if number != 1 else set())
+
+
+def test_outcomes_can_be_relabelled():
+    rng = np.random.default_rng(0)
+    part = ex.LocaGrid(noise=0.0, phase_steps=(1, 5, 5)).build(rng)
+    part.now[0] = 24
+    assert step(part, RIGHT, rng) == (4.0, 0.0)
+    assert cut(part)
+    exit_right = outcome(part)
+    reset(part, 1, rng)
+    assert reward_now(part, exit_right) == 1.0
+
+
+def test_a_step_that_ends_the_last_phase_cuts_nothing():
+    found = walk(ex.LocaGrid(phase_steps=(10, 10, 10)), 60)
+    assert sum(row[-1] for row in found) == 2
+
+
+def test_exact_tools_take_every_phase():
+    grid = ex.LocaGrid(noise=0.0)
+    assert optimal_values(grid, discount=0.97, phase=0)[24] == pytest.approx(4.0)
+    assert optimal_values(grid, discount=0.97, phase=1)[24] == pytest.approx(1.0)
+    assert optimal_values(grid, discount=0.97, phase=2)[0] == pytest.approx(2.0)
+    assert optimal_values(grid, discount=0.97, phase=0)[10] == pytest.approx(4 * 0.97**14)
+
+
+@pytest.mark.parametrize("model", ["true", "exact"])
+def test_exact_models_know_the_present_phase(model):
+    grid = ex.LocaGrid(rows=1, columns=3, noise=0.0, phase_steps=(400, 400, 400))
+    agent = ex.Lookahead(0.5, model=model, planning_steps=2, discount=0.97)
+    result = ex.run(grid, ex.OneHot(), agent, steps=1200, bins=3, runs=1, compiled=False)
+    assert result.rewards[0, 0] > 1.5 * result.rewards[0, 1]  # 4 a visit to the exit, then 1
+
+
+def test_compiled_and_plain_runs_have_the_same_bits():
+    grid = ex.LocaGrid(phase_steps=(300, 200, 100))
+    agent = ex.Lookahead(0.5, backups="all", initial_value=8.0, planning_steps=1, discount=0.97)
+    fast, slow = (
+        ex.run(grid, ex.OneHot(), agent, steps=700, bins=7, runs=2, compiled=compiled)
+        for compiled in (True, False)
+    )
+    assert (fast.rewards == slow.rewards).all()
+
+
+def test_bad_phases_are_refused():
+    with pytest.raises(ValueError, match="LocaGrid: phase_steps must be three whole numbers"):
+        ex.LocaGrid(phase_steps=(10, 10))

@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import expectant as ex
+from expectant.verbs import observation, reset, step
+
+
+@pytest.mark.parametrize("velocity", [0.0, 0.02])
+def test_every_step_is_that_of_gymnasium(velocity):
+    gymnasium = pytest.importorskip("gymnasium")
+    env = gymnasium.make("MountainCar-v0", goal_velocity=velocity)
+    rng = np.random.default_rng(1)
+    part = ex.MountainCar(goal_velocity=velocity).build(rng)
+    ended = 0
+    for episode in range(20):
+        reset(part, episode, rng)
+        env.reset(seed=episode)
+        part.car[0] = env.unwrapped.state[0]
+        action, terminated, truncated, steps = 2, False, False, 0
+        while not (terminated or truncated):
+            # most episodes push the way the car rolls, which gets it out; the others are random
+            action = int(rng.integers(3)) if episode % 4 == 0 else 2 * int(part.car[1] >= 0)
+            seen, reward, terminated, truncated, _ = env.step(action)
+            own, alive = step(part, action, rng)
+            steps += 1
+            assert (own, alive == 0.0) == (reward, terminated)
+            assert tuple(part.car) == tuple(env.unwrapped.state)  # to the bit
+            assert (observation(part).astype(np.float32) == seen).all()
+        ended += terminated
+        assert terminated or steps == ex.MountainCar().step_limit
+    assert ended >= 10
+
+
+def test_the_spaces_are_those_of_gymnasium():
+    gymnasium = pytest.importorskip("gymnasium")
+    env = gymnasium.make("MountainCar-v0")
+    low, high = np.array(ex.MountainCar().bounds, np.float32).T
+    assert (low == env.observation_space.low).all()
+    assert (high == env.observation_space.high).all()
+    assert ex.MountainCar().actions == env.action_space.n
+    assert ex.MountainCar().step_limit == env.spec.max_episode_steps
+
+
+def test_the_wall_stops_the_car():
+    part = ex.MountainCar().build(np.random.default_rng(0))
+    part.car[:] = -1.19, -0.05
+    step(part, 0, np.random.default_rng(0))
+    assert part.car.tolist() == [-1.2, 0.0]
+
+
+def test_starts_lie_in_their_range():
+    part, rng = ex.MountainCar().build(np.random.default_rng(0)), np.random.default_rng(0)
+    starts = []
+    for episode in range(300):
+        reset(part, episode, rng)
+        starts.append(part.car.copy())
+    positions, speeds = np.array(starts).T
+    assert (speeds == 0).all()
+    assert -0.6 <= positions.min() < -0.59
+    assert -0.41 < positions.max() <= -0.4
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"min_start": 0.0}, "min_start must be below max_start=-0.4, got min_start=0.0"),
+        ({"goal_position": 0.7}, "goal_position must be at most max_position=0.6, got 0.7"),
+        ({"max_speed": -1.0}, "max_speed must be a number above 0, got -1.0"),
+    ],
+)
+def test_impossible_valleys_are_refused(options, message):
+    with pytest.raises(ValueError, match=f"^MountainCar: {message}$"):
+        ex.MountainCar(**options)

@@ -1,0 +1,82 @@
+"""One small world twice: as a compiled domain and as a Gymnasium environment."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import gymnasium
+import numpy as np
+
+import expectant as ex
+from expectant.verbs import observation, reset, step
+
+CELLS = 6
+
+
+class HallPart(NamedTuple):
+    cell: np.ndarray
+
+
+@reset.register(HallPart)
+def _(hall, episode, rng):
+    hall.cell[0] = episode % (CELLS - 1)
+
+
+@step.register(HallPart)
+def _(hall, action, rng):
+    """1 forward, 0 back; the end pays 1, every step costs a tenth."""
+    hall.cell[0] = max(hall.cell[0] + 2 * action - 1, 0)
+    return (0.9, 0.0) if hall.cell[0] == CELLS - 1 else (-0.1, 1.0)
+
+
+@observation.register(HallPart)
+def _(hall):
+    return hall.cell
+
+
+@ex.description
+class Hall(ex.Domain):
+    """Nothing in it is drawn, so that only the agent uses random numbers."""
+
+    actions = 2
+    states = CELLS
+
+    def build(self, rng: np.random.Generator) -> HallPart:
+        return HallPart(np.zeros(1, np.int64))
+
+
+class HallEnv(gymnasium.Env[Any, Any]):
+    """The same; ``seeds`` and ``closed`` note what it was asked."""
+
+    def __init__(self, observation_space: Any = None, action_space: Any = None) -> None:
+        self.observation_space = observation_space or gymnasium.spaces.Discrete(CELLS)
+        self.action_space = action_space or gymnasium.spaces.Discrete(2)
+        self.episode, self.cell = -1, 0
+        self.seeds: list[int | None] = []
+        self.closed = False
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Any, dict[str, Any]]:
+        self.seeds.append(seed)
+        self.episode += 1
+        self.cell = self.episode % (CELLS - 1)
+        return self.seen(), {}
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        assert self.action_space.contains(action)
+        self.cell = max(self.cell + 2 * (int(action) - self.first_action()) - 1, 0)
+        ended = self.cell == CELLS - 1
+        return self.seen(), 0.9 if ended else -0.1, ended, False, {}
+
+    def first_action(self) -> int:
+        return int(getattr(self.action_space, "start", 0))
+
+    def seen(self) -> Any:
+        space: Any = self.observation_space
+        if isinstance(space, gymnasium.spaces.Box):
+            return np.full(space.shape, self.cell, space.dtype)
+        if isinstance(space, gymnasium.spaces.MultiDiscrete):
+            return np.array(divmod(self.cell, 3))
+        return np.int64(self.cell + space.start)
+
+    def close(self) -> None:
+        self.closed = True
