@@ -24,8 +24,8 @@ LAYERS = [
     {"running"},
     {"experiments"},
     {"report"},
-    {"paper"},
-    {"bench", "catalogue", "diagnostics", "writeup"},
+    {"loca", "paper"},
+    {"bench", "catalogue", "diagnostics", "watching", "writeup"},
     {"cli"},
 ]
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}

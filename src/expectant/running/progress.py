@@ -115,9 +115,9 @@ class Overall:
         elif time.perf_counter() >= self.due:
             self.due = time.perf_counter() + LINE_SECONDS
             passed = time.perf_counter() - self.start
-            left = passed * (self.total - done) / done if done > 0 else float("nan")
+            left = f", about {passed * (self.total - done) / done:.0f} s left" if done > 0 else ""
             percent = 100 * done / max(self.total, 1e-12)
-            say(f"{self.title}: {percent:.0f} %, about {left:.0f} s left, now {what}")
+            say(f"{self.title}: {percent:.0f} %{left}, now {what}")
 
 
 class _Part:

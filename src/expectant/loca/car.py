@@ -1,0 +1,159 @@
+"""References for the mountain car with two exits, by value iteration on a grid.
+
+Between the points of the grid values are interpolated; how good a policy is, is then measured in
+the car itself.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from expectant.domains.loca_car import INSIDE, LEFT_EXIT, RIGHT_EXIT, LocaMountainCar
+from expectant.domains.mountain_car import POSITION, SPEED
+from expectant.loca.measures import References
+
+DISCOUNT = 0.99
+EVALUATION_STARTS = ((-0.2, -0.1), (-0.01, 0.01))  # the box of positions and speeds
+THRUSTS = (-1, 0, 1)
+
+
+class Grid(NamedTuple):
+    """``axes``: the positions (n,) and speeds (m,); ``points`` (n m, 2) are all pairs of them."""
+
+    axes: tuple[np.ndarray, np.ndarray]
+    points: np.ndarray
+
+
+def grid_of(domain: LocaMountainCar, size: tuple[int, int]) -> Grid:
+    """Evenly spaced points over the whole box."""
+    across, along = (np.linspace(*bound, n) for bound, n in zip(domain.bounds, size, strict=True))
+    return Grid((across, along), pairs_of(across, along))
+
+
+def pairs_of(positions: np.ndarray, speeds: np.ndarray) -> np.ndarray:
+    """Every position with every speed: (n m, 2)."""
+    return np.stack(np.meshgrid(positions, speeds, indexing="ij"), axis=-1).reshape(-1, 2)
+
+
+def moved(domain: LocaMountainCar, cars: np.ndarray, thrust: Any) -> np.ndarray:
+    """Where cars (N, 2) are one step later; ``thrust`` is one number or (N,)."""
+    position, speed = cars.T
+    zone = (position >= domain.zone_position) & (speed >= domain.zone_speed)
+    pull = np.cos(3.0 * position) * (-domain.gravity)
+    speed = speed + (np.where(zone, 1, thrust) * domain.force + pull)
+    speed = np.clip(speed, -domain.max_speed, domain.max_speed)
+    position = np.clip(position + speed, domain.min_position, domain.max_position)
+    speed = np.where((position == domain.min_position) & (speed < 0.0), 0.0, speed)
+    return np.stack([position, speed], axis=1)
+
+
+def exits_of(domain: LocaMountainCar, cars: np.ndarray) -> np.ndarray:
+    """Which exit each of the cars (N, 2) is in."""
+    position, speed = cars[:, POSITION], cars[:, SPEED]
+    right = (position >= domain.max_position) & (speed >= 0.0)
+    away = (position - domain.left_position) ** 2 + domain.left_stretch * speed**2
+    return np.where(right, RIGHT_EXIT, np.where(away <= domain.left_size, LEFT_EXIT, INSIDE))
+
+
+def interpolation(grid: Grid, cars: np.ndarray) -> Any:
+    """The sparse matrix (N, n m) that interpolates values of the grid's points, bilinearly."""
+    from scipy import sparse
+
+    low, share = [], []
+    for axis, component in zip(grid.axes, cars.T, strict=True):
+        place = (component - axis[0]) / (axis[-1] - axis[0]) * (axis.size - 1)
+        below = np.clip(np.floor(place).astype(int), 0, axis.size - 2)
+        low.append(below)
+        share.append(place - below)
+    columns, weights = [], []
+    for up, across in ((0, 0), (0, 1), (1, 0), (1, 1)):
+        columns.append((low[0] + up) * grid.axes[1].size + low[1] + across)
+        weights.append(np.abs(1 - up - share[0]) * np.abs(1 - across - share[1]))
+    rows = np.tile(np.arange(len(cars)), 4)
+    entries = np.concatenate(weights), (rows, np.concatenate(columns))
+    return sparse.csr_matrix(entries, shape=(len(cars), len(grid.points)))
+
+
+class Lookahead(NamedTuple):
+    """What each thrust leads to from some cars: ``rewards`` (N,) and ``future`` (N, n m) of it."""
+
+    rewards: list[np.ndarray]
+    future: list[Any]
+
+
+def lookahead(
+    domain: LocaMountainCar, grid: Grid, cars: np.ndarray, pays: tuple[float, float]
+) -> Lookahead:
+    """One step ahead of all cars by every thrust; ``pays`` are those of the left and right exit."""
+    rewards, future = [], []
+    for thrust in THRUSTS:
+        after = moved(domain, cars, thrust)
+        reached = exits_of(domain, after)
+        rewards.append(np.array([0.0, *pays])[reached])
+        alive = (reached == INSIDE).astype(float)
+        future.append(interpolation(grid, after).multiply(DISCOUNT * alive[:, None]).tocsr())
+    return Lookahead(rewards, future)
+
+
+def action_values(ahead: Lookahead, values: np.ndarray) -> np.ndarray:
+    """r + γ v(s') for every thrust: (A, N)."""
+    pairs = zip(ahead.rewards, ahead.future, strict=True)
+    return np.stack([rewards + future @ values for rewards, future in pairs])
+
+
+def grid_values(
+    domain: LocaMountainCar, grid: Grid, pays: tuple[float, float], tolerance: float = 1e-5
+) -> np.ndarray:
+    """Optimal values of the grid's points, by value iteration."""
+    ahead = lookahead(domain, grid, grid.points, pays)
+    values = np.zeros(len(grid.points))
+    while True:
+        old, values = values, action_values(ahead, values).max(axis=0)
+        if np.abs(values - old).max() <= tolerance:
+            return values
+
+
+def greedy_returns(
+    domain: LocaMountainCar,
+    grid: Grid,
+    values: np.ndarray,
+    believed: tuple[float, float],
+    pays: tuple[float, float],
+    cars: np.ndarray,
+    horizon: int = 500,
+) -> np.ndarray:
+    """Discounted returns (N,) of driving greedily by values that were made for ``believed`` pays,
+    where the exits pay ``pays``."""
+    returns, inside = np.zeros(len(cars)), np.arange(len(cars))
+    for step in range(horizon):
+        best = action_values(lookahead(domain, grid, cars, believed), values).argmax(axis=0)
+        cars = moved(domain, cars, np.array(THRUSTS)[best])
+        reached = exits_of(domain, cars)
+        returns[inside] += DISCOUNT**step * np.array([0.0, *pays])[reached]
+        inside, cars = inside[reached == INSIDE], cars[reached == INSIDE]
+        if inside.size == 0:
+            break
+    return returns
+
+
+def car_references(
+    domain: LocaMountainCar, *, size: tuple[int, int] = (341, 141), starts: int = 11
+) -> References:
+    """Returns from the evaluation starts: best before, best after, and the outdated policy.
+
+    ``size`` is how many positions and speeds the grid has, ``starts`` how many of each are driven
+    from.
+    """
+    grid = grid_of(domain, size)
+    cars = pairs_of(*(np.linspace(*bound, starts) for bound in EVALUATION_STARTS))
+    old, new = (domain.left_reward, domain.right_reward), (domain.left_reward, domain.later_reward)
+    old_values, new_values = (grid_values(domain, grid, pays) for pays in (old, new))
+    drives = ((old_values, old, old), (new_values, new, new), (old_values, old, new))
+    return References(
+        *(
+            float(greedy_returns(domain, grid, values, believed, pays, cars).mean())
+            for values, believed, pays in drives
+        )
+    )

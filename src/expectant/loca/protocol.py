@@ -1,0 +1,101 @@
+"""One run of the test: learn through the three phases, measured now and then without learning."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from expectant.domains.loca_grid import LocaGrid
+from expectant.features.table import OneHot
+from expectant.features.vector import BinaryTable
+from expectant.loca.measures import policies_of, returns_within
+from expectant.models.places import feature_table
+from expectant.running.loop import DONE, Budget, Run
+from expectant.running.run import STEP_LIMIT, UNLIMITED, Job, advanced
+from expectant.verbs import borrowed, function, load, preference
+
+EVERY = 500  # steps between two measures
+
+
+class Kernels(NamedTuple):
+    """The loop and the reading of preferences, compiled or plain."""
+
+    loop: Any
+    preferences: Any
+
+
+class Course(NamedTuple):
+    """The measures of a test: ``steps`` (M,) before each, and the ``phases`` (M,) they belong to.
+
+    A measure at the border of two phases belongs to the one that begins.
+    """
+
+    steps: np.ndarray
+    phases: np.ndarray
+
+
+@function
+def preferences(run, states, table):
+    """Write what the agent prefers in every state into ``table`` (S, A)."""
+    run, states, table = borrowed(run), borrowed(states), borrowed(table)
+    agent, state = run.agent, run.next_state  # the loop writes it before it reads it
+    for row in range(table.shape[0]):
+        load(states, row, state)
+        for action in range(table.shape[1]):
+            table[row, action] = preference(agent, state, action)
+
+
+def course(domain: LocaGrid, every: int = EVERY) -> Course:
+    """When to measure: at the first step of each phase, then every so many steps, and at the end.
+
+    The measure at the end of a phase comes before the rewards change, the one at the start of the
+    next after it: both are of the same policy.
+    """
+    steps, phases, first = [], [], 0
+    for phase, length in enumerate(domain.phase_steps):
+        found = [*range(0, length, every), length]
+        steps += [first + step for step in found]
+        phases += [phase] * len(found)
+        first += length
+    return Course(np.array(steps), np.array(phases))
+
+
+def job_of(domain: LocaGrid, agent: Any, seed: int) -> Job:
+    """The experiment that a test runs: one feature per state, as long as the phases are."""
+    return Job(domain, OneHot(), agent, 0, sum(domain.phase_steps), 1, None, seed)
+
+
+def states_of(job: Job, prepared: Run, rng: np.random.Generator) -> BinaryTable:
+    """The feature vectors of all states."""
+    table: Any = feature_table(job.setting(prepared.domain, prepared.features, rng))
+    return table
+
+
+def measured_run(
+    job: Job, kernels: Kernels, number: int, when: Course, control: np.ndarray
+) -> np.ndarray:
+    """The measures (M,) of one run; NaN from a divergence on."""
+    prepared, rng = job.prepare(number)
+    states = states_of(job, prepared, rng)
+    table = np.full((when.steps.size, job.domain.states, job.domain.actions), np.nan)
+    limit = job.domain.step_limit or STEP_LIMIT
+    for row, step in enumerate(when.steps):
+        prepared, status = advanced(
+            kernels.loop, prepared, Budget(UNLIMITED, int(step), limit), rng, control
+        )
+        if status != DONE:
+            break
+        kernels.preferences(prepared, states, table[row])
+    return scored(job.domain, table, when)
+
+
+def scored(domain: LocaGrid, table: np.ndarray, when: Course) -> np.ndarray:
+    """The returns (M,) of the greedy policies of preferences (M, S, A); NaN where they are NaN."""
+    known = np.isfinite(table).all(axis=(1, 2))
+    result = np.full(table.shape[0], np.nan)
+    for phase in range(len(domain.phase_steps)):
+        rows = known & (when.phases == phase)
+        if rows.any():
+            result[rows] = returns_within(domain, policies_of(table[rows]), phase)
+    return result

@@ -1,0 +1,104 @@
+"""The whole test: every case through all phases, some runs each, what is finished kept on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from expectant.domains.loca_grid import LocaGrid
+from expectant.loca.cases import Case
+from expectant.loca.protocol import (
+    Course,
+    Kernels,
+    course,
+    job_of,
+    measured_run,
+    preferences,
+    states_of,
+)
+from expectant.loca.rows import Row, load_row, row_path, save_row
+from expectant.running.loop import Budget, simulate
+from expectant.running.progress import Overall, Reporter, Silent
+from expectant.running.run import Job, cores
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked for."""
+
+    cases: Sequence[Case]
+    runs: int = 10
+    seed: int = 0
+    domain: LocaGrid = field(default_factory=LocaGrid)
+
+
+def adaptation_test(request: Request, folder: Path, threads: int | None = None) -> list[Row]:
+    """Run what is not there yet; the rows come in the order of the cases."""
+    paths = [
+        row_path(folder, case, request.domain, request.seed, request.runs) for case in request.cases
+    ]
+    rows = []
+    with Overall("adaptation test", len(paths)) as overall:
+        for case, path in zip(request.cases, paths, strict=True):
+            row = load_row(path, case, request.domain, request.runs)
+            if row is not None:
+                overall.advance(1.0)
+            else:
+                show = overall.part(f"{case.agent}, {case.backups}", 1.0)
+                row = run_case(request, case, threads, show)
+                save_row(path, row, request.domain, request.seed)
+            rows.append(row)
+    return rows
+
+
+def run_case(
+    request: Request, case: Case, threads: int | None = None, show: Reporter | None = None
+) -> Row:
+    """All runs of one case."""
+    show = show or Silent()
+    job, when = job_of(request.domain, case.description, request.seed), course(request.domain)
+    with show.compiling(f"{case.agent} with {case.backups}"):
+        kernels = compiled_kernels(job)
+    with show.running(f"{case.agent} with {case.backups}") as tell:
+        measures = _runs(job, kernels, when, request.runs, threads or cores(), tell)
+    return Row(case, measures)
+
+
+def compiled_kernels(job: Job) -> Kernels:
+    """The loop and the reading of preferences, compiled for one job."""
+    from expectant.running.compiling import kernel_for
+
+    prepared, rng = job.prepare(0)
+    kernels = Kernels(kernel_for(prepared, simulate), kernel_for(prepared, preferences))
+    kernels.loop(prepared, Budget(0, 0, 1), rng, np.zeros(1, np.int64))
+    table = np.zeros((job.domain.states, job.domain.actions))
+    kernels.preferences(prepared, states_of(job, prepared, rng), table)
+    return kernels
+
+
+def _runs(
+    job: Job, kernels: Kernels, when: Course, runs: int, threads: int, tell: Any
+) -> np.ndarray:
+    control = np.zeros(1, np.int64)
+    with ThreadPoolExecutor(min(threads, runs)) as pool:
+        futures: list[Future[np.ndarray]] = [
+            pool.submit(measured_run, job, kernels, number, when, control) for number in range(runs)
+        ]
+        try:
+            pending = set(futures)
+            while pending:
+                ended, pending = wait(pending, timeout=0.2)
+                tell(1.0 - len(pending) / runs)
+                for future in ended:
+                    future.result()
+        except BaseException:
+            control[0] = 1
+            for future in futures:
+                future.cancel()
+            raise
+    return np.stack([future.result() for future in futures])

@@ -1,0 +1,32 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import expectant as ex
+from expectant.domains.loca_car import advance
+from expectant.loca.car import car_references, exits_of, moved
+
+
+def test_references_are_the_published_ones():
+    found = car_references(ex.LocaMountainCar(), size=(171, 141), starts=7)
+    assert found.before == pytest.approx(1.936, rel=0.01)
+    assert found.after == pytest.approx(1.309, rel=0.01)
+    assert found.outdated == pytest.approx(0.484, rel=0.01)
+
+
+def test_many_cars_move_as_one_does():
+    domain, rng = ex.LocaMountainCar(), np.random.default_rng(0)
+    part = domain.build(rng)
+    low, high = np.array(domain.bounds).T
+    cars = rng.uniform(low, high, size=(400, 2))
+    cars[:50] = rng.uniform([0.38, -0.01], [0.5, 0.07], size=(50, 2))
+    cars[50:100] = rng.uniform([-0.6, -0.01], [-0.44, 0.01], size=(50, 2))
+    thrusts = rng.integers(-1, 2, size=400)
+    after = moved(domain, cars, thrusts)
+    reached = exits_of(domain, after)
+    for car, thrust, then, exit in zip(cars, thrusts, after, reached, strict=True):
+        part.car[:] = car
+        assert advance(part.valley, part.exits, part.car, thrust) == exit
+        np.testing.assert_allclose(part.car, then, atol=1e-15)
+    assert set(reached) == {0, 1, 2}

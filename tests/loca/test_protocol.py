@@ -1,0 +1,160 @@
+from __future__ import annotations
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+import expectant as ex
+from expectant.loca.cases import AGENTS, BACKUPS, LABELS, Case, cases
+from expectant.loca.protocol import (
+    Kernels,
+    course,
+    job_of,
+    measured_run,
+    preferences,
+    scored,
+    states_of,
+)
+from expectant.loca.report import rows_as_data, write_report
+from expectant.loca.rows import row_path
+from expectant.loca.runs import Request, adaptation_test
+from expectant.running.loop import Budget, simulate
+
+SMALL = ex.LocaGrid(rows=1, columns=4, noise=0.0, phase_steps=(600, 300, 300))
+PLAIN = Kernels(simulate, preferences)
+FAST = ex.Lookahead(
+    0.5,
+    model=ex.LinearExpectation(0.5, 8.0),
+    backups="all",
+    initial_value=8.0,
+    planning_steps=1,
+    discount=0.97,
+)
+
+
+def run_plain(agent, domain=SMALL, every=100, number=0):
+    control = np.zeros(1, np.int64)
+    return measured_run(job_of(domain, agent, 0), PLAIN, number, course(domain, every), control)
+
+
+def test_measures_come_at_both_sides_of_every_border():
+    when = course(ex.LocaGrid(phase_steps=(1000, 700, 500)))
+    assert when.steps.tolist() == [0, 500, 1000, 1000, 1500, 1700, 1700, 2200]
+    assert when.phases.tolist() == [0, 0, 0, 1, 1, 1, 2, 2]
+
+
+def test_the_published_test_has_403_measures():
+    assert course(ex.LocaGrid()).steps.size == 201 + 101 + 101
+
+
+def test_an_agent_that_plans_everywhere_carries_the_news():
+    found, when = run_plain(FAST), course(SMALL, 100)
+    best = [4 * (1 + 0.97 + 0.97**2 + 0.97**3) / 4, (2 + 1.94 + 2 * 0.97**2 + 1) / 4]
+    assert found[when.steps == 600].tolist() == pytest.approx([best[0], best[0] / 4])
+    assert found[when.steps == 900][0] == pytest.approx(best[1])
+    assert found[-1] == pytest.approx(best[1])
+
+
+def test_an_agent_that_does_not_plan_does_not():
+    grid = SMALL.replace(phase_steps=(3000, 300, 300))
+    found = run_plain(ex.QLearning(0.5, epsilon=0.5, discount=0.97), grid)
+    outdated = (1 + 0.97 + 0.97**2 + 0.97**3) / 4
+    steps = course(grid, 100).steps
+    assert found[steps == 3000] == pytest.approx([4 * outdated, outdated])
+    assert found[steps == 3300][0] <= outdated + 1e-9
+
+
+def test_measuring_leaves_no_trace():
+    weights = []
+    for every in (7, 140):
+        prepared, rng = job_of(SMALL, FAST, 0).prepare(0)
+        states = states_of(job_of(SMALL, FAST, 0), prepared, rng)
+        for step in range(every, 141, every):
+            simulate(prepared, Budget(2**62, step, 100), rng, np.zeros(1, np.int64))
+            preferences(prepared, states, np.zeros((4, 4)))
+        weights.append(prepared.agent.weights.copy())
+    assert (weights[0] == weights[1]).all()
+
+
+def test_a_diverged_run_is_nan_from_there_on():
+    wild = FAST.replace(value_step=50.0)
+    with np.errstate(all="ignore"):
+        found = run_plain(wild)
+    assert np.isfinite(found[0])
+    assert np.isnan(found[-1])
+
+
+def test_every_phase_is_scored_with_its_own_rewards():
+    table = np.tile([0.0, 1.0, 0.0, 0.0], (2, 4, 1))  # always right
+    when = course(SMALL, 600)._replace(steps=np.array([0, 600]), phases=np.array([0, 1]))
+    before, after = scored(SMALL, table, when)
+    assert before == pytest.approx(4 * after)
+
+
+# ---------------------------------------------------------------------------------------- cases
+
+
+def test_every_agent_meets_every_distribution():
+    found = cases()
+    assert len(found) == 1 + len(AGENTS) * len(BACKUPS)
+    assert len({(case.agent, case.backups) for case in found}) == len(found)
+    for case in found:
+        assert case.description.epsilon == 0.1
+        assert case.description.discount == 0.97
+        assert case.agent in LABELS
+        job_of(ex.LocaGrid(), case.description, 0).prepare(0)
+
+
+def test_cases_by_name():
+    assert [case[:2] for case in cases(["q_learning"])] == [("q_learning", "none")]
+    assert [case[:2] for case in cases(["lookahead"], ["seen", "all"])] == [
+        ("lookahead", "all"),
+        ("lookahead", "seen"),
+    ]
+    with pytest.raises(ValueError, match=r"--agent: unknown 'lookahed', did you mean 'lookahead'"):
+        cases(["lookahed"])
+    with pytest.raises(ValueError, match=r"--backups: unknown 'sean', did you mean 'seen'"):
+        cases([], ["sean"])
+    with pytest.raises(ValueError, match="q_learning does not plan"):
+        cases(["q_learning"], ["seen"])
+
+
+# ----------------------------------------------------------------------------------- on the disk
+
+
+def test_an_interrupted_test_goes_on(tmp_path, monkeypatch):
+    case = Case("lookahead", "all", FAST)
+    request = Request([case], runs=2, domain=SMALL)
+    rows = adaptation_test(request, tmp_path)
+    plain = [run_plain(FAST, every=500, number=number) for number in range(2)]
+    assert (rows[0].measures == np.stack(plain)).all()  # compiled and plain: the same bits
+
+    def never(*args):
+        raise AssertionError("what is there is not computed again")
+
+    monkeypatch.setattr("expectant.loca.runs.run_case", never)
+    again = adaptation_test(request, tmp_path)
+    assert (again[0].measures == rows[0].measures).all()
+    with pytest.raises(AssertionError):
+        adaptation_test(Request([case], runs=2, seed=1, domain=SMALL), tmp_path)
+    slower = Case("lookahead", "all", FAST.replace(value_step=0.25))
+    with pytest.raises(AssertionError):
+        adaptation_test(Request([slower], runs=2, domain=SMALL), tmp_path)
+
+    path = row_path(tmp_path, case, SMALL, 0, 2)
+    path.write_text(path.read_text()[:100])  # not whole
+    with pytest.raises(AssertionError):
+        adaptation_test(request, tmp_path)
+
+    written = {path.name: path for path in write_report(rows, request, tmp_path)}
+    assert set(written) == {"loca.json", "loca.png", "loca.svg", "loca.html"}
+    data = json.loads(written["loca.json"].read_text())
+    assert data["rows"] == rows_as_data(rows, request)
+    assert data["rows"][0]["agent"] == "lookahead"
+    assert len(data["rows"][0]["phase1"]) == len(data["rows"][0]["phase2"]) == 2
+    page = written["loca.html"].read_text()
+    assert "<svg" in page
+    assert "Look-ahead" in page
+    assert not re.search(r'(src|href)="(?!#)', page)  # nothing is loaded from elsewhere

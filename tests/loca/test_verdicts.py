@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from expectant.loca.measures import References
+from expectant.loca.verdicts import LAST, as_data, score, verdict
+
+KNOWN = References(before=2.0, after=1.5, outdated=0.5)
+
+
+def measures(first, second, third=1.0, runs=2):
+    """Runs whose last measures of each phase are given, and worthless before."""
+    phases = np.repeat([0, 1, 2], LAST + 5)
+    rows = np.zeros((runs, phases.size))
+    for phase, value in enumerate((first, second, third)):
+        rows[:, np.flatnonzero(phases == phase)[-LAST:]] = np.reshape(value, (-1, 1))
+    return rows, phases
+
+
+def test_scores_by_hand():
+    rows, phases = measures([1.0, 2.0], [0.5, 1.5], [1.0, 1.25])
+    found = score(rows, phases, KNOWN)
+    assert found.first.tolist() == [0.5, 1.0]
+    assert found.adaptation.tolist() == [0.0, 1.0]
+    assert (found.learned, found.adapted, found.adapted_runs) == (0.75, 0.5, 1)
+    assert [end.tolist() for end in found.ends] == [[1.0, 2.0], [0.5, 1.5], [1.0, 1.25]]
+
+
+@pytest.mark.parametrize(
+    ("learned", "adapted", "expected", "why"),
+    [
+        (0.93, 0.80, "adaptive", ""),
+        (0.99, 0.79, "undecided", "it has adapted in part"),
+        (0.92, 0.95, "undecided", "the first phase was not learned well enough"),
+        (0.92, 0.50, "undecided", "it has adapted in part"),
+        (0.90, 0.30, "not adaptive", ""),
+        (0.95, 0.31, "undecided", "it has adapted in part"),
+        (0.95, -2.0, "not adaptive", ""),
+        (0.89, 0.10, "undecided", "the first phase was not learned well enough"),
+        (0.89, 0.95, "undecided", "the first phase was not learned well enough"),
+        (float("nan"), 0.5, "undecided", "a run diverged"),
+    ],
+)
+def test_verdicts(learned, adapted, expected, why):
+    assert verdict(learned, adapted) == (expected, why)
+
+
+def test_a_diverged_run_is_not_dropped():
+    rows, phases = measures([2.0, 2.0], [1.5, np.nan])
+    data = as_data(score(rows, phases, KNOWN))
+    assert data["verdict"] == "undecided"
+    assert data["adaptation"] is None
+    assert data["phase2"] == [1.5, None]
+    assert data["adapted_seeds"] == 1

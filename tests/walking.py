@@ -1,0 +1,21 @@
+"""A walk through a domain alone, to compare compiled steps with plain ones at little cost."""
+
+from __future__ import annotations
+
+from expectant.verbs import borrowed, cut, function, phase, reset, step
+
+
+@function
+def walk(domain, actions, rng, trace):
+    """Take so many ``actions`` (n,); write reward, alive, phase and cut of each into a trace (n, 4)."""
+    domain, actions = borrowed(domain), borrowed(actions)
+    rng, trace = borrowed(rng), borrowed(trace)
+    reset(domain, 0, rng)
+    for n in range(actions.shape[0]):
+        reward, alive = step(domain, actions[n], rng)
+        trace[n, 0] = reward
+        trace[n, 1] = alive
+        trace[n, 2] = phase(domain)
+        trace[n, 3] = 1.0 if cut(domain) else 0.0
+        if alive == 0.0 or cut(domain):
+            reset(domain, n, rng)
