@@ -184,7 +184,7 @@ def side_by_side(say: Callable[[str], None]) -> list[dict[str, Any]]:
 def mountain_car(say: Callable[[str], None]) -> dict[str, Any]:
     """The mountain car against C, and through Gymnasium against acting at random."""
     say("the mountain car against C")
-    car = beside("mountain_car")
+    car = beside("car")
     measures = {"expectant": ours(car.DOMAIN, car.FEATURES, car.AGENT, car.EPISODES, 200)}
     with tempfile.TemporaryDirectory() as folder:
         function = compile_c(Path(folder), FLAGS, "mountain_car")

@@ -4,6 +4,7 @@
 """
 
 import sys
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +12,12 @@ import expectant as ex
 
 LEVEL, WINDOW = 150, 10  # learned: ten episodes in a row take 150 steps each on average
 domain, features = ex.MountainCar(), ex.Tiles(tilings=8, tiles=8)
-common = {"step_unit": "total", "epsilon": 0.0, "replay_capacity": None, "planning_steps": 5}
+common: dict[str, Any] = {
+    "step_unit": "total",
+    "epsilon": 0.0,
+    "replay_capacity": None,
+    "planning_steps": 5,
+}
 agents = {  # values start at 0, which is more than any can be: that explores enough
     "Q-learning": ex.QLearning(1.0, step_unit="total", epsilon=0.0),
     "Algorithm 1": ex.Lookahead(0.2, 0.2, **common),

@@ -40,11 +40,10 @@ if __name__ == "__main__":
     total = 0.0
     for episode in range(60):
         observation, _ = env.reset(seed=episode)
-        action, over = learner.start(observation), False
-        while not over:
+        action: int | None = learner.start(observation)
+        while action is not None:  # None when the episode is over
             observation, reward, terminated, truncated, _ = env.step(action)
             action = learner.step(reward, observation, terminated, truncated)
-            over = terminated or truncated
             total += reward if episode >= 40 else 0.0
     print(f"in a loop of one's own, last 20 episodes: {total / 20:.1f}")
 

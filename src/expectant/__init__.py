@@ -92,6 +92,7 @@ __all__ = [
     "Setting",
     "Shape",
     "StateSampler",
+    "Sweep",
     "Tiles",
     "Traces",
     "Trajectory",
@@ -108,15 +109,24 @@ __all__ = [
     "setting",
     "updates",
     "verbs",
+    "watch",
 ]
 
 __version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> Any:
-    """Modules that need Numba are imported when they are first used."""
+    """What needs heavy libraries is imported when it is first used."""
     if name == "diagnostics":
         import importlib
 
         return importlib.import_module("expectant.diagnostics")
+    if name == "watch":
+        from expectant.watching.animate import watch
+
+        return watch
+    if name == "Sweep":
+        from expectant.experiments.sweep import Sweep
+
+        return Sweep
     raise AttributeError(f"module 'expectant' has no attribute {name!r}")

@@ -22,7 +22,7 @@ GYM_STEPS = 20_000
 def in_c(function: Any) -> Callable[[], tuple[float, int]]:
     """Algorithm 1 in C, from the same random numbers as run 0 of the library."""
     rng = generator(0, 0)
-    tiles = FEATURES.build(DOMAIN, rng)
+    tiles: Any = FEATURES.build(DOMAIN, rng)
     state, mask = rng.bit_generator.state["state"], 2**64 - 1
     words = [state["state"] >> 64, state["state"] & mask, state["inc"] >> 64, state["inc"] & mask]
     seed, returns = np.array(words, np.uint64), np.zeros(EPISODES)
@@ -32,7 +32,7 @@ def in_c(function: Any) -> Callable[[], tuple[float, int]]:
         *(pointer(array.ctypes.data) for array in arrays),
         whole(FEATURES.tilings), whole(tiles.each), real(AGENT.value_step), real(AGENT.model_step),
         real(AGENT.epsilon), real(AGENT.discount), whole(AGENT.planning_steps), whole(1000),
-        whole(EPISODES), whole(DOMAIN.step_limit), pointer(seed.ctypes.data),
+        whole(EPISODES), whole(DOMAIN.step_limit or 0), pointer(seed.ctypes.data),
         pointer(returns.ctypes.data),
     ]  # fmt: skip
 
