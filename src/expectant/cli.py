@@ -45,7 +45,9 @@ Threads = Annotated[
     int | None, typer.Option(callback=at_least(1), help="Threads; one per core if not given.")
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print data for programs on standard output.")]
-Folder = Annotated[Path, typer.Argument(help="A folder that `reproduce` or `run` has written.")]
+Folder = Annotated[
+    Path, typer.Argument(help="A folder that `reproduce`, `run` or `sweep` has written.")
+]
 
 
 def fail(message: object, status: int) -> typer.Exit:
@@ -65,6 +67,17 @@ def plain_errors() -> Iterator[None]:
         raise fail(error, 1) from None
     except KeyboardInterrupt:
         raise fail("interrupted; the same command goes on where it stopped", 1) from None
+
+
+@contextmanager
+def failures() -> Iterator[None]:
+    """A cell that cannot be computed is a line and a status, not a traceback."""
+    from expectant.experiments.compute import CellError
+
+    try:
+        yield
+    except CellError as error:
+        raise fail(error, 1) from None
 
 
 def print_json(data: Any) -> None:
@@ -168,14 +181,14 @@ def run(
     json: Json = False,
 ) -> None:
     """Run one experiment from a TOML file: curves, a table, figures and a page."""
-    with plain_errors():
-        from expectant.experiments.spec import read_spec
+    with plain_errors(), failures():
+        from expectant.experiments.spec import read_spec, read_text
 
         experiment = read_spec(spec)
         folder = out or Path("results") / experiment.name
         from expectant.writeup import run_experiment
 
-        panels = run_experiment(experiment, spec.read_text(), folder, threads)
+        panels = run_experiment(experiment, read_text(spec), folder, threads)
     from expectant.report.tables import curve_table, show
     from expectant.writeup import summary, times
 
@@ -184,6 +197,180 @@ def run(
         return
     show(curve_table(panels, times(experiment, folder)))
     print(f"report: {folder / 'report.html'}")
+
+
+@app.command()
+def sweep(
+    spec: Annotated[Path, typer.Argument(help="A sweep as TOML: an experiment with a grid.")],
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for the results; results/NAME if not given.")
+    ] = None,
+    threads: Threads = None,
+    engine: Annotated[str, typer.Option(help="threads, or ray for a cluster.")] = "threads",
+    address: Annotated[
+        str | None, typer.Option(help="The Ray cluster, such as auto; a local one if not given.")
+    ] = None,
+    shard: Annotated[
+        str | None, typer.Option(help="One part only, for job arrays: 3/100 is the third of 100.")
+    ] = None,
+    search: Annotated[
+        str | None, typer.Option(help="optuna: try promising settings instead of the whole grid.")
+    ] = None,
+    trials: Annotated[
+        int, typer.Option(callback=at_least(1), help="Settings a search tries for every agent.")
+    ] = 20,
+    json: Json = False,
+) -> None:
+    """Run every combination that a spec asks for; what is finished already is kept.
+
+    Writes blocks/ (one table of every point of every run), cells.parquet (one row per cell) and
+    timings.json. Interrupted or killed, the same command goes on where it was.
+    """
+    with plain_errors():
+        from expectant.experiments.command import sweep_file
+
+        outcome = sweep_file(
+            spec, out, threads=threads, engine=engine, address=address, shard=shard,
+            search=search, trials=trials,
+        )  # fmt: skip
+    for cell, reason in outcome.failed.items():
+        print(f"expectant: failed: {cell}: {reason}", file=sys.stderr)
+    if json:
+        print_json(outcome.as_data())
+    else:
+        print(outcome.text())
+    raise typer.Exit(1 if outcome.failed else 0)
+
+
+@app.command()
+def loca(
+    agent: Annotated[
+        list[str] | None, typer.Option(help="One agent only, such as lookahead; repeatable.")
+    ] = None,
+    backups: Annotated[
+        list[str] | None,
+        typer.Option(help="One backup distribution only, such as seen; repeatable."),
+    ] = None,
+    out: Out = Path("results/loca"),
+    quick: Annotated[
+        bool, typer.Option("--quick", help="3 runs of everything; verdicts are provisional.")
+    ] = False,
+    seed: Seed = 0,
+    runs: Annotated[
+        int | None, typer.Option(callback=at_least(1), help="Runs of every row; 10 if not given.")
+    ] = None,
+    threads: Threads = None,
+    json: Json = False,
+) -> None:
+    """The local-change adaptation test: which agents carry news to states they do not visit?
+
+    Writes loca.html, loca.png and .svg, and loca.json. Interrupted, it goes on where it was.
+    """
+    if quick and runs is not None:
+        raise fail(f"--quick sets the runs, it cannot be combined with --runs {runs}", 2)
+    with plain_errors():
+        from expectant.loca.cases import cases
+        from expectant.loca.report import rows_as_data, write_report
+        from expectant.loca.runs import Request, adaptation_test
+
+        request = Request(cases(agent or (), backups or ()), 3 if quick else runs or 10, seed)
+        rows = adaptation_test(request, out, threads)
+        paths = write_report(rows, request, out)
+    if json:
+        print_json(rows_as_data(rows, request))
+        return
+    from expectant.report.adaptation_table import adaptation_table
+    from expectant.report.tables import show
+
+    show(adaptation_table(rows_as_data(rows, request)))
+    for path in paths:
+        print(path)
+
+
+@app.command()
+def watch(
+    domain: Annotated[
+        str,
+        typer.Option(
+            help="corridor, loca_grid, mountain_car, loca_mountain_car, or a spec: FILE.toml."
+        ),
+    ] = "corridor",
+    agent: Annotated[
+        str | None,
+        typer.Option(help="Such as q_learning; lookahead, or a spec's first, if not given."),
+    ] = None,
+    out: Annotated[
+        Path, typer.Option(help="The file to write: .gif, .mp4 (with ffmpeg) or .html.")
+    ] = Path("results/watch.gif"),
+    page: Annotated[
+        bool, typer.Option("--page", help="Also write a page with a player beside it.")
+    ] = False,
+    frames: Annotated[int, typer.Option(callback=at_least(2), help="Frames, at most.")] = 80,
+    episodes: Annotated[
+        int | None, typer.Option(callback=at_least(1), help="Instead of as long as usual.")
+    ] = None,
+    steps: Annotated[
+        int | None, typer.Option(callback=at_least(1), help="The same, counted in steps.")
+    ] = None,
+    seed: Seed = 0,
+) -> None:
+    """Watch an agent learn: values, policy and model over the states, as an animation."""
+    with plain_errors():
+        from expectant.watching.animate import watch as animate
+        from expectant.watching.presets import scene
+
+        found = scene(domain, agent)
+        if episodes is None and steps is None:
+            episodes, steps = found.episodes, found.steps
+        try:
+            paths = animate(
+                found.domain, found.features, found.agent, out, episodes=episodes, steps=steps,
+                frames=frames, seed=seed, step_limit=found.step_limit, page=page,
+            )  # fmt: skip
+        except KeyboardInterrupt:
+            raise fail("interrupted", 1) from None
+    for path in paths:
+        print(path)
+
+
+@app.command()
+def best(
+    folder: Annotated[Path, typer.Argument(help="A folder that `sweep` has written.")],
+    measure: Annotated[
+        str, typer.Option(help="What to choose by: mean, final or after-switch.")
+    ] = "mean",
+    confirm: Annotated[
+        int | None,
+        typer.Option(
+            callback=at_least(1),
+            help="Compute so many fresh runs of the best, and report those.",
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Where to write best.json and figures; the folder itself.")
+    ] = None,
+    threads: Threads = None,
+    json: Json = False,
+) -> None:
+    """Choose the best setting of every agent: picked by some runs, reported by others.
+
+    Without --confirm the first half of the runs picks and the second half reports. Writes
+    best.json, sensitivity-*.png and heat-*.png, both also as .svg.
+    """
+    with plain_errors(), failures():
+        from expectant.choosing.command import best as choose
+        from expectant.choosing.tables import best_text
+
+        found = choose(folder, measure=measure, confirm=confirm, out=out, threads=threads)
+    if json:
+        print_json(found.as_data())
+        return
+    from expectant.report.tables import show
+
+    table, notes = best_text(found)
+    show(table)
+    for line in [*notes, *found.paths]:
+        print(line)
 
 
 @app.command()
@@ -225,11 +412,20 @@ def list_parts(json: Json = False) -> None:
 
 @app.command()
 def show(
-    name: Annotated[str, typer.Argument(help="The name of a part, such as lookahead.")],
+    name: Annotated[
+        str, typer.Argument(help="The name of a part, such as lookahead, or a spec: FILE.toml.")
+    ],
+    threads: Threads = None,
     json: Json = False,
 ) -> None:
-    """One part: what it is, its options, their rules and defaults."""
+    """One part: what it is, its options, their rules and defaults. Or what a spec asks for."""
     with plain_errors():
+        if name.endswith(".toml"):
+            from expectant.experiments.command import show_file
+
+            found = show_file(Path(name), threads)
+            print_json(found.as_data()) if json else print(found.text())
+            return
         from expectant.catalogue import find
 
         entry = find(name)

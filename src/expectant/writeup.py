@@ -10,33 +10,41 @@ import numpy as np
 
 from expectant.analysis.curves import interval
 from expectant.analysis.panel import Panel
-from expectant.experiments.compute import compute, step_nanoseconds
+from expectant.experiments.compute import Work, compute, step_nanoseconds
+from expectant.experiments.facts import commit, versions
+from expectant.experiments.folder import SPEC, opened
 from expectant.experiments.results import CURVES, panels_of, read_curves, write_curves
-from expectant.experiments.spec import Experiment, read_spec
-from expectant.experiments.store import Store, versions
+from expectant.experiments.spec import Experiment, parse_toml, read_spec, spec_hash
+from expectant.experiments.store import Store
+from expectant.experiments.sweep import tidy
 from expectant.paper.reproduce import (
     parameters,
     stored,
     verdicts_of,
     write_figures,
     write_report,
-    write_text,
 )
-
-SPEC = "spec.toml"
 
 
 def run_experiment(
     experiment: Experiment, text: str, folder: Path, threads: int | None
 ) -> list[Panel]:
     """Compute what is missing, then write the curves, the spec, the figure and the page."""
+    if experiment.steps:
+        raise ValueError(
+            f"steps: a page has curves over episodes, got {experiment.steps} steps; "
+            "use `expectant sweep`"
+        )
+    data = parse_toml(text, experiment.name)
     cells = experiment.cells()
-    curves = compute(cells, Store(folder), threads=threads, title=experiment.name)
-    panels = panels_of(cells, curves)
-    write_curves(folder / CURVES, panels, {"spec": text, "versions": versions()})
-    write_text(folder / SPEC, text)
-    _figure(experiment, folder, panels)
-    _page(experiment, folder, panels)
+    with opened(folder, text, data):
+        store = Store(folder, {"spec": spec_hash(data), "commit": commit()})
+        tidy(store, set(Work(cells, store).names))
+        curves = compute(cells, store, threads=threads, title=experiment.name)
+        panels = panels_of(cells, curves)
+        write_curves(folder / CURVES, panels, {"spec": text, "versions": versions()})
+        _figure(experiment, folder, panels)
+        _page(experiment, folder, panels)
     return panels
 
 
@@ -75,6 +83,10 @@ def summary(
 
 def draw_again(folder: Path) -> list[Path]:
     """The figures of a results folder."""
+    if _is_sweep(folder):
+        from expectant.choosing.command import draw_sweep
+
+        return draw_sweep(folder)
     if (folder / SPEC).exists():
         experiment, panels = _stored(folder)
         return _figure(experiment, folder, panels)
@@ -84,11 +96,20 @@ def draw_again(folder: Path) -> list[Path]:
 
 def report_again(folder: Path) -> Path:
     """The page of a results folder."""
+    if _is_sweep(folder):
+        from expectant.choosing.page import report_sweep
+
+        return report_sweep(folder)
     if (folder / SPEC).exists():
         experiment, panels = _stored(folder)
         return _page(experiment, folder, panels)
     request, panels = stored(folder)
     return write_report(request, folder, panels, verdicts_of(panels))
+
+
+def _is_sweep(folder: Path) -> bool:
+    """Whether a folder is of `sweep`; `run` writes all curves into one file."""
+    return (folder / SPEC).exists() and not (folder / CURVES).exists()
 
 
 def _stored(folder: Path) -> tuple[Experiment, list[Panel]]:

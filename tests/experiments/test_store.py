@@ -1,21 +1,15 @@
 from __future__ import annotations
 
-import os
-import random
-import signal
-import subprocess
-import sys
-import time
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import expectant as ex
-from expectant.experiments.compute import blocks, compute
+from expectant.experiments.cells import Cell, blocks, cell_hash
+from expectant.experiments.compute import CellError, compute
 from expectant.experiments.results import panels_of, read_curves, write_curves
-from expectant.experiments.spec import Cell
-from expectant.experiments.store import Block, Store, StoreError, cell_hash
+from expectant.experiments.store import Block, Span, Store, StoreError
 
 CELL = Cell(
     "e", "", "text", "q", "Q", ex.Corridor(), ex.OneHot(), ex.QLearning(0.1), 40, 25, 10, 0, 1000
@@ -34,8 +28,11 @@ def test_the_hash_follows_what_decides_the_numbers():
     for changes in (
         {"agent": ex.QLearning(0.2)}, {"domain": ex.Corridor(slip=0.2)}, {"episodes": 41},
         {"features": ex.RandomBinary(9, 1)}, {"seed": 1}, {"bin": 5}, {"step_limit": 10},
+        {"lengths": True}, {"episodes": 0, "steps": 40},
     ):  # fmt: skip
         assert cell_hash(replace(CELL, **changes)) != cell_hash(CELL)
+    own = replace(CELL, step_limit=None)  # the corridor has none of its own, so it is 10,000
+    assert cell_hash(own) == cell_hash(replace(CELL, step_limit=10_000)) != cell_hash(CELL)
 
 
 def test_computed_once_and_then_loaded(tmp_path, monkeypatch):
@@ -48,10 +45,12 @@ def test_computed_once_and_then_loaded(tmp_path, monkeypatch):
     def forbidden(*arguments, **keywords):
         raise AssertionError("computed again")
 
-    monkeypatch.setattr("expectant.experiments.compute.run", forbidden)
+    monkeypatch.setattr("expectant.experiments.on_threads.run_one", forbidden)
     again, fewer = compute([CELL, replace(CELL, runs=20, label="other")], store)
     np.testing.assert_array_equal(again, first)
     np.testing.assert_array_equal(fewer, first[:20])
+    with pytest.raises(CellError, match="text/q: AssertionError: computed again"):
+        compute([replace(CELL, runs=30)], store)
 
 
 def test_broken_files_are_computed_again(tmp_path):
@@ -61,6 +60,9 @@ def test_broken_files_are_computed_again(tmp_path):
     assert len(files) == 3
     files[0].write_bytes(files[0].read_bytes()[:50])
     files[1].write_bytes(b"something else")
+    content = bytearray(files[2].read_bytes())
+    content[100:140] = bytes(40)  # its end, which says what is in it, is whole
+    files[2].write_bytes(content)
     (again,) = compute([CELL], store)
     np.testing.assert_array_equal(again, first)
 
@@ -84,25 +86,25 @@ def test_curves_go_through_the_file(tmp_path):
         read_curves(tmp_path / "c.parquet", [replace(CELL, agent_key="other")])
 
 
-def test_killed_at_random_moments_and_started_again_gives_the_same_bytes(tmp_path):
-    command = [sys.executable, "-m", "expectant", "reproduce", "--figure", "5a", "--runs", "40"]
+def test_what_is_missing_of_a_cell(tmp_path):
+    store = Store(tmp_path)
+    assert list(store.missing(CELL, [])) == [Span(0, 10), Span(10, 10), Span(20, 5)]
+    assert list(store.missing(CELL, [Span(0, 10), Span(20, 3)])) == [Span(10, 10), Span(23, 2)]
+    assert list(store.missing(CELL, [Span(0, 10), Span(10, 10), Span(20, 10)])) == []
 
-    def start(folder):
-        return subprocess.Popen(
-            [*command, "--out", str(folder)],
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=os.environ.copy(),
-        )  # fmt: skip
 
-    undisturbed = start(tmp_path / "a")
-    assert undisturbed.wait(timeout=240) == 0
-    chance = random.Random(3)
-    for _ in range(4):
-        process = start(tmp_path / "b")
-        time.sleep(1.0 + 2.5 * chance.random())
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-    assert start(tmp_path / "b").wait(timeout=240) == 0
-    for name in ("curves.parquet", "claims.json", "report.html", "figure-5a.svg"):
-        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
-    names = [sorted(p.name for p in (tmp_path / x / "blocks").glob("*.parquet")) for x in "ab"]
-    assert names[0] == names[1]
+def test_a_block_goes_through_its_file(tmp_path):
+    store = Store(tmp_path, {"spec": "abc"})
+    curves = np.random.default_rng(0).normal(size=(3, 4))
+    curves[1, 2:] = np.nan
+    block = Block(curves, np.array([False, True, False]), curves + 1.0)
+    store.save("name", 5, block, CELL)
+    found = store.load("name", Span(5, 3))
+    assert found is not None
+    for one, other in zip(found, block, strict=True):
+        np.testing.assert_array_equal(one, other)
+    facts = store.facts_of("name", Span(5, 3))
+    assert facts is not None and facts.cell == "text/q" and facts.diverged == [False, True, False]
+    np.testing.assert_array_equal(facts.means, curves.mean(axis=1))
+    assert store.index() == {"name": [Span(5, 3)]}
+    assert store.load("name", Span(0, 3)) is None and store.facts_of("name", Span(0, 3)) is None

@@ -2,101 +2,179 @@
 
 from __future__ import annotations
 
-import json
+import time
 from collections.abc import Iterator, Sequence
-from pathlib import Path
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 
-from expectant.analysis.curves import learning_curve
-from expectant.experiments.spec import Cell
-from expectant.experiments.store import Block, Store, cell_hash
+from expectant.experiments.cells import BLOCK, Cell, Hashes, blocks, cost
+from expectant.experiments.on_threads import on_threads
+from expectant.experiments.store import Span, Store
+from expectant.experiments.timings import Session, Timings, timings_file
+from expectant.experiments.timings import step_nanoseconds as measured
+from expectant.experiments.work import Engine, Kernels, Task
 from expectant.running.progress import Overall
-from expectant.running.run import cores, run
+from expectant.running.run import cores
 
-BLOCK = 10
-TIMINGS = "timings.json"
-PASS_COST = 4.0  # a step without planning costs about as much as four backups' worth of work
+__all__ = ["CellError", "Shard", "Work", "blocks", "compute", "step_nanoseconds"]
+
+
+class CellError(RuntimeError):
+    """A cell that cannot be computed; says which and why."""
+
+
+class Shard(NamedTuple):
+    """The ``number``-th of ``of`` equal parts of a sweep, from 1."""
+
+    number: int
+    of: int
+
+    def has(self, position: int) -> bool:
+        return position % self.of == self.number - 1
+
+    @property
+    def suffix(self) -> str:
+        return f"-{self.number}-of-{self.of}"
+
+
+@dataclass
+class Work:
+    """Some cells, the store they go to, and what has become of them.
+
+    ``names`` are those under which cells are stored; ``failed`` maps a cell's id to its error.
+    """
+
+    cells: Sequence[Cell]
+    store: Store
+    names: list[str] = field(default_factory=list)
+    failed: dict[str, Exception] = field(default_factory=dict)
+    found: int = 0
+    computed: int = 0
+
+    def __post_init__(self) -> None:
+        hashes = Hashes()
+        for cell in self.cells:
+            try:
+                self.names.append(hashes.name(cell))
+            except Exception as error:  # parts that do not go together, each in its own way
+                self.names.append("")
+                self.failed[cell.id] = error
+
+    def unique(self) -> dict[str, Cell]:
+        """The cells by name; of equal ones the first by id, with as many runs as any has."""
+        found: dict[str, Cell] = {}
+        for name, cell in zip(self.names, self.cells, strict=True):
+            if name:
+                known = found.get(name, cell)
+                first = min(cell, known, key=lambda either: either.id)
+                found[name] = replace(first, runs=max(cell.runs, known.runs))
+        return found
+
+    def missing(self, shard: Shard | None = None) -> list[Task]:
+        """The blocks that are still to be computed, damaged ones included."""
+        index = self.store.index()
+        tasks: list[Task] = []
+        position = 0
+        for name, cell in self.unique().items():
+            spans = [span for span in index.get(name, []) if self._usable(name, span, cell)]
+            for span in self.store.missing(cell, spans):
+                if shard is None or shard.has(position + span.first // BLOCK):
+                    tasks.append(Task(cell, name, *span))
+            self.found += len(spans)
+            position += -(-cell.runs // BLOCK)
+        return tasks
+
+    def _usable(self, name: str, span: Span, cell: Cell) -> bool:
+        """Whether a block is whole; one that goes by an old id is written again."""
+        facts = self.store.facts_of(name, span)
+        if facts is None:
+            self.store.forget(name, span)
+        elif facts.cell != cell.id:
+            self.store.rename(name, span, cell)
+        return facts is not None
+
+    def do(
+        self, engine: Engine, kernels: Kernels, tasks: Sequence[Task], timings: Timings,
+        session: Session, title: str,
+    ) -> None:  # fmt: skip
+        """Compute tasks and store their blocks as they come; failures are kept for later."""
+        start = time.perf_counter()
+        total = sum(cost(task.cell) * task.size for task in tasks)
+        try:
+            with Overall(title, total) as overall:
+                self._compile(tasks, kernels, overall)
+                session.compiling = time.perf_counter() - start
+                processor = time.process_time()
+                for done in engine(
+                    self._left(tasks), lambda cell, part: overall.show(cell.id, overall.done + part)
+                ):
+                    task = done.task
+                    overall.advance(cost(task.cell) * task.size)
+                    overall.show(task.cell.id, overall.done)
+                    if done.error is not None or done.block is None:
+                        self.failed[task.cell.id] = done.error or RuntimeError("no result")
+                        continue
+                    self.store.save(task.name, task.first, done.block, task.cell)
+                    self.computed += 1
+                    timings.add(task.name, done.processor, done.steps)
+                    session.inside += done.seconds
+                    session.processor_inside += done.processor
+                    session.processor = time.process_time() - processor
+                    session.runs += task.size
+        finally:
+            session.seconds = time.perf_counter() - start
+            timings.write(session)
+
+    def _compile(self, tasks: Sequence[Task], kernels: Kernels, overall: Overall) -> None:
+        """Compile every composition before anything runs."""
+        seen: set[str] = set()
+        for task in tasks:
+            if task.name not in seen:
+                seen.add(task.name)
+                try:
+                    kernels.compile(task.cell, overall.part(task.cell.id, 0.0))
+                except Exception as error:  # of Numba, or of a part of somebody's own
+                    self.failed[task.cell.id] = error
+
+    def _left(self, tasks: Sequence[Task]) -> Iterator[Task]:
+        """The tasks one by one, without those of cells that have failed meanwhile."""
+        for task in tasks:
+            if task.cell.id not in self.failed:
+                yield task
 
 
 def compute(
     cells: Sequence[Cell], store: Store, *, threads: int | None = None, title: str = "running"
 ) -> list[np.ndarray]:
     """The curves (runs, bins) of all cells, in order; equal cells are computed once."""
-    names = [cell_hash(cell) for cell in cells]
-    needed = dict(zip(names, cells, strict=True))
-    most = dict.fromkeys(names, 0)
-    for name, cell in zip(names, cells, strict=True):
-        most[name] = max(most[name], cell.runs)
-    total = sum(cost(needed[name]) * most[name] for name in needed)
-    done: dict[str, np.ndarray] = {}
-    timings = Timings(store.folder.parent / TIMINGS)
-    with Overall(title, total) as overall:
-        for name in dict.fromkeys(names):
-            parts = [
-                _block(needed[name], name, first, count, store, overall, threads, timings).curves
-                for first, count in blocks(most[name])
-            ]
-            done[name] = np.concatenate(parts)
-    timings.write()
-    return [done[name][: cell.runs] for name, cell in zip(names, cells, strict=True)]
+    work = Work(cells, store)
+    kernels = Kernels()
+    timings = Timings(timings_file(store.folder.parent))
+    while True:
+        session = Session(threads or cores())
+        tasks = work.missing()
+        work.do(on_threads(threads, kernels), kernels, tasks, timings, session, title)
+        for cell, error in work.failed.items():
+            raise CellError(f"{cell}: {type(error).__name__}: {error}") from error
+        curves = gathered(work)
+        if curves is not None:
+            return curves
+
+
+def gathered(work: Work) -> list[np.ndarray] | None:
+    """The curves of all cells from the store; None if a block turned out to be damaged."""
+    known: dict[str, np.ndarray] = {}
+    for name, cell in work.unique().items():
+        curves = work.store.curves(name, cell.runs)
+        if curves is None:
+            return None
+        known[name] = curves
+    return [known[name][: cell.runs] for name, cell in zip(work.names, work.cells, strict=True)]
 
 
 def step_nanoseconds(cells: Sequence[Cell], store: Store) -> list[float]:
     """The time a step took on one thread, where it was measured; NaN where it was not."""
-    found = Timings(store.folder.parent / TIMINGS).known
-    pairs = [found.get(cell_hash(cell), [0.0, 0]) for cell in cells]
-    return [seconds / steps * 1e9 if steps else float("nan") for seconds, steps in pairs]
-
-
-class Timings:
-    """Seconds and steps of every cell computed so far: a measurement, kept apart from results."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        try:
-            self.known: dict[str, list[float]] = json.loads(path.read_text())
-        except (OSError, ValueError):
-            self.known = {}
-
-    def add(self, name: str, seconds: float, steps: int) -> None:
-        before = self.known.get(name, [0.0, 0])
-        self.known[name] = [before[0] + seconds, before[1] + steps]
-
-    def write(self) -> None:
-        if self.known:
-            self.path.write_text(json.dumps(self.known, indent=1, sort_keys=True))
-
-
-def blocks(runs: int) -> Iterator[tuple[int, int]]:
-    """(first run, number of runs) of every block."""
-    for first in range(0, runs, BLOCK):
-        yield first, min(BLOCK, runs - first)
-
-
-def cost(cell: Cell) -> float:
-    """A rough measure of a run's work, for the progress bar."""
-    return cell.episodes * (PASS_COST + getattr(cell.agent, "planning_steps", 0))
-
-
-def _block(
-    cell: Cell, name: str, first: int, count: int, store: Store, overall: Overall,
-    threads: int | None, timings: Timings,
-) -> Block:  # fmt: skip
-    weight = count * cost(cell)
-    found = store.load(name, first, count)
-    if found is not None:
-        overall.advance(weight)
-        return found
-    what = " · ".join(filter(None, (cell.experiment, cell.panel, cell.reading, cell.label)))
-    reporter: Any = overall.part(what, weight)
-    result = run(
-        cell.domain, cell.features, cell.agent, episodes=cell.episodes, runs=count, seed=cell.seed,
-        first_run=first, step_limit=cell.step_limit, threads=threads, progress=reporter,
-    )  # fmt: skip
-    block = Block(learning_curve(result.returns, cell.bin), result.diverged)
-    store.save(name, first, block, cell)
-    used = min(threads or cores(), count)
-    timings.add(name, result.seconds * used, int(result.lengths.sum()))
-    return block
+    hashes = Hashes()
+    return measured([hashes.name(cell) for cell in cells], store.folder.parent)

@@ -16,8 +16,8 @@ from expectant.exact import (
     policy_values,
     start_return,
 )
-from expectant.experiments.spec import Cell
-from expectant.experiments.store import write_table
+from expectant.experiments.cells import Cell
+from expectant.experiments.files import write_table
 
 CURVES = "curves.parquet"
 COLUMNS = ("figure", "panel", "reading", "agent", "run", "bin", "first_episode", "mean_return")
