@@ -33,7 +33,7 @@ def steps_to_level(lengths: np.ndarray) -> float:
 
 
 if __name__ == "__main__":
-    runs, episodes = (int(word) for word in (sys.argv[1:] or ("6", "60")))
+    runs, episodes = (int(word) for word in (sys.argv[1:] or ("4", "40")))
     print(f"{'':12} {'steps an episode, last half':>32} {'real steps to the level':>34}")
     for name, agent in agents.items():
         lengths = ex.run(domain, features, agent, episodes=episodes, runs=runs).lengths

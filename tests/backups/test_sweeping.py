@@ -152,10 +152,9 @@ def load_benchmark() -> Any:
     return module
 
 
-@pytest.mark.parametrize("name", ["learned model", "exact model, larger steps"])
-def test_it_needs_far_fewer_backups_than_replay(name):
+def test_it_needs_far_fewer_backups_than_replay():
     benchmark = load_benchmark()
-    result = benchmark.compare(benchmark.AGENTS[name], seeds=5)
+    result = benchmark.compare(benchmark.AGENTS["learned model"], seeds=3)
     assert (result["needed"]["replay"] < benchmark.LIMIT).all()
-    assert np.median(result["factors"]) > 2.0  # about 3 and 4 over thirty seeds
+    assert np.median(result["factors"]) > 2.0  # about 3 over thirty seeds
     assert np.median(result["needed"]["prioritized"]) < np.median(result["needed"]["seen"])

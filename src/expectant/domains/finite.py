@@ -240,7 +240,8 @@ class FiniteMDP(Domain):
 
         return checked_outcomes(self)
 
-    def build(self, rng: np.random.Generator) -> FinitePart:
+    @cached_property
+    def _part(self) -> FinitePart:
         table = self.outcomes
         return FinitePart(
             _cumulative(table.probabilities),
@@ -250,3 +251,6 @@ class FiniteMDP(Domain):
             int(self.switch_every or 1),
             np.zeros(3, np.int64),
         )
+
+    def build(self, rng: np.random.Generator) -> FinitePart:
+        return self._part._replace(now=np.zeros(3, np.int64))  # runs share what none changes

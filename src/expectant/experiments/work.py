@@ -15,7 +15,7 @@ from expectant.experiments.cells import Cell, composition, cost
 from expectant.experiments.store import Block
 from expectant.running.loop import DIVERGED, EPISODE, STEPS
 from expectant.running.progress import Reporter, Silent
-from expectant.running.run import Kernel, _closed, _kernel, _through
+from expectant.running.run import Kernel, closed, loop_for, whole_run
 
 
 class Task(NamedTuple):
@@ -89,7 +89,7 @@ class Kernels:
         if key not in self.known:
             name = f"{type(cell.agent).__name__} in {type(cell.domain).__name__}"
             try:
-                self.known[key] = _kernel(cell.job, self.compiled, name, show or Silent())
+                self.known[key] = loop_for(cell.job, self.compiled, name, show or Silent())
             except Exception as error:
                 self.broken[key] = error
                 raise
@@ -105,12 +105,12 @@ def run_one(
     kernel = kernels.for_task(task, prepared)
     clocks[task.name, number] = cell, prepared.clock
     start, processor = time.perf_counter(), time.thread_time()
-    prepared, status = _through(job, kernel, prepared, number, rng, control)
+    prepared, status = whole_run(job, kernel, prepared, number, rng, control)
     took = time.perf_counter() - start, time.thread_time() - processor
     clocks.pop((task.name, number), None)
     if control[0]:
         return None
-    prepared = _closed(job, prepared, status)
+    prepared = closed(job, prepared, status)
     values = prepared.rewards if job.steps else prepared.returns
     lengths = np.empty(0)
     if cell.lengths:
@@ -149,7 +149,7 @@ def probe(cell: Cell, kernels: Kernels, seconds: float) -> float:
     timer = threading.Timer(seconds, control.fill, [1])
     timer.start()
     start = time.perf_counter()
-    prepared, status = _through(cell.job, kernel, prepared, 0, rng, control)
+    prepared, status = whole_run(cell.job, kernel, prepared, 0, rng, control)
     passed = time.perf_counter() - start
     timer.cancel()
     counter, goal = (STEPS, cell.steps) if cell.steps else (EPISODE, cell.episodes)

@@ -78,5 +78,5 @@ class RandomBinary(Features):
 
     def build(self, domain: Any, rng: np.random.Generator) -> TablePart:
         states = numbered_states(domain, "RandomBinary")
-        rows = [np.sort(rng.choice(self.size, self.active, False)) for _ in range(states)]
-        return TablePart(np.array(rows, dtype=np.int64).reshape(states, self.active))
+        rows = np.array([rng.choice(self.size, self.active, False) for _ in range(states)])
+        return TablePart(np.sort(rows, axis=1))

@@ -118,7 +118,7 @@ def run(
     name = f"{type(agent).__name__} in {type(domain).__name__}"
     start = time.perf_counter()
     show = reporter(progress)
-    kernel = _kernel(job, compiled, name, show)
+    kernel = loop_for(job, compiled, name, show)
     ready = time.perf_counter()
     numbers = range(first_run, first_run + runs)
     finished = _run_all(job, kernel, numbers, threads or cores(), keep_agents, name, show)
@@ -212,7 +212,7 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _kernel(job: Job, compiled: bool | None, name: str, show: Reporter) -> Kernel:
+def loop_for(job: Job, compiled: bool | None, name: str, show: Reporter) -> Kernel:
     """The loop to call, compiled unless asked not to."""
     prepared, rng = job.prepare(0)
     if hasattr(job.domain, "world"):
@@ -233,10 +233,10 @@ def _run_all(
             raise KeyboardInterrupt
         prepared, rng = job.prepare(number)
         clocks[number] = prepared.clock
-        prepared, status = _through(job, kernel, prepared, number, rng, control)
+        prepared, status = whole_run(job, kernel, prepared, number, rng, control)
         clocks.pop(number)
         kept = (prepared, rng) if keep else None
-        return Finished(_closed(job, prepared, status), status == DIVERGED, kept)
+        return Finished(closed(job, prepared, status), status == DIVERGED, kept)
 
     def report(futures: list[Future[Any]], tell: Any) -> None:
         done = sum(future.done() for future in futures)
@@ -261,7 +261,7 @@ def _run_all(
     return [future.result() for future in futures]
 
 
-def _through(
+def whole_run(
     job: Job, kernel: Kernel, prepared: Run, number: int, rng: Any, control: np.ndarray
 ) -> tuple[Run, int]:
     """One whole run, in compiled code or through a world outside it."""
@@ -292,7 +292,7 @@ def advanced(
     return prepared, status
 
 
-def _closed(job: Job, prepared: Run, status: int) -> Run:
+def closed(job: Job, prepared: Run, status: int) -> Run:
     """The records of a finished run: sums to means, and NaN from a divergence on."""
     rewards = prepared.rewards
     if rewards.size:
