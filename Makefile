@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: setup test lint bench reproduce clean
+.PHONY: setup test test-ray lint bench reproduce clean
 
 setup: $(READY)
 
@@ -17,6 +17,10 @@ $(READY): pyproject.toml
 
 test: $(READY)
 	$(BIN)/python -m pytest -n 2
+
+test-ray: $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[ray]'
+	$(BIN)/python -m pytest tests/experiments/test_ray.py
 
 lint: $(READY)
 	$(BIN)/ruff format --check .
