@@ -22,7 +22,7 @@ import numpy as np
 
 import expectant as ex
 from expectant.running.compiling import kernel_for
-from expectant.running.run import Job, generator
+from expectant.running.job import Job, generator
 
 HERE = Path(__file__).parent
 DOMAIN = ex.Corridor(slip=0.1, switch_every=500)

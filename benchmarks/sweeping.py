@@ -13,8 +13,8 @@ import numpy as np
 
 import expectant as ex
 from expectant.running.compiling import kernel_for
+from expectant.running.job import UNLIMITED, Job
 from expectant.running.loop import Budget
-from expectant.running.run import UNLIMITED, Job
 
 DOMAIN = ex.Corridor(cells=50, slip=0.1)
 SHARE = 0.1

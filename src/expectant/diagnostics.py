@@ -11,8 +11,8 @@ from expectant.exact.solve import dynamics, expected_next
 from expectant.models.places import feature_table
 from expectant.running.compiling import kernel_for
 from expectant.running.deciding import decision_nanoseconds
+from expectant.running.job import UNLIMITED, Job, advanced
 from expectant.running.loop import DIVERGED, FULL, Budget
-from expectant.running.run import UNLIMITED, Job, advanced
 from expectant.verbs import backed_up_value, load
 
 __all__ = ["Errors", "Safety", "action_values_safe", "decision_nanoseconds", "errors_over_time"]

@@ -12,8 +12,8 @@ from backups.weighted import Values
 import expectant as ex
 from expectant.backups import NAMED
 from expectant.running import compiling
+from expectant.running.job import Job
 from expectant.running.loop import simulate
-from expectant.running.run import Job
 
 # small enough to be full and to wrap around within a few episodes
 SMALL: dict[str, ex.Backups] = {

@@ -16,8 +16,8 @@ from expectant.features.memory import History, Traces
 from expectant.features.tiles import Tiles
 from expectant.features.vector import empty_state
 from expectant.running.compiling import kernel_for
+from expectant.running.job import Job
 from expectant.running.loop import DONE, simulate
-from expectant.running.run import Job
 from features.plane import Plane, encode_all, vectors
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "memory.py"

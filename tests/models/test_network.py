@@ -17,8 +17,8 @@ from expectant.features.vector import Transition, Weighted, dense
 from expectant.lanes import padded
 from expectant.models.network import NetworkExpectation, NetworkPart
 from expectant.running import compiling
+from expectant.running.job import Job
 from expectant.running.loop import simulate
-from expectant.running.run import Job
 from expectant.verbs import backed_up_action_value, backed_up_value, fit
 
 CORRIDOR = ex.Corridor(slip=0.3, switch_every=5)

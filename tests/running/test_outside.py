@@ -6,8 +6,8 @@ import pytest
 from outside_worlds import CELLS, Hall, HallEnv
 
 import expectant as ex
+from expectant.running.job import Job
 from expectant.running.loop import Budget
-from expectant.running.run import Job
 
 PLANNER = ex.Lookahead(0.2, 0.2, planning_steps=3, replay_capacity=None)
 

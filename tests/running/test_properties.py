@@ -16,8 +16,8 @@ import expectant as ex
 from expectant.features.vector import Transition
 from expectant.running import compiling
 from expectant.running.fingerprint import part_types
+from expectant.running.job import Job
 from expectant.running.loop import simulate
-from expectant.running.run import Job
 from expectant.verbs import (
     backed_up_value,
     draw,

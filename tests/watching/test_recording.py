@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import expectant as ex
+from expectant.running.job import Job
 from expectant.running.loop import simulate
-from expectant.running.run import Job
 from expectant.watching.layout import layout_of
 from expectant.watching.probing import Prober, ask
 from expectant.watching.recording import record

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from expectant.running.fingerprint import fingerprint, part_types
+from expectant.running.job import Job
 from expectant.running.loop import simulate
 from expectant.running.outside import respond
-from expectant.running.run import Job
 
 BLOCK = 10  # runs that are stored together
 PASS_COST = 4.0  # a step without planning costs about as much as four backups' worth of work

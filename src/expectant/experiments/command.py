@@ -11,7 +11,7 @@ from expectant.experiments.search import run_search
 from expectant.experiments.spec import parse_spec, read_spec, read_text
 from expectant.experiments.sweep import Outcome, run_sweep
 from expectant.experiments.work import Kernels
-from expectant.running.run import cores
+from expectant.running.job import cores
 
 
 def sweep_file(

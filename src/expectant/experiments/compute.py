@@ -15,8 +15,8 @@ from expectant.experiments.store import Span, Store
 from expectant.experiments.timings import Session, Timings, timings_file
 from expectant.experiments.timings import step_nanoseconds as measured
 from expectant.experiments.work import Engine, Kernels, Task
+from expectant.running.job import cores
 from expectant.running.progress import Overall
-from expectant.running.run import cores
 
 __all__ = ["CellError", "Shard", "Work", "blocks", "compute", "step_nanoseconds"]
 

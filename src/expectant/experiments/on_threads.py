@@ -25,7 +25,7 @@ from expectant.experiments.work import (
     run_one,
     under_way,
 )
-from expectant.running.run import cores
+from expectant.running.job import cores
 
 AHEAD = 4  # runs that wait for each thread, so that it never waits for us
 LOOK_SECONDS = 0.2

@@ -32,7 +32,7 @@ from expectant.experiments.sweep import Outcome, tidy
 from expectant.experiments.table import run_values, write_cells
 from expectant.experiments.timings import Session, Timings, timings_file
 from expectant.experiments.work import Kernels
-from expectant.running.run import cores
+from expectant.running.job import cores
 
 BATCH = 4  # trials that are asked for at once, whatever the engine
 DIGITS = 4  # of a number drawn from a range, so that ids stay readable

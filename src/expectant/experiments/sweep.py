@@ -25,8 +25,8 @@ from expectant.experiments.table import cell_table, write_cells
 from expectant.experiments.timings import Session, Timings, timings_file
 from expectant.experiments.toml import to_toml
 from expectant.experiments.work import Kernels
+from expectant.running.job import cores
 from expectant.running.progress import say
-from expectant.running.run import cores
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

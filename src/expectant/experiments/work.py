@@ -13,9 +13,10 @@ import numpy as np
 from expectant.analysis.curves import learning_curve
 from expectant.experiments.cells import Cell, composition, cost
 from expectant.experiments.store import Block
+from expectant.running.job import closed, loop_for, whole_run
+from expectant.running.kernels import Kernel
 from expectant.running.loop import DIVERGED, EPISODE, STEPS
 from expectant.running.progress import Reporter, Silent
-from expectant.running.run import Kernel, closed, loop_for, whole_run
 
 
 class Task(NamedTuple):

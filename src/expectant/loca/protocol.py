@@ -11,8 +11,8 @@ from expectant.features.table import OneHot
 from expectant.features.vector import BinaryTable
 from expectant.loca.measures import policies_of, returns_within
 from expectant.models.places import feature_table
+from expectant.running.job import STEP_LIMIT, UNLIMITED, Job, advanced
 from expectant.running.loop import DONE, Budget, Run
-from expectant.running.run import STEP_LIMIT, UNLIMITED, Job, advanced
 from expectant.verbs import borrowed, function, load, preference
 
 EVERY = 500  # steps between two measures

@@ -22,9 +22,9 @@ from expectant.loca.protocol import (
     states_of,
 )
 from expectant.loca.rows import Row, load_row, row_path, save_row
+from expectant.running.job import Job, cores
 from expectant.running.loop import Budget, simulate
 from expectant.running.progress import Overall, Reporter, Silent
-from expectant.running.run import Job, cores
 
 
 @dataclass(frozen=True)

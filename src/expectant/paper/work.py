@@ -16,7 +16,7 @@ from expectant.agents.cached_values import CachedValues
 from expectant.agents.lookahead import Lookahead
 from expectant.domains.finite import FiniteMDP
 from expectant.features.table import RandomBinary
-from expectant.running.run import Job
+from expectant.running.job import Job
 from expectant.verbs import act
 
 ACTIONS = (2, 8, 32)

@@ -6,7 +6,7 @@ import time
 from typing import Any
 
 from expectant.running.compiling import kernel_for
-from expectant.running.run import Job
+from expectant.running.job import Job
 from expectant.verbs import act, borrowed, function
 
 

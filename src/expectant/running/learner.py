@@ -16,6 +16,7 @@ from expectant.domains.spaces import Observations, action_count, numbers, observ
 from expectant.features.table import Features
 from expectant.rules import flag, or_none, whole
 from expectant.running import saving
+from expectant.running.job import Job, generator
 from expectant.running.kernels import Kernel, compiled_for, use_compiled
 from expectant.running.loop import Run
 from expectant.running.outside import (
@@ -28,7 +29,7 @@ from expectant.running.outside import (
     responder,
 )
 from expectant.running.progress import Reporter, reporter
-from expectant.running.run import Job, Result, generator
+from expectant.running.run import Result
 from expectant.verbs import borrowed, encode, function, observation
 
 BETWEEN_EPISODES = -1  # where the last action stands otherwise

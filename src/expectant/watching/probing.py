@@ -26,9 +26,9 @@ from expectant.lanes import padded
 from expectant.models.maintained import MaintainedPart
 from expectant.models.sample import SamplePart
 from expectant.report.animation_data import UNDECIDED
+from expectant.running.job import Job
 from expectant.running.kernels import Kernel
 from expectant.running.loop import Run
-from expectant.running.run import Job
 from expectant.verbs import backed_up_value, borrowed, encode, function, preference, save
 
 

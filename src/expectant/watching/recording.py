@@ -10,11 +10,11 @@ import numpy as np
 
 from expectant.report.animation_data import Frame, Recording
 from expectant.rules import flag, or_none, whole
+from expectant.running.job import Job, advanced
 from expectant.running.kernels import compiled_for, use_compiled
 from expectant.running.loop import DONE, EPISODE, PHASE, STEPS, Budget, Run, simulate
 from expectant.running.outside import play, responder
 from expectant.running.progress import Reporter, reporter
-from expectant.running.run import Job, advanced
 from expectant.watching.layout import layout_of
 from expectant.watching.moments import changes_of, moments
 from expectant.watching.probing import Prober, ask
