@@ -113,7 +113,7 @@ def _imported(name: str) -> type[Description]:
         sys.path.append(os.getcwd())
     try:
         found = getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError, ValueError) as error:
+    except Exception as error:  # whatever the module raises
         raise ValueError(f"kind: cannot import {name!r}: {error}") from None
     if not (isinstance(found, type) and issubclass(found, Description)):
         raise ValueError(f"kind: {name!r} must be a class made by @description, got {found!r}")

@@ -364,3 +364,40 @@ def test_a_grid_becomes_one_agent_per_combination():
     for bad in ("planning_steps = 3", "planning_steps = []"):
         with pytest.raises(SpecError, match=r"agents\.ahead\.grid\.planning_steps: must be a list"):
             parse_spec(text.replace("planning_steps = [1, 5]", bad), "x")
+
+
+OWN = '''
+import numpy as np
+import expectant as ex
+
+@ex.description
+class Short(ex.Domain):
+    cells: int = ex.setting(ex.rules.whole(1), default=3)
+    actions = 2
+    states = property(lambda self: self.cells)
+
+    def build(self, rng):
+        return ex.Corridor(cells=self.cells).build(rng)
+'''
+
+
+def test_a_part_of_ones_own_is_imported_by_its_place(tmp_path, monkeypatch):
+    (tmp_path / "my_worlds.py").write_text(OWN)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    text = """
+        episodes = 1
+        [domain]
+        kind = "my_worlds:Short"
+        [features]
+        kind = "one_hot"
+        [agents.plain]
+        kind = "q_learning"
+        action_step = 0.1
+        [grid]
+        domain.cells = [4, 5]
+    """
+    found = [cell.domain.cells for cell in parse_spec(text, "own").cells()]
+    assert found == [4, 5]
+    with pytest.raises(SpecError, match="domain: kind: cannot import 'my_worlds:Long'"):
+        parse_spec(text.replace("Short", "Long"), "own").cells()

@@ -30,7 +30,7 @@ def _checked(base: type[Description], path: str, table: Mapping[str, Any]) -> An
     name = table.get("kind")
     if name is None:
         raise SpecError(f"{path}.kind: is missing (known: {', '.join(known)})")
-    if name not in known:
+    if name not in known and ":" not in str(name):  # otherwise it is to be imported
         raise SpecError(f"{path}.kind: unknown {name!r}" + near_miss(str(name), known))
     try:
         return base.from_dict({key: _value(item) for key, item in table.items()})

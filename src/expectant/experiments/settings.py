@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from expectant.descriptions import KINDS
+from expectant.descriptions import kind_named
 from expectant.experiments.mistakes import SpecError
 
 Path = tuple[str, ...]
@@ -48,8 +48,11 @@ def with_setting(table: Mapping[str, Any], path: Path, value: Any, where: str) -
 def options_of(table: Mapping[str, Any]) -> set[str]:
     """The options of the part that a table describes; none if its kind is not known."""
     kind = table.get("kind")
-    found: Any = KINDS.get(kind) if isinstance(kind, str) else None
-    return set(found.__dataclass_fields__) if found is not None else set()
+    try:
+        found: Any = kind_named(kind)
+    except (TypeError, ValueError):
+        return set()
+    return set(found.__dataclass_fields__)
 
 
 def word(value: Any) -> str:
