@@ -24,7 +24,7 @@ LAYERS = [
     {"running"},
     {"experiments"},
     {"report"},
-    {"loca", "paper"},
+    {"choosing", "loca", "paper"},
     {"bench", "catalogue", "diagnostics", "watching", "writeup"},
     {"cli"},
 ]

@@ -366,7 +366,7 @@ def test_a_grid_becomes_one_agent_per_combination():
             parse_spec(text.replace("planning_steps = [1, 5]", bad), "x")
 
 
-OWN = '''
+OWN = """
 import numpy as np
 import expectant as ex
 
@@ -378,7 +378,7 @@ class Short(ex.Domain):
 
     def build(self, rng):
         return ex.Corridor(cells=self.cells).build(rng)
-'''
+"""
 
 
 def test_a_part_of_ones_own_is_imported_by_its_place(tmp_path, monkeypatch):

@@ -14,6 +14,7 @@ import numpy as np
 
 from expectant.analysis.curves import Interval, interval
 from expectant.analysis.panel import Panel
+from expectant.analysis.selection import no_worse, pick, responses
 from expectant.experiments.compute import compute
 from expectant.experiments.results import panels_of, write_curves
 from expectant.experiments.spec import Cell
@@ -25,10 +26,11 @@ FRESH = 1_000_003  # added to the seed: runs that had no part in the choice
 
 @dataclass(frozen=True, eq=False)
 class Scored:
-    """A setting of an agent and the mean return of its runs."""
+    """A setting of an agent and the mean return of its runs, all of them in ``means`` (runs,)."""
 
     cell: Cell
     settings: Mapping[str, Any]
+    means: np.ndarray
     score: Interval
     diverged: int
 
@@ -68,7 +70,7 @@ def study(
     scored: dict[str, list[Scored]] = {}
     for (key, settings, cell), curve in zip(planned, curves, strict=True):
         scored.setdefault(key, []).append(_score(cell, settings, curve))
-    best = {key: max(found, key=_mean) for key, found in scored.items()}
+    best = {key: found[_best(found)] for key, found in scored.items()}
     again = [_fresh(found.cell, templates[key]) for key, found in best.items()]
     curves = compute(again, store, threads=threads, title="best settings, fresh seeds")
     panel = panels_of(again, curves)[0]
@@ -101,17 +103,24 @@ def _fresh(cell: Cell, template: Cell) -> Cell:
 
 def _score(cell: Cell, settings: Mapping[str, Any], curve: np.ndarray) -> Scored:
     means = curve.mean(axis=1)
-    return Scored(cell, settings, interval(means), int(np.isnan(means).sum()))
+    return Scored(cell, settings, means, interval(means), int(np.isnan(means).sum()))
 
 
-def _mean(scored: Scored) -> float:
-    return -np.inf if np.isnan(scored.score.mean) else float(scored.score.mean)
+def _best(scored: Sequence[Scored]) -> int:
+    return pick(_scores(scored))
+
+
+def _scores(scored: Sequence[Scored]) -> np.ndarray:
+    return np.array([float(found.score.mean) for found in scored])
 
 
 def sensitivity(scored: Sequence[Scored], setting: str) -> list[tuple[Any, Scored]]:
     """For every value of one setting, the best that the others can make of it."""
-    values = sorted({found.settings[setting] for found in scored})
-    return [
-        (value, max((f for f in scored if f.settings[setting] == value), key=_mean))
-        for value in values
-    ]
+    columns = {name: [found.settings[name] for found in scored] for name in scored[0].settings}
+    found = responses(columns, _scores(scored), setting, _best(scored))
+    return [(response.value, scored[response.envelope]) for response in found]
+
+
+def count_no_worse(scored: Sequence[Scored]) -> int:
+    """How many settings are not shown to be worse than the best, by the runs it was chosen on."""
+    return int(no_worse(np.stack([found.means for found in scored]), _best(scored)).sum())

@@ -1,0 +1,65 @@
+"""Fresh runs of the settings that were chosen, computed on demand into the sweep's own store.
+
+They are the runs after those of the sweep, so they have other seeds. A sweep that later asks for
+more runs finds them there.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+import numpy as np
+
+from expectant.agents.planner import Agent
+from expectant.choosing.folder import SweepFolder
+from expectant.choosing.measures import Measure, first_bins
+from expectant.domains.finite import Domain
+from expectant.experiments.cells import Cell, cell_hash
+from expectant.experiments.compute import compute
+from expectant.experiments.describing import Describer
+from expectant.experiments.facts import commit
+from expectant.experiments.folder import SPEC, opened
+from expectant.experiments.spec import parse_toml, read_text
+from expectant.experiments.store import KEY, Store
+from expectant.features.table import Features
+
+
+def fresh_values(
+    folder: SweepFolder, rows: Sequence[int], measure: Measure, runs: int, threads: int | None
+) -> list[np.ndarray]:
+    """The numbers (runs,) of so many fresh runs of each of these rows."""
+    start = folder.experiment.runs
+    cells = [cell_of(folder, row, start + runs) for row in rows]
+    text = read_text(folder.path / SPEC)
+    store = Store(folder.path, {"spec": folder.spec_hash, "commit": commit()})
+    with opened(folder.path, text, parse_toml(text, SPEC)):
+        curves = compute(cells, store, threads=threads, title="fresh runs")
+    first = first_bins(folder, measure)
+    return [
+        curve[start:, first[row] :].mean(axis=1) for row, curve in zip(rows, curves, strict=True)
+    ]
+
+
+def cell_of(folder: SweepFolder, row: int, runs: int) -> Cell:
+    """The cell of a row with another number of runs, from what its first block says about it."""
+    from pyarrow import parquet
+
+    columns, experiment, describe = folder.columns, folder.experiment, Describer()
+    name = columns["hash"][row]
+    metadata = parquet.read_metadata(folder.store.path(name, *folder.index[name][0])).metadata
+    facts = json.loads(metadata[KEY])
+    cell = Cell(
+        experiment.name, columns["panel"][row], "", columns["agent"][row], columns["label"][row],
+        describe(Domain, "domain", facts["domain"]),
+        describe(Features, "features", facts["features"]),
+        describe(Agent, "agents", facts["agent"]),
+        experiment.episodes, runs, experiment.bin, experiment.seed, experiment.step_limit,
+        experiment.steps, experiment.bins, experiment.lengths,
+    )  # fmt: skip
+    if cell_hash(cell) != name:
+        raise ValueError(
+            f"--confirm: the code or the spec of {cell.id!r} has changed since its runs in "
+            f"{folder.path}; run `expectant sweep` again first"
+        )
+    return cell

@@ -1,0 +1,89 @@
+"""The figures of a choice: sensitivity curves and heat maps of every problem."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from expectant.analysis.selection import (
+    Response,
+    grid_of,
+    pick,
+    responses,
+    setting_intervals,
+    setting_means,
+    spread,
+)
+from expectant.choosing.folder import Group, SweepFolder
+from expectant.choosing.measures import Measure
+from expectant.report.markup import slug
+from expectant.report.sensitivity import Sensitivity, draw_sensitivity
+from expectant.report.sensitivity_heat import HeatMap, draw_heat_maps
+
+
+def draw_choice(
+    folder: SweepFolder, values: np.ndarray, measure: Measure, place: Path
+) -> list[Path]:
+    """One figure of curves and one of maps for every problem in which something was varied."""
+    paths: list[Path] = []
+    title = folder.experiment.title
+    quantity = "reward" if folder.experiment.steps else "return"
+    problems = list(dict.fromkeys(group.problem for group in folder.groups))
+    for number, problem in enumerate(problems, start=1):
+        groups = [g for g in folder.groups if g.problem == problem and len(g.rows)]
+        heading = f"{title}\n{problem}" if problem else title
+        stem = f"{number}-{slug(problem)}"[:60] if problem else ""
+        curves = [line for group in groups for line in sensitivities(group, values)]
+        if curves:
+            name = place / "-".join(filter(None, ["sensitivity", stem]))
+            paths += draw_sensitivity(curves, heading, f"{quantity}, {measure.name}", name)
+        maps = [found for group in groups for found in heat_maps(group, values)]
+        if maps:
+            name = place / "-".join(filter(None, ["heat", stem]))
+            paths += draw_heat_maps(maps, heading, f"{quantity}, {measure.meaning}", name)
+    return paths
+
+
+def sensitivities(group: Group, values: np.ndarray) -> list[Sensitivity]:
+    """The curve of every setting of a group, by all runs."""
+    own = values[group.rows]
+    means = setting_means(own)
+    found = []
+    for name, points in all_responses(group, means).items():
+        cells = [point.envelope for point in points]
+        envelope = np.column_stack([means[cells], setting_intervals(own[cells])])
+        through = np.array([np.nan if p.slice is None else means[p.slice] for p in points])
+        line = Sensitivity(
+            group.agent, group.label, name, [p.value for p in points], envelope,
+            through if len(group.settings) > 1 else None,
+        )  # fmt: skip
+        found.append(line)
+    return found
+
+
+def all_responses(group: Group, means: np.ndarray) -> dict[str, list[Response]]:
+    """What every value of every setting is worth."""
+    best = pick(means)
+    return {name: responses(group.settings, means, name, best) for name in group.settings}
+
+
+def heat_maps(group: Group, values: np.ndarray) -> list[HeatMap]:
+    """The map of the two settings that matter most; none if fewer were varied."""
+    means = setting_means(values[group.rows])
+    if len(group.settings) < 2:
+        return []
+    first, second = _two_that_matter(group, means)
+    grid = grid_of(group.settings, means, first, second)
+    tried = grid.best >= 0
+    shown = np.where(tried, means[grid.best], np.nan)
+    return [
+        HeatMap(group.label, first, second, grid.first, grid.second, shown, tried & np.isnan(shown))
+    ]
+
+
+def _two_that_matter(group: Group, means: np.ndarray) -> Sequence[str]:
+    found = all_responses(group, means)
+    ranked = sorted(found, key=lambda name: -spread(means, found[name]))
+    return [name for name in group.settings if name in ranked[:2]]

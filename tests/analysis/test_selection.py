@@ -1,0 +1,134 @@
+"""Choosing among settings, with numbers worked by hand."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from expectant.analysis.selection import (
+    Response,
+    by_value,
+    grid_of,
+    halves,
+    holm,
+    no_worse,
+    pick,
+    responses,
+    setting_intervals,
+    setting_means,
+    spread,
+)
+
+NAN = np.nan
+
+
+def test_a_diverged_setting_is_never_picked():
+    values = np.array([[1.0, 1.0], [9.0, NAN], [2.0, 2.0], [np.inf, 5.0]])
+    means = setting_means(values)
+    np.testing.assert_array_equal(means, [1.0, NAN, 2.0, NAN])
+    assert pick(means) == 2
+    assert pick(np.array([NAN, NAN])) == 0
+    assert pick(np.array([3.0, 3.0])) == 0
+    with pytest.raises(ValueError, match="pick: means must have at least one"):
+        pick(np.array([]))
+
+
+@pytest.mark.parametrize(
+    ("runs", "first", "second"), [(1, [0], [0]), (3, [0, 1, 2], [0, 1, 2]), (4, [0, 1], [2, 3]), (5, [0, 1, 2], [3, 4])]
+)  # fmt: skip
+def test_halves_share_no_run_if_there_are_enough(runs, first, second):
+    picking, reporting = halves(runs)
+    assert list(range(runs))[picking] == first
+    assert list(range(runs))[reporting] == second
+
+
+def test_holm_stops_at_the_first_that_is_not_rejected():
+    # allowed, from the smallest: 0.05 / 4, 0.05 / 3, 0.05 / 2, 0.05
+    chances = np.array([0.02, 0.001, 0.04, 0.016])
+    np.testing.assert_array_equal(holm(chances, 0.05), [True, True, True, True])
+    chances = np.array([0.02, 0.001, 0.04, 0.017])  # 0.017 > 0.05 / 3 ends it
+    np.testing.assert_array_equal(holm(chances, 0.05), [False, True, False, False])
+    assert holm(np.array([0.06]), 0.05).tolist() == [False]
+
+
+def test_worse_is_a_paired_t_test():
+    rng = np.random.default_rng(1)
+    seeds = rng.normal(0, 10, 12)  # luck that all settings share
+    own = rng.normal(0, 0.5, (3, 12))
+    values = seeds + own + np.array([[0.0], [-0.05], [-1.5]])
+    assert no_worse(values, 0).tolist() == [True, True, False]
+    chance = stats.ttest_rel(values[0], values[2], alternative="greater").pvalue
+    assert chance < 0.025
+    unpaired = stats.ttest_ind(values[0], values[2], alternative="greater").pvalue
+    assert unpaired > 0.2  # without pairing the shared luck would hide the difference
+    just_below, just_above = chance * 0.99, chance * 1.01
+    assert no_worse(values[[0, 2]], 0, level=just_below).tolist() == [True, True]
+    assert no_worse(values[[0, 2]], 0, level=just_above).tolist() == [True, False]
+
+
+def test_special_cases_of_being_no_worse():
+    constant = np.array([[2.0, 2.0, 2.0], [1.0, 1.0, 1.0], [2.0, 2.0, 2.0], [3.0, NAN, 3.0]])
+    assert no_worse(constant, 0).tolist() == [True, False, True, False]
+    assert no_worse(np.array([[2.0], [1.0]]), 0).tolist() == [True, True]  # one run tells nothing
+    assert no_worse(np.array([[2.0, 3.0]]), 0).tolist() == [True]
+    better = np.array([[1.0, 1.1, 0.9], [5.0, 5.2, 4.9]])
+    assert no_worse(better, 0).tolist() == [True, True]
+
+
+def test_mistakes_are_as_rare_as_stated():
+    """Forty settings that are all the same: one is called worse in at most about 5 % of trials."""
+    rng = np.random.default_rng(0)
+    wrong = sum(not no_worse(rng.normal(size=(40, 10)), 0).all() for _ in range(400))
+    assert wrong <= 32  # 5 % would be 20; 32 is beyond 99 % of what 5 % gives
+
+
+# model_step 1 and 2 with value_step 1, 2 and 3; (2, 3) was not tried
+COLUMNS = {"value": [3, 1, 2, 1, 2], "model": [1, 1, 1, 2, 2]}
+MEANS = np.array([5.0, 1.0, 2.0, NAN, 4.0])
+
+
+def test_envelope_and_slice():
+    # The best is value 3, model 1: the slice through it has model 1.
+    assert responses(COLUMNS, MEANS, "value", 0) == [Response(1, 1, 1), Response(2, 4, 2), Response(3, 0, 0)]  # fmt: skip
+    found = responses(COLUMNS, MEANS, "model", 0)
+    assert found == [Response(1, 0, 0), Response(2, 4, None)]
+    assert spread(MEANS, found) == 1.0
+    assert spread(np.array([NAN]), [Response(1, 0, 0)]) == 0.0
+
+
+def test_two_settings():
+    grid = grid_of(COLUMNS, MEANS, "value", "model")
+    assert (grid.first, grid.second) == ([1, 2, 3], [1, 2])
+    assert grid.best.tolist() == [[1, 3], [2, 4], [0, -1]]
+
+
+def test_values_are_in_order():
+    assert [value for value, _ in by_value([10, 2, None, 0.5, 2])] == [0.5, 2, 10, None]
+    assert by_value(["b", "a", "b"]) == [("a", [1]), ("b", [0, 2])]
+
+
+def test_intervals_are_those_of_every_setting_alone():
+    from expectant.analysis.curves import interval
+
+    values = np.random.default_rng(0).normal(size=(4, 9))
+    values[2, 3] = NAN
+    found = setting_intervals(values)
+    assert np.isnan(found[2]).all()
+    np.testing.assert_allclose(found[3], interval(values[3])[1:])
+    assert np.isnan(setting_intervals(values[:, :1])).all()
+
+
+def test_ten_thousand_settings_take_seconds():
+    values = np.random.default_rng(0).normal(size=(10_000, 30))
+    columns = {name: np.random.default_rng(1).integers(0, 20, 10_000).tolist() for name in "abc"}
+    start = time.process_time()
+    means = setting_means(values)
+    no_worse(values, pick(means))
+    setting_intervals(values)
+    for name in columns:
+        responses(columns, means, name, pick(means))
+    grid_of(columns, means, "a", "b")
+    assert time.process_time() - start < 10.0
