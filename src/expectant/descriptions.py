@@ -106,11 +106,16 @@ def kind_named(name: Any) -> type[Description]:
     return KINDS[name]
 
 
+def look_here_too() -> None:
+    """Let modules in the working directory be imported."""
+    if os.getcwd() not in sys.path:
+        sys.path.append(os.getcwd())
+
+
 def _imported(name: str) -> type[Description]:
     """The description at "module:Class"; modules are looked for in the working directory too."""
     module, _, attribute = name.partition(":")
-    if os.getcwd() not in sys.path:
-        sys.path.append(os.getcwd())
+    look_here_too()
     try:
         found = getattr(importlib.import_module(module), attribute)
     except Exception as error:  # whatever the module raises

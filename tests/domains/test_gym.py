@@ -18,6 +18,7 @@ def newest(name):
 
 
 TWO: Any = 2
+BOXES = gymnasium.spaces.Tuple((gymnasium.spaces.Box(0, 1),))
 TOYS = ["FrozenLake", "CliffWalking", "Taxi"]
 
 
@@ -72,7 +73,7 @@ def test_options_go_to_make():
 
 @pytest.mark.parametrize(("source", "message"), [
     (lambda: ex.Gym("Pendulum-v1").actions, r"numbered actions \(Discrete\).*Box.*TransformAction"),
-    (lambda: ex.Gym("Blackjack-v1").states, "observations of Tuple .*FlattenObservation"),
+    (lambda: ex.Gym(lambda: HallEnv(BOXES)).states, "observations of Tuple .*FlattenObservation"),
     (lambda: ex.Gym(lambda: HallEnv(gymnasium.spaces.Dict(x=gymnasium.spaces.Discrete(2)))).states, "observations of Dict"),
     (lambda: ex.Gym(lambda: HallEnv(None, gymnasium.spaces.MultiDiscrete([2, 2]))).actions, "one number stands for each combination"),
     (lambda: ex.Gym("NoSuchWorld-v1").actions, "Gym: cannot make 'NoSuchWorld-v1'"),
@@ -105,6 +106,13 @@ def test_it_is_a_description():
         domain.numbered = True  # type: ignore[misc]
 
 
+def seen(domain, observation):
+    """An observation as compiled code gets it."""
+    received = domain.reading.buffer()
+    domain.reading.read(observation, received)
+    return received
+
+
 def test_how_spaces_are_read():
     cart: Any = ex.Gym("CartPole-v1")
     assert (cart.actions, cart.states, len(cart.bounds)) == (2, None, 4)
@@ -116,6 +124,11 @@ def test_how_spaces_are_read():
     assert ex.Gym(lambda: HallEnv(many)).states is None
     picture: Any = ex.Gym(lambda: HallEnv(gymnasium.spaces.Box(0, 255, (2, 3), np.uint8)))
     assert len(picture.bounds) == 6
-    assert picture.reading.read(np.zeros((2, 3))).shape == (6,)
+    assert seen(picture, np.arange(6).reshape(2, 3)).tolist() == [0, 1, 2, 3, 4, 5]
     bits = ex.Gym(lambda: HallEnv(gymnasium.spaces.MultiBinary(3)))
-    assert bits.states == 8 and bits.reading.read(np.array([1, 0, 1])) == 5
+    assert bits.states == 8 and seen(bits, np.array([1, 0, 1])).tolist() == [5]
+    pair = gymnasium.spaces.Tuple(
+        (gymnasium.spaces.Discrete(2), gymnasium.spaces.Discrete(3, start=1))
+    )
+    both = ex.Gym(lambda: HallEnv(pair))
+    assert both.states == 6 and seen(both, (1, 3)).tolist() == [5]

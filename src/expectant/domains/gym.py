@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from expectant.descriptions import description, setting
+from expectant.descriptions import description, look_here_too, setting
 from expectant.domains.finite import END, Domain, FiniteMDP
 from expectant.domains.outside import OutsidePart
-from expectant.domains.spaces import Observations, action_count, observations
+from expectant.domains.spaces import Observations, action_count, finite_reward, observations
 from expectant.rules import Rule, flag, or_none
 
 
@@ -28,7 +29,7 @@ def _source(value: Any) -> Any:
 
 
 _SOURCE = Rule("an environment's id, an environment, or a function that makes one", _source)
-_OPTIONS = Rule("a table of options", lambda value: dict(value))
+_OPTIONS = Rule("for gymnasium.make, each written as an option of its own", dict)
 
 
 @description
@@ -89,6 +90,7 @@ class Gym(Domain):
             return self.environment(**self.options)
         import gymnasium
 
+        look_here_too()
         try:
             return gymnasium.make(self.environment, **self.options)
         except (gymnasium.error.Error, TypeError, ImportError) as error:
@@ -130,28 +132,56 @@ class Gym(Domain):
 
     def world(self, seed: int, run: int) -> World:
         """A new environment for one run, with its seed."""
-        return World(self.make(), self.reading.read, seed, run)
+        return World(self.make(), self.reading, seed, run)
 
 
 class World:
-    """One environment while it runs: whole numbers in, observations out."""
+    """One environment while it runs: whole numbers in, observations into an array."""
 
-    def __init__(self, env: Any, read: Callable[[Any], Any], seed: int, run: int) -> None:
+    def __init__(self, env: Any, reading: Observations, seed: int, run: int) -> None:
         self.env = env
-        self.read = read
+        self.reading = reading
+        self.run = run
         self.first_action = int(env.action_space.start)
         words = np.random.SeedSequence((seed, run, 1)).generate_state(1)
         self.seed: int | None = int(words[0] >> 1)
+        self.episode, self.taken = -1, 0
 
-    def reset(self) -> Any:
+    def reset(self, received: np.ndarray) -> None:
         """Begin an episode; the first one is given the seed."""
         seed, self.seed = self.seed, None
-        return self.read(self.env.reset(seed=seed)[0])
+        self.episode, self.taken = self.episode + 1, 0
+        with self._explained("reset"):
+            answer = self.env.reset(seed=seed)
+            if not (isinstance(answer, tuple) and len(answer) == 2):
+                raise ValueError(f"must return (observation, info), got {answer!r}")
+            self.reading.read(answer[0], received)
 
-    def step(self, action: int) -> tuple[Any, float, bool, bool]:
-        """(observation, reward, terminated, truncated)."""
-        seen, reward, terminated, truncated, _ = self.env.step(action + self.first_action)
-        return self.read(seen), float(reward), bool(terminated), bool(truncated)
+    def step(self, action: int, received: np.ndarray) -> tuple[float, bool, bool]:
+        """(reward, terminated, truncated)."""
+        self.taken += 1
+        with self._explained("step"):
+            answer = self.env.step(action + self.first_action)
+            if not (isinstance(answer, tuple) and len(answer) == 5):
+                raise ValueError(
+                    "must return (observation, reward, terminated, truncated, info), "
+                    f"got {answer!r}"
+                )
+            seen, given, terminated, truncated, _ = answer
+            self.reading.read(seen, received)
+            return finite_reward(given), bool(terminated), bool(truncated)
+
+    @contextmanager
+    def _explained(self, what: str) -> Iterator[None]:
+        """Say where it was if anything goes wrong in an environment."""
+        try:
+            yield
+        except Exception as error:
+            place = f"in {what} of run {self.run}, episode {self.episode}, step {self.taken}"
+            error.add_note(f"{place} of {self.env}")
+            if isinstance(error, ValueError | TypeError):
+                raise ValueError(f"{error} ({place} of {self.env})") from error
+            raise
 
     def close(self) -> None:
         self.env.close()

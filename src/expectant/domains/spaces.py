@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,18 +24,33 @@ class Observations(NamedTuple):
     counts: tuple[int, ...] = ()
     starts: tuple[int, ...] = ()
 
-    def read(self, observation: Any) -> Any:
-        """An observation as a number or a flat array."""
+    def read(self, observation: Any, into: np.ndarray) -> None:
+        """Write an observation into an array, as a number or a vector; an error if it is neither.
+
+        Compiled code does not look again whether it is in range.
+        """
         if self.states is None:
-            return np.ravel(observation)
-        if len(self.counts) == 1:
-            return int(observation) - self.starts[0]
-        number = 0
-        for value, count, start in zip(
-            np.ravel(observation), self.counts, self.starts, strict=True
-        ):
-            number = number * count + int(value) - start
-        return number
+            vector = np.ravel(np.asarray(observation, float))
+            if vector.size != into.size:
+                raise ValueError(
+                    f"observation: must have {into.size} components, got {observation!r}"
+                )
+            into[:] = vector
+            return
+        number, values = 0, (observation,) if len(self.counts) == 1 else np.ravel(observation)
+        if len(values) != len(self.counts):
+            raise ValueError(
+                f"observation: must have {len(self.counts)} components, got {observation!r}"
+            )
+        for value, count, start in zip(values, self.counts, self.starts, strict=True):
+            place = operator.index(value) - start
+            if not 0 <= place < count:
+                raise ValueError(
+                    f"observation: must be a whole number from {start} to {start + count - 1}, "
+                    f"got {observation!r}"
+                )
+            number = number * count + place
+        into[0] = number
 
     def buffer(self) -> np.ndarray:
         """An array that holds one observation."""
@@ -81,14 +97,19 @@ def observations(space: Any, numbered: bool | None, owner: str) -> Observations:
     elif isinstance(space, spaces.MultiDiscrete):
         counts = tuple(int(n) for n in space.nvec.ravel())
         starts = tuple(int(n) for n in np.ravel(space.start))
+    elif isinstance(space, spaces.Tuple) and all(
+        isinstance(part, spaces.Discrete) for part in space.spaces
+    ):
+        counts = tuple(int(part.n) for part in space.spaces)  # type: ignore[attr-defined]
+        starts = tuple(int(part.start) for part in space.spaces)  # type: ignore[attr-defined]
     elif isinstance(space, spaces.MultiBinary):
         counts = (2,) * math.prod(space.shape)
         starts = (0,) * len(counts)
     else:
         raise ValueError(
             f"{owner}: observations of {type(space).__name__} are not numbers or vectors "
-            "(Discrete, MultiDiscrete, MultiBinary or Box); gymnasium.wrappers.FlattenObservation "
-            "makes one vector of them"
+            "(Discrete, MultiDiscrete, MultiBinary, Tuple of Discrete, or Box); "
+            "gymnasium.wrappers.FlattenObservation makes one vector of them"
         )
     states = math.prod(counts)
     if numbered is None:
@@ -97,3 +118,14 @@ def observations(space: Any, numbered: bool | None, owner: str) -> Observations:
         limits = zip(counts, starts, strict=True)
         return Observations(bounds=tuple((float(s), float(s + n - 1)) for n, s in limits))
     return Observations(states, None, counts, starts)
+
+
+def finite_reward(reward: Any) -> float:
+    """A reward as a number; an error if it is none."""
+    try:
+        number = float(reward)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise ValueError(f"reward: must be a finite number, got {reward!r}")
+    return number

@@ -9,16 +9,21 @@ from typing import Any
 
 import numpy as np
 
-from expectant.agents.acting import greedy
 from expectant.agents.planner import Agent
-from expectant.domains.outside import Outside
-from expectant.domains.spaces import Observations, action_count, numbers, observations
+from expectant.domains.outside import LIMITS, Outside
+from expectant.domains.spaces import (
+    Observations,
+    action_count,
+    finite_reward,
+    numbers,
+    observations,
+)
 from expectant.features.table import Features
 from expectant.rules import flag, or_none, whole
 from expectant.running import saving
 from expectant.running.job import Job, generator
 from expectant.running.kernels import Kernel, compiled_for, use_compiled
-from expectant.running.loop import Run
+from expectant.running.loop import Run, unusable
 from expectant.running.outside import (
     FIRST,
     GOES_ON,
@@ -30,18 +35,19 @@ from expectant.running.outside import (
 )
 from expectant.running.progress import Reporter, reporter
 from expectant.running.run import Result
-from expectant.verbs import borrowed, encode, function, observation
+from expectant.verbs import borrowed, encode, function, observation, preference
 
 BETWEEN_EPISODES = -1  # where the last action stands otherwise
 TIES = 2  # the stream of random numbers that breaks ties for ``greedy``
 
 
 @function
-def prefer(run, action, actions, rng):
-    """The greedy action where ``action`` has led to the observation in the run's domain."""
-    run, rng = borrowed(run), borrowed(rng)
+def weigh(run, action, preferences):
+    """What the agent thinks of every action where ``action`` has led to the observation."""
+    run, preferences = borrowed(run), borrowed(preferences)
     encode(run.features, observation(run.domain), action, run.next_state)
-    return greedy(run.agent, run.next_state, actions, rng)
+    for n in range(preferences.shape[0]):
+        preferences[n] = preference(run.agent, run.next_state, n)
 
 
 class Learner:
@@ -80,19 +86,26 @@ class Learner:
         ):
             if not isinstance(part, kind):
                 raise ValueError(f"Learner: {argument} must be {kind.__name__}, got {part!r}")
+        if states is not None and bounds is not None:
+            raise ValueError(
+                f"Learner: observations are numbers (states={states!r}) or vectors "
+                f"(bounds={bounds!r}), not both"
+            )
         self.agent = agent
         self.features = features
         self.n_actions = n_actions
         self.seed = seed
         self.reading = (
-            numbers(states) if states is not None else Observations(bounds=_pairs(bounds))
+            numbers(whole(1).check("Learner", "states", states))
+            if states is not None
+            else Observations(bounds=or_none(LIMITS).check("Learner", "bounds", bounds))
         )
         self._compiled = use_compiled(compiled)
         self._show = reporter(progress)
         self._name = f"{type(agent).__name__} in a loop of your own"
         self._action = BETWEEN_EPISODES
         self._run: Run | None = None
-        self._prefer: Kernel = prefer
+        self._weigh: Kernel = weigh
 
     @classmethod
     def for_env(
@@ -105,6 +118,8 @@ class Learner:
         **options: Any,
     ) -> Learner:
         """A learner for the actions and observations of a Gymnasium environment."""
+        if not hasattr(env, "action_space"):
+            raise ValueError(f"Learner.for_env: env must be an environment, got {env!r}")
         learner = cls(agent, features, action_count(env.action_space, "Learner"), **options)
         learner.reading = observations(env.observation_space, numbered, "Learner")
         return learner
@@ -122,10 +137,11 @@ class Learner:
         """
         if self._action == BETWEEN_EPISODES:
             raise ValueError("Learner.step: no episode has begun; call start(observation) first")
-        if not np.isfinite(reward):
-            raise ValueError(f"Learner.step: reward must be a finite number, got {reward!r}")
+        for name, given in (("terminated", terminated), ("truncated", truncated)):
+            if not isinstance(given, bool | np.bool_):
+                raise ValueError(f"Learner.step: {name} must be True or False, got {given!r}")
         situation = TERMINATED if terminated else TRUNCATED if truncated else GOES_ON
-        answer = self._answer(observation, self._action, float(reward), situation)
+        answer = self._answer(observation, self._action, finite_reward(reward), situation)
         return answer if situation == GOES_ON else None
 
     def greedy(self, observation: Any) -> int:
@@ -133,13 +149,25 @@ class Learner:
 
         Features with memory take the observation as the one that follows the last.
         """
+        preferences = self.preferences(observation)
+        return int(self._ties.choice(np.flatnonzero(preferences == preferences.max())))
+
+    def preferences(self, observation: Any) -> np.ndarray:
+        """What it thinks of every action (A,): values, or the policy's preferences (Algorithm 3).
+
+        Nothing is learned, and features with memory do not remember the observation.
+        """
         run = self._prepared(observation)
         before = [(array, array.copy()) for _, array in saving.arrays_in(run.features)]
         self._receive(run, observation)
-        answer = self._preferred(run)
+        result = np.zeros(self.n_actions)
+        if self._compiled and self._weigh is weigh:
+            arguments = (run, self._action, result)
+            self._weigh = compiled_for(weigh, arguments, f"a look at {self._name}", self._show)
+        self._weigh(run, self._action, result)
         for array, content in before:
             array[...] = content
-        return answer
+        return result
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything to a file, from which ``load`` goes on to the same bits."""
@@ -223,23 +251,24 @@ class Learner:
     def _receive(self, run: Run, observation: Any) -> None:
         """Put an observation where compiled code looks for it."""
         received = run.domain.received
-        seen = self.reading.read(observation)
-        if self.reading.states is None:
-            if seen.shape != received.shape:
-                raise ValueError(
-                    f"observation: must have {received.size} components, got {observation!r}"
-                )
-        elif not 0 <= seen < self.reading.states:
-            raise ValueError(
-                f"observation: must be a state's number below {self.reading.states}, "
-                f"got {observation!r}"
-            )
-        received[:] = seen
+        try:
+            self.reading.read(observation, received)
+        except TypeError:
+            kind = "a state's number" if self.reading.states else f"{received.size} numbers"
+            raise ValueError(f"observation: must be {kind}, got {observation!r}") from None
+        if unusable(received) >= 0:
+            raise ValueError(f"observation: must have finite components, got {observation!r}")
 
     def _prepared(self, observation: Any) -> Run:
         """The run, made when the first observation shows how many components it has."""
         if self._run is None:
-            self._prepare(1 if self.reading.states is not None else np.size(observation))
+            components, bounds = np.size(observation), self.reading.bounds
+            if bounds is not None and len(bounds) != components:
+                raise ValueError(
+                    f"observation: must have {len(bounds)} components, as bounds has, "
+                    f"got {observation!r}"
+                )
+            self._prepare(1 if self.reading.states is not None else components)
         assert self._run is not None
         return self._run
 
@@ -250,20 +279,13 @@ class Learner:
         self._ties = generator(self.seed, 0, TIES)
         self._respond = responder(*job.prepare(0), self._compiled, self._name, self._show)
 
-    def _preferred(self, run: Run) -> int:
-        """The greedy action after the observation that has been received."""
-        arguments = (run, self._action, self.n_actions, self._ties)
-        if self._compiled and self._prefer is prefer:
-            self._prefer = compiled_for(prefer, arguments, f"{self._name}, greedy", self._show)
-        return int(self._prefer(*arguments))
-
-
-def _pairs(bounds: Any) -> tuple[tuple[float, float], ...] | None:
-    return None if bounds is None else tuple((float(low), float(high)) for low, high in bounds)
-
 
 def _reading(facts: dict[str, Any]) -> Observations:
     """What was written of how observations are read."""
+    bounds = facts["bounds"]
     return Observations(
-        facts["states"], _pairs(facts["bounds"]), tuple(facts["counts"]), tuple(facts["starts"])
+        facts["states"],
+        None if bounds is None else tuple((low, high) for low, high in bounds),
+        tuple(facts["counts"]),
+        tuple(facts["starts"]),
     )

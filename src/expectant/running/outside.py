@@ -103,7 +103,7 @@ def play(
     """Go through a world until the budget is used up; the counterpart of ``simulate``."""
     clock, received, rewards = run.clock, run.domain.received, run.rewards
     while clock[EPISODE] < budget.episodes and clock[STEPS] < budget.steps:
-        received[:] = world.reset()
+        world.reset(received)
         run.total[0] = 0.0
         run, action = answered(kernel, run, -1, 0.0, FIRST, rng)
         situation, taken, total = GOES_ON, 0, 0.0
@@ -111,7 +111,7 @@ def play(
         while situation == GOES_ON:
             if control[0] != 0:
                 return run, STOPPED
-            received[:], reward, terminated, truncated = world.step(action)
+            reward, terminated, truncated = world.step(action, received)
             total += reward
             taken += 1
             if rewards.shape[0] > 0:

@@ -42,6 +42,10 @@ def write(path: Path, facts: dict[str, Any], part: Any) -> None:
             saved[name] = array
             known.add(id(array))
     text = json.dumps({"format": FORMAT, **facts}).encode()
+    if path.is_dir() or not path.parent.is_dir():
+        raise ValueError(
+            f"{path}: " + ("is a folder" if path.is_dir() else "its folder does not exist")
+        )
     scratch = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         with open(scratch, "wb") as file:
@@ -60,10 +64,10 @@ def read(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         written = facts["format"]
     except FileNotFoundError:
         raise
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, EOFError) as error:
-        raise ValueError(f"{path}: is not a saved learner, or not all of one ({error})") from None
-    except zipfile.BadZipFile as error:
-        raise ValueError(f"{path}: is not a saved learner, or not all of one ({error})") from None
+    except IsADirectoryError:
+        raise ValueError(f"{path}: is a folder, not a saved learner") from None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, EOFError, zipfile.BadZipFile):
+        raise ValueError(f"{path}: is not a saved learner, or not all of one") from None
     if written != FORMAT:
         raise ValueError(f"{path}: has format {written!r}, this version reads format {FORMAT}")
     return facts, arrays
