@@ -167,3 +167,25 @@ def test_the_benchmarks_are_found():
     assert benchmark_file().name == "speed.py"
     assert (benchmark_file().parent / "algorithm1.h").exists()
     assert Path(__file__).parents[1] / "benchmarks" == benchmark_file().parent
+
+
+def invoke(*words):
+    return runner.invoke(app, [str(word) for word in words])
+
+
+def test_figures_and_page_again_of_a_spec_without_a_name(tmp_path):
+    spec = tmp_path / "nameless.toml"
+    spec.write_text(
+        "episodes = 4\nruns = 2\n[domain]\nkind = 'corridor'\n[features]\nkind = 'one_hot'\n"
+        "[agents.plain]\nkind = 'q_learning'\naction_step = 0.1\n"
+    )
+    out = tmp_path / "out"
+    assert invoke("run", spec, "--out", out).exit_code == 0
+    for command in ("plot", "report"):
+        done = invoke(command, out)
+        assert done.exit_code == 0, done.output
+
+
+def test_parts_are_found_by_the_names_that_agents_have_for_them():
+    assert "SeenStates" in invoke("show", "seen").output
+    assert '(agents: "seen")' in invoke("list").output

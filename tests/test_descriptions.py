@@ -154,3 +154,20 @@ def test_a_model_that_needs_a_finite_mdp_says_so():
 
     with pytest.raises(ValueError, match="TrueModel: needs a domain that is a finite MDP, Open"):
         ex.run(Open(), ex.OneHot(), ex.QPlanning(0.1, model="true"), episodes=1)
+
+
+def test_what_is_missing_is_named():
+    with pytest.raises(ValueError, match="RandomBinary: needs size and active"):
+        ex.RandomBinary()
+
+
+def test_parts_of_ones_own_are_written_with_their_place(tmp_path, monkeypatch):
+    (tmp_path / "somewhere.py").write_text(
+        "import expectant as ex\n\n\n@ex.description\nclass Nowhere(ex.Domain):\n"
+        "    size: int = ex.setting(ex.rules.whole(1), default=2)\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    module = __import__("somewhere")
+    data = module.Nowhere(3).to_dict()
+    assert data == {"kind": "somewhere:Nowhere", "size": 3}
+    assert ex.Description.from_dict(data) == module.Nowhere(3)

@@ -6,8 +6,8 @@ import dataclasses
 import inspect
 from typing import Any
 
-from expectant.agents.planner import Agent
-from expectant.backups import Backups
+from expectant.agents.planner import MODELS, Agent
+from expectant.backups import NAMED, Backups
 from expectant.descriptions import KINDS, Description, near_miss
 from expectant.domains.finite import Domain
 from expectant.features.table import Features
@@ -32,14 +32,21 @@ def catalogue() -> list[dict[str, Any]]:
     ]
 
 
+def short_names() -> dict[str, str]:
+    """What agents call a model or a backup distribution, by its kind."""
+    models = {make(0.1).kind: name for name, make in reversed(MODELS.items())}
+    return models | {make(1).kind: name for name, make in NAMED.items()}
+
+
 def entry(kind: str) -> dict[str, Any]:
-    """One kind as plain data."""
+    """One kind as plain data; ``short`` is what agents call it, if they have a name for it."""
     found: Any = KINDS[kind]
     group = next(name for name, base in GROUPS.items() if issubclass(found, base))
     return {
         "group": group,
         "kind": kind,
         "name": found.__name__,
+        "short": short_names().get(kind),
         "text": inspect.cleandoc(found.__doc__ or ""),
         "options": [
             {
@@ -54,9 +61,9 @@ def entry(kind: str) -> dict[str, Any]:
 
 
 def find(name: str) -> dict[str, Any]:
-    """The entry of a kind, by either of its names."""
+    """The entry of a kind, by any of its names."""
+    short = short_names()
     for kind, found in KINDS.items():
-        if name in (kind, found.__name__):
+        if name in (kind, found.__name__, short.get(kind)):
             return entry(kind)
-    known = sorted([*KINDS, *(found.__name__ for found in KINDS.values())])
-    raise ValueError(f"unknown part {name!r}" + near_miss(name, known))
+    raise ValueError(f"unknown part {name!r}" + near_miss(name, sorted(KINDS)))

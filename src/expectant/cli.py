@@ -406,7 +406,8 @@ def list_parts(json: Json = False) -> None:
         if entry["group"] != group:
             group = entry["group"]
             print(f"\n{group}")
-        print(f"  {entry['kind']:22} {entry['text'].splitlines()[0]}")
+        short = f' (agents: "{entry["short"]}")' if entry["short"] else ""
+        print(f"  {entry['kind']:22} {entry['text'].splitlines()[0]}{short}")
     print("\n`expectant show NAME` has the options of one")
 
 

@@ -52,7 +52,7 @@ class Description:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data: the kind and every argument, ready for TOML or JSON."""
-        result: dict[str, Any] = {"kind": self.kind}
+        result: dict[str, Any] = {"kind": written_kind(type(self))}
         for field in dataclasses.fields(self):  # type: ignore[arg-type]
             result[field.name] = _plain(getattr(self, field.name))
         return result
@@ -95,6 +95,14 @@ def register(name: str, described: type[Description]) -> None:
 
 def _ours(described: type[Description]) -> bool:
     return described.__module__.startswith("expectant.")
+
+
+def written_kind(found: type[Description]) -> str:
+    """The name of a kind in data: where to import it, if it is somebody's own and has a module."""
+    module = found.__module__
+    if module.startswith(("expectant.", "expectant_main", "__main__")) or "<" in found.__qualname__:
+        return found.kind
+    return f"{module}:{found.__qualname__}"
 
 
 def kind_named(name: Any) -> type[Description]:
@@ -161,7 +169,8 @@ def description(cls: Class) -> Class:
     made.kind = "_".join(words).lower()
     known = [field.name for field in dataclasses.fields(made)]
     if not own_init:
-        made.__init__ = _checked_init(made.__init__, cls.__name__, known)
+        required = [f.name for f in dataclasses.fields(made) if f.default is dataclasses.MISSING]
+        made.__init__ = _checked_init(made.__init__, cls.__name__, known, required)
     taken = KINDS.get(made.kind)
     if taken is not None and _ours(taken):
         raise ValueError(
@@ -172,13 +181,18 @@ def description(cls: Class) -> Class:
     return made
 
 
-def _checked_init(init: Callable[..., None], owner: str, known: list[str]) -> Callable[..., None]:
+def _checked_init(
+    init: Callable[..., None], owner: str, known: list[str], required: list[str]
+) -> Callable[..., None]:
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
         for name, given in kwargs.items():
             if name not in known:
                 raise ValueError(
                     f"{owner}: unknown option {name}={given!r}" + near_miss(name, known)
                 )
+        missing = [name for name in required[len(args) :] if name not in kwargs]
+        if missing:
+            raise ValueError(f"{owner}: needs {' and '.join(missing)}")
         init(self, *args, **kwargs)
 
     __init__.__wrapped__ = init  # type: ignore[attr-defined]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from expectant.analysis.panel import Panel
 from expectant.experiments.compute import Work, compute, step_nanoseconds
 from expectant.experiments.facts import commit, versions
 from expectant.experiments.folder import SPEC, opened
-from expectant.experiments.results import CURVES, panels_of, read_curves, write_curves
+from expectant.experiments.results import CURVES, panels_of, read_curves, read_facts, write_curves
 from expectant.experiments.spec import Experiment, parse_toml, read_spec, spec_hash
 from expectant.experiments.store import Store
 from expectant.experiments.sweep import tidy
@@ -42,7 +43,8 @@ def run_experiment(
         tidy(store, set(Work(cells, store).names))
         curves = compute(cells, store, threads=threads, title=experiment.name)
         panels = panels_of(cells, curves)
-        write_curves(folder / CURVES, panels, {"spec": text, "versions": versions()})
+        facts = {"spec": text, "name": experiment.name, "title": experiment.title}
+        write_curves(folder / CURVES, panels, {**facts, "versions": versions()})
         _figure(experiment, folder, panels)
         _page(experiment, folder, panels)
     return panels
@@ -113,10 +115,11 @@ def _is_sweep(folder: Path) -> bool:
 
 
 def _stored(folder: Path) -> tuple[Experiment, list[Panel]]:
-    experiment = read_spec(folder / SPEC)
+    facts = read_facts(folder / CURVES)  # a spec without a name has that of its file
+    names = {key: facts[key] for key in ("name", "title") if key in facts}
+    experiment = replace(read_spec(folder / SPEC), **names)
     cells = experiment.cells()
-    curves, _ = read_curves(folder / CURVES, cells)
-    return experiment, panels_of(cells, curves)
+    return experiment, panels_of(cells, read_curves(folder / CURVES, cells))
 
 
 def _figure(experiment: Experiment, folder: Path, panels: Sequence[Panel]) -> list[Path]:

@@ -8,7 +8,7 @@ import pytest
 import expectant as ex
 from expectant.experiments.cells import Cell, blocks, cell_hash
 from expectant.experiments.compute import CellError, compute
-from expectant.experiments.results import panels_of, read_curves, write_curves
+from expectant.experiments.results import panels_of, read_curves, read_facts, write_curves
 from expectant.experiments.store import Block, Span, Store, StoreError
 
 CELL = Cell(
@@ -79,7 +79,8 @@ def test_curves_go_through_the_file(tmp_path):
     panels = panels_of([CELL], [curve])
     assert panels[0].optimum == pytest.approx(13.924, abs=1e-3)
     write_curves(tmp_path / "c.parquet", panels, {"seed": 7})
-    (again,), facts = read_curves(tmp_path / "c.parquet", [CELL])
+    (again,) = read_curves(tmp_path / "c.parquet", [CELL])
+    facts = read_facts(tmp_path / "c.parquet")
     np.testing.assert_array_equal(again, curve)
     assert facts == {"seed": 7}
     with pytest.raises(ValueError, match="holds no curve of 'other'"):

@@ -180,3 +180,13 @@ def test_an_unwritable_cache_falls_back(tmp_path, monkeypatch):
     monkeypatch.setattr("expectant.running.compiling._kernels", {})
     result = ex.run(ex.Corridor(), ex.OneHot(), ex.QLearning(0.1), episodes=2, runs=1)
     assert result.returns.shape == (1, 2)
+
+
+@pytest.mark.parametrize(("domain", "agent", "hint"), [
+    ("CartPole-v1", ex.QLearning(0.1), "for an environment of Gymnasium, ex.Gym"),
+    (ex.Corridor, ex.QLearning(0.1), r"give one, Corridor\(...\), not the class"),
+    (ex.Corridor(), ex.QLearning, r"give one, QLearning\(...\), not the class"),
+])  # fmt: skip
+def test_what_was_meant_is_suggested(domain, agent, hint):
+    with pytest.raises(ValueError, match=hint):
+        ex.run(domain, ex.OneHot(), agent, episodes=1)

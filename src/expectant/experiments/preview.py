@@ -14,8 +14,9 @@ from expectant.experiments.spec import Experiment
 from expectant.experiments.work import Kernels, probe
 from expectant.running.progress import say
 
-PROBES = 6  # compositions that are tried, at most
+PROBES = 12  # cells that are tried, at most
 PROBE_SECONDS = 0.3
+RUN_SECONDS = 0.001  # what every run takes beside its loop
 BLOCK_BYTES, POINT_BYTES = 4_700, 9  # of a file, and of every point of a curve in it
 OVERHEAD = 1.1  # what a sweep takes on top of its loops
 
@@ -48,7 +49,7 @@ class Preview:
             f"{self.blocks:,} blocks",
             f"agents: {agents}",
             *(f"varied: {path} = {values}" for path, values in self.varied.items()),
-            f"to compile once: {self.compositions} kinds of loop, some 10 s each",
+            f"to compile: {self.compositions} kinds of loop, some 10 s each if not in the cache",
         ]
         if self.seconds is not None:
             lines.append(f"time: about {_duration(self.seconds)} on {self.threads} threads")
@@ -108,18 +109,22 @@ def _groups(cells: Sequence[Cell]) -> list[list[Cell]]:
 
 
 def _seconds(groups: Sequence[Sequence[Cell]], kernels: Kernels) -> float:
-    """The time of all runs on one thread, from the beginnings of a few."""
+    """The time of all runs on one thread, from the beginnings of a few.
+
+    Settings differ in how long their episodes are, so cells from all over a group are tried.
+    """
+    each = max(1, PROBES // len(groups))
     done: list[tuple[float, float]] = []  # cost, seconds
     total = 0.0
     for members in groups:
-        typical = sorted(members, key=cost)[len(members) // 2]
-        if len(done) < PROBES:
-            say(f"trying {typical.id}")
-            done.append((cost(typical), probe(typical, kernels, PROBE_SECONDS)))
-            rate = done[-1][1] / done[-1][0]
-        else:
-            rate = sum(seconds for _, seconds in done) / sum(work for work, _ in done)
-        total += rate * sum(cost(cell) * cell.runs for cell in members)
+        tried = members[len(members) // (2 * each) :: max(1, len(members) // each)][:each]
+        before = len(done)
+        for cell in tried if before + len(tried) <= PROBES else ():
+            say(f"trying {cell.id}")
+            done.append((cost(cell), probe(cell, kernels, PROBE_SECONDS)))
+        known = done[before:] or done
+        rate = sum(seconds for _, seconds in known) / sum(work for work, _ in known)
+        total += sum(cell.runs * (rate * cost(cell) + RUN_SECONDS) for cell in members)
     return total
 
 

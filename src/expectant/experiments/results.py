@@ -92,12 +92,18 @@ def write_curves(path: Path, panels: Iterable[Panel], facts: dict[str, Any]) -> 
     write_table(table.replace_schema_metadata(metadata), path)
 
 
-def read_curves(path: Path, cells: Sequence[Cell]) -> tuple[list[np.ndarray], dict[str, Any]]:
-    """The stored curves of some cells, and the facts written with them."""
+def read_facts(path: Path) -> dict[str, Any]:
+    """The facts that were written with some curves."""
+    from pyarrow import parquet
+
+    return json.loads((parquet.read_schema(path).metadata or {}).get(b"expectant", b"{}"))
+
+
+def read_curves(path: Path, cells: Sequence[Cell]) -> list[np.ndarray]:
+    """The stored curves of some cells."""
     from pyarrow import compute, parquet
 
     table = parquet.read_table(path)
-    facts = json.loads((table.schema.metadata or {}).get(b"expectant", b"{}"))
     curves = []
     for cell in cells:
         wanted: Any = None
@@ -114,4 +120,4 @@ def read_curves(path: Path, cells: Sequence[Cell]) -> tuple[list[np.ndarray], di
         if runs == 0:
             raise ValueError(f"{path}: holds no curve of {cell.agent_key!r} in {cell.experiment!r}")
         curves.append(rows["mean_return"].to_numpy().reshape(runs, -1))
-    return curves, facts
+    return curves

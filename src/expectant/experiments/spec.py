@@ -187,10 +187,13 @@ def _check_cells(experiment: Experiment) -> None:
         if cell.id in seen:
             raise SpecError(f"two cells have the id {cell.id!r}; name panels and agents apart")
         seen.add(cell.id)
+        part = "domain"
         try:
+            cell.domain.actions  # noqa: B018  only now an environment is made
+            part = "features"
             cell.features.shape(cell.domain)
         except ValueError as error:
-            raise SpecError(f"features: {error}") from None
+            raise SpecError(f"{part}: {error}") from None
 
 
 def _samples(experiment: Experiment) -> list[Cell]:

@@ -134,6 +134,9 @@ class Outcome:
             cell: f"{type(error).__name__}: {error}" for cell, error in self.work.failed.items()
         }
 
+    def __repr__(self) -> str:
+        return f"Outcome({self.text().splitlines()[0]}; {self.folder})"
+
     def table(self) -> Any:
         """One row per cell: settings and results, as an Arrow table."""
         return cell_table(self.work)
@@ -163,7 +166,8 @@ class Outcome:
                 f"{rate:.0f} runs/s, in the loop {100 * session.busy:.0f} % of all threads' time, "
                 f"{100 * session.processor_busy:.0f} % of the processor's"
             )
-        return "\n".join([*lines, f"results: {self.folder}"])
+        place = self.folder
+        return "\n".join([*lines, f"results: {place}; the best settings: expectant best {place}"])
 
 
 def run_sweep(

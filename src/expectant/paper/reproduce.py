@@ -11,7 +11,7 @@ from typing import Any
 from expectant.analysis.claims import Verdict, evaluate
 from expectant.analysis.panel import Panel
 from expectant.experiments.compute import compute
-from expectant.experiments.results import CURVES, panels_of, read_curves, write_curves
+from expectant.experiments.results import CURVES, panels_of, read_curves, read_facts, write_curves
 from expectant.experiments.spec import Cell, Experiment
 from expectant.experiments.store import Store, StoreError, versions
 from expectant.paper.figures import FIGURES, SETS, read
@@ -87,16 +87,13 @@ def reproduce(request: Request, folder: Path, threads: int | None = None) -> lis
 
 def stored(folder: Path) -> tuple[Request, list[Panel]]:
     """The request and the panels of a folder that ``reproduce`` has written."""
-    from pyarrow import parquet
-
     path = folder / CURVES
     if not path.exists():
         raise FileNotFoundError(f"{path} does not exist: run `expectant reproduce` first")
-    facts = json.loads(parquet.read_schema(path).metadata[b"expectant"])
+    facts = read_facts(path)
     request = Request(tuple(facts["figures"]), facts["seed"], facts["runs"], facts["quick"])
     cells = request.cells()
-    curves, _ = read_curves(path, cells)
-    return request, panels_of(cells, curves)
+    return request, panels_of(cells, read_curves(path, cells))
 
 
 def verdicts_of(panels: Sequence[Panel]) -> list[Verdict]:

@@ -98,7 +98,7 @@ def run(
         ("agent", agent, "an agent", "discount"),
     ):
         if not (hasattr(part, "build") and hasattr(part, needs)) or isinstance(part, type):
-            raise ValueError(f"run: {argument} must be {kind}, got {part!r}")
+            raise ValueError(f"run: {argument} must be {kind}, got {part!r}{_hint(part)}")
 
     job = Job(domain, features, agent, episodes or 0, steps or 0, bins, step_limit, seed)
     name = f"{type(agent).__name__} in {type(domain).__name__}"
@@ -122,6 +122,15 @@ def run(
         seconds=end - ready,
         kept=tuple(done.kept for done in finished if done.kept is not None),
     )
+
+
+def _hint(part: Any) -> str:
+    """What somebody may have meant."""
+    if isinstance(part, type) and hasattr(part, "build"):
+        return f"; give one, {part.__name__}(...), not the class"
+    if isinstance(part, str) or hasattr(part, "reset"):
+        return "; for an environment of Gymnasium, ex.Gym(...)"
+    return ""
 
 
 class Finished(NamedTuple):
