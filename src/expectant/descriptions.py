@@ -97,10 +97,19 @@ def _ours(described: type[Description]) -> bool:
     return described.__module__.startswith("expectant.")
 
 
+def snake_case(name: str) -> str:
+    """``FiniteMDP`` as ``finite_mdp``."""
+    return "_".join(re.findall(r"[A-Z]+(?![a-z])|[A-Z][a-z]*", name)).lower()
+
+
 def written_kind(found: type[Description]) -> str:
-    """The name of a kind in data: where to import it, if it is somebody's own and has a module."""
-    module = found.__module__
-    if module.startswith(("expectant.", "expectant_main", "__main__")) or "<" in found.__qualname__:
+    """The name of a kind in data: where to import it, if it is somebody's own and can be.
+
+    A name that was chosen by :func:`register` is kept.
+    """
+    module, chosen = found.__module__, found.kind != snake_case(found.__name__)
+    at_hand = module.startswith(("expectant.", "expectant_main", "__main__"))
+    if chosen or at_hand or "<" in found.__qualname__:
         return found.kind
     return f"{module}:{found.__qualname__}"
 
@@ -165,8 +174,7 @@ def description(cls: Class) -> Class:
     """
     own_init = "__init__" in vars(cls)
     made: Any = dataclass(frozen=True, eq=cls.__eq__ is object.__eq__)(cls)
-    words = re.findall(r"[A-Z]+(?![a-z])|[A-Z][a-z]*", cls.__name__)
-    made.kind = "_".join(words).lower()
+    made.kind = snake_case(cls.__name__)
     known = [field.name for field in dataclasses.fields(made)]
     if not own_init:
         required = [f.name for f in dataclasses.fields(made) if f.default is dataclasses.MISSING]

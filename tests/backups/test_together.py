@@ -40,7 +40,7 @@ COMPILED = [
     ("recency", "lookahead", ex.RandomBinary(14, 5)),
     ("trajectory", "cached_values", Values()),
     ("current", "cached_policy", ex.RandomBinary(14, 5)),
-    ("seen", "q_planning", Values()),
+    ("seen", "lookahead", ex.RandomBinary(14, 5)),
     ("sampler", "lookahead", ex.RandomBinary(14, 5)),
     ("prioritized", "lookahead", ex.RandomBinary(14, 5)),
     ("prioritized", "cached_policy", Values()),

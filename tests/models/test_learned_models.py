@@ -22,7 +22,7 @@ NAMES = [
     "true",
     "true_sample",
 ]
-RIGHT_FOR_ACTION_VALUES = ["distribution", "sample", "true", "true_sample"]
+RIGHT_FOR_ACTION_VALUES = ["distribution", "sample", "true"]
 
 
 def feed(model, built, steps=4000, seed=0):
