@@ -43,7 +43,6 @@ COMPILED = [
     ("seen", "lookahead", ex.RandomBinary(14, 5)),
     ("sampler", "lookahead", ex.RandomBinary(14, 5)),
     ("prioritized", "lookahead", ex.RandomBinary(14, 5)),
-    ("prioritized", "cached_policy", Values()),
 ]
 
 

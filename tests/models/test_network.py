@@ -256,9 +256,6 @@ def test_a_step_size_that_is_too_large_marks_the_run_as_diverged(described):
 AGENTS = {
     "lookahead": ex.Lookahead(0.1, model=NetworkExpectation(12), planning_steps=2),
     "adam": ex.Lookahead(0.1, model=ADAM, planning_steps=2, replayed_fits=1),
-    "q_planning": ex.QPlanning(
-        0.1, model=NetworkExpectation(), planning_steps=2, invalid_update=True
-    ),
 }
 
 
