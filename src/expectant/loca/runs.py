@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -25,6 +24,7 @@ from expectant.loca.rows import Row, load_row, row_path, save_row
 from expectant.running.job import Job, cores
 from expectant.running.loop import Budget, simulate
 from expectant.running.progress import Overall, Reporter, Silent
+from expectant.running.threads import on_threads
 
 
 @dataclass(frozen=True)
@@ -85,20 +85,9 @@ def _runs(
     job: Job, kernels: Kernels, when: Course, runs: int, threads: int, tell: Any
 ) -> np.ndarray:
     control = np.zeros(1, np.int64)
-    with ThreadPoolExecutor(min(threads, runs)) as pool:
-        futures: list[Future[np.ndarray]] = [
-            pool.submit(measured_run, job, kernels, number, when, control) for number in range(runs)
-        ]
-        try:
-            pending = set(futures)
-            while pending:
-                ended, pending = wait(pending, timeout=0.2)
-                tell(1.0 - len(pending) / runs)
-                for future in ended:
-                    future.result()
-        except BaseException:
-            control[0] = 1
-            for future in futures:
-                future.cancel()
-            raise
-    return np.stack([future.result() for future in futures])
+
+    def one(number: int) -> np.ndarray:
+        return measured_run(job, kernels, number, when, control)
+
+    found = on_threads(one, range(runs), threads, control, lambda done: tell(done / runs))
+    return np.stack(found)

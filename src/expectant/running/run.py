@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -19,6 +18,7 @@ from expectant.running.loop import (
     Run,
 )
 from expectant.running.progress import Reporter, reporter
+from expectant.running.threads import on_threads
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,24 +157,10 @@ def _run_all(
         kept = (prepared, rng) if keep else None
         return Finished(closed(job, prepared, status), status == DIVERGED, kept)
 
-    def report(futures: list[Future[Any]], tell: Any) -> None:
-        done = sum(future.done() for future in futures)
+    def report(done: int) -> None:
         counter, goal = (EPISODE, job.episodes) if job.episodes else (STEPS, job.steps)
         under_way = sum(float(clock[counter]) for clock in list(clocks.values()))
         tell((done + under_way / goal) / len(numbers))
 
-    with ThreadPoolExecutor(min(threads, len(numbers))) as pool, show.running(name) as tell:
-        futures = [pool.submit(one, number) for number in numbers]
-        try:
-            pending = set(futures)
-            while pending:
-                ended, pending = wait(pending, timeout=0.2)
-                report(futures, tell)
-                for future in ended:
-                    future.result()
-        except BaseException:
-            control[0] = 1
-            for future in futures:
-                future.cancel()
-            raise
-    return [future.result() for future in futures]
+    with show.running(name) as tell:
+        return on_threads(one, numbers, threads, control, report)
