@@ -19,13 +19,11 @@ EPISODES = 60
 GYM_STEPS = 20_000
 
 
-def in_c(function: Any) -> Callable[[], tuple[float, int]]:
+def in_c(function: Any, calling: Any) -> Callable[[], tuple[float, int]]:
     """Algorithm 1 in C, from the same random numbers as run 0 of the library."""
     rng = generator(0, 0)
     tiles: Any = FEATURES.build(DOMAIN, rng)
-    state, mask = rng.bit_generator.state["state"], 2**64 - 1
-    words = [state["state"] >> 64, state["state"] & mask, state["inc"] >> 64, state["inc"] & mask]
-    seed, returns = np.array(words, np.uint64), np.zeros(EPISODES)
+    seed, returns = calling.seed_words(rng), np.zeros(EPISODES)
     real, whole, pointer = ctypes.c_double, ctypes.c_int64, ctypes.c_void_p
     arrays = [tiles.low, tiles.scale, tiles.parts, tiles.displaced, tiles.strides]
     arguments = [
@@ -36,14 +34,7 @@ def in_c(function: Any) -> Callable[[], tuple[float, int]]:
         pointer(returns.ctypes.data),
     ]  # fmt: skip
 
-    def measure() -> tuple[float, int]:
-        start = time.perf_counter()
-        steps = function(*arguments)
-        return time.perf_counter() - start, steps
-
-    measure.returns = returns  # type: ignore[attr-defined]
-    measure.keep = (arrays, seed)  # type: ignore[attr-defined]
-    return measure
+    return calling.timed(function, arguments, returns, (arrays, seed))
 
 
 def at_random() -> tuple[float, int]:

@@ -104,11 +104,10 @@ def compile_c(folder: Path, flags: tuple[str, ...], world: str = "corridor") -> 
 
 def in_c(function: Any, agent: ex.Lookahead, episodes: int) -> Callable[[], tuple[float, int]]:
     """The same run in C, from the same random numbers."""
+    calling = beside("calling")
     rng = generator(0, 0)
     active = FEATURES.build(DOMAIN, rng).active
-    state, mask = rng.bit_generator.state["state"], 2**64 - 1
-    words = [state["state"] >> 64, state["state"] & mask, state["inc"] >> 64, state["inc"] & mask]
-    seed, returns = np.array(words, np.uint64), np.zeros(episodes)
+    seed, returns = calling.seed_words(rng), np.zeros(episodes)
     real, whole, pointer = ctypes.c_double, ctypes.c_int64, ctypes.c_void_p
     arguments = [
         whole(DOMAIN.cells), real(DOMAIN.slip), whole(DOMAIN.switch_every or 1),
@@ -118,14 +117,7 @@ def in_c(function: Any, agent: ex.Lookahead, episodes: int) -> Callable[[], tupl
         whole(10_000), pointer(seed.ctypes.data), pointer(returns.ctypes.data),
     ]  # fmt: skip
 
-    def measure() -> tuple[float, int]:
-        start = time.perf_counter()
-        steps = function(*arguments)
-        return time.perf_counter() - start, steps
-
-    measure.returns = returns  # type: ignore[attr-defined]
-    measure.keep = (active, seed)  # type: ignore[attr-defined]
-    return measure
+    return calling.timed(function, arguments, returns, (active, seed))
 
 
 # --------------------------------------------------------------------------------------- NumPy
@@ -189,7 +181,7 @@ def mountain_car(say: Callable[[str], None]) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         function = compile_c(Path(folder), FLAGS, "mountain_car")
         if function is not None:
-            measures["c"] = car.in_c(function)
+            measures["c"] = car.in_c(function, beside("calling"))
         times = dict.fromkeys(measures, np.inf)
         for _ in range(REPEATS):
             latest = {name: nanoseconds(measure, 1) for name, measure in measures.items()}

@@ -92,14 +92,7 @@ def run(
         ("keep_agents", keep_agents, flag()),
     ):
         rule.check("run", argument, value)
-    for argument, part, kind, needs in (
-        ("domain", domain, "a domain", "actions"),
-        ("features", features, "a feature map", "shape"),
-        ("agent", agent, "an agent", "discount"),
-    ):
-        if not (hasattr(part, "build") and hasattr(part, needs)) or isinstance(part, type):
-            raise ValueError(f"run: {argument} must be {kind}, got {part!r}{_hint(part)}")
-
+    _check_parts(domain, features, agent)
     job = Job(domain, features, agent, episodes or 0, steps or 0, bins, step_limit, seed)
     name = f"{type(agent).__name__} in {type(domain).__name__}"
     start = time.perf_counter()
@@ -122,6 +115,17 @@ def run(
         seconds=end - ready,
         kept=tuple(done.kept for done in finished if done.kept is not None),
     )
+
+
+def _check_parts(domain: Any, features: Any, agent: Any) -> None:
+    """An error where one of them is not what it should be."""
+    for argument, part, kind, needs in (
+        ("domain", domain, "a domain", "actions"),
+        ("features", features, "a feature map", "shape"),
+        ("agent", agent, "an agent", "discount"),
+    ):
+        if not (hasattr(part, "build") and hasattr(part, needs)) or isinstance(part, type):
+            raise ValueError(f"run: {argument} must be {kind}, got {part!r}{_hint(part)}")
 
 
 def _hint(part: Any) -> str:
