@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from report.test_browser import CHROMIUM, FLAGS
+from browsing import Visit, needs_browser, opened_browser
 
 from choosing.conftest import EVIL
 from expectant.choosing.figures import sensitivities
@@ -18,40 +18,24 @@ from expectant.choosing.folder import read_folder
 from expectant.choosing.page import report_sweep
 from expectant.report.sweep_page import PageGroup, PageMeasure, SweepPage, write_sweep_page
 
-pytestmark = pytest.mark.skipif(
-    CHROMIUM is None, reason="no chromium (/usr/bin/chromium, or named by $CHROMIUM)"
-)
+pytestmark = needs_browser
 MANY = 10_000
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    with api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield browser
-        browser.close()
+    with opened_browser() as found:
+        yield found
 
 
-class Visit:
-    """An open page, and everything that went wrong or was asked for on it."""
+class SweepVisit(Visit):
+    """The page of a sweep, with its plots drawn; ``seconds`` is how long it took to open."""
 
     def __init__(self, browser: Any, path: Path, width: int) -> None:
-        self.problems: list[str] = []
-        self.requests: list[str] = []
-        self.page = browser.new_page(viewport={"width": width, "height": 900})
-        self.page.on("console", lambda message: self.problems.append(message.text))
-        self.page.on("pageerror", lambda error: self.problems.append(str(error)))
-        self.page.on("dialog", self._dialog)
-        self.page.on("request", lambda request: self.requests.append(request.url))
         start = time.perf_counter()
-        self.page.goto(path.as_uri())
+        super().__init__(browser, path, width)
         self.page.wait_for_selector("#heat-plot .heatmaplayer image", state="attached")
         self.seconds = time.perf_counter() - start
-
-    def _dialog(self, dialog: Any) -> None:
-        self.problems.append(dialog.message)
-        dialog.dismiss()
 
     def count(self) -> str:
         return self.page.inner_text("#count")
@@ -79,7 +63,7 @@ def written(place: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def visit(browser: Any, written: Path) -> Iterator[Visit]:
-    visit = Visit(browser, written, 1200)
+    visit = SweepVisit(browser, written, 1200)
     yield visit
     assert visit.problems == [] and visit.requests == [written.as_uri()]
     visit.page.close()
@@ -219,7 +203,7 @@ def test_the_measure_goes_everywhere(visit):
 
 
 def test_a_narrow_page_does_not_scroll_sideways(browser, written):
-    visit = Visit(browser, written, 380)
+    visit = SweepVisit(browser, written, 380)
     width, window = visit.page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
     assert width <= window and visit.problems == []
     visit.page.close()
@@ -244,7 +228,7 @@ def many() -> SweepPage:
 def test_ten_thousand_cells_stay_smooth(browser, tmp_path):
     path = write_sweep_page(tmp_path / "many.html", many())
     assert path.stat().st_size < 40e6
-    visit = Visit(browser, path, 1200)
+    visit = SweepVisit(browser, path, 1200)
     assert visit.seconds < 20.0  # three or so on an idle machine
     assert visit.count() == "10,000 of 10,000 cells"
     rows = visit.page.locator("#cell-table tbody tr")

@@ -2,64 +2,35 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from browsing import Visit, needs_browser, opened_browser
 
 from expectant.report import FigureSection, PaperReport, write_page
 from expectant.report.summaries import number
 
-CANDIDATES = (os.environ.get("CHROMIUM", ""), "/usr/bin/chromium", "/usr/bin/chromium-browser")
-CHROMIUM = next((place for place in CANDIDATES if place and Path(place).is_file()), None)
-FLAGS = [
-    "--no-sandbox",
-    "--headless",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 EVIL = "<script>alert(1)</script><b>bold</b> %{x} <img src=x onerror=alert(2)>"
 
-pytestmark = pytest.mark.skipif(
-    CHROMIUM is None, reason="no chromium (/usr/bin/chromium, or named by $CHROMIUM)"
-)
+pytestmark = needs_browser
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    with api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield browser
-        browser.close()
+    with opened_browser() as found:
+        yield found
 
 
-class Visit:
-    """An open page, and everything that went wrong or was asked for on it."""
+class Report(Visit):
+    """The page of the paper, with all its plots drawn."""
 
     def __init__(self, browser: Any, path: Path, width: int) -> None:
-        self.problems: list[str] = []
-        self.requests: list[str] = []
-        self.page = browser.new_page(viewport={"width": width, "height": 900})
-        self.page.on("console", lambda message: self.problems.append(message.text))
-        self.page.on("pageerror", lambda error: self.problems.append(str(error)))
-        self.page.on("dialog", self._dialog)
-        self.page.on("requestfailed", lambda request: self.problems.append(request.url))
-        self.page.on("request", lambda request: self.requests.append(request.url))
-        self.page.goto(path.as_uri())
+        super().__init__(browser, path, width)
         self.page.wait_for_function(
             "[...document.querySelectorAll('.plot')].every(plot => plot.querySelector('.js-line'))"
         )
-
-    def _dialog(self, dialog: Any) -> None:
-        self.problems.append(dialog.message)
-        dialog.dismiss()
 
     def shown(self, plot: str) -> dict[tuple[int, str], bool]:
         """Which parts of a plot are drawn, by agent and part (line or band)."""
@@ -87,25 +58,25 @@ def written(report: PaperReport, tmp_path_factory: pytest.TempPathFactory) -> Pa
 
 
 @pytest.fixture(scope="module", params=[1200, 400], ids=["wide", "narrow"])
-def visit(request: pytest.FixtureRequest, browser: Any, written: Path) -> Iterator[Visit]:
-    visit = Visit(browser, written, request.param)
+def visit(request: pytest.FixtureRequest, browser: Any, written: Path) -> Iterator[Report]:
+    visit = Report(browser, written, request.param)
     yield visit
     visit.page.close()
 
 
-def test_nothing_goes_wrong_and_nothing_is_asked_for(visit: Visit, written: Path) -> None:
+def test_nothing_goes_wrong_and_nothing_is_asked_for(visit: Report, written: Path) -> None:
     assert visit.problems == []
     assert visit.requests == [written.as_uri()]
 
 
-def test_the_page_does_not_scroll_sideways(visit: Visit) -> None:
+def test_the_page_does_not_scroll_sideways(visit: Report) -> None:
     for part in visit.page.locator("details").all():
         part.evaluate("part => { part.open = true; }")
     width, window = visit.page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
     assert width <= window
 
 
-def test_every_plot_has_its_curves(visit: Visit, report: PaperReport) -> None:
+def test_every_plot_has_its_curves(visit: Report, report: PaperReport) -> None:
     for section in report.figures:
         for place, panel in enumerate(section.panels, start=1):
             plot = f"#figure-{section.figure}-plot-{place}"
@@ -119,7 +90,7 @@ def test_every_plot_has_its_curves(visit: Visit, report: PaperReport) -> None:
             assert label == f"exact optimum {number(panel.optimum)}"
 
 
-def test_plots_are_as_wide_as_their_place(visit: Visit) -> None:
+def test_plots_are_as_wide_as_their_place(visit: Report) -> None:
     sizes = visit.page.evaluate(
         """[...document.querySelectorAll(".plot")].map(plot => [
             plot.clientWidth, plot.querySelector(".main-svg").clientWidth])"""
@@ -127,7 +98,7 @@ def test_plots_are_as_wide_as_their_place(visit: Visit) -> None:
     assert all(abs(place - drawn) <= 1 for place, drawn in sizes)
 
 
-def test_a_click_in_the_legend_hides_curve_and_band_in_all_panels(visit: Visit) -> None:
+def test_a_click_in_the_legend_hides_curve_and_band_in_all_panels(visit: Report) -> None:
     plots = ("figure-5a-plot-1", "figure-5a-plot-2")
     before = [visit.drawn(plot) for plot in plots]
     visit.entry("figure-5a", 1).click()
@@ -144,7 +115,7 @@ def test_a_click_in_the_legend_hides_curve_and_band_in_all_panels(visit: Visit) 
     assert [visit.drawn(plot) for plot in plots] == before
 
 
-def test_a_double_click_shows_a_curve_alone_and_again_all(visit: Visit) -> None:
+def test_a_double_click_shows_a_curve_alone_and_again_all(visit: Report) -> None:
     visit.entry("figure-4b", 3).dblclick()
     shown = visit.shown("figure-4b-plot-1")
     assert {agent for (agent, _), visible in shown.items() if visible} == {3}
@@ -152,13 +123,13 @@ def test_a_double_click_shows_a_curve_alone_and_again_all(visit: Visit) -> None:
     assert all(visit.shown("figure-4b-plot-1").values())
 
 
-def test_a_diverged_curve_ends_with_a_cross(visit: Visit) -> None:
+def test_a_diverged_curve_ends_with_a_cross(visit: Report) -> None:
     assert (3, "end") not in visit.shown("figure-5b-plot-1")
     assert visit.shown("figure-5b-plot-2")[3, "end"]
     assert "(runs diverged, by panel: 0/30, 2/30)" in visit.entry("figure-5b", 3).inner_text()
 
 
-def test_verdicts_at_a_glance(visit: Visit, report: PaperReport) -> None:
+def test_verdicts_at_a_glance(visit: Report, report: PaperReport) -> None:
     cells = visit.page.locator(".matrix .badge")
     assert cells.count() == len(report.verdicts) == 36
     assert set(cells.all_inner_texts()) == {"✓\nholds", "✗\ndoes not hold", "?\nundecided"}
@@ -168,7 +139,7 @@ def test_verdicts_at_a_glance(visit: Visit, report: PaperReport) -> None:
     assert -5 < top < 100
 
 
-def test_hovering_tells_numbers(visit: Visit) -> None:
+def test_hovering_tells_numbers(visit: Report) -> None:
     plot = visit.page.locator("#figure-5a-plot-1 .nsewdrag")
     plot.scroll_into_view_if_needed()
     plot.hover()
@@ -177,7 +148,7 @@ def test_hovering_tells_numbers(visit: Visit) -> None:
     assert "around episode" in (label.text_content() or "")
 
 
-def test_no_button_sends_anything_anywhere(visit: Visit) -> None:
+def test_no_button_sends_anything_anywhere(visit: Report) -> None:
     titles = visit.page.evaluate(
         """[...new Set([...document.querySelectorAll(".modebar-btn")].map(
             button => button.dataset.title))]"""
@@ -185,7 +156,7 @@ def test_no_button_sends_anything_anywhere(visit: Visit) -> None:
     assert titles == ["Download plot as a PNG", "Zoom", "Pan", "Autoscale", "Reset axes"]
 
 
-def test_a_plot_can_be_saved_as_a_picture(visit: Visit, tmp_path: Path) -> None:
+def test_a_plot_can_be_saved_as_a_picture(visit: Report, tmp_path: Path) -> None:
     button = visit.page.locator('#figure-1-plot-1 [data-title="Download plot as a PNG"]')
     with visit.page.expect_download() as saved:
         button.dispatch_event("click")
@@ -195,7 +166,7 @@ def test_a_plot_can_be_saved_as_a_picture(visit: Visit, tmp_path: Path) -> None:
 
 
 def test_on_paper_everything_is_open_and_fits(browser: Any, written: Path) -> None:
-    visit = Visit(browser, written, 1200)
+    visit = Report(browser, written, 1200)
     visit.page.evaluate("dispatchEvent(new Event('beforeprint'))")
     drawn = visit.page.evaluate(
         """[...document.querySelectorAll(".plot")].map(plot => [
@@ -224,7 +195,7 @@ def test_long_words_do_not_widen_the_page(
     verdict = dict.fromkeys(keys, long) | {"figure": "5a"}
     section = FigureSection("5a", long, panels, [(long, [(long, long)])], [long], long)
     document = PaperReport(long, long, [verdict], [section], [(long, long)])
-    visit = Visit(browser, write_page(tmp_path / "long.html", document), width)
+    visit = Report(browser, write_page(tmp_path / "long.html", document), width)
     visit.page.locator("summary").click()
     assert visit.page.evaluate("document.documentElement.scrollWidth") <= width
     visit.page.close()
@@ -236,7 +207,7 @@ def test_names_are_only_names(browser: Any, tmp_path: Path, make_panel: Any) -> 
         panel.labels[agent] = EVIL
     section = FigureSection("5a", EVIL, [panel], [(EVIL, [(EVIL, EVIL)])], [EVIL], EVIL)
     document = PaperReport(EVIL, EVIL, figures=[section], environment=[(EVIL, EVIL)])
-    visit = Visit(browser, write_page(tmp_path / "evil.html", document), 1200)
+    visit = Report(browser, write_page(tmp_path / "evil.html", document), 1200)
     plot = visit.page.locator("#figure-5a-plot-1 .nsewdrag")
     plot.scroll_into_view_if_needed()
     plot.hover()
