@@ -46,7 +46,9 @@ from expectant.models.expectation import ExactExpectation, LinearExpectation, Mo
 from expectant.models.network import NetworkExpectation
 from expectant.models.sample import Sample
 from expectant.models.true import TrueModel
+from expectant.running.checking import check_agent, check_backups, check_features, check_model
 from expectant.running.learner import Learner
+from expectant.running.mistakes import PartError
 from expectant.running.run import Result, run
 
 __all__ = [
@@ -79,6 +81,7 @@ __all__ = [
     "NetworkExpectation",
     "OneHot",
     "Outside",
+    "PartError",
     "PlanningAgent",
     "PrioritizedSweeping",
     "QLearning",
@@ -98,7 +101,11 @@ __all__ = [
     "Trajectory",
     "TrueModel",
     "analysis",
+    "check_agent",
+    "check_backups",
     "check_domain",
+    "check_features",
+    "check_model",
     "description",
     "diagnostics",
     "exact",

@@ -223,7 +223,10 @@ class Shape(NamedTuple):
 
 @dataclass(frozen=True)
 class Setting:
-    """What a model, a backup distribution or an agent is built for, in one run."""
+    """What a model, a backup distribution or an agent is built for, in one run.
+
+    ``control`` (1,) is not zero once the run is to stop; work that takes long heeds it.
+    """
 
     shape: Shape
     width: int
@@ -232,3 +235,4 @@ class Setting:
     domain_part: Any
     features_part: Any
     rng: np.random.Generator
+    control: np.ndarray = dataclasses.field(default_factory=lambda: np.zeros(1, np.int64))

@@ -22,7 +22,9 @@ from __future__ import annotations
 import functools
 import sys
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, Protocol, cast
 
 __all__ = [
@@ -31,6 +33,8 @@ __all__ = [
     "back_up",
     "backed_up_action_value",
     "backed_up_value",
+    "begin",
+    "break_off",
     "changed",
     "copy",
     "cut",
@@ -85,6 +89,19 @@ class Verb(Protocol):
 VERBS: list[Verb] = []
 FUNCTIONS: list[Callable[..., Any]] = []
 
+Watcher = Callable[[Verb, Callable[..., Any], Any, tuple[Any, ...]], Any]
+_watcher: ContextVar[Watcher | None] = ContextVar("watcher", default=None)
+
+
+@contextmanager
+def watched(watcher: Watcher) -> Iterator[None]:
+    """Let a function make every call of a verb, in plain Python, within this context."""
+    token = _watcher.set(watcher)
+    try:
+        yield
+    finally:
+        _watcher.reset(token)
+
 
 def missing(name: str, part_type: type) -> TypeError:
     """The error for a part that lacks a verb it needs."""
@@ -113,7 +130,8 @@ def _verb(stub: Callable[..., Any], fallback: Callable[..., Any] | None) -> Verb
         found = implementations.get(type(part), fallback)
         if found is None:
             raise missing(stub.__name__, type(part))
-        return found(part, *args)
+        watcher = _watcher.get()
+        return found(part, *args) if watcher is None else watcher(result, found, part, args)
 
     def register(part_type: type) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         if not (issubclass(part_type, tuple) and hasattr(part_type, "_fields")):
@@ -368,6 +386,22 @@ def learn(agent, transition, rng):
 @verb
 def back_up(agent, state, slot, discount, rng):
     """One planning update from a state, drawn from ``slot`` (−1: not stored); returns the error."""
+
+
+@optional
+def begin(agent, state, rng):
+    """An episode begins in ``state``: forget what belongs to the last one, such as traces.
+
+    A planning agent passes this and :func:`break_off` on to its model and its backups.
+    """
+
+
+@optional
+def break_off(agent, state, rng):
+    """The episode was cut off in ``state``, after its last transition was learned from.
+
+    That is not a termination: ``state`` has a value.
+    """
 
 
 @optional

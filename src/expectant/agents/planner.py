@@ -26,6 +26,8 @@ from expectant.models.true import TrueModel
 from expectant.rules import between, either, flag, number, one_of, or_none, whole
 from expectant.verbs import (
     back_up,
+    begin,
+    break_off,
     changed,
     draw,
     fit,
@@ -156,6 +158,7 @@ class PlanningAgent(Agent):
             self.relabelled,
             self.stored_termination,
             rollout_part(self.rollout, model, setting),
+            setting.control,
         )
 
     def _learns(self) -> bool:
@@ -170,7 +173,10 @@ class PlanningAgent(Agent):
 
 
 class Planner(NamedTuple):
-    """``drawn`` and ``drawn_next`` are scratch for the state that is planned from."""
+    """``drawn`` and ``drawn_next`` are scratch for the state that is planned from.
+
+    ``control`` (1,) is not zero once planning is to be broken off, because the run is to stop.
+    """
 
     model: Any
     backups: Any
@@ -182,6 +188,7 @@ class Planner(NamedTuple):
     relabelled: bool
     stored_termination: bool
     rollout: Any
+    control: np.ndarray
 
 
 @function
@@ -190,6 +197,8 @@ def absorb(planner, transition, rng):
     remember(planner.backups, transition)
     errors = fit(planner.model, transition)
     for _ in range(planner.replayed_fits):
+        if planner.control[0] != 0:
+            break
         slot = draw(planner.backups, planner.drawn, rng)
         load_successor(planner.backups, slot, planner.drawn_next)
         action, reward, alive = stored(planner.backups, slot)
@@ -228,6 +237,8 @@ def plan_backups(agent, rng):
     """Draw states and back them up, as many as there are planning steps; returns the errors."""
     planner, errors = agent.planner, 0.0
     for _ in range(planner.planning_steps):
+        if planner.control[0] != 0:
+            break
         slot = draw(planner.backups, planner.drawn, rng)
         discount = backup_discount(planner, slot, agent.discount)
         errors += back_up(agent, planner.drawn, slot, discount, rng)
@@ -241,6 +252,18 @@ def _(planner, domain):
         relabel(planner.backups, domain)
 
 
+@begin.register(Planner)
+def _(planner, state, rng):
+    begin(planner.model, state, rng)
+    begin(planner.backups, state, rng)
+
+
+@break_off.register(Planner)
+def _(planner, state, rng):
+    break_off(planner.model, state, rng)
+    break_off(planner.backups, state, rng)
+
+
 @room.register(Planner)
 def _(planner):
     return room(planner.backups)
@@ -252,7 +275,7 @@ def _(planner):
 
 
 def pass_on_to_planner(part_type: type) -> None:
-    """Let an agent's planner answer for it where the loop asks it to plan or about its memory."""
+    """Let an agent's planner answer for it where the loop asks it to plan or tells it something."""
 
     @plan.register(part_type)
     def _(agent, rng):
@@ -261,6 +284,14 @@ def pass_on_to_planner(part_type: type) -> None:
     @relabel.register(part_type)
     def _(agent, domain):
         relabel(agent.planner, domain)
+
+    @begin.register(part_type)
+    def _(agent, state, rng):
+        begin(agent.planner, state, rng)
+
+    @break_off.register(part_type)
+    def _(agent, state, rng):
+        break_off(agent.planner, state, rng)
 
     @room.register(part_type)
     def _(agent):

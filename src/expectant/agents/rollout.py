@@ -35,7 +35,7 @@ def _(rollout, agent, rng):
     model, imagined, errors = agent.planner.model, rollout.imagined, 0.0
     alive = imagine(model, agent.planner.drawn, act(agent, agent.planner.drawn, rng), imagined)
     for _ in range(rollout.length - 1):
-        if alive == 0.0:
+        if alive == 0.0 or agent.planner.control[0] != 0:
             break
         errors += back_up(agent, imagined, -1, agent.discount, rng)
         alive = imagine(model, imagined, act(agent, imagined, rng), rollout.next_imagined)

@@ -63,6 +63,7 @@ def check_domain(domain: Any, *, episodes: int = 20, seed: int = 0) -> DomainChe
     first = check.episodes(episodes, seed, tally)
     again = check.episodes(episodes, seed, {})
     check.repeatable(first, again)
+    check.alive_is_not_done(first, seed)
     check.ends(first)
     pairs = check_against_mdp(domain, tally, check.owner) if hasattr(domain, "mdp") else None
     return DomainCheck(
@@ -73,6 +74,10 @@ def check_domain(domain: Any, *, episodes: int = 20, seed: int = 0) -> DomainChe
         float(np.mean([episode.rewards.sum() for episode in first])),
         pairs,
     )
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)
 
 
 class _Check:
@@ -156,9 +161,9 @@ class _Check:
         if not isinstance(answer, tuple) or len(answer) != 2:
             raise self.fail(f"step must return (reward, alive), got {answer!r}")
         reward, alive = answer
-        if not isinstance(reward, numbers.Real) or not math.isfinite(reward):
+        if not _is_number(reward) or not math.isfinite(reward):
             raise self.fail(f"step must return a finite reward, got {reward!r}")
-        if alive not in (0.0, 1.0):
+        if alive not in (0.0, 1.0) or isinstance(alive, bool | np.bool_):
             raise self.fail(
                 f"step must return alive as 0.0 (the episode has ended) or 1.0, got {alive!r}"
             )
@@ -208,6 +213,26 @@ class _Check:
                 raise self.fail(
                     f"episode {number} was another one with the same seed: draw from the rng that "
                     "is passed in and from nothing else, and let reset forget the last episode"
+                )
+
+    def alive_is_not_done(self, found: list[Episode], seed: int) -> None:
+        """An episode that is over at once, and only goes on where it should end, has them mixed up.
+
+        Where all episodes were over after their first step, take more steps all the same: a
+        domain that returns *done* for *alive* says 1.0 once it really ends.
+        """
+        if any(episode.rewards.size > 1 or not episode.ended for episode in found):
+            return
+        rng, choices = np.random.default_rng(seed), np.random.default_rng(seed + 1)
+        part = self.built(rng)
+        reset(part, 0, rng)
+        for _ in range(self.domain.step_limit or LONGEST):
+            _, alive = self._stepped(step(part, int(choices.integers(self.domain.actions)), rng))
+            if alive > 0.0:
+                raise self.fail(
+                    "step returned alive = 0.0 at the first step of every episode and 1.0 later: "
+                    "it seems to return whether the episode is done; return 0.0 at its end, else "
+                    "1.0"
                 )
 
     def ends(self, found: list[Episode]) -> None:

@@ -102,7 +102,7 @@ def run_one(
 ) -> Ran | None:
     """One run of a task; None if it was stopped through ``control``."""
     cell, job = task.cell, task.cell.job
-    prepared, rng = job.prepare(number)
+    prepared, rng = job.prepare(number, control)
     kernel = kernels.for_task(task, prepared)
     clocks[task.name, number] = cell, prepared.clock
     start, processor = time.perf_counter(), time.thread_time()
@@ -144,9 +144,9 @@ def under_way(clocks: Clocks) -> float:
 
 def probe(cell: Cell, kernels: Kernels, seconds: float) -> float:
     """How long a run of a cell takes, judged by its beginning."""
-    prepared, rng = cell.job.prepare(0)
-    kernel = kernels.of(cell, prepared)
     control = np.zeros(1, np.int64)
+    prepared, rng = cell.job.prepare(0, control)
+    kernel = kernels.of(cell, prepared)
     timer = threading.Timer(seconds, control.fill, [1])
     timer.start()
     start = time.perf_counter()

@@ -11,11 +11,12 @@ import numpy as np
 from expectant.descriptions import Setting
 from expectant.features.vector import empty_state
 from expectant.lanes import padded
+from expectant.running.course import advanced, going_on
 from expectant.running.kernels import Kernel, compiled_for, use_compiled
-from expectant.running.loop import DONE, FULL, NOT_FINITE, STEPS, Budget, Run, not_finite, simulate
-from expectant.running.outside import play, responder
+from expectant.running.loop import DONE, NUMBER, STEPS, Budget, Ranges, Run, simulate
+from expectant.running.outside import play, respond, responder
 from expectant.running.progress import Reporter
-from expectant.verbs import grown
+from expectant.running.rehearsal import rehearse
 
 UNLIMITED = 2**62
 STEP_LIMIT = 10_000  # of an episode, where neither the user nor the domain says otherwise
@@ -42,7 +43,9 @@ class Job:
         limit = self.step_limit or getattr(self.domain, "step_limit", None) or STEP_LIMIT
         return Budget(self.episodes or UNLIMITED, self.steps or UNLIMITED, limit)
 
-    def setting(self, domain_part: Any, features_part: Any, rng: Any) -> Setting:
+    def setting(
+        self, domain_part: Any, features_part: Any, rng: Any, control: np.ndarray | None = None
+    ) -> Setting:
         """What the agent's parts are built for."""
         shape = self.features.shape(self.domain)
         return Setting(
@@ -53,27 +56,32 @@ class Job:
             domain_part=domain_part,
             features_part=features_part,
             rng=rng,
+            control=going_on() if control is None else control,
         )
 
-    def prepare(self, number: int) -> tuple[Run, np.random.Generator]:
-        """All the arrays of one run, from its own seed."""
+    def prepare(
+        self, number: int, control: np.ndarray | None = None
+    ) -> tuple[Run, np.random.Generator]:
+        """All the arrays of one run, from its own seed; setting ``control[0]`` stops its work."""
         rng = generator(self.seed, number)
         features_part = self.features.build(self.domain, rng)
         domain_part = self.domain.build(rng)
-        setting = self.setting(domain_part, features_part, rng)
+        setting = self.setting(domain_part, features_part, rng, control)
         prepared = Run(
             domain=domain_part,
             features=features_part,
             agent=self.agent.build(setting),
             state=empty_state(setting.shape),
             next_state=empty_state(setting.shape),
-            clock=np.zeros(4, np.int64),
+            ranges=Ranges(setting.actions, setting.shape.size, int(self.domain.states or 0)),
+            clock=np.zeros(NUMBER + 1, np.int64),
             total=np.zeros(1),
             returns=np.full(self.episodes, np.nan),
             lengths=np.zeros(self.episodes, np.int64),
             rewards=np.zeros(-(-self.steps // self.bin)),
             bin=self.bin,
         )
+        prepared.clock[NUMBER] = number
         return prepared, rng
 
 
@@ -87,14 +95,18 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def loop_for(job: Job, compiled: bool | None, name: str, show: Reporter) -> Kernel:
-    """The loop to call, compiled unless asked not to."""
+def loop_for(
+    job: Job, compiled: bool | None, name: str, show: Reporter, checked: bool = False
+) -> Kernel:
+    """The loop to call, compiled unless asked not to, with a check of every index if asked to."""
     prepared, rng = job.prepare(0)
-    if hasattr(job.domain, "world"):
-        return responder(prepared, rng, use_compiled(compiled), name, show)
+    outside = hasattr(job.domain, "world")
     if not use_compiled(compiled):
-        return simulate
-    return compiled_for(simulate, (prepared, Budget(0, 0, 1), rng, going_on()), name, show)
+        return respond if outside else simulate
+    rehearse(job, prepared, rng)
+    if outside:
+        return responder(prepared, rng, name, show, checked)
+    return compiled_for(simulate, (prepared, Budget(0, 0, 1), rng, going_on()), name, show, checked)
 
 
 def whole_run(
@@ -108,24 +120,6 @@ def whole_run(
         return play(kernel, world, prepared, job.budget(), rng, control)
     finally:
         world.close()
-
-
-def going_on() -> np.ndarray:
-    """A control that lets loops go on."""
-    return np.zeros(1, np.int64)
-
-
-def advanced(
-    kernel: Kernel, prepared: Run, budget: Budget, rng: np.random.Generator, control: np.ndarray
-) -> tuple[Run, int]:
-    """Call the loop until it is done, making room where a part asks; a bad observation raises."""
-    status = kernel(prepared, budget, rng, control)
-    while status == FULL:
-        prepared = prepared._replace(agent=grown(prepared.agent))
-        status = kernel(prepared, budget, rng, control)
-    if status == NOT_FINITE:
-        raise not_finite(prepared)
-    return prepared, status
 
 
 def closed(job: Job, prepared: Run, status: int) -> Run:

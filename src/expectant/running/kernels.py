@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable
 from typing import Any
 
+from expectant.running.numba_errors import explained
 from expectant.running.progress import Reporter
 
 Kernel = Callable[..., int]
@@ -18,24 +19,18 @@ def use_compiled(compiled: bool | None) -> bool:
     return compiled
 
 
-def compiled_for(entry: Kernel, arguments: tuple[Any, ...], name: str, show: Reporter) -> Kernel:
+def compiled_for(
+    entry: Kernel, arguments: tuple[Any, ...], name: str, show: Reporter, checked: bool = False
+) -> Kernel:
     """An entry function, compiled by calling it once with such arguments; the first is a run."""
     with show.compiling(name):
-        from numba.core.errors import TypingError
+        from numba.core.errors import NumbaError
 
         from expectant.running.compiling import kernel_for
 
         kernel = kernel_for(arguments[0], entry)
         try:
             kernel(*arguments)
-        except TypingError as error:
-            _explain(error)
-            raise
+        except NumbaError as error:
+            raise explained(error) from error
     return kernel
-
-
-def _explain(error: Exception) -> None:
-    """Say in one line what Numba says in fifty, where the reason is known."""
-    for line in str(error).splitlines():
-        if "does not implement the verb" in line:
-            raise TypeError(line.strip()) from None

@@ -31,9 +31,11 @@ from expectant.running.outside import (
     TERMINATED,
     TRUNCATED,
     answered,
+    respond,
     responder,
 )
 from expectant.running.progress import Reporter, reporter
+from expectant.running.rehearsal import rehearse
 from expectant.running.run import Result
 from expectant.verbs import borrowed, encode, function, observation, preference
 
@@ -277,7 +279,11 @@ class Learner:
         job = Job(domain, self.features, self.agent, 0, 0, 1, None, self.seed)
         self._run, self._rng = job.prepare(0)
         self._ties = generator(self.seed, 0, TIES)
-        self._respond = responder(*job.prepare(0), self._compiled, self._name, self._show)
+        self._respond: Kernel = respond
+        if self._compiled:
+            run, rng = job.prepare(0)
+            rehearse(job, run, rng)
+            self._respond = responder(run, rng, self._name, self._show)
 
 
 def _reading(facts: dict[str, Any]) -> Observations:

@@ -14,11 +14,14 @@ import numpy as np
 from expectant.features.vector import Transition
 from expectant.verbs import (
     act,
+    begin,
     borrowed,
+    break_off,
     copy,
     cut,
     encode,
     function,
+    index,
     learn,
     observation,
     outcome,
@@ -28,19 +31,30 @@ from expectant.verbs import (
     relabel,
     reset,
     room,
+    size,
     step,
 )
 
-EPISODE, STEP, STEPS, PHASE = 0, 1, 2, 3
-DONE, STOPPED, FULL, DIVERGED, NOT_FINITE = 0, 1, 2, 3, 4
+EPISODE, STEP, STEPS, PHASE, ACTION, NUMBER = 0, 1, 2, 3, 4, 5
+DONE, STOPPED, FULL, DIVERGED = 0, 1, 2, 3
+NOT_FINITE, NO_STATE, NO_PLACE, NO_FEATURE, NO_ACTION = 4, 5, 6, 7, 8  # what a part got wrong
+
+
+class Ranges(NamedTuple):
+    """How many ``actions``, ``features`` and numbered ``states`` (0: vectors are observed)."""
+
+    actions: int
+    features: int
+    states: int
 
 
 class Run(NamedTuple):
     """Everything of one run: its parts, where it is (``clock``), and what is recorded.
 
-    ``clock`` counts episodes, steps in the episode and steps in all, and keeps the last
-    phase; ``total`` (1,) is the episode's reward so far. ``returns`` and ``lengths`` are
-    per episode, ``rewards`` per ``bin`` of steps; any of them may be empty.
+    ``clock`` counts episodes, steps in the episode and steps in all, and keeps the last phase,
+    the last action and the number of the run; ``total`` (1,) is the episode's reward so far.
+    ``returns`` and ``lengths`` are per episode, ``rewards`` per ``bin`` of steps; any of them may
+    be empty.
     """
 
     domain: Any
@@ -48,6 +62,7 @@ class Run(NamedTuple):
     agent: Any
     state: Any
     next_state: Any
+    ranges: Ranges
     clock: np.ndarray
     total: np.ndarray
     returns: np.ndarray
@@ -74,19 +89,47 @@ def unusable(seen):
 
 
 @function
+def perceive(run, action, state):
+    """Encode the present observation into ``state``; returns DONE, or what is wrong with it.
+
+    What comes next indexes arrays with these numbers, and nothing looks at them again.
+    """
+    seen, ranges, where = observation(run.domain), run.ranges, place(run.domain)
+    if unusable(seen) >= 0:
+        return NOT_FINITE
+    if ranges.states > 0 and not 0 <= seen[0] < ranges.states:
+        return NO_STATE
+    if ranges.states > 0 and not -1 <= where < ranges.states:
+        return NO_PLACE
+    encode(run.features, seen, action, state)
+    for n in range(size(state)):
+        if not 0 <= index(state, n) < ranges.features:
+            return NO_FEATURE
+    state.place[0] = where
+    return DONE
+
+
+@function
+def choose(run, rng):
+    """The agent's next action, which is noted; returns DONE, or NO_ACTION if there is no such."""
+    action = act(run.agent, run.state, rng)
+    run.clock[ACTION] = action
+    return DONE if 0 <= action < run.ranges.actions else NO_ACTION
+
+
+@function
 def begin_episode(run, rng):
-    """Reset the domain and encode its first observation; returns whether it can be used."""
+    """Reset the domain and encode its first observation; returns as :func:`perceive` does."""
     clock = run.clock
     reset(run.domain, clock[EPISODE], rng)
     if phase(run.domain) != clock[PHASE]:
         clock[PHASE] = phase(run.domain)
         relabel(run.agent, run.domain)
     run.total[0] = 0.0
-    if unusable(observation(run.domain)) >= 0:
-        return False
-    encode(run.features, observation(run.domain), -1, run.state)
-    run.state.place[0] = place(run.domain)
-    return True
+    status = perceive(run, -1, run.state)
+    if status == DONE:
+        begin(run.agent, run.state, rng)
+    return status
 
 
 @function
@@ -109,16 +152,19 @@ def simulate(run, budget, rng, control):
     the loop before its next step.
     """
     run, rng, control = borrowed(run), borrowed(rng), borrowed(control)
-    domain, features, agent, clock = run.domain, run.features, run.agent, run.clock
+    domain, agent, clock = run.domain, run.agent, run.clock
     state, next_state, rewards = run.state, run.next_state, run.rewards
     while clock[EPISODE] < budget.episodes and clock[STEPS] < budget.steps:
         if control[0] != 0:
             return STOPPED
         if room(agent) <= 0:
             return FULL
-        if clock[STEP] == 0 and not begin_episode(run, rng):
-            return NOT_FINITE
-        action = act(agent, state, rng)
+        status = begin_episode(run, rng) if clock[STEP] == 0 else DONE
+        if status == DONE:
+            status = choose(run, rng)
+        if status != DONE:
+            return status
+        action = int(clock[ACTION])
         reward, alive = step(domain, action, rng)
         run.total[0] += reward
         if rewards.shape[0] > 0:
@@ -126,27 +172,19 @@ def simulate(run, budget, rng, control):
         clock[STEP] += 1
         clock[STEPS] += 1
         if alive > 0.0:
-            if unusable(observation(domain)) >= 0:
-                return NOT_FINITE
-            encode(features, observation(domain), action, next_state)
-            next_state.place[0] = place(domain)
+            status = perceive(run, action, next_state)
+            if status != DONE:
+                return status
         transition = Transition(state, action, reward, next_state, alive, outcome(domain))
         errors = learn(agent, transition, rng)
         errors += plan(agent, rng)
         if not math.isfinite(errors):
             return DIVERGED
-        if alive == 0.0 or clock[STEP] >= budget.step_limit or cut(domain):
+        if alive == 0.0:
+            end_episode(run)
+        elif clock[STEP] >= budget.step_limit or cut(domain):
+            break_off(agent, next_state, rng)
             end_episode(run)
         else:
             copy(state, next_state)
     return DONE
-
-
-def not_finite(run: Run) -> ValueError:
-    """The error for an observation that cannot be used."""
-    seen = observation(run.domain)
-    component = unusable(seen)
-    return ValueError(
-        f"observation: component {component} must be a finite number, got {seen[component]} in "
-        f"episode {run.clock[EPISODE]}"
-    )

@@ -10,6 +10,7 @@ import numpy as np
 from expectant.features.vector import Transition
 from expectant.running.kernels import Kernel, compiled_for
 from expectant.running.loop import (
+    ACTION,
     DIVERGED,
     DONE,
     EPISODE,
@@ -18,27 +19,44 @@ from expectant.running.loop import (
     STOPPED,
     Budget,
     Run,
+    choose,
     end_episode,
-    not_finite,
-    unusable,
+    perceive,
 )
+from expectant.running.mistakes import broken_promise
 from expectant.running.progress import Reporter
 from expectant.verbs import (
-    act,
+    begin,
     borrowed,
+    break_off,
     copy,
-    encode,
     function,
     grown,
     learn,
-    observation,
-    place,
     plan,
     room,
 )
 
 FIRST, GOES_ON, TERMINATED, TRUNCATED = 0, 1, 2, 3  # what an observation is
-NO_ACTION, OVERFLOW, NO_ROOM, BAD_OBSERVATION = -1, -2, -3, -4  # answers that are no action
+OVER, OVERFLOW, NO_ROOM = -1, -2, -3  # answers that are no action
+MISTAKES = -10  # minus the loop's status: a part has broken a promise
+
+
+@function
+def answer(run, rng):
+    """The next action, or that it is none."""
+    status = choose(run, rng)
+    return int(run.clock[ACTION]) if status == DONE else MISTAKES - status
+
+
+@function
+def start(run, rng):
+    """Begin an episode with the present observation; returns as :func:`respond` does."""
+    status = perceive(run, -1, run.state)
+    if status != DONE:
+        return MISTAKES - status
+    begin(run.agent, run.state, rng)
+    return answer(run, rng)
 
 
 @function
@@ -46,39 +64,35 @@ def respond(run, action, reward, situation, rng):
     """Learn from what an action led to, and choose the next one.
 
     The observation is in the run's domain already. Returns an action, or one of the answers that
-    are none, such as NO_ACTION after the last observation of an episode.
+    are none, such as OVER after the last observation of an episode.
     """
     run, rng = borrowed(run), borrowed(rng)
-    domain, features, agent = run.domain, run.features, run.agent
-    state, next_state, seen = run.state, run.next_state, observation(domain)
+    agent, state, next_state = run.agent, run.state, run.next_state
     if room(agent) <= 0:
         return NO_ROOM
-    if situation != TERMINATED and unusable(seen) >= 0:
-        return BAD_OBSERVATION
     if situation == FIRST:
-        encode(features, seen, -1, state)
-        state.place[0] = place(domain)
-        return act(agent, state, rng)
+        return start(run, rng)
     alive = 0.0 if situation == TERMINATED else 1.0
     if alive > 0.0:
-        encode(features, seen, action, next_state)
-        next_state.place[0] = place(domain)
+        status = perceive(run, action, next_state)
+        if status != DONE:
+            return MISTAKES - status
     errors = learn(agent, Transition(state, action, reward, next_state, alive, -1), rng)
     errors += plan(agent, rng)
     if not math.isfinite(errors):
         return OVERFLOW
-    if situation != GOES_ON:
-        return NO_ACTION
-    copy(state, next_state)
-    return act(agent, state, rng)
+    if situation == GOES_ON:
+        copy(state, next_state)
+        return answer(run, rng)
+    if situation == TRUNCATED:
+        break_off(agent, next_state, rng)
+    return OVER
 
 
-def responder(run: Run, rng: Any, compiled: bool, name: str, show: Reporter) -> Kernel:
+def responder(run: Run, rng: Any, name: str, show: Reporter, checked: bool = False) -> Kernel:
     """``respond``, compiled for runs and generators like these; what is in them is used up."""
-    if not compiled:
-        return respond
     arguments = (run, -1, 0.0, FIRST, rng)
-    kernel = compiled_for(respond, arguments, name, show)
+    kernel = compiled_for(respond, arguments, name, show, checked)
     from expectant.running.compiling import entry_point
 
     return entry_point(kernel, *arguments)
@@ -87,13 +101,13 @@ def responder(run: Run, rng: Any, compiled: bool, name: str, show: Reporter) -> 
 def answered(
     kernel: Any, run: Run, action: int, reward: float, situation: int, rng: Any
 ) -> tuple[Run, int]:
-    """The kernel's answer, with room made where a part asks for it; a bad observation raises."""
+    """The kernel's answer, with room made where a part asks for it; a broken promise raises."""
     answer = kernel(run, action, reward, situation, rng)
     while answer == NO_ROOM:
         run = run._replace(agent=grown(run.agent))
         answer = kernel(run, action, reward, situation, rng)
-    if answer == BAD_OBSERVATION:
-        raise not_finite(run)
+    if answer <= MISTAKES:
+        raise broken_promise(run, MISTAKES - answer)
     return run, answer
 
 
@@ -117,14 +131,14 @@ def play(
             if rewards.shape[0] > 0:
                 rewards[clock[STEPS] // run.bin] += reward
             clock[STEPS] += 1
+            clock[STEP] = taken
             if terminated:
                 situation = TERMINATED
             elif truncated or taken >= left:
                 situation = TRUNCATED
             run, action = answered(kernel, run, action, reward, situation, rng)
             if action == OVERFLOW:
-                clock[STEP] = taken
                 return run, DIVERGED
-        run.total[0], clock[STEP] = total, taken
+        run.total[0] = total
         end_episode(run)
     return run, DONE

@@ -65,6 +65,7 @@ def run(
     step_limit: int | None = None,
     first_run: int = 0,
     compiled: bool | None = None,
+    checked: bool = False,
     keep_agents: bool = False,
     progress: bool | Reporter = True,
 ) -> Result:
@@ -74,7 +75,8 @@ def run(
     setting, and the same bits for any number of threads (None: one per core). An episode longer
     than ``step_limit`` (None: the domain's own, or 10,000) is cut off, which is not a termination.
     ``first_run`` numbers the runs from there on, to add to earlier ones. ``compiled=False`` runs
-    the same code as plain Python, with the same numbers, for debugging.
+    the same code as plain Python, with the same numbers, for debugging. ``checked=True`` compiles
+    with a check of every index, which is slower: for parts of one's own that end in a crash.
     ``keep_agents=True`` keeps what every run has learned, for ``Learner.from_result``.
     """
     if (episodes is None) == (steps is None):
@@ -89,6 +91,7 @@ def run(
         ("step_limit", step_limit, or_none(whole(1))),
         ("first_run", first_run, whole(0)),
         ("compiled", compiled, or_none(flag())),
+        ("checked", checked, flag()),
         ("keep_agents", keep_agents, flag()),
     ):
         rule.check("run", argument, value)
@@ -97,7 +100,7 @@ def run(
     name = f"{type(agent).__name__} in {type(domain).__name__}"
     start = time.perf_counter()
     show = reporter(progress)
-    kernel = loop_for(job, compiled, name, show)
+    kernel = loop_for(job, compiled, name, show, checked)
     ready = time.perf_counter()
     numbers = range(first_run, first_run + runs)
     finished = _run_all(job, kernel, numbers, threads or cores(), keep_agents, name, show)
@@ -154,7 +157,7 @@ def _run_all(
     def one(number: int) -> Finished:
         if control[0]:
             raise KeyboardInterrupt
-        prepared, rng = job.prepare(number)
+        prepared, rng = job.prepare(number, control)
         clocks[number] = prepared.clock
         prepared, status = whole_run(job, kernel, prepared, number, rng, control)
         clocks.pop(number)

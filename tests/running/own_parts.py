@@ -1,0 +1,203 @@
+"""One right part of every kind; the tests of mistakes change a line of it and run the file."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import expectant as ex
+from expectant.agents.acting import epsilon_greedy
+from expectant.features.vector import dot, empty_state, greatest
+from expectant.updates import move
+from expectant.verbs import (
+    act,
+    backed_up_value,
+    copy,
+    draw,
+    encode,
+    fit,
+    learn,
+    load_successor,
+    observation,
+    preference,
+    remember,
+    reset,
+    step,
+    stored,
+)
+
+PRICE = 1.0
+NAMES = {"ease": 0}
+
+
+def cost(action):
+    return 1.0 + action
+
+
+class QueuePart(NamedTuple):
+    waiting: np.ndarray
+    room: int
+    arrival: float
+
+
+@reset.register(QueuePart)
+def _(queue, episode, rng):
+    queue.waiting[0] = queue.room // 2
+
+
+@step.register(QueuePart)
+def _(queue, action, rng):
+    if rng.random() < (0.8 if action == 1 else 0.4):
+        queue.waiting[0] -= 1
+    if queue.waiting[0] < 0:
+        return 0.0, 0.0
+    if rng.random() < queue.arrival and queue.waiting[0] + 1 < queue.room:
+        queue.waiting[0] += 1
+    return -PRICE - action, 1.0
+
+
+@observation.register(QueuePart)
+def _(queue):
+    return queue.waiting
+
+
+@ex.description
+class Queue(ex.Domain):
+    room: int = ex.setting(ex.rules.whole(1), default=8)
+    arrival: float = ex.setting(ex.rules.between(0, 1), default=0.2)
+    actions = 2
+    states = property(lambda self: self.room)
+
+    def build(self, rng):
+        return QueuePart(np.zeros(1, np.int64), self.room, self.arrival)
+
+
+class PairsPart(NamedTuple):
+    last: int
+
+
+@encode.register(PairsPart)
+def _(features, observation, action, state):
+    state.active[0] = observation[0] // 2
+    state.active[1] = features.last
+
+
+@ex.description
+class Pairs(ex.Features):
+    def shape(self, domain):
+        return ex.Shape(size=(domain.states + 1) // 2 + 1, active=2)
+
+    def build(self, domain, rng):
+        return PairsPart((domain.states + 1) // 2)
+
+
+class CautiousPart(NamedTuple):
+    inner: Any
+    penalty: float
+
+
+@fit.register(CautiousPart)
+def _(model, transition):
+    return fit(model.inner, transition)
+
+
+@backed_up_value.register(CautiousPart)
+def _(model, state, action, weights, discount):
+    return backed_up_value(model.inner, state, action, weights, discount) - model.penalty
+
+
+@ex.description
+class Cautious(ex.Model):
+    predicts_means = True
+    penalty: float = ex.setting(ex.rules.at_least(0), default=0.1)
+
+    def build(self, setting):
+        return CautiousPart(ex.LinearExpectation(step=0.05).build(setting), self.penalty)
+
+
+class LatestPart(NamedTuple):
+    state: Any
+    next_state: Any
+    facts: np.ndarray
+
+
+@remember.register(LatestPart)
+def _(latest, transition):
+    copy(latest.state, transition.state)
+    copy(latest.next_state, transition.next_state)
+    latest.facts[0] = transition.action
+    latest.facts[1] = transition.reward
+    latest.facts[2] = transition.alive
+
+
+@draw.register(LatestPart)
+def _(latest, state, rng):
+    copy(state, latest.state)
+    return 0
+
+
+@stored.register(LatestPart)
+def _(latest, slot):
+    return int(latest.facts[0]), latest.facts[1], latest.facts[2]
+
+
+@load_successor.register(LatestPart)
+def _(latest, slot, state):
+    copy(state, latest.next_state)
+
+
+@ex.description
+class Latest(ex.Backups):
+    stores_transitions = True
+
+    def build(self, setting):
+        return LatestPart(empty_state(setting.shape), empty_state(setting.shape), np.zeros(3))
+
+
+class SarsaPart(NamedTuple):
+    weights: np.ndarray
+    step: float
+    epsilon: float
+    discount: float
+
+
+@preference.register(SarsaPart)
+def _(agent, state, action):
+    return dot(state, agent.weights[action])
+
+
+@act.register(SarsaPart)
+def _(agent, state, rng):
+    return epsilon_greedy(agent, state, agent.weights.shape[0], agent.epsilon, rng)
+
+
+@learn.register(SarsaPart)
+def _(agent, transition, rng):
+    weights, state, mean = agent.weights, transition.next_state, 0.0
+    for action in range(weights.shape[0]):
+        mean += dot(state, weights[action]) / weights.shape[0]
+    future = (1.0 - agent.epsilon) * greatest(weights, state) + agent.epsilon * mean
+    target = transition.reward + agent.discount * transition.alive * future
+    return abs(move(weights[transition.action], transition.state, target, agent.step))
+
+
+@ex.description
+class ExpectedSarsa(ex.Agent):
+    action_step: float = ex.setting(ex.rules.at_least(0))
+
+    def build(self, setting):
+        weights = np.zeros((setting.actions, setting.width))
+        return SarsaPart(weights, self.scaled(self.action_step, setting), self.epsilon, 1.0)
+
+
+def learned():
+    """A run of one's own agent, and one of one's own model and backups."""
+    options: Any = {"episodes": 50, "runs": 2, "progress": False}
+    ex.run(Queue(), Pairs(), ExpectedSarsa(0.05), **options)
+    planner = ex.Lookahead(
+        0.05, model=Cautious(), backups=Latest(), planning_steps=2, replayed_fits=1
+    )
+    ex.run(Queue(), Pairs(), planner, **options)
+
+
+if __name__ == "__main__":
+    learned()
