@@ -40,6 +40,11 @@ def _(part, action, rng):
         return 0.0, 0.5
     if fault == "short":
         return 0.0
+    if fault == "done":
+        cell[0] = min(cell[0], 4)
+        return -1.0, 1.0 if cell[0] == 4 else 0.0
+    if fault == "done, a bool":
+        return -1.0, cell[0] >= 5
     if cell[0] >= 5:
         return luck, 0.0
     return -1.0, 1.0
@@ -97,6 +102,8 @@ def test_a_sound_domain_passes(fault):
         ("outside", "component 0 was .* outside its bounds 0.0 to 0.5"),
         ("nan", "step must return a finite reward, got nan"),
         ("alive", "step must return alive as 0.0 .* or 1.0, got 0.5"),
+        ("done", "it seems to return whether the episode is done; return 0.0 at its end, else 1.0"),
+        ("done, a bool", "step must return alive as 0.0 .* or 1.0, got"),
         ("short", r"step must return \(reward, alive\), got 0.0"),
         ("copies", "observation must return the same array every time"),
         ("random", "episode 0 was another one with the same seed"),

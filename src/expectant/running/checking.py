@@ -25,7 +25,7 @@ from expectant.domains.finite import Domain
 from expectant.features.table import Features, RandomBinary
 from expectant.models.expectation import Model
 from expectant.rules import flag, whole
-from expectant.running.contracts import Contracts
+from expectant.running.contracts import CHECKS, Contracts
 from expectant.running.course import advanced, going_on
 from expectant.running.job import Job, loop_for
 from expectant.running.loop import EPISODE, STEPS, Run, simulate
@@ -60,7 +60,7 @@ READ_ONLY: dict[Verb, tuple[int, ...]] = {  # arguments that a verb may look at 
 
 @dataclass(frozen=True)
 class PartCheck:
-    """What a check saw: how many steps of how many episodes, and how often each verb was called."""
+    """What a check saw: how many steps of how many episodes, and how often verbs were called."""
 
     part: Description
     steps: int
@@ -226,7 +226,8 @@ class _Careful:
     def __call__(
         self, verb: Verb, implementation: Callable[..., Any], part: Any, args: tuple[Any, ...]
     ) -> Any:
-        self.calls[verb.__name__] += 1
+        if verb in CHECKS:
+            self.calls[verb.__name__] += 1
         kept = [
             (array, array.copy())
             for position in READ_ONLY.get(verb, ())
