@@ -26,7 +26,7 @@ def _(part, episode, rng):
 
 
 @step.register(BrokenPart)
-def _(part, action, rng):
+def _(part, action, rng):  # noqa: PLR0911  one for every fault
     fault, cell = part.fault, part.cell
     luck = np.random.default_rng().random() if fault == "random" else rng.random()
     cell[0] += action if fault != "endless" else 0
