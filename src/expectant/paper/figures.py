@@ -44,13 +44,13 @@ class Reading:
 def figure(name: str) -> Experiment:
     """The experiment of a figure, as printed and read with the first options."""
     file = f"figure-{name}.toml"
-    return parse_spec(resources.files(__package__).joinpath(file).read_text("utf-8"), file)
+    return parse_spec(resources.files("expectant").joinpath("studies", "kudashkina-2021", file).read_text("utf-8"), file)
 
 
 @cache
 def readings() -> tuple[Reading, ...]:
     """All open questions."""
-    text = resources.files(__package__).joinpath("readings.toml").read_text("utf-8")
+    text = resources.files("expectant").joinpath("studies", "kudashkina-2021", "readings.toml").read_text("utf-8")
     return tuple(_reading(table) for table in tomllib.loads(text)["readings"])
 
 
