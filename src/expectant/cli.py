@@ -31,8 +31,6 @@ def at_least(low: int) -> Callable[[int | None], int | None]:
     return check
 
 
-PAPER_FIGURES = ("1", "3", "4a", "4b", "5a", "5b")
-
 Out = Annotated[Path, typer.Option(help="Folder for the results; what is there is gone on with.")]
 Seed = Annotated[int, typer.Option(callback=at_least(0), help="Seed of all runs.")]
 Runs = Annotated[
@@ -86,69 +84,82 @@ def print_json(data: Any) -> None:
 
 @app.command()
 def reproduce(
+    study: Annotated[
+        str, typer.Argument(help="A study by name (`expectant studies`), or a folder of one.")
+    ] = "kudashkina-2021",
     figure: Annotated[
-        list[str] | None, typer.Option(help="One figure only (1, 3, 4a, 4b, 5a, 5b); repeatable.")
+        list[str] | None, typer.Option(help="One figure only, such as 5a; repeatable.")
     ] = None,
-    out: Out = Path("results/paper"),
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder for the results; results/paper for the paper, else results/NAME."
+        ),
+    ] = None,
     quick: Annotated[
         bool, typer.Option("--quick", help="5 runs of everything; verdicts are provisional.")
     ] = False,
-    study: Annotated[
-        bool, typer.Option("--study", help="The parameter study instead of the figures.")
-    ] = False,
-    seed: Seed = 0,
+    seed: Annotated[
+        int | None, typer.Option(callback=at_least(0), help="Seed of all runs; the study's own.")
+    ] = None,
     runs: Runs = None,
     threads: Threads = None,
     json: Json = False,
 ) -> None:
-    """Run the paper: every figure under two readings, and a verdict on every claim.
+    """Run a study, by default the paper: every figure, and a verdict on every claim.
 
     Writes report.html, figure-*.png and .svg, claims.json and curves.parquet. Interrupted, it
     goes on where it was.
     """
-    from expectant.descriptions import near_miss
-
-    for name in figure or ():
-        if name not in PAPER_FIGURES:
-            raise fail(f"--figure: unknown {name!r}" + near_miss(name, list(PAPER_FIGURES)), 2)
     if quick and runs is not None:
         raise fail(f"--quick sets the runs, it cannot be combined with --runs {runs}", 2)
-    if study and figure:
-        raise fail("--study has no figures, it cannot be combined with --figure", 2)
-    with plain_errors():
-        if study:
-            _study(out, seed, 5 if quick else runs, threads, json)
-            return
-        from expectant.paper.reproduce import Request
-        from expectant.paper.reproduce import reproduce as run_paper
+    with plain_errors(), failures():
+        from expectant.descriptions import near_miss
+        from expectant.lab.reproduce import Request
+        from expectant.lab.reproduce import reproduce as run_study
+        from expectant.lab.study import find_study, read_study
 
-        wanted = tuple(name for name in PAPER_FIGURES if not figure or name in figure)
-        request = Request(wanted, seed, runs, quick)
-        verdicts = run_paper(request, out, threads)
+        found = read_study(find_study(study))
+        for name in figure or ():
+            if name not in found.figures:
+                known = list(found.figures)
+                raise fail(f"--figure: unknown {name!r}" + near_miss(name, known), 2)
+        wanted = tuple(name for name in found.figures if not figure or name in figure)
+        request = Request(found, wanted, seed, runs, quick)
+        folder = out or found.out
+        verdicts = run_study(request, folder, threads)
     if json:
         print_json([verdict.to_dict() for verdict in verdicts])
         return
     from expectant.report.tables import show, verdict_table
 
-    show(verdict_table(verdicts))
+    if verdicts:
+        show(verdict_table(verdicts))
     if request.warning:
         print(request.warning)
-    print(f"report: {out / 'report.html'}")
+    print(f"report: {folder / 'report.html'}")
 
 
-def _study(out: Path, seed: int, runs: int | None, threads: int | None, json: bool) -> None:
-    from expectant.paper.study import study as run_study
-    from expectant.paper.study_report import study_data, write_study
-    from expectant.report.tables import show, study_table
+@app.command()
+def studies(json: Json = False) -> None:
+    """The studies that come with the package: what they are, their figures and claims."""
+    with plain_errors():
+        from expectant.lab.study import packaged, read_study
 
-    result = run_study(out, seed, runs, threads)
-    paths = write_study(result, out)
+        found = [read_study(folder) for folder in packaged().values()]
     if json:
-        print_json(study_data(result))
+        rows = [
+            {"name": study.name, "title": study.title, "source": study.source, "link": study.link,
+             "figures": list(study.figures), "claims": len(study.claims)}
+            for study in found
+        ]  # fmt: skip
+        print_json(rows)
         return
-    show(study_table(result))
-    for path in paths:
-        print(path)
+    for study in found:
+        figures = f"{len(study.figures)} figure{'s' * (len(study.figures) != 1)}"
+        claims = f"{len(study.claims)} claim{'s' * (len(study.claims) != 1)}"
+        print(f"{study.name:24} {study.title} ({figures}, {claims})")
+    print("\n`expectant reproduce NAME` runs one")
 
 
 @app.command()
@@ -159,10 +170,11 @@ def readings(
     from expectant.report.tables import dependence_table, show
 
     with plain_errors():
-        from expectant.paper.dependence import as_rows, dependence
-        from expectant.paper.reproduce import write_text
+        from expectant.experiments.files import write_text
+        from expectant.lab.dependence import as_rows, dependence
+        from expectant.lab.study import the_paper
 
-        rows = as_rows(dependence(out, seed, threads))
+        rows = as_rows(dependence(the_paper(), out, seed, threads))
         write_text(out / "readings.json", json_format.dumps(rows, indent=2, ensure_ascii=False))
     if json:
         print_json(rows)
@@ -186,11 +198,11 @@ def run(
 
         experiment = read_spec(spec)
         folder = out or Path("results") / experiment.name
-        from expectant.writeup import run_experiment
+        from expectant.lab.writeup import run_experiment
 
         panels = run_experiment(experiment, read_text(spec), folder, threads)
+    from expectant.lab.writeup import summary, times
     from expectant.report.tables import curve_table, show
-    from expectant.writeup import summary, times
 
     if json:
         print_json(summary(panels, times(experiment, folder)))
@@ -377,7 +389,7 @@ def best(
 def plot(folder: Folder) -> None:
     """Draw the figures of a results folder again."""
     with plain_errors():
-        from expectant.writeup import draw_again
+        from expectant.lab.writeup import draw_again
 
         for path in draw_again(folder):
             print(path)
@@ -387,7 +399,7 @@ def plot(folder: Folder) -> None:
 def report(folder: Folder) -> None:
     """Write the page of a results folder again."""
     with plain_errors():
-        from expectant.writeup import report_again
+        from expectant.lab.writeup import report_again
 
         print(report_again(folder))
 

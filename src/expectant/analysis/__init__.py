@@ -9,7 +9,6 @@ from expectant.analysis.adaptation import (
     recovery,
     recovery_threshold,
 )
-from expectant.analysis.claims import CLAIMS, Claim, Verdict, evaluate
 from expectant.analysis.comparison import (
     Decision,
     Estimate,
@@ -23,19 +22,15 @@ from expectant.analysis.curves import Interval, interval, learning_curve
 from expectant.analysis.panel import Panel
 
 __all__ = [
-    "CLAIMS",
-    "Claim",
     "Decision",
     "Estimate",
     "Interval",
     "Panel",
-    "Verdict",
     "all_of",
     "bootstrap",
     "censored",
     "difference",
     "drop",
-    "evaluate",
     "greater",
     "interval",
     "learning_curve",

@@ -16,7 +16,6 @@ from expectant.analysis.comparison import (
     LEVEL,
     RESAMPLES,
     Estimate,
-    Measure,
     Unavailable,
     bootstrap,
 )
@@ -173,16 +172,6 @@ def lowests(panel: Panel, curve: np.ndarray, needed: int = 1) -> np.ndarray:
     return np.stack([lowest(curve, start, length) for start in switches])
 
 
-def _shortening(panel: Panel, curve: np.ndarray) -> np.ndarray:
-    times = recoveries(panel, curve, needed=2)
-    return times[0] - times[1]
-
-
-def _rise(panel: Panel, curve: np.ndarray) -> np.ndarray:
-    depths = lowests(panel, curve, needed=3)
-    return depths[2] - depths[0]
-
-
 def _phase(owner: str, curve: np.ndarray, switch: int, phase_bins: int) -> np.ndarray:
     """The bins of the phase that starts at ``switch``; half a phase would flatter the curve."""
     whole(1).check(owner, "switch", switch)
@@ -199,56 +188,3 @@ def _phase(owner: str, curve: np.ndarray, switch: int, phase_bins: int) -> np.nd
 def _reached(owner: str, phase: np.ndarray, threshold: float) -> np.ndarray:
     threshold = number().check(owner, "threshold", threshold)
     return phase >= threshold - ROUNDING * max(1.0, abs(threshold))
-
-
-DROP = Measure(
-    "drop",
-    "mean over the switches of the level before (last fifth of a phase) minus the lowest bin after",
-    lambda panel, curve: drops(panel, curve).mean(axis=0),
-)
-# Recovery is taken run by run: the mean curve of runs that recover at different times crosses a
-# level when the slowest of them do, and where it lies close to the level, by chance.
-RECOVERY = Measure(
-    "recovery",
-    "mean over runs and switches of the episodes until the end of the run's first bin that is at "
-    f"most {1 - RECOVERED_FRACTION:.0%} short of the optimum, or of the phase if none is",
-    lambda panel, curve: recoveries(panel, curve).mean(axis=0),
-    lambda panel, curve: bool(unrecovered(panel, curve).all()),
-    per_run=True,
-)
-SHORTENING = Measure(
-    "shortening",
-    "mean over runs of the episodes after the first switch minus those after the second until the "
-    f"end of the run's first bin that is at most {1 - RECOVERED_FRACTION:.0%} short of the "
-    "optimum, or of the phase if none is",
-    _shortening,
-    lambda panel, curve: bool(unrecovered(panel, curve)[:2].all()),
-    per_run=True,
-)
-LOWEST = Measure(
-    "lowest point",
-    "lowest bin after the first switch",
-    lambda panel, curve: lowests(panel, curve)[0],
-)
-RISE = Measure("rise", "lowest bin after the third switch minus that after the first", _rise)
-
-
-def recovery_after(number: int) -> Measure:
-    """The recovery after one switch only, counted from 1."""
-    return Measure(
-        f"recovery after switch {number}",
-        "mean over runs of the episodes until the end of the run's first bin that is at most "
-        f"{1 - RECOVERED_FRACTION:.0%} short of the optimum, or of the phase if none is",
-        lambda panel, curve: recoveries(panel, curve, needed=number)[number - 1],
-        lambda panel, curve: bool(unrecovered(panel, curve)[number - 1].all()),
-        per_run=True,
-    )
-
-
-def drop_after(number: int) -> Measure:
-    """The drop at one switch only, counted from 1."""
-    return Measure(
-        f"drop at switch {number}",
-        "level before (last fifth of a phase) minus the lowest bin after",
-        lambda panel, curve: drops(panel, curve, needed=number)[number - 1],
-    )

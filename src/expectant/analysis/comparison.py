@@ -1,20 +1,18 @@
 """Differences between samples of runs, with bootstrap intervals and three-way outcomes.
 
 ``bootstrap`` and ``difference`` make an ``Estimate`` from runs; ``greater``, ``within`` and
-``all_of`` make a ``Decision`` from estimates; a ``Part`` states something about agents by both.
+``all_of`` make a ``Decision`` from estimates.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
 
 from expectant.analysis.curves import finite_or_nan, resampling_weights
-from expectant.analysis.panel import Panel
 from expectant.rules import whole
 
 Outcome = Literal["holds", "does not hold", "undecided"]
@@ -75,7 +73,7 @@ def bootstrap(
     nothing to resample: its interval is NaN.
     """
     whole(1).check("bootstrap", "resamples", resamples)
-    known = _equal_runs([_known(sample) for sample in samples])
+    known = equal_runs([_known(sample) for sample in samples])
     observed = float(_values(statistic, [sample.mean(axis=0)[None] for sample in known])[0])
     weights = resampling_weights(known[0].shape[0], resamples, rng)
     chunks = (weights[start : start + CHUNK] for start in range(0, resamples, CHUNK))
@@ -154,77 +152,8 @@ def all_of(decisions: Sequence[Decision]) -> Decision:
     return min(decisions, key=lambda decision: (order.index(decision.outcome), decision.room))
 
 
-@dataclass(frozen=True)
-class Measure:
-    """A number of curves: ``of`` maps a panel and curves (n, bins) to (n,).
-
-    It is taken of the mean curve over runs, or with ``per_run`` of every run, and then averaged.
-    ``is_bound`` tells of a panel and curves that their numbers are only the least they can be.
-    """
-
-    name: str
-    meaning: str
-    of: Callable[[Panel, np.ndarray], np.ndarray]
-    is_bound: Callable[[Panel, np.ndarray], bool] | None = None
-    per_run: bool = False
-
-
-@dataclass(frozen=True)
-class Part:
-    """That a measure, mean over ``agents``, less that of ``minus``, is above ``low``.
-
-    With ``high``: that it lies from ``low`` to ``high``. With ``across``: on average over panels,
-    instead of in each of them.
-    """
-
-    measure: Measure
-    agents: tuple[str, ...]
-    minus: tuple[str, ...] = ()
-    low: float = 0.0
-    high: float = math.inf
-    across: bool = False
-
-    def subject(self, names: Mapping[str, str]) -> str:
-        """What the part is about, in words."""
-        sides = [" and ".join(names.get(k, k) for k in keys) for keys in (self.agents, self.minus)]
-        mean = "mean over agents and panels of the " if self.across else ""
-        return f"{mean}{self.measure.name} of {' minus that of '.join(filter(None, sides))}"
-
-    def sentence(self, names: Mapping[str, str]) -> str:
-        """What the part states, in words."""
-        bounded = math.isfinite(self.high)
-        side = f"from {self.low:g} to {self.high:g}" if bounded else f"above {self.low:g}"
-        return f"{self.subject(names)} is {side}"
-
-    def decide(self, panels: Sequence[Panel]) -> Decision:
-        """The decision from these panels taken together, their runs paired."""
-        keys = [*self.agents, *self.minus]
-        where = [panel for _ in keys for panel in panels]
-        curves = [finite_or_nan(panel.curves[key]) for key in keys for panel in panels]
-        split = len(self.agents) * len(panels)
-
-        def statistic(*some: np.ndarray) -> np.ndarray:
-            values = list(map(self.measure.of, where, some))
-            mean = np.mean(values[:split], axis=0)
-            return mean - np.mean(values[split:], axis=0) if self.minus else mean
-
-        if self.measure.per_run:
-            estimate = bootstrap(lambda mean: mean, [statistic(*_equal_runs(curves))])
-        else:
-            estimate = bootstrap(statistic, curves)
-        place = f"{panels[0].panel}: " if panels[0].panel and not self.across else ""
-        label = place + self.subject(panels[0].labels)
-        if math.isfinite(self.high):
-            return within(estimate, self.low, self.high, label)
-        decision = greater(estimate, self.low, label)
-        bound = self.measure.is_bound
-        if bound is not None and all(map(bound, where, curves)):
-            # bounds on both sides say nothing about which is the greater
-            return decision._replace(outcome=UNDECIDED, label=f"{label} (all only lower bounds)")
-        return decision
-
-
-def _equal_runs(curves: list[np.ndarray]) -> list[np.ndarray]:
+def equal_runs(curves: list[np.ndarray]) -> list[np.ndarray]:
+    """The same samples, if they are of as many runs."""
     if len({curve.shape[0] for curve in curves}) != 1:
         shapes = [curve.shape for curve in curves]
         raise ValueError(f"bootstrap: samples must have the same number of runs, got {shapes}")

@@ -1,4 +1,4 @@
-"""Run an experiment from a spec, and draw or write up any results folder again."""
+"""Run one spec, and draw or write up any results folder again."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from expectant.experiments.results import CURVES, panels_of, read_curves, read_f
 from expectant.experiments.spec import Experiment, parse_toml, read_spec, spec_hash
 from expectant.experiments.store import Store
 from expectant.experiments.sweep import tidy
-from expectant.paper.reproduce import (
-    parameters,
-    stored,
-    verdicts_of,
-    write_figures,
-    write_report,
-)
+from expectant.lab.reproduce import Request, stored, verdicts_of, write_figures, write_report
+from expectant.lab.study import study_of
+
+
+def request_for(experiment: Experiment) -> Request:
+    """A spec as a study of one figure."""
+    return Request(study_of(experiment, f"expectant run {SPEC}"), (experiment.name,))
 
 
 def run_experiment(
@@ -45,8 +45,8 @@ def run_experiment(
         panels = panels_of(cells, curves)
         facts = {"spec": text, "name": experiment.name, "title": experiment.title}
         write_curves(folder / CURVES, panels, {**facts, "versions": versions()})
-        _figure(experiment, folder, panels)
-        _page(experiment, folder, panels)
+        write_figures(request_for(experiment), folder, panels)
+        write_report(request_for(experiment), folder, panels, [])
     return panels
 
 
@@ -89,10 +89,7 @@ def draw_again(folder: Path) -> list[Path]:
         from expectant.choosing.command import draw_sweep
 
         return draw_sweep(folder)
-    if (folder / SPEC).exists():
-        experiment, panels = _stored(folder)
-        return _figure(experiment, folder, panels)
-    request, panels = stored(folder)
+    request, panels = _stored(folder)
     return write_figures(request, folder, panels)
 
 
@@ -102,11 +99,8 @@ def report_again(folder: Path) -> Path:
         from expectant.choosing.page import report_sweep
 
         return report_sweep(folder)
-    if (folder / SPEC).exists():
-        experiment, panels = _stored(folder)
-        return _page(experiment, folder, panels)
-    request, panels = stored(folder)
-    return write_report(request, folder, panels, verdicts_of(panels))
+    request, panels = _stored(folder)
+    return write_report(request, folder, panels, verdicts_of(request.study, panels))
 
 
 def _is_sweep(folder: Path) -> bool:
@@ -114,31 +108,12 @@ def _is_sweep(folder: Path) -> bool:
     return (folder / SPEC).exists() and not (folder / CURVES).exists()
 
 
-def _stored(folder: Path) -> tuple[Experiment, list[Panel]]:
+def _stored(folder: Path) -> tuple[Request, list[Panel]]:
+    """What was asked for in a folder of `run` or `reproduce`, and what came out."""
+    if not (folder / SPEC).exists():
+        return stored(folder)
     facts = read_facts(folder / CURVES)  # a spec without a name has that of its file
     names = {key: facts[key] for key in ("name", "title") if key in facts}
     experiment = replace(read_spec(folder / SPEC), **names)
     cells = experiment.cells()
-    return experiment, panels_of(cells, read_curves(folder / CURVES, cells))
-
-
-def _figure(experiment: Experiment, folder: Path, panels: Sequence[Panel]) -> list[Path]:
-    from expectant.report import draw_panels
-
-    return draw_panels(panels, experiment.title, folder / "figure")
-
-
-def _page(experiment: Experiment, folder: Path, panels: Sequence[Panel]) -> Path:
-    from expectant.report import FigureSection, PaperReport, write_page
-
-    section = FigureSection(
-        figure=experiment.name,
-        title=experiment.title,
-        panels=panels,
-        tables=[("settings", parameters(experiment))],
-        readings=experiment.notes,
-        command=f"expectant run {SPEC}",
-    )
-    environment = [*versions().items(), ("seed", experiment.seed)]
-    document = PaperReport(title=experiment.title, figures=[section], environment=environment)
-    return write_page(folder / "report.html", document)
+    return request_for(experiment), panels_of(cells, read_curves(folder / CURVES, cells))

@@ -6,19 +6,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from expectant.analysis.claims import Verdict
+from expectant.experiments.cells import Cell
 from expectant.experiments.compute import compute
 from expectant.experiments.results import panels_of
-from expectant.experiments.spec import Cell
 from expectant.experiments.store import Store
-from expectant.paper.figures import FIGURES, SETS, Option, Reading, read, readings
-from expectant.paper.reproduce import verdicts_of
+from expectant.lab.claims import Verdict
+from expectant.lab.reproduce import verdicts_of
+from expectant.lab.study import Option, Reading, Study
 
 
 @dataclass(frozen=True)
 class Variant:
-    """A named set with at most one reading changed."""
+    """A named set of a study with at most one reading changed."""
 
+    study: Study
     named_set: str
     reading: Reading | None = None
     option: Option | None = None
@@ -33,22 +34,22 @@ class Variant:
         """The cells of all figures that the changed reading concerns."""
         instead = (self.reading, self.option) if self.reading and self.option else None
         found = []
-        for figure in FIGURES:
+        for figure in self.study.figures:
             if self.reading is None or self.reading.concerns(figure):
-                experiment = replace(read(figure, self.named_set, instead=instead), seed=seed)
-                found += experiment.cells(self.name)
+                experiment = self.study.experiment(figure, self.named_set, instead=instead)
+                found += replace(experiment, seed=seed).cells(self.name)
         return found
 
 
-def variants() -> list[Variant]:
+def variants(study: Study) -> list[Variant]:
     """Each named set as it is, then with every other option of every reading."""
     found = []
-    for named_set in SETS:
-        found.append(Variant(named_set))
-        for reading in readings():
+    for named_set in study.sets:
+        found.append(Variant(study, named_set))
+        for reading in study.readings:
             chosen = reading.chosen(named_set)
             found += [
-                Variant(named_set, reading, option)
+                Variant(study, named_set, reading, option)
                 for option in reading.options
                 if option is not chosen
             ]
@@ -56,15 +57,15 @@ def variants() -> list[Variant]:
 
 
 def dependence(
-    folder: Path, seed: int = 0, threads: int | None = None
+    study: Study, folder: Path, seed: int = 0, threads: int | None = None
 ) -> list[tuple[Variant, list[Verdict]]]:
     """The verdicts of every variant on the claims that its changed reading concerns."""
-    chosen = variants()
+    chosen = variants(study)
     cells = [cell for variant in chosen for cell in variant.cells(seed)]
     curves = compute(cells, Store(folder), threads=threads, title="one reading at a time")
     panels = panels_of(cells, curves)
     return [
-        (variant, verdicts_of([panel for panel in panels if panel.reading == variant.name]))
+        (variant, verdicts_of(study, [panel for panel in panels if panel.reading == variant.name]))
         for variant in chosen
     ]
 

@@ -1,4 +1,4 @@
-"""Run the paper: curves, claims, figures and the report, all from the figures' files."""
+"""Run a study: curves, claims, figures and the page, all from the files of its folder."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from expectant.analysis.claims import Verdict, evaluate
 from expectant.analysis.panel import Panel
+from expectant.experiments.cells import Cell
 from expectant.experiments.compute import compute
+from expectant.experiments.files import write_text
 from expectant.experiments.results import CURVES, panels_of, read_curves, read_facts, write_curves
-from expectant.experiments.spec import Cell, Experiment
-from expectant.experiments.store import Store, StoreError, versions
-from expectant.paper.figures import FIGURES, SETS, read
-from expectant.paper.work import decision_work
+from expectant.experiments.spec import Experiment
+from expectant.experiments.store import Store, versions
+from expectant.lab.claims import Verdict, evaluate
+from expectant.lab.study import Study, find_study, read_study, word_for
 
 QUICK_RUNS = 5
 LONG_BINS, WINDOW_BINS = 300, 20  # from how many bins on only the moves of the goal are drawn
@@ -25,14 +26,17 @@ LONG_BINS, WINDOW_BINS = 300, 20  # from how many bins on only the moves of the 
 class Request:
     """What was asked for; it is written beside the results."""
 
-    figures: tuple[str, ...] = FIGURES
-    seed: int = 0
+    study: Study
+    figures: tuple[str, ...]
+    seed: int | None = None
     runs: int | None = None
     quick: bool = False
 
     def experiment(self, figure: str, named_set: str) -> Experiment:
         """A figure under a named set, with the seed and number of runs asked for."""
-        experiment = replace(read(figure, named_set), seed=self.seed)
+        experiment = self.study.experiment(figure, named_set)
+        if self.seed is not None:
+            experiment = replace(experiment, seed=self.seed)
         runs = QUICK_RUNS if self.quick else self.runs
         return experiment if runs is None else replace(experiment, runs=runs)
 
@@ -41,15 +45,15 @@ class Request:
         return [
             cell
             for figure in self.figures
-            for named_set in SETS
+            for named_set in self.study.sets
             for cell in self.experiment(figure, named_set).cells(named_set)
         ]
 
     def command(self, figure: str | None = None) -> str:
         """The command that makes the results, or one figure of them, again."""
-        words = ["expectant reproduce"]
+        words = [self.study.command]
         figures = self.figures if figure is None else (figure,)
-        if figures != FIGURES:
+        if figures != self.study.figures:
             words += [f"--figure {name}" for name in figures]
         if self.quick:
             words.append("--quick")
@@ -68,6 +72,7 @@ class Request:
 
     def facts(self) -> dict[str, Any]:
         return {
+            "study": word_for(self.study.folder),
             "figures": list(self.figures),
             "seed": self.seed,
             "runs": self.runs,
@@ -78,11 +83,22 @@ class Request:
 
 def reproduce(request: Request, folder: Path, threads: int | None = None) -> list[Verdict]:
     """Compute what is missing, then write everything; returns the verdicts."""
+    check_layout(folder)
     cells = request.cells()
-    curves = compute(cells, Store(folder), threads=threads, title="reproducing the paper")
+    curves = compute(cells, Store(folder), threads=threads, title=request.study.name)
     panels = panels_of(cells, curves)
     write_curves(folder / CURVES, panels, request.facts())
     return write_outputs(request, folder, panels)
+
+
+def check_layout(folder: Path) -> None:
+    """Refuse a folder of an earlier version, whose files would be overwritten by others."""
+    path = folder / CURVES
+    if path.exists() and not {"study", "spec"} & set(read_facts(path)):
+        raise ValueError(
+            f"{folder}: was written by an earlier version, in another layout; nothing in it was "
+            "changed: move it away, or compute it again with --out elsewhere"
+        )
 
 
 def stored(folder: Path) -> tuple[Request, list[Panel]]:
@@ -90,21 +106,25 @@ def stored(folder: Path) -> tuple[Request, list[Panel]]:
     path = folder / CURVES
     if not path.exists():
         raise FileNotFoundError(f"{path} does not exist: run `expectant reproduce` first")
+    check_layout(folder)
     facts = read_facts(path)
-    request = Request(tuple(facts["figures"]), facts["seed"], facts["runs"], facts["quick"])
+    study = read_study(find_study(facts["study"]))
+    request = Request(study, tuple(facts["figures"]), facts["seed"], facts["runs"], facts["quick"])
     cells = request.cells()
     return request, panels_of(cells, read_curves(path, cells))
 
 
-def verdicts_of(panels: Sequence[Panel]) -> list[Verdict]:
-    """All verdicts, the one on decision work included where all agents are there."""
-    latency = {panel.reading: decision_work() for panel in panels if panel.figure == "5b"}
-    return evaluate(panels, latency or None)
+def verdicts_of(study: Study, panels: Sequence[Panel]) -> list[Verdict]:
+    """All verdicts; those on counted work once for every set that has its figure."""
+    counts = next((claim.work.counts() for claim in study.claims if claim.work is not None), None)
+    shown = dict.fromkeys(panel.reading for panel in panels if panel.figure in study.figures[-1:])
+    work = None if counts is None or not shown else dict.fromkeys(shown, counts)
+    return evaluate(study.claims, panels, work)
 
 
 def write_outputs(request: Request, folder: Path, panels: Sequence[Panel]) -> list[Verdict]:
     """Claims, figures and the page, from panels."""
-    verdicts = verdicts_of(panels)
+    verdicts = verdicts_of(request.study, panels)
     write_claims(folder / "claims.json", verdicts, request)
     write_figures(request, folder, panels)
     write_report(request, folder, panels, verdicts)
@@ -137,7 +157,8 @@ def write_figures(request: Request, folder: Path, panels: Sequence[Panel]) -> li
 
     paths = []
     for figure in request.figures:
-        title = f"Figure {figure}" + (f" ({request.warning})" if request.warning else "")
+        title = f"Figure {figure}" if request.study.readings else request.study.title
+        title += f" ({request.warning})" if request.warning else ""
         paths += draw_panels(shown(panels, figure), title, folder / f"figure-{figure}")
     return paths
 
@@ -148,29 +169,30 @@ def write_report(
     """The page."""
     from expectant.report import FigureSection, PaperReport, write_page
 
-    sections = []
+    study, sections = request.study, []
     for figure in request.figures:
-        experiments = {name: request.experiment(figure, name) for name in SETS}
+        experiments = {name: request.experiment(figure, name) for name in study.sets}
+        first = experiments[study.sets[0]]
         sections.append(
             FigureSection(
                 figure=figure,
-                title=experiments[SETS[0]].title,
+                title=first.title,
                 panels=shown(panels, figure),
                 tables=[
-                    (f"reading “{name}”", parameters(experiment))
+                    (f"reading “{name}”" if name else "settings", parameters(experiment))
                     for name, experiment in experiments.items()
                 ],
-                readings=experiments[SETS[0]].notes,
+                readings=first.notes,
                 command=request.command(figure),
             )
         )
-    environment = [(name, version) for name, version in versions().items()]
+    seed = first.seed if request.seed is None else request.seed
     document = PaperReport(
-        title="Planning with expectation models for control: what holds",
+        title=study.title,
         subtitle=request.warning,
         verdicts=[verdict.to_dict() for verdict in verdicts],
         figures=sections,
-        environment=[*environment, ("seed", request.seed), ("command", request.command())],
+        environment=[*versions().items(), ("seed", seed), ("command", request.command())],
     )
     return write_page(folder / "report.html", document)
 
@@ -194,16 +216,3 @@ def _settings(described: Any) -> str:
     data = described.to_dict()
     kind = data.pop("kind")
     return f"{kind}: " + ", ".join(f"{key} = {value}" for key, value in data.items())
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a text file in one piece."""
-    import os
-
-    scratch = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        scratch.write_text(text)
-        os.replace(scratch, path)
-    except OSError as error:
-        raise StoreError(f"cannot write {path}: {error.strerror or error}") from None

@@ -1,0 +1,267 @@
+"""A study: a folder of data that says what is run, how it may be read and what is claimed of it.
+
+``study.toml`` has the title and the source, ``claims.toml`` the claims, ``readings.toml`` what the
+source leaves open; every other TOML file is a spec, one figure of the study. The paper is one such
+folder; anybody can write another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from expectant.descriptions import look_here_too, near_miss
+from expectant.experiments.mistakes import (
+    SpecError,
+    check_keys,
+    check_table,
+    check_tables,
+    check_text,
+    check_texts,
+)
+from expectant.experiments.spec import Changes, Experiment, parse_spec, parse_toml, read_text
+from expectant.lab.claims import Claim
+from expectant.lab.stated import claims_in
+
+STUDY, CLAIMS, READINGS = "study.toml", "claims.toml", "readings.toml"
+KEYS = ("title", "source", "link", "notes", "figures", "sets", "out", "measures")
+THE_PAPER = "kudashkina-2021"
+
+
+@dataclass(frozen=True)
+class Option:
+    """One way to read an open question."""
+
+    name: str
+    sets: tuple[str, ...]
+    changes: Changes
+
+
+@dataclass(frozen=True)
+class Reading:
+    """An open question, its options, and the figures it concerns (none: all)."""
+
+    name: str
+    question: str
+    figures: tuple[str, ...]
+    options: tuple[Option, ...]
+
+    def concerns(self, figure: str) -> bool:
+        return not self.figures or figure in self.figures
+
+    def chosen(self, named_set: str) -> Option:
+        """The option that belongs to a named set."""
+        return next(option for option in self.options if named_set in option.sets)
+
+
+@dataclass(frozen=True)
+class Study:
+    """A study as it was read; ``sets`` are named choices of readings, one without a name if none.
+
+    ``experiments`` maps every figure to its spec, in the order in which they are shown. ``command``
+    makes its results, in the folder ``out`` if no other is asked for.
+    """
+
+    name: str
+    folder: Path
+    title: str
+    experiments: Mapping[str, Experiment]
+    source: str = ""
+    link: str = ""
+    notes: tuple[str, ...] = ()
+    sets: tuple[str, ...] = ("",)
+    readings: tuple[Reading, ...] = ()
+    claims: tuple[Claim, ...] = ()
+    out: Path = field(default=Path("results"))
+    command: str = ""
+
+    @property
+    def figures(self) -> tuple[str, ...]:
+        return tuple(self.experiments)
+
+    def experiment(
+        self, figure: str, named_set: str, *, instead: tuple[Reading, Option] | None = None
+    ) -> Experiment:
+        """A figure's experiment under a named set, one reading changed if ``instead`` says so."""
+        experiment = self.experiments[figure]
+        for reading in self.readings:
+            if reading.concerns(figure):
+                option = reading.chosen(named_set)
+                if instead is not None and instead[0] == reading:
+                    option = instead[1]
+                experiment = experiment.changed(option.changes)
+        return experiment
+
+
+def packaged() -> dict[str, Path]:
+    """The studies that come with the package, by name."""
+    root = Path(str(resources.files("expectant").joinpath("studies")))
+    return {path.parent.name: path.parent for path in sorted(root.glob(f"*/{STUDY}"))}
+
+
+def find_study(name: str) -> Path:
+    """The folder of a study: the name of one in the package, or a path."""
+    known = packaged()
+    if name in known:
+        return known[name]
+    folder = Path(name)
+    if (folder / STUDY).is_file():
+        return folder
+    if folder.is_dir():
+        raise SpecError(f"{folder}: is no study, it has no {STUDY}")
+    raise SpecError(f"study: unknown {name!r}" + near_miss(name, sorted(known)))
+
+
+@cache
+def read_study(folder: Path) -> Study:
+    """The study in a folder; a :class:`SpecError` says what is wrong with it."""
+    try:
+        data = parse_toml(read_text(folder / STUDY), STUDY)
+        return _study(folder, data)
+    except SpecError as error:
+        raise SpecError(f"{folder}: {error}") from None
+
+
+def the_paper() -> Study:
+    """The study of the paper."""
+    return read_study(packaged()[THE_PAPER])
+
+
+def _study(folder: Path, data: Mapping[str, Any]) -> Study:
+    name = folder.resolve().name
+    check_keys(f"{STUDY}: ", data, KEYS)
+    for module in check_texts(f"{STUDY}: measures", data.get("measures", [])):
+        _import(module)
+    experiments = _experiments(folder, data)
+    sets = tuple(check_texts(f"{STUDY}: sets", data.get("sets", [])) or [""])
+    readings = tuple(_readings(folder, sets, tuple(experiments)))
+    return Study(
+        name=name,
+        folder=folder,
+        title=check_text(f"{STUDY}: title", data.get("title", name)),
+        experiments=experiments,
+        source=check_text(f"{STUDY}: source", data.get("source", "")),
+        link=check_text(f"{STUDY}: link", data.get("link", "")),
+        notes=tuple(check_texts(f"{STUDY}: notes", data.get("notes", []))),
+        sets=sets,
+        readings=readings,
+        claims=_claims(folder, experiments),
+        out=Path(check_text(f"{STUDY}: out", data.get("out", f"results/{name}"))),
+        command="expectant reproduce" + ("" if name == THE_PAPER else f" {word_for(folder)}"),
+    )
+
+
+def word_for(folder: Path) -> str:
+    """A study's folder as a command names it."""
+    return folder.name if packaged().get(folder.name) == folder else str(folder)
+
+
+def study_of(experiment: Experiment, command: str) -> Study:
+    """One spec as a study of its own."""
+    return Study(
+        experiment.name,
+        Path(),
+        experiment.title,
+        {experiment.name: experiment},
+        out=Path("results") / experiment.name,
+        command=command,
+    )
+
+
+def _import(module: str) -> None:
+    """A module with measures of somebody's own."""
+    import importlib
+
+    look_here_too()
+    try:
+        importlib.import_module(module)
+    except Exception as error:  # whatever the module raises
+        raise SpecError(f"{STUDY}: measures: cannot import {module!r}: {error}") from None
+
+
+def _experiments(folder: Path, data: Mapping[str, Any]) -> dict[str, Experiment]:
+    """The specs of a folder by their names, in the order that ``figures`` says."""
+    files = sorted(
+        path for path in folder.glob("*.toml") if path.name not in (STUDY, CLAIMS, READINGS)
+    )
+    found = {}
+    for path in files:
+        experiment = parse_spec(read_text(path), path.name)
+        if experiment.name in found:
+            raise SpecError(f"{path.name}: name: two specs are called {experiment.name!r}")
+        found[experiment.name] = experiment
+    if not found:
+        raise SpecError("has no spec, a TOML file beside study.toml")
+    wanted = check_texts(f"{STUDY}: figures", data.get("figures", list(found)))
+    for name in wanted:
+        if name not in found:
+            raise SpecError(f"{STUDY}: figures: no spec {name!r}" + near_miss(name, list(found)))
+    return {name: found[name] for name in wanted}
+
+
+def _readings(folder: Path, sets: tuple[str, ...], figures: tuple[str, ...]) -> list[Reading]:
+    path = folder / READINGS
+    if not path.exists():
+        return []
+    data = parse_toml(read_text(path), READINGS)
+    check_keys(f"{READINGS}: ", data, ["readings"])
+    tables = check_tables(f"{READINGS}: readings", data.get("readings", []))
+    return [
+        _reading(table, f"{READINGS}: readings.{number}", sets, figures)
+        for number, table in enumerate(tables)
+    ]
+
+
+def _reading(
+    table: Mapping[str, Any], where: str, sets: tuple[str, ...], figures: tuple[str, ...]
+) -> Reading:
+    check_keys(f"{where}.", table, ["name", "question", "figures", "options", "source"])
+    concerned = tuple(check_texts(f"{where}.figures", table.get("figures", [])))
+    for figure in concerned:
+        if figure not in figures:
+            raise SpecError(
+                f"{where}.figures: no figure {figure!r}" + near_miss(figure, [*figures])
+            )
+    options = tuple(
+        _option(option, f"{where}.options.{number}", sets)
+        for number, option in enumerate(check_tables(f"{where}.options", table.get("options", [])))
+    )
+    for named_set in sets:
+        count = sum(named_set in option.sets for option in options)
+        if count != 1:
+            raise SpecError(f"{where}.options: one must be in the set {named_set!r}, got {count}")
+    return Reading(
+        check_text(f"{where}.name", table.get("name")),
+        check_text(f"{where}.question", table.get("question", "")),
+        concerned,
+        options,
+    )
+
+
+def _option(table: Mapping[str, Any], where: str, sets: tuple[str, ...]) -> Option:
+    check_keys(f"{where}.", table, ["name", "sets", "changes", "source"])
+    own = tuple(check_texts(f"{where}.sets", table.get("sets", [])))
+    for name in own:
+        if name not in sets:
+            raise SpecError(f"{where}.sets: no set {name!r}" + near_miss(name, [*sets]))
+    changes = check_table(f"{where}.changes", table.get("changes", {}))
+    check_keys(f"{where}.changes.", changes, ["domain", "features", "agents", "kinds"])
+    return Option(check_text(f"{where}.name", table.get("name")), own, Changes(**changes))
+
+
+def _claims(folder: Path, experiments: Mapping[str, Experiment]) -> tuple[Claim, ...]:
+    path = folder / CLAIMS
+    if not path.exists():
+        return ()
+    agents = {
+        name: {agent for panel in found.panels for agent in panel.agents}
+        for name, found in experiments.items()
+    }
+    try:
+        return tuple(claims_in(parse_toml(read_text(path), CLAIMS), agents))
+    except SpecError as error:
+        raise SpecError(f"{CLAIMS}: {error}") from None
