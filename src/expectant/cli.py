@@ -185,7 +185,9 @@ def readings(
 
 @app.command()
 def run(
-    spec: Annotated[Path, typer.Argument(help="An experiment as TOML; see studies/.")],
+    spec: Annotated[
+        str, typer.Argument(help="An experiment as TOML, or the name of a study with one spec.")
+    ],
     out: Annotated[
         Path | None, typer.Option(help="Folder for the results; results/NAME if not given.")
     ] = None,
@@ -195,12 +197,14 @@ def run(
     """Run one experiment from a TOML file: curves, a table, figures and a page."""
     with plain_errors(), failures():
         from expectant.experiments.spec import read_spec, read_text
+        from expectant.lab.study import spec_at
 
-        experiment = read_spec(spec)
+        path = spec_at(spec)
+        experiment = read_spec(path)
         folder = out or Path("results") / experiment.name
         from expectant.lab.writeup import run_experiment
 
-        panels = run_experiment(experiment, read_text(spec), folder, threads)
+        panels = run_experiment(experiment, read_text(path), folder, threads)
     from expectant.lab.writeup import summary, times
     from expectant.report.tables import curve_table, show
 
@@ -213,7 +217,9 @@ def run(
 
 @app.command()
 def sweep(
-    spec: Annotated[Path, typer.Argument(help="A sweep as TOML: an experiment with a grid.")],
+    spec: Annotated[
+        str, typer.Argument(help="A sweep as TOML, an experiment with a grid; or a study's name.")
+    ],
     out: Annotated[
         Path | None, typer.Option(help="Folder for the results; results/NAME if not given.")
     ] = None,
@@ -240,9 +246,10 @@ def sweep(
     """
     with plain_errors():
         from expectant.experiments.command import sweep_file
+        from expectant.lab.study import spec_at
 
         outcome = sweep_file(
-            spec, out, threads=threads, engine=engine, address=address, shard=shard,
+            spec_at(spec), out, threads=threads, engine=engine, address=address, shard=shard,
             search=search, trials=trials,
         )  # fmt: skip
     for cell, reason in outcome.failed.items():

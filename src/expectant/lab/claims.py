@@ -99,7 +99,10 @@ class Clause:
 
 @dataclass(frozen=True)
 class Claim:
-    """A statement about a figure, and the clauses that decide it, or the counted ``work``."""
+    """A statement about a figure, and the clauses that decide it, or the counted ``work``.
+
+    With ``panel`` it is about that panel of the figure alone.
+    """
 
     id: int
     figure: str
@@ -107,6 +110,11 @@ class Claim:
     clauses: tuple[Clause, ...] = ()
     work: WorkRule | None = None
     names: Mapping[str, str] = field(default_factory=dict)
+    panel: str | None = None
+
+    def concerns(self, panel: Panel) -> bool:
+        """Whether it is about a panel."""
+        return panel.figure == self.figure and self.panel in (None, panel.panel)
 
     @property
     def rule(self) -> str:
@@ -170,7 +178,7 @@ def evaluate(
     for claim in claims:
         shown: dict[str, Any] = dict(work or {}) if claim.work is not None else {}
         for panel in panels:
-            if claim.clauses and panel.figure == claim.figure:
+            if claim.clauses and claim.concerns(panel):
                 shown.setdefault(panel.reading, []).append(panel)
         verdicts += [_verdict(claim, reading, data) for reading, data in shown.items()]
     return verdicts

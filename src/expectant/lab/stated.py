@@ -19,33 +19,34 @@ from expectant.experiments.mistakes import (
     check_text,
     check_texts,
 )
+from expectant.experiments.spec import Experiment
 from expectant.lab.claims import Claim, Clause
 from expectant.lab.measures import MEASURES, Measure
 from expectant.lab.work import WorkRule
 from expectant.rules import Rule, flag, number, whole
 
-Agents = Mapping[str, set[str]]  # of every figure
+Figures = Mapping[str, Experiment]
 CLAUSE = ("measure", "of", "minus", "falls", "low", "high", "across", "switch")
 WORK = ("agents", "actions", "features", "active", "much_more", "as_fast")
 
 
-def claims_in(data: Mapping[str, Any], agents: Agents) -> Iterator[Claim]:
+def claims_in(data: Mapping[str, Any], figures: Figures) -> Iterator[Claim]:
     """The claims in the data of a file, about the agents of some figures."""
     check_keys("", data, ["names", "claims"])
     names = check_table("names", data.get("names", {}))
     seen: set[int] = set()
     for place, table in enumerate(check_tables("claims", data.get("claims", []))):
         where = f"claims.{place}"
-        check_keys(f"{where}.", table, ["id", "figure", "claim", "clauses", "work"])
+        check_keys(f"{where}.", table, ["id", "figure", "panel", "claim", "clauses", "work"])
         id = check_rule(f"{where}.id", whole(1), table.get("id"))
         if id in seen:
             raise SpecError(f"{where}.id: must be a number of its own, got {id} twice")
         seen.add(id)
-        yield _claim(id, table, names, agents, where)
+        yield _claim(id, table, names, figures, where)
 
 
 def _claim(
-    id: int, table: Mapping[str, Any], names: Mapping[str, str], agents: Agents, where: str
+    id: int, table: Mapping[str, Any], names: Mapping[str, str], figures: Figures, where: str
 ) -> Claim:
     figure = check_text(f"{where}.figure", table.get("figure"))
     said = check_text(f"{where}.claim", table.get("claim"))
@@ -54,17 +55,23 @@ def _claim(
     if "work" in table:
         rule = _work(check_table(f"{where}.work", table["work"]), names, f"{where}.work")
         return Claim(id, figure, said, work=rule, names=names)
-    if figure not in agents:
-        raise SpecError(f"{where}.figure: no figure {figure!r}" + near_miss(figure, [*agents]))
+    if figure not in figures:
+        raise SpecError(f"{where}.figure: no figure {figure!r}" + near_miss(figure, [*figures]))
+    cells = figures[figure].cells()
+    panel = table.get("panel")
+    panels = list(dict.fromkeys(cell.panel for cell in cells))
+    if panel is not None and panel not in panels:
+        raise SpecError(f"{where}.panel: no panel {panel!r}" + near_miss(str(panel), panels))
+    agents = {cell.agent_key for cell in cells if panel in (None, cell.panel)}
     listed = check_tables(f"{where}.clauses", table["clauses"])
     clauses = [
         clause
         for place, own in enumerate(listed)
-        for clause in _clauses(own, agents[figure], f"{where}.clauses.{place}")
+        for clause in _clauses(own, agents, f"{where}.clauses.{place}")
     ]
     if not clauses:
         raise SpecError(f"{where}.clauses: at least one is needed")
-    return Claim(id, figure, said, tuple(clauses), names=names)
+    return Claim(id, figure, said, tuple(clauses), names=names, panel=panel)
 
 
 def _clauses(table: Mapping[str, Any], agents: set[str], where: str) -> Iterator[Clause]:

@@ -126,6 +126,20 @@ def read_study(folder: Path) -> Study:
         raise SpecError(f"{folder}: {error}") from None
 
 
+def spec_at(word: str) -> Path:
+    """The file of a spec: a path, or the name of a packaged study that has just one."""
+    path, known = Path(word), packaged()
+    if path.exists() or word not in known:
+        return path
+    specs = _specs(known[word])
+    if len(specs) > 1:
+        names = ", ".join(spec.name for spec in specs)
+        raise SpecError(
+            f"{word}: has several specs ({names}); `expectant reproduce {word}` runs all"
+        )
+    return specs[0]
+
+
 def the_paper() -> Study:
     """The study of the paper."""
     return read_study(packaged()[THE_PAPER])
@@ -183,13 +197,16 @@ def _import(module: str) -> None:
         raise SpecError(f"{STUDY}: measures: cannot import {module!r}: {error}") from None
 
 
+def _specs(folder: Path) -> list[Path]:
+    """The files of a study's specs."""
+    others = (STUDY, CLAIMS, READINGS)
+    return sorted(path for path in folder.glob("*.toml") if path.name not in others)
+
+
 def _experiments(folder: Path, data: Mapping[str, Any]) -> dict[str, Experiment]:
     """The specs of a folder by their names, in the order that ``figures`` says."""
-    files = sorted(
-        path for path in folder.glob("*.toml") if path.name not in (STUDY, CLAIMS, READINGS)
-    )
     found = {}
-    for path in files:
+    for path in _specs(folder):
         experiment = parse_spec(read_text(path), path.name)
         if experiment.name in found:
             raise SpecError(f"{path.name}: name: two specs are called {experiment.name!r}")
@@ -257,11 +274,7 @@ def _claims(folder: Path, experiments: Mapping[str, Experiment]) -> tuple[Claim,
     path = folder / CLAIMS
     if not path.exists():
         return ()
-    agents = {
-        name: {agent for panel in found.panels for agent in panel.agents}
-        for name, found in experiments.items()
-    }
     try:
-        return tuple(claims_in(parse_toml(read_text(path), CLAIMS), agents))
+        return tuple(claims_in(parse_toml(read_text(path), CLAIMS), experiments))
     except SpecError as error:
         raise SpecError(f"{CLAIMS}: {error}") from None
