@@ -96,7 +96,6 @@ def test_reproduce_one_figure(tmp_path):
 BAD = [
     (["reproduce", "--figure", "6"], "unknown '6'"),
     (["reproduce", "--quick", "--runs", "3"], "cannot be combined with --runs 3"),
-    (["reproduce", "--study", "--figure", "1"], "cannot be combined with --figure"),
     (["reproduce", "--runs", "0"], "must be a whole number, 1 or more, got 0"),
     (["reproduce", "--threads", "0"], "1 or more, got 0"),
     (["run", "missing.toml"], "missing.toml: cannot be read"),

@@ -24,8 +24,8 @@ LAYERS = [
     {"running"},
     {"experiments"},
     {"report"},
-    {"choosing", "loca", "paper"},
-    {"bench", "catalogue", "diagnostics", "watching", "writeup"},
+    {"choosing", "lab", "loca"},
+    {"bench", "catalogue", "diagnostics", "watching"},
     {"cli"},
 ]
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}

@@ -110,6 +110,7 @@ __all__ = [
     "diagnostics",
     "exact",
     "lanes",
+    "measure",
     "register",
     "rules",
     "run",
@@ -132,6 +133,10 @@ def __getattr__(name: str) -> Any:
         from expectant.watching.animate import watch
 
         return watch
+    if name == "measure":
+        from expectant.lab.measures import measure
+
+        return measure
     if name == "Sweep":
         from expectant.experiments.sweep import Sweep
 

@@ -99,12 +99,16 @@ def test_a_wrong_part_is_told(kind, tmp_path):
 
 
 @pytest.mark.parametrize(("call", "message"), [
-    (lambda: ex.check_agent(ex.QLearning), r"check_agent: agent must be one, not the class: QLearning\("),
-    (lambda: ex.check_model(ex.QLearning(0.1)), r"check_model: model must be derived from ex.Model, got QLearning"),
-    (lambda: ex.check_backups("replay"), "check_backups: backups must be derived from ex.Backups, got 'replay'"),
+    (lambda: ex.check_agent(ex.QLearning),  # type: ignore[arg-type]
+      r"check_agent: agent must be one, not the class: QLearning\("),
+    (lambda: ex.check_model(ex.QLearning(0.1)),  # type: ignore[arg-type]
+      r"check_model: model must be derived from ex.Model, got QLearning"),
+    (lambda: ex.check_backups("replay"),  # type: ignore[arg-type]
+      "check_backups: backups must be derived from ex.Backups, got 'replay'"),
     (lambda: ex.check_features(ex.OneHot(), steps=0), "check_features: steps must be a whole number, 1 or more, got 0"),
     (lambda: ex.check_agent(ex.QLearning(0.1), ex.Gym("FrozenLake-v1")), "check_agent: domain must run in compiled code"),
-    (lambda: ex.check_agent(ex.QLearning(0.1), compiled=1), "check_agent: compiled must be True or False, got 1"),
+    (lambda: ex.check_agent(ex.QLearning(0.1), compiled=1),  # type: ignore[arg-type]
+      "check_agent: compiled must be True or False, got 1"),
 ])  # fmt: skip
 def test_what_is_given_wrongly(call, message):
     with pytest.raises(ValueError, match=message):

@@ -159,7 +159,8 @@ def write_figures(request: Request, folder: Path, panels: Sequence[Panel]) -> li
     for figure in request.figures:
         title = f"Figure {figure}" if request.study.readings else request.study.title
         title += f" ({request.warning})" if request.warning else ""
-        paths += draw_panels(shown(panels, figure), title, folder / f"figure-{figure}")
+        name = f"figure-{figure}" if len(request.study.figures) > 1 else "figure"
+        paths += draw_panels(shown(panels, figure), title, folder / name)
     return paths
 
 

@@ -93,20 +93,3 @@ def curve_table(panels: Sequence[Any], times: Mapping[tuple[str, str], float]) -
                 f"{times.get((panel.panel, agent), float('nan')):.0f}",
             )  # fmt: skip
     return table
-
-
-def study_table(study: Any) -> Any:
-    """The best setting of every agent: chosen on some seeds, reported on others."""
-    from rich.markup import escape
-
-    columns = [("agent", "left"), ("settings tried", "right"), ("best setting", "left")]
-    more = [("when chosen", "right"), ("fresh seeds, 2,000 episodes", "right")]
-    table = _table("Parameter study", [*columns, *more])
-    for key, best in study.best.items():
-        words = ", ".join(f"{name} {value:g}" for name, value in best.settings.items())
-        fresh = study.fresh[key]
-        table.add_row(
-            escape(best.cell.label), str(len(study.scored[key])), words,
-            f"{best.score.mean:.2f}", f"{fresh.mean:.2f} ({fresh.low:.2f} to {fresh.high:.2f})",
-        )  # fmt: skip
-    return table

@@ -1,16 +1,26 @@
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
 
 import expectant as ex
-from expectant.paper.dependence import as_rows, variants
-from expectant.paper.figures import FIGURES, SETS, figure, read, readings
-from expectant.paper.reproduce import Request
-from expectant.paper.study import grids, sensitivity, study
-from expectant.paper.work import decision_work, reads_per_decision
+from expectant.lab.dependence import as_rows
+from expectant.lab.dependence import variants as variants_of
+from expectant.lab.reproduce import Request as AnyRequest
+from expectant.lab.study import the_paper
+from expectant.lab.work import reads_per_decision
+
+PAPER = the_paper()
+FIGURES, SETS, READINGS, read = PAPER.figures, PAPER.sets, PAPER.readings, PAPER.experiment
+figure = PAPER.experiments.__getitem__
+
+
+def variants():
+    return variants_of(PAPER)
+
+
+def Request(figures=FIGURES, **options):
+    return AnyRequest(PAPER, figures, **options)
 
 
 def agents(name, named_set="text"):
@@ -59,7 +69,7 @@ def test_the_code_set_has_every_option_that_the_code_settles():
 
 
 def test_every_reading_has_one_option_in_each_set_and_says_what_it_asks():
-    for reading in readings():
+    for reading in READINGS:
         for named_set in SETS:
             assert sum(named_set in option.sets for option in reading.options) == 1
         assert len(reading.options) > 1
@@ -118,7 +128,7 @@ def test_the_commands_make_the_same_request_again():
 
 def test_long_figures_are_drawn_around_the_moves_of_the_goal():
     from expectant.analysis.panel import Panel
-    from expectant.paper.reproduce import shown
+    from expectant.lab.reproduce import shown
 
     curve = np.arange(1500.0)[None]
     panel = Panel("4b", "", "text", 20, 10_000, 7.9, {"q": curve}, {"q": "Q"})
@@ -131,7 +141,9 @@ def test_long_figures_are_drawn_around_the_moves_of_the_goal():
 
 
 def test_work_per_decision_is_counted():
-    counts = decision_work()
+    rule = PAPER.claims[17].work
+    assert rule is not None
+    counts = rule.counts()
     assert counts["cached_values"][2, 16] == 2 * 5  # one weight for each action and active feature
     for actions in (2, 8, 32):
         for size in (16, 64, 256):
@@ -139,34 +151,6 @@ def test_work_per_decision_is_counted():
             assert counts["lookahead"][actions, size] >= actions * 5 * size
     kept = ex.Lookahead(0.1, epsilon=0.0, maintained=True)
     assert reads_per_decision(kept, 8, 256, 5) == 8 * 5  # as cheap as cached action values
-
-
-def test_the_study_chooses_on_some_seeds_and_reports_on_others(tmp_path, monkeypatch):
-    small = {"episodes": 60, "runs": 3, "bin": 20,
-             "grids": {"q_learning": {"action_step": [0.001, 0.1, 100.0]}}}  # fmt: skip
-    monkeypatch.setattr("expectant.paper.study.grids", lambda: small)
-    result = study(tmp_path)
-    assert result.best["q_learning"].settings["action_step"] in (0.001, 0.1)
-    diverged = [found for found in result.scored["q_learning"] if found.diverged]
-    assert [found.settings["action_step"] for found in diverged] == [100.0]
-    assert [value for value, _ in sensitivity(result.scored["q_learning"], "action_step")] == [
-        0.001,
-        0.1,
-        100.0,
-    ]
-    assert result.panel.curves["q_learning"].shape == (3, 100)
-    fresh = ex.run(
-        result.best["q_learning"].cell.domain, ex.RandomBinary(14, 5),
-        result.best["q_learning"].cell.agent, episodes=2000, runs=3, seed=1_000_003,
-    )  # fmt: skip
-    assert float(result.fresh["q_learning"].mean) == pytest.approx(fresh.returns.mean())
-
-
-def test_the_grid_names_settings_that_exist():
-    known = {cell.agent_key: cell for name in ("5a", "5b") for cell in read(name, "text").cells()}
-    for key, grid in grids()["grids"].items():
-        for setting, options in grid.items():
-            assert known[key].agent.replace(**{setting: options[0]}) is not None
 
 
 def test_known_levels_of_the_figures(tmp_path):
@@ -191,4 +175,3 @@ def test_known_levels_of_the_figures(tmp_path):
     assert late["3", "q_learning"] == pytest.approx(6.1, abs=0.8)
     assert late["3", "q_planning_true"] == pytest.approx(6.25, abs=0.5)
     assert late["3", "q_planning_expectation"] < 5.2
-    json.dumps({str(key): value for key, value in late.items()})

@@ -10,8 +10,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from expectant.analysis import CLAIMS, Panel, Verdict, evaluate
-from expectant.analysis.claims import NAMES
+from expectant.analysis import Panel
+from expectant.lab.claims import Verdict
+from expectant.lab.claims import evaluate as evaluate_all
+from expectant.lab.study import the_paper
+
+CLAIMS = the_paper().claims
+NAMES = CLAIMS[0].names
+
+
+def evaluate(panels: Any, work: Any = None) -> list[Verdict]:
+    return evaluate_all(CLAIMS, panels, work)
+
 
 RUNS, PHASE, SWITCHES, BIN, OPTIMUM = 30, 10, 3, 50, 10.0
 HOLDS, FAILS, UNDECIDED = "holds", "does not hold", "undecided"

@@ -1,0 +1,252 @@
+"""Studies as folders of data: read, run, and told what is wrong with them."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import expectant as ex
+from expectant.cli import app
+from expectant.experiments.mistakes import SpecError
+from expectant.lab.measures import MEASURES, measure_named
+from expectant.lab.reproduce import Request, reproduce, stored
+from expectant.lab.study import find_study, packaged, read_study, spec_at
+
+DOCS = Path(__file__).parents[2] / "docs"
+FILES = {
+    "study.toml": 'title = "Parity"\nsource = "Somebody (2026)"\n',
+    "corridor.toml": (
+        "episodes = 60\nruns = 4\nbin = 20\n[domain]\nkind = 'corridor'\nslip = 0.1\n"
+        "switch_every = 20\n[features]\nkind = 'one_hot'\n"
+        "[agents.plain]\nkind = 'q_learning'\naction_step = 0.1\n"
+        "[agents.other]\nlabel = 'The other'\nkind = 'q_learning'\naction_step = 0.0\n"
+    ),
+    "claims.toml": (
+        "[names]\nplain = 'Q-learning'\n"
+        "[[claims]]\nid = 1\nfigure = 'corridor'\nclaim = 'Learning pays.'\n"
+        "clauses = [{ measure = 'mean', of = ['plain'], minus = ['other'] }]\n"
+        "[[claims]]\nid = 2\nfigure = 'corridor'\nclaim = 'It does not.'\n"
+        "clauses = [{ measure = 'final', falls = ['other', 'plain'] }]\n"
+    ),
+}
+
+
+def write(folder: Path, **changed: str) -> Path:
+    folder.mkdir(exist_ok=True)
+    for name, text in {**FILES, **{f"{k}.toml": v for k, v in changed.items()}}.items():
+        (folder / name).write_text(text)
+    return folder
+
+
+def test_every_packaged_study_can_be_read():
+    for name, folder in packaged().items():
+        study = read_study(folder)
+        assert study.name == name
+        assert study.title
+        assert study.figures
+
+
+def test_the_studies_of_open_questions_have_claims_and_no_code():
+    for name in (
+        "cart-pole", "acrobot", "backup-distributions", "function-approximation",
+        "iterated-backups", "model-kinds",
+    ):  # fmt: skip
+        folder = packaged()[name]
+        assert len(read_study(folder).claims) >= 1
+        assert {path.suffix for path in folder.iterdir()} == {".toml"}
+
+
+def test_a_study_of_ones_own_is_run_and_read_again(tmp_path):
+    study = read_study(write(tmp_path / "parity"))
+    out = tmp_path / "out"
+    verdicts = reproduce(Request(study, study.figures), out)
+    assert [(v.id, v.verdict) for v in verdicts] == [(1, "holds"), (2, "does not hold")]
+    assert "Return of Q-learning minus that of other is above 0." in verdicts[0].rule
+    assert {path.name for path in out.iterdir()} >= {
+        "report.html", "claims.json", "curves.parquet", "figure.png", "figure.svg", "blocks",
+    }  # fmt: skip
+    request, panels = stored(out)
+    assert request.study == study
+    fresh = ex.run(
+        ex.Corridor(slip=0.1, switch_every=20), ex.OneHot(), ex.QLearning(0.1), episodes=60, runs=4,
+        progress=False,
+    )  # fmt: skip
+    binned = ex.analysis.learning_curve(fresh.returns, 20)
+    assert np.array_equal(panels[0].curves["plain"], binned)
+    found = json.loads((out / "claims.json").read_text())
+    assert [entry["claim"] for entry in found] == ["Learning pays.", "It does not."]
+
+
+def test_the_command_runs_a_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "parity")
+    done = CliRunner().invoke(app, ["reproduce", "parity", "--runs", "2", "--json"])
+    assert done.exit_code == 0, done.output
+    assert len(json.loads(done.stdout)) == 2
+    assert (tmp_path / "results/parity/report.html").exists()
+    shown = CliRunner().invoke(app, ["studies", "--json"])
+    assert {row["name"] for row in json.loads(shown.stdout)} == set(packaged())
+
+
+def test_a_study_with_readings_is_run_once_for_every_set(tmp_path):
+    readings = (
+        "[[readings]]\nname = 'step'\nquestion = 'Which?'\noptions = [\n"
+        "{ name = 'small', sets = ['a'], changes.agents.action_step = 0.1 },\n"
+        "{ name = 'large', sets = ['b'], changes.kinds.q_learning.action_step = 0.5 } ]\n"
+    )
+    study = "title = 'Two'\nsets = ['a', 'b']\n"
+    found = read_study(write(tmp_path / "two", readings=readings, study=study))
+    cells = Request(found, found.figures).cells()
+    assert [(c.reading, c.agent.action_step) for c in cells] == [
+        ("a", 0.1), ("a", 0.1), ("b", 0.5), ("b", 0.5),
+    ]  # fmt: skip
+
+
+CLAIM = "[[claims]]\nid = 1\nfigure = 'corridor'\nclaim = 'x'\nclauses = [{ %s }]\n"
+MISTAKES = {
+    "an unknown key": ({"study": "titel = 'x'"}, "study.toml: titel: unknown key, did you mean 'title'?"),
+    "a figure that is not there": (
+        {"study": "figures = ['corrido']"}, "study.toml: figures: no spec 'corrido', did you mean 'corridor'?",
+    ),
+    "an unknown measure": (
+        {"claims": CLAIM % "measure = 'recoverry', of = ['plain']"},
+        "claims.toml: claims.0.clauses.0.measure: unknown 'recoverry', did you mean 'recovery'?",
+    ),
+    "an unknown agent": (
+        {"claims": CLAIM % "measure = 'mean', of = ['plian']"},
+        "claims.toml: claims.0.clauses.0.of: no agent 'plian' in this figure, did you mean 'plain'?",
+    ),
+    "an unknown figure": (
+        {"claims": (CLAIM % "measure = 'mean', of = ['plain']").replace("'corridor'", "'coridor'")},
+        "claims.toml: claims.0.figure: no figure 'coridor', did you mean 'corridor'?",
+    ),
+    "an unknown panel": (
+        {"claims": (CLAIM % "measure = 'mean', of = ['plain']").replace("id = 1", "id = 1\npanel = 'left'")},
+        "claims.toml: claims.0.panel: no panel 'left'",
+    ),
+    "a clause without agents": (
+        {"claims": CLAIM % "measure = 'mean'"}, "claims.0.clauses.0: must have of, or falls, and not both",
+    ),
+    "bounds the wrong way": (
+        {"claims": CLAIM % "measure = 'mean', of = ['plain'], low = 2, high = 1"},
+        "claims.0.clauses.0.high: must be above low (2), got 1",
+    ),
+    "a switch of what has none": (
+        {"claims": CLAIM % "measure = 'mean', of = ['plain'], switch = [1]"},
+        "claims.0.clauses.0.switch: 'mean' is not a measure of single switches",
+    ),
+    "a switch of zero": (
+        {"claims": CLAIM % "measure = 'drop', of = ['plain'], switch = [0]"},
+        "claims.0.clauses.0.switch: must be a list of numbers of switches, from 1, got [0]",
+    ),
+    "an id twice": (
+        {"claims": 2 * (CLAIM % "measure = 'mean', of = ['plain']")},
+        "claims.1.id: must be a number of its own, got 1 twice",
+    ),
+    "no clauses": (
+        {"claims": "[[claims]]\nid = 1\nfigure = 'corridor'\nclaim = 'x'\n"},
+        "claims.0: must have clauses, or work, and not both",
+    ),
+    "a set that is not there": (
+        {"study": "sets = ['a']", "readings": "[[readings]]\nname = 'r'\noptions = [{ name = 'o', sets = ['b'] }]"},
+        "readings.toml: readings.0.options.0.sets: no set 'b'",
+    ),
+    "no option for a set": (
+        {"study": "sets = ['a']", "readings": "[[readings]]\nname = 'r'\noptions = [{ name = 'o' }]"},
+        "readings.toml: readings.0.options: one must be in the set 'a', got 0",
+    ),
+    "a change of nothing that exists": (
+        {"study": "sets = ['a']", "readings": "[[readings]]\nname = 'r'\noptions = [{ name = 'o', sets = ['a'], changes.world.slip = 1 }]"},
+        "readings.toml: readings.0.options.0.changes.world: unknown key",
+    ),
+    "a module that is not there": (
+        {"study": "measures = ['no_such_module']"}, "study.toml: measures: cannot import 'no_such_module'",
+    ),
+    "a broken spec": ({"corridor": "episodes = 0"}, "corridor.toml: episodes: must be a whole number, 1 or more"),
+    "no TOML": ({"claims": "[["}, "claims.toml: not TOML"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_what_is_wrong_is_said(name, tmp_path):
+    changed, message = MISTAKES[name]
+    folder = write(tmp_path / "parity", **changed)
+    done = CliRunner().invoke(app, ["reproduce", str(folder), "--out", str(tmp_path / "out")])
+    assert done.exit_code == 2
+    assert message in done.stderr
+    assert str(folder) in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_study_that_is_not_there(tmp_path):
+    with pytest.raises(SpecError, match="unknown 'cart-poel', did you mean 'cart-pole'"):
+        find_study("cart-poel")
+    with pytest.raises(SpecError, match=r"is no study, it has no study\.toml"):
+        find_study(str(tmp_path))
+    with pytest.raises(SpecError, match="has several specs"):
+        spec_at("kudashkina-2021")
+    assert spec_at("cart-pole").name == "cart-pole.toml"
+
+
+def test_a_folder_of_the_old_layout_is_refused_and_left_alone(tmp_path):
+    from expectant.experiments.results import write_curves
+
+    study = read_study(write(tmp_path / "parity"))
+    old = tmp_path / "old"
+    reproduce(Request(study, study.figures, runs=1), old)
+    _, panels = stored(old)
+    write_curves(old / "curves.parquet", panels, {"figures": ["corridor"], "seed": 0})
+    before = {path.name: path.stat().st_mtime_ns for path in old.iterdir()}
+    for command in (
+        ["reproduce", str(tmp_path / "parity"), "--out", str(old)],
+        ["report", str(old)],
+    ):
+        done = CliRunner().invoke(app, command)
+        assert done.exit_code == 2
+        assert (
+            "was written by an earlier version, in another layout; nothing in it was changed"
+            in done.stderr
+        )
+    assert {path.name: path.stat().st_mtime_ns for path in old.iterdir()} == before
+
+
+def test_a_measure_of_ones_own_can_be_claimed(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "my_measures_for_a_test.py").write_text(
+        "import expectant as ex\n"
+        "@ex.measure('first bin', 'the first bin')\n"
+        "def first(panel, curves):\n    return curves[..., 0]\n"
+    )
+    claims = CLAIM % "measure = 'first bin', of = ['plain'], low = -100.0"
+    study = "measures = ['my_measures_for_a_test']"
+    try:
+        found = read_study(write(tmp_path / "own", claims=claims, study=study))
+        (verdict,) = reproduce(Request(found, found.figures), tmp_path / "out")
+        assert verdict.verdict == "holds"
+        assert "First bin: the first bin." in verdict.rule
+        with pytest.raises(ValueError, match="measure: the name 'first bin' is taken"):
+            ex.measure("first bin", "again")(lambda panel, curves: curves[..., 0])
+    finally:
+        MEASURES.pop("first bin", None)
+        sys.modules.pop("my_measures_for_a_test", None)
+
+
+def test_the_page_lists_every_measure_and_runs_its_study(tmp_path):
+    text = (DOCS / "own-study.md").read_text()
+    listed = re.findall(r"^\| `([a-z-]+)` \| (?:the|episodes|how)", text, re.MULTILINE)
+    assert set(listed) == set(MEASURES)
+    blocks = re.findall(r"`parity/(\w+\.toml)`:\n\n```toml\n(.*?)```", text, re.DOTALL)
+    folder = tmp_path / "parity"
+    folder.mkdir()
+    for name, content in blocks:
+        (folder / name).write_text(content)
+    assert len(read_study(folder).claims) == 2
+    with pytest.raises(ValueError, match="--measure: unknown 'maen', did you mean 'mean'"):
+        measure_named("maen", "--measure")
