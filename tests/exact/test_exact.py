@@ -137,11 +137,11 @@ def two_ends(*rewards) -> ex.FiniteMDP:
 def test_state_weights_say_how_often_a_state_is_backed_up(update):
     alike = np.ones((2, 1))
     found = exact.fixed_point(
-        two_ends([0.0, 8.0]), update, features=alike, state_weights=np.array([3.0, 1.0])
+        two_ends([4.0, 8.0]), update, features=alike, state_weights=np.array([3.0, 1.0])
     )
-    assert found.weights.ravel() == pytest.approx([2.0])  # a mean of 0, 0, 0 and 8
-    evenly = exact.fixed_point(two_ends([0.0, 8.0]), update, features=alike)
-    assert evenly.weights.ravel() == pytest.approx([4.0])
+    assert found.weights.ravel() == pytest.approx([5.0])  # a mean of 4, 4, 4 and 8
+    evenly = exact.fixed_point(two_ends([4.0, 8.0]), update, features=alike)
+    assert evenly.weights.ravel() == pytest.approx([6.0])
 
 
 def test_every_exact_answer_is_of_the_phase_that_is_asked_for():

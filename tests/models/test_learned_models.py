@@ -89,8 +89,9 @@ def test_a_new_outcome_takes_the_place_of_the_rarest():
 def test_what_was_counted_of_an_outcome_goes_with_it():
     built = Built(ex.Corridor(), ex.OneHot())
     model = ex.Distribution(outcomes=2).build(built.setting)
-    for successor, reward in ((1, -1.0), (1, -1.0), (1, -1.0), (2, 40.0), (2, 40.0), (3, 6.0)):
+    for successor, reward in ((1, -1.0), (1, -1.0), (1, -1.0), (2, 40.0), (2, 40.0)):
         fit(model, built.transition(0, 0, reward, successor))
+    assert fit(model, built.transition(0, 0, 6.0, 3)) == 6.0  # nothing was expected of it yet
     assert model.counts[0, 0].tolist() == [3.0, 1.0]  # not three: two of them were another's
     assert model.rewards[0, 0].tolist() == [-1.0, 6.0]
     assert float(probability(model, 0, 0, 1)) == 0.25
