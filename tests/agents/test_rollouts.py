@@ -26,6 +26,24 @@ def test_a_rollout_backs_up_where_the_model_leads():
     assert built.agent.weights[2] == 19.0
 
 
+@pytest.mark.parametrize(("length", "expected"), [
+    (1, [99.5, 100.0, 100.0, 100.0]),
+    (2, [99.5, 99.5, 100.0, 100.0]),
+    (3, [99.5, 99.5, 99.5, 100.0]),
+    (4, [99.5, 99.5, 99.5, 99.25]),
+    (9, [99.5, 99.5, 99.5, 99.25]),
+])  # fmt: skip
+def test_a_rollout_is_as_long_as_it_says_and_stops_at_the_end(length, expected):
+    model = ex.Sample(ex.TrueModel())
+    agent = ex.CachedValues(0.5, 0.0, model=model, planning_steps=1, rollout=length, epsilon=0.0)
+    built = Built(CHAIN, ex.OneHot(), agent)
+    learn(built.agent, built.transition(0, 1, -1.0, 1), built.rng)
+    built.agent.weights[:4] = 100.0  # a backup goes half the way to one less than a neighbour
+    built.agent.action_weights[1, :] = 1.0  # prefers to go right
+    plan(built.agent, built.rng)
+    assert built.agent.weights[:4].tolist() == expected  # cell 3 looks back at cell 2: 98.5
+
+
 def test_one_step_backups_stay_where_they_were_drawn():
     agent = ex.CachedValues(1.0, 1.0, model="true_sample", planning_steps=1, epsilon=0.0)
     built = Built(CHAIN, ex.OneHot(), agent)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from building import Built
 
@@ -35,6 +36,35 @@ def test_a_total_step_of_one_learns_a_target_at_once():
     world = built(ex.QLearning(1.0, step_unit="total"))
     learn(world.agent, world.transition(4, 1, 7.0, None), world.rng)
     assert dot(world.state(4), world.agent.weights[1]) == pytest.approx(7.0)
+
+
+@pytest.mark.parametrize("agent", [
+    ex.QLearning(0.1, initial_value=6.0),
+    ex.QPlanning(0.1, initial_value=6.0),
+    ex.Lookahead(0.1, initial_value=6.0),
+    ex.Lookahead(0.1, initial_value=6.0, maintained=True),
+    ex.CachedValues(0.1, 0.1, initial_value=6.0),
+    ex.CachedPolicy(0.1, 0.1, initial_value=6.0),
+], ids=repr)  # fmt: skip
+def test_everything_is_worth_the_initial_value_at_first(agent):
+    for features in (ex.OneHot(), TEN):
+        world = Built(ex.Corridor(), features, agent)
+        tables = [world.agent.weights, getattr(world.agent, "action_weights", world.agent.weights)]
+        for row in np.concatenate([table.reshape(-1, table.shape[-1]) for table in tables]):
+            for number in range(9):
+                assert dot(world.state(number), row) == pytest.approx(6.0)
+
+
+def test_a_bias_unit_alone_holds_the_initial_value():
+    tiles = ex.Tiles(4, 4, bounds=[(0, 8)], bias=True)
+    weights = Built(ex.Corridor(), tiles, ex.Lookahead(0.1, initial_value=6.0)).agent.weights
+    assert weights[tiles.shape(ex.Corridor()).bias] == 6.0
+    assert np.count_nonzero(weights) == 1
+
+
+def test_features_that_do_not_add_up_to_the_same_have_no_initial_value():
+    with pytest.raises(ValueError, match=r"initial_value=6.0 needs features whose values add up"):
+        Built(ex.Corridor(), ex.Traces(ex.OneHot()), ex.QLearning(0.1, initial_value=6.0))
 
 
 def test_other_units_are_refused():

@@ -82,3 +82,18 @@ def test_relabelling_swaps_the_rewards_of_the_ends():
     reset(built.domain, 10, built.rng)
     relabel(replay, built.domain)
     assert replay.rewards[:2].tolist() == [20.0, 0.0]
+
+
+def test_all_that_is_stored_is_relabelled_after_wrapping_around_too():
+    domain = ex.Corridor(cells=1, slip=0.0, switch_every=10)
+    built = Built(domain, ex.OneHot())
+    replay = ex.Replay(3).build(built.setting)
+    for action in (0, 1, 1, 1):  # the last one is in the first slot
+        reset(built.domain, 0, built.rng)
+        reward, _ = step(built.domain, action, built.rng)
+        transition = built.transition(0, action, reward, None)
+        remember(replay, transition._replace(outcome=int(built.domain.now[2])))
+    assert replay.rewards.tolist() == [20.0] * 3
+    reset(built.domain, 10, built.rng)
+    relabel(replay, built.domain)
+    assert replay.rewards.tolist() == [0.0] * 3

@@ -53,6 +53,15 @@ def test_walks_follow_experience_and_stop_where_it_stopped():
     np.testing.assert_allclose(starts, 1 / 8, atol=0.025)
 
 
+def test_a_walk_ends_with_its_episode_even_if_the_next_one_starts_in_the_same_state():
+    built = Built(ex.Corridor(), ex.OneHot())
+    backups = filled(built, 10, 100, [(0, 1), (1, 1), (1, 2), (2, 3)])
+    backups.replay.alive[1] = 0.0
+    numbers = drawn(built, backups, 400)
+    after_the_end = {after for before, after in pairwise(numbers) if before == 1}
+    assert after_the_end == {0, 1, 2, 3}  # a new walk begins, anywhere
+
+
 def test_length_one_is_uniform_replay():
     built = Built(ex.Corridor(), ex.OneHot())
     backups = filled(built, 1, 4, [(n, n + 1) for n in range(6)])

@@ -114,6 +114,32 @@ def test_diverged_settings_are_counted_and_never_best(folder):
     assert nothing.best is None and nothing.no_worse == () and nothing.diverged == 25
 
 
+@pytest.mark.parametrize("lost", [0, 3, 4, 7])
+def test_one_diverged_run_in_either_half_is_enough(folder, lost):
+    """A setting that is splendid in all runs but one, whichever half that one is in."""
+    group, values = folder.groups[0], folder.values.copy()
+    splendid = int(group.rows[1])
+    values[splendid] = 1e6
+    assert choose(group, values).best == choose(group, values, split=False).best == splendid
+    values[splendid, lost] = np.nan
+    for split in (True, False):
+        found = choose(group, values, split=split)
+        assert splendid not in (found.best, found.by_all)
+        assert splendid not in found.no_worse and found.diverged == 1
+    values[splendid, lost] = np.inf
+    assert choose(group, values).best != splendid
+
+
+def test_a_score_by_hand(folder):
+    found = score(np.array([1.0, 2.0, 3.0, 6.0]))
+    assert (found.mean, found.runs, found.diverged) == (3.0, 4, 0)
+    assert 1.0 <= found.low < 3.0 < found.high <= 6.0
+    assert found.as_data() == found._asdict()
+    lost = score(np.array([1.0, np.nan, np.inf]))
+    assert (lost.runs, lost.diverged) == (3, 2)
+    assert lost.as_data() == {"mean": None, "low": None, "high": None, "runs": 3, "diverged": 2}
+
+
 def test_few_runs_pick_and_report_together(folder):
     found = choose(folder.groups[0], folder.values[:, :3])
     assert found.stage == SAME and found.picked == found.reported

@@ -11,6 +11,7 @@ from scipy import stats
 from typer.testing import CliRunner
 
 from choosing.conftest import EVIL
+from expectant.analysis.selection import setting_intervals
 from expectant.choosing.command import best
 from expectant.choosing.measures import curves_of
 from expectant.choosing.page import banded, page_of, read_all, thinned
@@ -65,6 +66,15 @@ def test_the_data_are_those_of_the_folder(folder):
     ]  # fmt: skip
     scores = np.frombuffer(base64.b64decode(data["measures"][0]["scores"]), "<f4").reshape(-1, 3)
     np.testing.assert_allclose(scores[:, 0], folder.values.mean(axis=1), rtol=1e-6)
+    known = np.isfinite(folder.values).all(axis=1)
+    intervals = setting_intervals(folder.values)
+    np.testing.assert_allclose(scores[known, 1:], intervals[known], rtol=1e-6)
+    assert (scores[known, 1] < scores[known, 0]).all() and (
+        scores[known, 0] < scores[known, 2]
+    ).all()
+    packed_curves = np.frombuffer(base64.b64decode(data["curves"]), "<f4").reshape(60, 3, 20)
+    mean, low, high = banded(curves_of(folder, folder.columns["hash"][3]))
+    np.testing.assert_allclose(packed_curves[3], [mean, low, high], rtol=1e-5)
     assert [measure["name"] for measure in data["measures"]] == ["mean", "final"]
     assert len(data["measures"][0]["best"]) == 4
     assert data["diverged"].count(2) == 10

@@ -46,6 +46,8 @@ BAD = [
         r"successors must have the shape \(2, 2, 3\), got \(2, 2, 2\)",
     ),
     (dict(successors=np.full((2, 2, 3), 7)), "state 0, action 0: outcome 0 leads to state 7"),
+    (dict(successors=np.full((2, 2, 3), -2)), "state 0, action 0: outcome 0 leads to state -2"),
+    (dict(successors=np.full((2, 2, 3), 2)), "state 0, action 0: outcome 0 leads to state 2"),
     (dict(successors=np.zeros((2, 2, 3))), "successors must be an array of whole numbers"),
     (dict(probabilities=[[["a"]]]), "probabilities must be an array of numbers"),
     (dict(start=[0.5, 0.6]), r"start must sum to 1, got 1.1"),
@@ -88,6 +90,9 @@ def test_the_three_ways_to_write_an_end_agree():
     expected = ex.exact.optimal_values(last_column)
     np.testing.assert_allclose(ex.exact.optimal_values(explicit), expected)
     np.testing.assert_allclose(ex.exact.optimal_values(terminal)[:2], expected)
+    for one in (explicit, terminal):  # entering it is the end, not a step before the end
+        assert (one.outcomes.successors[:2] == last_column.outcomes.successors).all()
+    assert terminal.outcomes.start.tolist() == [0.5, 0.5, 0.0]
     assert last_column.outcomes.probabilities.shape == (1, 2, 2, 2)  # needless columns dropped
 
 

@@ -79,6 +79,7 @@ def test_outcomes_can_be_relabelled():
     assert cut(part)
     exit_right = outcome(part)
     reset(part, 1, rng)
+    assert not cut(part)  # the episode that begins is another one
     assert reward_now(part, exit_right) == 1.0
 
 

@@ -50,6 +50,18 @@ def test_the_wall_stops_the_car():
     assert part.car.tolist() == [-1.2, 0.0]
 
 
+@pytest.mark.parametrize(
+    ("position", "speed", "alive"), [(0.5, 0.01, 0.0), (0.499, 0.01, 1.0), (0.5, 0.009, 1.0)]
+)
+def test_the_goal_begins_where_it_says(position, speed, alive):
+    flat = ex.MountainCar(force=0.0, gravity=0.0, goal_velocity=0.01).build(
+        np.random.default_rng(0)
+    )
+    flat.car[:] = position - speed, speed  # it rolls on, at the same speed
+    assert step(flat, 1, np.random.default_rng(0)) == (-1.0, alive)
+    assert flat.car.tolist() == [position, speed]
+
+
 def test_starts_lie_in_their_range():
     part, rng = ex.MountainCar().build(np.random.default_rng(0)), np.random.default_rng(0)
     starts = []

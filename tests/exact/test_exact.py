@@ -125,6 +125,75 @@ def test_aliased_features_change_them():
     assert not np.allclose(uneven.weights, found.weights)
 
 
+def two_ends(*rewards) -> ex.FiniteMDP:
+    """Two states with one action, which ends the episode; (2,) rewards for every phase."""
+    table = np.array(rewards, float).reshape(-1, 2, 1, 1)
+    ends = np.full((2, 1, 1), -1)
+    every = 1 if len(rewards) > 1 else None
+    return ex.FiniteMDP(np.ones((2, 1, 1)), table, ends, start=[0.25, 0.75], switch_every=every)
+
+
+@pytest.mark.parametrize("update", ["avi", "aavi", "invalid"])
+def test_state_weights_say_how_often_a_state_is_backed_up(update):
+    alike = np.ones((2, 1))
+    found = exact.fixed_point(
+        two_ends([4.0, 8.0]), update, features=alike, state_weights=np.array([3.0, 1.0])
+    )
+    assert found.weights.ravel() == pytest.approx([5.0])  # a mean of 4, 4, 4 and 8
+    evenly = exact.fixed_point(two_ends([4.0, 8.0]), update, features=alike)
+    assert evenly.weights.ravel() == pytest.approx([6.0])
+
+
+def test_every_exact_answer_is_of_the_phase_that_is_asked_for():
+    domain = two_ends([0.0, 8.0], [4.0, 2.0])
+    for phase, rewards in enumerate([[0.0, 8.0], [4.0, 2.0]]):
+        mean = 0.25 * rewards[0] + 0.75 * rewards[1]
+        for update in ("avi", "aavi", "invalid"):
+            found = exact.fixed_point(domain, update, phase=phase)
+            assert found.action_values[:, 0].tolist() == rewards
+            assert found.start_return == pytest.approx(mean)
+        assert exact.optimal_values(domain, phase=phase).tolist() == rewards
+        assert exact.optimal_action_values(domain, phase=phase)[:, 0].tolist() == rewards
+        assert exact.backed_up(domain, np.zeros(2), phase=phase)[:, 0].tolist() == rewards
+        assert exact.policy_values(domain, [0, 0], phase=phase).tolist() == rewards
+        assert exact.epsilon_greedy_optimal_return(domain, phase=phase) == pytest.approx(mean)
+        assert exact.linear_model(domain, np.eye(2), phase=phase)[1].tolist() == [rewards]
+
+
+def test_the_policy_and_the_gap_are_of_the_phase_that_is_asked_for():
+    corridor = ex.Corridor(slip=1 / 3, switch_every=10)
+    gaps = [exact.planning_gap(corridor, phase=phase) for phase in (0, 1)]
+    np.testing.assert_allclose(gaps[0], gaps[1][::-1, ::-1], atol=1e-12)
+    assert gaps[0][1, 0] > 0.2 > gaps[1][1, 0]
+    policies = [exact.optimal_policy(corridor, phase=phase) for phase in (0, 1)]
+    np.testing.assert_array_equal(policies[0], policies[1][::-1, ::-1])
+    assert not np.array_equal(policies[0], policies[1])
+
+
+def test_the_gap_is_of_the_discount_and_the_values_that_are_given():
+    trap = ex.Counterexample()
+    assert exact.planning_gap(trap, np.zeros((3, 2)))[0, 0] == 0.0
+    values = np.array([[0.0, 0.0], [0.0, -1.0], [-3.0, 0.0]])
+    assert exact.planning_gap(trap, values)[0, 0] == 0.5  # mean of 0 and 0, against −1/2 and −3/2
+    for discount, far in ((1.0, True), (0.2, False)):
+        gap = exact.planning_gap(ex.Corridor(slip=1 / 3), discount=discount)
+        assert (gap.max() > 0.2) == far
+
+
+def test_values_are_discounted_once_a_step():
+    chain = ex.Corridor(cells=3, slip=0.0, goal_reward=8.0, step_reward=0.0)
+    expected = [2.0, 4.0, 8.0]
+    assert exact.optimal_values(chain, discount=0.5).tolist() == expected
+    assert exact.policy_values(chain, [1, 1, 1], discount=0.5).tolist() == expected
+    for update in ("avi", "aavi", "invalid"):
+        found = exact.fixed_point(chain, update, discount=0.5, epsilon=0.0)
+        assert found.action_values[:, 1].tolist() == expected
+        assert found.start_return == pytest.approx(14 / 3)
+    assert exact.backed_up(chain, np.array(expected), discount=0.5)[1].tolist() == [1.0, 4.0]
+    mean = exact.epsilon_greedy_optimal_return(chain, 0.0, discount=0.5)
+    assert mean == pytest.approx(14 / 3)
+
+
 def test_linear_model_is_aligned_or_refused():
     domain = ex.Corridor()
     features = exact.feature_matrix(domain, ex.RandomBinary(14, 5))

@@ -14,7 +14,7 @@ from expectant.features.vector import (
     empty_table,
     greatest,
 )
-from expectant.verbs import copy, encode, load, save
+from expectant.verbs import copy, encode, load, matches, save
 
 
 def test_random_binary_vectors_have_the_ones_asked_for_and_differ_between_runs():
@@ -53,9 +53,16 @@ def test_vectors_do_what_dense_ones_do():
         load(table, 2, other)
         np.testing.assert_array_equal(dense(other, 16), vector)
         assert other.place[0] == 6
-        other.active[:] = 0
-        copy(other, state)
-        np.testing.assert_array_equal(dense(other, 16), vector)
+        assert matches(table, 2, state) and not matches(table, 1, state)
+        blank = empty_state(shape)
+        copy(blank, state)
+        np.testing.assert_array_equal(dense(blank, 16), vector)
+        assert blank.place[0] == 6
+        for array in blank[:-1]:  # the active features, and the values if there are any
+            array[3] += 1
+            assert not matches(table, 2, blank)
+            array[3] -= 1
+        assert matches(table, 2, blank)
 
 
 def test_encoding_uses_the_observation_only():

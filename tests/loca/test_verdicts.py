@@ -46,6 +46,42 @@ def test_verdicts(learned, adapted, expected, why):
     assert verdict(learned, adapted) == (expected, why)
 
 
+LESS = 1e-9
+
+
+@pytest.mark.parametrize(
+    ("learned", "adapted", "expected"),
+    [
+        (0.93, 0.80, "adaptive"),
+        (0.93 - LESS, 0.80, "undecided"),
+        (0.93, 0.80 - LESS, "undecided"),
+        (0.90, 0.30, "not adaptive"),
+        (0.90 - LESS, 0.30, "undecided"),
+        (0.90, 0.30 + LESS, "undecided"),
+    ],
+)
+def test_the_borders_of_the_verdicts(learned, adapted, expected):
+    assert verdict(learned, adapted)[0] == expected
+
+
+def test_the_last_twenty_measures_of_a_phase_count():
+    phases = np.repeat([0, 1, 2], 30)
+    rows = np.tile(np.arange(90.0), (2, 1))
+    ends = score(rows, phases, KNOWN).ends
+    assert [end.tolist() for end in ends] == [[19.5] * 2, [49.5] * 2, [79.5] * 2]
+
+
+def test_a_run_has_adapted_from_the_border_on_and_the_interval_has_its_ends_in_order():
+    rows, phases = measures([20.0, 20.0, 19.0], [8.0, 7.99, 2.0], runs=3)
+    found = score(rows, phases, References(before=20.0, after=10.0, outdated=0.0))
+    assert (found.adapted_runs, found.adaptation.tolist()) == (1, [0.8, 0.799, 0.2])
+    data = as_data(found)
+    assert 0.2 <= data["adaptation_low"] < data["adaptation"] < data["adaptation_high"] <= 0.8
+    assert (data["P1"], data["adapted_seeds"]) == (round(2.95 / 3, 6), 1)
+    assert (data["phase1"], data["phase3"]) == ([20.0, 20.0, 19.0], [1.0] * 3)
+    assert data["adaptation_by_seed"] == [0.8, 0.799, 0.2]
+
+
 def test_a_diverged_run_is_not_dropped():
     rows, phases = measures([2.0, 2.0], [1.5, np.nan])
     data = as_data(score(rows, phases, KNOWN))

@@ -86,6 +86,43 @@ def test_a_new_outcome_takes_the_place_of_the_rarest():
     assert kept == {int(number_of(model.states, built.state(s))) for s in (1, 3)}
 
 
+def test_what_was_counted_of_an_outcome_goes_with_it():
+    built = Built(ex.Corridor(), ex.OneHot())
+    model = ex.Distribution(outcomes=2).build(built.setting)
+    for successor, reward in ((1, -1.0), (1, -1.0), (1, -1.0), (2, 40.0), (2, 40.0)):
+        fit(model, built.transition(0, 0, reward, successor))
+    assert fit(model, built.transition(0, 0, 6.0, 3)) == 6.0  # nothing was expected of it yet
+    assert model.counts[0, 0].tolist() == [3.0, 1.0]  # not three: two of them were another's
+    assert model.rewards[0, 0].tolist() == [-1.0, 6.0]
+    assert float(probability(model, 0, 0, 1)) == 0.25
+
+
+def test_the_episodic_model_learns_nothing_of_a_next_state_from_an_end():
+    built = Built(CORRIDOR, ex.OneHot())
+    model = ex.EpisodicExpectation(0.5).build(built.setting)
+    assert fit(model, built.transition(1, 0, -1.0, 2)) == 0.0 + 1.0 + 1.0  # β; r, then ‖s'‖²
+    assert model.model.rows[0, 1, :3].tolist() == [0.0, 0.0, 0.5]
+    assert fit(model, built.transition(1, 0, 20.0, None)) == 1.0 + 20.5
+    assert model.model.rows[0, 1, :3].tolist() == [0.0, 0.0, 0.5]
+    assert (model.model.rewards[0, 1], model.endings[0, 1]) == (-0.5 + 0.5 * 20.5, 0.5)
+    weights = np.zeros(8)
+    weights[:3] = [1.0, 1.0, 8.0]
+    value = backed_up_value(model, built.state(1), 0, weights, 0.5)
+    assert value == 9.75 + 0.5 * 0.5 * 0.5 * 8.0
+    assert not model.endings[1].any() and not model.model.rewards[1].any()
+
+
+@pytest.mark.parametrize(("ending", "alive"), [(-0.5, 1.0), (0.0, 1.0), (0.25, 0.75), (1.5, 0.0)])
+def test_the_chance_of_an_end_is_kept_between_zero_and_one(ending, alive):
+    built = Built(CORRIDOR, ex.OneHot())
+    model = ex.EpisodicExpectation(0.5).build(built.setting)
+    model.endings[0, 1], model.model.rows[0, 1, 2] = ending, 1.0
+    weights = np.zeros((2, 8))
+    weights[:, 2] = [4.0, 8.0]
+    assert backed_up_value(model, built.state(1), 0, weights[0], 0.5) == 2.0 * alive
+    assert backed_up_action_value(model, built.state(1), 0, weights, 0.5) == 4.0 * alive
+
+
 @pytest.mark.parametrize(
     "learned",
     [ex.Distribution(), ex.EpisodicExpectation(0.01), ex.LinearExpectation(0.01)],

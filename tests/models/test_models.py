@@ -2,9 +2,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from backups.weighted import Values
 from building import Built
 
 import expectant as ex
+from expectant.features.vector import dense
 from expectant.models.maintained import maintained
 from expectant.updates import levi_target
 from expectant.verbs import backed_up_action_value, backed_up_value, fit, follow
@@ -50,6 +52,29 @@ def test_a_fit_is_a_gradient_step_on_half_the_squared_errors():
     surprise = -1.0 - rewards[1, :14] @ s
     np.testing.assert_allclose(model.rewards[1, :14], rewards[1, :14] + 0.1 * surprise * s)
     np.testing.assert_array_equal(model.rows[0], rows[0])
+
+
+def test_a_fit_weighs_every_feature_by_its_value():
+    built = Built(ex.Corridor(), Values())
+    model = ex.LinearExpectation(step=0.1).build(built.setting)
+    s, s_next = (dense(built.state(number), 7) for number in (4, 5))
+    assert not np.isin(s, (0.0, 1.0)).all()
+    fit(model, built.transition(4, 1, -3.0, 5))
+    np.testing.assert_allclose(model.rows[1, :, :7], 0.1 * np.outer(s, s_next))
+    np.testing.assert_allclose(model.rewards[1, :7], 0.1 * -3.0 * s)
+    weights = np.arange(8.0)
+    value = backed_up_value(model, built.state(4), 1, weights, 0.5)
+    assert value == pytest.approx(0.1 * (s @ s) * (-3.0 + 0.5 * (s_next @ weights[:7])))
+
+
+@pytest.mark.parametrize("features", [ex.OneHot(), ex.RandomBinary(14, 5)], ids=repr)
+def test_at_first_a_model_promises_its_initial_reward_everywhere(features):
+    built = Built(ex.Corridor(), features)
+    model = ex.LinearExpectation(0.1, initial_reward=6.0).build(built.setting)
+    for number in range(9):
+        for action in (0, 1):
+            value = backed_up_value(model, built.state(number), action, np.ones(16), 0.5)
+            assert value == pytest.approx(6.0)
 
 
 def test_learned_one_hot_model_approaches_the_exact_one():
@@ -125,8 +150,14 @@ def test_linear_and_exact_models_agree_on_the_invalid_target():
 def test_maintained_lookahead_weights_follow_model_and_values():
     built = Built(ex.Corridor(), ex.RandomBinary(14, 5))
     weights, rng = np.zeros(16), np.random.default_rng(0)
-    plain = ex.LinearExpectation(0.1).build(built.setting)
-    kept = maintained(ex.LinearExpectation(0.1).build(built.setting), weights, 0.9)
+    weights[:14] = rng.normal(size=14)  # both the values and the model may be there already
+    plain, other = (ex.LinearExpectation(0.1).build(built.setting) for _ in range(2))
+    plain.rows[:, :, :14] = other.rows[:, :, :14] = rng.normal(size=(2, 14, 14))
+    kept = maintained(other, weights, 0.9)
+    state = built.state(3)
+    assert backed_up_value(kept, state, 0, weights, 0.9) == pytest.approx(
+        backed_up_value(plain, state, 0, weights, 0.9)
+    )
     for _ in range(300):
         state, action = int(rng.integers(9)), int(rng.integers(2))
         transition = built.transition(state, action, -1.0, int(rng.integers(9)))

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from expectant.analysis.curves import interval
 from expectant.report import FigureSection, PaperReport, write_page
 from expectant.report.page import page
 
@@ -75,6 +76,12 @@ def test_curves_are_in_the_page(report: PaperReport) -> None:
     assert panel["optimum"] == 13.92
     means = drawn.curves["q_learning"].mean(axis=0)
     np.testing.assert_allclose(panel["curves"][0]["mean"], means, rtol=1e-4)
+    for curve, (agent, returns) in zip(panel["curves"], drawn.curves.items(), strict=True):
+        assert figures[4]["agents"][curve["agent"]]["label"] == drawn.labels[agent]
+        expected = interval(returns)
+        for name, numbers in zip(("mean", "low", "high"), expected, strict=True):
+            np.testing.assert_allclose(curve[name], numbers, rtol=1e-4)
+        assert (np.array(curve["low"]) < np.array(curve["high"])).all()
 
 
 def test_diverged_bins_are_null_and_counted(make_panel: Any) -> None:
@@ -109,6 +116,13 @@ def test_verdicts_are_told_in_words(report: PaperReport) -> None:
     for word in ("holds", "does not hold", "undecided"):
         assert f"<span>{word}</span>" in text
     assert "10 hold, 4 do not hold, 4 undecided" in text
+
+
+def test_the_interval_of_a_verdict_is_written_from_low_to_high(report: PaperReport) -> None:
+    verdict = dict(report.verdicts[0], statistic=0.25, low=-1.5, high=2.75)
+    text = page(replace(report, verdicts=[verdict]))
+    assert ">0.25</td>" in text
+    assert "[−1.5, 2.75]" in text
 
 
 def test_missing_verdicts_and_numbers(report: PaperReport) -> None:

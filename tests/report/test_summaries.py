@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from expectant.analysis.curves import interval
 from expectant.report.summaries import (
     arranged,
     divergence_note,
@@ -26,9 +27,12 @@ def test_a_bin_stands_in_its_middle_after_the_switch(make_panel: Any) -> None:
 
 
 def test_intervals_enclose_means(make_panel: Any) -> None:
-    for curve in summarise(make_panel()):
+    panel = make_panel()
+    for curve in summarise(panel):
         assert (curve.low <= curve.mean).all()
         assert (curve.mean <= curve.high).all()
+        expected = interval(panel.curves[curve.agent], level=0.95)
+        np.testing.assert_array_equal([curve.mean, curve.low, curve.high], expected)
 
 
 def test_diverged_bins_are_nan_and_infinities_count_as_diverged(make_panel: Any) -> None:

@@ -8,6 +8,7 @@ import pytest
 from outside_worlds import CELLS, Hall, HallEnv
 
 import expectant as ex
+from expectant.domains.outside import Outside
 from expectant.running.job import Job
 from expectant.running.loop import Budget
 
@@ -204,6 +205,13 @@ def test_a_vector_of_another_length():
     box = gymnasium.spaces.Box(-1.0, 9.0, (2,))
     with pytest.raises(ValueError, match=r"must have 2 components, got array.*in reset of run 0"):
         run_through(lambda: Short(box), features=ex.Tiles(2, 4), runs=1)
+
+
+def test_limits_must_be_those_of_the_observations():
+    with pytest.raises(ValueError, match="limits has 1 pairs, observations 2 components"):
+        Outside(2, limits=[(0.0, 1.0)], components=2)
+    with pytest.raises(ValueError, match="limits must be a list of"):
+        Outside(2, limits=[(1.0, 1.0)])
 
 
 def test_an_old_reset_is_refused():

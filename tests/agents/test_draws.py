@@ -1,0 +1,166 @@
+"""Every choice at random is exactly as likely as it should be, counted over an even grid."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from building import Built
+from scripted import Scripted, outcomes
+
+import expectant as ex
+from expectant.agents.acting import epsilon_greedy, greedy
+from expectant.agents.cached_policy import sample_policy
+from expectant.domains.finite import sample
+from expectant.verbs import act, draw, draw_outcome, fit, remember
+
+DOMAIN = ex.Corridor(cells=5, slip=0.25)
+
+
+def many_actions(actions: int) -> ex.FiniteMDP:
+    """One state in which every action ends the episode."""
+    return ex.FiniteMDP(np.ones((1, actions, 2)) * [0.0, 1.0], np.zeros((1, actions)))
+
+
+def with_preferences(agent, preferences):
+    """An agent in one state that has these preferences (the logarithms of a policy's chances)."""
+    built = Built(many_actions(len(preferences)), ex.OneHot(), agent)
+    table = getattr(built.agent, "policy", built.agent.weights)
+    table[:, 0] = preferences
+    return built.agent, built.state(0)
+
+
+@pytest.mark.parametrize("chances", [(0.2, 0.3, 0.5), (0.5, 0.5), (0.1, 0.6, 0.1, 0.2)])
+def test_a_policy_is_drawn_as_it_says(chances):
+    agent, state = with_preferences(ex.CachedPolicy(0.1, 0.1), [math.log(p) for p in chances])
+    found = outcomes(lambda rng: sample_policy(agent, state, rng), 1000)
+    assert found == dict(enumerate(chances))
+    assert outcomes(lambda rng: act(agent, state, rng), 1000) == found  # ε is 0
+    np.testing.assert_allclose(agent.probabilities, chances)
+
+
+def test_epsilon_comes_on_top_of_a_policy():
+    agent, state = with_preferences(ex.CachedPolicy(0.1, 0.1, epsilon=0.25), [0.0, -800.0])
+    found = outcomes(lambda rng: act(agent, state, rng), 40, numbers=2)
+    assert found == {0: 0.875, 1: 0.125}
+
+
+def test_epsilon_greedy_explores_as_often_as_it_says():
+    agent, state = with_preferences(ex.QLearning(0.1, epsilon=0.25), [0.0, 0.0, 0.0, 7.0])
+    # the ties on the way to the best action draw two numbers, which decide nothing
+    found = outcomes(lambda rng: act(agent, state, rng), 8, numbers=3)
+    assert found == {0: 0.0625, 1: 0.0625, 2: 0.0625, 3: 0.8125}
+
+
+@pytest.mark.parametrize(("epsilon", "best"), [(0.0, 1.0), (1.0, 0.25)])
+def test_epsilon_at_its_ends(epsilon, best):
+    agent, state = with_preferences(ex.QLearning(0.1), [1.0, 9.0, 2.0, 3.0])
+    found = outcomes(lambda rng: epsilon_greedy(agent, state, 4, epsilon, rng), 40, numbers=2)
+    assert found[1] == best
+
+
+@pytest.mark.parametrize(("preferences", "best"), [
+    ([5.0, 5.0, 5.0], [0, 1, 2]),
+    ([5.0, 5.0, 5.0, 5.0], [0, 1, 2, 3]),
+    ([-1.0, 3.0, 2.0, 3.0], [1, 3]),
+    ([-7.0, -7.0], [0, 1]),
+])  # fmt: skip
+def test_ties_are_even(preferences, best):
+    agent, state = with_preferences(ex.QLearning(0.1, epsilon=0.0), preferences)
+    found = outcomes(lambda rng: greedy(agent, state, len(preferences), rng), 12, numbers=3)
+    assert found == pytest.approx({action: 1 / len(best) for action in best})
+
+
+# ------------------------------------------------------------------------------ worlds and models
+
+
+@pytest.mark.parametrize("chances", [
+    (0.2, 0.3, 0.5),
+    (0.0, 0.5, 0.0, 0.25, 0.25, 0.0),
+    (1.0,),
+    (0.125,) * 8,
+])  # fmt: skip
+def test_a_distribution_is_drawn_as_it_says(chances):
+    cumulative = np.cumsum(chances)
+    found = outcomes(lambda rng: int(sample(cumulative, rng.random())), 1000)
+    assert found == {number: chance for number, chance in enumerate(chances) if chance > 0.0}
+
+
+def test_a_border_belongs_to_what_comes_after_it():
+    cumulative = np.array([0.0, 0.25, 0.5, 1.0])
+    assert [int(sample(cumulative, u)) for u in (0.0, 0.25, 0.5, 0.75)] == [1, 2, 3, 3]
+
+
+def drawn_from(model, built, number, action):
+    """(successor or −1, reward) of a draw."""
+    successor = built.state(0)
+
+    def draw_one(rng):
+        reward, alive = draw_outcome(model, built.state(number), action, successor, rng)
+        return (int(successor.active[0]) if alive > 0.0 else -1), reward
+
+    return draw_one
+
+
+def test_the_true_model_draws_as_it_says():
+    built = Built(DOMAIN, ex.OneHot())
+    model = ex.TrueModel().build(built.setting)
+    assert outcomes(drawn_from(model, built, 2, 1), 16) == {(1, -1.0): 0.25, (3, -1.0): 0.75}
+    assert outcomes(drawn_from(model, built, 4, 1), 16) == {(-1, 20.0): 0.75, (3, -1.0): 0.25}
+
+
+def test_a_learned_distribution_is_drawn_as_counted():
+    built = Built(DOMAIN, ex.OneHot())
+    model = ex.Distribution().build(built.setting)
+    for successor, reward in ((1, -1.0), (3, -3.0), (None, 6.0), (3, -5.0)):
+        fit(model, built.transition(2, 0, reward, successor))
+    found = outcomes(drawn_from(model, built, 2, 0), 16)
+    assert found == {(-1, 6.0): 0.25, (1, -1.0): 0.25, (3, -4.0): 0.5}
+    assert outcomes(drawn_from(model, built, 2, 1), 16) == {(-1, 0.0): 1.0}  # never tried
+
+
+# ---------------------------------------------------------------------------------- where to plan
+
+
+@pytest.mark.parametrize(("backups", "visits", "expected"), [
+    (ex.Replay(4), [0, 0, 1, 2, 2, 2], {1: 0.25, 2: 0.75}),
+    (ex.Trajectory(1, 4), [0, 0, 1, 2, 2, 2], {1: 0.25, 2: 0.75}),
+    (ex.SeenStates(), [0, 0, 1, 2, 2, 2, 4], {0: 0.25, 1: 0.25, 2: 0.25, 4: 0.25}),
+    (ex.SeenStates(2), [0, 0, 1, 2, 2, 2, 4], {2: 0.5, 4: 0.5}),
+    (ex.AllStates(), [3], dict.fromkeys(range(5), 0.2)),
+    (ex.RecencyReplay(2, 1.0), [0, 1, 2, 3], {2: 1 / 3, 3: 2 / 3}),
+    (ex.StateSampler(), [0, 1, 1, 4, 4, 4], {0: 1 / 6, 1: 1 / 3, 4: 1 / 2}),
+    (ex.CurrentState(), [0, 1], {2: 1.0}),
+], ids=repr)  # fmt: skip
+def test_states_to_plan_from_are_drawn_as_often_as_they_should(backups, visits, expected):
+    built = Built(DOMAIN, ex.OneHot())
+    part, state = backups.build(built.setting), built.state(0)
+    for number in visits:
+        remember(part, built.transition(number, 0, -1.0, 2))
+
+    def draw_one(rng):
+        draw(part, state, rng)
+        return int(state.active[0])
+
+    assert outcomes(draw_one, 300) == pytest.approx(expected)
+
+
+def test_q_planning_tries_every_action_alike():
+    from expectant.verbs import back_up
+
+    domain = many_actions(5)
+
+    def tried(rng):
+        built = Built(domain, ex.OneHot(), ex.QPlanning(1.0, model="true"))
+        built.agent.weights[:, 0] = 1.0  # all actions are worth nothing: the one backed up shows it
+        back_up(built.agent, built.state(0), -1, 1.0, rng)
+        return int(built.agent.weights[:, 0].argmin())
+
+    assert outcomes(tried, 50) == pytest.approx(dict.fromkeys(range(5), 0.2))
+
+
+def test_the_grid_itself_is_even():
+    assert outcomes(lambda rng: int(rng.random() * 4), 8) == dict.fromkeys(range(4), 0.25)
+    with pytest.raises(StopIteration):
+        Scripted([]).random()

@@ -1,0 +1,98 @@
+"""What agents tell their backup distribution of every update, which prioritized sweeping relies on."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from backups.weighted import Values
+from building import Built
+
+import expectant as ex
+from expectant.agents.planner import movement
+from expectant.features.vector import dense, dot, empty_state
+from expectant.verbs import back_up, changed, copy, draw, learn, remember
+
+
+class NotebookPart(NamedTuple):
+    """Draws the state that was remembered last; ``told`` has (vector, moved, left)."""
+
+    state: object
+    told: list[tuple[list[float], float, float]]
+
+
+@remember.register(NotebookPart)
+def _(notebook, transition):
+    copy(notebook.state, transition.state)
+
+
+@draw.register(NotebookPart)
+def _(notebook, state, rng):
+    copy(state, notebook.state)
+    return -1
+
+
+@changed.register(NotebookPart)
+def _(notebook, state, moved, left):
+    notebook.told.append((dense(state, 7).tolist(), float(moved), float(left)))
+
+
+@ex.description
+class Notebook(ex.Backups):
+    def build(self, setting):
+        return NotebookPart(empty_state(setting.shape), [])
+
+
+AGENTS = {
+    "lookahead": ex.Lookahead(0.25, 0.0, backups=Notebook()),
+    "maintained": ex.Lookahead(0.25, 0.0, backups=Notebook(), maintained=True),
+    "cached_values": ex.CachedValues(0.25, 0.5, 0.0, backups=Notebook()),
+    "cached_policy": ex.CachedPolicy(0.25, 0.5, 0.0, backups=Notebook()),
+    "q_planning": ex.QPlanning(0.25, 0.0, backups=Notebook()),
+}
+
+
+def value_of(agent, state):
+    """v̂(s), or q̂(s, 1): the action that is taken, and with one action the only one."""
+    weights = agent.weights
+    return dot(state, weights if weights.ndim == 1 else weights[-1])
+
+
+@pytest.mark.parametrize("name", AGENTS)
+def test_a_real_update_is_told_with_how_far_it_moved_and_what_is_left(name):
+    built = Built(ex.Corridor(), Values(), AGENTS[name])
+    state, agent = built.state(3), built.agent
+    agent.weights[...] = 0.5
+    before = value_of(agent, state)
+    learn(agent, built.transition(3, 1, 10.0, None), built.rng)
+    moved, error = value_of(agent, state) - before, 10.0 - before
+    left = error if name == "q_planning" else error - moved  # other actions may be as wrong
+    ((vector, told_moved, told_left),) = agent.planner.backups.told
+    assert vector == dense(state, 7).tolist()
+    assert (told_moved, told_left) == pytest.approx((moved, left))
+    assert 0.01 < moved < 0.99 * error
+
+
+@pytest.mark.parametrize("name", AGENTS)
+def test_a_planned_update_is_told_in_the_same_way(name):
+    one_action = ex.FiniteMDP(np.full((9, 1, 10), 0.1), np.zeros((9, 1)))
+    built = Built(one_action, Values(), AGENTS[name])
+    state, agent = built.state(3), built.agent
+    agent.weights[...] = 0.5
+    before = value_of(agent, state)
+    back_up(agent, state, -1, 1.0, built.rng)  # an empty model: the target is 0
+    moved, error = value_of(agent, state) - before, -before
+    left = error if name == "q_planning" else error - moved
+    ((vector, told_moved, told_left),) = agent.planner.backups.told
+    assert vector == dense(state, 7).tolist()
+    assert (told_moved, told_left) == pytest.approx((moved, left))
+    assert abs(moved) > 0.001
+
+
+def test_how_far_a_value_moves_by_hand():
+    state: Any = empty_state(ex.Shape(7, 3, weighted=True))
+    state.active[:] = [1, 4, 6]
+    state.values[:] = [2.0, -1.0, 0.5]
+    assert movement(state, 8.0, 0.25) == 0.25 * 8.0 * 5.25
+    assert movement(state, -8.0, 0.25) == -0.25 * 8.0 * 5.25
