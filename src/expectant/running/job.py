@@ -13,6 +13,7 @@ from expectant.features.vector import empty_state
 from expectant.lanes import padded
 from expectant.running.kernels import Kernel, compiled_for, use_compiled
 from expectant.running.loop import DONE, FULL, NOT_FINITE, STEPS, Budget, Run, not_finite, simulate
+from expectant.running.memory import within_memory
 from expectant.running.outside import play, responder
 from expectant.running.progress import Reporter
 from expectant.verbs import grown
@@ -55,6 +56,7 @@ class Job:
             rng=rng,
         )
 
+    @within_memory
     def prepare(self, number: int) -> tuple[Run, np.random.Generator]:
         """All the arrays of one run, from its own seed."""
         rng = generator(self.seed, number)

@@ -275,9 +275,9 @@ class Learner:
     def _prepare(self, components: int) -> None:
         domain = Outside(self.n_actions, self.reading.states, self.reading.bounds, components)
         job = Job(domain, self.features, self.agent, 0, 0, 1, None, self.seed)
-        self._run, self._rng = job.prepare(0)
-        self._ties = generator(self.seed, 0, TIES)
         self._respond = responder(*job.prepare(0), self._compiled, self._name, self._show)
+        self._run, self._rng = job.prepare(0)  # after the other is gone: one at a time fits
+        self._ties = generator(self.seed, 0, TIES)
 
 
 def _reading(facts: dict[str, Any]) -> Observations:

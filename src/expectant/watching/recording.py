@@ -10,14 +10,15 @@ import numpy as np
 
 from expectant.report.animation_data import Frame, Recording
 from expectant.rules import flag, or_none, whole
-from expectant.running.job import Job, advanced
+from expectant.running.job import Job, advanced, going_on, loop_for
 from expectant.running.kernels import compiled_for, use_compiled
-from expectant.running.loop import DONE, EPISODE, PHASE, STEPS, Budget, Run, simulate
-from expectant.running.outside import play, responder
+from expectant.running.loop import DONE, EPISODE, PHASE, STEPS, Budget, Run
+from expectant.running.memory import require
+from expectant.running.outside import play
 from expectant.running.progress import Reporter, reporter
 from expectant.watching.layout import layout_of
 from expectant.watching.moments import changes_of, moments
-from expectant.watching.probing import Prober, ask
+from expectant.watching.probing import Prober, ask, probing_memory
 
 BINS = 200  # of the learning curve, where steps are counted
 LEAST_FRAMES = 2
@@ -55,6 +56,7 @@ def record(
     layout = layout_of(domain, lattice)
     changes = changes_of(domain, unit, length)
     name, show = f"{type(agent).__name__} in {type(domain).__name__}", reporter(progress)
+    require(job, copies=2, also=probing_memory(len(layout.points)))
     prober = Prober(job, layout.observations, layout.points)
     run, rng = job.prepare(0)
     look: Any = ask
@@ -96,17 +98,12 @@ def _course(
     job: Job, compiled: bool | None, name: str, show: Reporter, rng: np.random.Generator
 ) -> Iterator[Advance]:
     """A function that takes the run on until a budget is used up."""
-    control, (sample, sample_rng) = np.zeros(1, np.int64), job.prepare(0)
+    control, kernel = going_on(), loop_for(job, compiled, name, show)
     if not hasattr(job.domain, "world"):
-        loop: Any = simulate
-        if use_compiled(compiled):
-            arguments = (sample, Budget(0, 0, 1), sample_rng, control)
-            loop = compiled_for(simulate, arguments, name, show)
-        yield lambda run, budget: advanced(loop, run, budget, rng, control)
+        yield lambda run, budget: advanced(kernel, run, budget, rng, control)
         return
-    answer = responder(sample, sample_rng, use_compiled(compiled), name, show)
     with closing(job.domain.world(job.seed, 0)) as world:
-        yield lambda run, budget: play(answer, world, run, budget, rng, control)
+        yield lambda run, budget: play(kernel, world, run, budget, rng, control)
 
 
 def _budget(job: Job, moment: int) -> Budget:
