@@ -26,7 +26,15 @@ from expectant.backups import (
     StateSampler,
     Trajectory,
 )
-from expectant.descriptions import Description, Setting, Shape, description, register, setting
+from expectant.descriptions import (
+    Description,
+    Need,
+    Setting,
+    Shape,
+    description,
+    register,
+    setting,
+)
 from expectant.domains.corridor import Corridor
 from expectant.domains.counterexample import Counterexample
 from expectant.domains.finite import Domain, FiniteMDP
@@ -78,6 +86,7 @@ __all__ = [
     "Lookahead",
     "Model",
     "MountainCar",
+    "Need",
     "NetworkExpectation",
     "OneHot",
     "Outside",

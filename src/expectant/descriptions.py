@@ -9,10 +9,11 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import importlib
+import math
 import os
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Self, TypeVar, dataclass_transform
 
@@ -49,6 +50,13 @@ class Description:
 
     def validate(self) -> None:
         """Check what concerns several arguments at once."""
+
+    def estimate_memory(self, setting: Setting) -> Sequence[Need]:
+        """What its part will hold, said before anything is built; nothing if it is not known.
+
+        The setting has no parts and no random numbers yet.
+        """
+        return ()
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data: the kind and every argument, ready for TOML or JSON."""
@@ -219,6 +227,30 @@ class Shape(NamedTuple):
     weighted: bool = False
     bias: int = -1
     remembers: bool = False
+
+
+class Need(NamedTuple):
+    """Memory that a part will hold: for ``what``, how many ``bytes``, and what to use ``instead``.
+
+    ``building`` bytes more are held only while it is built; ``shared`` says that all runs use the
+    same arrays.
+    """
+
+    what: str
+    bytes: int
+    instead: str = ""
+    building: int = 0
+    shared: bool = False
+
+
+def needs_of(described: Any, setting: Setting) -> Sequence[Need]:
+    """What a part will hold; nothing where what describes it does not say."""
+    return described.estimate_memory(setting) if isinstance(described, Description) else ()
+
+
+def bytes_of(*shapes: tuple[int, ...]) -> int:
+    """The memory of arrays of such shapes, eight bytes a number."""
+    return 8 * sum(map(math.prod, shapes))
 
 
 @dataclass(frozen=True)

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from expectant.descriptions import Need, Setting, bytes_of
 from expectant.exact import optimal_values, planning_gap
 from expectant.exact.solve import dynamics, expected_next
+from expectant.features.table import numbered_states
 from expectant.models.places import feature_table
 from expectant.running.compiling import kernel_for
 from expectant.running.deciding import decision_nanoseconds
 from expectant.running.job import UNLIMITED, Job, advanced
 from expectant.running.loop import DIVERGED, FULL, Budget
+from expectant.running.memory import require
 from expectant.verbs import backed_up_value, load
 
 __all__ = ["Errors", "Safety", "action_values_safe", "decision_nanoseconds", "errors_over_time"]
@@ -88,6 +92,7 @@ def errors_over_time(
 ) -> Errors:
     """How wrong an agent's model and values are while it learns, on a finite MDP."""
     job = Job(domain, features, agent, episodes, 0, 1, step_limit, seed)
+    require(job, also=_measure_memory)
     checkpoints = np.arange(every, episodes + 1, every)
     model = np.full((runs, checkpoints.size), np.nan)
     value = np.full((runs, checkpoints.size), np.nan)
@@ -105,6 +110,13 @@ def errors_over_time(
             model[number, place] = measure.model_error(prepared.agent)
             value[number, place] = measure.value_error(prepared.agent)
     return Errors(checkpoints, model, value)
+
+
+def _measure_memory(setting: Setting) -> Sequence[Need]:
+    """What the exact answers take: every state's vector, what follows it, and weights to probe."""
+    size, states = setting.shape.size, numbered_states(setting.domain, "errors_over_time")
+    written_out = bytes_of((states, size), (states, setting.actions, size), (2, size, size))
+    return [Need(f"exact answers for {states:,} states of {size:,} features", written_out)]
 
 
 class _Measure:

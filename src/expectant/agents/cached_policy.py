@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -12,8 +13,9 @@ from expectant.agents.planner import (
     absorb,
     pass_on_to_planner,
     report,
+    weights_memory,
 )
-from expectant.descriptions import Setting, description, setting
+from expectant.descriptions import Need, Setting, bytes_of, description, setting
 from expectant.features.vector import dot
 from expectant.rules import at_least, between
 from expectant.updates import levi_target, move, policy_gradient, softmax, td_target
@@ -105,6 +107,11 @@ class CachedPolicy(PlanningAgent):
     model_step: float = setting(at_least(0.0), default=0.1)
     entropy: float = setting(at_least(0.0), default=0.0, kw_only=True)
     epsilon: float = setting(between(0, 1), default=0.0, kw_only=True)
+
+    def estimate_memory(self, setting: Setting) -> Sequence[Need]:
+        weights = weights_memory("the values and the policy", setting, 1 + setting.actions)
+        probabilities = Need("probabilities", bytes_of((setting.actions,)))
+        return [weights, probabilities, *super().estimate_memory(setting)]
 
     def build(self, setting: Setting) -> CachedPolicyPart:
         return CachedPolicyPart(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -13,8 +14,9 @@ from expectant.agents.planner import (
     absorb,
     pass_on_to_planner,
     report,
+    weights_memory,
 )
-from expectant.descriptions import Setting, description, setting
+from expectant.descriptions import Need, Setting, description, setting
 from expectant.features.vector import dot
 from expectant.rules import at_least, flag
 from expectant.updates import levi_target, move, td_target
@@ -80,6 +82,10 @@ class CachedValues(PlanningAgent):
     action_step: float = setting(at_least(0.0))
     model_step: float = setting(at_least(0.0), default=0.1)
     printed_delta: bool = setting(flag(), default=False, kw_only=True)
+
+    def estimate_memory(self, setting: Setting) -> Sequence[Need]:
+        values = weights_memory("the state and action values", setting, 1 + setting.actions)
+        return [values, *super().estimate_memory(setting)]
 
     def build(self, setting: Setting) -> CachedValuesPart:
         return CachedValuesPart(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -13,9 +14,10 @@ from expectant.agents.planner import (
     absorb,
     pass_on_to_planner,
     report,
+    weights_memory,
 )
-from expectant.descriptions import Setting, description, setting
-from expectant.models.maintained import maintained
+from expectant.descriptions import Need, Setting, description, setting
+from expectant.models.maintained import maintained, maintained_memory
 from expectant.rules import at_least, flag
 from expectant.updates import levi_target, move, td_target
 from expectant.verbs import (
@@ -99,6 +101,10 @@ class Lookahead(PlanningAgent):
                 "Lookahead: maintained=True has the discount in its weights and cannot be combined "
                 "with stored_termination=True"
             )
+
+    def estimate_memory(self, setting: Setting) -> Sequence[Need]:
+        needs = [weights_memory("the state values", setting), *super().estimate_memory(setting)]
+        return [*needs, maintained_memory(setting)] if self.maintained else needs
 
     def build(self, setting: Setting) -> LookaheadPart:
         weights, planner = self.state_weights(setting), self.planner(setting, self.model_step)

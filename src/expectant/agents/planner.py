@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from expectant.agents.rollout import check_rollout, rollout_part
+from expectant.agents.rollout import check_rollout, rollout_memory, rollout_part
 from expectant.backups import NAMED, Backups
-from expectant.descriptions import Description, Setting, abstract, setting
+from expectant.descriptions import (
+    Description,
+    Need,
+    Setting,
+    abstract,
+    bytes_of,
+    needs_of,
+    setting,
+)
 from expectant.features.vector import (
     Binary,
     Transition,
     Weighted,
     constant_weights,
     empty_state,
+    state_bytes,
 )
 from expectant.models.distribution import Distribution
 from expectant.models.episodic import EpisodicExpectation, ExactEpisodic
@@ -57,6 +66,11 @@ MODELS: dict[str, Callable[[float], Model]] = {
     "true_sample": lambda step: Sample(TrueModel()),
 }
 STORED = ("relabelled", "stored_termination", "stored_action")  # options on stored transitions
+
+
+def weights_memory(what: str, setting: Setting, rows: int = 1) -> Need:
+    """Rows of weights (D,), one for every action or a single one."""
+    return Need(f"{what} ({setting.shape.size:,} features)", bytes_of((rows, setting.width)))
 
 
 def named_model(model: Any, step: float) -> Model:
@@ -142,6 +156,16 @@ class PlanningAgent(Agent):
         if isinstance(self.backups, str):
             return NAMED[self.backups](self.replay_capacity)
         return self.backups
+
+    def estimate_memory(self, setting: Setting) -> Sequence[Need]:
+        """What the planner holds; an agent adds its own weights."""
+        model = named_model(self.model, 0.0)
+        scratch = 2 * state_bytes(setting.shape) + rollout_memory(self.rollout, model, setting)
+        return [
+            *needs_of(model, setting),
+            *needs_of(self.distribution(), setting),
+            Need("states to plan from", scratch),
+        ]
 
     def planner(self, setting: Setting, model_step: float) -> Planner:
         """The part all planning agents share."""

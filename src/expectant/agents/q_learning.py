@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from expectant.agents.acting import epsilon_greedy
-from expectant.agents.planner import Agent
-from expectant.descriptions import Setting, description, setting
+from expectant.agents.planner import Agent, weights_memory
+from expectant.descriptions import Need, Setting, description, setting
 from expectant.features.vector import dot
 from expectant.rules import Rule, at_least
 from expectant.updates import q_learning
@@ -51,6 +52,9 @@ class QLearning(Agent):
     planning_steps: int = setting(
         Rule("0, because Q-learning does not plan (QPlanning does)", _zero), default=0, kw_only=True
     )
+
+    def estimate_memory(self, setting: Setting) -> Sequence[Need]:
+        return [weights_memory("the action values", setting, setting.actions)]
 
     def build(self, setting: Setting) -> QLearningPart:
         return QLearningPart(

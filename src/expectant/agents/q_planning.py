@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -14,8 +15,9 @@ from expectant.agents.planner import (
     movement,
     named_model,
     pass_on_to_planner,
+    weights_memory,
 )
-from expectant.descriptions import Setting, description, setting
+from expectant.descriptions import Need, Setting, description, setting
 from expectant.features.vector import dot
 from expectant.rules import at_least, flag
 from expectant.updates import move, q_learning
@@ -105,6 +107,10 @@ class QPlanning(PlanningAgent):
                 "Theorem 2 does not cover action values with such a model; invalid_update=True "
                 "asks for that update all the same"
             )
+
+    def estimate_memory(self, setting: Setting) -> Sequence[Need]:
+        values = weights_memory("the action values", setting, setting.actions)
+        return [values, *super().estimate_memory(setting)]
 
     def build(self, setting: Setting) -> QPlanningPart:
         return QPlanningPart(

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from expectant.descriptions import Setting, Shape
-from expectant.features.vector import Binary, Weighted, empty_state
+from expectant.features.vector import Binary, Weighted, empty_state, state_bytes
 from expectant.verbs import act, back_up, copy, imagine, roll_out
 
 
@@ -55,6 +55,15 @@ def check_rollout(owner: str, length: int, given: Any, model: Any, backups: Any)
             f"{owner}: rollout={length} of an expectation model leads to states that "
             f"backups={backups!r} cannot tell apart; use a replay"
         )
+
+
+def rollout_memory(length: int, model: Any, setting: Setting) -> int:
+    """How many bytes the scratch states take."""
+    if length == 1:
+        return 0
+    size = setting.shape.size
+    led_to = setting.shape if model.imagines == "states" else Shape(size, size, True)
+    return 2 * state_bytes(led_to)
 
 
 def rollout_part(length: int, model: Any, setting: Setting) -> NoRollout | RolloutPart:

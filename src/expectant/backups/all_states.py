@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from expectant.backups.base import Backups
-from expectant.descriptions import Setting, description
+from expectant.descriptions import Need, Setting, description
 from expectant.features.table import numbered_states
-from expectant.features.vector import BinaryTable, WeightedTable
+from expectant.features.vector import BinaryTable, WeightedTable, table_bytes
 from expectant.models.places import feature_table
 from expectant.verbs import draw, load, remember
 
@@ -33,6 +34,11 @@ def _(backups, state, rng):
 @description
 class AllStates(Backups):
     """Uniform over all states of the domain, which must number them, whether seen or not."""
+
+    def estimate_memory(self, setting: Setting) -> Sequence[Need]:
+        states = numbered_states(setting.domain, "AllStates")
+        held = table_bytes(setting.shape, states)
+        return [Need(f"the features of all {states:,} states", held, 'backups="seen"')]
 
     def build(self, setting: Setting) -> AllStatesPart:
         states = numbered_states(setting.domain, "AllStates")

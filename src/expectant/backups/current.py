@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from expectant.backups.base import Backups
-from expectant.descriptions import Setting, description
-from expectant.features.vector import Binary, Weighted, empty_state
+from expectant.descriptions import Need, Setting, description
+from expectant.features.vector import Binary, Weighted, empty_state, state_bytes
 from expectant.verbs import copy, draw, remember
 
 
@@ -33,6 +34,9 @@ def _(backups, state, rng):
 @description
 class CurrentState(Backups):
     """Always the state that the agent has just reached; after the end, the last one before it."""
+
+    def estimate_memory(self, setting: Setting) -> Sequence[Need]:
+        return [Need("the present state", state_bytes(setting.shape))]
 
     def build(self, setting: Setting) -> CurrentPart:
         return CurrentPart(empty_state(setting.shape))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from expectant.backups.base import Backups
 from expectant.backups.replay import COUNT, Replay, ReplayPart, pass_on_to_replay, slot_of_age
-from expectant.descriptions import Setting, description, setting
+from expectant.descriptions import Need, Setting, description, setting
 from expectant.rules import at_least, or_none, whole
 from expectant.verbs import draw, load, remember
 
@@ -61,6 +62,9 @@ class RecencyReplay(Backups):
 
     capacity: int | None = setting(or_none(whole(1)), default=1000)
     halflife: float = setting(at_least(1.0), default=100.0)
+
+    def estimate_memory(self, setting: Setting) -> Sequence[Need]:
+        return Replay(self.capacity).estimate_memory(setting)
 
     def build(self, setting: Setting) -> RecencyPart:
         replay, log_factor = Replay(self.capacity).build(setting), -math.log(2.0) / self.halflife

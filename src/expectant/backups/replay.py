@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from expectant.backups.base import Backups
-from expectant.descriptions import Setting, description, setting
-from expectant.features.vector import BinaryTable, WeightedTable, empty_table
+from expectant.descriptions import Need, Setting, bytes_of, description, setting
+from expectant.features.vector import BinaryTable, WeightedTable, empty_table, table_bytes
 from expectant.rules import or_none, whole
 from expectant.verbs import (
     draw,
@@ -116,6 +117,13 @@ class Replay(Backups):
     stores_transitions: ClassVar[bool] = True
 
     capacity: int | None = setting(or_none(whole(1)), default=1000)
+
+    def estimate_memory(self, setting: Setting) -> Sequence[Need]:
+        """Of what it starts with: without a limit it grows."""
+        slots = self.capacity or FIRST_ROOM
+        held = 2 * table_bytes(setting.shape, slots) + bytes_of((4, slots), (2,))
+        what = f"the replay ({slots:,} transitions)"
+        return [Need(what, held, "a smaller replay capacity" if self.capacity else "")]
 
     def build(self, setting: Setting) -> ReplayPart:
         slots = self.capacity or FIRST_ROOM

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from expectant.backups.base import Backups
-from expectant.descriptions import Setting, description, setting
+from expectant.descriptions import Need, Setting, bytes_of, description, setting
 from expectant.rules import whole
 from expectant.verbs import draw, function, index, put, remember, size, value
 
@@ -103,6 +104,12 @@ class StateSampler(Backups):
     knows_places: ClassVar[bool] = False
 
     clusters: int = setting(whole(1), default=32)
+
+    def estimate_memory(self, setting: Setting) -> Sequence[Need]:
+        shape = (self.clusters, setting.shape.size)
+        held = bytes_of(shape, shape, (2, self.clusters), (1,))
+        what = f"the sampler of states ({self.clusters:,} clusters, {shape[1]:,} features)"
+        return [Need(what, held, "fewer clusters")]
 
     def build(self, setting: Setting) -> SamplerPart:
         shape = (self.clusters, setting.shape.size)

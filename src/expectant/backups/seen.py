@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from expectant.backups.base import Backups
-from expectant.descriptions import Setting, Shape, description, setting
-from expectant.features.distinct import EMPTY, DistinctPart, distinct_vectors, slot_of
-from expectant.features.vector import Binary, Weighted, empty_state
+from expectant.descriptions import Need, Setting, Shape, bytes_of, description, setting
+from expectant.features.distinct import (
+    EMPTY,
+    DistinctPart,
+    distinct_bytes,
+    distinct_vectors,
+    slot_of,
+)
+from expectant.features.vector import Binary, Weighted, empty_state, state_bytes
 from expectant.rules import whole
 from expectant.verbs import draw, function, load, remember, save
 
@@ -96,6 +103,12 @@ def seen_states(shape: Shape, capacity: int) -> SeenPart:
     )
 
 
+def seen_memory(shape: Shape, capacity: int) -> Need:
+    """The memory of :func:`seen_states`."""
+    held = distinct_bytes(shape, capacity) + bytes_of((capacity,), (1,)) + state_bytes(shape)
+    return Need(f"the states seen (up to {capacity:,})", held, "a smaller capacity of the backups")
+
+
 @description
 class SeenStates(Backups):
     """Uniform over the distinct states that the agent has acted from.
@@ -105,6 +118,9 @@ class SeenStates(Backups):
     """
 
     capacity: int = setting(whole(1), default=10_000)
+
+    def estimate_memory(self, setting: Setting) -> Sequence[Need]:
+        return [seen_memory(setting.shape, self.capacity)]
 
     def build(self, setting: Setting) -> SeenPart:
         return seen_states(setting.shape, self.capacity)

@@ -9,14 +9,15 @@ how often that successor followed.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from expectant.backups.base import Backups
 from expectant.backups.heap import HeapPart, empty_heap, rank
-from expectant.backups.seen import SeenPart, any_row, row_of, seen_states
-from expectant.descriptions import Setting, description, setting
+from expectant.backups.seen import SeenPart, any_row, row_of, seen_memory, seen_states
+from expectant.descriptions import Need, Setting, bytes_of, description, setting
 from expectant.features.distinct import number_of
 from expectant.rules import at_least, whole
 from expectant.verbs import changed, draw, function, load, remember
@@ -167,6 +168,14 @@ class PrioritizedSweeping(Backups):
     capacity: int = setting(whole(1), default=10_000)
     threshold: float = setting(at_least(0.0), default=1e-4)
     links: int = setting(whole(1), default=8)
+
+    def estimate_memory(self, setting: Setting) -> Sequence[Need]:
+        links = (self.capacity, self.links * (1 + setting.actions) + setting.actions)
+        heap = bytes_of((3, self.capacity), (1,))
+        what = f"priorities and predecessors of {self.capacity:,} states"
+        instead = "a smaller capacity or fewer links of PrioritizedSweeping"
+        own = Need(what, heap + bytes_of(links, (1,)), instead)
+        return [seen_memory(setting.shape, self.capacity), own]
 
     def build(self, setting: Setting) -> SweepingPart:
         return SweepingPart(

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from expectant.backups.base import Backups
 from expectant.backups.replay import COUNT, Replay, ReplayPart, pass_on_to_replay, slot_of_age
-from expectant.descriptions import Setting, description, setting
-from expectant.features.vector import Binary, Weighted, empty_state
+from expectant.descriptions import Need, Setting, description, setting
+from expectant.features.vector import Binary, Weighted, empty_state, state_bytes
 from expectant.rules import or_none, whole
 from expectant.verbs import draw, function, load, matches
 
@@ -74,6 +75,10 @@ class Trajectory(Backups):
 
     length: int = setting(whole(1), default=10)
     capacity: int | None = setting(or_none(whole(1)), default=1000)
+
+    def estimate_memory(self, setting: Setting) -> Sequence[Need]:
+        scratch = Need("a state", state_bytes(setting.shape))
+        return [*Replay(self.capacity).estimate_memory(setting), scratch]
 
     def build(self, setting: Setting) -> TrajectoryPart:
         return TrajectoryPart(

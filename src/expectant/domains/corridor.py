@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
 
-from expectant.descriptions import description, setting
-from expectant.domains.finite import END, Domain, FiniteMDP, FinitePart
+from expectant.descriptions import Need, Setting, description, setting
+from expectant.domains.finite import END, MAKING, Domain, FiniteMDP, FinitePart, finite_memory
 from expectant.rules import between, number, or_none, whole
 
 LEFT, RIGHT = 0, 1
@@ -67,6 +68,10 @@ class Corridor(Domain):
             successors=np.where(left | right, END, targets),
             switch_every=self.switch_every,
         )
+
+    def estimate_memory(self, setting: Setting) -> Sequence[Need]:
+        tables = finite_memory(1 if self.switch_every is None else 2, self.cells, 2, 2)
+        return [tables._replace(building=MAKING * tables.bytes)]
 
     def build(self, rng: np.random.Generator) -> FinitePart:
         return self.mdp().build(rng)

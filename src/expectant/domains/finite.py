@@ -8,11 +8,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from expectant.descriptions import Description, description, setting
+from expectant.descriptions import Description, Need, Setting, bytes_of, description, setting
 from expectant.rules import Rule, flag, or_none, whole
 from expectant.verbs import function, observation, outcome, phase, place, reset, reward_now, step
 
 END = -1
+MAKING = 2  # tables of a finite MDP are held in about so many copies beside those of its part
 STATE, PHASE, OUTCOME = 0, 1, 2
 
 
@@ -140,6 +141,14 @@ class Outcomes(NamedTuple):
     start: np.ndarray
 
 
+def finite_memory(phases: int, states: int, actions: int, outcomes: int) -> Need:
+    """What the part of a finite MDP of such a size holds, once for all runs."""
+    table = (states, actions, outcomes)
+    held = bytes_of((phases, *table), (phases, *table), table, (states,))
+    what = f"the finite MDP ({states:,} states, {actions:,} actions, {outcomes:,} outcomes)"
+    return Need(what, held, "fewer states or outcomes", shared=True)
+
+
 def _array(dtype: Any) -> Any:
     def convert(value: Any) -> np.ndarray:
         array = np.array(value)
@@ -251,6 +260,9 @@ class FiniteMDP(Domain):
             int(self.switch_every or 1),
             np.zeros(3, np.int64),
         )
+
+    def estimate_memory(self, setting: Setting) -> Sequence[Need]:
+        return [finite_memory(*self.outcomes.probabilities.shape)]
 
     def build(self, rng: np.random.Generator) -> FinitePart:
         return self._part._replace(now=np.zeros(3, np.int64))  # runs share what none changes

@@ -8,15 +8,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from expectant.descriptions import description, setting
+from expectant.descriptions import Need, Setting, bytes_of, description, setting
 from expectant.domains.finite import (
     END,
+    MAKING,
     OUTCOME,
     PHASE,
     STATE,
     Domain,
     FiniteMDP,
     FinitePart,
+    finite_memory,
     sample,
 )
 from expectant.domains.phases import (
@@ -174,6 +176,11 @@ class LocaGrid(Domain):
         everywhere = np.full(self.states, 1.0 / self.states)
         zone = np.arange(self.states) % self.columns == self.columns - 1
         return np.stack([everywhere, zone / zone.sum(), everywhere])
+
+    def estimate_memory(self, setting: Setting) -> Sequence[Need]:
+        tables = finite_memory(3, self.states, 4, 4)
+        starts = Need("where episodes start", bytes_of((3, self.states)))
+        return [tables._replace(building=MAKING * tables.bytes), starts]
 
     def build(self, rng: np.random.Generator) -> LocaGridPart:
         mdp = self.mdp().build(rng)

@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -49,7 +50,7 @@ class Cell:
         """A readable name that does not depend on the order of anything in the spec."""
         return "/".join(filter(None, (self.reading, self.panel, self.agent_key)))
 
-    @property
+    @cached_property
     def job(self) -> Job:
         return Job(
             self.domain, self.features, self.agent, self.episodes, self.steps, self.bins,

@@ -134,7 +134,7 @@ class Work:
             if task.name not in seen:
                 seen.add(task.name)
                 try:
-                    kernels.compile(task.cell, overall.part(task.cell.id, 0.0))
+                    kernels.for_task(task, overall.part(task.cell.id, 0.0))
                 except Exception as error:  # of Numba, or of a part of somebody's own
                     self.failed[task.cell.id] = error
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from expectant.experiments.work import Done, Engine, Kernels, Task, Watch, assembled, run_one
+from expectant.running.memory import require
 from expectant.running.progress import say
 
 AHEAD = 2  # blocks that are handed out for every core of the cluster
@@ -29,6 +30,7 @@ def run_block(task: Task, compiled: bool | None) -> Done:
     kernels = _kernels.setdefault(compiled, Kernels(compiled))
     control = np.zeros(1, np.int64)
     try:
+        require(task.cell.job)  # this machine may have less memory than the one that asks
         runs = [
             run_one(task, number, kernels, control, {})
             for number in range(task.first, task.first + task.size)

@@ -26,6 +26,7 @@ from expectant.experiments.work import (
     under_way,
 )
 from expectant.running.job import cores
+from expectant.running.memory import Room
 
 AHEAD = 4  # runs that wait for each thread, so that it never waits for us
 LOOK_SECONDS = 0.2
@@ -67,6 +68,7 @@ class _Crew:
 
     def __init__(self, size: int, kernels: Kernels) -> None:
         self.kernels = kernels
+        self.room = Room()
         self.control = np.zeros(1, np.int64)
         self.clocks: Clocks = {}
         self.open: dict[_Part, None] = {}
@@ -82,8 +84,9 @@ class _Crew:
             part, number = item
             came: Any = None
             try:
-                if not self.control[0]:
-                    came = run_one(part.task, number, self.kernels, self.control, self.clocks)
+                with self.room.taken_by(part.task.cell.job):
+                    if not self.control[0]:
+                        came = run_one(part.task, number, self.kernels, self.control, self.clocks)
             except BaseException as error:
                 came = error
             self.done.put((part, number, came))

@@ -17,6 +17,7 @@ from expectant.running.job import closed, loop_for, whole_run
 from expectant.running.kernels import Kernel
 from expectant.running.loop import DIVERGED, EPISODE, STEPS
 from expectant.running.progress import Reporter, Silent
+from expectant.running.refusal import TooLargeError
 
 
 class Task(NamedTuple):
@@ -73,24 +74,22 @@ class Kernels:
     known: dict[Any, Kernel] = field(default_factory=dict)
     broken: dict[Any, Exception] = field(default_factory=dict)
 
-    def compile(self, cell: Cell, show: Reporter) -> None:
-        """Make sure that a cell's loop is compiled."""
-        self.of(cell, cell.job.prepare(0)[0], show)
-
-    def for_task(self, task: Task, prepared: Any) -> Kernel:
+    def for_task(self, task: Task, show: Reporter | None = None) -> Kernel:
         """The loop for a task, looked up once for every cell."""
         if task.name not in self.known:
-            self.known[task.name] = self.of(task.cell, prepared)
+            self.known[task.name] = self.of(task.cell, show)
         return self.known[task.name]
 
-    def of(self, cell: Cell, prepared: Any, show: Reporter | None = None) -> Kernel:
-        key = composition(prepared)
+    def of(self, cell: Cell, show: Reporter | None = None) -> Kernel:
+        key = composition(cell.job.prepare(0)[0])
         if key in self.broken:
             raise self.broken[key]
         if key not in self.known:
             name = f"{type(cell.agent).__name__} in {type(cell.domain).__name__}"
             try:
                 self.known[key] = loop_for(cell.job, self.compiled, name, show or Silent())
+            except TooLargeError:  # a smaller cell of the same composition may fit
+                raise
             except Exception as error:
                 self.broken[key] = error
                 raise
@@ -102,8 +101,8 @@ def run_one(
 ) -> Ran | None:
     """One run of a task; None if it was stopped through ``control``."""
     cell, job = task.cell, task.cell.job
+    kernel = kernels.for_task(task)
     prepared, rng = job.prepare(number, control)
-    kernel = kernels.for_task(task, prepared)
     clocks[task.name, number] = cell, prepared.clock
     start, processor = time.perf_counter(), time.thread_time()
     prepared, status = whole_run(job, kernel, prepared, number, rng, control)
@@ -144,9 +143,9 @@ def under_way(clocks: Clocks) -> float:
 
 def probe(cell: Cell, kernels: Kernels, seconds: float) -> float:
     """How long a run of a cell takes, judged by its beginning."""
+    kernel = kernels.of(cell)
     control = np.zeros(1, np.int64)
     prepared, rng = cell.job.prepare(0, control)
-    kernel = kernels.of(cell, prepared)
     timer = threading.Timer(seconds, control.fill, [1])
     timer.start()
     start = time.perf_counter()

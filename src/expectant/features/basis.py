@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from expectant.descriptions import Shape, description, setting
+from expectant.descriptions import Need, Setting, Shape, bytes_of, description, setting
 from expectant.features.bounds import PAIRS, known_bounds
 from expectant.features.table import Features
 from expectant.rules import flag, or_none, whole
@@ -71,6 +72,12 @@ class Fourier(Features):
                 f"which makes {size:,} in {dimensions} dimensions"
             )
         return Shape(size, size, weighted=True, bias=0)
+
+    def estimate_memory(self, setting: Setting) -> Sequence[Need]:
+        size = self.shape(setting.domain).size
+        dimensions = len(known_bounds("Fourier", setting.domain, self.bounds))
+        held = bytes_of((size, dimensions + 1), (3, dimensions))
+        return [Need("the Fourier basis", held, "a lower order")]
 
     def build(self, domain: Any, rng: np.random.Generator) -> FourierPart:
         size, bounds = self.shape(domain).size, known_bounds("Fourier", domain, self.bounds)

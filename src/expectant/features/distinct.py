@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from expectant.descriptions import Shape
-from expectant.features.vector import BinaryTable, WeightedTable, empty_table
+from expectant.descriptions import Shape, bytes_of
+from expectant.features.vector import BinaryTable, WeightedTable, empty_table, table_bytes
 from expectant.verbs import function, index, matches, save, size, value
 
 EMPTY = -1
@@ -58,9 +58,17 @@ def numbered(distinct, state):
     return distinct.slots[slot]
 
 
+def _slots_for(capacity: int) -> int:
+    """A power of two, so that the slots are never more than half full."""
+    return 1 << (2 * capacity - 1).bit_length()
+
+
 def distinct_vectors(shape: Shape, capacity: int) -> DistinctPart:
-    """Room for so many distinct vectors; the slots are never more than half full."""
-    slots = 1 << (2 * capacity - 1).bit_length()
-    return DistinctPart(
-        empty_table(shape, capacity), np.full(slots, EMPTY, np.int64), np.zeros(1, np.int64)
-    )
+    """Room for so many distinct vectors."""
+    slots = np.full(_slots_for(capacity), EMPTY, np.int64)
+    return DistinctPart(empty_table(shape, capacity), slots, np.zeros(1, np.int64))
+
+
+def distinct_bytes(shape: Shape, capacity: int) -> int:
+    """The memory of :func:`distinct_vectors`."""
+    return table_bytes(shape, capacity) + bytes_of((_slots_for(capacity),), (1,))

@@ -6,13 +6,14 @@ episode begins with an empty memory: the loop says so by the action −1.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from expectant.descriptions import Shape, description, setting
+from expectant.descriptions import Need, Setting, Shape, bytes_of, description, setting
 from expectant.features.table import Features
-from expectant.features.vector import Binary, Weighted, empty_state
+from expectant.features.vector import Binary, Weighted, empty_state, state_bytes
 from expectant.rules import Rule, between, flag, whole
 from expectant.verbs import encode, function, index, size, value
 
@@ -107,6 +108,14 @@ class History(Features):
             remembers=True,
         )
 
+    def estimate_memory(self, setting: Setting) -> Sequence[Need]:
+        base = self.base.shape(setting.domain)
+        entries = (self.steps, base.active + self.actions)
+        held = state_bytes(base) + bytes_of(entries, entries)
+        what = f"the last {self.steps:,} observations"
+        own = Need(what, held, "fewer steps of History")
+        return [own, *self.base.estimate_memory(setting)]
+
     def build(self, domain: Any, rng: np.random.Generator) -> HistoryPart:
         base = self.base.shape(domain)
         entries = (self.steps, base.active + self.actions)
@@ -175,6 +184,11 @@ class Traces(Features):
         return Shape(
             2 * base.size, base.active + base.size, weighted=True, bias=base.bias, remembers=True
         )
+
+    def estimate_memory(self, setting: Setting) -> Sequence[Need]:
+        base = self.base.shape(setting.domain)
+        own = Need("the traces", state_bytes(base) + bytes_of((base.size,)))
+        return [own, *self.base.estimate_memory(setting)]
 
     def build(self, domain: Any, rng: np.random.Generator) -> TracesPart:
         base = self.base.shape(domain)

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from expectant.descriptions import Description, Shape, description, setting
+from expectant.descriptions import (
+    Description,
+    Need,
+    Setting,
+    Shape,
+    bytes_of,
+    description,
+    setting,
+)
 from expectant.rules import whole
 from expectant.verbs import encode
+
+ROW_BYTES = 144  # what NumPy takes for a small array beside its numbers
 
 
 class TablePart(NamedTuple):
@@ -53,6 +64,11 @@ class OneHot(Features):
     def shape(self, domain: Any) -> Shape:
         return Shape(numbered_states(domain, "OneHot"), 1)
 
+    def estimate_memory(self, setting: Setting) -> Sequence[Need]:
+        states = numbered_states(setting.domain, "OneHot")
+        way_out = "such as RandomBinary(size, active) with fewer features than states"
+        return [Need(f"the features of {states:,} states", bytes_of((states,)), way_out)]
+
     def build(self, domain: Any, rng: np.random.Generator) -> TablePart:
         states = numbered_states(domain, "OneHot")
         return TablePart(np.arange(states, dtype=np.int64).reshape(states, 1))
@@ -75,6 +91,13 @@ class RandomBinary(Features):
     def shape(self, domain: Any) -> Shape:
         numbered_states(domain, "RandomBinary")
         return Shape(self.size, self.active)
+
+    def estimate_memory(self, setting: Setting) -> Sequence[Need]:
+        states = numbered_states(setting.domain, "RandomBinary")
+        held = bytes_of((states, self.active))
+        building = held + ROW_BYTES * states
+        what = f"the features of {states:,} states"
+        return [Need(what, held, "a smaller size of RandomBinary", building)]
 
     def build(self, domain: Any, rng: np.random.Generator) -> TablePart:
         states = numbered_states(domain, "RandomBinary")

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from expectant.descriptions import Shape, description, setting
+from expectant.descriptions import Need, Setting, Shape, bytes_of, description, setting
 from expectant.features.bounds import PAIRS, Bounds, known_bounds
 from expectant.features.hashing import HashedPart, hashed
 from expectant.features.table import Features
@@ -131,6 +131,14 @@ class Tiles(Features):
         if self.bias:
             return Shape(features + 1, self.tilings + 1, bias=features)
         return Shape(features, self.tilings)
+
+    def estimate_memory(self, setting: Setting) -> Sequence[Need]:
+        dimensions = len(known_bounds("Tiles", setting.domain, self.bounds))
+        tilings = bytes_of((dimensions, 6 + self.tilings))
+        if self.hash_size is None:
+            return [Need("tile coding", tilings, "fewer tiles, or hash_size=")]
+        hashing = bytes_of((self.hash_size,), (3,))
+        return [Need("tile coding", tilings + hashing, "a smaller hash_size")]
 
     def build(self, domain: Any, rng: np.random.Generator) -> TilesPart | HashedPart:
         shape = self.shape(domain)

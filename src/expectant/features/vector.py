@@ -85,6 +85,16 @@ def empty_table(shape: Shape, rows: int) -> BinaryTable | WeightedTable:
     return BinaryTable(active, places)
 
 
+def state_bytes(shape: Shape) -> int:
+    """The memory of an :func:`empty_state`."""
+    return 8 * ((2 if shape.weighted else 1) * shape.active + 1)
+
+
+def table_bytes(shape: Shape, rows: int) -> int:
+    """The memory of an :func:`empty_table`."""
+    return rows * ((12 if shape.weighted else 4) * shape.active + 4)
+
+
 def constant_weights(shape: Shape, width: int, value: float, owner: str) -> np.ndarray:
     """Weights w (D,) with wᵀs = ``value`` in every state s."""
     weights = np.zeros(width)

@@ -23,6 +23,7 @@ from expectant.loca.protocol import (
 from expectant.loca.rows import Row, load_row, row_path, save_row
 from expectant.running.job import Job, cores
 from expectant.running.loop import Budget, simulate
+from expectant.running.memory import threads_that_fit
 from expectant.running.progress import Overall, Reporter, Silent
 from expectant.running.threads import on_threads
 
@@ -62,10 +63,11 @@ def run_case(
     """All runs of one case."""
     show = show or Silent()
     job, when = job_of(request.domain, case.description, request.seed), course(request.domain)
+    fitting = threads_that_fit(job, request.runs, threads or cores())
     with show.compiling(f"{case.agent} with {case.backups}"):
         kernels = compiled_kernels(job)
     with show.running(f"{case.agent} with {case.backups}") as tell:
-        measures = _runs(job, kernels, when, request.runs, threads or cores(), tell)
+        measures = _runs(job, kernels, when, request.runs, fitting, tell)
     return Row(case, measures)
 
 

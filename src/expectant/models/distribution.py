@@ -6,13 +6,20 @@ the transitions that ended an episode is the missing mass. Old counts can be mad
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from expectant.descriptions import Setting, description, setting
-from expectant.features.distinct import DistinctPart, distinct_vectors, number_of, numbered
-from expectant.features.vector import Binary, Weighted, empty_state, outlook
+from expectant.descriptions import Need, Setting, bytes_of, description, setting
+from expectant.features.distinct import (
+    DistinctPart,
+    distinct_bytes,
+    distinct_vectors,
+    number_of,
+    numbered,
+)
+from expectant.features.vector import Binary, Weighted, empty_state, outlook, state_bytes
 from expectant.models.expectation import Model
 from expectant.rules import between, whole
 from expectant.verbs import backed_up_action_value, backed_up_value, fit, function, load
@@ -119,6 +126,12 @@ class Distribution(Model):
     states: int = setting(whole(1), default=1000)
     outcomes: int = setting(whole(1), default=8)
     forgetting: float = setting(between(0, 1), default=0.0)
+
+    def estimate_memory(self, setting: Setting) -> Sequence[Need]:
+        counted = bytes_of((3, self.states, setting.actions, self.outcomes))
+        vectors = distinct_bytes(setting.shape, self.states) + state_bytes(setting.shape)
+        what = f"the distribution model ({self.states:,} states, {self.outcomes:,} outcomes)"
+        return [Need(what, counted + vectors, "fewer states or outcomes of Distribution")]
 
     def build(self, setting: Setting) -> DistributionPart:
         shape = (self.states, setting.actions, self.outcomes)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from expectant.descriptions import Setting, description, setting
+from expectant.descriptions import Need, Setting, bytes_of, description, setting
 from expectant.features.vector import dot
 from expectant.lanes import dot_row
 from expectant.models.expectation import (
@@ -86,6 +87,10 @@ class EpisodicExpectation(Model):
 
     step: float = setting(at_least(0.0), default=0.1)
 
+    def estimate_memory(self, setting: Setting) -> Sequence[Need]:
+        endings = Need("the model of endings", bytes_of((setting.actions, setting.width)))
+        return [*LinearExpectation(self.step).estimate_memory(setting), endings]
+
     def build(self, setting: Setting) -> EpisodicPart:
         model = LinearExpectation(self.step).build(setting)
         return EpisodicPart(model, np.zeros_like(model.rewards))
@@ -127,6 +132,13 @@ class ExactEpisodic(Model):
 
     predicts_means: ClassVar[bool] = True
     learns = False
+
+    def estimate_memory(self, setting: Setting) -> Sequence[Need]:
+        table = finite_mdp(setting, "ExactEpisodic").outcomes
+        [exact] = ExactExpectation().estimate_memory(setting)
+        endings = bytes_of(table.probabilities.shape[:3])
+        building = max(exact.building, exact.bytes)  # the zero-terminal model, then divided
+        return [exact._replace(bytes=exact.bytes + endings, building=building)]
 
     def build(self, setting: Setting) -> ExactEpisodicPart:
         table = finite_mdp(setting, "ExactEpisodic").outcomes

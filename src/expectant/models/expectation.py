@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from expectant.descriptions import Description, Setting, description, setting
+from expectant.descriptions import Description, Need, Setting, bytes_of, description, setting
 from expectant.domains.finite import PHASE
-from expectant.features.vector import constant_weights, dense, dot, empty_state
+from expectant.features.vector import constant_weights, dense, dot, empty_state, table_bytes
 from expectant.lanes import dot_row
 from expectant.models.places import feature_table, finite_mdp
 from expectant.rules import at_least, number
@@ -140,6 +141,11 @@ class LinearExpectation(Model):
     step: float = setting(at_least(0.0), default=0.1)
     initial_reward: float = setting(number(), default=0.0)
 
+    def estimate_memory(self, setting: Setting) -> Sequence[Need]:
+        actions, size, width = setting.actions, setting.shape.size, setting.width
+        what = f"the linear model (A·d² numbers: {actions:,} actions, {size:,} features)"
+        return [Need(what, bytes_of((actions, size, width), (actions, width), (width,)))]
+
     def build(self, setting: Setting) -> LinearPart:
         owner = "LinearExpectation: initial_reward"
         rewards = constant_weights(setting.shape, setting.width, self.initial_reward, owner)
@@ -195,6 +201,16 @@ class ExactExpectation(Model):
 
     predicts_means: ClassVar[bool] = True
     learns = False
+
+    def estimate_memory(self, setting: Setting) -> Sequence[Need]:
+        table = finite_mdp(setting, "ExactExpectation").outcomes
+        phases, states, actions, outcomes = table.probabilities.shape
+        pairs, width = phases * states * actions, setting.width
+        what = f"the exact model ({pairs:,} states and actions, {setting.shape.size:,} features)"
+        building = table_bytes(setting.shape, states) + bytes_of(
+            (states + 1, width), (states * actions * outcomes, width), (pairs, outcomes)
+        )
+        return [Need(what, bytes_of((pairs, width + 1)), building=building)]
 
     def build(self, setting: Setting) -> ExactPart:
         table = finite_mdp(setting, "ExactExpectation").outcomes

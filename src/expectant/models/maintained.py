@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from expectant.descriptions import Need, Setting, bytes_of
 from expectant.features.vector import dot
 from expectant.lanes import dot_row
 from expectant.models.expectation import LinearPart
@@ -57,11 +58,17 @@ def _(maintained, state, change, discount):
                 lookahead[action, j] += amount * transposed[action, i, j]
 
 
+def maintained_memory(setting: Setting) -> Need:
+    """What is kept beside the linear model and the weights."""
+    actions, size, width = setting.actions, setting.shape.size, setting.width
+    return Need("maintained=True", bytes_of((actions, size, width), (actions, width)))
+
+
 def maintained(model: LinearPart, weights: np.ndarray, discount: float) -> MaintainedPart:
     """Keep the look-ahead weights of a linear model up to date from here on."""
     lookahead = model.rewards.copy()
     transposed = np.zeros_like(model.rows)
     size = model.rows.shape[1]
     transposed[:, :, :size] = np.swapaxes(model.rows[:, :, :size], 1, 2)
-    lookahead[:, :size] += discount * model.rows @ weights
+    lookahead[:, :size] += discount * (model.rows @ weights)
     return MaintainedPart(model, lookahead, transposed, weights, discount)

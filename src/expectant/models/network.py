@@ -13,11 +13,12 @@ heads' biases. A look-ahead costs O(k H + H D), and so does a fit.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from expectant.descriptions import Setting, description, setting
+from expectant.descriptions import Need, Setting, bytes_of, description, setting
 from expectant.features.vector import add
 from expectant.lanes import dot_row, dot_weighted_rows, padded
 from expectant.models.expectation import Model, most
@@ -177,6 +178,17 @@ class NetworkExpectation(Model):
     mean_decay: float = setting(between(0, 0.999999), default=0.9, kw_only=True)
     square_decay: float = setting(between(0, 0.999999), default=0.999, kw_only=True)
     floor: float = setting(at_least(1e-30), default=1e-8, kw_only=True)
+
+    def estimate_memory(self, setting: Setting) -> Sequence[Need]:
+        rows, units, width = setting.shape.size + 1, self.hidden + 1, padded(self.hidden + 1)
+        actions = setting.actions
+        layers = bytes_of((rows, width), (actions, units, setting.width), (actions, width))
+        if self.optimiser == "adam":
+            layers = 3 * layers + bytes_of((rows + actions * units + actions, 2))
+        scratch = bytes_of((2, width), (setting.width,), (units,))
+        what = f"the network ({self.hidden:,} hidden units, {setting.shape.size:,} features)"
+        building = bytes_of((2, rows, self.hidden))
+        return [Need(what, layers + scratch, "fewer hidden units", building)]
 
     def build(self, setting: Setting) -> NetworkPart:
         rows, units, width = setting.shape.size + 1, self.hidden + 1, padded(self.hidden + 1)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple
 
-from expectant.descriptions import Setting, description, setting
+from expectant.descriptions import Need, Setting, description, setting
 from expectant.domains.finite import PHASE
 from expectant.features.distinct import number_of
 from expectant.features.vector import outlook
@@ -129,6 +130,9 @@ class Sample(Model):
     @property
     def learns(self) -> bool:
         return self.distribution.learns
+
+    def estimate_memory(self, setting: Setting) -> Sequence[Need]:
+        return self.distribution.estimate_memory(setting)
 
     def build(self, setting: Setting) -> SamplePart:
         return SamplePart(self.distribution.build(setting), self.draws, setting.rng)

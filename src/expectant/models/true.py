@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from expectant.descriptions import Setting, description
+from expectant.descriptions import Need, Setting, bytes_of, description
 from expectant.domains.finite import END, PHASE
 from expectant.features.vector import (
     Binary,
@@ -15,6 +16,8 @@ from expectant.features.vector import (
     WeightedTable,
     empty_state,
     outlook,
+    state_bytes,
+    table_bytes,
 )
 from expectant.models.expectation import Model
 from expectant.models.places import feature_table, finite_mdp
@@ -71,6 +74,13 @@ class TrueModel(Model):
     """The distribution model of a known finite MDP, always of its present phase."""
 
     learns = False
+
+    def estimate_memory(self, setting: Setting) -> Sequence[Need]:
+        table = finite_mdp(setting, "TrueModel").outcomes
+        shape, states = table.probabilities.shape, table.successors.shape[0]
+        held = bytes_of(shape, shape, table.successors.shape) + state_bytes(setting.shape)
+        what = f"the true model ({states:,} states)"
+        return [Need(what, held + table_bytes(setting.shape, states))]
 
     def build(self, setting: Setting) -> TruePart:
         table = finite_mdp(setting, "TrueModel").outcomes

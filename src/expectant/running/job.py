@@ -14,6 +14,7 @@ from expectant.lanes import padded
 from expectant.running.course import advanced, going_on
 from expectant.running.kernels import Kernel, compiled_for, use_compiled
 from expectant.running.loop import DONE, NUMBER, STEPS, Budget, Ranges, Run, simulate
+from expectant.running.memory import within_memory
 from expectant.running.outside import play, respond, responder
 from expectant.running.progress import Reporter
 from expectant.running.rehearsal import rehearse
@@ -59,6 +60,7 @@ class Job:
             control=going_on() if control is None else control,
         )
 
+    @within_memory
     def prepare(
         self, number: int, control: np.ndarray | None = None
     ) -> tuple[Run, np.random.Generator]:

@@ -277,13 +277,14 @@ class Learner:
     def _prepare(self, components: int) -> None:
         domain = Outside(self.n_actions, self.reading.states, self.reading.bounds, components)
         job = Job(domain, self.features, self.agent, 0, 0, 1, None, self.seed)
-        self._run, self._rng = job.prepare(0)
-        self._ties = generator(self.seed, 0, TIES)
         self._respond: Kernel = respond
         if self._compiled:
             run, rng = job.prepare(0)
             rehearse(job, run, rng)
             self._respond = responder(run, rng, self._name, self._show)
+            del run  # one at a time may be all that fits
+        self._run, self._rng = job.prepare(0)
+        self._ties = generator(self.seed, 0, TIES)
 
 
 def _reading(facts: dict[str, Any]) -> Observations:

@@ -17,6 +17,7 @@ from expectant.running.loop import (
     STEPS,
     Run,
 )
+from expectant.running.memory import threads_that_fit
 from expectant.running.progress import Reporter, reporter
 from expectant.running.threads import on_threads
 
@@ -72,8 +73,9 @@ def run(
     """Run an agent in a domain ``runs`` times, each for so many ``episodes`` or ``steps``.
 
     Run r draws everything from ``numpy.random.SeedSequence((seed, r))``: the same for every
-    setting, and the same bits for any number of threads (None: one per core). An episode longer
-    than ``step_limit`` (None: the domain's own, or 10,000) is cut off, which is not a termination.
+    setting, and the same bits for any number of threads (None: one per core; fewer where not all
+    would fit into memory). An episode longer than ``step_limit`` (None: the domain's own, or
+    10,000) is cut off, which is not a termination.
     ``first_run`` numbers the runs from there on, to add to earlier ones. ``compiled=False`` runs
     the same code as plain Python, with the same numbers, for debugging. ``checked=True`` compiles
     with a check of every index, which is slower: for parts of one's own that end in a crash.
@@ -100,10 +102,11 @@ def run(
     name = f"{type(agent).__name__} in {type(domain).__name__}"
     start = time.perf_counter()
     show = reporter(progress)
+    threads = threads_that_fit(job, runs, threads or cores(), keep_agents)
     kernel = loop_for(job, compiled, name, show, checked)
     ready = time.perf_counter()
     numbers = range(first_run, first_run + runs)
-    finished = _run_all(job, kernel, numbers, threads or cores(), keep_agents, name, show)
+    finished = _run_all(job, kernel, numbers, threads, keep_agents, name, show)
     end = time.perf_counter()
     return Result(
         returns=np.stack([done.records.returns for done in finished]),

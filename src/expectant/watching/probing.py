@@ -9,10 +9,12 @@ that are looked at, so every model can be asked, whatever its features are.
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from expectant.descriptions import Need, Setting, bytes_of
 from expectant.features.vector import (
     Binary,
     BinaryTable,
@@ -21,11 +23,13 @@ from expectant.features.vector import (
     empty_state,
     empty_table,
     outlook,
+    table_bytes,
 )
 from expectant.lanes import padded
 from expectant.models.maintained import MaintainedPart
 from expectant.models.sample import SamplePart
 from expectant.report.animation_data import UNDECIDED
+from expectant.running.demand import Also
 from expectant.running.job import Job
 from expectant.running.kernels import Kernel
 from expectant.running.loop import Run
@@ -116,6 +120,19 @@ def model_of(agent: Any) -> Any:
     if isinstance(model, MaintainedPart):
         return model.model
     return model.distribution if isinstance(model, SamplePart) else model
+
+
+def probing_memory(count: int) -> Also:
+    """What looking at so many states takes: above all, their vectors written out."""
+
+    def needs(setting: Setting) -> Sequence[Need]:
+        shape, matrix = setting.shape, (2, count, setting.shape.size)
+        held = table_bytes(shape, count) + bytes_of(matrix, (5, setting.width))
+        what = f"looking at {count:,} states ({shape.size:,} features each)"
+        building = bytes_of(matrix)  # least squares work on copies
+        return [Need(what, held, "a smaller lattice", building)]
+
+    return needs
 
 
 class Prober:

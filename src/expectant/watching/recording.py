@@ -14,11 +14,12 @@ from expectant.running.course import advanced, going_on
 from expectant.running.job import Job, loop_for
 from expectant.running.kernels import compiled_for, use_compiled
 from expectant.running.loop import DONE, EPISODE, PHASE, STEPS, Budget, Run
+from expectant.running.memory import require
 from expectant.running.outside import play
 from expectant.running.progress import Reporter, reporter
 from expectant.watching.layout import layout_of
 from expectant.watching.moments import changes_of, moments
-from expectant.watching.probing import Prober, ask
+from expectant.watching.probing import Prober, ask, probing_memory
 
 BINS = 200  # of the learning curve, where steps are counted
 LEAST_FRAMES = 2
@@ -56,6 +57,7 @@ def record(
     layout = layout_of(domain, lattice)
     changes = changes_of(domain, unit, length)
     name, show = f"{type(agent).__name__} in {type(domain).__name__}", reporter(progress)
+    require(job, copies=2, also=probing_memory(len(layout.points)))
     prober = Prober(job, layout.observations, layout.points)
     run, rng = job.prepare(0)
     look: Any = ask
