@@ -66,9 +66,7 @@ def _told(directory: Path, error: Exception) -> str:
 
 def _made(directory: Path, name: str, what: str) -> Path:
     """A kernel's folder in a directory, with a label in it that says whose it is."""
-    if not directory.exists():
-        directory.parent.mkdir(parents=True, exist_ok=True)
-        directory.mkdir(mode=0o700, exist_ok=True)
+    os.makedirs(directory, mode=0o700, exist_ok=True)
     directory = Path(os.path.realpath(directory))  # links are followed once, here
     refuse_others(directory)
     folder = directory / name
