@@ -10,7 +10,8 @@ import numpy as np
 
 import expectant as ex
 from expectant.features.vector import empty_state
-from expectant.running.compiling import register_overloads, relocated
+from expectant.running.compiling import register_overloads
+from expectant.running.overloads import with_borrowed
 from expectant.verbs import borrowed, encode
 
 TILES = "8 tilings of 8×8"
@@ -51,7 +52,7 @@ def encodings_a_second(features: Any) -> float:
     part, state = features.build(square, rng), empty_state(features.shape(square))
     observation, observations = np.zeros(2), rng.random((OBSERVATIONS, 2))
     register_overloads()
-    kernel = numba.njit(nogil=True, error_model="numpy")(relocated(encode_all, __file__))
+    kernel = numba.njit(nogil=True, error_model="numpy")(with_borrowed(encode_all))
     kernel(part, observation, observations[:1], state)  # compiles
     best = float("inf")
     for _ in range(REPEATS):

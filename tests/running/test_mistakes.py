@@ -215,6 +215,11 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
         "return 9 if rng.random() < 0.002 else 1",
         "act of SarsaPart must return an action from 0 to 1, got 9, in run",
     ),
+    "an index beyond an array later on, every index checked": (
+        "    if rng.random() < queue.arrival",
+        "    if rng.random() < 0.002:\n        queue.waiting[70] = 1\n    if rng.random() < queue.arrival",
+        "a part indexes beyond an array: index is out of bounds, in run",
+    ),
     "a state out of range later on": (
         "    if rng.random() < queue.arrival", "    if rng.random() < 0.002:\n        queue.waiting[0] = 70\n    if rng.random() < queue.arrival",
         "observation of QueuePart must hold a state's number from 0 to 7, got 70, in run",
@@ -226,6 +231,10 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
 }  # fmt: skip
 
 AFTERWARDS = {  # what is needed beside the change
+    "an index beyond an array later on, every index checked": (
+        '"progress": False}',
+        '"progress": False, "checked": True}',
+    ),
     "values that are not finite": ("state.active[1] = features.last", "state.values[1] = np.inf"),
     "a feature out of range later on": ("default=0.2", "default=0.55"),
 }

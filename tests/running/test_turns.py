@@ -12,7 +12,7 @@ from expectant.descriptions import Shape
 from expectant.domains.outside import OutsidePart
 from expectant.features.table import TablePart
 from expectant.features.vector import empty_state
-from expectant.running.loop import DIVERGED, DONE, FULL, STOPPED, Budget, Run, simulate
+from expectant.running.loop import DIVERGED, DONE, FULL, STOPPED, Budget, Ranges, Run, simulate
 from expectant.running.outside import play, respond
 from expectant.verbs import (
     act,
@@ -134,7 +134,8 @@ def a_run(domain, agent=None, episodes=0, bins=0, bin=1) -> Run:
     table = TablePart(np.arange(CELLS, dtype=np.int64).reshape(CELLS, 1))
     state, next_state = (empty_state(Shape(CELLS, 1)) for _ in range(2))
     return Run(
-        domain, table, agent or Witness([], []), state, next_state, np.zeros(4, np.int64), np.zeros(1),
+        domain, table, agent or Witness([], []), state, next_state, Ranges(1, CELLS, CELLS),
+        np.zeros(6, np.int64), np.zeros(1),
         np.full(episodes, np.nan), np.zeros(episodes, np.int64), np.zeros(bins), bin,
     )  # fmt: skip
 

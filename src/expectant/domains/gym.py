@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import fields
 from functools import cached_property
 from typing import Any
 
@@ -12,6 +13,7 @@ import numpy as np
 
 from expectant.descriptions import description, look_here_too, setting
 from expectant.domains.finite import END, Domain, FiniteMDP
+from expectant.domains.gym_code import environment_code
 from expectant.domains.outside import OutsidePart
 from expectant.domains.spaces import Observations, action_count, finite_reward, observations
 from expectant.rules import Rule, flag, or_none
@@ -126,6 +128,19 @@ class Gym(Domain):
     @property
     def step_limit(self) -> int | None:
         return self._known[2]
+
+    @cached_property
+    def provenance(self) -> dict[str, str]:
+        """Versions and hashes of the code that decides what the environment does."""
+        env = self.make()
+        try:
+            return environment_code(env)
+        finally:
+            env.close()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The settings alone: what was found out about an environment is true in one process."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def build(self, rng: np.random.Generator) -> OutsidePart:
         return OutsidePart(self.reading.buffer())

@@ -5,16 +5,19 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
+from expectant.descriptions import Description
+from expectant.domains.gym import World
 from expectant.running.fingerprint import fingerprint, part_types
 from expectant.running.job import Job
 from expectant.running.loop import simulate
-from expectant.running.outside import respond
+from expectant.running.outside import play, respond
 
 BLOCK = 10  # runs that are stored together
 PASS_COST = 4.0  # a step without planning costs about as much as four backups' worth of work
@@ -71,6 +74,7 @@ class Cell:
         """What decides the numbers of a run (not how many runs, nor what they are called)."""
         length = {"steps": self.steps} if self.steps else {"episodes": self.episodes}
         lengths = {"lengths": True} if self.lengths else {}
+        outside = {"code": self.domain.provenance} if hasattr(self.domain, "provenance") else {}
         return {
             "domain": self.domain.to_dict(),
             "features": self.features.to_dict(),
@@ -80,6 +84,7 @@ class Cell:
             "seed": self.seed,
             "step_limit": self.job.budget().step_limit,
             **lengths,
+            **outside,
         }
 
 
@@ -103,6 +108,16 @@ def composition(part: Any) -> Any:
     return type(part)
 
 
+def own_descriptions(described: Any) -> Iterator[type]:
+    """The user's own classes in a description and in those it holds, which build the parts."""
+    if isinstance(described, Description) and is_dataclass(described):
+        if not type(described).__module__.startswith("expectant."):
+            yield type(described)
+        described = [getattr(described, field.name) for field in fields(described)]
+    if isinstance(described, tuple | list):
+        yield from chain.from_iterable(map(own_descriptions, described))
+
+
 class Hashes:
     """The names under which cells are stored, with the code of each composition hashed once."""
 
@@ -116,11 +131,13 @@ class Hashes:
 
     def _code_of(self, cell: Cell) -> str:
         prepared, _ = cell.job.prepare(0)
-        kinds = tuple(part_types(prepared))
-        if kinds not in self._code:
-            entry = respond if hasattr(cell.domain, "world") else simulate
-            self._code[kinds] = fingerprint(entry, kinds).name
-        return self._code[kinds]
+        described = own_descriptions((cell.domain, cell.features, cell.agent))
+        code = (*part_types(prepared), *described)
+        if code not in self._code:
+            outside = hasattr(cell.domain, "world")
+            entry, more = (respond, (play, World)) if outside else (simulate, ())
+            self._code[code] = fingerprint(entry, (*code, *more)).name
+        return self._code[code]
 
 
 def cell_hash(cell: Cell) -> str:

@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from expectant.experiments.cells import cell_hash
+from expectant.experiments.facts import versions
 from expectant.experiments.work import Done, Engine, Kernels, Task, Watch, assembled, run_one
 from expectant.running.memory import require
 from expectant.running.progress import say
@@ -23,10 +25,18 @@ LONGEST_LINE = 120
 ANSWER_SECONDS = 5.0
 
 _kernels: dict[bool | None, Kernels] = {}
+_same_code: set[str] = set()  # names of cells that are the same here and where they come from
 
 
-def run_block(task: Task, compiled: bool | None) -> Done:
-    """A whole block in this process."""
+def run_block(task: Task, compiled: bool | None, sender: dict[str, str] | None = None) -> Done:
+    """A whole block in this process, unless its code is another here than where it comes from.
+
+    ``sender`` are the versions there. Results are stored under the name that the sender gave them.
+    """
+    try:
+        _check_code(task, sender or {})
+    except Exception as error:  # a part that cannot be made here, in its own way
+        return Done(task, None, _told(error))
     kernels = _kernels.setdefault(compiled, Kernels(compiled))
     control = np.zeros(1, np.int64)
     try:
@@ -36,8 +46,34 @@ def run_block(task: Task, compiled: bool | None) -> Done:
             for number in range(task.first, task.first + task.size)
         ]
     except Exception as error:  # whatever it is, it concerns this cell only
-        return Done(task, None, RuntimeError(f"{type(error).__name__}: {error}"))
+        return Done(task, None, _told(error))
     return assembled(task, [ran for ran in runs if ran is not None])
+
+
+class OtherCode(RuntimeError):
+    """A worker whose code is not that of the process that asks it."""
+
+
+def _check_code(task: Task, sender: dict[str, str]) -> None:
+    if task.name in _same_code:
+        return
+    here = cell_hash(task.cell)
+    if here != task.name:
+        raise OtherCode(
+            f"the worker on {socket.gethostname()} has other code for this cell ({here}, "
+            f"{_written(versions())}) than the command that was started ({task.name}, "
+            f"{_written(sender)}): install the same packages, and the same files of your own, on "
+            "all machines and start the cluster again"
+        )
+    _same_code.add(task.name)
+
+
+def _told(error: Exception) -> RuntimeError:
+    return RuntimeError(f"{type(error).__name__}: {error}")
+
+
+def _written(found: dict[str, str]) -> str:
+    return " ".join(f"{name} {version}" for name, version in found.items()) or "unknown versions"
 
 
 def on_ray(address: str | None, kernels: Kernels) -> Engine:
@@ -56,7 +92,7 @@ def on_ray(address: str | None, kernels: Kernels) -> Engine:
             while True:
                 room = AHEAD * max(1, int(ray.cluster_resources().get("CPU", 1)))
                 while len(pending) < room and (task := next(tasks, None)) is not None:
-                    pending[compute.remote(task, kernels.compiled)] = task, 1
+                    pending[compute.remote(task, kernels.compiled, versions())] = task, 1
                 if not pending:
                     return
                 ready, _ = ray.wait(list(pending), timeout=LOOK_SECONDS)
@@ -69,7 +105,10 @@ def on_ray(address: str | None, kernels: Kernels) -> Engine:
                             yield Done(task, None, RuntimeError(_first_line(error)))
                             continue
                         say(f"{task.cell.id}: {_first_line(error)}; computing the block again")
-                        pending[compute.remote(task, kernels.compiled)] = task, attempt + 1
+                        pending[compute.remote(task, kernels.compiled, versions())] = (
+                            task,
+                            attempt + 1,
+                        )
         finally:
             for reference in pending:
                 ray.cancel(reference, force=True)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.extending import intrinsic, overload
+from numba.extending import intrinsic, overload, register_jitable
 
 from expectant import lanes
+from expectant.running.overloads import checking
 
 _LANES = lanes.LANES
 _WORD = ir.IntType(64)
@@ -136,19 +137,54 @@ def _dot_row(typing_context, rows, row, weights):
     return signature, codegen
 
 
+@register_jitable
+def _within(rows, action, active, weights):
+    """An IndexError where the vector code would read beyond the rows."""
+    if action < 0 or action >= rows.shape[0] or weights.shape[0] != rows.shape[2]:
+        raise IndexError("the weights, or the action, do not fit the rows")
+    for n in range(active.shape[0]):
+        if active[n] < 0 or active[n] >= rows.shape[1]:
+            raise IndexError("an active feature is out of bounds for the rows")
+
+
 def install() -> None:
-    """Let compiled code find the vector versions under the plain names."""
+    """Let compiled code find the vector versions under the plain names.
+
+    They do not look at bounds, so checked code looks before it calls them.
+    """
 
     @overload(lanes.dot_rows)
     def _rows(rows, action, active, weights):
-        return lambda rows, action, active, weights: _dot_rows(rows, action, active, weights)
+        def checked(rows, action, active, weights):
+            _within(rows, action, active, weights)
+            return _dot_rows(rows, action, active, weights)
+
+        def fast(rows, action, active, weights):
+            return _dot_rows(rows, action, active, weights)
+
+        return checked if checking() else fast
 
     @overload(lanes.dot_weighted_rows)
     def _weighted(rows, action, active, values, weights):
-        return lambda rows, action, active, values, weights: _dot_weighted_rows(
-            rows, action, active, values, weights
-        )
+        def checked(rows, action, active, values, weights):
+            _within(rows, action, active, weights)
+            if values.shape[0] < active.shape[0]:
+                raise IndexError("an active feature has no value")
+            return _dot_weighted_rows(rows, action, active, values, weights)
+
+        def fast(rows, action, active, values, weights):
+            return _dot_weighted_rows(rows, action, active, values, weights)
+
+        return checked if checking() else fast
 
     @overload(lanes.dot_row)
     def _row(rows, row, weights):
-        return lambda rows, row, weights: _dot_row(rows, row, weights)
+        def checked(rows, row, weights):
+            if row < 0 or row >= rows.shape[0] or weights.shape[0] != rows.shape[1]:
+                raise IndexError("the weights, or the row, do not fit the rows")
+            return _dot_row(rows, row, weights)
+
+        def fast(rows, row, weights):
+            return _dot_row(rows, row, weights)
+
+        return checked if checking() else fast

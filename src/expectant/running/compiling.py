@@ -2,68 +2,34 @@
 
 from __future__ import annotations
 
-import importlib.util
-import os
-import sys
-import tempfile
 import threading
-import time
-import types
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from expectant import verbs
-from expectant.running.fingerprint import fingerprint, part_types
+from expectant.running.accounts import Account
+from expectant.running.fingerprint import Fingerprint, fingerprint, part_types
 from expectant.running.loop import simulate
 
-KEEP_DAYS = 60
-
-_OPTIONS = {"forceinline": True, "error_model": "numpy", "no_cfunc_wrapper": True}
-_KERNEL = '''"""Made by expectant; may be deleted at any time."""
-import numba
-
-from expectant.running.compiling import relocated
-from {module} import {name}
-
-kernel = numba.njit(cache=True, nogil=True, error_model="numpy")(relocated({name}, __file__))
-'''
+# the settings of Numba that change the code it makes
+_SWITCHES = (
+    "BOUNDSCHECK", "OPT", "LOOP_VECTORIZE", "SLP_VECTORIZE", "ENABLE_AVX", "DISABLE_INTEL_SVML",
+    "CPU_NAME", "CPU_FEATURES", "DEBUGINFO_DEFAULT", "EXTEND_VARIABLE_LIFETIMES",
+    "LLVM_REFPRUNE_PASS", "LLVM_REFPRUNE_FLAGS", "DEBUG_NRT", "NRT_STATS", "ENABLE_PROFILING",
+    "DEBUG_ARRAY_OPT_RUNTIME", "PARFOR_MAX_TUPLE_SIZE", "THREADING_LAYER",
+)  # fmt: skip
 
 _registered: set[int] = set()
 _kernels: dict[str, Callable[..., Any]] = {}
-_compiled: dict[tuple[Any, str], Any] = {}
+_compiled: dict[int, Account] = {}
+_compiled_with: list[tuple[Any, ...]] = []
 _lock = threading.Lock()
 
 
-def cache_directory() -> Path:
-    """Where kernels are kept: $EXPECTANT_CACHE_DIR, or the user's cache directory."""
-    given = os.environ.get("EXPECTANT_CACHE_DIR")
-    if given:
-        return Path(given)
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "expectant"
-
-
-def _implementation(verb: verbs.Verb, part_type: Any, ours: bool) -> Callable[..., Any] | None:
-    """What a verb means for a part type, if that code is (or is not) the package's own."""
-    from numba.core.errors import TypingError
-
-    part_class: Any = getattr(part_type, "instance_class", None)
-    found = verb.implementations.get(part_class, verb.fallback)
-    if found is None:
-        raise TypingError(str(verbs.missing(verb.__name__, part_class or type(part_type))))
-    return found if found.__module__.startswith("expectant.") == ours else None
-
-
 def register_overloads() -> None:
-    """Tell Numba about every verb and function declared so far.
-
-    The package's own code neither makes arrays nor keeps them, so it is compiled without any
-    reference counting; other people's may do as it likes.
-    """
-    from numba.extending import overload
-
-    from expectant.running import compiled_lanes
+    """Tell Numba about every verb and function declared so far."""
+    from expectant.running import compiled_lanes, overloads
 
     if not _registered:
         compiled_lanes.install()
@@ -71,116 +37,96 @@ def register_overloads() -> None:
     for verb in verbs.VERBS:
         if id(verb) not in _registered:
             _registered.add(id(verb))
-            for ours in (True, False):
-                counted = verb is verbs.observation or not ours  # it returns an array
-                overload(verb, strict=False, jit_options={**_OPTIONS, "_nrt": counted})(
-                    lambda *arguments, verb=verb, ours=ours: _implementation(
-                        verb, arguments[0], ours
-                    )
-                )
+            overloads.overload_verb(verb)
     for plain in verbs.FUNCTIONS:
         if id(plain) not in _registered:
             _registered.add(id(plain))
-            counted = not plain.__module__.startswith("expectant.")
-            overload(plain, strict=False, jit_options={**_OPTIONS, "_nrt": counted})(
-                lambda *arguments, plain=plain: plain
-            )
+            overloads.overload_function(plain)
 
 
-def kernel_for(part: Any, entry: Callable[..., Any] = simulate) -> Callable[..., Any]:
+def kernel_for(
+    part: Any, entry: Callable[..., Any] = simulate, checked: bool = False
+) -> Callable[..., Any]:
     """A function compiled for the types in a part, by default the loop for a run.
 
     It is compiled when it is first called, if it is not on the disk yet. ``entry`` is a module's
-    own function that borrows its arguments.
+    own function that borrows its arguments. If ``checked``, an index beyond the end of an array is
+    an IndexError instead of a wrong number or a crash, at some cost in speed.
     """
-    name, bindings = fingerprint(entry, part_types(part))
+    kinds = part_types(part)
+
+    def made_from() -> Fingerprint:
+        return fingerprint(entry, kinds, (checked, *_switches()))
+
+    name = made_from().name
     with _lock:
         if name not in _kernels:
-            register_overloads()
-            _forget_changed(bindings)
-            text = _KERNEL.format(module=entry.__module__, name=entry.__name__)
-            _kernels[name] = _load(_kernel_file(name, text), name)
+            _kernels[name] = _kernel(entry, name, made_from, checked)
         return _kernels[name]
 
 
+def _switches() -> list[tuple[str, str]]:
+    from numba.core import config
+
+    config.reload_config()
+    return [(name, repr(getattr(config, name, None))) for name in _SWITCHES]
+
+
+def _kernel(
+    entry: Callable[..., Any], name: str, made_from: Callable[[], Fingerprint], checked: bool
+) -> Any:
+    import numba
+
+    from expectant.running.inside_numba import compiler_with, helpers_anew
+    from expectant.running.kernel_cache import keep_on_disk
+    from expectant.running.overloads import KERNEL_OPTIONS, with_borrowed
+
+    if checked and numba.config.BOUNDSCHECK == 0:
+        raise ValueError(
+            "checked: NUMBA_BOUNDSCHECK=0 in the environment switches all checks off, remove it"
+        )
+
+    @contextmanager
+    def as_it_is_now() -> Iterator[None]:
+        now = made_from()
+        if now.name != name:
+            raise RuntimeError(
+                f"the code of {entry.__name__} or of a part has changed since this kernel was "
+                "asked for: ask for it again"
+            )
+        _forget_changed(now.accounts, switches)
+        with helpers_anew((account.thing for account in now.accounts), checked):
+            yield
+
+    switches = tuple(_switches())
+    register_overloads()
+    kernel = numba.njit(
+        **KERNEL_OPTIONS, boundscheck=checked, pipeline_class=compiler_with(as_it_is_now)
+    )(with_borrowed(entry))
+    keep_on_disk(kernel, name)
+    return kernel
+
+
 def entry_point(kernel: Any, *arguments: Any) -> Callable[..., Any]:
-    """The compiled code for arguments of these very types, which it does not look at again.
+    """The compiled code for arguments of these very types, which it does not look at again."""
+    from expectant.running import inside_numba
 
-    Calling a kernel itself makes Numba look up the type of every array in every part, which costs
-    several times what it takes to pass them.
-    """
-    types_of = tuple(kernel.typeof_pyval(argument) for argument in arguments)
-    return kernel.overloads[types_of].entry_point
+    return inside_numba.entry_point(kernel, *arguments)
 
 
-def _forget_changed(bindings: dict[tuple[Any, str], Any]) -> None:
+def _forget_changed(found: list[Account], switches: tuple[Any, ...]) -> None:
     """Make Numba compile verbs and functions anew if any has changed since it last did.
 
     Numba keeps the first version of every function it compiles in a process. Where a verb has been
     implemented again, or a name in a function stands for something else by now, that would be
     stale, and would then be written to the disk as if it were not.
     """
-    changed = any(key in _compiled and _compiled[key] is not now for key, now in bindings.items())
-    if changed:
-        from numba.core.registry import cpu_target
+    known = ((account, _compiled.get(id(account.thing))) for account in found)
+    changed = any(before is not None and now.differs(before) for now, before in known)
+    if changed or _compiled_with != [switches]:
+        from expectant.running.inside_numba import forget_overloads
 
-        context = cpu_target.typing_context
-        context.refresh()
-        for known in (*verbs.VERBS, *verbs.FUNCTIONS):
-            for template in context.resolve_value_type(known).templates:
-                template._impl_cache.clear()
-                template._compiled_overloads.clear()
+        forget_overloads()
         _compiled.clear()
-    _compiled.update(bindings)
-
-
-def _kernel_file(name: str, text: str) -> Path:
-    """A source file of its own for every kernel, beside which Numba keeps the compiled code."""
-    for directory in (cache_directory(), Path(tempfile.gettempdir()) / "expectant-cache"):
-        folder = directory / name
-        path = folder / "kernel.py"
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            if not path.exists():
-                _forget_old(directory)
-                scratch = folder / f"kernel-{os.getpid()}.tmp"
-                scratch.write_text(text)
-                os.replace(scratch, path)
-            return path
-        except OSError:
-            continue
-    raise OSError(
-        f"cannot write compiled kernels to {cache_directory()}: "
-        "set EXPECTANT_CACHE_DIR to a folder that can be written"
-    )
-
-
-def _forget_old(directory: Path) -> None:
-    """Remove kernels that nobody has made or loaded for a long time."""
-    import shutil
-
-    oldest = time.time() - KEEP_DAYS * 86400
-    for folder in directory.iterdir():
-        if (folder / "kernel.py").exists() and folder.stat().st_mtime < oldest:
-            shutil.rmtree(folder, ignore_errors=True)
-
-
-def relocated(function: Any, path: str) -> Any:
-    """The same function as if it had been written in another file (where Numba then caches)."""
-    from expectant.running.borrow import borrowed
-
-    code = function.__code__.replace(co_filename=path)
-    names = {**function.__globals__, "borrowed": borrowed}
-    return types.FunctionType(code, names, function.__name__)
-
-
-def _load(path: Path, name: str) -> Callable[..., Any]:
-    os.utime(path.parent)
-    module_name = f"expectant_kernel_{name}"
-    spec = importlib.util.spec_from_file_location(module_name, path)
-    if spec is None or spec.loader is None:
-        raise ImportError(f"cannot load the kernel {path}")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[module_name] = module
-    spec.loader.exec_module(module)
-    return module.kernel
+        _compiled_with[:] = [switches]
+    _compiled.update({id(account.thing): account for account in found})

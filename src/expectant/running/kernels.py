@@ -28,7 +28,7 @@ def compiled_for(
 
         from expectant.running.compiling import kernel_for
 
-        kernel = kernel_for(arguments[0], entry)
+        kernel = kernel_for(arguments[0], entry, checked)
         try:
             kernel(*arguments)
         except NumbaError as error:

@@ -21,13 +21,19 @@ class PartError(ValueError):
     """A part, usually somebody's own, that does not do what its verbs promise."""
 
 
+def beyond_an_array(run: Run, error: IndexError) -> PartError:
+    """The error for an index that compiled code with a check of every index has found."""
+    return PartError(f"a part indexes beyond an array: {error}, {_when(run)}")
+
+
 def broken_promise(run: Run, status: int) -> PartError:
     """The error for a status with which the loop has stopped, from what is in the run's arrays."""
+    return PartError(f"{_promise(run, status)}, {_when(run)}")
+
+
+def _when(run: Run) -> str:
     clock = run.clock
-    return PartError(
-        f"{_promise(run, status)}, in run {clock[NUMBER]}, episode {clock[EPISODE]}, "
-        f"step {clock[STEP]}"
-    )
+    return f"in run {clock[NUMBER]}, episode {clock[EPISODE]}, step {clock[STEP]}"
 
 
 def _promise(run: Run, status: int) -> str:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from expectant.analysis import Panel, evaluate
+from expectant.analysis import Panel
 from expectant.analysis.adaptation import drop, recoveries, unrecovered
-from expectant.analysis.claims import NAMES
+from expectant.lab.claims import evaluate
+from expectant.lab.study import the_paper
 
+CLAIMS = the_paper().claims
+NAMES = CLAIMS[0].names
 RUNS, BINS, BIN, OPTIMUM = 3, 40, 50, 10.0
 Q, EXPECTATION, TRUE = "q_learning", "q_planning_expectation", "q_planning_true"
 
@@ -32,7 +35,7 @@ def fallen(lowest: float) -> np.ndarray:
 
 
 def verdicts(panels: list[Panel], latency=None) -> dict[int, str]:
-    return {found.id: found.verdict for found in evaluate(panels, latency)}
+    return {found.id: found.verdict for found in evaluate(CLAIMS, panels, latency)}
 
 
 @pytest.mark.parametrize(("claim", "figure", "levels", "holds"), [

@@ -1,0 +1,109 @@
+"""Where kernels reach into Numba's own workings while it compiles.
+
+Numba keeps what it has compiled for as long as a process lives: verbs and functions by the types
+they are called with, helpers that are compiled by ``numba.njit`` by theirs, and those also on disk.
+It does not notice that a constant in them has changed since. So kernels make it forget.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+from numba.core.caching import NullCache
+from numba.core.compiler import Compiler
+from numba.core.dispatcher import Dispatcher
+from numba.core.registry import cpu_target
+
+from expectant import verbs
+
+
+def compiler_with(around: Callable[[], Any]) -> type[Compiler]:
+    """Numba's compiler, which enters a context whenever it compiles; others wait meanwhile."""
+
+    class Compiling(Compiler):
+        def compile_extra(self, function: Any) -> Any:
+            with around():
+                return super().compile_extra(function)
+
+    return Compiling
+
+
+def entry_point(kernel: Any, *arguments: Any) -> Callable[..., Any]:
+    """The compiled code for arguments of these very types, which it does not look at again.
+
+    Calling a kernel itself makes Numba look up the type of every array in every part, which costs
+    several times what it takes to pass them.
+    """
+    types_of = tuple(kernel.typeof_pyval(argument) for argument in arguments)
+    return kernel.overloads[types_of].entry_point
+
+
+def take_note_of_overloads() -> None:
+    """Let :func:`overloads_of` know of all that has been told to Numba by now."""
+    cpu_target.typing_context.refresh()
+
+
+def overloads_of(function: Any) -> Iterator[tuple[Callable[..., Any], dict[str, Any]]]:
+    """What users have told Numba to compile in the place of a function, and with which options."""
+    known = cpu_target.typing_context._lookup_global(function)
+    for template in getattr(known, "templates", ()):
+        implementation = getattr(template, "_overload_func", None)
+        if implementation and not implementation.__module__.startswith("expectant."):
+            yield implementation, template._jit_options
+
+
+def forget_overloads() -> None:
+    """Make Numba compile all verbs and functions anew when they are next called."""
+    take_note_of_overloads()
+    context = cpu_target.typing_context
+    for known in (*verbs.VERBS, *verbs.FUNCTIONS):
+        for template in context.resolve_value_type(known).templates:
+            template._impl_cache.clear()
+            template._compiled_overloads.clear()
+
+
+@contextmanager
+def helpers_anew(things: Iterable[Any], checked: bool) -> Iterator[None]:
+    """Have the helpers among some things compiled anew, from what is in them now.
+
+    What they had compiled before is theirs again afterwards, and theirs alone is what they keep on
+    disk: a helper that Python calls too is the same as ever.
+    """
+    with ExitStack() as stack:
+        for thing in things:
+            if isinstance(thing, Dispatcher):
+                stack.enter_context(_anew(thing, checked))
+        yield
+
+
+@contextmanager
+def _anew(helper: Any, checked: bool) -> Iterator[None]:
+    compiler = helper._compiler
+    kept = helper.overloads, helper._cache, compiler.targetoptions, compiler._failed_cache
+    fixed = [] if helper._can_compile else [known.signature for known in kept[0].values()]
+    ask = helper.get_call_template
+
+    def note(result: Any) -> None:  # without Python's own table of what to call
+        helper.overloads[tuple(result.signature.args)] = result
+
+    def with_fixed_signatures(args: Any, kws: Any) -> Any:
+        helper._can_compile = True
+        try:
+            for signature in fixed:
+                helper.compile(signature)
+        finally:
+            helper._can_compile = not fixed
+        return ask(args, kws)
+
+    helper.overloads, helper._cache, compiler._failed_cache = OrderedDict(), NullCache(), {}
+    if checked:
+        compiler.targetoptions = {**compiler.targetoptions, "boundscheck": True}
+    helper.add_overload, helper.get_call_template = note, with_fixed_signatures
+    try:
+        yield
+    finally:
+        del helper.add_overload, helper.get_call_template
+        helper.overloads, helper._cache, compiler.targetoptions, compiler._failed_cache = kept
