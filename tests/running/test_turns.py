@@ -134,7 +134,7 @@ def a_run(domain, agent=None, episodes=0, bins=0, bin=1) -> Run:
     table = TablePart(np.arange(CELLS, dtype=np.int64).reshape(CELLS, 1))
     state, next_state = (empty_state(Shape(CELLS, 1)) for _ in range(2))
     return Run(
-        domain, table, agent or Witness([], []), state, next_state, Ranges(1, CELLS, 0),
+        domain, table, agent or Witness([], []), state, next_state, Ranges(2, CELLS, 0),
         np.zeros(6, np.int64), np.zeros(1),
         np.full(episodes, np.nan), np.zeros(episodes, np.int64), np.zeros(bins), bin,
     )  # fmt: skip
