@@ -4,7 +4,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: setup test test-ray lint bench reproduce clean
+OLDEST := .venv-oldest
+
+.PHONY: setup test test-ray test-oldest lint bench reproduce clean
 
 setup: $(READY)
 
@@ -22,6 +24,15 @@ test-ray: $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[ray]'
 	$(BIN)/python -m pytest tests/experiments/test_ray.py
 
+# the oldest versions that pyproject.toml allows; PYTHON=python3.13 tries them with another Python
+test-oldest:
+	$(PYTHON) -m venv $(OLDEST)
+	$(PYTHON) tests/oldest.py > $(OLDEST)/constraints.txt
+	$(OLDEST)/bin/python -m pip install --quiet --disable-pip-version-check --upgrade pip
+	$(OLDEST)/bin/python -m pip install --quiet --disable-pip-version-check \
+		--constraint $(OLDEST)/constraints.txt --editable '.[dev]'
+	$(OLDEST)/bin/python -m pytest -n 2
+
 lint: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -34,4 +45,4 @@ reproduce: $(READY)
 	$(BIN)/expectant reproduce
 
 clean:
-	rm -rf $(VENV) results
+	rm -rf $(VENV) $(OLDEST) results
