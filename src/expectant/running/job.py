@@ -16,6 +16,7 @@ from expectant.running.loop import DONE, FULL, NOT_FINITE, STEPS, Budget, Run, n
 from expectant.running.memory import within_memory
 from expectant.running.outside import play, responder
 from expectant.running.progress import Reporter
+from expectant.running.settled import direct
 from expectant.verbs import grown
 
 UNLIMITED = 2**62
@@ -96,7 +97,8 @@ def loop_for(job: Job, compiled: bool | None, name: str, show: Reporter) -> Kern
         return responder(prepared, rng, use_compiled(compiled), name, show)
     if not use_compiled(compiled):
         return simulate
-    return compiled_for(simulate, (prepared, Budget(0, 0, 1), rng, going_on()), name, show)
+    arguments = (prepared, Budget(0, 0, 1), rng, going_on())
+    return direct(job, compiled_for(simulate, arguments, name, show), arguments)
 
 
 def whole_run(
