@@ -195,8 +195,8 @@ def mountain_car(say: Callable[[str], None]) -> dict[str, Any]:
     return {**times, "same_returns": bool(same), "gym_random": random, "gym_learning": learning}
 
 
-def threads(say: Callable[[str], None]) -> dict[str, float]:
-    """The same runs on one thread and on two."""
+def threads(say: Callable[[str], None]) -> dict[str, Any]:
+    """The same runs on one thread and on two, and how busy the machine was with other things."""
     say("one thread against two")
 
     def seconds(count: int) -> float:
@@ -205,9 +205,10 @@ def threads(say: Callable[[str], None]) -> dict[str, float]:
             DOMAIN, FEATURES, agent, episodes=4000, runs=16, threads=count, progress=False
         ).seconds
 
-    pairs = [(seconds(1), seconds(2)) for _ in range(8)]
+    with beside("busy").watched() as machine:
+        pairs = [(seconds(1), seconds(2)) for _ in range(8)]
     one, two = (min(column) for column in zip(*pairs, strict=True))
-    return {"one": one, "two": two, "ratio": one / two}
+    return {"one": one, "two": two, "ratio": one / two, **machine}
 
 
 AGENTS: dict[str, Callable[[int], Any]] = {
@@ -333,7 +334,8 @@ def report(results: dict[str, Any]) -> None:
         f"Q-learning {car['gym_learning'] / 1e3:.1f}, at random {car['gym_random'] / 1e3:.1f}"
     )
     pair = results["threads"]
-    console.print(f"two threads against one: {pair['ratio']:.2f} times as fast\n")
+    busy = beside("busy").in_words(pair)
+    console.print(f"two threads against one: {pair['ratio']:.2f} times as fast ({busy})\n")
     for unit, scale, key in (("µs a step", 1e3, "growth"), ("ns a decision", 1.0, "decisions")):
         for title, agents in results[key].items():
             table = Table(title=f"{unit} by {title}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -73,9 +74,19 @@ def weights_memory(what: str, setting: Setting, rows: int = 1) -> Need:
     return Need(f"{what} ({setting.shape.size:,} features)", bytes_of((rows, setting.width)))
 
 
+@lru_cache  # every run of every agent asks
+def model_by_name(name: str, step: float) -> Model:
+    return MODELS[name](step)
+
+
+@lru_cache
+def backups_by_name(name: str, capacity: int | None) -> Backups:
+    return NAMED[name](capacity)
+
+
 def named_model(model: Any, step: float) -> Model:
     """The model that an agent's ``model=`` stands for."""
-    return MODELS[model](step) if isinstance(model, str) else model
+    return model_by_name(model, step) if isinstance(model, str) else model
 
 
 @abstract
@@ -99,7 +110,7 @@ class Agent(Description):
 
     def action_weights(self, setting: Setting) -> np.ndarray:
         """Weights (A, D) that give every action its initial value."""
-        return np.tile(self.state_weights(setting), (setting.actions, 1))
+        return np.repeat(self.state_weights(setting)[None], setting.actions, axis=0)
 
     def scaled(self, step: float, setting: Setting) -> float:
         """A step size as the update uses it, which is once for every active feature.
@@ -154,7 +165,7 @@ class PlanningAgent(Agent):
     def distribution(self) -> Backups:
         """The backup distribution that planning draws from."""
         if isinstance(self.backups, str):
-            return NAMED[self.backups](self.replay_capacity)
+            return backups_by_name(self.backups, self.replay_capacity)
         return self.backups
 
     def estimate_memory(self, setting: Setting) -> Sequence[Need]:

@@ -104,7 +104,9 @@ def composition(part: Any) -> Any:
     if isinstance(part, tuple):
         return (type(part), *(composition(item) for item in part))
     if isinstance(part, np.ndarray):
-        return part.dtype.str, part.ndim
+        flags = part.flags
+        layout = "C" if flags.c_contiguous else "F" if flags.f_contiguous else "A"
+        return part.dtype.str, part.ndim, layout, flags.writeable, flags.aligned
     return type(part)
 
 

@@ -18,6 +18,7 @@ from expectant.running.kernels import Kernel
 from expectant.running.loop import DIVERGED, EPISODE, STEPS
 from expectant.running.progress import Reporter, Silent
 from expectant.running.refusal import TooLargeError
+from expectant.running.settled import settled
 
 
 class Task(NamedTuple):
@@ -81,7 +82,7 @@ class Kernels:
         return self.known[task.name]
 
     def of(self, cell: Cell, show: Reporter | None = None) -> Kernel:
-        key = composition(cell.job.prepare(0)[0])
+        key = composition(cell.job.prepare(0)[0]), settled(cell.job)
         if key in self.broken:
             raise self.broken[key]
         if key not in self.known:

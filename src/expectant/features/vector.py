@@ -71,7 +71,7 @@ class Transition(NamedTuple):
 
 def empty_state(shape: Shape) -> Binary | Weighted:
     """A vector of the given shape to write into."""
-    active, place = np.zeros(shape.active, np.int64), np.full(1, -1, np.int64)
+    active, place = np.zeros(shape.active, np.int64), np.array([-1], np.int64)
     if shape.weighted:
         return Weighted(active, np.zeros(shape.active), place)
     return Binary(active, place)

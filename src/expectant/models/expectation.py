@@ -150,7 +150,7 @@ class LinearExpectation(Model):
         owner = "LinearExpectation: initial_reward"
         rewards = constant_weights(setting.shape, setting.width, self.initial_reward, owner)
         return LinearPart(
-            np.tile(rewards, (setting.actions, 1)),
+            np.repeat(rewards[None], setting.actions, axis=0),
             np.zeros((setting.actions, setting.shape.size, setting.width)),
             self.step,
             np.zeros((1, setting.width)),

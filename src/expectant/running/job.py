@@ -18,6 +18,7 @@ from expectant.running.memory import within_memory
 from expectant.running.outside import play, respond, responder
 from expectant.running.progress import Reporter
 from expectant.running.rehearsal import rehearse
+from expectant.running.settled import direct
 
 UNLIMITED = 2**62
 STEP_LIMIT = 10_000  # of an episode, where neither the user nor the domain says otherwise
@@ -108,7 +109,8 @@ def loop_for(
     rehearse(job, prepared, rng)
     if outside:
         return responder(prepared, rng, name, show, checked)
-    return compiled_for(simulate, (prepared, Budget(0, 0, 1), rng, going_on()), name, show, checked)
+    arguments = (prepared, Budget(0, 0, 1), rng, going_on())
+    return direct(job, compiled_for(simulate, arguments, name, show, checked), arguments)
 
 
 def whole_run(
