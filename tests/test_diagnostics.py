@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 import expectant as ex
+from expectant.diagnostics import _Measure
+from expectant.running.job import Job
 
 
 def test_a_plain_answer_about_action_values():
@@ -35,6 +37,33 @@ def test_errors_shrink_while_an_agent_learns():
         runs=1,
     )
     assert exact.model[0, 0] == pytest.approx(0.0, abs=1e-12)
+
+
+def measured(agent):
+    """The errors of an agent that has learned nothing, and the agent, in two cells by hand."""
+    job = Job(ex.Corridor(cells=2, slip=0.0), ex.OneHot(), agent, 1, 0, 1, 1, 0)
+    prepared, _ = job.prepare(0)
+    return _Measure(job, prepared, job.domain, np.array([19.0, 20.0])), prepared.agent
+
+
+def test_errors_of_a_model_by_hand():
+    measure, agent = measured(ex.Lookahead(0.1, model_step=0.1))
+    # rewards 0, −1, −1 and 20 are all taken for 0, and two next states for nothing
+    assert measure.model_error(agent) == pytest.approx(np.sqrt((0 + 1 + 1 + 400 + 1 + 1) / 8))
+    model = agent.planner.model
+    model.rewards[1, 1], model.rewards[0, 1], model.rewards[1, 0] = 20.0, -1.0, -1.0
+    assert measure.model_error(agent) == pytest.approx(np.sqrt((1 + 1) / 8))
+    model.rows[0, 1, 0] = model.rows[1, 0, 1] = 1.0
+    assert measure.model_error(agent) == 0.0
+
+
+def test_errors_of_values_by_hand():
+    measure, agent = measured(ex.Lookahead(0.1))
+    assert measure.value_error(agent) == pytest.approx(np.sqrt((19.0**2 + 20.0**2) / 2))
+    measure, agent = measured(ex.QLearning(0.1))
+    agent.weights[:, :2] = [[19.0, -4.0], [3.0, 17.0]]  # the greatest are 19 and 17
+    assert measure.value_error(agent) == pytest.approx(np.sqrt(9.0 / 2))
+    assert np.isnan(measure.model_error(agent))
 
 
 def test_errors_of_model_free_and_diverging_agents():

@@ -9,7 +9,7 @@ import pytest
 from building import Built
 
 import expectant as ex
-from expectant.verbs import act, learn, plan, preference
+from expectant.verbs import act, learn, outcome, plan, preference, relabel, reset, step
 
 DOMAIN = ex.Corridor(cells=2, slip=0.0)
 
@@ -180,6 +180,25 @@ def test_ties_among_many_actions_are_even():
     b.agent.weights[2, 0] = -1.0
     chosen = np.bincount([act(b.agent, b.state(0), b.rng) for _ in range(20_000)], minlength=5)
     np.testing.assert_allclose(chosen / 20_000, [0.25, 0.25, 0.0, 0.25, 0.25], atol=0.015)
+
+
+def test_the_errors_of_learning_fitting_and_replayed_fitting_add_up():
+    b = built(ex.Lookahead(0.5, 0.5, planning_steps=0, replayed_fits=1))
+    # δ = −1; r and s̄ are wrong by 1 each, then by a half: 0.5 and 0.5²
+    assert learn(b.agent, b.transition(0, 1, -1.0, 1), b.rng) == 1.0 + (1.0 + 1.0) + (0.5 + 0.25)
+
+
+@pytest.mark.parametrize(("relabelled", "reward"), [(False, 20.0), (True, 0.0)])
+def test_stored_rewards_are_relabelled_only_if_asked_for(relabelled, reward):
+    domain = ex.Corridor(cells=1, slip=0.0, switch_every=10)
+    b = Built(domain, ex.OneHot(), ex.Lookahead(0.5, relabelled=relabelled))
+    reset(b.domain, 0, b.rng)
+    step(b.domain, 1, b.rng)
+    transition = b.transition(0, 1, 20.0, None)._replace(outcome=int(outcome(b.domain)))
+    learn(b.agent, transition, b.rng)
+    reset(b.domain, 10, b.rng)
+    relabel(b.agent, b.domain)
+    assert b.agent.planner.backups.rewards[0] == reward
 
 
 def test_replayed_fits_repeat_the_stored_transition():

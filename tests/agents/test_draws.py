@@ -13,7 +13,7 @@ import expectant as ex
 from expectant.agents.acting import epsilon_greedy, greedy
 from expectant.agents.cached_policy import sample_policy
 from expectant.domains.finite import sample
-from expectant.verbs import act, draw, draw_outcome, fit, remember
+from expectant.verbs import act, back_up, draw, draw_outcome, fit, remember
 
 DOMAIN = ex.Corridor(cells=5, slip=0.25)
 
@@ -41,7 +41,9 @@ def test_a_policy_is_drawn_as_it_says(chances):
 
 
 def test_epsilon_comes_on_top_of_a_policy():
-    agent, state = with_preferences(ex.CachedPolicy(0.1, 0.1, epsilon=0.25), [0.0, -800.0])
+    agent, state = with_preferences(
+        ex.CachedPolicy(0.1, 0.1, epsilon=0.25), [800.0, 0.0]
+    )  # no overflow
     found = outcomes(lambda rng: act(agent, state, rng), 40, numbers=2)
     assert found == {0: 0.875, 1: 0.125}
 
@@ -147,8 +149,6 @@ def test_states_to_plan_from_are_drawn_as_often_as_they_should(backups, visits, 
 
 
 def test_q_planning_tries_every_action_alike():
-    from expectant.verbs import back_up
-
     domain = many_actions(5)
 
     def tried(rng):
@@ -158,6 +158,21 @@ def test_q_planning_tries_every_action_alike():
         return int(built.agent.weights[:, 0].argmin())
 
     assert outcomes(tried, 50) == pytest.approx(dict.fromkeys(range(5), 0.2))
+
+
+@pytest.mark.parametrize(("slot", "expected"), [(0, {3: 1.0}), (-1, dict.fromkeys(range(5), 0.2))])
+def test_a_stored_action_is_that_of_a_stored_transition(slot, expected):
+    """Where a rollout leads nothing is stored, so any action may be tried there."""
+    domain = many_actions(5)
+
+    def tried(rng):
+        built = Built(domain, ex.OneHot(), ex.QPlanning(1.0, model="true", stored_action=True))
+        remember(built.agent.planner.backups, built.transition(0, 3, 0.0, None))
+        built.agent.weights[:, 0] = 1.0
+        back_up(built.agent, built.state(0), slot, 1.0, rng)
+        return int(built.agent.weights[:, 0].argmin())
+
+    assert outcomes(tried, 50) == pytest.approx(expected)
 
 
 def test_the_grid_itself_is_even():

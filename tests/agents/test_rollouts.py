@@ -44,6 +44,15 @@ def test_a_rollout_is_as_long_as_it_says_and_stops_at_the_end(length, expected):
     assert built.agent.weights[:4].tolist() == expected  # cell 3 looks back at cell 2: 98.5
 
 
+@pytest.mark.parametrize("length", [1, 2, 3])
+def test_the_errors_of_all_backups_add_up(length):
+    agent = ex.Lookahead(0.5, model="true_sample", planning_steps=1, rollout=length, epsilon=0.0)
+    built = Built(CHAIN, ex.OneHot(), agent)
+    learn(built.agent, built.transition(0, 1, -1.0, 1), built.rng)
+    built.agent.weights[:4] = 100.0
+    assert plan(built.agent, built.rng) == length  # each finds an error of one
+
+
 def test_one_step_backups_stay_where_they_were_drawn():
     agent = ex.CachedValues(1.0, 1.0, model="true_sample", planning_steps=1, epsilon=0.0)
     built = Built(CHAIN, ex.OneHot(), agent)

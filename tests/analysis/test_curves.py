@@ -21,6 +21,15 @@ def test_an_interval_of_equal_runs_has_no_width():
         np.testing.assert_allclose(value, 3.0)
 
 
+@pytest.mark.parametrize(
+    ("level", "low", "high"), [(0.95, 0.0, 2.0), (0.6, 0.0, 2.0), (0.4, 1.0, 1.0)]
+)
+def test_the_interval_of_two_runs_by_hand(level, low, high):
+    """A quarter of all resamples has the mean 0, a half 1, a quarter 2."""
+    found = interval(np.array([0.0, 2.0]), level=level)
+    assert (found.mean, found.low, found.high) == (1.0, low, high)
+
+
 def test_a_diverged_run_makes_its_columns_unknown():
     samples = np.ones((4, 3))
     samples[2, 1] = np.nan

@@ -180,6 +180,16 @@ def test_the_gap_is_of_the_discount_and_the_values_that_are_given():
         assert (gap.max() > 0.2) == far
 
 
+def test_the_gap_is_never_below_zero_not_even_by_rounding():
+    rng = np.random.default_rng(0)
+    for seed in range(20):
+        values = rng.normal(size=(5, 3))
+        values[:, 1] = values.max(axis=1) + 1.0  # greedy everywhere
+        gap = exact.planning_gap(random_mdp(seed), values)
+        assert gap.min() >= 0.0
+        assert gap.max() < 1e-12
+
+
 def test_values_are_discounted_once_a_step():
     chain = ex.Corridor(cells=3, slip=0.0, goal_reward=8.0, step_reward=0.0)
     expected = [2.0, 4.0, 8.0]
@@ -192,6 +202,11 @@ def test_values_are_discounted_once_a_step():
     assert exact.backed_up(chain, np.array(expected), discount=0.5)[1].tolist() == [1.0, 4.0]
     mean = exact.epsilon_greedy_optimal_return(chain, 0.0, discount=0.5)
     assert mean == pytest.approx(14 / 3)
+
+
+def test_what_differs_by_rounding_is_a_tie():
+    values = np.array([[1.0, 1.0 + 1e-12, 0.0], [1.0, 1.0 + 1e-8, 0.0]])
+    assert exact.greedy_policy(values).tolist() == [[0.5, 0.5, 0.0], [0.0, 1.0, 0.0]]
 
 
 def test_linear_model_is_aligned_or_refused():

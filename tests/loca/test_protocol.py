@@ -18,7 +18,7 @@ from expectant.loca.protocol import (
     states_of,
 )
 from expectant.loca.report import rows_as_data, write_report
-from expectant.loca.rows import row_path
+from expectant.loca.rows import Row, load_row, row_path, save_row
 from expectant.loca.runs import Request, adaptation_test
 from expectant.running.loop import Budget, simulate
 
@@ -122,6 +122,18 @@ def test_cases_by_name():
 
 
 # ----------------------------------------------------------------------------------- on the disk
+
+
+def test_a_row_goes_through_its_file_with_what_diverged(tmp_path):
+    case, length = Case("lookahead", "all", FAST), course(SMALL).steps.size
+    measures = np.arange(2.0 * length).reshape(2, length)
+    measures[1, 3:] = np.nan
+    save_row(tmp_path / "row.json", Row(case, measures), SMALL, 0)
+    found = load_row(tmp_path / "row.json", case, SMALL, 2)
+    assert found is not None
+    np.testing.assert_array_equal(found.measures, measures)
+    assert load_row(tmp_path / "row.json", case, SMALL, 3) is None  # another number of runs
+    assert load_row(tmp_path / "row.json", case, ex.LocaGrid(), 2) is None
 
 
 def test_an_interrupted_test_goes_on(tmp_path, monkeypatch):

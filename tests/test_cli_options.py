@@ -1,0 +1,150 @@
+"""Every option of every command reaches what does the work."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from expectant.cli import app
+
+
+class Called(ValueError):
+    """Raised in place of the work, which ends the command."""
+
+
+@pytest.fixture
+def called(monkeypatch: pytest.MonkeyPatch):
+    """The arguments that a command gives to the function at a path."""
+
+    def call(path: str, command: list[str]) -> tuple[list[Any], dict[str, Any]]:
+        found: list[Any] = []
+
+        def instead(*arguments: Any, **options: Any) -> None:
+            found.append((list(arguments), options))
+            raise Called("as far as this")
+
+        monkeypatch.setattr(path, instead)
+        done = CliRunner().invoke(app, command)
+        assert done.exit_code == 2 and "as far as this" in done.stderr, done.output
+        return found[0]
+
+    return call
+
+
+COMMON = ["--out", "there", "--seed", "7", "--threads", "3"]
+PLACE = Path("there")
+
+
+@pytest.mark.parametrize(("more", "request_"), [
+    ([], (("1", "3", "4a", "4b", "5a", "5b"), 7, None, False)),
+    (["--figure", "5b", "--figure", "1"], (("1", "5b"), 7, None, False)),
+    (["--runs", "4"], (("1", "3", "4a", "4b", "5a", "5b"), 7, 4, False)),
+    (["--quick"], (("1", "3", "4a", "4b", "5a", "5b"), 7, None, True)),
+])  # fmt: skip
+def test_reproduce(called, more, request_):
+    from expectant.paper.reproduce import Request
+
+    arguments, _ = called("expectant.paper.reproduce.reproduce", ["reproduce", *COMMON, *more])
+    assert arguments == [Request(*request_), PLACE, 3]
+
+
+@pytest.mark.parametrize(("more", "runs"), [([], None), (["--quick"], 5), (["--runs", "4"], 4)])
+def test_study(called, more, runs):
+    command = ["reproduce", "--study", *COMMON, *more]
+    arguments, _ = called("expectant.paper.study.study", command)
+    assert arguments == [PLACE, 7, runs, 3]
+
+
+def test_readings(called):
+    arguments, _ = called("expectant.paper.dependence.dependence", ["readings", *COMMON])
+    assert arguments == [PLACE, 7, 3]
+
+
+@pytest.mark.parametrize(("more", "runs"), [([], 10), (["--quick"], 3), (["--runs", "1"], 1)])
+def test_loca(called, more, runs):
+    command = ["loca", *COMMON, "--agent", "lookahead", "--backups", "seen", *more]
+    (request, folder, threads), _ = called("expectant.loca.runs.adaptation_test", command)
+    assert [case[:2] for case in request.cases] == [("lookahead", "seen")]
+    assert (request.runs, request.seed, folder, threads) == (runs, 7, PLACE, 3)
+
+
+@pytest.mark.parametrize(("more", "length"), [
+    ([], (1500, None)),
+    (["--episodes", "12"], (12, None)),
+    (["--steps", "34"], (None, 34)),
+])  # fmt: skip
+def test_watch(called, more, length):
+    from expectant.watching.presets import scene
+
+    command = ["watch", "--agent", "q_learning", "--out", "film.gif", "--page", "--frames", "9"]
+    arguments, options = called(
+        "expectant.watching.animate.watch", [*command, "--seed", "7", *more]
+    )
+    found = scene("corridor", "q_learning")
+    assert arguments == [found.domain, found.features, found.agent, Path("film.gif")]
+    assert (options.pop("episodes"), options.pop("steps")) == length
+    assert options == {"frames": 9, "seed": 7, "step_limit": None, "page": True}
+
+
+def test_best(called):
+    command = [
+        "best",
+        "there",
+        "--measure",
+        "final",
+        "--confirm",
+        "5",
+        "--out",
+        "b",
+        "--threads",
+        "3",
+    ]
+    arguments, options = called("expectant.choosing.command.best", command)
+    assert arguments == [PLACE]
+    assert options == {"measure": "final", "confirm": 5, "out": Path("b"), "threads": 3}
+
+
+def test_sweep(called):
+    command = ["sweep", "a.toml", "--out", "there", "--threads", "3", "--engine", "ray"]
+    command += ["--address", "auto", "--shard", "2/5", "--search", "optuna", "--trials", "6"]
+    arguments, options = called("expectant.experiments.command.sweep_file", command)
+    assert arguments == [Path("a.toml"), PLACE]
+    assert options == {
+        "threads": 3, "engine": "ray", "address": "auto", "shard": "2/5", "search": "optuna",
+        "trials": 6,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(("more", "expected"), [
+    (["--shard", "2/5"], ("run_sweep", {"engine": "threads", "address": None, "shard": (2, 5)})),
+    (["--engine", "ray", "--address", "auto"],
+     ("run_sweep", {"engine": "ray", "address": "auto", "shard": None})),
+    (["--search", "optuna"], ("run_search", {"engine": "threads", "address": None})),
+])  # fmt: skip
+def test_a_sweep_or_a_search(called, tmp_path, more, expected):
+    from experiments.sweeping import spec
+
+    path, (name, options) = tmp_path / "a.toml", expected
+    path.write_text(spec([0.1]))
+    command = ["sweep", str(path), "--out", "there", "--threads", "3", "--trials", "6", *more]
+    arguments, given = called(f"expectant.experiments.command.{name}", command)
+    assert (arguments[0].name, arguments[1], arguments[2]) == ("tiny", path.read_text(), PLACE)
+    assert arguments[3:] == ([6] if name == "run_search" else [])
+    assert given == {"threads": 3, **options}
+
+
+def test_run_and_show(called, tmp_path):
+    from experiments.sweeping import spec
+
+    path = tmp_path / "a.toml"
+    path.write_text(spec([0.1]))
+    command = ["run", str(path), "--out", "there", "--threads", "3"]
+    (experiment, text, folder, threads), _ = called("expectant.writeup.run_experiment", command)
+    assert (experiment.name, text, folder, threads) == ("tiny", path.read_text(), PLACE, 3)
+    arguments, _ = called(
+        "expectant.experiments.command.show_file", ["show", "b.toml", "--threads", "3"]
+    )
+    assert arguments == [Path("b.toml"), 3]
