@@ -49,7 +49,8 @@ from expectant.models.true import TrueModel
 from expectant.running.checking import check_agent, check_backups, check_features, check_model
 from expectant.running.learner import Learner
 from expectant.running.mistakes import PartError
-from expectant.running.run import Result, run
+from expectant.running.result import Result
+from expectant.running.run import run
 
 __all__ = [
     "Agent",
