@@ -20,6 +20,7 @@ from expectant.analysis.comparison import (
     within,
 )
 from expectant.analysis.curves import Interval, interval, learning_curve
+from expectant.analysis.pairs import PairedDifference, holm_adjusted, paired_difference
 from expectant.analysis.panel import Panel
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "Decision",
     "Estimate",
     "Interval",
+    "PairedDifference",
     "Panel",
     "Verdict",
     "all_of",
@@ -37,9 +39,11 @@ __all__ = [
     "drop",
     "evaluate",
     "greater",
+    "holm_adjusted",
     "interval",
     "learning_curve",
     "lowest",
+    "paired_difference",
     "pooled_drop",
     "pooled_recovery",
     "recovery",
