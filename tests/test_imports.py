@@ -20,7 +20,7 @@ LAYERS = [
     {"features"},
     {"exact"},
     {"models", "updates", "backups"},
-    {"agents"},
+    {"agents", "showing"},
     {"running"},
     {"experiments"},
     {"report"},
@@ -59,7 +59,16 @@ def test_imports_flow_one_way(path):
     [
         (
             "import expectant",
-            ["numba", "matplotlib", "scipy", "plotly", "polars", "pydantic", "gymnasium"],
+            [
+                "numba",
+                "matplotlib",
+                "scipy",
+                "pyarrow",
+                "plotly",
+                "polars",
+                "pydantic",
+                "gymnasium",
+            ],
         ),
         ("import expectant.analysis", ["numba", "matplotlib"]),
         (

@@ -51,6 +51,7 @@ from expectant.running.learner import Learner
 from expectant.running.mistakes import PartError
 from expectant.running.result import Result
 from expectant.running.run import run
+from expectant.showing.plot import plot
 
 __all__ = [
     "Agent",
@@ -111,6 +112,7 @@ __all__ = [
     "diagnostics",
     "exact",
     "lanes",
+    "plot",
     "register",
     "rules",
     "run",

@@ -87,6 +87,8 @@ def run(
         compile_seconds=ready - start,
         seconds=end - ready,
         kept=tuple(done.kept for done in finished if done.kept is not None),
+        steps=steps,
+        first_run=first_run,
     )
 
 
