@@ -47,6 +47,8 @@ from expectant.models.network import NetworkExpectation
 from expectant.models.sample import Sample
 from expectant.models.true import TrueModel
 from expectant.running.checking import check_agent, check_backups, check_features, check_model
+from expectant.running.evaluating import evaluate
+from expectant.running.evaluation import Evaluation
 from expectant.running.learner import Learner
 from expectant.running.mistakes import PartError
 from expectant.running.result import Result
@@ -66,6 +68,7 @@ __all__ = [
     "Distribution",
     "Domain",
     "EpisodicExpectation",
+    "Evaluation",
     "ExactEpisodic",
     "ExactExpectation",
     "Features",
@@ -110,6 +113,7 @@ __all__ = [
     "check_model",
     "description",
     "diagnostics",
+    "evaluate",
     "exact",
     "lanes",
     "plot",
