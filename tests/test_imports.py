@@ -22,7 +22,7 @@ LAYERS = [
     {"models", "updates", "backups"},
     {"agents", "showing"},
     {"running"},
-    {"experiments"},
+    {"comparing", "experiments"},
     {"report"},
     {"choosing", "loca", "paper"},
     {"bench", "catalogue", "diagnostics", "watching", "writeup"},

@@ -26,6 +26,8 @@ from expectant.backups import (
     StateSampler,
     Trajectory,
 )
+from expectant.comparing.compare import compare
+from expectant.comparing.comparison import Comparison
 from expectant.descriptions import Description, Setting, Shape, description, register, setting
 from expectant.domains.corridor import Corridor
 from expectant.domains.counterexample import Counterexample
@@ -61,6 +63,7 @@ __all__ = [
     "Backups",
     "CachedPolicy",
     "CachedValues",
+    "Comparison",
     "Corridor",
     "Counterexample",
     "CurrentState",
@@ -111,6 +114,7 @@ __all__ = [
     "check_domain",
     "check_features",
     "check_model",
+    "compare",
     "description",
     "diagnostics",
     "evaluate",
