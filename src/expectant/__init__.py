@@ -148,3 +148,8 @@ def __getattr__(name: str) -> Any:
 
         return Sweep
     raise AttributeError(f"module 'expectant' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """The public names and nothing else: what completion and ``dir`` show."""
+    return sorted(__all__)
