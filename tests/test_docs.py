@@ -103,7 +103,9 @@ def test_every_page_is_in_the_contents():
 # ---------------------------------------------------------------------------------- code blocks
 
 
-@pytest.mark.parametrize("page", [README, DOCS / "own-parts.md"], ids=lambda page: page.stem)
+@pytest.mark.parametrize(
+    "page", [README, DOCS / "own-parts.md", DOCS / "results.md"], ids=lambda page: page.stem
+)
 def test_python_blocks_run_and_print_what_the_page_says(page, tmp_path):
     name = "page_" + page.stem.replace("-", "_")  # a module, so that its kernels are cached
     (tmp_path / f"{name}.py").write_text("\n".join(blocks(page, "python")))

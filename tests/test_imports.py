@@ -20,9 +20,9 @@ LAYERS = [
     {"features"},
     {"exact"},
     {"models", "updates", "backups"},
-    {"agents"},
+    {"agents", "showing"},
     {"running"},
-    {"experiments"},
+    {"comparing", "experiments"},
     {"report"},
     {"choosing", "lab", "loca"},
     {"bench", "catalogue", "diagnostics", "watching"},
@@ -59,7 +59,16 @@ def test_imports_flow_one_way(path):
     [
         (
             "import expectant",
-            ["numba", "matplotlib", "scipy", "plotly", "polars", "pydantic", "gymnasium"],
+            [
+                "numba",
+                "matplotlib",
+                "scipy",
+                "pyarrow",
+                "plotly",
+                "polars",
+                "pydantic",
+                "gymnasium",
+            ],
         ),
         ("import expectant.analysis", ["numba", "matplotlib"]),
         (
@@ -77,6 +86,17 @@ def test_light_commands_import_no_heavy_libraries(statement, absent):
     assert done.stdout.strip().splitlines()[-1] == "[]"
 
 
-def test_public_names_exist():
+def test_public_names_exist_and_are_all_that_is_listed():
+    assert dir(expectant) == sorted(set(expectant.__all__)) == sorted(expectant.__all__)
     for name in expectant.__all__:
         assert hasattr(expectant, name)
+
+
+def test_every_class_and_function_of_the_package_is_listed():
+    """What is imported there for users must not be forgotten in ``__all__``."""
+    own = {
+        name
+        for name, thing in vars(expectant).items()
+        if not name.startswith("_") and getattr(thing, "__module__", "").startswith("expectant.")
+    }
+    assert own <= set(expectant.__all__)

@@ -26,6 +26,8 @@ from expectant.backups import (
     StateSampler,
     Trajectory,
 )
+from expectant.comparing.compare import compare
+from expectant.comparing.comparison import Comparison
 from expectant.descriptions import (
     Description,
     Need,
@@ -55,9 +57,13 @@ from expectant.models.network import NetworkExpectation
 from expectant.models.sample import Sample
 from expectant.models.true import TrueModel
 from expectant.running.checking import check_agent, check_backups, check_features, check_model
+from expectant.running.evaluating import evaluate
+from expectant.running.evaluation import Evaluation
 from expectant.running.learner import Learner
 from expectant.running.mistakes import PartError
-from expectant.running.run import Result, run
+from expectant.running.result import Result
+from expectant.running.run import run
+from expectant.showing.plot import plot
 
 __all__ = [
     "Agent",
@@ -65,6 +71,7 @@ __all__ = [
     "Backups",
     "CachedPolicy",
     "CachedValues",
+    "Comparison",
     "Corridor",
     "Counterexample",
     "CurrentState",
@@ -72,6 +79,7 @@ __all__ = [
     "Distribution",
     "Domain",
     "EpisodicExpectation",
+    "Evaluation",
     "ExactEpisodic",
     "ExactExpectation",
     "Features",
@@ -115,11 +123,14 @@ __all__ = [
     "check_domain",
     "check_features",
     "check_model",
+    "compare",
     "description",
     "diagnostics",
+    "evaluate",
     "exact",
     "lanes",
     "measure",
+    "plot",
     "register",
     "rules",
     "run",
@@ -151,3 +162,8 @@ def __getattr__(name: str) -> Any:
 
         return Sweep
     raise AttributeError(f"module 'expectant' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """The public names and nothing else: what completion and ``dir`` show."""
+    return sorted(__all__)

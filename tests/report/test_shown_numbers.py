@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from expectant.analysis.curves import Interval, interval
+from expectant.analysis.curves import interval
 from expectant.report.adaptation_figure import AdaptationFigure, AdaptationPanel
 from expectant.report.adaptation_figure import _figure as adaptation_drawn
 from expectant.report.adaptation_page import AdaptationPage, adaptation_page
@@ -20,7 +19,7 @@ from expectant.report.sensitivity import _figure as sensitivity_drawn
 from expectant.report.sensitivity_heat import HeatMap
 from expectant.report.sensitivity_heat import _figure as heat_drawn
 from expectant.report.summaries import middle_episodes, summarise
-from expectant.report.tables import curve_table, study_table
+from expectant.report.tables import curve_table
 
 
 def printed(table: Any) -> list[list[str]]:
@@ -111,17 +110,6 @@ def test_the_table_of_curves(make_panel: Any) -> None:
     assert lines[0][1:4] == [panel.labels["q_learning"], "6", "0"]
     assert lines[0][6:] == ["9.50", "123"]
     assert lines[2][3] == "1" and lines[2][7] == "nan"
-
-
-def test_the_table_of_the_study() -> None:
-    score = SimpleNamespace(mean=2.5)
-    best = SimpleNamespace(
-        settings={"value_step": 0.1}, score=score, cell=SimpleNamespace(label="One")
-    )
-    fresh = Interval(*np.array([2.0, 1.25, 2.75]))
-    study = SimpleNamespace(best={"one": best}, fresh={"one": fresh}, scored={"one": [best] * 7})
-    (line,) = printed(study_table(study))
-    assert line == ["One", "7", "value_step 0.1", "2.50", "2.00 (1.25 to 2.75)"]
 
 
 def test_the_curve_of_an_animation_is_a_mean_of_the_last_few_points() -> None:

@@ -122,7 +122,7 @@ def test_a_learner_has_no_more_actions_when_the_episode_is_over(how):
 
 
 def test_after_the_last_observation_of_an_episode_nothing_is_chosen():
-    from expectant.running.outside import FIRST, GOES_ON, NO_ACTION, TERMINATED, TRUNCATED, respond
+    from expectant.running.outside import FIRST, GOES_ON, OVER, TERMINATED, TRUNCATED, respond
 
     job = of_steps(6, 3)
     prepared, rng = job.prepare(0)
@@ -131,5 +131,5 @@ def test_after_the_last_observation_of_an_episode_nothing_is_chosen():
         assert respond(run, 0, 1.0, situation, rng) in (0, 1)
     for situation in (TERMINATED, TRUNCATED):
         before = rng.bit_generator.state
-        assert respond(run, 0, 1.0, situation, rng) == NO_ACTION
+        assert respond(run, 0, 1.0, situation, rng) == OVER
         assert rng.bit_generator.state == before  # nothing was drawn for it

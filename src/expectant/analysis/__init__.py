@@ -19,12 +19,14 @@ from expectant.analysis.comparison import (
     within,
 )
 from expectant.analysis.curves import Interval, interval, learning_curve
+from expectant.analysis.pairs import PairedDifference, holm_adjusted, paired_difference
 from expectant.analysis.panel import Panel
 
 __all__ = [
     "Decision",
     "Estimate",
     "Interval",
+    "PairedDifference",
     "Panel",
     "all_of",
     "bootstrap",
@@ -32,9 +34,11 @@ __all__ = [
     "difference",
     "drop",
     "greater",
+    "holm_adjusted",
     "interval",
     "learning_curve",
     "lowest",
+    "paired_difference",
     "pooled_drop",
     "pooled_recovery",
     "recovery",

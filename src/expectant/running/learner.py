@@ -36,7 +36,7 @@ from expectant.running.outside import (
 )
 from expectant.running.progress import Reporter, reporter
 from expectant.running.rehearsal import rehearse
-from expectant.running.run import Result
+from expectant.running.result import Result
 from expectant.verbs import borrowed, encode, function, observation, preference
 
 BETWEEN_EPISODES = -1  # where the last action stands otherwise

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,37 +18,8 @@ from expectant.running.loop import (
 )
 from expectant.running.memory import threads_that_fit
 from expectant.running.progress import Reporter, reporter
+from expectant.running.result import Result
 from expectant.running.threads import on_threads
-
-
-@dataclass(frozen=True, eq=False)
-class Result:
-    """What came out of :func:`run`.
-
-    ``returns`` and ``lengths`` are (runs, episodes): total reward and number of steps. With a
-    budget of steps they are empty and ``rewards`` is (runs, bins): the mean reward of a step in
-    each bin. ``diverged`` (runs,) marks runs whose weights overflowed: NaN (and length 0) from
-    that episode or bin on.
-    """
-
-    returns: np.ndarray
-    lengths: np.ndarray
-    rewards: np.ndarray
-    diverged: np.ndarray
-    domain: Any
-    features: Any
-    agent: Any
-    seed: int
-    compile_seconds: float
-    seconds: float
-    kept: tuple[tuple[Run, np.random.Generator], ...] = ()
-
-    def __repr__(self) -> str:
-        kind, table = ("episodes", self.returns) if self.returns.size else ("bins", self.rewards)
-        return (
-            f"Result({type(self.agent).__name__}: {table.shape[0]} runs × {table.shape[1]} {kind}, "
-            f"{int(self.diverged.sum())} diverged, {self.seconds:.2f} s)"
-        )
 
 
 def run(
@@ -120,6 +90,8 @@ def run(
         compile_seconds=ready - start,
         seconds=end - ready,
         kept=tuple(done.kept for done in finished if done.kept is not None),
+        steps=steps,
+        first_run=first_run,
     )
 
 

@@ -1,0 +1,1 @@
+"""Agents side by side in one domain, on the same seeds."""

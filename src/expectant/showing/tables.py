@@ -1,0 +1,69 @@
+"""Small tables of text and of HTML, and numbers with as many decimals as they need."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Iterable, Sequence
+
+DIGITS = 4  # that the largest number of a table has, at least
+MOST_DECIMALS = 8
+NONE = "-"  # where there is no number
+
+
+def decimals_for(values: Iterable[float]) -> int:
+    """How many decimals all numbers of a table get, by the largest of them.
+
+    >>> decimals_for([9.714, -13.2]), decimals_for([0.0123]), decimals_for([-15_000.0])
+    (2, 5, 0)
+    """
+    known = [abs(value) for value in values if math.isfinite(value) and value != 0.0]
+    if not known:
+        return 2
+    whole_digits = math.floor(math.log10(max(known))) + 1
+    return min(max(DIGITS - whole_digits, 0), MOST_DECIMALS)
+
+
+def number(value: float, decimals: int, *, signed: bool = False) -> str:
+    """A number in text, a hyphen where there is none."""
+    if not math.isfinite(value):
+        return NONE
+    return f"{value:{'+' if signed else ''},.{decimals}f}"
+
+
+def interval(low: float, high: float, decimals: int, *, signed: bool = False) -> str:
+    """``low to high``, a hyphen where there is no interval."""
+    if not (math.isfinite(low) and math.isfinite(high)):
+        return NONE
+    return " to ".join(number(end, decimals, signed=signed) for end in (low, high))
+
+
+def text_table(heads: Sequence[str], rows: Sequence[Sequence[str]], left: Sequence[int]) -> str:
+    """Columns as wide as they must be; those in ``left`` begin, all others end at their edge."""
+    widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
+    lines = [
+        "  ".join(
+            cell.ljust(width) if place in left else cell.rjust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in (heads, *rows)
+    ]
+    return "\n".join(lines)
+
+
+def html_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """The same for a notebook; everything is escaped."""
+    written = "".join(f"<tr>{_cells('td', row)}</tr>" for row in rows)
+    return f"<table><thead><tr>{_cells('th', heads)}</tr></thead><tbody>{written}</tbody></table>"
+
+
+def paragraph(text: str) -> str:
+    """A line under a table in a notebook."""
+    return f"<p>{html.escape(text)}</p>"
+
+
+def _cells(tag: str, row: Sequence[str]) -> str:
+    return "".join(
+        f'<{tag} style="text-align: {"right" if place else "left"}">{html.escape(cell)}</{tag}>'
+        for place, cell in enumerate(row)
+    )
