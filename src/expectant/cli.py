@@ -11,6 +11,9 @@ from typing import Annotated, Any
 
 import typer
 
+from expectant.rules import Rule, whole
+from expectant.seeds import SEED
+
 app = typer.Typer(
     help="Planning with expectation models for control: reproduce the paper, run your own "
     "experiments, measure speed. Start with: expectant reproduce --quick",
@@ -20,21 +23,27 @@ app = typer.Typer(
 )
 
 
-def at_least(low: int) -> Callable[[int | None], int | None]:
+def obeys(rule: Rule) -> Callable[[int | None], int | None]:
     """A check of an option that names the value and the rule."""
 
     def check(value: int | None) -> int | None:
-        if value is not None and value < low:
-            raise typer.BadParameter(f"must be a whole number, {low} or more, got {value}")
-        return value
+        try:
+            return value if value is None else rule.convert(value)
+        except ValueError as error:
+            raise typer.BadParameter(rule.broken(value, error)) from None
 
     return check
+
+
+def at_least(low: int) -> Callable[[int | None], int | None]:
+    """The same for a whole number."""
+    return obeys(whole(low))
 
 
 PAPER_FIGURES = ("1", "3", "4a", "4b", "5a", "5b")
 
 Out = Annotated[Path, typer.Option(help="Folder for the results; what is there is gone on with.")]
-Seed = Annotated[int, typer.Option(callback=at_least(0), help="Seed of all runs.")]
+Seed = Annotated[int, typer.Option(callback=obeys(SEED), help="Seed of all runs.")]
 Runs = Annotated[
     int | None,
     typer.Option(
@@ -65,6 +74,8 @@ def plain_errors() -> Iterator[None]:
         raise fail(error, 2) from None
     except OSError as error:
         raise fail(error, 1) from None
+    except MemoryError as error:
+        raise fail(f"not enough memory: {error}", 1) from None
     except KeyboardInterrupt:
         raise fail("interrupted; the same command goes on where it stopped", 1) from None
 

@@ -15,6 +15,7 @@ from expectant.domains.finite import END, Domain, FiniteMDP
 from expectant.domains.outside import OutsidePart
 from expectant.domains.spaces import Observations, action_count, finite_reward, observations
 from expectant.rules import Rule, flag, or_none
+from expectant.seeds import sequence
 
 
 def _is_made(environment: Any) -> bool:
@@ -143,7 +144,7 @@ class World:
         self.reading = reading
         self.run = run
         self.first_action = int(env.action_space.start)
-        words = np.random.SeedSequence((seed, run, 1)).generate_state(1)
+        words = sequence(seed, run, 1).generate_state(1)
         self.seed: int | None = int(words[0] >> 1)
         self.episode, self.taken = -1, 0
 

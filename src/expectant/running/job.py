@@ -15,6 +15,7 @@ from expectant.running.kernels import Kernel, compiled_for, use_compiled
 from expectant.running.loop import DONE, FULL, NOT_FINITE, STEPS, Budget, Run, not_finite, simulate
 from expectant.running.outside import play, responder
 from expectant.running.progress import Reporter
+from expectant.seeds import generator
 from expectant.verbs import grown
 
 UNLIMITED = 2**62
@@ -75,11 +76,6 @@ class Job:
             bin=self.bin,
         )
         return prepared, rng
-
-
-def generator(seed: int, run: int, *stream: int) -> np.random.Generator:
-    """The random numbers of one run, or another stream that goes with it."""
-    return np.random.Generator(np.random.PCG64(np.random.SeedSequence((seed, run, *stream))))
 
 
 def cores() -> int:

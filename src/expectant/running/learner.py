@@ -21,7 +21,7 @@ from expectant.domains.spaces import (
 from expectant.features.table import Features
 from expectant.rules import flag, or_none, whole
 from expectant.running import saving
-from expectant.running.job import Job, generator
+from expectant.running.job import Job
 from expectant.running.kernels import Kernel, compiled_for, use_compiled
 from expectant.running.loop import Run, unusable
 from expectant.running.outside import (
@@ -35,6 +35,7 @@ from expectant.running.outside import (
 )
 from expectant.running.progress import Reporter, reporter
 from expectant.running.run import Result
+from expectant.seeds import SEED, generator
 from expectant.verbs import borrowed, encode, function, observation, preference
 
 BETWEEN_EPISODES = -1  # where the last action stands otherwise
@@ -76,7 +77,7 @@ class Learner:
     ) -> None:
         for argument, value, rule in (
             ("n_actions", n_actions, whole(1)),
-            ("seed", seed, whole(0)),
+            ("seed", seed, SEED),
             ("compiled", compiled, or_none(flag())),
         ):
             rule.check("Learner", argument, value)

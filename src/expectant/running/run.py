@@ -19,6 +19,7 @@ from expectant.running.loop import (
 )
 from expectant.running.progress import Reporter, reporter
 from expectant.running.threads import on_threads
+from expectant.seeds import SEED
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +71,7 @@ def run(
 ) -> Result:
     """Run an agent in a domain ``runs`` times, each for so many ``episodes`` or ``steps``.
 
-    Run r draws everything from ``numpy.random.SeedSequence((seed, r))``: the same for every
+    Run r draws everything from its own sequence (:mod:`expectant.seeds`): the same for every
     setting, and the same bits for any number of threads (None: one per core). An episode longer
     than ``step_limit`` (None: the domain's own, or 10,000) is cut off, which is not a termination.
     ``first_run`` numbers the runs from there on, to add to earlier ones. ``compiled=False`` runs
@@ -83,7 +84,7 @@ def run(
         ("episodes", episodes, or_none(whole(1))),
         ("steps", steps, or_none(whole(1))),
         ("runs", runs, whole(1)),
-        ("seed", seed, whole(0)),
+        ("seed", seed, SEED),
         ("threads", threads, or_none(whole(1))),
         ("bins", bins, whole(1)),
         ("step_limit", step_limit, or_none(whole(1))),

@@ -15,6 +15,7 @@ from expectant.running.kernels import compiled_for, use_compiled
 from expectant.running.loop import DONE, EPISODE, PHASE, STEPS, Budget, Run, simulate
 from expectant.running.outside import play, responder
 from expectant.running.progress import Reporter, reporter
+from expectant.seeds import SEED
 from expectant.watching.layout import layout_of
 from expectant.watching.moments import changes_of, moments
 from expectant.watching.probing import Prober, ask
@@ -83,7 +84,7 @@ def _check(
         ("episodes", episodes, or_none(whole(1))),
         ("steps", steps, or_none(whole(1))),
         ("frames", frames, whole(LEAST_FRAMES)),
-        ("seed", seed, whole(0)),
+        ("seed", seed, SEED),
         ("lattice", lattice, whole(2)),
         ("step_limit", step_limit, or_none(whole(1))),
         ("compiled", compiled, or_none(flag())),
