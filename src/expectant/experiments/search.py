@@ -163,7 +163,7 @@ def _drawn(trial: Any, axes: Sequence[Axis]) -> dict[tuple[str, ...], Any]:
 
 def _scores(work: Work) -> list[float | None]:
     """The mean value over runs of every cell, minus infinity where one diverged."""
-    values = run_values(work.store, work.unique())
+    values = run_values(work)
     scores: list[float | None] = []
     for name, cell in zip(work.names, work.cells, strict=True):
         if cell.id in work.failed:
