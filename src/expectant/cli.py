@@ -54,6 +54,10 @@ Threads = Annotated[
     int | None, typer.Option(callback=at_least(1), help="Threads; one per core if not given.")
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print data for programs on standard output.")]
+Trust = Annotated[
+    bool,
+    typer.Option("--trust", help="Import and run the modules of somebody's own that it names."),
+]
 Folder = Annotated[
     Path, typer.Argument(help="A folder that `reproduce`, `run` or `sweep` has written.")
 ]
@@ -195,7 +199,7 @@ def run(
     with plain_errors(), failures():
         from expectant.experiments.spec import read_spec, read_text
 
-        experiment = read_spec(spec)
+        experiment = read_spec(spec, trust=True)
         folder = out or Path("results") / experiment.name
         from expectant.writeup import run_experiment
 
@@ -361,6 +365,7 @@ def best(
         Path | None, typer.Option(help="Where to write best.json and figures; the folder itself.")
     ] = None,
     threads: Threads = None,
+    trust: Trust = False,
     json: Json = False,
 ) -> None:
     """Choose the best setting of every agent: picked by some runs, reported by others.
@@ -372,7 +377,9 @@ def best(
         from expectant.choosing.command import best as choose
         from expectant.choosing.tables import best_text
 
-        found = choose(folder, measure=measure, confirm=confirm, out=out, threads=threads)
+        found = choose(
+            folder, measure=measure, confirm=confirm, out=out, threads=threads, trust=trust
+        )
     if json:
         print_json(found.as_data())
         return
@@ -385,22 +392,22 @@ def best(
 
 
 @app.command()
-def plot(folder: Folder) -> None:
+def plot(folder: Folder, trust: Trust = False) -> None:
     """Draw the figures of a results folder again."""
     with plain_errors():
         from expectant.writeup import draw_again
 
-        for path in draw_again(folder):
+        for path in draw_again(folder, trust=trust):
             print(path)
 
 
 @app.command()
-def report(folder: Folder) -> None:
+def report(folder: Folder, trust: Trust = False) -> None:
     """Write the page of a results folder again."""
     with plain_errors():
         from expectant.writeup import report_again
 
-        print(report_again(folder))
+        print(report_again(folder, trust=trust))
 
 
 @app.command("list")
@@ -428,6 +435,7 @@ def show(
         str, typer.Argument(help="The name of a part, such as lookahead, or a spec: FILE.toml.")
     ],
     threads: Threads = None,
+    trust: Trust = False,
     json: Json = False,
 ) -> None:
     """One part: what it is, its options, their rules and defaults. Or what a spec asks for."""
@@ -435,7 +443,7 @@ def show(
         if name.endswith(".toml"):
             from expectant.experiments.command import show_file
 
-            found = show_file(Path(name), threads)
+            found = show_file(Path(name), threads, trust)
             print_json(found.as_data()) if json else print(found.text())
             return
         from expectant.catalogue import find

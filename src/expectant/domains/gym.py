@@ -23,6 +23,12 @@ def _is_made(environment: Any) -> bool:
     return hasattr(environment, "reset") and not isinstance(environment, type)
 
 
+def _module_of(environment: Any) -> str | None:
+    """The module that Gymnasium imports for an id such as "module:Env-v0"."""
+    named = isinstance(environment, str) and ":" in environment
+    return environment.partition(":")[0] if named else None
+
+
 def _source(value: Any) -> Any:
     if not (isinstance(value, str) or callable(value) or _is_made(value)):
         raise ValueError
@@ -77,6 +83,10 @@ class Gym(Domain):
     def _arguments(self) -> dict[str, Any]:
         return {"environment": self.environment, "numbered": self.numbered, **self.options}
 
+    @classmethod
+    def module_in(cls, data: dict[str, Any]) -> str | None:
+        return _module_of(data.get("environment"))
+
     def make(self) -> Any:
         """A new environment, for one run."""
         if _is_made(self.environment):
@@ -91,7 +101,8 @@ class Gym(Domain):
             return self.environment(**self.options)
         import gymnasium
 
-        look_here_too()
+        if _module_of(self.environment) is not None:
+            look_here_too()
         try:
             return gymnasium.make(self.environment, **self.options)
         except (gymnasium.error.Error, TypeError, ImportError) as error:
