@@ -84,7 +84,8 @@ def whole(low: int, high: int = LARGEST) -> Rule:
         result = _whole(value)
         _require(result >= low)
         if result > high:
-            raise TooLargeError(f"2**{high.bit_length()} - 1" if high & (high + 1) == 0 else high)
+            power = high > 2**30 and high & (high + 1) == 0
+            raise TooLargeError(f"2**{high.bit_length()} - 1" if power else high)
         return result
 
     return Rule(f"a whole number, {low} or more", convert)

@@ -6,15 +6,17 @@ episode begins with an empty memory: the loop says so by the action −1.
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from expectant.descriptions import Shape, description, setting
+from expectant.descriptions import Setting, Shape, description, setting
 from expectant.features.table import Features
 from expectant.features.vector import Binary, Weighted, empty_state
+from expectant.integrity import finite, within
 from expectant.rules import Rule, between, flag, whole
-from expectant.verbs import encode, function, index, size, value
+from expectant.verbs import check_restored, encode, function, index, size, value
 
 
 def _features(value: Any) -> Features:
@@ -85,6 +87,20 @@ def _(features, observation, action, state):
             place += 1
 
 
+@check_restored.register(HistoryPart)
+def _(features, built, setting):
+    within("history: active", features.active, 0, features.features - 1)
+    finite("history: values", features.values)
+    inner = _of_size(setting, features.observed)
+    check_restored(features.base, built.base, inner)
+    check_restored(features.present, built.present, inner)
+
+
+def _of_size(setting: Setting, size: int) -> Setting:
+    """The setting of a map within a map."""
+    return dataclasses.replace(setting, shape=setting.shape._replace(size=size))
+
+
 @description
 class History(Features):
     """The features of the last ``steps`` observations side by side, the present one first.
@@ -151,6 +167,14 @@ def _(features, observation, action, state):
     for feature in range(traces.shape[0]):
         state.active[entries + feature] = traces.shape[0] + feature
         state.values[entries + feature] = traces[feature]
+
+
+@check_restored.register(TracesPart)
+def _(features, built, setting):
+    finite("traces", features.traces)
+    inner = _of_size(setting, features.traces.shape[0])
+    check_restored(features.base, built.base, inner)
+    check_restored(features.present, built.present, inner)
 
 
 @description

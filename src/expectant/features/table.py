@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from expectant.descriptions import Description, Shape, description, setting
+from expectant.integrity import within
 from expectant.rules import whole
-from expectant.verbs import encode
+from expectant.verbs import check_restored, encode
 
 
 class TablePart(NamedTuple):
@@ -22,6 +23,11 @@ def _(features, observation, action, state):
     row = observation[0]
     for n in range(features.active.shape[1]):
         state.active[n] = features.active[row, n]
+
+
+@check_restored.register(TablePart)
+def _(features, built, setting):
+    within("features: active", features.active, 0, setting.shape.size - 1)
 
 
 class Features(Description):
