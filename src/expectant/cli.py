@@ -11,6 +11,9 @@ from typing import Annotated, Any
 
 import typer
 
+from expectant.rules import Rule, whole
+from expectant.seeds import SEED
+
 app = typer.Typer(
     help="Planning with expectation models for control: reproduce the paper, run your own "
     "experiments, measure speed. Start with: expectant reproduce --quick",
@@ -20,19 +23,25 @@ app = typer.Typer(
 )
 
 
-def at_least(low: int) -> Callable[[int | None], int | None]:
+def obeys(rule: Rule) -> Callable[[int | None], int | None]:
     """A check of an option that names the value and the rule."""
 
     def check(value: int | None) -> int | None:
-        if value is not None and value < low:
-            raise typer.BadParameter(f"must be a whole number, {low} or more, got {value}")
-        return value
+        try:
+            return value if value is None else rule.convert(value)
+        except ValueError as error:
+            raise typer.BadParameter(rule.broken(value, error)) from None
 
     return check
 
 
+def at_least(low: int) -> Callable[[int | None], int | None]:
+    """The same for a whole number."""
+    return obeys(whole(low))
+
+
 Out = Annotated[Path, typer.Option(help="Folder for the results; what is there is gone on with.")]
-Seed = Annotated[int, typer.Option(callback=at_least(0), help="Seed of all runs.")]
+Seed = Annotated[int, typer.Option(callback=obeys(SEED), help="Seed of all runs.")]
 Runs = Annotated[
     int | None,
     typer.Option(
@@ -43,6 +52,10 @@ Threads = Annotated[
     int | None, typer.Option(callback=at_least(1), help="Threads; one per core if not given.")
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print data for programs on standard output.")]
+Trust = Annotated[
+    bool,
+    typer.Option("--trust", help="Import and run the modules of somebody's own that it names."),
+]
 Folder = Annotated[
     Path, typer.Argument(help="A folder that `reproduce`, `run` or `sweep` has written.")
 ]
@@ -63,6 +76,8 @@ def plain_errors() -> Iterator[None]:
         raise fail(error, 2) from None
     except OSError as error:
         raise fail(error, 1) from None
+    except MemoryError as error:
+        raise fail(f"not enough memory: {error}", 1) from None
     except KeyboardInterrupt:
         raise fail("interrupted; the same command goes on where it stopped", 1) from None
 
@@ -119,7 +134,7 @@ def reproduce(
         from expectant.lab.reproduce import reproduce as run_study
         from expectant.lab.study import find_study, read_study
 
-        found = read_study(find_study(study))
+        found = read_study(find_study(study), trust=True)
         for name in figure or ():
             if name not in found.figures:
                 known = list(found.figures)
@@ -200,7 +215,7 @@ def run(
         from expectant.lab.study import spec_at
 
         path = spec_at(spec)
-        experiment = read_spec(path)
+        experiment = read_spec(path, trust=True)
         folder = out or Path("results") / experiment.name
         from expectant.lab.writeup import run_experiment
 
@@ -369,6 +384,7 @@ def best(
         Path | None, typer.Option(help="Where to write best.json and figures; the folder itself.")
     ] = None,
     threads: Threads = None,
+    trust: Trust = False,
     json: Json = False,
 ) -> None:
     """Choose the best setting of every agent: picked by some runs, reported by others.
@@ -380,7 +396,9 @@ def best(
         from expectant.choosing.command import best as choose
         from expectant.choosing.tables import best_text
 
-        found = choose(folder, measure=measure, confirm=confirm, out=out, threads=threads)
+        found = choose(
+            folder, measure=measure, confirm=confirm, out=out, threads=threads, trust=trust
+        )
     if json:
         print_json(found.as_data())
         return
@@ -393,22 +411,22 @@ def best(
 
 
 @app.command()
-def plot(folder: Folder) -> None:
+def plot(folder: Folder, trust: Trust = False) -> None:
     """Draw the figures of a results folder again."""
     with plain_errors():
         from expectant.lab.writeup import draw_again
 
-        for path in draw_again(folder):
+        for path in draw_again(folder, trust=trust):
             print(path)
 
 
 @app.command()
-def report(folder: Folder) -> None:
+def report(folder: Folder, trust: Trust = False) -> None:
     """Write the page of a results folder again."""
     with plain_errors():
         from expectant.lab.writeup import report_again
 
-        print(report_again(folder))
+        print(report_again(folder, trust=trust))
 
 
 @app.command("list")
@@ -436,6 +454,7 @@ def show(
         str, typer.Argument(help="The name of a part, such as lookahead, or a spec: FILE.toml.")
     ],
     threads: Threads = None,
+    trust: Trust = False,
     json: Json = False,
 ) -> None:
     """One part: what it is, its options, their rules and defaults. Or what a spec asks for."""
@@ -443,7 +462,7 @@ def show(
         if name.endswith(".toml"):
             from expectant.experiments.command import show_file
 
-            found = show_file(Path(name), threads)
+            found = show_file(Path(name), threads, trust)
             print_json(found.as_data()) if json else print(found.text())
             return
         from expectant.catalogue import find

@@ -66,14 +66,28 @@ class Description:
         return result
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Self:
-        """The description that ``to_dict`` came from."""
+    def from_dict(cls, data: dict[str, Any], *, trust: bool = False) -> Self:
+        """The description that ``to_dict`` came from.
+
+        Data can name a class of somebody's own, "module:Class". It is imported, which runs its
+        module, only with ``trust=True``; one that this process has imported already is used.
+        """
+        if not isinstance(data, dict):
+            raise ValueError(f"{cls.__name__}: must be a table with a kind, got {data!r}")
         data = dict(data)
         name = data.pop("kind", getattr(cls, "kind", None))
-        found = kind_named(name)
+        found = kind_named(name, trust=trust)
         if not issubclass(found, cls):
             raise ValueError(f"kind: {name!r} is not a {cls.__name__}")
-        return found(**{key: _described(item) for key, item in data.items()})
+        module = found.module_in(data)
+        if module is not None and not trust and module not in sys.modules:
+            raise ValueError(f"{found.__name__}: {needs_trust(f'the module {module!r}')}")
+        return found(**{key: _described(item, trust) for key, item in data.items()})
+
+    @classmethod
+    def module_in(cls, data: dict[str, Any]) -> str | None:
+        """The module that arguments in data name and that using them would import, if any."""
+        return None
 
     def replace(self, **changes: Any) -> Self:
         """The same description with some arguments changed."""
@@ -122,10 +136,21 @@ def written_kind(found: type[Description]) -> str:
     return f"{module}:{found.__qualname__}"
 
 
-def kind_named(name: Any) -> type[Description]:
-    """The class that a ``kind`` stands for: its name, or where to import it, "module:Class"."""
+def needs_trust(what: str) -> str:
+    """The sentence about what data name and nobody has said to be trusted."""
+    return (
+        f"names {what}, which would be imported and run; pass trust=True (command line: --trust) "
+        "if you trust it"
+    )
+
+
+def kind_named(name: Any, *, trust: bool = False) -> type[Description]:
+    """The class that a ``kind`` stands for: its name, or where it is, "module:Class".
+
+    Only with ``trust`` a module that this process has not imported yet is imported.
+    """
     if isinstance(name, str) and ":" in name:
-        return _imported(name)
+        return _located(name, trust)
     if name not in KINDS:
         raise ValueError(f"kind: unknown {name!r}" + near_miss(str(name), sorted(KINDS)))
     return KINDS[name]
@@ -137,12 +162,17 @@ def look_here_too() -> None:
         sys.path.append(os.getcwd())
 
 
-def _imported(name: str) -> type[Description]:
+def _located(name: str, trust: bool) -> type[Description]:
     """The description at "module:Class"; modules are looked for in the working directory too."""
     module, _, attribute = name.partition(":")
-    look_here_too()
+    if trust:
+        look_here_too()
+    elif module not in sys.modules:
+        raise ValueError(f"kind: {needs_trust(f'the class {name!r}')}")
     try:
-        found = getattr(importlib.import_module(module), attribute)
+        found = getattr(
+            importlib.import_module(module) if trust else sys.modules[module], attribute
+        )
     except Exception as error:  # whatever the module raises
         raise ValueError(f"kind: cannot import {name!r}: {error}") from None
     if not (isinstance(found, type) and issubclass(found, Description)):
@@ -158,9 +188,9 @@ def _plain(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
-def _described(value: Any) -> Any:
+def _described(value: Any, trust: bool) -> Any:
     if isinstance(value, dict) and "kind" in value:
-        return Description.from_dict(value)
+        return Description.from_dict(value, trust=trust)
     return value
 
 

@@ -8,6 +8,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+LARGEST = 2**63 - 1  # that compiled code can count to
+
+
+class TooLargeError(ValueError):
+    """A whole number above the limit that it names."""
+
 
 @dataclass(frozen=True)
 class Rule:
@@ -19,8 +25,19 @@ class Rule:
     def check(self, owner: str, argument: str, value: Any) -> Any:
         try:
             return self.convert(value)
-        except (TypeError, ValueError, OverflowError):
-            raise ValueError(f"{owner}: {argument} must be {self.text}, got {value!r}") from None
+        except (TypeError, ValueError, OverflowError) as error:
+            raise ValueError(f"{owner}: {argument} {self.broken(value, error)}") from None
+
+    def broken(self, value: Any, error: Exception) -> str:
+        """What a value should have been, after ``convert`` has raised an error."""
+        limit = f" (at most {error})" if isinstance(error, TooLargeError) else ""
+        return f"must be {self.text}{limit}, got {_shown(value)}"
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, int) and value.bit_length() > 200:  # Python does not write all of them out
+        return f"one of about {value.bit_length() * 3 // 10:,} digits"
+    return repr(value)
 
 
 def _require(condition: bool) -> None:
@@ -62,10 +79,13 @@ def between(low: float, high: float) -> Rule:
     return Rule(f"a number from {low:g} to {high:g}", convert)
 
 
-def whole(low: int) -> Rule:
+def whole(low: int, high: int = LARGEST) -> Rule:
     def convert(value: Any) -> int:
         result = _whole(value)
         _require(result >= low)
+        if result > high:
+            power = high > 2**30 and high & (high + 1) == 0
+            raise TooLargeError(f"2**{high.bit_length()} - 1" if power else high)
         return result
 
     return Rule(f"a whole number, {low} or more", convert)
@@ -91,6 +111,8 @@ def either(first: Rule, second: Rule) -> Rule:
     def convert(value: Any) -> Any:
         try:
             return first.convert(value)
+        except TooLargeError:
+            raise
         except (TypeError, ValueError, OverflowError):
             return second.convert(value)
 

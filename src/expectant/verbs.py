@@ -36,6 +36,7 @@ __all__ = [
     "begin",
     "break_off",
     "changed",
+    "check_restored",
     "copy",
     "cut",
     "dot_through",
@@ -57,6 +58,7 @@ __all__ = [
     "outcome",
     "phase",
     "place",
+    "plain",
     "plan",
     "preference",
     "put",
@@ -152,17 +154,26 @@ def _verb(stub: Callable[..., Any], fallback: Callable[..., Any] | None) -> Verb
     result.implementations = implementations
     result.fallback = fallback
     result.register = register
-    VERBS.append(result)
     return cast(Verb, result)
+
+
+def _compiled(found: Verb) -> Verb:
+    VERBS.append(found)
+    return found
 
 
 def verb(stub: Callable[..., Any]) -> Verb:
     """Declare a verb that every part of its kind must implement."""
-    return _verb(stub, None)
+    return _compiled(_verb(stub, None))
 
 
 def optional(stub: Callable[..., Any]) -> Verb:
     """Declare a verb whose own body serves the parts that do not implement it."""
+    return _compiled(_verb(stub, stub))
+
+
+def plain(stub: Callable[..., Any]) -> Verb:
+    """Declare such a verb for Python alone: no kernel depends on it, and no name of a result."""
     return _verb(stub, stub)
 
 
@@ -414,3 +425,20 @@ def roll_out(rollout, agent, rng):
 def plan(agent, rng):
     """Do the agent's planning; returns the size of the errors (not finite: diverged)."""
     return 0.0
+
+
+# -------------------------------------------------------------------------------- learners' files
+
+
+@plain
+def check_restored(part, built, setting):
+    """Raise a ``ValueError`` if the arrays of a part, read from a file, could not be its own.
+
+    Compiled code follows whole numbers without looking: every index must be in range, and what is
+    counted must fit what is there. Shapes and types have been checked before. ``built`` is the same
+    part as its description has just built it, for this ``setting``. A part that does not implement
+    the verb has the parts in it checked.
+    """
+    for own, other in zip(part, built, strict=True):
+        if isinstance(own, tuple):
+            check_restored(own, other, setting)

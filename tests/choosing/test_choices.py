@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import errno
 import json
 import shutil
 
 import numpy as np
 import pyarrow
 import pytest
+from faults import unreadable
 from pyarrow import parquet
 from typer.testing import CliRunner
 
@@ -240,6 +242,40 @@ def test_damaged_blocks_are_named(place, tmp_path):
     block.write_bytes(block.read_bytes()[:100])
     found = run.invoke(app, ["best", str(tmp_path / "bad"), "--measure", "final"])
     assert found.exit_code == 2 and "missing or damaged" in found.stderr
+
+
+def test_what_best_calls_damaged_is_repaired_by_sweep(tmp_path, undrawn):
+    spoilt = tmp_path / "tiny"
+    run_sweep(parse_spec(TINY, "tiny.toml"), TINY, spoilt, compiled=False)
+    before = run.invoke(app, ["best", str(spoilt), "--measure", "final", "--json"]).stdout
+    for path in (spoilt / "blocks").iterdir():
+        content = bytearray(path.read_bytes())
+        content[200] ^= 1  # a value, not the end of the file
+        path.write_bytes(content)
+    found = run.invoke(app, ["best", str(spoilt), "--measure", "final"])
+    assert found.exit_code == 2 and "damaged; run `expectant sweep` again" in found.stderr
+    assert run_sweep(parse_spec(TINY, "tiny.toml"), TINY, spoilt, compiled=False).computed == 2
+    assert run.invoke(app, ["best", str(spoilt), "--measure", "final", "--json"]).stdout == before
+
+
+def test_swapped_blocks_are_not_read(place, tmp_path):
+    folder = shutil.copytree(place, tmp_path / "swapped")
+    one, other = sorted((folder / "blocks").iterdir())[:2]
+    first, second = one.read_bytes(), other.read_bytes()
+    one.write_bytes(second)
+    other.write_bytes(first)
+    for command in (["best", str(folder), "--measure", "final"], ["report", str(folder)]):
+        found = run.invoke(app, command)
+        assert found.exit_code == 2 and "missing or damaged" in found.stderr
+
+
+def test_a_block_that_cannot_be_read_is_an_error_of_the_disk(place, tmp_path, monkeypatch):
+    folder = shutil.copytree(place, tmp_path / "locked")
+    block = next((folder / "blocks").iterdir())
+    with unreadable(monkeypatch, block, errno.EACCES):
+        found = run.invoke(app, ["best", str(folder), "--measure", "final"])
+    assert found.exit_code == 1 and f"{block.name}: Permission denied" in found.stderr
+    assert block.exists()
 
 
 def test_a_sweep_without_a_title_goes_by_its_name(place, tmp_path):

@@ -219,7 +219,11 @@ def test_a_kind_can_say_where_to_import_it(tmp_path, monkeypatch):
     )
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("sys.path", [*__import__("sys").path])
-    found = ex.Domain.from_dict({"kind": "walks_elsewhere:Elsewhere", "room": 4})
+    data = {"kind": "walks_elsewhere:Elsewhere", "room": 4}
+    with pytest.raises(ValueError, match="'walks_elsewhere:Elsewhere', which would be imported"):
+        ex.Domain.from_dict(data)
+    found = ex.Domain.from_dict(data, trust=True)
+    assert ex.Domain.from_dict(data) == found  # by now it is imported
     assert (type(found).__name__, found.room) == ("Elsewhere", 4)  # type: ignore[attr-defined]
     for kind, message in (
         ("walks_elsewhere:Nowhere", "cannot import 'walks_elsewhere:Nowhere'"),
@@ -227,6 +231,6 @@ def test_a_kind_can_say_where_to_import_it(tmp_path, monkeypatch):
         ("numpy:zeros", "must be a class made by @description"),
     ):
         with pytest.raises(ValueError, match=f"^kind: .*{message}"):
-            ex.Domain.from_dict({"kind": kind})
+            ex.Domain.from_dict({"kind": kind}, trust=True)
     with pytest.raises(ValueError, match="is not a Features"):
         ex.Features.from_dict({"kind": "walks_elsewhere:Elsewhere"})

@@ -1,15 +1,21 @@
 from __future__ import annotations
 
+import errno
+import os
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from faults import unreadable
+from pyarrow import parquet
 
 import expectant as ex
+from expectant.agents.q_learning import QLearningPart
 from expectant.experiments.cells import Cell, blocks, cell_hash
 from expectant.experiments.compute import CellError, compute
 from expectant.experiments.results import panels_of, read_curves, read_facts, write_curves
 from expectant.experiments.store import Block, Span, Store, StoreError
+from expectant.verbs import learn
 
 CELL = Cell(
     "e", "", "text", "q", "Q", ex.Corridor(), ex.OneHot(), ex.QLearning(0.1), 40, 25, 10, 0, 1000
@@ -109,3 +115,114 @@ def test_a_block_goes_through_its_file(tmp_path):
     np.testing.assert_array_equal(facts.means, curves.mean(axis=1))
     assert store.index() == {"name": [Span(5, 3)]}
     assert store.load("name", Span(0, 3)) is None and store.facts_of("name", Span(0, 3)) is None
+
+
+# ------------------------------------------------------------------- what is not what it seems
+
+
+@pytest.fixture
+def stored(tmp_path):
+    """A store with one block of three runs, and the block."""
+    store = Store(tmp_path)
+    block = Block(np.random.default_rng(0).normal(size=(3, 4)), np.array([False, True, False]))
+    store.save("name", 0, block, CELL)
+    return store, block
+
+
+def test_no_byte_of_a_block_can_change_unnoticed(stored):
+    store, _ = stored
+    path = store.path("name", 0, 3)
+    content = path.read_bytes()
+    for place in range(0, len(content), 7):
+        path.write_bytes(bytes([*content[:place], content[place] ^ 16, *content[place + 1 :]]))
+        assert store.facts_of("name", Span(0, 3)) is None
+        assert store.load("name", Span(0, 3)) is None
+        assert store.curves("name", [Span(0, 3)], 3) is None
+    path.write_bytes(content)
+    assert store.facts_of("name", Span(0, 3)) is not None
+
+
+def test_a_block_under_the_name_of_another_is_not_taken_for_it(stored):
+    store, block = stored
+    content = store.path("name", 0, 3).read_bytes()
+    store.path("other", 0, 3).write_bytes(content)
+    store.path("name", 3, 3).write_bytes(content)
+    for name, first in (("other", 0), ("name", 3)):
+        assert store.facts_of(name, Span(first, 3)) is None
+        assert store.load(name, Span(first, 3)) is None
+        assert store.curves(name, [Span(first, 3)], 3) is None
+    found = store.curves("name", [Span(0, 3)], 3)
+    np.testing.assert_array_equal(found, block.curves)
+    assert store.curves("name", [Span(0, 3)], 4) is None  # a run is missing
+
+
+@pytest.mark.parametrize("number", [errno.EACCES, errno.EIO])
+def test_a_block_that_cannot_be_read_is_no_damaged_one(tmp_path, monkeypatch, number):
+    store = Store(tmp_path)
+    compute([CELL], store)
+    before = {path.name: path.read_bytes() for path in store.folder.iterdir()}
+    path = store.path(cell_hash(CELL), 10, 10)
+    with unreadable(monkeypatch, path, number), pytest.raises(StoreError, match=rf"cannot read .*{path.name}: {os.strerror(number)}"):  # fmt: skip
+        compute([CELL], store)
+    assert {path.name: path.read_bytes() for path in store.folder.iterdir()} == before
+
+
+def test_settings_that_are_not_the_cells_are_not_used(tmp_path, capsys):
+    """As after a change by hand, with a new seal."""
+    store = Store(tmp_path)
+    (first,) = compute([CELL], store)
+    other = replace(CELL, agent=ex.QLearning(0.2))
+    store.save(cell_hash(CELL), 0, Block(np.zeros((10, 4)), np.zeros(10, bool)), other)
+    (again,) = compute([CELL], store)
+    np.testing.assert_array_equal(again, first)
+    assert capsys.readouterr().err.count("1 blocks in") == 1
+
+
+def test_blocks_of_an_earlier_version_are_computed_again(tmp_path, capsys):
+    store = Store(tmp_path)
+    (first,) = compute([CELL], store)
+    for path in store.folder.iterdir():
+        table = parquet.read_table(path)
+        parquet.write_table(table.replace_schema_metadata({b"expectant": b"{}"}), path)
+    (again,) = compute([CELL], store)
+    np.testing.assert_array_equal(again, first)
+    said = capsys.readouterr().err
+    assert said.count("3 blocks in") == 1 and "damaged, or of an earlier version" in said
+
+
+def test_a_disk_that_damages_everything_is_not_tried_for_ever(tmp_path, monkeypatch):
+    store = Store(tmp_path)
+    compute([CELL], store)
+    monkeypatch.setattr(Store, "curves", lambda *_: None)
+    with pytest.raises(StoreError, match="damaged while they are read; check the disk"):
+        compute([CELL], store)
+
+
+@pytest.mark.parametrize("place", [60, -60])
+def test_damaged_curves_are_named(tmp_path, place):
+    path = tmp_path / "c.parquet"
+    write_curves(path, panels_of([CELL], [np.zeros((25, 4))]), {})
+    content = bytearray(path.read_bytes())
+    content[place] ^= 1
+    path.write_bytes(content)
+    for read in (lambda: read_curves(path, [CELL]), lambda: read_facts(path)):
+        with pytest.raises(ValueError, match=r"c\.parquet: is damaged; run the command that wrote"):
+            read()
+
+
+# -------------------------------------------------------------------------- the code in the hash
+
+
+def test_changed_code_gives_another_name():
+    known = learn.implementations[QLearningPart]
+    before = cell_hash(CELL)
+
+    @learn.register(QLearningPart)
+    def _(agent, transition, rng):
+        return known(agent, transition, rng) + 0.0
+
+    try:
+        assert cell_hash(CELL) != before
+    finally:
+        learn.register(QLearningPart)(known)
+    assert cell_hash(CELL) == before

@@ -11,6 +11,7 @@ import warnings
 
 import numpy as np
 import pytest
+from faults import unreadable
 from pyarrow import parquet
 from typer.testing import CliRunner
 
@@ -156,6 +157,62 @@ def test_damaged_blocks_are_computed_again(tmp_path, whole):
     two.write_bytes(b"")
     assert sweep(tmp_path).computed == 2
     assert results(tmp_path) == results(whole)
+
+
+def test_damage_in_the_middle_of_a_block_is_found_and_repaired(tmp_path, whole, capsys):
+    sweep(tmp_path)
+    path = sorted((tmp_path / "blocks").iterdir())[4]
+    content = bytearray(path.read_bytes())
+    content[300] ^= 1  # in the values, far from the end that says what is in the file
+    path.write_bytes(content)
+    again = sweep(tmp_path)
+    assert (again.found, again.computed) == (8, 1)
+    assert "1 blocks in" in capsys.readouterr().err
+    assert results(tmp_path) == results(whole)
+    assert sweep(tmp_path).computed == 0 and "blocks in" not in capsys.readouterr().err
+
+
+def test_swapped_blocks_are_computed_again(tmp_path, whole):
+    sweep(tmp_path)
+    folder = tmp_path / "blocks"
+    names = sorted({path.name[:20] for path in folder.iterdir()})
+    swap(folder / f"{names[0]}-00000-0010.parquet", folder / f"{names[1]}-00000-0010.parquet")
+    swap(folder / f"{names[2]}-00000-0010.parquet", folder / f"{names[2]}-00010-0010.parquet")
+    assert sweep(tmp_path).computed == 4
+    assert results(tmp_path) == results(whole)
+
+
+def swap(one, other):
+    first, second = one.read_bytes(), other.read_bytes()
+    one.write_bytes(second)
+    other.write_bytes(first)
+
+
+def test_a_shard_leaves_the_damaged_blocks_of_others_alone(tmp_path):
+    sweep(tmp_path)
+    paths = sorted((tmp_path / "blocks").iterdir())
+    for path in paths:
+        path.write_bytes(b"damaged")
+    assert sweep(tmp_path, shard=Shard(1, 3)).computed == 3
+    assert sum(path.read_bytes() == b"damaged" for path in paths) == 6
+
+
+def test_blocks_and_specs_that_cannot_be_read_are_left_alone(tmp_path, whole, monkeypatch):
+    sweep(tmp_path)
+    before = results(tmp_path)
+    block = next((tmp_path / "blocks").iterdir())
+    for path in (block, tmp_path / "spec.toml"):
+        with unreadable(monkeypatch, path, errno.EACCES), pytest.raises(StoreError, match=f"cannot read .*{path.name}: Permission denied"):  # fmt: skip
+            sweep(tmp_path)
+        assert results(tmp_path) == before
+    path = tmp_path / "cells.parquet"
+    with unreadable(monkeypatch, path, errno.EIO), pytest.raises(StoreError, match="Input/output"):
+        read_cells(tmp_path)
+    path.write_bytes(path.read_bytes()[:-9])
+    with pytest.raises(
+        ValueError, match=r"cells\.parquet: is damaged; run `expectant sweep` again"
+    ):
+        read_cells(tmp_path)
 
 
 def test_steps_lengths_and_divergence(tmp_path):

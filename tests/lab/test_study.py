@@ -227,7 +227,10 @@ def test_a_measure_of_ones_own_can_be_claimed(tmp_path, monkeypatch):
     claims = CLAIM % "measure = 'first bin', of = ['plain'], low = -100.0"
     study = "measures = ['my_measures_for_a_test']"
     try:
-        found = read_study(write(tmp_path / "own", claims=claims, study=study))
+        folder = write(tmp_path / "own", claims=claims, study=study)
+        with pytest.raises(SpecError, match="which would be imported and run; pass trust=True"):
+            read_study(folder)
+        found = read_study(folder, trust=True)
         (verdict,) = reproduce(Request(found, found.figures), tmp_path / "out")
         assert verdict.verdict == "holds"
         assert "First bin: the first bin." in verdict.rule

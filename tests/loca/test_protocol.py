@@ -1,12 +1,16 @@
 from __future__ import annotations
 
+import errno
 import json
 import re
 
 import numpy as np
 import pytest
+from faults import unreadable
 
 import expectant as ex
+from expectant.experiments.files import StoreError
+from expectant.experiments.sealing import sealed_text
 from expectant.loca.cases import AGENTS, BACKUPS, LABELS, Case, cases
 from expectant.loca.protocol import (
     Kernels,
@@ -129,14 +133,14 @@ def test_a_row_goes_through_its_file_with_what_diverged(tmp_path):
     measures = np.arange(2.0 * length).reshape(2, length)
     measures[1, 3:] = np.nan
     save_row(tmp_path / "row.json", Row(case, measures), SMALL, 0)
-    found = load_row(tmp_path / "row.json", case, SMALL, 2)
+    found = load_row(tmp_path / "row.json", case, SMALL, 0, 2)
     assert found is not None
     np.testing.assert_array_equal(found.measures, measures)
-    assert load_row(tmp_path / "row.json", case, SMALL, 3) is None  # another number of runs
-    assert load_row(tmp_path / "row.json", case, ex.LocaGrid(), 2) is None
+    assert load_row(tmp_path / "row.json", case, SMALL, 0, 3) is None  # another number of runs
+    assert load_row(tmp_path / "row.json", case, ex.LocaGrid(), 0, 2) is None
 
 
-def test_an_interrupted_test_goes_on(tmp_path, monkeypatch):
+def test_an_interrupted_test_goes_on(tmp_path, monkeypatch, capsys):
     case = Case("lookahead", "all", FAST)
     request = Request([case], runs=2, domain=SMALL)
     rows = adaptation_test(request, tmp_path)
@@ -156,9 +160,27 @@ def test_an_interrupted_test_goes_on(tmp_path, monkeypatch):
         adaptation_test(Request([slower], runs=2, domain=SMALL), tmp_path)
 
     path = row_path(tmp_path, case, SMALL, 0, 2)
-    path.write_text(path.read_text()[:100])  # not whole
+    text = path.read_text()
+    digit = text.index("measures") + 15
+    other = row_path(tmp_path, slower, SMALL, 0, 2)
+    for spoilt in (
+        text[:100],
+        text[:digit] + str((int(text[digit]) + 1) % 10) + text[digit + 1 :],
+        sealed_text({"measures": json.loads(text)["measures"]}),  # of an earlier version
+    ):
+        path.write_text(spoilt)
+        with pytest.raises(AssertionError):
+            adaptation_test(request, tmp_path)
+        assert "1 rows in" in capsys.readouterr().err
+    other.write_text(text)
     with pytest.raises(AssertionError):
+        adaptation_test(Request([slower], runs=2, domain=SMALL), tmp_path)
+    path.write_text(text)
+    with unreadable(monkeypatch, path, errno.EACCES), pytest.raises(StoreError, match=f"cannot read .*{path.name}: Permission"):  # fmt: skip
         adaptation_test(request, tmp_path)
+    assert path.read_text() == text
+    again = adaptation_test(request, tmp_path)
+    assert (again[0].measures == rows[0].measures).all()
 
     written = {path.name: path for path in write_report(rows, request, tmp_path)}
     assert set(written) == {"loca.json", "loca.png", "loca.svg", "loca.html"}

@@ -178,7 +178,7 @@ def test_vectors_must_keep_their_length():
         learner.step(0.0, [0.5], False)
 
 
-def rewrite(path, facts, arrays: dict[str, Any]):
+def rewrite(path, facts, arrays: Any):
     np.savez(path, expectant=np.frombuffer(json.dumps(facts).encode(), np.uint8), **arrays)
 
 

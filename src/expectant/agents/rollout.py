@@ -12,7 +12,9 @@ import numpy as np
 
 from expectant.descriptions import Setting, Shape
 from expectant.features.vector import Binary, Weighted, empty_state, state_bytes
-from expectant.verbs import act, back_up, copy, imagine, roll_out
+from expectant.integrity import unchanged, within
+from expectant.rules import LARGEST
+from expectant.verbs import act, back_up, check_restored, copy, imagine, roll_out
 
 
 class NoRollout(NamedTuple):
@@ -41,6 +43,22 @@ def _(rollout, agent, rng):
         alive = imagine(model, imagined, act(agent, imagined, rng), rollout.next_imagined)
         copy(imagined, rollout.next_imagined)
     return errors
+
+
+@check_restored.register(RolloutPart)
+def _(rollout, built, setting):
+    """The entries of a mean state are all features in order, and never written again.
+
+    Its values are written before they are read, so they may be any.
+    """
+    for own, other in (
+        (rollout.imagined, built.imagined),
+        (rollout.next_imagined, built.next_imagined),
+    ):
+        within("rollout: active", own.active, 0, setting.shape.size - 1)
+        within("rollout: place", own.place, -1, (setting.domain.states or LARGEST) - 1)
+        if other.active.any():
+            unchanged("rollout: active", own.active, other.active)
 
 
 def check_rollout(owner: str, length: int, given: Any, model: Any, backups: Any) -> None:

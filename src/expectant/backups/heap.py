@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from expectant.verbs import function
+from expectant.integrity import require, within
+from expectant.verbs import check_restored, function
 
 ABSENT = -1
 
@@ -79,6 +80,20 @@ def rank(heap, thing, priority, threshold):
     if positions[thing] != ABSENT:
         rise(heap, positions[thing])
         sink(heap, positions[thing])
+
+
+@check_restored.register(HeapPart)
+def _(heap, built, setting):
+    size = heap.order.shape[0]
+    within("heap: length", heap.length, 0, size)
+    within("heap: order", heap.order, 0, size - 1)
+    within("heap: positions", heap.positions, ABSENT, size - 1)
+    places = np.arange(heap.length[0])
+    require(
+        np.array_equal(heap.positions[heap.order[places]], places)
+        and np.count_nonzero(heap.positions != ABSENT) == heap.length[0],
+        "heap: order and positions must agree",
+    )
 
 
 def empty_heap(size: int) -> HeapPart:

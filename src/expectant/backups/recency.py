@@ -11,8 +11,9 @@ import numpy as np
 from expectant.backups.base import Backups
 from expectant.backups.replay import COUNT, Replay, ReplayPart, pass_on_to_replay, slot_of_age
 from expectant.descriptions import Need, Setting, description, setting
+from expectant.integrity import require
 from expectant.rules import at_least, or_none, whole
-from expectant.verbs import draw, load, remember
+from expectant.verbs import check_restored, draw, load, remember
 
 
 class RecencyPart(NamedTuple):
@@ -48,6 +49,13 @@ def _(backups, state, rng):
     slot = slot_of_age(replay, age)
     load(replay.states, slot, state)
     return slot
+
+
+@check_restored.register(RecencyPart)
+def _(backups, built, setting):
+    check_restored(backups.replay, built.replay, setting)
+    mass = backups.mass[0]  # from which ages are made
+    require(-1.0 <= mass <= 0.0, f"recency: mass must be a number from -1 to 0, got {mass}")
 
 
 @description

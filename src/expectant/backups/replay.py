@@ -10,8 +10,10 @@ import numpy as np
 from expectant.backups.base import Backups
 from expectant.descriptions import Need, Setting, bytes_of, description, setting
 from expectant.features.vector import BinaryTable, WeightedTable, empty_table, table_bytes
+from expectant.integrity import require, within
 from expectant.rules import or_none, whole
 from expectant.verbs import (
+    check_restored,
     draw,
     function,
     grown,
@@ -108,6 +110,20 @@ def _(replay):
     }
     counters = np.array([replay.counters[COUNT], replay.counters[COUNT]])
     return replay._replace(**arrays, counters=counters)
+
+
+@check_restored.register(ReplayPart)
+def _(replay, built, setting):
+    """The outcomes may be any: only a domain that relabels reads them, and a learner has none."""
+    check_restored(replay.states, built.states, setting)
+    check_restored(replay.next_states, built.next_states, setting)
+    capacity, (count, following) = replay.actions.shape[0], replay.counters
+    within("replay: actions", replay.actions, 0, setting.actions - 1)
+    within("replay: counters", replay.counters, 0, capacity)
+    require(
+        following == count if count < capacity else following < capacity,
+        f"replay: counters must be those of {capacity} slots, got {count} and {following}",
+    )
 
 
 @description

@@ -10,8 +10,18 @@ import numpy as np
 
 from expectant.backups.base import Backups
 from expectant.descriptions import Need, Setting, bytes_of, description, setting
+from expectant.integrity import counted, require
 from expectant.rules import whole
-from expectant.verbs import draw, function, index, put, remember, size, value
+from expectant.verbs import (
+    check_restored,
+    draw,
+    function,
+    index,
+    put,
+    remember,
+    size,
+    value,
+)
 
 SAME = 1e-9
 
@@ -90,6 +100,19 @@ def _(sampler, state, rng):
         n += 1
     state.place[0] = -1
     return -1
+
+
+@check_restored.register(SamplerPart)
+def _(sampler, built, setting):
+    for name in ("uses", "counts", "total"):
+        counted(f"sampler: {name}", getattr(sampler, name))
+    most = setting.shape.active * sampler.uses
+    require(
+        sum(sampler.uses.tolist()) == sampler.total[0]
+        and (sampler.counts.max(axis=1, initial=0) <= most).all()
+        and (sampler.counts.sum(axis=1, dtype=float) <= most).all(),
+        "sampler: counts must agree with each other",
+    )
 
 
 @description

@@ -12,13 +12,15 @@ from expectant.descriptions import Need, Setting, Shape, bytes_of, description, 
 from expectant.features.distinct import (
     EMPTY,
     DistinctPart,
+    check_numbers,
     distinct_bytes,
     distinct_vectors,
     slot_of,
 )
 from expectant.features.vector import Binary, Weighted, empty_state, state_bytes
+from expectant.integrity import counted, require
 from expectant.rules import whole
-from expectant.verbs import draw, function, load, remember, save
+from expectant.verbs import check_restored, draw, function, load, remember, save
 
 
 class SeenPart(NamedTuple):
@@ -91,6 +93,21 @@ def _(seen, transition):
 def _(seen, state, rng):
     load(seen.distinct.vectors, any_row(seen, rng), state)
     return -1
+
+
+@check_restored.register(SeenPart)
+def _(seen, built, setting):
+    check_restored(seen.scratch, built.scratch, setting)
+    counted("seen states: total", seen.total)
+    rows, total = seen.serials.shape[0], int(seen.total[0])
+    check_numbers(seen.distinct, built.distinct, setting, min(rows, total))
+    last = np.arange(total - 1, max(total - rows, 0) - 1, -1)
+    serials = np.full(rows, -1)
+    serials[last % rows] = last
+    require(
+        np.array_equal(seen.serials, serials) and seen.distinct.used[0] == 0,
+        f"seen states: serials must be those of {total} states in {rows} rows",
+    )
 
 
 def seen_states(shape: Shape, capacity: int) -> SeenPart:

@@ -19,8 +19,9 @@ from expectant.backups.heap import HeapPart, empty_heap, rank
 from expectant.backups.seen import SeenPart, any_row, row_of, seen_memory, seen_states
 from expectant.descriptions import Need, Setting, bytes_of, description, setting
 from expectant.features.distinct import number_of
+from expectant.integrity import counted, require, within
 from expectant.rules import at_least, whole
-from expectant.verbs import changed, draw, function, load, remember
+from expectant.verbs import changed, check_restored, draw, function, load, remember
 
 NONE = -1
 
@@ -152,6 +153,23 @@ def _(sweeping, state, rng):
     sweeping.drawn[0] = row
     load(seen.distinct.vectors, row, state)
     return -1
+
+
+@check_restored.register(SweepingPart)
+def _(sweeping, built, setting):
+    check_restored(sweeping.seen, built.seen, setting)
+    check_restored(sweeping.heap, built.heap, setting)
+    rows, total = sweeping.tries.shape[0], int(sweeping.seen.total[0])
+    within("sweeping: sources", sweeping.sources, NONE, total - 1)
+    within("sweeping: drawn", sweeping.drawn, NONE, rows - 1)
+    counted("sweeping: counts", sweeping.counts)
+    counted("sweeping: tries", sweeping.tries)
+    kept = sweeping.sources >= max(total - rows, 0)
+    tries = sweeping.tries[sweeping.sources[kept] % rows]
+    require(
+        (sweeping.counts[kept] <= tries).all(),
+        "sweeping: counts of steps must be at most the tries in the states they came from",
+    )
 
 
 @description

@@ -11,8 +11,9 @@ from expectant.backups.base import Backups
 from expectant.backups.replay import COUNT, Replay, ReplayPart, pass_on_to_replay, slot_of_age
 from expectant.descriptions import Need, Setting, description, setting
 from expectant.features.vector import Binary, Weighted, empty_state, state_bytes
+from expectant.integrity import within
 from expectant.rules import or_none, whole
-from expectant.verbs import draw, function, load, matches
+from expectant.verbs import check_restored, draw, function, load, matches
 
 SLOT, LEFT = 0, 1
 
@@ -60,6 +61,15 @@ def _(backups, state, rng):
     walk[SLOT] = slot
     load(replay.states, slot, state)
     return slot
+
+
+@check_restored.register(TrajectoryPart)
+def _(backups, built, setting):
+    check_restored(backups.replay, built.replay, setting)
+    check_restored(backups.reached, built.reached, setting)
+    slots = max(int(backups.replay.counters[COUNT]), 1)
+    within("trajectory: slot", backups.walk[SLOT : SLOT + 1], 0, slots - 1)
+    within("trajectory: steps left", backups.walk[LEFT:], 0, backups.length - 1)
 
 
 @description

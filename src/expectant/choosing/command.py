@@ -59,10 +59,11 @@ def best(
     confirm: int | None = None,
     out: Path | None = None,
     threads: int | None = None,
+    trust: bool = False,
 ) -> Best:
     """Choose, compute fresh runs if asked for, and write best.json and the figures."""
     wanted = measure_named(measure)
-    folder = read_folder(path)
+    folder = read_folder(path, trust=trust)
     values = measured(folder, wanted)
     if confirm is None:
         found = choices(folder, values)
@@ -84,7 +85,7 @@ def _confirmed(
     return [confirmed(c, None if c.best is None else fresh[c.best]) for c in picked]
 
 
-def draw_sweep(path: Path) -> list[Path]:
+def draw_sweep(path: Path, *, trust: bool = False) -> list[Path]:
     """The figures of a sweep's folder, by the mean over all bins."""
-    folder, measure = read_folder(path), measure_named("mean")
+    folder, measure = read_folder(path, trust=trust), measure_named("mean")
     return draw_choice(folder, measured(folder, measure), measure, path)

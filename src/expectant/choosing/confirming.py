@@ -6,14 +6,13 @@ more runs finds them there.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 
 import numpy as np
 
 from expectant.agents.planner import Agent
 from expectant.choosing.folder import SweepFolder
-from expectant.choosing.measures import Measure, first_bins
+from expectant.choosing.measures import Measure, damaged, first_bins
 from expectant.domains.finite import Domain
 from expectant.experiments.cells import Cell, cell_hash
 from expectant.experiments.compute import compute
@@ -21,7 +20,7 @@ from expectant.experiments.describing import Describer
 from expectant.experiments.facts import commit
 from expectant.experiments.folder import SPEC, opened
 from expectant.experiments.spec import parse_toml, read_text
-from expectant.experiments.store import KEY, Store
+from expectant.experiments.store import Store
 from expectant.features.table import Features
 
 
@@ -43,17 +42,18 @@ def fresh_values(
 
 def cell_of(folder: SweepFolder, row: int, runs: int) -> Cell:
     """The cell of a row with another number of runs, from what its first block says about it."""
-    from pyarrow import parquet
-
     columns, experiment, describe = folder.columns, folder.experiment, Describer()
     name = columns["hash"][row]
-    metadata = parquet.read_metadata(folder.store.path(name, *folder.index[name][0])).metadata
-    facts = json.loads(metadata[KEY])
+    spans = folder.index.get(name)
+    facts = folder.store.facts_of(name, spans[0]) if spans else None
+    if facts is None:
+        raise damaged(folder)
+    described = facts.described
     cell = Cell(
         experiment.name, columns["panel"][row], "", columns["agent"][row], columns["label"][row],
-        describe(Domain, "domain", facts["domain"]),
-        describe(Features, "features", facts["features"]),
-        describe(Agent, "agents", facts["agent"]),
+        describe(Domain, "domain", described["domain"]),
+        describe(Features, "features", described["features"]),
+        describe(Agent, "agents", described["agent"]),
         experiment.episodes, runs, experiment.bin, experiment.seed, experiment.step_limit,
         experiment.steps, experiment.bins, experiment.lengths,
     )  # fmt: skip

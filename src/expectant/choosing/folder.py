@@ -91,14 +91,14 @@ class SweepFolder:
         return spec_hash(parse_toml(read_text(self.path / SPEC), SPEC))
 
 
-def read_folder(path: Path) -> SweepFolder:
-    """The sweep in a folder."""
+def read_folder(path: Path, *, trust: bool = False) -> SweepFolder:
+    """The sweep in a folder; with ``trust``, classes that its spec names are imported."""
     table = read_cells(path)
     if table.num_rows == 0:
         raise ValueError(f"{path}: the sweep has no cells")
     given = parse_toml(read_text(path / SPEC), str(path / SPEC))
     title = given.get("title", given.get("name", path.resolve().name))
-    experiment = replace(read_spec(path / SPEC), title=title)
+    experiment = replace(read_spec(path / SPEC, trust=trust), title=title)
     return SweepFolder(path, experiment, Store(path), table)
 
 

@@ -94,26 +94,15 @@ def all_curves(folder: SweepFolder) -> Iterator[tuple[int, np.ndarray]]:
 
 
 def curves_of(folder: SweepFolder, name: str) -> np.ndarray:
-    """The curves (runs, bins) of one cell, from the values of its blocks alone."""
-    import pyarrow as arrow
-    from pyarrow import parquet
-
-    runs: dict[int, np.ndarray] = {}
-    for span in folder.index.get(name, []):
-        path = folder.store.path(name, *span)
-        try:
-            with parquet.ParquetFile(path, page_checksum_verification=True) as file:
-                values = file.read(columns=["value"], use_threads=False)["value"].to_numpy()
-        except (OSError, arrow.ArrowException):
-            raise _damaged(folder) from None
-        runs.update(zip(span.runs, values.reshape(span.size, -1), strict=True))
-    try:
-        return np.stack([runs[run] for run in range(folder.experiment.runs)])
-    except KeyError:
-        raise _damaged(folder) from None
+    """The curves (runs, bins) of one cell, from its blocks, which are checked as they are read."""
+    found = folder.store.curves(name, folder.index.get(name, []), folder.experiment.runs)
+    if found is None:
+        raise damaged(folder)
+    return found
 
 
-def _damaged(folder: SweepFolder) -> ValueError:
+def damaged(folder: SweepFolder) -> ValueError:
+    """The error for a block that cannot be used."""
     return ValueError(
         f"{folder.path}: blocks are missing or damaged; run `expectant sweep` again, which "
         "computes only those"

@@ -22,9 +22,9 @@ from expectant.report.sweep_payload import points_for
 REPORT = "report.html"
 
 
-def report_sweep(path: Path) -> Path:
+def report_sweep(path: Path, *, trust: bool = False) -> Path:
     """Write the page of a folder."""
-    return write_sweep_page(path / REPORT, page_of(read_folder(path)))
+    return write_sweep_page(path / REPORT, page_of(read_folder(path, trust=trust)))
 
 
 def page_of(folder: SweepFolder) -> SweepPage:

@@ -17,11 +17,18 @@ from expectant.domains.gym_code import environment_code
 from expectant.domains.outside import OutsidePart
 from expectant.domains.spaces import Observations, action_count, finite_reward, observations
 from expectant.rules import Rule, flag, or_none
+from expectant.seeds import sequence
 
 
 def _is_made(environment: Any) -> bool:
     """Whether it is an environment, and not a name or a function or class that makes one."""
     return hasattr(environment, "reset") and not isinstance(environment, type)
+
+
+def _module_of(environment: Any) -> str | None:
+    """The module that Gymnasium imports for an id such as "module:Env-v0"."""
+    named = isinstance(environment, str) and ":" in environment
+    return environment.partition(":")[0] if named else None
 
 
 def _source(value: Any) -> Any:
@@ -78,6 +85,10 @@ class Gym(Domain):
     def _arguments(self) -> dict[str, Any]:
         return {"environment": self.environment, "numbered": self.numbered, **self.options}
 
+    @classmethod
+    def module_in(cls, data: dict[str, Any]) -> str | None:
+        return _module_of(data.get("environment"))
+
     def make(self) -> Any:
         """A new environment, for one run."""
         if _is_made(self.environment):
@@ -92,7 +103,8 @@ class Gym(Domain):
             return self.environment(**self.options)
         import gymnasium
 
-        look_here_too()
+        if _module_of(self.environment) is not None:
+            look_here_too()
         try:
             return gymnasium.make(self.environment, **self.options)
         except (gymnasium.error.Error, TypeError, ImportError) as error:
@@ -158,7 +170,7 @@ class World:
         self.reading = reading
         self.run = run
         self.first_action = int(env.action_space.start)
-        words = np.random.SeedSequence((seed, run, 1)).generate_state(1)
+        words = sequence(seed, run, 1).generate_state(1)
         self.seed: int | None = int(words[0] >> 1)
         self.episode, self.taken = -1, 0
 

@@ -8,8 +8,9 @@ import numpy as np
 
 from expectant.descriptions import description, setting
 from expectant.domains.finite import Domain
+from expectant.integrity import within
 from expectant.rules import Rule, or_none, whole
-from expectant.verbs import observation
+from expectant.verbs import check_restored, observation
 
 
 class OutsidePart(NamedTuple):
@@ -21,6 +22,12 @@ class OutsidePart(NamedTuple):
 @observation.register(OutsidePart)
 def _(domain):
     return domain.received
+
+
+@check_restored.register(OutsidePart)
+def _(domain, built, setting):
+    if setting.domain.states is not None:
+        within("the observation", domain.received, 0, setting.domain.states - 1)
 
 
 def _pairs(value: Any) -> tuple[tuple[float, float], ...]:

@@ -30,7 +30,10 @@ class Observations(NamedTuple):
         Compiled code does not look again whether it is in range.
         """
         if self.states is None:
-            vector = np.ravel(np.asarray(observation, float))
+            try:
+                vector = np.ravel(np.asarray(observation, float))
+            except OverflowError as error:  # a whole number that no float holds
+                raise TypeError(f"observation: {error}") from None
             if vector.size != into.size:
                 raise ValueError(
                     f"observation: must have {into.size} components, got {observation!r}"
@@ -124,7 +127,7 @@ def finite_reward(reward: Any) -> float:
     """A reward as a number; an error if it is none."""
     try:
         number = float(reward)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         number = math.nan
     if not math.isfinite(number):
         raise ValueError(f"reward: must be a finite number, got {reward!r}")

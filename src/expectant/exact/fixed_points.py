@@ -23,6 +23,7 @@ from expectant.exact.solve import (
     start_return,
 )
 from expectant.rules import one_of
+from expectant.seeds import generator
 
 SWEEPS = 200_000
 UPDATES = ("avi", "aavi", "invalid")
@@ -130,7 +131,7 @@ def feature_matrix(domain: Any, features: Any, *, seed: int = 0, run: int = 0) -
     from expectant.features.vector import dense, empty_state
     from expectant.verbs import encode
 
-    rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence((seed, run))))
+    rng = generator(seed, run)
     shape = features.shape(domain)
     if shape.remembers:
         raise ValueError(

@@ -11,12 +11,14 @@ import numpy as np
 
 from expectant.experiments.cells import BLOCK, Cell, Hashes, blocks, cost
 from expectant.experiments.on_threads import on_threads
-from expectant.experiments.store import Span, Store
+from expectant.experiments.store import Facts, Span, Store, StoreError
 from expectant.experiments.timings import Session, Timings, timings_file
 from expectant.experiments.timings import step_nanoseconds as measured
 from expectant.experiments.work import Engine, Kernels, Task
 from expectant.running.job import cores
-from expectant.running.progress import Overall
+from expectant.running.progress import Overall, say
+
+ATTEMPTS = 3  # at blocks that change while they are read
 
 __all__ = ["CellError", "Shard", "Work", "blocks", "compute", "step_nanoseconds"]
 
@@ -43,13 +45,15 @@ class Shard(NamedTuple):
 class Work:
     """Some cells, the store they go to, and what has become of them.
 
-    ``names`` are those under which cells are stored; ``failed`` maps a cell's id to its error.
+    ``names`` are those under which cells are stored; ``failed`` maps a cell's id to its error, and
+    ``facts`` is what is known of blocks that were checked or computed.
     """
 
     cells: Sequence[Cell]
     store: Store
     names: list[str] = field(default_factory=list)
     failed: dict[str, Exception] = field(default_factory=dict)
+    facts: dict[tuple[str, Span], Facts] = field(default_factory=dict)
     found: int = 0
     computed: int = 0
 
@@ -76,24 +80,39 @@ class Work:
         """The blocks that are still to be computed, damaged ones included."""
         index = self.store.index()
         tasks: list[Task] = []
-        position = 0
+        position = spoilt = 0
         for name, cell in self.unique().items():
-            spans = [span for span in index.get(name, []) if self._usable(name, span, cell)]
+            start, there = position, index.get(name, [])
+            spans = self._usable(name, there, cell)
+            for span in there:
+                if span not in spans and _ours(shard, start, span):
+                    self.store.forget(name, span)
+                    spoilt += 1
             for span in self.store.missing(cell, spans):
-                if shard is None or shard.has(position + span.first // BLOCK):
+                if _ours(shard, start, span):
                     tasks.append(Task(cell, name, *span))
             self.found += len(spans)
             position += -(-cell.runs // BLOCK)
+        if spoilt:
+            say(
+                f"{spoilt} blocks in {self.store.folder.parent} are damaged, or of an earlier "
+                "version; they are computed again"
+            )
         return tasks
 
-    def _usable(self, name: str, span: Span, cell: Cell) -> bool:
-        """Whether a block is whole; one that goes by an old id is written again."""
-        facts = self.store.facts_of(name, span)
-        if facts is None:
-            self.store.forget(name, span)
-        elif facts.cell != cell.id:
-            self.store.rename(name, span, cell)
-        return facts is not None
+    def _usable(self, name: str, spans: Sequence[Span], cell: Cell) -> list[Span]:
+        """The blocks that are whole and of this cell; one that goes by an old id is written again.
+
+        A block is checked to its last byte, once.
+        """
+        identity = cell.identity()
+        for span in spans:
+            facts = self.facts.get((name, span)) or self.store.facts_of(name, span)
+            if facts is not None and facts.cell != cell.id and facts.is_of(identity):
+                facts = self.store.rename(name, span, cell)
+            if facts is not None and facts.is_of(identity):
+                self.facts[name, span] = facts
+        return [span for span in spans if (name, span) in self.facts]
 
     def do(
         self, engine: Engine, kernels: Kernels, tasks: Sequence[Task], timings: Timings,
@@ -116,7 +135,10 @@ class Work:
                     if done.error is not None or done.block is None:
                         self.failed[task.cell.id] = done.error or RuntimeError("no result")
                         continue
-                    self.store.save(task.name, task.first, done.block, task.cell)
+                    span = Span(task.first, task.size)
+                    self.facts[task.name, span] = self.store.save(
+                        task.name, task.first, done.block, task.cell
+                    )
                     self.computed += 1
                     timings.add(task.name, done.processor, done.steps)
                     session.inside += done.seconds
@@ -145,14 +167,19 @@ class Work:
                 yield task
 
 
+def _ours(shard: Shard | None, start: int, span: Span) -> bool:
+    """Whether a block is for this process, if those of its cell are counted from ``start``."""
+    return shard is None or shard.has(start + span.first // BLOCK)
+
+
 def compute(
     cells: Sequence[Cell], store: Store, *, threads: int | None = None, title: str = "running"
 ) -> list[np.ndarray]:
     """The curves (runs, bins) of all cells, in order; equal cells are computed once."""
-    work = Work(cells, store)
     kernels = Kernels()
     timings = Timings(timings_file(store.folder.parent))
-    while True:
+    for _ in range(ATTEMPTS):
+        work = Work(cells, store)
         session = Session(threads or cores())
         tasks = work.missing()
         work.do(on_threads(threads, kernels), kernels, tasks, timings, session, title)
@@ -161,13 +188,15 @@ def compute(
         curves = gathered(work)
         if curves is not None:
             return curves
+    raise StoreError(f"blocks in {store.folder} are damaged while they are read; check the disk")
 
 
 def gathered(work: Work) -> list[np.ndarray] | None:
-    """The curves of all cells from the store; None if a block turned out to be damaged."""
+    """The curves of all cells from the store; None if a block has been damaged meanwhile."""
     known: dict[str, np.ndarray] = {}
+    index = work.store.index()
     for name, cell in work.unique().items():
-        curves = work.store.curves(name, cell.runs)
+        curves = work.store.curves(name, index.get(name, []), cell.runs)
         if curves is None:
             return None
         known[name] = curves

@@ -1,4 +1,8 @@
-"""Writing files so that nobody ever sees half of one, with messages that say what to do."""
+"""Writing files so that nobody ever sees half of one, and reading them again.
+
+Errors say what to do. A file that cannot be read is not a damaged one: it may be whole, so nobody
+may remove or replace it.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +13,38 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from expectant.experiments.sealing import SEAL, is_whole, opened_table, sealed_table
+
 
 class StoreError(OSError):
-    """Results cannot be written; says what to do."""
+    """Results cannot be written or read; says what to do."""
+
+
+def read_whole(path: Path) -> bytes:
+    """All bytes of a file; a ``StoreError`` if it is there and cannot be read."""
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise StoreError(f"cannot read {path}: {_reason(error)}; it is left as it is") from None
+
+
+def read_table(path: Path, remedy: str) -> Any:
+    """The table in a file; ``remedy`` says how to get a new one if it is damaged.
+
+    One without a seal, which somebody else has written, is as good as its pages.
+    """
+    import pyarrow as arrow
+
+    content = read_whole(path)
+    try:
+        if SEAL in content and not is_whole(content):
+            raise ValueError
+        return opened_table(content)
+    except (ValueError, OSError, arrow.ArrowException):
+        raise ValueError(f"{path}: is damaged; {remedy}") from None
 
 
 def make_folder(folder: Path) -> None:
@@ -22,13 +55,9 @@ def make_folder(folder: Path) -> None:
 
 
 def write_table(table: Any, path: Path) -> None:
-    """Write a Parquet file in one piece."""
-    from pyarrow import parquet
-
-    def write(file: Any) -> None:
-        parquet.write_table(table, file, write_page_checksum=True)
-
-    write_whole(path, write)
+    """Write a Parquet file in one piece, sealed."""
+    content = sealed_table(table)
+    write_whole(path, lambda file: file.write(content))
 
 
 def write_text(path: Path, text: str) -> None:

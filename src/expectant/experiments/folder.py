@@ -11,7 +11,13 @@ from pathlib import Path
 from typing import IO, Any
 
 from expectant.experiments.compute import Shard
-from expectant.experiments.files import StoreError, make_folder, remove_scratch, write_text
+from expectant.experiments.files import (
+    StoreError,
+    make_folder,
+    read_whole,
+    remove_scratch,
+    write_text,
+)
 from expectant.experiments.spec import SpecError, parse_toml, spec_hash
 from expectant.running.progress import say
 
@@ -90,10 +96,10 @@ def _shared(lock: IO[str]) -> bool:
 
 def _same(folder: Path, data: Mapping[str, Any]) -> bool:
     """Whether the folder's spec says the same as ours."""
-    path = folder / SPEC
     try:
-        return spec_hash(parse_toml(path.read_text("utf-8"), SPEC)) == spec_hash(data)
-    except (OSError, UnicodeDecodeError, SpecError):
+        text = read_whole(folder / SPEC).decode()
+        return spec_hash(parse_toml(text, SPEC)) == spec_hash(data)
+    except (FileNotFoundError, UnicodeDecodeError, SpecError):
         return False
 
 

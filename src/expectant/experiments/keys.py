@@ -8,14 +8,15 @@ from typing import Any
 from expectant.descriptions import near_miss
 from expectant.experiments.mistakes import SpecError, check_rule, check_text, check_texts
 from expectant.rules import Rule, whole
+from expectant.seeds import SEED
 
 SETTINGS: dict[str, Rule] = {
     "episodes": whole(1),
     "steps": whole(1),
-    "runs": whole(1),
+    "runs": whole(1, 2**31 - 1),  # they are numbered in 32 bits
     "bin": whole(1),
     "bins": whole(1),
-    "seed": whole(0),
+    "seed": SEED,
     "step_limit": whole(1),
 }
 DEFAULTS = {"runs": 30, "bin": 1, "bins": 100, "seed": 0}

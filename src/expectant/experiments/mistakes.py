@@ -17,8 +17,8 @@ def check_rule(path: str, rule: Rule, value: Any) -> Any:
     """The value in its plain type."""
     try:
         return rule.convert(value)
-    except (TypeError, ValueError, OverflowError):
-        raise SpecError(f"{path}: must be {rule.text}, got {value!r}") from None
+    except (TypeError, ValueError, OverflowError) as error:
+        raise SpecError(f"{path}: {rule.broken(value, error)}") from None
 
 
 def check_keys(path: str, data: Mapping[str, Any], known: Sequence[str]) -> None:

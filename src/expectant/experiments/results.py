@@ -17,7 +17,7 @@ from expectant.exact import (
     start_return,
 )
 from expectant.experiments.cells import Cell
-from expectant.experiments.files import write_table
+from expectant.experiments.files import read_table, write_table
 
 CURVES = "curves.parquet"
 COLUMNS = ("figure", "panel", "reading", "agent", "run", "bin", "first_episode", "mean_return")
@@ -94,16 +94,18 @@ def write_curves(path: Path, panels: Iterable[Panel], facts: dict[str, Any]) -> 
 
 def read_facts(path: Path) -> dict[str, Any]:
     """The facts that were written with some curves."""
-    from pyarrow import parquet
+    return json.loads((_read(path).schema.metadata or {}).get(b"expectant", b"{}"))
 
-    return json.loads((parquet.read_schema(path).metadata or {}).get(b"expectant", b"{}"))
+
+def _read(path: Path) -> Any:
+    return read_table(path, "run the command that wrote it again")
 
 
 def read_curves(path: Path, cells: Sequence[Cell]) -> list[np.ndarray]:
     """The stored curves of some cells."""
-    from pyarrow import compute, parquet
+    from pyarrow import compute
 
-    table = parquet.read_table(path)
+    table = _read(path)
     curves = []
     for cell in cells:
         wanted: Any = None

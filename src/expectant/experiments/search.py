@@ -33,6 +33,7 @@ from expectant.experiments.table import run_values, write_cells
 from expectant.experiments.timings import Session, Timings, timings_file
 from expectant.experiments.work import Kernels
 from expectant.running.job import cores
+from expectant.seeds import one_word
 
 BATCH = 4  # trials that are asked for at once, whatever the engine
 DIGITS = 4  # of a number drawn from a range, so that ids stay readable
@@ -123,7 +124,7 @@ def _searched(
 ) -> list[dict[str, Any]]:
     """One search; settings that are asked for again are listed once."""
     study = optuna.create_study(
-        direction="maximize", sampler=optuna.samplers.TPESampler(seed=experiment.seed)
+        direction="maximize", sampler=optuna.samplers.TPESampler(seed=one_word(experiment.seed))
     )
     found: dict[str, dict[str, Any]] = {}
     for start in range(0, trials if space.axes else 1, BATCH):
@@ -162,7 +163,7 @@ def _drawn(trial: Any, axes: Sequence[Axis]) -> dict[tuple[str, ...], Any]:
 
 def _scores(work: Work) -> list[float | None]:
     """The mean value over runs of every cell, minus infinity where one diverged."""
-    values = run_values(work.store, work.unique())
+    values = run_values(work)
     scores: list[float | None] = []
     for name, cell in zip(work.names, work.cells, strict=True):
         if cell.id in work.failed:

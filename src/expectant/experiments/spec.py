@@ -18,7 +18,7 @@ from typing import Any
 from expectant.agents.planner import Agent
 from expectant.domains.finite import Domain
 from expectant.experiments.cells import Cell
-from expectant.experiments.describing import Describer
+from expectant.experiments.describing import Describer, settle_kinds
 from expectant.experiments.expansion import (
     PanelSpec,
     Point,
@@ -93,9 +93,9 @@ class Experiment:
         """The same experiment with some settings replaced where they apply."""
         return replace(self, panels=tuple(_changed(panel, changes) for panel in self.panels))
 
-    def cells(self, reading: str = "") -> list[Cell]:
+    def cells(self, reading: str = "", *, trust: bool = False) -> list[Cell]:
         """All agents of all panels in all variations, as descriptions."""
-        describe = Describer()
+        describe = Describer(trust)
         return [
             self._cell(found, describe, reading) for panel in self.panels for found in points(panel)
         ]
@@ -115,9 +115,13 @@ class Experiment:
         )  # fmt: skip
 
 
-def read_spec(path: Path) -> Experiment:
-    """The experiment in a TOML file; a :class:`SpecError` says what is wrong with it."""
-    return parse_spec(read_text(path), str(path))
+def read_spec(path: Path, *, trust: bool = False) -> Experiment:
+    """The experiment in a TOML file; a :class:`SpecError` says what is wrong with it.
+
+    ``trust`` is for specs that are to be run: classes and environments that they name by a module
+    of somebody's own are imported. Without it they are refused, unless they are imported already.
+    """
+    return parse_spec(read_text(path), str(path), trust=trust)
 
 
 def read_text(path: Path) -> str:
@@ -128,9 +132,9 @@ def read_text(path: Path) -> str:
         raise SpecError(f"{path}: cannot be read: {error}") from None
 
 
-def parse_spec(text: str, source: str) -> Experiment:
+def parse_spec(text: str, source: str, *, trust: bool = False) -> Experiment:
     """The experiment in a TOML text that came from ``source``."""
-    return experiment_of(parse_toml(text, source), source)
+    return experiment_of(parse_toml(text, source), source, trust=trust)
 
 
 def parse_toml(text: str, source: str) -> dict[str, Any]:
@@ -147,18 +151,19 @@ def spec_hash(data: Mapping[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:20]
 
 
-def experiment_of(data: Mapping[str, Any], source: str) -> Experiment:
+def experiment_of(data: Mapping[str, Any], source: str, *, trust: bool = False) -> Experiment:
     """The experiment that the data of a spec describes."""
     try:
-        return _experiment(data, Path(source).stem)
+        return _experiment(data, Path(source).stem, trust)
     except SpecError as error:
         raise SpecError(f"{source}: {error}") from None
     except RecursionError:
         raise SpecError(f"{source}: tables are too deep") from None
 
 
-def _experiment(data: Mapping[str, Any], stem: str) -> Experiment:
+def _experiment(data: Mapping[str, Any], stem: str, trust: bool) -> Experiment:
     check_keys("", data, [*TEXTS, *SETTINGS, *TABLES])
+    settle_kinds({key: table for key, table in data.items() if key in TABLES}, trust)
     numbers = numbers_of(data)
     panels = tuple(panels_in(data))
     check_names(panels)
@@ -171,11 +176,11 @@ def _experiment(data: Mapping[str, Any], stem: str) -> Experiment:
         lengths=wants_lengths(data, numbers),
         **numbers,
     )
-    _check_cells(experiment)
+    _check_cells(experiment, trust)
     return experiment
 
 
-def _check_cells(experiment: Experiment) -> None:
+def _check_cells(experiment: Experiment, trust: bool) -> None:
     """Build every description once, so that mistakes are found before anything runs."""
     seen = set()
     for panel in experiment.panels:
@@ -183,7 +188,7 @@ def _check_cells(experiment: Experiment) -> None:
             raise SpecError("agents: at least one is needed")
         for key, table in panel.agents.items():
             check_text(f"agents.{key}.label", table.get("label", key))
-    for cell in _samples(experiment):
+    for cell in _samples(experiment, trust):
         if cell.id in seen:
             raise SpecError(f"two cells have the id {cell.id!r}; name panels and agents apart")
         seen.add(cell.id)
@@ -196,10 +201,10 @@ def _check_cells(experiment: Experiment) -> None:
             raise SpecError(f"{part}: {error}") from None
 
 
-def _samples(experiment: Experiment) -> list[Cell]:
+def _samples(experiment: Experiment, trust: bool) -> list[Cell]:
     """All cells; of settings with a range, both ends."""
     ends = replace(experiment, panels=tuple(map(_ends, experiment.panels)))
-    return ends.cells()
+    return ends.cells(trust=trust)
 
 
 def _ends(panel: PanelSpec) -> PanelSpec:

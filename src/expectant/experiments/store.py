@@ -2,61 +2,49 @@
 
 A block is one small Parquet file, written under a temporary name and renamed: it is there in full
 or not at all. Its name holds a hash of what decides its numbers, the code included, so results of
-changed settings or changed code are never mistaken for these. All blocks of a folder together are
-one table, with a row for every point of every run.
+changed settings or changed code are never mistaken for these. The file itself says under which name
+and from which run on it was stored, and holds a hash of all its bytes: one that was damaged, or
+that goes by the name of another, is not whole. All blocks of a folder together are one table, with
+a row for every point of every run.
 """
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from expectant.experiments.block import (
+    Block,
+    Facts,
+    Span,
+    block_in,
+    curves_in,
+    facts_about,
+    facts_from,
+    facts_in,
+    renamed,
+    table_of,
+)
 from expectant.experiments.cells import Cell, blocks
 from expectant.experiments.facts import versions
-from expectant.experiments.files import StoreError, make_folder, write_table
+from expectant.experiments.files import StoreError, make_folder, read_whole, write_table
+from expectant.experiments.sealing import is_whole
 
-__all__ = ["Block", "Facts", "Store", "StoreError", "versions"]
+__all__ = ["Block", "Facts", "Span", "Store", "StoreError", "versions"]
 
-KEY = b"expectant"
 SET_ASIDE = "set-aside"
 
 
-class Block(NamedTuple):
-    """Some consecutive runs: ``curves`` (runs, bins), ``diverged`` (runs,), and the mean
-    ``lengths`` of episodes (runs, bins) if they are recorded."""
-
-    curves: np.ndarray
-    diverged: np.ndarray
-    lengths: np.ndarray | None = None
-
-
-class Facts(NamedTuple):
-    """What the end of a block's file says: its cell, and the mean of every run's values."""
-
-    cell: str
-    first: int
-    means: list[float]
-    diverged: list[bool]
-
-
-class Span(NamedTuple):
-    """Consecutive runs: the first, and how many."""
-
-    first: int
-    size: int
-
-    @property
-    def runs(self) -> range:
-        return range(self.first, self.first + self.size)
-
-
 class Store:
-    """A folder of blocks; ``facts`` are written into each of them."""
+    """A folder of blocks; ``facts`` are written into each of them.
+
+    What is read of a block is None if the block is not there, or not whole. One that is there and
+    cannot be read is a ``StoreError``.
+    """
 
     def __init__(self, folder: Path, facts: Mapping[str, Any] | None = None) -> None:
         self.folder = folder / "blocks"
@@ -70,7 +58,7 @@ class Store:
         """The blocks that are there, by the names of their cells."""
         return index_of(self.folder)
 
-    def missing(self, cell: Cell, spans: list[Span]) -> Iterator[Span]:
+    def missing(self, cell: Cell, spans: Sequence[Span]) -> Iterator[Span]:
         """The blocks of a cell that are not among those that are there."""
         there = {run for span in spans for run in span.runs}
         for first, count in blocks(cell.runs):
@@ -79,63 +67,42 @@ class Store:
                 yield Span(left[0], left[-1] - left[0] + 1)
 
     def facts_of(self, name: str, span: Span) -> Facts | None:
-        """What the end of a block's file says; None if it is not there, or not whole."""
-        import pyarrow as arrow
-        from pyarrow import parquet
-
-        try:
-            metadata = parquet.read_metadata(self.path(name, *span))
-            found = json.loads(metadata.metadata[KEY])
-            runs, bins = found["shape"]
-            whole = metadata.num_rows == runs * bins and runs == span.size
-            facts = Facts(found["cell"], span.first, found["means"], found["diverged"])
-        except (OSError, KeyError, TypeError, ValueError, arrow.ArrowException):
-            return None
-        return facts if whole else None
+        """What a block says of itself, all its bytes having been checked."""
+        found = self._read(name, span)
+        return None if found is None else found[1]
 
     def load(self, name: str, span: Span) -> Block | None:
-        """A finished block; None if it is not there, or not whole."""
-        import pyarrow as arrow
-        from pyarrow import parquet
+        """A finished block."""
+        found = self._read(name, span)
+        return None if found is None else block_in(*found)
 
-        try:
-            file = parquet.ParquetFile(self.path(name, *span), page_checksum_verification=True)
-            table = file.read(use_threads=False)
-            shape = json.loads(table.schema.metadata[KEY])["shape"]
-            curves = table["value"].to_numpy().reshape(shape)
-            diverged = table["diverged"].to_numpy().reshape(shape)[:, 0]
-            lengths = table["length"]
-            extra = None if lengths.null_count else lengths.to_numpy().reshape(shape)
-        except (OSError, KeyError, TypeError, ValueError, arrow.ArrowException):
-            return None
-        return Block(curves, diverged, extra)
-
-    def curves(self, name: str, runs: int) -> np.ndarray | None:
-        """The curves (runs, bins) of a cell from all its blocks; None if one is not whole."""
+    def curves(self, name: str, spans: Sequence[Span], runs: int) -> np.ndarray | None:
+        """The curves (runs, bins) of a cell from its blocks; None also if runs are missing."""
         rows: dict[int, np.ndarray] = {}
-        for span in index_of(self.folder, name).get(name, []):
-            block = self.load(name, span)
-            if block is None:
-                self.path(name, *span).unlink(missing_ok=True)
+        for span in spans:
+            found = self._read(name, span)
+            if found is None:
                 return None
-            rows.update(zip(span.runs, block.curves, strict=True))
+            rows.update(zip(span.runs, curves_in(*found), strict=True))
+        if not all(run in rows for run in range(runs)):
+            return None
         return np.stack([rows[run] for run in range(runs)])
 
-    def save(self, name: str, first: int, block: Block, cell: Cell) -> None:
+    def save(self, name: str, first: int, block: Block, cell: Cell) -> Facts:
         """Write a block in one piece."""
         make_folder(self.folder)
-        write_table(self._table(first, block, cell), self.path(name, first, len(block.curves)))
+        facts = facts_about(name, first, block, cell, self.facts)
+        write_table(table_of(block, cell, facts), self.path(name, first, len(block.curves)))
+        return facts_from(facts)
 
-    def rename(self, name: str, span: Span, cell: Cell) -> None:
+    def rename(self, name: str, span: Span, cell: Cell) -> Facts | None:
         """Write a block again under the id that its cell has by now."""
-        import pyarrow as arrow
-        from pyarrow import parquet
-
-        path = self.path(name, *span)
-        table = parquet.read_table(path)
-        found = {**json.loads(table.schema.metadata[KEY]), "cell": cell.id}
-        table = table.set_column(0, "cell", arrow.repeat(cell.id, table.num_rows))
-        write_table(table.replace_schema_metadata(_metadata(found)), path)
+        found = self._read(name, span)
+        if found is None:
+            return None
+        table, facts = renamed(found[0], cell)
+        write_table(table, self.path(name, *span))
+        return facts
 
     def forget(self, name: str, span: Span) -> None:
         """Remove a block that is not whole."""
@@ -164,7 +131,7 @@ class Store:
             self._move(name, spans, self.aside, self.folder)
         return set(found)
 
-    def _move(self, name: str, spans: list[Span], source: Path, target: Path) -> None:
+    def _move(self, name: str, spans: Sequence[Span], source: Path, target: Path) -> None:
         for span in spans:
             file = self.path(name, *span).name
             try:
@@ -172,59 +139,33 @@ class Store:
             except OSError as error:
                 raise StoreError(f"cannot move {source / file}: {error.strerror}") from None
 
-    def _table(self, first: int, block: Block, cell: Cell) -> Any:
-        import pyarrow as arrow
-
-        runs, bins = block.curves.shape
-        rows = runs * bins
-        lengths = arrow.nulls(rows, arrow.float64())
-        if block.lengths is not None:
-            lengths = arrow.array(block.lengths.ravel())
-        table = arrow.table(
-            {
-                "cell": arrow.repeat(cell.id, rows),
-                "run": np.repeat(np.arange(first, first + runs, dtype=np.int32), bins),
-                "bin": np.tile(np.arange(bins, dtype=np.int32), runs),
-                "first": np.tile(np.arange(bins, dtype=np.int64) * cell.width, runs),
-                "value": block.curves.ravel(),
-                "length": lengths,
-                "diverged": np.repeat(block.diverged, bins),
-            }
-        )
-        facts = {
-            "cell": cell.id,
-            "shape": [runs, bins],
-            "means": block.curves.mean(axis=1).tolist(),
-            "diverged": block.diverged.tolist(),
-            **cell.identity(),
-            **self.facts,
-            **versions(),
-        }
-        return table.replace_schema_metadata(_metadata(facts))
+    def _read(self, name: str, span: Span) -> tuple[bytes, Facts] | None:
+        """The bytes of a block and what they say; None if they are not those that were written."""
+        try:
+            content = read_whole(self.path(name, *span))
+        except FileNotFoundError:
+            return None
+        facts = facts_in(content, name, span) if is_whole(content) else None
+        return None if facts is None else (content, facts)
 
 
-def index_of(folder: Path, name: str = "*") -> dict[str, list[Span]]:
-    """The blocks in a folder by the names of their cells, those of one cell only if asked."""
+def index_of(folder: Path) -> dict[str, list[Span]]:
+    """The blocks in a folder by the names of their cells."""
     found: dict[str, list[Span]] = {}
-    files = folder.glob(f"{name}-*.parquet") if name != "*" else _scanned(folder)
-    for file in files:
-        cell, first, count = file.name.removesuffix(".parquet").rsplit("-", 2)
-        if first.isdigit() and count.isdigit():
+    for file in _names(folder):
+        cell, first, count = file.removesuffix(".parquet").rsplit("-", 2)
+        if first.isdecimal() and count.isdecimal():
             found.setdefault(cell, []).append(Span(int(first), int(count)))
     return {cell: sorted(spans) for cell, spans in found.items()}
 
 
-def _scanned(folder: Path) -> Iterator[Path]:
+def _names(folder: Path) -> Iterator[str]:
     try:
         with os.scandir(folder) as entries:
             for entry in entries:
                 if entry.name.endswith(".parquet") and entry.name.count("-") >= 2:
-                    yield Path(entry.name)
+                    yield entry.name
     except FileNotFoundError:
         return
     except OSError as error:
-        raise StoreError(f"cannot write results to {folder}: {error.strerror}") from None
-
-
-def _metadata(facts: Mapping[str, Any]) -> dict[bytes, bytes]:
-    return {KEY: json.dumps(facts, sort_keys=True).encode()}
+        raise StoreError(f"cannot read {folder}: {error.strerror}") from None

@@ -33,6 +33,8 @@ from expectant.running.progress import say
 class Sweep:
     """Every combination of what is varied, described once; the same as a spec in TOML.
 
+    It is there to be run, so classes of somebody's own that it names are imported.
+
     ``grid`` maps the path of a setting ("domain.slip", "agents.mine.model.step", with * for every
     agent) to the values it takes. In ``linked``, a list of such mappings, values change together.
     ``variants`` maps a name to changed tables. ``domain``, ``features`` and the ``agents`` by name
@@ -68,7 +70,7 @@ class Sweep:
 
     def experiment(self) -> Experiment:
         """The spec, read and checked."""
-        return experiment_of(self.data(), "Sweep")
+        return experiment_of(self.data(), "Sweep", trust=True)
 
     def cells(self) -> list[Cell]:
         """All cells."""
@@ -80,11 +82,11 @@ class Sweep:
 
     @classmethod
     def from_toml(cls, source: str | Path) -> Sweep:
-        """The sweep in a TOML text, or in the file at a path."""
+        """The sweep in a TOML text, or in the file at a path; what it names is imported."""
         name = str(source) if isinstance(source, Path) else "sweep"
         text = read_text(source) if isinstance(source, Path) else source
         data = parse_toml(text, name)
-        found = experiment_of(data, name)
+        found = experiment_of(data, name, trust=True)
         return cls(**{"name": found.name, "title": found.title, **data})
 
     def run(

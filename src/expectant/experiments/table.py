@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +10,10 @@ import numpy as np
 
 from expectant.experiments.cells import Cell
 from expectant.experiments.compute import Work
-from expectant.experiments.files import write_table
+from expectant.experiments.files import read_table, write_table
 from expectant.experiments.settings import dotted, leaves, word
-from expectant.experiments.store import Store
 
 CELLS = "cells.parquet"
-READERS = 4
 
 
 def cell_table(work: Work) -> Any:
@@ -29,7 +26,7 @@ def cell_table(work: Work) -> Any:
     """
     import pyarrow as arrow
 
-    values = run_values(work.store, work.unique())
+    values = run_values(work)
     found = [values.get(name, {}) for name in work.names]
     kept = [
         [runs[run] for run in sorted(runs) if run < cell.runs]
@@ -60,26 +57,25 @@ def write_cells(work: Work, folder: Path) -> Path:
 
 def read_cells(folder: Path) -> Any:
     """The table that a sweep has written, as an Arrow table."""
-    from pyarrow import parquet
-
     path = folder / CELLS
-    if not path.exists():
-        raise FileNotFoundError(f"{path} does not exist: `expectant sweep` writes it at its end")
-    return parquet.read_table(path)
+    try:
+        return read_table(path, "run `expectant sweep` again, which writes it anew")
+    except FileNotFoundError:
+        raise FileNotFoundError(
+            f"{path} does not exist: `expectant sweep` writes it at its end"
+        ) from None
 
 
-def run_values(store: Store, cells: Mapping[str, Cell]) -> dict[str, dict[int, tuple[float, bool]]]:
+def run_values(work: Work) -> dict[str, dict[int, tuple[float, bool]]]:
     """For every cell by name and every run: its mean value, and whether it diverged.
 
-    Only the ends of files are read.
+    Blocks that the work has not checked yet are checked now.
     """
-    index = store.index()
-    wanted = [(name, span) for name in cells for span in index.get(name, [])]
+    index = work.store.index()
     values: dict[str, dict[int, tuple[float, bool]]] = {}
-    with ThreadPoolExecutor(READERS) as pool:
-        for (name, span), facts in zip(
-            wanted, pool.map(lambda pair: store.facts_of(*pair), wanted), strict=True
-        ):
+    for name in work.unique():
+        for span in index.get(name, []):
+            facts = work.facts.get((name, span)) or work.store.facts_of(name, span)
             if facts is not None:
                 runs = zip(span.runs, zip(facts.means, facts.diverged, strict=True), strict=True)
                 values.setdefault(name, {}).update(runs)

@@ -6,13 +6,14 @@ which holds the vector's number. Looking one up costs O(k) however many there ar
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from expectant.descriptions import Shape, bytes_of
 from expectant.features.vector import BinaryTable, WeightedTable, empty_table, table_bytes
-from expectant.verbs import function, index, matches, save, size, value
+from expectant.integrity import require, within
+from expectant.verbs import check_restored, function, index, matches, save, size, value
 
 EMPTY = -1
 MULTIPLIER, MODULUS = 1_000_003, 2_147_483_647  # products stay below 2⁶³
@@ -72,3 +73,59 @@ def distinct_vectors(shape: Shape, capacity: int) -> DistinctPart:
 def distinct_bytes(shape: Shape, capacity: int) -> int:
     """The memory of :func:`distinct_vectors`."""
     return table_bytes(shape, capacity) + bytes_of((_slots_for(capacity),), (1,))
+
+
+# ------------------------------------------------------------------------------ learners' files
+
+
+def check_numbers(distinct: DistinctPart, built: DistinctPart, setting: Any, count: int) -> None:
+    """Refuse slots that are not those of the first ``count`` vectors, each of them once.
+
+    A vector that a look-up does not find would be entered again and again, until no slot is empty
+    and looking up never ends.
+    """
+    check_restored(distinct.vectors, built.vectors, setting)
+    rows, slots = distinct.vectors.places.shape[0], distinct.slots
+    within("distinct states: slots", slots, EMPTY, rows - 1)
+    taken = np.flatnonzero(slots != EMPTY)
+    numbers = slots[taken]
+    require(
+        0 <= count <= rows and np.array_equal(np.sort(numbers), np.arange(count)),
+        f"distinct states: slots must be those of {count} states",
+    )
+    entries = _entries(distinct.vectors, count)
+    require(np.unique(entries, axis=0).shape[0] == count, "distinct states: no two may be the same")
+    homes, known = _homes(distinct, count)
+    empty = np.concatenate([[0], np.cumsum(np.tile(slots == EMPTY, 2))])
+    homes, known = homes[numbers], known[numbers]
+    gaps = empty[homes + (taken - homes) % slots.shape[0]] - empty[homes]
+    require(
+        not gaps[known].any(), "distinct states: slots must be where their states are looked up"
+    )
+
+
+def _entries(vectors: BinaryTable | WeightedTable, count: int) -> np.ndarray:
+    """The first rows of a table as numbers that are the same where the vectors are."""
+    active = vectors.active[:count].astype(float)
+    if isinstance(vectors, BinaryTable):
+        return active
+    return np.concatenate([active, vectors.values[:count] + 0.0], axis=1)  # −0.0 is 0.0
+
+
+def _homes(distinct: DistinctPart, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """The slot where the look-up of each vector begins (see ``slot_of``), and whether it is known.
+
+    It is not for a value too large to be made a whole number.
+    """
+    vectors, active = distinct.vectors, distinct.vectors.active[:count]
+    values = np.ones(active.shape)
+    if isinstance(vectors, WeightedTable):
+        values = vectors.values[:count]
+    scaled = values * FINENESS
+    large = np.abs(scaled) >= 2.0**62
+    fine = np.where(large, 0.0, scaled).astype(np.int64)
+    code = np.full(count, 7, np.int64)
+    for n in range(active.shape[1]):
+        code = (code * MULTIPLIER + active[:, n] + 1) % MODULUS
+        code = (code + fine[:, n]) % MODULUS
+    return code % distinct.slots.shape[0], np.logical_not(large.any(axis=1))

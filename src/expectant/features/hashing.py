@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from expectant.verbs import encode, function
+from expectant.integrity import counted, require, within
+from expectant.verbs import check_restored, encode, function
 
 FREE = -1
 PROBES = 8
@@ -88,3 +89,15 @@ def _(features, observation, action, state):
     for tiling in range(owners.shape[0]):
         slot = slot_of(owners, tiling, active[tiling], counts)
         active[tiling] = tiling * owners.shape[1] + slot
+
+
+@check_restored.register(HashedPart)
+def _(features, built, setting):
+    owners, counts = features.owners, features.counts
+    check_restored(features.tiles, built.tiles, setting)
+    within("hashed tiles: owners", owners, FREE, owners.shape[0] * features.tiles.each - 1)
+    counted("hashed tiles: counts", counts)
+    require(
+        counts[USED] == np.count_nonzero(owners != FREE) and counts[COLLISIONS] <= counts[LOOKUPS],
+        "hashed tiles: counts must agree with the owners",
+    )

@@ -6,6 +6,7 @@ episode begins with an empty memory: the loop says so by the action −1.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -14,8 +15,9 @@ import numpy as np
 from expectant.descriptions import Need, Setting, Shape, bytes_of, description, setting
 from expectant.features.table import Features
 from expectant.features.vector import Binary, Weighted, empty_state, state_bytes
+from expectant.integrity import finite, within
 from expectant.rules import Rule, between, flag, whole
-from expectant.verbs import encode, function, index, size, value
+from expectant.verbs import check_restored, encode, function, index, size, value
 
 
 def _features(value: Any) -> Features:
@@ -84,6 +86,20 @@ def _(features, observation, action, state):
             state.active[place] = step * features.features + active[step, n]
             state.values[place] = values[step, n]
             place += 1
+
+
+@check_restored.register(HistoryPart)
+def _(features, built, setting):
+    within("history: active", features.active, 0, features.features - 1)
+    finite("history: values", features.values)
+    inner = _of_size(setting, features.observed)
+    check_restored(features.base, built.base, inner)
+    check_restored(features.present, built.present, inner)
+
+
+def _of_size(setting: Setting, size: int) -> Setting:
+    """The setting of a map within a map."""
+    return dataclasses.replace(setting, shape=setting.shape._replace(size=size))
 
 
 @description
@@ -160,6 +176,14 @@ def _(features, observation, action, state):
     for feature in range(traces.shape[0]):
         state.active[entries + feature] = traces.shape[0] + feature
         state.values[entries + feature] = traces[feature]
+
+
+@check_restored.register(TracesPart)
+def _(features, built, setting):
+    finite("traces", features.traces)
+    inner = _of_size(setting, features.traces.shape[0])
+    check_restored(features.base, built.base, inner)
+    check_restored(features.present, built.present, inner)
 
 
 @description

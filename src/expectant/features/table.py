@@ -7,17 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from expectant.descriptions import (
-    Description,
-    Need,
-    Setting,
-    Shape,
-    bytes_of,
-    description,
-    setting,
-)
+from expectant.descriptions import Description, Need, Setting, Shape, bytes_of, description, setting
+from expectant.integrity import within
 from expectant.rules import whole
-from expectant.verbs import encode
+from expectant.verbs import check_restored, encode
 
 ROW_BYTES = 144  # what NumPy takes for a small array beside its numbers
 
@@ -33,6 +26,11 @@ def _(features, observation, action, state):
     row = observation[0]
     for n in range(features.active.shape[1]):
         state.active[n] = features.active[row, n]
+
+
+@check_restored.register(TablePart)
+def _(features, built, setting):
+    within("features: active", features.active, 0, setting.shape.size - 1)
 
 
 class Features(Description):

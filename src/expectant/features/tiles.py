@@ -18,8 +18,9 @@ from expectant.descriptions import Need, Setting, Shape, bytes_of, description, 
 from expectant.features.bounds import PAIRS, Bounds, known_bounds
 from expectant.features.hashing import HashedPart, hashed
 from expectant.features.table import Features
+from expectant.integrity import unchanged
 from expectant.rules import Rule, either, flag, or_none, whole
-from expectant.verbs import encode, function
+from expectant.verbs import check_restored, encode, function
 
 LARGEST = 2**31 - 1  # tables of feature vectors keep indices in 32 bits
 LARGEST_HASHED = 2**62  # the tiles themselves are still numbered
@@ -78,6 +79,12 @@ def _(features, observation, action, state):
             active[tiling] += row * stride
     if features.bias >= 0:
         active[tilings] = features.bias
+
+
+@check_restored.register(TilesPart)
+def _(features, built, setting):
+    for name in ("parts", "wraps", "displaced", "rows", "strides"):
+        unchanged(f"tiles: {name}", getattr(features, name), getattr(built, name))
 
 
 def _wholes(low: int) -> Rule:

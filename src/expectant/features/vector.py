@@ -13,8 +13,10 @@ from typing import NamedTuple
 import numpy as np
 
 from expectant.descriptions import Shape
+from expectant.integrity import finite, within
 from expectant.lanes import dot_rows, dot_weighted_rows
 from expectant.verbs import (
+    check_restored,
     copy,
     dot_through,
     function,
@@ -266,3 +268,32 @@ def _(table, row, state):
         state.active[n] = table.active[row, n]
         state.values[n] = table.values[row, n]
     state.place[0] = table.places[row]
+
+
+@check_restored.register(Binary)
+def _(state, built, setting):
+    _check("state", state.active, state.place, setting)
+
+
+@check_restored.register(Weighted)
+def _(state, built, setting):
+    _check("state", state.active, state.place, setting)
+    finite("state: values", state.values)
+
+
+@check_restored.register(BinaryTable)
+def _(table, built, setting):
+    _check("table of states", table.active, table.places, setting)
+
+
+@check_restored.register(WeightedTable)
+def _(table, built, setting):
+    _check("table of states", table.active, table.places, setting)
+    finite("table of states: values", table.values)
+
+
+def _check(what, active, places, setting):
+    """Only numbered states have places."""
+    within(f"{what}: active", active, 0, setting.shape.size - 1)
+    if setting.domain.states is not None:
+        within(f"{what}: place", places, -1, setting.domain.states - 1)

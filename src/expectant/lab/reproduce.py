@@ -101,14 +101,14 @@ def check_layout(folder: Path) -> None:
         )
 
 
-def stored(folder: Path) -> tuple[Request, list[Panel]]:
+def stored(folder: Path, trust: bool = False) -> tuple[Request, list[Panel]]:
     """The request and the panels of a folder that ``reproduce`` has written."""
     path = folder / CURVES
     if not path.exists():
         raise FileNotFoundError(f"{path} does not exist: run `expectant reproduce` first")
     check_layout(folder)
     facts = read_facts(path)
-    study = read_study(find_study(facts["study"]))
+    study = read_study(find_study(facts["study"]), trust)
     request = Request(study, tuple(facts["figures"]), facts["seed"], facts["runs"], facts["quick"])
     cells = request.cells()
     return request, panels_of(cells, read_curves(path, cells))

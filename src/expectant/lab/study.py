@@ -14,7 +14,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from expectant.descriptions import look_here_too, near_miss
+from expectant.descriptions import look_here_too, near_miss, needs_trust
 from expectant.experiments.mistakes import (
     SpecError,
     check_keys,
@@ -117,11 +117,14 @@ def find_study(name: str) -> Path:
 
 
 @cache
-def read_study(folder: Path) -> Study:
-    """The study in a folder; a :class:`SpecError` says what is wrong with it."""
+def read_study(folder: Path, trust: bool = False) -> Study:
+    """The study in a folder; a :class:`SpecError` says what is wrong with it.
+
+    ``trust`` is for studies that are to be run: modules that they name are imported.
+    """
     try:
         data = parse_toml(read_text(folder / STUDY), STUDY)
-        return _study(folder, data)
+        return _study(folder, data, trust)
     except SpecError as error:
         raise SpecError(f"{folder}: {error}") from None
 
@@ -145,12 +148,12 @@ def the_paper() -> Study:
     return read_study(packaged()[THE_PAPER])
 
 
-def _study(folder: Path, data: Mapping[str, Any]) -> Study:
+def _study(folder: Path, data: Mapping[str, Any], trust: bool) -> Study:
     name = folder.resolve().name
     check_keys(f"{STUDY}: ", data, KEYS)
     for module in check_texts(f"{STUDY}: measures", data.get("measures", [])):
-        _import(module)
-    experiments = _experiments(folder, data)
+        _import(module, trust)
+    experiments = _experiments(folder, data, trust)
     sets = tuple(check_texts(f"{STUDY}: sets", data.get("sets", [])) or [""])
     readings = tuple(_readings(folder, sets, tuple(experiments)))
     return Study(
@@ -186,9 +189,15 @@ def study_of(experiment: Experiment, command: str) -> Study:
     )
 
 
-def _import(module: str) -> None:
+def _import(module: str, trust: bool) -> None:
     """A module with measures of somebody's own."""
     import importlib
+    import sys
+
+    if module in sys.modules:
+        return
+    if not trust:
+        raise SpecError(f"{STUDY}: measures: {needs_trust(f'the module {module!r}')}")
 
     look_here_too()
     try:
@@ -203,11 +212,11 @@ def _specs(folder: Path) -> list[Path]:
     return sorted(path for path in folder.glob("*.toml") if path.name not in others)
 
 
-def _experiments(folder: Path, data: Mapping[str, Any]) -> dict[str, Experiment]:
+def _experiments(folder: Path, data: Mapping[str, Any], trust: bool) -> dict[str, Experiment]:
     """The specs of a folder by their names, in the order that ``figures`` says."""
     found = {}
     for path in _specs(folder):
-        experiment = parse_spec(read_text(path), path.name)
+        experiment = parse_spec(read_text(path), path.name, trust=trust)
         if experiment.name in found:
             raise SpecError(f"{path.name}: name: two specs are called {experiment.name!r}")
         found[experiment.name] = experiment

@@ -83,23 +83,23 @@ def summary(
     return rows
 
 
-def draw_again(folder: Path) -> list[Path]:
-    """The figures of a results folder."""
+def draw_again(folder: Path, *, trust: bool = False) -> list[Path]:
+    """The figures of a results folder; with ``trust``, classes that its spec names are imported."""
     if _is_sweep(folder):
         from expectant.choosing.command import draw_sweep
 
-        return draw_sweep(folder)
-    request, panels = _stored(folder)
+        return draw_sweep(folder, trust=trust)
+    request, panels = _stored(folder, trust)
     return write_figures(request, folder, panels)
 
 
-def report_again(folder: Path) -> Path:
-    """The page of a results folder."""
+def report_again(folder: Path, *, trust: bool = False) -> Path:
+    """The page of a results folder, on the same terms."""
     if _is_sweep(folder):
         from expectant.choosing.page import report_sweep
 
-        return report_sweep(folder)
-    request, panels = _stored(folder)
+        return report_sweep(folder, trust=trust)
+    request, panels = _stored(folder, trust)
     return write_report(request, folder, panels, verdicts_of(request.study, panels))
 
 
@@ -108,12 +108,12 @@ def _is_sweep(folder: Path) -> bool:
     return (folder / SPEC).exists() and not (folder / CURVES).exists()
 
 
-def _stored(folder: Path) -> tuple[Request, list[Panel]]:
+def _stored(folder: Path, trust: bool) -> tuple[Request, list[Panel]]:
     """What was asked for in a folder of `run` or `reproduce`, and what came out."""
     if not (folder / SPEC).exists():
-        return stored(folder)
+        return stored(folder, trust)
     facts = read_facts(folder / CURVES)  # a spec without a name has that of its file
     names = {key: facts[key] for key in ("name", "title") if key in facts}
-    experiment = replace(read_spec(folder / SPEC), **names)
+    experiment = replace(read_spec(folder / SPEC, trust=trust), **names)
     cells = experiment.cells()
     return request_for(experiment), panels_of(cells, read_curves(folder / CURVES, cells))

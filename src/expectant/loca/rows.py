@@ -1,4 +1,8 @@
-"""Finished rows of the test on disk, so that an interrupted test goes on where it was."""
+"""Finished rows of the test on disk, so that an interrupted test goes on where it was.
+
+A row's file says which row it is, and holds a hash of its contents. One that was damaged, or that
+goes by the name of another, is computed again; one that cannot be read is left alone.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from expectant.domains.loca_grid import LocaGrid
+from expectant.experiments.files import read_whole
+from expectant.experiments.sealing import opened_text, sealed_text
 from expectant.loca.cases import Case
 from expectant.loca.protocol import course, job_of, measured_run, preferences
 from expectant.report.files import write_whole
@@ -34,25 +40,37 @@ def row_path(folder: Path, case: Case, domain: LocaGrid, seed: int, runs: int) -
     return folder / "rows" / f"{case.agent}-{case.backups}-{name}.json"
 
 
-def load_row(path: Path, case: Case, domain: LocaGrid, runs: int) -> Row | None:
-    """A finished row; None if it is not there, or not whole."""
+def load_row(path: Path, case: Case, domain: LocaGrid, seed: int, runs: int) -> Row | None:
+    """A finished row; None if it is not there, not whole, or another one."""
     try:
-        kept = json.loads(path.read_text())["measures"]
-        measures = np.array([[np.nan if x is None else x for x in run] for run in kept])
-    except (OSError, ValueError, KeyError, TypeError):
+        kept = opened_text(read_whole(path).decode())
+    except (FileNotFoundError, UnicodeDecodeError):
+        return None
+    wanted = json.loads(json.dumps(_identity(path, case, domain, seed)))
+    if kept is None or any(kept.get(key) != value for key, value in wanted.items()):
+        return None
+    try:
+        measures = np.array([[np.nan if x is None else x for x in run] for run in kept["measures"]])
+    except (KeyError, TypeError, ValueError):
         return None
     return Row(case, measures) if measures.shape == (runs, course(domain).steps.size) else None
 
 
 def save_row(path: Path, row: Row, domain: LocaGrid, seed: int) -> None:
     """Write a row in one piece."""
-    content: dict[str, Any] = {
-        "agent": row.case.agent,
-        "backups": row.case.backups,
-        "settings": row.case.description.to_dict(),
+    measures = [[x if np.isfinite(x) else None for x in run] for run in row.measures.tolist()]
+    content = {**_identity(path, row.case, domain, seed), "measures": measures}
+    write_whole(path, sealed_text(content).encode())
+
+
+def _identity(path: Path, case: Case, domain: LocaGrid, seed: int) -> dict[str, Any]:
+    """What a file says about the row in it."""
+    return {
+        "name": path.stem,
+        "agent": case.agent,
+        "backups": case.backups,
+        "settings": case.description.to_dict(),
         "domain": domain.to_dict(),
         "seed": seed,
         "steps": course(domain).steps.tolist(),
-        "measures": [[x if np.isfinite(x) else None for x in run] for run in row.measures.tolist()],
     }
-    write_whole(path, json.dumps(content).encode())

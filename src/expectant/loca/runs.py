@@ -24,7 +24,7 @@ from expectant.loca.rows import Row, load_row, row_path, save_row
 from expectant.running.job import Job, cores
 from expectant.running.loop import Budget, simulate
 from expectant.running.memory import threads_that_fit
-from expectant.running.progress import Overall, Reporter, Silent
+from expectant.running.progress import Overall, Reporter, Silent, say
 from expectant.running.threads import on_threads
 
 
@@ -43,15 +43,24 @@ def adaptation_test(request: Request, folder: Path, threads: int | None = None) 
     paths = [
         row_path(folder, case, request.domain, request.seed, request.runs) for case in request.cases
     ]
+    kept = [
+        load_row(path, case, request.domain, request.seed, request.runs)
+        for case, path in zip(request.cases, paths, strict=True)
+    ]
+    spoilt = sum(row is None and path.exists() for row, path in zip(kept, paths, strict=True))
+    if spoilt:
+        say(
+            f"{spoilt} rows in {folder} are damaged, or of an earlier version; "
+            "they are computed again"
+        )
     rows = []
     with Overall("adaptation test", len(paths)) as overall:
-        for case, path in zip(request.cases, paths, strict=True):
-            row = load_row(path, case, request.domain, request.runs)
+        for case, path, row in zip(request.cases, paths, kept, strict=True):
             if row is not None:
                 overall.advance(1.0)
             else:
                 show = overall.part(f"{case.agent}, {case.backups}", 1.0)
-                row = run_case(request, case, threads, show)
+                row = run_case(request, case, threads, show)  # noqa: PLW2901
                 save_row(path, row, request.domain, request.seed)
             rows.append(row)
     return rows

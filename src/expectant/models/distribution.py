@@ -14,15 +14,24 @@ import numpy as np
 from expectant.descriptions import Need, Setting, bytes_of, description, setting
 from expectant.features.distinct import (
     DistinctPart,
+    check_numbers,
     distinct_bytes,
     distinct_vectors,
     number_of,
     numbered,
 )
 from expectant.features.vector import Binary, Weighted, empty_state, outlook, state_bytes
+from expectant.integrity import require, within
 from expectant.models.expectation import Model
 from expectant.rules import between, whole
-from expectant.verbs import backed_up_action_value, backed_up_value, fit, function, load
+from expectant.verbs import (
+    backed_up_action_value,
+    backed_up_value,
+    check_restored,
+    fit,
+    function,
+    load,
+)
 
 END, FREE = -1, -2
 
@@ -113,6 +122,18 @@ def _(model, state, action, weights, discount):
 def _(model, state, action, weights, discount):
     """AAVI's target: the mean of the maxima of q̂(s', ·)."""
     return expected_outlook(model, state, action, weights, discount)
+
+
+@check_restored.register(DistributionPart)
+def _(model, built, setting):
+    check_restored(model.successor, built.successor, setting)
+    used = int(model.states.used[0])
+    check_numbers(model.states, built.states, setting, used)
+    within("distribution: successors", model.successors, FREE, used - 1)
+    require(
+        not (model.counts[model.successors == FREE] > 0.0).any(),
+        "distribution: an outcome that is free must not have been counted",
+    )
 
 
 @description

@@ -20,12 +20,14 @@ import numpy as np
 
 from expectant.descriptions import Need, Setting, bytes_of, description, setting
 from expectant.features.vector import add
+from expectant.integrity import unchanged
 from expectant.lanes import dot_row, dot_weighted_rows, padded
 from expectant.models.expectation import Model, most
 from expectant.rules import at_least, between, one_of, whole
 from expectant.verbs import (
     backed_up_action_value,
     backed_up_value,
+    check_restored,
     fit,
     function,
     index,
@@ -155,6 +157,11 @@ def _(model, state, action, weights, discount):
     predict_next(model, action)
     reward = dot_row(model.rewards.weights[0], action, model.hidden)
     return reward + discount * most(weights, model.work[0])
+
+
+@check_restored.register(NetworkPart)
+def _(model, built, setting):
+    unchanged("network: units", model.units, built.units)
 
 
 @description

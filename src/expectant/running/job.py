@@ -19,6 +19,7 @@ from expectant.running.outside import play, respond, responder
 from expectant.running.progress import Reporter
 from expectant.running.rehearsal import rehearse
 from expectant.running.settled import direct
+from expectant.seeds import generator
 
 UNLIMITED = 2**62
 STEP_LIMIT = 10_000  # of an episode, where neither the user nor the domain says otherwise
@@ -86,11 +87,6 @@ class Job:
         )
         prepared.clock[NUMBER] = number
         return prepared, rng
-
-
-def generator(seed: int, run: int, *stream: int) -> np.random.Generator:
-    """The random numbers of one run, or another stream that goes with it."""
-    return np.random.Generator(np.random.PCG64(np.random.SeedSequence((seed, run, *stream))))
 
 
 def cores() -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,8 +22,14 @@ from expectant.domains.spaces import (
 from expectant.features.table import Features
 from expectant.rules import flag, or_none, whole
 from expectant.running import saving
-from expectant.running.job import Job, generator
+from expectant.running.job import Job
 from expectant.running.kernels import Kernel, compiled_for, use_compiled
+from expectant.running.learner_facts import (
+    action_of,
+    components_of,
+    observations_of,
+    set_state,
+)
 from expectant.running.loop import Run, unusable
 from expectant.running.outside import (
     FIRST,
@@ -37,6 +44,7 @@ from expectant.running.outside import (
 from expectant.running.progress import Reporter, reporter
 from expectant.running.rehearsal import rehearse
 from expectant.running.result import Result
+from expectant.seeds import SEED, generator
 from expectant.verbs import borrowed, encode, function, observation, preference
 
 BETWEEN_EPISODES = -1  # where the last action stands otherwise
@@ -78,7 +86,7 @@ class Learner:
     ) -> None:
         for argument, value, rule in (
             ("n_actions", n_actions, whole(1)),
-            ("seed", seed, whole(0)),
+            ("seed", seed, SEED),
             ("compiled", compiled, or_none(flag())),
         ):
             rule.check("Learner", argument, value)
@@ -193,37 +201,53 @@ class Learner:
         cls,
         path: str | os.PathLike[str],
         *,
+        trust: bool = False,
         compiled: bool | None = None,
         progress: bool | Reporter = True,
     ) -> Learner:
-        """The learner that was saved to a file."""
+        """The learner that was saved to a file, of which everything is checked.
+
+        A file can name parts of somebody's own. They are imported, which runs their modules, only
+        with ``trust=True``; those that this process has imported already are used.
+        """
         path = Path(path)
-        facts, arrays = saving.read(path)
+        facts, entries = saving.read(path)
         try:
-            agent, features = Agent.from_dict(facts["agent"]), Features.from_dict(facts["features"])
+            agent = Agent.from_dict(facts["agent"], trust=trust)
+            features = Features.from_dict(facts["features"], trust=trust)
             learner = cls(
                 agent, features, facts["n_actions"], seed=facts["seed"], compiled=compiled,
                 progress=progress,
             )  # fmt: skip
-            learner.reading = _reading(facts["reading"])
-            learner._prepare(facts["components"])
-            learner._run = saving.restored(learner._run, arrays, path)
-            learner._action = facts["action"]
-            learner._rng.bit_generator.state = facts["rng"]
-            learner._ties.bit_generator.state = facts["ties"]
-        except (KeyError, TypeError) as error:
+            learner.reading = observations_of(facts["reading"])
+            components = components_of(facts["components"], learner.reading)
+            action = action_of(facts["action"], learner.n_actions)
+            job = learner._job(components)
+            built, rng = job.prepare(0)
+            setting = job.setting(built.domain, built.features, rng)
+            run, ties = saving.restored(built, entries, setting), generator(0, 0)
+            set_state(rng, "rng", facts["rng"])
+            set_state(ties, "ties", facts["ties"])
+        except KeyError as error:
             raise ValueError(f"{path}: is not a saved learner: {error} is missing") from None
+        except (TypeError, AttributeError, OverflowError, RecursionError, MemoryError) as error:
+            raise ValueError(f"{path}: is not a saved learner: {error}") from None
+        except ValueError as error:
+            raise ValueError(f"{path}: {error}") from None
+        learner._prepare(components)
+        learner._run, learner._rng, learner._ties, learner._action = run, rng, ties, action
         return learner
 
     @classmethod
     def from_result(cls, result: Result, run: int = 0, **options: Any) -> Learner:
-        """A learner with all that one run of ``ex.run(..., keep_agents=True)`` has learned."""
+        """A learner with a copy of what a run of ``ex.run(..., keep_agents=True)`` has learned."""
         if not 0 <= run < len(result.kept):
             raise ValueError(
                 f"Learner.from_result: run must be below {len(result.kept)}, got {run!r}"
                 + ("" if result.kept else "; ex.run keeps what it learned with keep_agents=True")
             )
         domain, (kept, rng) = result.domain, result.kept[run]
+        agent_part, features_part, rng = copy.deepcopy((kept.agent, kept.features, rng))
         reading = getattr(domain, "reading", None)
         learner = cls(
             result.agent, result.features, domain.actions, states=domain.states,
@@ -232,7 +256,7 @@ class Learner:
         learner.reading = reading or learner.reading
         learner._prepare(learner.reading.buffer().size)
         assert learner._run is not None
-        learner._run = learner._run._replace(agent=kept.agent, features=kept.features)
+        learner._run = learner._run._replace(agent=agent_part, features=features_part)
         learner._rng = rng
         return learner
 
@@ -274,9 +298,12 @@ class Learner:
         assert self._run is not None
         return self._run
 
-    def _prepare(self, components: int) -> None:
+    def _job(self, components: int) -> Job:
         domain = Outside(self.n_actions, self.reading.states, self.reading.bounds, components)
-        job = Job(domain, self.features, self.agent, 0, 0, 1, None, self.seed)
+        return Job(domain, self.features, self.agent, 0, 0, 1, None, self.seed)
+
+    def _prepare(self, components: int) -> None:
+        job = self._job(components)
         self._respond: Kernel = respond
         if self._compiled:
             run, rng = job.prepare(0)
@@ -285,14 +312,3 @@ class Learner:
             del run  # one at a time may be all that fits
         self._run, self._rng = job.prepare(0)
         self._ties = generator(self.seed, 0, TIES)
-
-
-def _reading(facts: dict[str, Any]) -> Observations:
-    """What was written of how observations are read."""
-    bounds = facts["bounds"]
-    return Observations(
-        facts["states"],
-        None if bounds is None else tuple((low, high) for low, high in bounds),
-        tuple(facts["counts"]),
-        tuple(facts["starts"]),
-    )

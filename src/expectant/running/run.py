@@ -20,6 +20,7 @@ from expectant.running.memory import threads_that_fit
 from expectant.running.progress import Reporter, reporter
 from expectant.running.result import Result
 from expectant.running.threads import on_threads
+from expectant.seeds import SEED
 
 
 def run(
@@ -42,7 +43,7 @@ def run(
 ) -> Result:
     """Run an agent in a domain ``runs`` times, each for so many ``episodes`` or ``steps``.
 
-    Run r draws everything from ``numpy.random.SeedSequence((seed, r))``: the same for every
+    Run r draws everything from its own sequence (:mod:`expectant.seeds`): the same for every
     setting, and the same bits for any number of threads (None: one per core; fewer where not all
     would fit into memory). An episode longer than ``step_limit`` (None: the domain's own, or
     10,000) is cut off, which is not a termination.
@@ -57,7 +58,7 @@ def run(
         ("episodes", episodes, or_none(whole(1))),
         ("steps", steps, or_none(whole(1))),
         ("runs", runs, whole(1)),
-        ("seed", seed, whole(0)),
+        ("seed", seed, SEED),
         ("threads", threads, or_none(whole(1))),
         ("bins", bins, whole(1)),
         ("step_limit", step_limit, or_none(whole(1))),

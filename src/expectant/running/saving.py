@@ -1,18 +1,32 @@
-"""Arrays and settings in one file: NumPy's format and JSON, nothing that runs code when read."""
+"""Arrays and settings in one file: NumPy's format and JSON, nothing that runs code when read.
+
+A file can have been damaged, or written by a stranger. What its arrays claim to be is compared with
+what its own settings make of them before one is read, and what is in them before compiled code,
+which looks at nothing twice, gets to see it.
+"""
 
 from __future__ import annotations
 
+import io
 import json
+import math
 import os
 import zipfile
-from collections.abc import Iterator
+import zlib
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.lib import format as numpy_format
+
+from expectant.verbs import check_restored, grown, room
 
 FORMAT = 1
 FACTS = "expectant"  # the entry that holds the settings
+LONGEST_FACTS = 2**24  # bytes
+_BROKEN = (ValueError, KeyError, TypeError, AttributeError, EOFError, RecursionError, MemoryError,
+           NotImplementedError, RuntimeError, zipfile.BadZipFile, zlib.error)  # fmt: skip
 
 
 def arrays_in(part: Any, path: str = "") -> Iterator[tuple[str, np.ndarray]]:
@@ -22,6 +36,12 @@ def arrays_in(part: Any, path: str = "") -> Iterator[tuple[str, np.ndarray]]:
     elif isinstance(part, tuple) and hasattr(part, "_fields"):
         for name, item in zip(part._fields, part, strict=True):
             yield from arrays_in(item, f"{path}.{name}" if path else name)
+
+
+def distinct_arrays(part: Any) -> dict[str, np.ndarray]:
+    """Every array in a part once, by the first name that leads to it."""
+    found = {id(array): name for name, array in reversed(list(arrays_in(part)))}
+    return {name: array for name, array in arrays_in(part) if found[id(array)] == name}
 
 
 def with_arrays(part: Any, arrays: dict[int, np.ndarray]) -> Any:
@@ -35,12 +55,7 @@ def with_arrays(part: Any, arrays: dict[int, np.ndarray]) -> Any:
 
 def write(path: Path, facts: dict[str, Any], part: Any) -> None:
     """Write a part's arrays and some facts; the file appears whole or not at all."""
-    saved: dict[str, np.ndarray] = {}
-    known: set[int] = set()
-    for name, array in arrays_in(part):
-        if id(array) not in known:
-            saved[name] = array
-            known.add(id(array))
+    saved = distinct_arrays(part)
     text = json.dumps({"format": FORMAT, **facts}).encode()
     if path.is_dir() or not path.parent.is_dir():
         raise ValueError(
@@ -55,33 +70,110 @@ def write(path: Path, facts: dict[str, Any], part: Any) -> None:
         scratch.unlink(missing_ok=True)
 
 
-def read(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+class Header(NamedTuple):
+    """What an entry claims to be; ``bytes`` is how many it has, its own header left out."""
+
+    shape: tuple[int, ...]
+    fortran: bool
+    dtype: np.dtype[Any]
+    bytes: int
+
+
+class Entries(Mapping[str, np.ndarray]):
+    """The arrays in the bytes of a file, each of them read when it is asked for."""
+
+    def __init__(self, content: bytes) -> None:
+        self._file = zipfile.ZipFile(io.BytesIO(content))
+        self._names = [name.removesuffix(".npy") for name in self._file.namelist()]
+
+    def header(self, name: str) -> Header:
+        """What an array claims to be, without reading it."""
+        info = self._file.getinfo(f"{name}.npy")
+        with self._file.open(info) as entry:
+            version = numpy_format.read_magic(entry)
+            if version == (1, 0):
+                found = numpy_format.read_array_header_1_0(entry)
+            else:
+                found = numpy_format.read_array_header_2_0(entry)
+            return Header(*found, info.file_size - entry.tell())
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        with self._file.open(f"{name}.npy") as entry:
+            return numpy_format.read_array(entry, allow_pickle=False)
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name in self._names if name != FACTS)
+
+    def __len__(self) -> int:
+        return len(list(iter(self)))
+
+
+def read(path: Path) -> tuple[dict[str, Any], Entries]:
     """The facts and the arrays of a file; an error that says why if it is none of ours."""
     try:
-        with open(path, "rb") as file, np.load(file, allow_pickle=False) as entries:
-            arrays = {name: entries[name] for name in entries.files}
-        facts = json.loads(arrays.pop(FACTS).tobytes())
-        written = facts["format"]
-    except FileNotFoundError:
-        raise
+        with open(path, "rb") as file:
+            content = file.read()
     except IsADirectoryError:
         raise ValueError(f"{path}: is a folder, not a saved learner") from None
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, EOFError, zipfile.BadZipFile):
+    try:
+        entries = Entries(content)
+        if entries.header(FACTS).bytes > LONGEST_FACTS:
+            raise ValueError
+        facts = json.loads(entries[FACTS].tobytes())
+        written = facts["format"]
+    except _BROKEN:
         raise ValueError(f"{path}: is not a saved learner, or not all of one") from None
     if written != FORMAT:
         raise ValueError(f"{path}: has format {written!r}, this version reads format {FORMAT}")
-    return facts, arrays
+    return facts, entries
 
 
-def restored(part: Any, arrays: dict[str, np.ndarray], path: Path) -> Any:
-    """A freshly built part with the arrays of a file in place of its own."""
-    loaded: dict[int, np.ndarray] = {}
-    for name, array in arrays_in(part):
-        if id(array) in loaded:
-            continue
-        found = arrays.get(name)
-        if found is None or found.dtype != array.dtype or found.ndim != array.ndim:
-            what = "is missing" if found is None else f"is {found.dtype} in {found.ndim} dimensions"
-            raise ValueError(f"{path}: does not fit its own settings: the array {name} {what}")
-        loaded[id(array)] = found
-    return with_arrays(part, loaded)
+def restored(run: Any, entries: Entries, setting: Any) -> Any:
+    """A freshly built run with the arrays of a file in place of its own, every one checked."""
+    try:
+        headers = {name: entries.header(name) for name in entries}
+        built = _as_large(run, headers)
+        for name, array in distinct_arrays(built).items():
+            _check_header(name, array, headers.get(name))
+        arrays = {id(array): entries[name] for name, array in distinct_arrays(built).items()}
+    except Misfit:
+        raise
+    except _BROKEN:
+        raise ValueError("is not a saved learner, or not all of one") from None
+    found = with_arrays(built, arrays)
+    try:
+        check_restored(found, built, setting)
+    except ValueError as error:
+        raise Misfit(error) from None
+    return found
+
+
+class Misfit(ValueError):
+    """Arrays that are not those of the settings beside them."""
+
+    def __init__(self, what: object) -> None:
+        super().__init__(f"does not fit its own settings: {what}")
+
+
+def _as_large(run: Any, headers: Mapping[str, Header]) -> Any:
+    """The run with as much room as a file has; a part that never asks for more gets no more."""
+    while True:
+        larger = run._replace(agent=grown(run.agent))
+        if room(larger.agent) <= room(run.agent):
+            return run
+        for name, array in arrays_in(larger):
+            if name in headers and array.size > math.prod(headers[name].shape):
+                return run
+        run = larger
+
+
+def _check_header(name: str, array: np.ndarray, found: Header | None) -> None:
+    """Compare what an entry claims to be with the array that its settings make."""
+    if found is None:
+        raise Misfit(f"the array {name} is missing")
+    if found.dtype != array.dtype or len(found.shape) != array.ndim:
+        raise Misfit(f"the array {name} is {found.dtype} in {len(found.shape)} dimensions")
+    if found.shape != array.shape or found.bytes != array.nbytes:
+        raise Misfit(f"the array {name} has the shape {found.shape}, and not {array.shape}")
+    if found.fortran != array.flags.fnc:
+        raise Misfit(f"the array {name} has its entries in another order")

@@ -17,6 +17,7 @@ from expectant.running.loop import DONE, EPISODE, PHASE, STEPS, Budget, Run
 from expectant.running.memory import require
 from expectant.running.outside import play
 from expectant.running.progress import Reporter, reporter
+from expectant.seeds import SEED
 from expectant.watching.layout import layout_of
 from expectant.watching.moments import changes_of, moments
 from expectant.watching.probing import Prober, ask, probing_memory
@@ -86,7 +87,7 @@ def _check(
         ("episodes", episodes, or_none(whole(1))),
         ("steps", steps, or_none(whole(1))),
         ("frames", frames, whole(LEAST_FRAMES)),
-        ("seed", seed, whole(0)),
+        ("seed", seed, SEED),
         ("lattice", lattice, whole(2)),
         ("step_limit", step_limit, or_none(whole(1))),
         ("compiled", compiled, or_none(flag())),

@@ -1,0 +1,199 @@
+"""A stranger's file names a module that lies beside it: reading never runs it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import expectant as ex
+from expectant.choosing.command import best
+from expectant.choosing.folder import read_folder
+from expectant.cli import app
+from expectant.experiments.spec import SpecError, parse_spec, read_spec
+from expectant.experiments.sweep import run_sweep
+from expectant.running import saving
+
+PLANTED = """
+from pathlib import Path
+
+Path("marker").touch()
+
+import gymnasium
+import expectant as ex
+
+
+@ex.description
+class PlantedWalk(ex.Corridor):
+    pass
+
+
+@ex.description
+class PlantedTable(ex.OneHot):
+    pass
+
+
+@ex.description
+class PlantedReplay(ex.Replay):
+    pass
+
+
+@ex.description
+class PlantedLearner(ex.QLearning):
+    pass
+
+
+if "Planted-v0" not in gymnasium.registry:
+    gymnasium.register("Planted-v0", entry_point="gymnasium.envs.toy_text:FrozenLakeEnv")
+"""
+
+SPEC = """
+name = "tiny"
+episodes = 4
+runs = 2
+[domain]
+kind = "corridor"
+cells = 3
+[features]
+kind = "one_hot"
+[agents.plain]
+kind = "q_learning"
+grid = { action_step = [0.1, 0.2] }
+"""
+
+REFUSED = "which would be imported and run; pass trust=True (command line: --trust) if you trust it"
+
+
+@pytest.fixture
+def planted(tmp_path, monkeypatch) -> Any:
+    """A working directory with the module in it; what it leaves behind in the process is undone."""
+    from expectant.descriptions import KINDS
+
+    (tmp_path / "planted.py").write_text(PLANTED)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
+    known = dict(KINDS)
+    yield tmp_path / "marker"
+    sys.modules.pop("planted", None)
+    KINDS.clear()
+    KINDS.update(known)
+
+
+def saved_with(path: Path, **changes: Any) -> Path:
+    """A learner's file that names other parts than it was saved with."""
+    agent = ex.Lookahead(0.1, 0.1, backups=ex.Replay(5))
+    learner = ex.Learner(agent, ex.OneHot(), 2, states=3, compiled=False)
+    learner.start(0)
+    learner.save(path)
+    facts, arrays = saving.read(path)
+    for key, change in changes.items():
+        facts[key] = change(facts[key])
+    text = np.frombuffer(json.dumps(facts).encode(), np.uint8)
+    np.savez(path, **{"expectant": text, **arrays})  # type: ignore[arg-type]
+    return path
+
+
+@pytest.mark.parametrize(("name", "changes"), [
+    ("PlantedTable", {"features": lambda table: {**table, "kind": "planted:PlantedTable"}}),
+    ("PlantedReplay", {"agent": lambda table: {**table, "backups": {"kind": "planted:PlantedReplay", "capacity": 5}}}),
+])  # fmt: skip
+def test_a_learners_file(planted, name, changes):
+    path = saved_with(Path("learner.npz"), **changes)
+    with pytest.raises(ValueError, match=r"learner\.npz") as caught:
+        ex.Learner.load(path, compiled=False)
+    assert f"names the class 'planted:{name}', {REFUSED}" in str(caught.value)
+    assert not planted.exists() and "planted" not in sys.modules
+    ex.Learner.load(path, compiled=False, trust=True).greedy(1)
+    assert planted.exists()
+    planted.unlink()
+    ex.Learner.load(path, compiled=False)  # by now it is imported, so nothing more is run
+    assert not planted.exists()
+
+
+@pytest.fixture(scope="module")
+def swept(tmp_path_factory) -> Path:
+    """The folder of a finished sweep; only to be copied."""
+    folder = tmp_path_factory.mktemp("swept")
+    run_sweep(parse_spec(SPEC, "tiny.toml"), SPEC, folder, compiled=False)
+    return folder
+
+
+COMMANDS = ["best results", "report results", "plot results", "show results/spec.toml"]
+
+
+@pytest.mark.parametrize(("text", "named"), [
+    (SPEC.replace('"corridor"', '"planted:PlantedWalk"'), "domain: kind: names the class 'planted:PlantedWalk'"),
+    (SPEC.replace('"one_hot"', '"planted:PlantedTable"'), "features: kind: names the class 'planted:PlantedTable'"),
+    (SPEC.replace('"q_learning"', '"planted:PlantedLearner"'), "agents.plain: kind: names the class 'planted:PlantedLearner'"),
+    (SPEC + '[variants.other]\ndomain = { kind = "planted:PlantedWalk" }\n', "variants.other.domain: kind: names the class"),
+    (SPEC + '[grid]\ndomain.kind = ["corridor", "planted:PlantedWalk"]\n', "grid.domain: kind: names the class"),
+    (SPEC.replace('"corridor"\ncells = 3', '"gym"\nenvironment = "planted:Planted-v0"'), "domain: Gym: names the module 'planted'"),
+    (SPEC.replace("\ncells = 3", "") + '[grid]\ndomain.kind = ["gym"]\ndomain.environment = ["planted:Planted-v0"]\n', "domain: Gym: names the module 'planted'"),
+])  # fmt: skip
+def test_a_results_folder(planted, swept, text, named):
+    shutil.copytree(swept, "results")
+    Path("results/spec.toml").write_text(text)
+    for command in COMMANDS:
+        found = CliRunner().invoke(app, command.split())
+        assert found.exit_code == 2, found.output
+        assert named in found.stderr and REFUSED in found.stderr
+        assert not planted.exists()
+    read_spec(Path("results/spec.toml"), trust=True)
+    assert planted.exists()
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_trust_on_the_command_line(planted, swept, command, monkeypatch):
+    monkeypatch.setattr("expectant.choosing.command.draw_choice", lambda *_: [])
+    shutil.copytree(swept, "results")
+    Path("results/spec.toml").write_text(SPEC.replace('"corridor"', '"planted:PlantedWalk"'))
+    found = CliRunner().invoke(app, [*command.split(), "--trust"])
+    assert found.exit_code == 0, found.output
+    assert planted.exists()
+
+
+def test_a_spec_that_is_run_is_trusted(planted):
+    text = SPEC.replace('"corridor"', '"planted:PlantedWalk"')
+    Path("own.toml").write_text(text)
+    found = CliRunner().invoke(app, ["sweep", "own.toml", "--out", "results"])
+    assert found.exit_code == 0, found.output
+    assert read_folder(Path("results")).experiment.name == "tiny"  # by now it is imported
+    sys.modules.pop("planted")
+    with pytest.raises(SpecError, match="'planted:PlantedWalk', which would be imported"):
+        best(Path("results"))
+
+
+def test_the_folder_of_a_run(planted):
+    Path("own.toml").write_text(SPEC)
+    assert CliRunner().invoke(app, ["run", "own.toml", "--out", "results"]).exit_code == 0
+    Path("results/spec.toml").write_text(SPEC.replace('"corridor"', '"planted:PlantedWalk"'))
+    for command in ("report", "plot"):
+        found = CliRunner().invoke(app, [command, "results"])
+        assert found.exit_code == 2 and REFUSED in found.stderr
+        assert not planted.exists()
+    assert CliRunner().invoke(app, ["report", "results", "--trust"]).exit_code == 0
+    assert planted.exists()
+
+
+def test_nothing_in_the_working_directory_stands_in_for_a_library(planted, monkeypatch):
+    """An environment by its plain id looks for no modules there."""
+    before = list(sys.path)
+    ex.Gym("FrozenLake-v1").make().close()
+    ex.Domain.from_dict({"kind": "gym", "environment": "FrozenLake-v1"})
+    assert sys.path == before
+
+
+def test_python_that_is_run_may_name_anything(planted):
+    ex.Sweep(
+        domain={"kind": "planted:PlantedWalk"}, features=ex.OneHot(),
+        agents={"plain": ex.QLearning(0.1)}, episodes=1,
+    )  # fmt: skip
+    assert planted.exists()
