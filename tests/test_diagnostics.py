@@ -1,9 +1,14 @@
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 import expectant as ex
+
+FIVE = ex.Corridor(cells=5, slip=0.1)
+SLOW: dict[str, Any] = {"episodes": 40, "runs": 2, "compiled": False}
 
 
 def test_a_plain_answer_about_action_values():
@@ -54,3 +59,32 @@ def test_decisions_are_timed_without_learning():
     cheap = ex.diagnostics.decision_nanoseconds(domain, ex.RandomBinary(512, 5), ex.QLearning(0.1))
     dear = ex.diagnostics.decision_nanoseconds(domain, ex.RandomBinary(512, 5), ex.Lookahead(0.1))
     assert 0 < cheap < dear  # a factor of hundreds in work
+    tiles, agent = ex.Tiles(2, 4), ex.QLearning(0.1)
+    assert ex.diagnostics.decision_nanoseconds(ex.MountainCar(), tiles, agent, rounds=1) > 0
+
+
+def test_errors_need_features_of_the_present_state():
+    with pytest.raises(ValueError, match="features: must be those of the present state alone"):
+        ex.diagnostics.errors_over_time(
+            FIVE, ex.History(ex.OneHot(), 2), ex.QLearning(0.1), every=20, **SLOW
+        )
+
+
+def test_a_maintained_look_ahead_has_the_same_model_error():
+    plain = ex.Lookahead(0.5, 0.5)  # halves are exact: both take the same actions
+    one, other = (
+        ex.diagnostics.errors_over_time(FIVE, ex.OneHot(), agent, every=20, **SLOW)
+        for agent in (plain, plain.replace(maintained=True))
+    )
+    np.testing.assert_allclose(other.model, one.model, rtol=1e-12)
+
+
+@pytest.mark.parametrize("model", ["sample", "true_sample"])
+def test_looking_more_often_changes_no_error(model):
+    agent = ex.Lookahead(0.05, model=model)
+    rare, often = (
+        ex.diagnostics.errors_over_time(FIVE, ex.OneHot(), agent, every=every, **SLOW)
+        for every in (20, 10)
+    )
+    np.testing.assert_array_equal(rare.value, often.value[:, 1::2])
+    np.testing.assert_array_equal(rare.model, often.model[:, 1::2])
