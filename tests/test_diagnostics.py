@@ -1,11 +1,19 @@
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 import expectant as ex
-from expectant.diagnostics import _Measure
+from expectant.diagnostics import _model_error
+from expectant.exact.solve import dynamics
+from expectant.running.asking import ask
 from expectant.running.job import Job
+from expectant.running.look import all_states, look, set_aside
+
+FIVE = ex.Corridor(cells=5, slip=0.1)
+SLOW: dict[str, Any] = {"episodes": 40, "runs": 2, "compiled": False}
 
 
 def test_a_plain_answer_about_action_values():
@@ -39,31 +47,37 @@ def test_errors_shrink_while_an_agent_learns():
     assert exact.model[0, 0] == pytest.approx(0.0, abs=1e-12)
 
 
-def measured(agent):
-    """The errors of an agent that has learned nothing, and the agent, in two cells by hand."""
-    job = Job(ex.Corridor(cells=2, slip=0.0), ex.OneHot(), agent, 1, 0, 1, 1, 0)
-    prepared, _ = job.prepare(0)
-    return _Measure(job, prepared, job.domain, np.array([19.0, 20.0])), prepared.agent
+def errors_of(run):
+    """(of the model, of the values), in a corridor of two cells."""
+    asked = ("features", "values", "model")
+    answers = look(ask, set_aside(run), all_states(2), asked, measures=np.eye(2, 8))
+    squares = (answers.values - np.array([19.0, 20.0])) ** 2
+    return _model_error(answers, dynamics(ex.Corridor(cells=2, slip=0.0))), np.sqrt(squares.mean())
+
+
+def prepared(agent):
+    return Job(ex.Corridor(cells=2, slip=0.0), ex.OneHot(), agent, 1, 0, 1, 1, 0).prepare(0)[0]
 
 
 def test_errors_of_a_model_by_hand():
-    measure, agent = measured(ex.Lookahead(0.1, model_step=0.1))
+    run = prepared(ex.Lookahead(0.1, model_step=0.1))
     # rewards 0, −1, −1 and 20 are all taken for 0, and two next states for nothing
-    assert measure.model_error(agent) == pytest.approx(np.sqrt((0 + 1 + 1 + 400 + 1 + 1) / 8))
-    model = agent.planner.model
+    assert errors_of(run)[0] == pytest.approx(np.sqrt((0 + 1 + 1 + 400 + 1 + 1) / 8))
+    model = run.agent.planner.model
     model.rewards[1, 1], model.rewards[0, 1], model.rewards[1, 0] = 20.0, -1.0, -1.0
-    assert measure.model_error(agent) == pytest.approx(np.sqrt((1 + 1) / 8))
+    assert errors_of(run)[0] == pytest.approx(np.sqrt((1 + 1) / 8))
     model.rows[0, 1, 0] = model.rows[1, 0, 1] = 1.0
-    assert measure.model_error(agent) == 0.0
+    assert errors_of(run)[0] == 0.0
 
 
 def test_errors_of_values_by_hand():
-    measure, agent = measured(ex.Lookahead(0.1))
-    assert measure.value_error(agent) == pytest.approx(np.sqrt((19.0**2 + 20.0**2) / 2))
-    measure, agent = measured(ex.QLearning(0.1))
-    agent.weights[:, :2] = [[19.0, -4.0], [3.0, 17.0]]  # the greatest are 19 and 17
-    assert measure.value_error(agent) == pytest.approx(np.sqrt(9.0 / 2))
-    assert np.isnan(measure.model_error(agent))
+    assert errors_of(prepared(ex.Lookahead(0.1)))[1] == pytest.approx(
+        np.sqrt((19.0**2 + 20.0**2) / 2)
+    )
+    run = prepared(ex.QLearning(0.1))
+    run.agent.weights[:, :2] = [[19.0, -4.0], [3.0, 17.0]]  # the greatest are 19 and 17
+    assert errors_of(run)[1] == pytest.approx(np.sqrt(9.0 / 2))
+    assert np.isnan(errors_of(run)[0])
 
 
 def test_errors_of_model_free_and_diverging_agents():
@@ -83,3 +97,32 @@ def test_decisions_are_timed_without_learning():
     cheap = ex.diagnostics.decision_nanoseconds(domain, ex.RandomBinary(512, 5), ex.QLearning(0.1))
     dear = ex.diagnostics.decision_nanoseconds(domain, ex.RandomBinary(512, 5), ex.Lookahead(0.1))
     assert 0 < cheap < dear  # a factor of hundreds in work
+    tiles, agent = ex.Tiles(2, 4), ex.QLearning(0.1)
+    assert ex.diagnostics.decision_nanoseconds(ex.MountainCar(), tiles, agent, rounds=1) > 0
+
+
+def test_errors_need_features_of_the_present_state():
+    with pytest.raises(ValueError, match="features: must be those of the present state alone"):
+        ex.diagnostics.errors_over_time(
+            FIVE, ex.History(ex.OneHot(), 2), ex.QLearning(0.1), every=20, **SLOW
+        )
+
+
+def test_a_maintained_look_ahead_has_the_same_model_error():
+    plain = ex.Lookahead(0.5, 0.5)  # halves are exact: both take the same actions
+    one, other = (
+        ex.diagnostics.errors_over_time(FIVE, ex.OneHot(), agent, every=20, **SLOW)
+        for agent in (plain, plain.replace(maintained=True))
+    )
+    np.testing.assert_allclose(other.model, one.model, rtol=1e-12)
+
+
+@pytest.mark.parametrize("model", ["sample", "true_sample"])
+def test_looking_more_often_changes_no_error(model):
+    agent = ex.Lookahead(0.05, model=model)
+    rare, often = (
+        ex.diagnostics.errors_over_time(FIVE, ex.OneHot(), agent, every=every, **SLOW)
+        for every in (20, 10)
+    )
+    np.testing.assert_array_equal(rare.value, often.value[:, 1::2])
+    np.testing.assert_array_equal(rare.model, often.model[:, 1::2])

@@ -9,15 +9,17 @@ import numpy as np
 
 from expectant.descriptions import Need, Setting, bytes_of
 from expectant.exact import optimal_values, planning_gap
-from expectant.exact.solve import dynamics, expected_next
+from expectant.exact.solve import Dynamics, dynamics, expected_next
 from expectant.features.table import numbered_states
-from expectant.models.places import feature_table
-from expectant.running.compiling import kernel_for
+from expectant.lanes import padded
+from expectant.running.asking import Answers
+from expectant.running.course import drive, going_on
 from expectant.running.deciding import decision_nanoseconds
-from expectant.running.job import UNLIMITED, Job, advanced
-from expectant.running.loop import DIVERGED, FULL, Budget
+from expectant.running.job import Job, loop_for
+from expectant.running.look import all_states, look, look_for, set_aside
+from expectant.running.loop import DONE
 from expectant.running.memory import require
-from expectant.verbs import backed_up_value, load
+from expectant.running.progress import Silent
 
 __all__ = ["Errors", "Safety", "action_values_safe", "decision_nanoseconds", "errors_over_time"]
 
@@ -89,27 +91,28 @@ def errors_over_time(
     runs: int = 10,
     seed: int = 0,
     step_limit: int = 10_000,
+    compiled: bool | None = None,
 ) -> Errors:
     """How wrong an agent's model and values are while it learns, on a finite MDP."""
     job = Job(domain, features, agent, episodes, 0, 1, step_limit, seed)
     require(job, also=_measure_memory)
+    world, optimum = dynamics(domain), optimal_values(domain, discount=agent.discount)
+    shape, states = features.shape(domain), all_states(domain.states)
+    if shape.remembers:
+        raise ValueError(f"features: must be those of the present state alone, got {features!r}")
+    name, probes = type(agent).__name__, np.eye(shape.size, padded(shape.size))
+    kernel = loop_for(job, compiled, name, Silent())
+    ask = look_for(set_aside(job.prepare(0)[0]), states, compiled, name, Silent())
+    asked = ("features", "values", "model")
     checkpoints = np.arange(every, episodes + 1, every)
-    model = np.full((runs, checkpoints.size), np.nan)
-    value = np.full((runs, checkpoints.size), np.nan)
-    optimum = optimal_values(domain, discount=agent.discount)
+    found = Errors(checkpoints, *np.full((2, runs, checkpoints.size), np.nan))
     for number in range(runs):
-        prepared, rng = job.prepare(number)
-        measure = _Measure(job, prepared, domain, optimum)
-        for place, checkpoint in enumerate(checkpoints):
-            budget = Budget(int(checkpoint), UNLIMITED, step_limit)
-            kernel = kernel_for(prepared)
-            prepared, status = advanced(kernel, prepared, budget, rng, np.zeros(1, np.int64))
-            if status == DIVERGED:
-                break
-            assert status != FULL
-            model[number, place] = measure.model_error(prepared.agent)
-            value[number, place] = measure.value_error(prepared.agent)
-    return Errors(checkpoints, model, value)
+        for place, stop in enumerate(drive(job, number, kernel, going_on(), checkpoints)):
+            if stop.status == DONE:
+                answers = look(ask, set_aside(stop.run), states, asked, measures=probes)
+                found.model[number, place] = _model_error(answers, world)
+                found.value[number, place] = np.sqrt(np.mean((answers.values - optimum) ** 2))
+    return found
 
 
 def _measure_memory(setting: Setting) -> Sequence[Need]:
@@ -119,60 +122,9 @@ def _measure_memory(setting: Setting) -> Sequence[Need]:
     return [Need(f"exact answers for {states:,} states of {size:,} features", written_out)]
 
 
-class _Measure:
-    """The exact answers for one run's features, to compare with."""
-
-    def __init__(self, job: Job, prepared: Any, domain: Any, optimum: np.ndarray) -> None:
-        setting = job.setting(prepared.domain, prepared.features, None)
-        self.optimum, self.world = optimum, dynamics(domain)
-        self.table, self.state, self.size = (
-            feature_table(setting),
-            prepared.next_state,
-            setting.shape.size,
-        )
-        self.matrix = np.array([self._vector(number) for number in range(domain.states)])
-        self.expected = expected_next(self.world, self.matrix)
-
-    def _vector(self, number: int) -> np.ndarray:
-        from expectant.features.vector import dense, empty_state
-
-        state = empty_state(_shape_like(self.state, self.size))
-        load(self.table, number, state)
-        return dense(state, self.size)
-
-    def model_error(self, agent: Any) -> float:
-        """NaN for agents without a model."""
-        planner = getattr(agent, "planner", None)
-        if planner is None:
-            return float("nan")
-        from expectant.features.vector import empty_state
-
-        state = empty_state(_shape_like(self.state, self.size))
-        width = agent.weights.shape[-1]
-        probes = np.eye(width)[: self.size]
-        squares = []
-        for number in range(self.matrix.shape[0]):
-            load(self.table, number, state)
-            for action in range(self.world.rewards.shape[1]):
-                reward = backed_up_value(planner.model, state, action, np.zeros(width), 1.0)
-                predicted = [
-                    backed_up_value(planner.model, state, action, probe, 1.0) - reward
-                    for probe in probes
-                ]
-                squares.append((reward - self.world.rewards[number, action]) ** 2)
-                squares.append(float(((predicted - self.expected[number, action]) ** 2).sum()))
-        return float(np.sqrt(np.mean(squares)))
-
-    def value_error(self, agent: Any) -> float:
-        """State values are w, or the greatest action value where there are only those."""
-        weights = agent.weights[..., : self.size]
-        values = (
-            self.matrix @ weights if weights.ndim == 1 else (self.matrix @ weights.T).max(axis=1)
-        )
-        return float(np.sqrt(np.mean((values - self.optimum) ** 2)))
-
-
-def _shape_like(state: Any, size: int) -> Any:
-    from expectant.descriptions import Shape
-
-    return Shape(size, state.active.shape[0], hasattr(state, "values"))
+def _model_error(answers: Answers, world: Dynamics) -> float:
+    """Of r and s̄ together, each state and action counting the same; NaN for agents without one."""
+    expected = expected_next(world, answers.features)
+    rewards = (answers.rewards - world.rewards) ** 2
+    means = ((answers.futures - expected) ** 2).sum(axis=-1)
+    return float(np.sqrt(np.mean(np.stack([rewards, means], axis=-1))))

@@ -20,6 +20,7 @@ features, A actions, S states of a finite MDP, O outcomes of a state and action,
 from __future__ import annotations
 
 import functools
+import math
 import sys
 import types
 from collections.abc import Callable, Iterator
@@ -30,6 +31,7 @@ from typing import Any, Protocol, cast
 __all__ = [
     "Verb",
     "act",
+    "answering",
     "back_up",
     "backed_up_action_value",
     "backed_up_value",
@@ -60,6 +62,7 @@ __all__ = [
     "place",
     "plain",
     "plan",
+    "policy",
     "preference",
     "put",
     "relabel",
@@ -326,6 +329,15 @@ def follow(model, state, change, discount):
     """Take note that the value weights moved by ``change`` times ``state``."""
 
 
+@optional
+def answering(model):
+    """The model that answers for any weights, and without drawing (called from Python).
+
+    One that draws its answers, or keeps them for the agent's own weights, names what is behind it.
+    """
+    return model
+
+
 # ------------------------------------------------------------------------------------- backups
 
 
@@ -387,6 +399,13 @@ def act(agent, state, rng):
 @verb
 def preference(agent, state, action):
     """What the agent maximises when it is asked for its greedy action."""
+
+
+@optional
+def policy(agent, state, probabilities):
+    """Write π(a | s) of every action; NaN for agents without a policy of their own."""
+    for action in range(probabilities.shape[0]):
+        probabilities[action] = math.nan
 
 
 @verb

@@ -17,17 +17,17 @@ from expectant.loca.protocol import (
     course,
     job_of,
     measured_run,
-    preferences,
     scored,
-    states_of,
 )
 from expectant.loca.report import rows_as_data, write_report
 from expectant.loca.rows import Row, load_row, row_path, save_row
 from expectant.loca.runs import Request, adaptation_test
+from expectant.running.asking import ask
+from expectant.running.look import all_states, look, set_aside
 from expectant.running.loop import Budget, simulate
 
 SMALL = ex.LocaGrid(rows=1, columns=4, noise=0.0, phase_steps=(600, 300, 300))
-PLAIN = Kernels(simulate, preferences)
+PLAIN = Kernels(simulate, ask)
 FAST = ex.Lookahead(
     0.5,
     model=ex.LinearExpectation(0.5, 8.0),
@@ -74,10 +74,9 @@ def test_measuring_leaves_no_trace():
     weights = []
     for every in (7, 140):
         prepared, rng = job_of(SMALL, FAST, 0).prepare(0)
-        states = states_of(job_of(SMALL, FAST, 0), prepared, rng)
         for step in range(every, 141, every):
             simulate(prepared, Budget(2**62, step, 100), rng, np.zeros(1, np.int64))
-            preferences(prepared, states, np.zeros((4, 4)))
+            look(ask, set_aside(prepared), all_states(4), ("preferences",))
         weights.append(prepared.agent.weights.copy())
     assert (weights[0] == weights[1]).all()
 

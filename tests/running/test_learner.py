@@ -105,13 +105,17 @@ def test_from_result_needs_kept_agents():
         ex.Learner.from_result(result)
 
 
-def test_greedy_neither_learns_nor_draws_from_the_run():
-    one, other = learner_for(AGENTS[1]), learner_for(AGENTS[1])
+@pytest.mark.parametrize(
+    "agent", [AGENTS[1], ex.Lookahead(0.2, model="sample")], ids=["", "sample"]
+)
+def test_greedy_neither_learns_nor_draws_from_the_run(agent):
+    one, other = learner_for(agent), learner_for(agent)
     first, env = HallEnv(), HallEnv()
     _, action = drive(one, first, 30)
     drive(other, env, 30)
     for cell in range(CELLS):
         one.greedy(cell)
+        assert one.preferences(cell).tolist() == one.preferences(cell).tolist()
     assert drive(one, first, 50, action) == drive(other, env, 50, action)
 
 

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 import expectant as ex
+from expectant.running.asking import States, ask
 from expectant.running.job import Job
 from expectant.running.loop import simulate
 from expectant.watching.layout import layout_of
-from expectant.watching.probing import Prober, ask
+from expectant.watching.probing import Prober
 from expectant.watching.recording import record
 
 FIVE = ex.Corridor(cells=5, slip=0.0)
@@ -128,11 +129,12 @@ def test_coordinates_are_found_anew_where_features_change():
     features = ex.Tiles(2, 4, hash_size=20)
     job = Job(CAR, features, ex.Lookahead(0.1, 0.1), 6, 0, 1, None, 0)
     points = layout_of(CAR, 6).points
-    earlier, later = Prober(job, points, points), Prober(job, points, points)
+    states = States(points, np.full(len(points), -1))
+    earlier, later = Prober(ask, states, points), Prober(ask, states, points)
     run, rng = job.prepare(0)
-    before = earlier.look(ask, run)
+    before = earlier.look(run)
     simulate(run, job.budget(), rng, np.zeros(1, np.int64))
-    now, expected = earlier.look(ask, run), later.look(ask, run)
+    now, expected = earlier.look(run), later.look(run)
     for one, other in zip(now, expected, strict=True):
         np.testing.assert_array_equal(one, other)
     assert abs(now[-1]).max() > abs(before[-1]).max() == 0.0

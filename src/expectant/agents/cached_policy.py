@@ -19,7 +19,7 @@ from expectant.descriptions import Need, Setting, bytes_of, description, setting
 from expectant.features.vector import dot
 from expectant.rules import at_least, between
 from expectant.updates import levi_target, move, policy_gradient, softmax, td_target
-from expectant.verbs import act, back_up, backed_up_value, function, learn, preference
+from expectant.verbs import act, back_up, backed_up_value, function, learn, policy, preference
 
 
 class CachedPolicyPart(NamedTuple):
@@ -61,6 +61,11 @@ def reinforce(agent, state, action, error):
 @preference.register(CachedPolicyPart)
 def _(agent, state, action):
     return dot(state, agent.policy[action])
+
+
+@policy.register(CachedPolicyPart)
+def _(agent, state, probabilities):
+    softmax(agent.policy, state, probabilities)
 
 
 @act.register(CachedPolicyPart)

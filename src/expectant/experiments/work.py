@@ -13,9 +13,10 @@ import numpy as np
 from expectant.analysis.curves import learning_curve
 from expectant.experiments.cells import Cell, composition, cost
 from expectant.experiments.store import Block
-from expectant.running.job import closed, loop_for, whole_run
+from expectant.running.course import drive, going_on, share_done
+from expectant.running.job import closed, loop_for
 from expectant.running.kernels import Kernel
-from expectant.running.loop import DIVERGED, EPISODE, STEPS
+from expectant.running.loop import DIVERGED, STEPS
 from expectant.running.progress import Reporter, Silent
 from expectant.running.refusal import TooLargeError
 from expectant.running.settled import settled
@@ -102,21 +103,21 @@ def run_one(
 ) -> Ran | None:
     """One run of a task; None if it was stopped through ``control``."""
     cell, job = task.cell, task.cell.job
-    kernel = kernels.for_task(task)
-    prepared, rng = job.prepare(number, control)
-    clocks[task.name, number] = cell, prepared.clock
+    course = drive(job, number, kernels.for_task(task), control, (0, job.length))
+    clocks[task.name, number] = cell, next(course).run.clock
     start, processor = time.perf_counter(), time.thread_time()
-    prepared, status = whole_run(job, kernel, prepared, number, rng, control)
+    run, _, status = next(course)
     took = time.perf_counter() - start, time.thread_time() - processor
+    course.close()
     clocks.pop((task.name, number), None)
     if control[0]:
         return None
-    prepared = closed(job, prepared, status)
-    values = prepared.rewards if job.steps else prepared.returns
+    run = closed(job, run, status)
+    values = run.rewards if job.steps else run.returns
     lengths = np.empty(0)
     if cell.lengths:
-        lengths = np.where(np.isnan(prepared.returns), np.nan, prepared.lengths)
-    return Ran(values, lengths, status == DIVERGED, *took, int(prepared.clock[STEPS]))
+        lengths = np.where(np.isnan(run.returns), np.nan, run.lengths)
+    return Ran(values, lengths, status == DIVERGED, *took, int(run.clock[STEPS]))
 
 
 def assembled(task: Task, runs: list[Ran]) -> Done:
@@ -135,25 +136,20 @@ def assembled(task: Task, runs: list[Ran]) -> Done:
 
 def under_way(clocks: Clocks) -> float:
     """The cost of what runs under way have done so far."""
-    total = 0.0
-    for cell, clock in list(clocks.values()):
-        counter, goal = (STEPS, cell.steps) if cell.steps else (EPISODE, cell.episodes)
-        total += cost(cell) * float(clock[counter]) / goal
-    return total
+    return sum(cost(cell) * share_done(cell.job, clock) for cell, clock in list(clocks.values()))
 
 
 def probe(cell: Cell, kernels: Kernels, seconds: float) -> float:
     """How long a run of a cell takes, judged by its beginning."""
-    kernel = kernels.of(cell)
-    control = np.zeros(1, np.int64)
-    prepared, rng = cell.job.prepare(0, control)
+    job, control = cell.job, going_on()
+    course = drive(job, 0, kernels.of(cell), control, (0, job.length))
+    next(course)  # it takes no part in the loop to make the arrays
     timer = threading.Timer(seconds, control.fill, [1])
     timer.start()
     start = time.perf_counter()
-    prepared, status = whole_run(cell.job, kernel, prepared, 0, rng, control)
+    run, _, status = next(course)
     passed = time.perf_counter() - start
     timer.cancel()
-    counter, goal = (STEPS, cell.steps) if cell.steps else (EPISODE, cell.episodes)
-    return (
-        passed if status == DIVERGED else passed * goal / max(float(prepared.clock[counter]), 0.5)
-    )
+    course.close()
+    done = 1.0 if status == DIVERGED else share_done(job, run.clock)
+    return passed / max(done, 0.5 / job.length)

@@ -8,21 +8,21 @@ import numpy as np
 
 from expectant.domains.loca_grid import LocaGrid
 from expectant.features.table import OneHot
-from expectant.features.vector import BinaryTable
 from expectant.loca.measures import policies_of, returns_within
-from expectant.models.places import feature_table
-from expectant.running.job import STEP_LIMIT, UNLIMITED, Job, advanced
-from expectant.running.loop import DONE, Budget, Run
-from expectant.verbs import borrowed, function, load, preference
+from expectant.running.course import drive
+from expectant.running.job import Job
+from expectant.running.kernels import Kernel
+from expectant.running.look import all_states, look, set_aside
+from expectant.running.loop import DONE
 
 EVERY = 500  # steps between two measures
 
 
 class Kernels(NamedTuple):
-    """The loop and the reading of preferences, compiled or plain."""
+    """The loop and what looks at the agent, compiled or plain."""
 
-    loop: Any
-    preferences: Any
+    loop: Kernel
+    look: Kernel
 
 
 class Course(NamedTuple):
@@ -33,17 +33,6 @@ class Course(NamedTuple):
 
     steps: np.ndarray
     phases: np.ndarray
-
-
-@function
-def preferences(run, states, table):
-    """Write what the agent prefers in every state into ``table`` (S, A)."""
-    run, states, table = borrowed(run), borrowed(states), borrowed(table)
-    agent, state = run.agent, run.next_state  # the loop writes it before it reads it
-    for row in range(table.shape[0]):
-        load(states, row, state)
-        for action in range(table.shape[1]):
-            table[row, action] = preference(agent, state, action)
 
 
 def course(domain: LocaGrid, every: int = EVERY) -> Course:
@@ -66,27 +55,16 @@ def job_of(domain: LocaGrid, agent: Any, seed: int) -> Job:
     return Job(domain, OneHot(), agent, 0, sum(domain.phase_steps), 1, None, seed)
 
 
-def states_of(job: Job, prepared: Run, rng: np.random.Generator) -> BinaryTable:
-    """The feature vectors of all states."""
-    table: Any = feature_table(job.setting(prepared.domain, prepared.features, rng))
-    return table
-
-
 def measured_run(
     job: Job, kernels: Kernels, number: int, when: Course, control: np.ndarray
 ) -> np.ndarray:
     """The measures (M,) of one run; NaN from a divergence on."""
-    prepared, rng = job.prepare(number)
-    states = states_of(job, prepared, rng)
+    states = all_states(job.domain.states)
     table = np.full((when.steps.size, job.domain.states, job.domain.actions), np.nan)
-    limit = job.domain.step_limit or STEP_LIMIT
-    for row, step in enumerate(when.steps):
-        prepared, status = advanced(
-            kernels.loop, prepared, Budget(UNLIMITED, int(step), limit), rng, control
-        )
-        if status != DONE:
-            break
-        kernels.preferences(prepared, states, table[row])
+    for row, stop in enumerate(drive(job, number, kernels.loop, control, when.steps)):
+        if stop.status == DONE:
+            seen = look(kernels.look, set_aside(stop.run), states, ("preferences",))
+            table[row] = seen.preferences
     return scored(job.domain, table, when)
 
 

@@ -17,8 +17,9 @@ from expectant.domains.loca_grid import LocaGrid
 from expectant.experiments.files import read_whole
 from expectant.experiments.sealing import opened_text, sealed_text
 from expectant.loca.cases import Case
-from expectant.loca.protocol import course, job_of, measured_run, preferences
+from expectant.loca.protocol import course, job_of, measured_run
 from expectant.report.files import write_whole
+from expectant.running.asking import ask
 from expectant.running.fingerprint import fingerprint, part_types
 from expectant.running.loop import simulate
 
@@ -34,7 +35,7 @@ def row_path(folder: Path, case: Case, domain: LocaGrid, seed: int, runs: int) -
     """Where a row is kept; the name holds a hash of all that decides its numbers."""
     prepared, _ = job_of(domain, case.description, seed).prepare(0)
     types = part_types(prepared)
-    code = [fingerprint(entry, types).name for entry in (simulate, preferences, measured_run)]
+    code = [fingerprint(entry, types).name for entry in (simulate, ask, measured_run)]
     described = [domain.to_dict(), case.description.to_dict(), seed, runs, *code]
     name = hashlib.sha256(json.dumps(described, sort_keys=True).encode()).hexdigest()[:16]
     return folder / "rows" / f"{case.agent}-{case.backups}-{name}.json"

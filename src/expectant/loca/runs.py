@@ -17,12 +17,11 @@ from expectant.loca.protocol import (
     course,
     job_of,
     measured_run,
-    preferences,
-    states_of,
 )
 from expectant.loca.rows import Row, load_row, row_path, save_row
-from expectant.running.job import Job, cores
-from expectant.running.loop import Budget, simulate
+from expectant.running.course import going_on
+from expectant.running.job import Job, cores, loop_for
+from expectant.running.look import all_states, look_for, set_aside
 from expectant.running.memory import threads_that_fit
 from expectant.running.progress import Overall, Reporter, Silent, say
 from expectant.running.threads import on_threads
@@ -70,32 +69,25 @@ def run_case(
     request: Request, case: Case, threads: int | None = None, show: Reporter | None = None
 ) -> Row:
     """All runs of one case."""
-    show = show or Silent()
+    show, name = show or Silent(), f"{case.agent} with {case.backups}"
     job, when = job_of(request.domain, case.description, request.seed), course(request.domain)
     fitting = threads_that_fit(job, request.runs, threads or cores())
-    with show.compiling(f"{case.agent} with {case.backups}"):
-        kernels = compiled_kernels(job)
-    with show.running(f"{case.agent} with {case.backups}") as tell:
+    kernels = compiled_kernels(job, name, show)
+    with show.running(name) as tell:
         measures = _runs(job, kernels, when, request.runs, fitting, tell)
     return Row(case, measures)
 
 
-def compiled_kernels(job: Job) -> Kernels:
-    """The loop and the reading of preferences, compiled for one job."""
-    from expectant.running.compiling import kernel_for
-
-    prepared, rng = job.prepare(0)
-    kernels = Kernels(kernel_for(prepared, simulate), kernel_for(prepared, preferences))
-    kernels.loop(prepared, Budget(0, 0, 1), rng, np.zeros(1, np.int64))
-    table = np.zeros((job.domain.states, job.domain.actions))
-    kernels.preferences(prepared, states_of(job, prepared, rng), table)
-    return kernels
+def compiled_kernels(job: Job, name: str, show: Reporter) -> Kernels:
+    """The loop and what looks at the agent, compiled for one job."""
+    subject, states = set_aside(job.prepare(0)[0]), all_states(job.domain.states)
+    return Kernels(loop_for(job, True, name, show), look_for(subject, states, True, name, show))
 
 
 def _runs(
     job: Job, kernels: Kernels, when: Course, runs: int, threads: int, tell: Any
 ) -> np.ndarray:
-    control = np.zeros(1, np.int64)
+    control = going_on()
 
     def one(number: int) -> np.ndarray:
         return measured_run(job, kernels, number, when, control)

@@ -14,7 +14,7 @@ from expectant.descriptions import Need, Setting, bytes_of
 from expectant.features.vector import dot
 from expectant.lanes import dot_row
 from expectant.models.expectation import LinearPart
-from expectant.verbs import backed_up_value, fit, follow, index, size, value
+from expectant.verbs import answering, backed_up_value, fit, follow, index, size, value
 
 
 class MaintainedPart(NamedTuple):
@@ -46,6 +46,11 @@ def _(maintained, transition):
 def _(maintained, state, action, weights, discount):
     """b(s, a, w) = u_aᵀ s."""
     return dot(state, maintained.lookahead[action])
+
+
+@answering.register(MaintainedPart)
+def _(maintained):
+    return maintained.model
 
 
 @follow.register(MaintainedPart)

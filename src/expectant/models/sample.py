@@ -14,6 +14,7 @@ from expectant.models.expectation import Model
 from expectant.models.true import TrueModel, TruePart
 from expectant.rules import Rule, whole
 from expectant.verbs import (
+    answering,
     backed_up_action_value,
     backed_up_value,
     draw_outcome,
@@ -77,6 +78,11 @@ def _(model, state, action, successor, rng):
         return reward, 0.0
     load(model.states.vectors, row, successor)
     return reward, 1.0
+
+
+@answering.register(SamplePart)
+def _(model):
+    return model.distribution
 
 
 @function

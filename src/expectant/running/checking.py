@@ -26,7 +26,7 @@ from expectant.features.table import Features, RandomBinary
 from expectant.models.expectation import Model
 from expectant.rules import flag, whole
 from expectant.running.contracts import CHECKS, Contracts
-from expectant.running.course import advanced, going_on
+from expectant.running.course import drive, going_on
 from expectant.running.job import Job, loop_for
 from expectant.running.loop import EPISODE, STEPS, Run, simulate
 from expectant.running.mistakes import PartError
@@ -190,14 +190,15 @@ class _Check:
 
     def _looked_at(self) -> tuple[Run, Counter[str]]:
         """One run, every call checked, while a second part lies untouched beside it."""
-        run, rng = self.job.prepare(0)
+        course = drive(self.job, 0, simulate, going_on(), (0, self.job.length))
+        run = next(course).run
         check_parts(run)
         beside = self.job.prepare(1)[0]
         before = {name: array.copy() for name, array in arrays_in(beside)}
         calls: Counter[str] = Counter()
         contracts = Contracts(run, self.job.domain.bounds)
         with watched(_Careful(contracts, calls)), np.errstate(all="ignore"):
-            run, _ = advanced(simulate, run, self.job.budget(), rng, going_on())
+            run = next(course).run
         for name, array in arrays_in(beside):
             if not np.array_equal(array, before[name], equal_nan=array.dtype.kind == "f"):
                 raise PartError(f"two runs share the array {name}: make new arrays in build")
@@ -205,9 +206,8 @@ class _Check:
 
     def _repeats(self, first: Run, how: str, kernel: Callable[..., int]) -> None:
         """The same run again must leave the same bits in every array."""
-        run, rng = self.job.prepare(0)
-        run, _ = advanced(kernel, run, self.job.budget(), rng, going_on())
-        again = dict(arrays_in(run))
+        (end,) = drive(self.job, 0, kernel, going_on())
+        again = dict(arrays_in(end.run))
         for name, array in arrays_in(first):
             other = again[name]
             if not np.array_equal(array, other, equal_nan=array.dtype.kind == "f"):

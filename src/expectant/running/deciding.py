@@ -5,8 +5,10 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from expectant.running.compiling import kernel_for
+from expectant.running.course import begun
 from expectant.running.job import Job
+from expectant.running.kernels import compiled_for
+from expectant.running.progress import Silent
 from expectant.verbs import act, borrowed, function
 
 
@@ -23,16 +25,17 @@ def decide(run, rng, repeats):
 def decision_nanoseconds(
     domain: Any, features: Any, agent: Any, *, repeats: int = 2000, rounds: int = 5
 ) -> float:
-    """How long one decision takes, the best of some rounds; ε is set to 0, so that all decide."""
+    """How long one decision takes, the best of some rounds; ε is set to 0, so that all decide.
+
+    All are made where the first episode begins, by an agent that has learned nothing.
+    """
     if agent.epsilon > 0.0:
         agent = agent.replace(epsilon=0.0)
-    prepared, rng = Job(domain, features, agent, 1, 0, 1, 1, 0).prepare(0)
-    prepared.state.active[:] = prepared.features.active[0]
-    kernel = kernel_for(prepared, decide)
-    kernel(prepared, rng, 1)
+    run, rng, _ = begun(Job(domain, features, agent, 1, 0, 1, 1, 0), 0)
+    kernel = compiled_for(decide, (run, rng, 1), "decisions", Silent())
     best = float("inf")
     for _ in range(rounds):
         start = time.perf_counter()
-        kernel(prepared, rng, repeats)
+        kernel(run, rng, repeats)
         best = min(best, time.perf_counter() - start)
     return best / repeats * 1e9

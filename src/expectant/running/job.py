@@ -11,11 +11,11 @@ import numpy as np
 from expectant.descriptions import Setting
 from expectant.features.vector import empty_state
 from expectant.lanes import padded
-from expectant.running.course import advanced, going_on
+from expectant.running.course import going_on
 from expectant.running.kernels import Kernel, compiled_for, use_compiled
 from expectant.running.loop import DONE, NUMBER, STEPS, Budget, Ranges, Run, simulate
 from expectant.running.memory import within_memory
-from expectant.running.outside import play, respond, responder
+from expectant.running.outside import respond, responder
 from expectant.running.progress import Reporter
 from expectant.running.rehearsal import rehearse
 from expectant.running.settled import direct
@@ -37,6 +37,11 @@ class Job:
     bins: int
     step_limit: int | None
     seed: int
+
+    @property
+    def length(self) -> int:
+        """How many episodes a run has, or steps where those are counted."""
+        return self.episodes or self.steps
 
     @property
     def bin(self) -> int:
@@ -107,19 +112,6 @@ def loop_for(
         return responder(prepared, rng, name, show, checked)
     arguments = (prepared, Budget(0, 0, 1), rng, going_on())
     return direct(job, compiled_for(simulate, arguments, name, show, checked), arguments)
-
-
-def whole_run(
-    job: Job, kernel: Kernel, prepared: Run, number: int, rng: Any, control: np.ndarray
-) -> tuple[Run, int]:
-    """One whole run, in compiled code or through a world outside it."""
-    if not hasattr(job.domain, "world"):
-        return advanced(kernel, prepared, job.budget(), rng, control)
-    world = job.domain.world(job.seed, number)
-    try:
-        return play(kernel, world, prepared, job.budget(), rng, control)
-    finally:
-        world.close()
 
 
 def closed(job: Job, prepared: Run, status: int) -> Run:

@@ -22,14 +22,11 @@ from expectant.domains.spaces import (
 from expectant.features.table import Features
 from expectant.rules import flag, or_none, whole
 from expectant.running import saving
+from expectant.running.asking import States, Subject
 from expectant.running.job import Job
-from expectant.running.kernels import Kernel, compiled_for, use_compiled
-from expectant.running.learner_facts import (
-    action_of,
-    components_of,
-    observations_of,
-    set_state,
-)
+from expectant.running.kernels import Kernel, use_compiled
+from expectant.running.learner_facts import action_of, components_of, observations_of, set_state
+from expectant.running.look import look, look_for, set_aside
 from expectant.running.loop import Run, unusable
 from expectant.running.outside import (
     FIRST,
@@ -45,19 +42,9 @@ from expectant.running.progress import Reporter, reporter
 from expectant.running.rehearsal import rehearse
 from expectant.running.result import Result
 from expectant.seeds import SEED, generator
-from expectant.verbs import borrowed, encode, function, observation, preference
 
 BETWEEN_EPISODES = -1  # where the last action stands otherwise
 TIES = 2  # the stream of random numbers that breaks ties for ``greedy``
-
-
-@function
-def weigh(run, action, preferences):
-    """What the agent thinks of every action where ``action`` has led to the observation."""
-    run, preferences = borrowed(run), borrowed(preferences)
-    encode(run.features, observation(run.domain), action, run.next_state)
-    for n in range(preferences.shape[0]):
-        preferences[n] = preference(run.agent, run.next_state, n)
 
 
 class Learner:
@@ -115,7 +102,8 @@ class Learner:
         self._name = f"{type(agent).__name__} in a loop of your own"
         self._action = BETWEEN_EPISODES
         self._run: Run | None = None
-        self._weigh: Kernel = weigh
+        self._look: Kernel | None = None
+        self._aside: Subject | None = None  # a copy of what it knows at present, to be asked
 
     @classmethod
     def for_env(
@@ -168,16 +156,13 @@ class Learner:
         Nothing is learned, and features with memory do not remember the observation.
         """
         run = self._prepared(observation)
-        before = [(array, array.copy()) for _, array in saving.arrays_in(run.features)]
         self._receive(run, observation)
-        result = np.zeros(self.n_actions)
-        if self._compiled and self._weigh is weigh:
-            arguments = (run, self._action, result)
-            self._weigh = compiled_for(weigh, arguments, f"a look at {self._name}", self._show)
-        self._weigh(run, self._action, result)
-        for array, content in before:
-            array[...] = content
-        return result
+        self._aside = set_aside(run, self._aside)
+        states = States(run.domain.received.reshape(1, -1), np.full(1, -1))
+        if self._look is None:
+            self._look = look_for(self._aside, states, self._compiled, self._name, self._show)
+        asked = look(self._look, self._aside, states, ("preferences",), action=self._action)
+        return asked.preferences[0]
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything to a file, from which ``load`` goes on to the same bits."""
@@ -263,7 +248,7 @@ class Learner:
     # ------------------------------------------------------------------------------- inside
 
     def _answer(self, observation: Any, action: int, reward: float, situation: int) -> int:
-        run = self._prepared(observation)
+        run, self._aside = self._prepared(observation), None
         if situation != TERMINATED:  # the end has no features
             self._receive(run, observation)
         self._run, answer = answered(self._respond, run, action, reward, situation, self._rng)

@@ -6,7 +6,6 @@ error in one sentence, with the file and the line.
 
 from __future__ import annotations
 
-import copy
 import dataclasses
 import inspect
 import time
@@ -19,6 +18,7 @@ import numpy as np
 from expectant.descriptions import Description
 from expectant.running.contracts import Contracts, Enough, is_ours
 from expectant.running.course import advanced, going_on
+from expectant.running.look import copied
 from expectant.running.loop import Run, simulate
 from expectant.running.mistakes import PartError
 from expectant.running.outside import (
@@ -30,7 +30,6 @@ from expectant.running.outside import (
     answered,
     respond,
 )
-from expectant.running.saving import arrays_in, with_arrays
 from expectant.verbs import VERBS, watched
 
 if TYPE_CHECKING:
@@ -51,7 +50,7 @@ def rehearse(job: Job, run: Run, rng: np.random.Generator) -> None:
     if all(map(is_ours, _classes(job, run))):
         return
     check_parts(run)
-    run, rng = copied(run)._replace(rewards=np.empty(0)), copy.deepcopy(rng)  # nothing is kept
+    run, rng = copied((run._replace(rewards=np.empty(0)), rng))  # nothing is kept
     contracts = Contracts(run, job.domain.bounds, time.perf_counter() + SECONDS)
     with watched(contracts), warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
@@ -152,11 +151,6 @@ def _check_signatures(part_type: type) -> None:
                 f"{verb.__name__} of {part_type.__name__} takes {given}, and the verb is "
                 f"{verb.__name__}{wanted} ({code.co_filename}, line {code.co_firstlineno})"
             ) from None
-
-
-def copied(run: Run) -> Run:
-    """The same run with arrays of its own; what was shared within it still is."""
-    return with_arrays(run, {id(array): array.copy() for _, array in arrays_in(run)})
 
 
 def _converse(run: Run, rng: np.random.Generator, bounds: Any) -> None:

@@ -8,14 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from expectant.rules import flag, or_none, whole
-from expectant.running.job import Job, closed, cores, going_on, loop_for, whole_run
+from expectant.running.course import drive, going_on, share_done
+from expectant.running.job import Job, closed, cores, loop_for
 from expectant.running.kernels import Kernel
-from expectant.running.loop import (
-    DIVERGED,
-    EPISODE,
-    STEPS,
-    Run,
-)
+from expectant.running.loop import DIVERGED, Run
 from expectant.running.memory import threads_that_fit
 from expectant.running.progress import Reporter, reporter
 from expectant.running.result import Result
@@ -133,17 +129,15 @@ def _run_all(
     def one(number: int) -> Finished:
         if control[0]:
             raise KeyboardInterrupt
-        prepared, rng = job.prepare(number, control)
-        clocks[number] = prepared.clock
-        prepared, status = whole_run(job, kernel, prepared, number, rng, control)
+        for stop in drive(job, number, kernel, control, (0, job.length)):
+            clocks[number] = stop.run.clock
         clocks.pop(number)
-        kept = (prepared, rng) if keep else None
-        return Finished(closed(job, prepared, status), status == DIVERGED, kept)
+        kept = (stop.run, stop.rng) if keep else None
+        return Finished(closed(job, stop.run, stop.status), stop.status == DIVERGED, kept)
 
     def report(done: int) -> None:
-        counter, goal = (EPISODE, job.episodes) if job.episodes else (STEPS, job.steps)
-        under_way = sum(float(clock[counter]) for clock in list(clocks.values()))
-        tell((done + under_way / goal) / len(numbers))
+        under_way = sum(share_done(job, clock) for clock in list(clocks.values()))
+        tell((done + under_way) / len(numbers))
 
     with show.running(name) as tell:
         return on_threads(one, numbers, threads, control, report)

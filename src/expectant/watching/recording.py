@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
 from typing import Any
 
 import numpy as np
 
-from expectant.report.animation_data import Frame, Recording
+from expectant.report.animation_data import Frame, Layout, Recording
 from expectant.rules import flag, or_none, whole
-from expectant.running.course import advanced, going_on
+from expectant.running.asking import States
+from expectant.running.course import drive, going_on, share_done
 from expectant.running.job import Job, loop_for
-from expectant.running.kernels import compiled_for, use_compiled
-from expectant.running.loop import DONE, EPISODE, PHASE, STEPS, Budget, Run
+from expectant.running.look import look_for, set_aside
+from expectant.running.loop import DONE, EPISODE, PHASE, STEPS, Run
 from expectant.running.memory import require
-from expectant.running.outside import play
 from expectant.running.progress import Reporter, reporter
 from expectant.seeds import SEED
 from expectant.watching.layout import layout_of
 from expectant.watching.moments import changes_of, moments
-from expectant.watching.probing import Prober, ask, probing_memory
+from expectant.watching.probing import Prober, probing_memory
 
 BINS = 200  # of the learning curve, where steps are counted
 LEAST_FRAMES = 2
-
-Advance = Callable[[Run, Budget], tuple[Run, int]]
 
 
 def record(
@@ -53,29 +49,21 @@ def record(
             f"watch: a world outside cannot stop within an episode, give episodes, got {steps=}"
         )
     job = Job(domain, features, agent, episodes or 0, steps or 0, BINS, step_limit, seed)
-    unit, length = ("episode", episodes) if episodes else ("step", steps)
-    assert length is not None
-    layout = layout_of(domain, lattice)
-    changes = changes_of(domain, unit, length)
+    unit, layout = "episode" if episodes else "step", layout_of(domain, lattice)
+    changes = changes_of(domain, unit, job.length)
     name, show = f"{type(agent).__name__} in {type(domain).__name__}", reporter(progress)
     require(job, copies=2, also=probing_memory(len(layout.points)))
-    prober = Prober(job, layout.observations, layout.points)
-    run, rng = job.prepare(0)
-    look: Any = ask
-    if use_compiled(compiled):
-        look = compiled_for(ask, (prober.questions(run), prober.actions), f"a look at {name}", show)
-    taken, status = [], DONE
-    with _course(job, compiled, name, show, rng) as advance, show.running(name) as tell:
-        for moment in moments(length, frames, changes):
-            run, status = advance(run, _budget(job, moment))
-            taken.append(_frame(run, prober.look(look, run)))
-            tell(moment / length)
-            if status != DONE:
-                break
-    times, curve, measure = _curve(job, run)
+    kernel, prober = loop_for(job, compiled, name, show), _prober(job, layout, compiled, name, show)
+    taken = []
+    with show.running(name) as tell:
+        for stop in drive(job, 0, kernel, going_on(), moments(job.length, frames, changes)):
+            taken.append(_frame(stop.run, prober.look(stop.run)))
+            tell(share_done(job, stop.run.clock))
+    times, curve, measure = _curve(job, stop.run)
     return Recording(
-        name, layout, tuple(taken), unit, length, times, curve, measure, changes, status != DONE
-    )
+        name, layout, tuple(taken), unit, job.length, times, curve, measure, changes,
+        stop.status != DONE,
+    )  # fmt: skip
 
 
 def _check(
@@ -95,24 +83,12 @@ def _check(
         rule.check("watch", argument, value)
 
 
-@contextmanager
-def _course(
-    job: Job, compiled: bool | None, name: str, show: Reporter, rng: np.random.Generator
-) -> Iterator[Advance]:
-    """A function that takes the run on until a budget is used up."""
-    control, kernel = going_on(), loop_for(job, compiled, name, show)
-    if not hasattr(job.domain, "world"):
-        yield lambda run, budget: advanced(kernel, run, budget, rng, control)
-        return
-    with closing(job.domain.world(job.seed, 0)) as world:
-        yield lambda run, budget: play(kernel, world, run, budget, rng, control)
-
-
-def _budget(job: Job, moment: int) -> Budget:
-    whole_run = job.budget()
-    if job.episodes:
-        return whole_run._replace(episodes=moment)
-    return whole_run._replace(steps=moment)
+def _prober(job: Job, layout: Layout, compiled: bool | None, name: str, show: Reporter) -> Prober:
+    """What looks at the states of a layout, in the agents of a job."""
+    count, numbered = len(layout.points), job.domain.states is not None
+    places = np.arange(count) if numbered else np.full(count, -1)
+    states, subject = States(layout.observations, places), set_aside(job.prepare(0)[0])
+    return Prober(look_for(subject, states, compiled, name, show), states, layout.points)
 
 
 def _frame(run: Run, seen: tuple[np.ndarray, ...]) -> Frame:
