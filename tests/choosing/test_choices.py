@@ -276,6 +276,10 @@ def test_a_block_that_cannot_be_read_is_an_error_of_the_disk(place, tmp_path, mo
         found = run.invoke(app, ["best", str(folder), "--measure", "final"])
     assert found.exit_code == 1 and f"{block.name}: Permission denied" in found.stderr
     assert block.exists()
+    (folder / "best.json").write_text("{}")
+    with unreadable(monkeypatch, folder / "best.json", errno.EIO):
+        found = run.invoke(app, ["report", str(folder)])
+    assert found.exit_code == 1 and "best.json: Input/output error" in found.stderr
 
 
 def test_a_sweep_without_a_title_goes_by_its_name(place, tmp_path):

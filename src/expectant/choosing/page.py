@@ -16,6 +16,7 @@ from expectant.choosing.folder import SweepFolder, read_folder
 from expectant.choosing.measures import MEASURES, Measure, all_curves, first_bins
 from expectant.choosing.stages import RULES, STAGES, as_data, choices
 from expectant.experiments.facts import versions
+from expectant.experiments.files import read_whole
 from expectant.report.sweep_page import PageGroup, PageMeasure, SweepPage, write_sweep_page
 from expectant.report.sweep_payload import points_for
 
@@ -125,11 +126,11 @@ def _stages(found: Sequence[dict[str, Any]]) -> list[str]:
 def _confirmed(folder: SweepFolder, measure: Measure) -> list[dict[str, Any]] | None:
     """The choices that the command ``best`` has made by this measure, if they are of this spec."""
     try:
-        stored = json.loads((folder.path / BEST).read_text("utf-8"))
+        stored = json.loads(read_whole(folder.path / BEST))
         current = stored["spec"] == folder.spec_hash and stored["measure"] == measure.name
         known = set(folder.columns["cell"])
         found = stored["choices"]
         whole = all(choice["best"] in known for choice in found if choice["best"] is not None)
-    except (OSError, ValueError, KeyError, TypeError):
+    except (FileNotFoundError, ValueError, KeyError, TypeError):
         return None
     return found if current and whole else None
