@@ -220,7 +220,7 @@ class TestFiles:
     def test_another_format(self, saved):
         facts, arrays = saving.read(saved)
         rewrite(saved, {**facts, "format": 99}, arrays)
-        with pytest.raises(ValueError, match="has format 99, this version reads format 1"):
+        with pytest.raises(ValueError, match="has format 99, this version reads format 2"):
             ex.Learner.load(saved)
 
     def test_an_array_that_does_not_fit(self, saved):

@@ -22,7 +22,8 @@ from numpy.lib import format as numpy_format
 
 from expectant.verbs import check_restored, grown, room
 
-FORMAT = 1
+FORMAT = 2
+CONTROL = "control"  # asks work under way to stop: it belongs to a process, not to what was learned
 FACTS = "expectant"  # the entry that holds the settings
 LONGEST_FACTS = 2**24  # bytes
 _BROKEN = (ValueError, KeyError, TypeError, AttributeError, EOFError, RecursionError, MemoryError,
@@ -39,15 +40,16 @@ def arrays_in(part: Any, path: str = "") -> Iterator[tuple[str, np.ndarray]]:
 
 
 def distinct_arrays(part: Any) -> dict[str, np.ndarray]:
-    """Every array in a part once, by the first name that leads to it."""
-    found = {id(array): name for name, array in reversed(list(arrays_in(part)))}
-    return {name: array for name, array in arrays_in(part) if found[id(array)] == name}
+    """Every array in a part that is kept, once, by the first name that leads to it."""
+    kept = [(name, array) for name, array in arrays_in(part) if not name.endswith(CONTROL)]
+    found = {id(array): name for name, array in reversed(kept)}
+    return {name: array for name, array in kept if found[id(array)] == name}
 
 
 def with_arrays(part: Any, arrays: dict[int, np.ndarray]) -> Any:
-    """The same part with its arrays replaced, by their identity."""
+    """The same part with some of its arrays replaced, by their identity."""
     if isinstance(part, np.ndarray):
-        return arrays[id(part)]
+        return arrays.get(id(part), part)
     if isinstance(part, tuple) and hasattr(part, "_fields"):
         return type(part)(*(with_arrays(item, arrays) for item in part))
     return part
