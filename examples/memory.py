@@ -38,7 +38,7 @@ def _(maze):
 
 @ex.description
 class Maze(ex.Domain):
-    passage: int = ex.setting(ex.rules.whole(0), default=4)  # cells that look alike
+    passage: int = ex.option(ex.rules.whole(0), default=4)  # cells that look alike
     actions, states = 2, 4
 
     def build(self, rng):

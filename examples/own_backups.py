@@ -39,8 +39,8 @@ def _(backups, slot, state):
 
 @ex.description
 class Half(ex.Backups):
-    def build(self, setting):
-        return HalfPart(ex.Replay(1000).build(setting), empty_state(setting.shape))
+    def build(self, site):
+        return HalfPart(ex.Replay(1000).build(site), empty_state(site.shape))
 
 
 if __name__ == "__main__":

@@ -34,8 +34,8 @@ def _(cliff):
 
 @ex.description
 class Cliff(ex.Domain):  # what users write: settings, checked by rules
-    length: int = ex.setting(ex.rules.whole(2), default=12)
-    wind: float = ex.setting(ex.rules.between(0, 1), default=0.02)
+    length: int = ex.option(ex.rules.whole(2), default=12)
+    wind: float = ex.option(ex.rules.between(0, 1), default=0.02)
     actions = 2
     states = property(lambda self: self.length)
 

@@ -36,9 +36,9 @@ def _(model, state, action, weights, discount):
 
 @ex.description
 class Latest(ex.Model):
-    def build(self, setting):
-        d, width = setting.shape.size, setting.width
-        return LatestPart(np.zeros((setting.actions, d)), np.zeros((setting.actions, d, width)))
+    def build(self, site):
+        d, width = site.shape.size, site.width
+        return LatestPart(np.zeros((site.actions, d)), np.zeros((site.actions, d, width)))
 
 
 if __name__ == "__main__":

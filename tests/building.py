@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from expectant.descriptions import Setting
 from expectant.features.vector import Transition, empty_state
 from expectant.lanes import padded
+from expectant.parts import Site
 from expectant.verbs import encode
 
 
@@ -20,7 +20,7 @@ class Built:
         self.shape = features.shape(domain)
         self.features = features.build(domain, self.rng)
         self.domain = domain.build(self.rng)
-        self.setting = Setting(
+        self.setting = Site(
             shape=self.shape,
             width=padded(self.shape.size),
             actions=domain.actions,

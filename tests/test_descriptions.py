@@ -164,7 +164,7 @@ def test_what_is_missing_is_named():
 def test_parts_of_ones_own_are_written_with_their_place(tmp_path, monkeypatch):
     (tmp_path / "somewhere.py").write_text(
         "import expectant as ex\n\n\n@ex.description\nclass Nowhere(ex.Domain):\n"
-        "    size: int = ex.setting(ex.rules.whole(1), default=2)\n"
+        "    size: int = ex.option(ex.rules.whole(1), default=2)\n"
     )
     monkeypatch.syspath_prepend(str(tmp_path))
     module = __import__("somewhere")

@@ -15,6 +15,7 @@ SOURCE = Path(expectant.__file__).parent
 LAYERS = [
     {"integrity", "rules", "seeds", "verbs", "lanes"},
     {"descriptions"},
+    {"parts"},
     {"analysis"},
     {"domains"},
     {"features"},

@@ -12,12 +12,11 @@ from expectant import analysis, exact, lanes, rules, updates, verbs
 from expectant.agents.cached_policy import CachedPolicy
 from expectant.agents.cached_values import CachedValues
 from expectant.agents.lookahead import Lookahead
-from expectant.agents.planner import Agent, PlanningAgent
+from expectant.agents.planner import PlanningAgent
 from expectant.agents.q_learning import QLearning
 from expectant.agents.q_planning import QPlanning
 from expectant.backups import (
     AllStates,
-    Backups,
     CurrentState,
     PrioritizedSweeping,
     RecencyReplay,
@@ -28,18 +27,10 @@ from expectant.backups import (
 )
 from expectant.comparing.compare import compare
 from expectant.comparing.comparison import Comparison
-from expectant.descriptions import (
-    Description,
-    Need,
-    Setting,
-    Shape,
-    description,
-    register,
-    setting,
-)
+from expectant.descriptions import Description, description, option, register
 from expectant.domains.corridor import Corridor
 from expectant.domains.counterexample import Counterexample
-from expectant.domains.finite import Domain, FiniteMDP
+from expectant.domains.finite import FiniteMDP
 from expectant.domains.gym import Gym
 from expectant.domains.loca_car import LocaMountainCar
 from expectant.domains.loca_grid import LocaGrid
@@ -48,14 +39,15 @@ from expectant.domains.outside import Outside
 from expectant.domains.own import check_domain
 from expectant.features.basis import Fourier
 from expectant.features.memory import History, Traces
-from expectant.features.table import Features, OneHot, RandomBinary
+from expectant.features.table import OneHot, RandomBinary
 from expectant.features.tiles import Tiles
 from expectant.models.distribution import Distribution
 from expectant.models.episodic import EpisodicExpectation, ExactEpisodic
-from expectant.models.expectation import ExactExpectation, LinearExpectation, Model
+from expectant.models.expectation import ExactExpectation, LinearExpectation
 from expectant.models.network import NetworkExpectation
 from expectant.models.sample import Sample
 from expectant.models.true import TrueModel
+from expectant.parts import Agent, Backups, Domain, Features, Model, Need, Shape, Site
 from expectant.running.checking import check_agent, check_backups, check_features, check_model
 from expectant.running.evaluating import evaluate
 from expectant.running.evaluation import Evaluation
@@ -109,8 +101,8 @@ __all__ = [
     "Result",
     "Sample",
     "SeenStates",
-    "Setting",
     "Shape",
+    "Site",
     "StateSampler",
     "Sweep",
     "Tiles",
@@ -130,11 +122,11 @@ __all__ = [
     "exact",
     "lanes",
     "measure",
+    "option",
     "plot",
     "register",
     "rules",
     "run",
-    "setting",
     "updates",
     "verbs",
     "watch",
@@ -157,6 +149,8 @@ def __getattr__(name: str) -> Any:
         from expectant.lab.measures import measure
 
         return measure
+    if name in ("setting", "Setting"):  # what option and Site were called at first
+        return option if name == "setting" else Site
     if name == "Sweep":
         from expectant.experiments.sweep import Sweep
 

@@ -6,12 +6,10 @@ import dataclasses
 import inspect
 from typing import Any
 
-from expectant.agents.planner import MODELS, Agent
-from expectant.backups import NAMED, Backups
+from expectant.agents.planner import MODELS
+from expectant.backups import NAMED
 from expectant.descriptions import KINDS, Description, near_miss
-from expectant.domains.finite import Domain
-from expectant.features.table import Features
-from expectant.models.expectation import Model
+from expectant.parts import Agent, Backups, Domain, Features, Model
 
 GROUPS: dict[str, type[Description]] = {
     "domains": Domain,

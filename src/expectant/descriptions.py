@@ -9,22 +9,24 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import importlib
-import math
 import os
 import re
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, Self, TypeVar, dataclass_transform
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, dataclass_transform
 
 import numpy as np
 
 from expectant.rules import Rule
 
+if TYPE_CHECKING:
+    from expectant.parts import Need, Site
+
 KINDS: dict[str, type[Description]] = {}
 
 
-def setting(rule: Rule, *, default: Any = dataclasses.MISSING, kw_only: bool = False) -> Any:
+def option(rule: Rule, *, default: Any = dataclasses.MISSING, kw_only: bool = False) -> Any:
     """An argument of a description, with the rule that its values obey."""
     return dataclasses.field(default=default, kw_only=kw_only, metadata={"rule": rule})
 
@@ -51,7 +53,7 @@ class Description:
     def validate(self) -> None:
         """Check what concerns several arguments at once."""
 
-    def estimate_memory(self, setting: Setting) -> Sequence[Need]:
+    def estimate_memory(self, site: Site) -> Sequence[Need]:
         """What its part will hold, said before anything is built; nothing if it is not known.
 
         The setting has no parts and no random numbers yet.
@@ -197,14 +199,14 @@ def _described(value: Any, trust: bool) -> Any:
 Class = TypeVar("Class", bound=type[Description])
 
 
-@dataclass_transform(frozen_default=True, field_specifiers=(setting,))
+@dataclass_transform(frozen_default=True, field_specifiers=(option,))
 def abstract(cls: Class) -> Class:
     """Let a base class declare arguments that the descriptions made from it share."""
     made: Any = dataclass(frozen=True)(cls)
     return made
 
 
-@dataclass_transform(frozen_default=True, field_specifiers=(setting,))
+@dataclass_transform(frozen_default=True, field_specifiers=(option,))
 def description(cls: Class) -> Class:
     """Make a class a frozen, validated description, known under its name in snake case.
 
@@ -243,58 +245,3 @@ def _checked_init(
 
     __init__.__wrapped__ = init  # type: ignore[attr-defined]
     return __init__
-
-
-class Shape(NamedTuple):
-    """The shape of a feature vector: size d, k active entries, whether they carry values.
-
-    ``bias`` is the feature that is always one, −1 where there is none. ``remembers`` says that the
-    vector depends on more than the present observation.
-    """
-
-    size: int
-    active: int
-    weighted: bool = False
-    bias: int = -1
-    remembers: bool = False
-
-
-class Need(NamedTuple):
-    """Memory that a part will hold: for ``what``, how many ``bytes``, and what to use ``instead``.
-
-    ``building`` bytes more are held only while it is built; ``shared`` says that all runs use the
-    same arrays.
-    """
-
-    what: str
-    bytes: int
-    instead: str = ""
-    building: int = 0
-    shared: bool = False
-
-
-def needs_of(described: Any, setting: Setting) -> Sequence[Need]:
-    """What a part will hold; nothing where what describes it does not say."""
-    return described.estimate_memory(setting) if isinstance(described, Description) else ()
-
-
-def bytes_of(*shapes: tuple[int, ...]) -> int:
-    """The memory of arrays of such shapes, eight bytes a number."""
-    return 8 * sum(map(math.prod, shapes))
-
-
-@dataclass(frozen=True)
-class Setting:
-    """What a model, a backup distribution or an agent is built for, in one run.
-
-    ``control`` (1,) is not zero once the run is to stop; work that takes long heeds it.
-    """
-
-    shape: Shape
-    width: int
-    actions: int
-    domain: Any
-    domain_part: Any
-    features_part: Any
-    rng: np.random.Generator
-    control: np.ndarray = dataclasses.field(default_factory=lambda: np.zeros(1, np.int64))

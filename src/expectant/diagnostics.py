@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from expectant.descriptions import Need, Setting, bytes_of
 from expectant.exact import optimal_values, planning_gap
 from expectant.exact.solve import Dynamics, dynamics, expected_next
 from expectant.features.table import numbered_states
 from expectant.lanes import padded
+from expectant.parts import Need, Site, bytes_of
 from expectant.running.asking import Answers
 from expectant.running.course import drive, going_on
 from expectant.running.deciding import decision_nanoseconds
@@ -115,10 +115,10 @@ def errors_over_time(
     return found
 
 
-def _measure_memory(setting: Setting) -> Sequence[Need]:
+def _measure_memory(site: Site) -> Sequence[Need]:
     """What the exact answers take: every state's vector, what follows it, and weights to probe."""
-    size, states = setting.shape.size, numbered_states(setting.domain, "errors_over_time")
-    written_out = bytes_of((states, size), (states, setting.actions, size), (2, size, size))
+    size, states = site.shape.size, numbered_states(site.domain, "errors_over_time")
+    written_out = bytes_of((states, size), (states, site.actions, size), (2, size, size))
     return [Need(f"exact answers for {states:,} states of {size:,} features", written_out)]
 
 

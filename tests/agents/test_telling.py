@@ -40,8 +40,8 @@ def _(notebook, state, moved, left):
 
 @ex.description
 class Notebook(ex.Backups):
-    def build(self, setting):
-        return NotebookPart(empty_state(setting.shape), [])
+    def build(self, site):
+        return NotebookPart(empty_state(site.shape), [])
 
 
 AGENTS = {

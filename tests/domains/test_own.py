@@ -64,7 +64,7 @@ SHARED = np.zeros(1, np.int64)
 
 @ex.description
 class Broken(ex.Domain):
-    fault: Any = ex.setting(ex.rules.Rule("anything", lambda value: value), default="")
+    fault: Any = ex.option(ex.rules.Rule("anything", lambda value: value), default="")
     actions = 2
 
     @property
@@ -215,7 +215,7 @@ def test_bad_names_are_refused(name, described, message):
 def test_a_kind_can_say_where_to_import_it(tmp_path, monkeypatch):
     (tmp_path / "walks_elsewhere.py").write_text(
         "import expectant as ex\n\n@ex.description\nclass Elsewhere(ex.Domain):\n"
-        "    room: int = ex.setting(ex.rules.whole(1), default=3)\n"
+        "    room: int = ex.option(ex.rules.whole(1), default=3)\n"
     )
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("sys.path", [*__import__("sys").path])

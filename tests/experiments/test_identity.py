@@ -84,7 +84,7 @@ def first():
 
 @ex.description
 class Own(ex.Domain):
-    size: int = ex.setting(ex.rules.whole(1), default=2)
+    size: int = ex.option(ex.rules.whole(1), default=2)
     actions = 2
     states = property(lambda self: self.size)
 
@@ -193,8 +193,8 @@ def test_a_model_of_ones_own_inside_an_agent_belongs_to_a_cell(fresh):
         + """
 @ex.description
 class Model(ex.Model):
-    def build(self, setting):
-        return ex.LinearExpectation(0.1).build(setting)
+    def build(self, site):
+        return ex.LinearExpectation(0.1).build(site)
 """
     )
 

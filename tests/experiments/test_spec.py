@@ -372,7 +372,7 @@ import expectant as ex
 
 @ex.description
 class Short(ex.Domain):
-    cells: int = ex.setting(ex.rules.whole(1), default=3)
+    cells: int = ex.option(ex.rules.whole(1), default=3)
     actions = 2
     states = property(lambda self: self.cells)
 

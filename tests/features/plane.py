@@ -41,7 +41,7 @@ def _(plane):
 class Plane(ex.Domain):
     """A walk to the right edge of a plane."""
 
-    breaks_at: int = ex.setting(ex.rules.whole(-1), default=-1)
+    breaks_at: int = ex.option(ex.rules.whole(-1), default=-1)
     actions = 4
     bounds = ((0.0, 4.0), (0.0, 2.0))
 

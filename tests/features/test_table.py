@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 
 import expectant as ex
-from expectant.descriptions import Shape
 from expectant.features.vector import (
     add,
     dense,
@@ -14,6 +13,7 @@ from expectant.features.vector import (
     empty_table,
     greatest,
 )
+from expectant.parts import Shape
 from expectant.verbs import copy, encode, load, matches, save
 
 

@@ -62,8 +62,8 @@ def _(queue):
 
 @ex.description
 class Queue(ex.Domain):
-    room: int = ex.setting(ex.rules.whole(1), default=8)
-    arrival: float = ex.setting(ex.rules.between(0, 1), default=0.2)
+    room: int = ex.option(ex.rules.whole(1), default=8)
+    arrival: float = ex.option(ex.rules.between(0, 1), default=0.2)
     actions = 2
     states = property(lambda self: self.room)
 
@@ -108,10 +108,10 @@ def _(model, state, action, weights, discount):
 @ex.description
 class Cautious(ex.Model):
     predicts_means = True
-    penalty: float = ex.setting(ex.rules.at_least(0), default=0.1)
+    penalty: float = ex.option(ex.rules.at_least(0), default=0.1)
 
-    def build(self, setting):
-        return CautiousPart(ex.LinearExpectation(step=0.05).build(setting), self.penalty)
+    def build(self, site):
+        return CautiousPart(ex.LinearExpectation(step=0.05).build(site), self.penalty)
 
 
 class LatestPart(NamedTuple):
@@ -149,8 +149,8 @@ def _(latest, slot, state):
 class Latest(ex.Backups):
     stores_transitions = True
 
-    def build(self, setting):
-        return LatestPart(empty_state(setting.shape), empty_state(setting.shape), np.zeros(3))
+    def build(self, site):
+        return LatestPart(empty_state(site.shape), empty_state(site.shape), np.zeros(3))
 
 
 class SarsaPart(NamedTuple):
@@ -182,11 +182,11 @@ def _(agent, transition, rng):
 
 @ex.description
 class ExpectedSarsa(ex.Agent):
-    action_step: float = ex.setting(ex.rules.at_least(0))
+    action_step: float = ex.option(ex.rules.at_least(0))
 
-    def build(self, setting):
-        weights = np.zeros((setting.actions, setting.width))
-        return SarsaPart(weights, self.scaled(self.action_step, setting), self.epsilon, 1.0)
+    def build(self, site):
+        weights = np.zeros((site.actions, site.width))
+        return SarsaPart(weights, self.scaled(self.action_step, site), self.epsilon, 1.0)
 
 
 def learned():

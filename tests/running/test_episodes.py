@@ -59,8 +59,8 @@ def _(row):
 
 @ex.description
 class Row(ex.Domain):
-    cells: int = ex.setting(ex.rules.whole(1), default=3)
-    breaks: int = ex.setting(ex.rules.whole(0), default=0)
+    cells: int = ex.option(ex.rules.whole(1), default=3)
+    breaks: int = ex.option(ex.rules.whole(0), default=0)
     actions = 1
     states = property(lambda self: self.cells)
 
@@ -113,7 +113,7 @@ def _(agent, transition, rng):
 
 @ex.description
 class Diary(ex.Agent):
-    def build(self, setting):
+    def build(self, site):
         return DiaryPart(np.zeros((200, 2), np.int64), np.zeros(1, np.int64))
 
 

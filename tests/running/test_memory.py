@@ -208,7 +208,7 @@ def test_runs_of_a_sweep_wait_for_room(monkeypatch, tmp_path, capsys):
 class Hungry(ex.Model):
     """A model that does not say what it needs."""
 
-    def build(self, setting):
+    def build(self, site):
         return np.zeros((10**7, 10**7))
 
 
@@ -224,9 +224,9 @@ def test_a_job_is_asked_once():
 
     @ex.description
     class Asked(ex.QLearning):
-        def estimate_memory(self, setting):
-            asked.append(setting)
-            return super().estimate_memory(setting)
+        def estimate_memory(self, site):
+            asked.append(site)
+            return super().estimate_memory(site)
 
     job = Job(ex.Corridor(), ex.OneHot(), Asked(0.1), 3, 0, 1, 10, 0)
     for number in range(3):

@@ -100,8 +100,8 @@ def _(model, state, action, weights, discount):
 
 
 class RewardsModel(ex.Model):
-    def build(self, setting):
-        return Rewards(np.zeros(setting.actions))
+    def build(self, site):
+        return Rewards(np.zeros(site.actions))
 
 
 class Latest(NamedTuple):
@@ -141,10 +141,10 @@ def _(backups, slot, state):
 
 
 class LatestState(ex.Backups):
-    def build(self, setting):
+    def build(self, site):
         from expectant.features.vector import empty_state
 
-        return Latest(empty_state(setting.shape), empty_state(setting.shape), np.zeros(3))
+        return Latest(empty_state(site.shape), empty_state(site.shape), np.zeros(3))
 
 
 # ------------------------------------------------------------------------------ 1. composition
@@ -236,8 +236,8 @@ def test_acting_and_planning_share_one_look_ahead(monkeypatch):
         def __init__(self):
             self.calls: list = []
 
-        def build(self, setting):
-            return Counting(ex.LinearExpectation(0.1).build(setting), self.calls)
+        def build(self, site):
+            return Counting(ex.LinearExpectation(0.1).build(site), self.calls)
 
     model = CountingModel()
     agent = ex.Lookahead(0.1, model=model, planning_steps=3, epsilon=0.0)

@@ -108,7 +108,7 @@ def test_only_the_packages_own_parts_are_known_to_stay_as_they_are():
     assert not settled(job_with(ex.Lookahead(0.1, model=Mine(0.1))))
 
     class Duck:
-        def build(self, setting: Any) -> None: ...
+        def build(self, site: Any) -> None: ...
 
     assert not settled(job_with(ex.Lookahead(0.1, backups=Duck())))
 

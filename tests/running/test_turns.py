@@ -8,10 +8,10 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from expectant.descriptions import Shape
 from expectant.domains.outside import OutsidePart
 from expectant.features.table import TablePart
 from expectant.features.vector import empty_state
+from expectant.parts import Shape
 from expectant.running.loop import DIVERGED, DONE, FULL, STOPPED, Budget, Ranges, Run, simulate
 from expectant.running.outside import play, respond
 from expectant.verbs import (

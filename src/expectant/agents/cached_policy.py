@@ -15,8 +15,9 @@ from expectant.agents.planner import (
     report,
     weights_memory,
 )
-from expectant.descriptions import Need, Setting, bytes_of, description, setting
+from expectant.descriptions import description, option
 from expectant.features.vector import dot
+from expectant.parts import Need, Site, bytes_of
 from expectant.rules import at_least, between
 from expectant.updates import levi_target, move, policy_gradient, softmax, td_target
 from expectant.verbs import act, back_up, backed_up_value, function, learn, policy, preference
@@ -107,26 +108,26 @@ class CachedPolicy(PlanningAgent):
     ``entropy`` is the weight of an entropy bonus in the policy's gradient.
     """
 
-    value_step: float = setting(at_least(0.0))
-    policy_step: float = setting(at_least(0.0))
-    model_step: float = setting(at_least(0.0), default=0.1)
-    entropy: float = setting(at_least(0.0), default=0.0, kw_only=True)
-    epsilon: float = setting(between(0, 1), default=0.0, kw_only=True)
+    value_step: float = option(at_least(0.0))
+    policy_step: float = option(at_least(0.0))
+    model_step: float = option(at_least(0.0), default=0.1)
+    entropy: float = option(at_least(0.0), default=0.0, kw_only=True)
+    epsilon: float = option(between(0, 1), default=0.0, kw_only=True)
 
-    def estimate_memory(self, setting: Setting) -> Sequence[Need]:
-        weights = weights_memory("the values and the policy", setting, 1 + setting.actions)
-        probabilities = Need("probabilities", bytes_of((setting.actions,)))
-        return [weights, probabilities, *super().estimate_memory(setting)]
+    def estimate_memory(self, site: Site) -> Sequence[Need]:
+        weights = weights_memory("the values and the policy", site, 1 + site.actions)
+        probabilities = Need("probabilities", bytes_of((site.actions,)))
+        return [weights, probabilities, *super().estimate_memory(site)]
 
-    def build(self, setting: Setting) -> CachedPolicyPart:
+    def build(self, site: Site) -> CachedPolicyPart:
         return CachedPolicyPart(
-            self.state_weights(setting),
-            np.zeros((setting.actions, setting.width)),
-            self.planner(setting, self.model_step),
-            self.scaled(self.value_step, setting),
-            self.scaled(self.policy_step, setting),
+            self.state_weights(site),
+            np.zeros((site.actions, site.width)),
+            self.planner(site, self.model_step),
+            self.scaled(self.value_step, site),
+            self.scaled(self.policy_step, site),
             self.entropy,
             self.epsilon,
             self.discount,
-            np.zeros(setting.actions),
+            np.zeros(site.actions),
         )

@@ -16,8 +16,9 @@ from expectant.agents.planner import (
     report,
     weights_memory,
 )
-from expectant.descriptions import Need, Setting, description, setting
+from expectant.descriptions import description, option
 from expectant.features.vector import dot
+from expectant.parts import Need, Site
 from expectant.rules import at_least, flag
 from expectant.updates import levi_target, move, td_target
 from expectant.verbs import act, back_up, backed_up_value, learn, preference
@@ -78,22 +79,22 @@ def _(agent, state, slot, discount, rng):
 class CachedValues(PlanningAgent):
     """TD(0) and LEVI on state values, cached into action values; acts ε-greedily in those."""
 
-    value_step: float = setting(at_least(0.0))
-    action_step: float = setting(at_least(0.0))
-    model_step: float = setting(at_least(0.0), default=0.1)
-    printed_delta: bool = setting(flag(), default=False, kw_only=True)
+    value_step: float = option(at_least(0.0))
+    action_step: float = option(at_least(0.0))
+    model_step: float = option(at_least(0.0), default=0.1)
+    printed_delta: bool = option(flag(), default=False, kw_only=True)
 
-    def estimate_memory(self, setting: Setting) -> Sequence[Need]:
-        values = weights_memory("the state and action values", setting, 1 + setting.actions)
-        return [values, *super().estimate_memory(setting)]
+    def estimate_memory(self, site: Site) -> Sequence[Need]:
+        values = weights_memory("the state and action values", site, 1 + site.actions)
+        return [values, *super().estimate_memory(site)]
 
-    def build(self, setting: Setting) -> CachedValuesPart:
+    def build(self, site: Site) -> CachedValuesPart:
         return CachedValuesPart(
-            self.state_weights(setting),
-            self.action_weights(setting),
-            self.planner(setting, self.model_step),
-            self.scaled(self.value_step, setting),
-            self.scaled(self.action_step, setting),
+            self.state_weights(site),
+            self.action_weights(site),
+            self.planner(site, self.model_step),
+            self.scaled(self.value_step, site),
+            self.scaled(self.action_step, site),
             self.epsilon,
             self.discount,
             self.printed_delta,

@@ -16,8 +16,9 @@ from expectant.agents.planner import (
     report,
     weights_memory,
 )
-from expectant.descriptions import Need, Setting, description, setting
+from expectant.descriptions import description, option
 from expectant.models.maintained import maintained, maintained_memory
+from expectant.parts import Need, Site
 from expectant.rules import at_least, flag
 from expectant.updates import levi_target, move, td_target
 from expectant.verbs import (
@@ -85,9 +86,9 @@ class Lookahead(PlanningAgent):
     instead of O(A k d), learning somewhat more.
     """
 
-    value_step: float = setting(at_least(0.0))
-    model_step: float = setting(at_least(0.0), default=0.1)
-    maintained: bool = setting(flag(), default=False, kw_only=True)
+    value_step: float = option(at_least(0.0))
+    model_step: float = option(at_least(0.0), default=0.1)
+    maintained: bool = option(flag(), default=False, kw_only=True)
 
     def validate(self) -> None:
         super().validate()
@@ -102,14 +103,14 @@ class Lookahead(PlanningAgent):
                 "with stored_termination=True"
             )
 
-    def estimate_memory(self, setting: Setting) -> Sequence[Need]:
-        needs = [weights_memory("the state values", setting), *super().estimate_memory(setting)]
-        return [*needs, maintained_memory(setting)] if self.maintained else needs
+    def estimate_memory(self, site: Site) -> Sequence[Need]:
+        needs = [weights_memory("the state values", site), *super().estimate_memory(site)]
+        return [*needs, maintained_memory(site)] if self.maintained else needs
 
-    def build(self, setting: Setting) -> LookaheadPart:
-        weights, planner = self.state_weights(setting), self.planner(setting, self.model_step)
+    def build(self, site: Site) -> LookaheadPart:
+        weights, planner = self.state_weights(site), self.planner(site, self.model_step)
         if self.maintained:
             planner = planner._replace(model=maintained(planner.model, weights, self.discount))
         return LookaheadPart(
-            weights, planner, self.scaled(self.value_step, setting), self.epsilon, self.discount
+            weights, planner, self.scaled(self.value_step, site), self.epsilon, self.discount
         )

@@ -9,31 +9,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from expectant.agents.rollout import check_rollout, rollout_memory, rollout_part
-from expectant.backups import NAMED, Backups
-from expectant.descriptions import (
-    Description,
-    Need,
-    Setting,
-    abstract,
-    bytes_of,
-    needs_of,
-    setting,
-)
-from expectant.features.vector import (
-    Binary,
-    Transition,
-    Weighted,
-    constant_weights,
-    empty_state,
-    state_bytes,
-)
+from expectant.backups import NAMED
+from expectant.descriptions import abstract, option
+from expectant.features.vector import Binary, Transition, Weighted, empty_state, state_bytes
 from expectant.models.distribution import Distribution
 from expectant.models.episodic import EpisodicExpectation, ExactEpisodic
-from expectant.models.expectation import ExactExpectation, LinearExpectation, Model
+from expectant.models.expectation import ExactExpectation, LinearExpectation
 from expectant.models.network import NetworkExpectation
 from expectant.models.sample import Sample
 from expectant.models.true import TrueModel
-from expectant.rules import between, either, flag, number, one_of, or_none, whole
+from expectant.parts import Agent, Backups, Model, Need, Site, bytes_of, needs_of
+from expectant.rules import either, flag, one_of, or_none, whole
 from expectant.verbs import (
     back_up,
     begin,
@@ -69,9 +55,9 @@ MODELS: dict[str, Callable[[float], Model]] = {
 STORED = ("relabelled", "stored_termination", "stored_action")  # options on stored transitions
 
 
-def weights_memory(what: str, setting: Setting, rows: int = 1) -> Need:
+def weights_memory(what: str, site: Site, rows: int = 1) -> Need:
     """Rows of weights (D,), one for every action or a single one."""
-    return Need(f"{what} ({setting.shape.size:,} features)", bytes_of((rows, setting.width)))
+    return Need(f"{what} ({site.shape.size:,} features)", bytes_of((rows, site.width)))
 
 
 @lru_cache  # every run of every agent asks
@@ -90,59 +76,25 @@ def named_model(model: Any, step: float) -> Model:
 
 
 @abstract
-class Agent(Description):
-    """An agent, described."""
-
-    epsilon: float = setting(between(0, 1), default=0.1, kw_only=True)
-    discount: float = setting(between(0, 1), default=1.0, kw_only=True)
-    doubled_steps: bool = setting(flag(), default=False, kw_only=True)
-    step_unit: str = setting(one_of("feature", "total"), default="feature", kw_only=True)
-    initial_value: float = setting(number(), default=0.0, kw_only=True)
-
-    def build(self, setting: Setting) -> Any:
-        """The part that compiled code runs, made for one run."""
-        raise NotImplementedError
-
-    def state_weights(self, setting: Setting) -> np.ndarray:
-        """Weights (D,) that give every state its initial value."""
-        owner = f"{type(self).__name__}: initial_value"
-        return constant_weights(setting.shape, setting.width, self.initial_value, owner)
-
-    def action_weights(self, setting: Setting) -> np.ndarray:
-        """Weights (A, D) that give every action its initial value."""
-        return np.repeat(self.state_weights(setting)[None], setting.actions, axis=0)
-
-    def scaled(self, step: float, setting: Setting) -> float:
-        """A step size as the update uses it, which is once for every active feature.
-
-        It is twice as large for gradients of the whole error². A step in total is shared out
-        among the k active features: a step of 1 makes a binary state's error vanish.
-        """
-        if self.step_unit == "total":
-            step /= setting.shape.active
-        return 2.0 * step if self.doubled_steps else step
-
-
-@abstract
 class PlanningAgent(Agent):
     """An agent with a model and a backup distribution, described."""
 
-    planning_steps: int = setting(whole(0), default=5, kw_only=True)
-    model: Any = setting(
+    planning_steps: int = option(whole(0), default=5, kw_only=True)
+    model: Any = option(
         one_of(*MODELS, or_part="a model"),
         default="expectation",
         kw_only=True,
     )
-    backups: Any = setting(
+    backups: Any = option(
         one_of(*NAMED, or_part="a backup distribution"), default="replay", kw_only=True
     )
-    replay_capacity: int | None = setting(or_none(whole(1)), default=1000, kw_only=True)
-    replayed_fits: int | str = setting(
+    replay_capacity: int | None = option(or_none(whole(1)), default=1000, kw_only=True)
+    replayed_fits: int | str = option(
         either(whole(0), one_of("planning_steps")), default=0, kw_only=True
     )
-    relabelled: bool = setting(flag(), default=False, kw_only=True)
-    stored_termination: bool = setting(flag(), default=False, kw_only=True)
-    rollout: int = setting(whole(1), default=1, kw_only=True)
+    relabelled: bool = option(flag(), default=False, kw_only=True)
+    stored_termination: bool = option(flag(), default=False, kw_only=True)
+    rollout: int = option(whole(1), default=1, kw_only=True)
 
     def validate(self) -> None:
         backups, owner = self.distribution(), type(self).__name__
@@ -168,32 +120,32 @@ class PlanningAgent(Agent):
             return backups_by_name(self.backups, self.replay_capacity)
         return self.backups
 
-    def estimate_memory(self, setting: Setting) -> Sequence[Need]:
+    def estimate_memory(self, site: Site) -> Sequence[Need]:
         """What the planner holds; an agent adds its own weights."""
         model = named_model(self.model, 0.0)
-        scratch = 2 * state_bytes(setting.shape) + rollout_memory(self.rollout, model, setting)
+        scratch = 2 * state_bytes(site.shape) + rollout_memory(self.rollout, model, site)
         return [
-            *needs_of(model, setting),
-            *needs_of(self.distribution(), setting),
+            *needs_of(model, site),
+            *needs_of(self.distribution(), site),
             Need("states to plan from", scratch),
         ]
 
-    def planner(self, setting: Setting, model_step: float) -> Planner:
+    def planner(self, site: Site, model_step: float) -> Planner:
         """The part all planning agents share."""
-        step = self.scaled(model_step, setting)
+        step = self.scaled(model_step, site)
         model = named_model(self.model, step)
         return Planner(
-            model.build(setting),
-            self.distribution().build(setting),
-            empty_state(setting.shape),
-            empty_state(setting.shape),
-            setting.actions,
+            model.build(site),
+            self.distribution().build(site),
+            empty_state(site.shape),
+            empty_state(site.shape),
+            site.actions,
             self.planning_steps,
             self._fits(),
             self.relabelled,
             self.stored_termination,
-            rollout_part(self.rollout, model, setting),
-            setting.control,
+            rollout_part(self.rollout, model, site),
+            site.control,
         )
 
     def _learns(self) -> bool:

@@ -8,9 +8,10 @@ from typing import NamedTuple
 import numpy as np
 
 from expectant.agents.acting import epsilon_greedy
-from expectant.agents.planner import Agent, weights_memory
-from expectant.descriptions import Need, Setting, description, setting
+from expectant.agents.planner import weights_memory
+from expectant.descriptions import description, option
 from expectant.features.vector import dot
+from expectant.parts import Agent, Need, Site
 from expectant.rules import Rule, at_least
 from expectant.updates import q_learning
 from expectant.verbs import act, learn, preference
@@ -48,18 +49,18 @@ def _zero(value: object) -> int:
 class QLearning(Agent):
     """ε-greedy one-step Q-learning with linear action values."""
 
-    action_step: float = setting(at_least(0.0))
-    planning_steps: int = setting(
+    action_step: float = option(at_least(0.0))
+    planning_steps: int = option(
         Rule("0, because Q-learning does not plan (QPlanning does)", _zero), default=0, kw_only=True
     )
 
-    def estimate_memory(self, setting: Setting) -> Sequence[Need]:
-        return [weights_memory("the action values", setting, setting.actions)]
+    def estimate_memory(self, site: Site) -> Sequence[Need]:
+        return [weights_memory("the action values", site, site.actions)]
 
-    def build(self, setting: Setting) -> QLearningPart:
+    def build(self, site: Site) -> QLearningPart:
         return QLearningPart(
-            self.action_weights(setting),
-            self.scaled(self.action_step, setting),
+            self.action_weights(site),
+            self.scaled(self.action_step, site),
             self.epsilon,
             self.discount,
         )

@@ -17,8 +17,9 @@ from expectant.agents.planner import (
     pass_on_to_planner,
     weights_memory,
 )
-from expectant.descriptions import Need, Setting, description, setting
+from expectant.descriptions import description, option
 from expectant.features.vector import dot
+from expectant.parts import Need, Site
 from expectant.rules import at_least, flag
 from expectant.updates import move, q_learning
 from expectant.verbs import (
@@ -93,10 +94,10 @@ class QPlanning(PlanningAgent):
     ``invalid_update=True``.
     """
 
-    action_step: float = setting(at_least(0.0))
-    model_step: float = setting(at_least(0.0), default=0.1)
-    stored_action: bool = setting(flag(), default=False, kw_only=True)
-    invalid_update: bool = setting(flag(), default=False, kw_only=True)
+    action_step: float = option(at_least(0.0))
+    model_step: float = option(at_least(0.0), default=0.1)
+    stored_action: bool = option(flag(), default=False, kw_only=True)
+    invalid_update: bool = option(flag(), default=False, kw_only=True)
 
     def validate(self) -> None:
         super().validate()
@@ -108,15 +109,15 @@ class QPlanning(PlanningAgent):
                 "asks for that update all the same"
             )
 
-    def estimate_memory(self, setting: Setting) -> Sequence[Need]:
-        values = weights_memory("the action values", setting, setting.actions)
-        return [values, *super().estimate_memory(setting)]
+    def estimate_memory(self, site: Site) -> Sequence[Need]:
+        values = weights_memory("the action values", site, site.actions)
+        return [values, *super().estimate_memory(site)]
 
-    def build(self, setting: Setting) -> QPlanningPart:
+    def build(self, site: Site) -> QPlanningPart:
         return QPlanningPart(
-            self.action_weights(setting),
-            self.planner(setting, self.model_step),
-            self.scaled(self.action_step, setting),
+            self.action_weights(site),
+            self.planner(site, self.model_step),
+            self.scaled(self.action_step, site),
             self.epsilon,
             self.discount,
             self.stored_action,

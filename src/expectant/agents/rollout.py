@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from expectant.descriptions import Setting, Shape
 from expectant.features.vector import Binary, Weighted, empty_state, state_bytes
 from expectant.integrity import unchanged, within
+from expectant.parts import Shape, Site
 from expectant.rules import LARGEST
 from expectant.verbs import act, back_up, check_restored, copy, imagine, roll_out
 
@@ -46,7 +46,7 @@ def _(rollout, agent, rng):
 
 
 @check_restored.register(RolloutPart)
-def _(rollout, built, setting):
+def _(rollout, built, site):
     """The entries of a mean state are all features in order, and never written again.
 
     Its values are written before they are read, so they may be any.
@@ -55,8 +55,8 @@ def _(rollout, built, setting):
         (rollout.imagined, built.imagined),
         (rollout.next_imagined, built.next_imagined),
     ):
-        within("rollout: active", own.active, 0, setting.shape.size - 1)
-        within("rollout: place", own.place, -1, (setting.domain.states or LARGEST) - 1)
+        within("rollout: active", own.active, 0, site.shape.size - 1)
+        within("rollout: place", own.place, -1, (site.domain.states or LARGEST) - 1)
         if other.active.any():
             unchanged("rollout: active", own.active, other.active)
 
@@ -75,22 +75,22 @@ def check_rollout(owner: str, length: int, given: Any, model: Any, backups: Any)
         )
 
 
-def rollout_memory(length: int, model: Any, setting: Setting) -> int:
+def rollout_memory(length: int, model: Any, site: Site) -> int:
     """How many bytes the scratch states take."""
     if length == 1:
         return 0
-    size = setting.shape.size
-    led_to = setting.shape if model.imagines == "states" else Shape(size, size, True)
+    size = site.shape.size
+    led_to = site.shape if model.imagines == "states" else Shape(size, size, True)
     return 2 * state_bytes(led_to)
 
 
-def rollout_part(length: int, model: Any, setting: Setting) -> NoRollout | RolloutPart:
+def rollout_part(length: int, model: Any, site: Site) -> NoRollout | RolloutPart:
     """Scratch states of the shape that the model leads to."""
     if length == 1:
         return NoRollout(1)
     if model.imagines == "states":
-        return RolloutPart(length, empty_state(setting.shape), empty_state(setting.shape))
-    size = setting.shape.size
+        return RolloutPart(length, empty_state(site.shape), empty_state(site.shape))
+    size = site.shape.size
     pair = [empty_state(Shape(size, size, True)) for _ in range(2)]
     for state in pair:
         state.active[:] = np.arange(size)

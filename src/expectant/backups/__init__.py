@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from expectant.backups.all_states import AllStates, AllStatesPart
-from expectant.backups.base import Backups
 from expectant.backups.current import CurrentPart, CurrentState
 from expectant.backups.recency import RecencyPart, RecencyReplay
 from expectant.backups.replay import Replay, ReplayPart
@@ -13,6 +12,7 @@ from expectant.backups.sampler import SamplerPart, StateSampler
 from expectant.backups.seen import SeenPart, SeenStates
 from expectant.backups.sweeping import PrioritizedSweeping, SweepingPart
 from expectant.backups.trajectory import Trajectory, TrajectoryPart
+from expectant.parts import Backups
 
 __all__ = [
     "NAMED",

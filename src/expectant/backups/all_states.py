@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from expectant.backups.base import Backups
-from expectant.descriptions import Need, Setting, description
+from expectant.descriptions import description
 from expectant.features.table import numbered_states
 from expectant.features.vector import BinaryTable, WeightedTable, table_bytes
 from expectant.models.places import feature_table
+from expectant.parts import Backups, Need, Site
 from expectant.verbs import draw, load, remember
 
 
@@ -35,15 +35,15 @@ def _(backups, state, rng):
 class AllStates(Backups):
     """Uniform over all states of the domain, which must number them, whether seen or not."""
 
-    def estimate_memory(self, setting: Setting) -> Sequence[Need]:
-        states = numbered_states(setting.domain, "AllStates")
-        held = table_bytes(setting.shape, states)
+    def estimate_memory(self, site: Site) -> Sequence[Need]:
+        states = numbered_states(site.domain, "AllStates")
+        held = table_bytes(site.shape, states)
         return [Need(f"the features of all {states:,} states", held, 'backups="seen"')]
 
-    def build(self, setting: Setting) -> AllStatesPart:
-        states = numbered_states(setting.domain, "AllStates")
-        if setting.shape.remembers:
+    def build(self, site: Site) -> AllStatesPart:
+        states = numbered_states(site.domain, "AllStates")
+        if site.shape.remembers:
             raise ValueError(
                 "AllStates: needs features of the present state alone, these remember earlier ones"
             )
-        return AllStatesPart(feature_table(setting), states)
+        return AllStatesPart(feature_table(site), states)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from expectant.backups.base import Backups
-from expectant.descriptions import Need, Setting, description
+from expectant.descriptions import description
 from expectant.features.vector import Binary, Weighted, empty_state, state_bytes
+from expectant.parts import Backups, Need, Site
 from expectant.verbs import copy, draw, remember
 
 
@@ -35,8 +35,8 @@ def _(backups, state, rng):
 class CurrentState(Backups):
     """Always the state that the agent has just reached; after the end, the last one before it."""
 
-    def estimate_memory(self, setting: Setting) -> Sequence[Need]:
-        return [Need("the present state", state_bytes(setting.shape))]
+    def estimate_memory(self, site: Site) -> Sequence[Need]:
+        return [Need("the present state", state_bytes(site.shape))]
 
-    def build(self, setting: Setting) -> CurrentPart:
-        return CurrentPart(empty_state(setting.shape))
+    def build(self, site: Site) -> CurrentPart:
+        return CurrentPart(empty_state(site.shape))

@@ -83,7 +83,7 @@ def rank(heap, thing, priority, threshold):
 
 
 @check_restored.register(HeapPart)
-def _(heap, built, setting):
+def _(heap, built, site):
     size = heap.order.shape[0]
     within("heap: length", heap.length, 0, size)
     within("heap: order", heap.order, 0, size - 1)

@@ -8,10 +8,10 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from expectant.backups.base import Backups
 from expectant.backups.replay import COUNT, Replay, ReplayPart, pass_on_to_replay, slot_of_age
-from expectant.descriptions import Need, Setting, description, setting
+from expectant.descriptions import description, option
 from expectant.integrity import require
+from expectant.parts import Backups, Need, Site
 from expectant.rules import at_least, or_none, whole
 from expectant.verbs import check_restored, draw, load, remember
 
@@ -52,8 +52,8 @@ def _(backups, state, rng):
 
 
 @check_restored.register(RecencyPart)
-def _(backups, built, setting):
-    check_restored(backups.replay, built.replay, setting)
+def _(backups, built, site):
+    check_restored(backups.replay, built.replay, site)
     mass = backups.mass[0]  # from which ages are made
     require(-1.0 <= mass <= 0.0, f"recency: mass must be a number from -1 to 0, got {mass}")
 
@@ -68,12 +68,12 @@ class RecencyReplay(Backups):
 
     stores_transitions: ClassVar[bool] = True
 
-    capacity: int | None = setting(or_none(whole(1)), default=1000)
-    halflife: float = setting(at_least(1.0), default=100.0)
+    capacity: int | None = option(or_none(whole(1)), default=1000)
+    halflife: float = option(at_least(1.0), default=100.0)
 
-    def estimate_memory(self, setting: Setting) -> Sequence[Need]:
-        return Replay(self.capacity).estimate_memory(setting)
+    def estimate_memory(self, site: Site) -> Sequence[Need]:
+        return Replay(self.capacity).estimate_memory(site)
 
-    def build(self, setting: Setting) -> RecencyPart:
-        replay, log_factor = Replay(self.capacity).build(setting), -math.log(2.0) / self.halflife
+    def build(self, site: Site) -> RecencyPart:
+        replay, log_factor = Replay(self.capacity).build(site), -math.log(2.0) / self.halflife
         return RecencyPart(replay, log_factor, np.zeros(1))

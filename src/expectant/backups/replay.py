@@ -7,10 +7,10 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from expectant.backups.base import Backups
-from expectant.descriptions import Need, Setting, bytes_of, description, setting
+from expectant.descriptions import description, option
 from expectant.features.vector import BinaryTable, WeightedTable, empty_table, table_bytes
 from expectant.integrity import require, within
+from expectant.parts import Backups, Need, Site, bytes_of
 from expectant.rules import or_none, whole
 from expectant.verbs import (
     check_restored,
@@ -113,12 +113,12 @@ def _(replay):
 
 
 @check_restored.register(ReplayPart)
-def _(replay, built, setting):
+def _(replay, built, site):
     """The outcomes may be any: only a domain that relabels reads them, and a learner has none."""
-    check_restored(replay.states, built.states, setting)
-    check_restored(replay.next_states, built.next_states, setting)
+    check_restored(replay.states, built.states, site)
+    check_restored(replay.next_states, built.next_states, site)
     capacity, (count, following) = replay.actions.shape[0], replay.counters
-    within("replay: actions", replay.actions, 0, setting.actions - 1)
+    within("replay: actions", replay.actions, 0, site.actions - 1)
     within("replay: counters", replay.counters, 0, capacity)
     require(
         following == count if count < capacity else following < capacity,
@@ -132,20 +132,20 @@ class Replay(Backups):
 
     stores_transitions: ClassVar[bool] = True
 
-    capacity: int | None = setting(or_none(whole(1)), default=1000)
+    capacity: int | None = option(or_none(whole(1)), default=1000)
 
-    def estimate_memory(self, setting: Setting) -> Sequence[Need]:
+    def estimate_memory(self, site: Site) -> Sequence[Need]:
         """Of what it starts with: without a limit it grows."""
         slots = self.capacity or FIRST_ROOM
-        held = 2 * table_bytes(setting.shape, slots) + bytes_of((4, slots), (2,))
+        held = 2 * table_bytes(site.shape, slots) + bytes_of((4, slots), (2,))
         what = f"the replay ({slots:,} transitions)"
         return [Need(what, held, "a smaller replay capacity" if self.capacity else "")]
 
-    def build(self, setting: Setting) -> ReplayPart:
+    def build(self, site: Site) -> ReplayPart:
         slots = self.capacity or FIRST_ROOM
         return ReplayPart(
-            empty_table(setting.shape, slots),
-            empty_table(setting.shape, slots),
+            empty_table(site.shape, slots),
+            empty_table(site.shape, slots),
             np.zeros(slots, np.int64),
             np.zeros(slots),
             np.zeros(slots),

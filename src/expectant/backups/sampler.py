@@ -8,9 +8,9 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from expectant.backups.base import Backups
-from expectant.descriptions import Need, Setting, bytes_of, description, setting
+from expectant.descriptions import description, option
 from expectant.integrity import counted, require
+from expectant.parts import Backups, Need, Site, bytes_of
 from expectant.rules import whole
 from expectant.verbs import (
     check_restored,
@@ -103,10 +103,10 @@ def _(sampler, state, rng):
 
 
 @check_restored.register(SamplerPart)
-def _(sampler, built, setting):
+def _(sampler, built, site):
     for name in ("uses", "counts", "total"):
         counted(f"sampler: {name}", getattr(sampler, name))
-    most = setting.shape.active * sampler.uses
+    most = site.shape.active * sampler.uses
     require(
         sum(sampler.uses.tolist()) == sampler.total[0]
         and (sampler.counts.max(axis=1, initial=0) <= most).all()
@@ -126,16 +126,16 @@ class StateSampler(Backups):
 
     knows_places: ClassVar[bool] = False
 
-    clusters: int = setting(whole(1), default=32)
+    clusters: int = option(whole(1), default=32)
 
-    def estimate_memory(self, setting: Setting) -> Sequence[Need]:
-        shape = (self.clusters, setting.shape.size)
+    def estimate_memory(self, site: Site) -> Sequence[Need]:
+        shape = (self.clusters, site.shape.size)
         held = bytes_of(shape, shape, (2, self.clusters), (1,))
         what = f"the sampler of states ({self.clusters:,} clusters, {shape[1]:,} features)"
         return [Need(what, held, "fewer clusters")]
 
-    def build(self, setting: Setting) -> SamplerPart:
-        shape = (self.clusters, setting.shape.size)
+    def build(self, site: Site) -> SamplerPart:
+        shape = (self.clusters, site.shape.size)
         return SamplerPart(
             np.zeros(self.clusters, np.int64),
             np.zeros(shape, np.int64),

@@ -7,8 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from expectant.backups.base import Backups
-from expectant.descriptions import Need, Setting, Shape, bytes_of, description, setting
+from expectant.descriptions import description, option
 from expectant.features.distinct import (
     EMPTY,
     DistinctPart,
@@ -19,6 +18,7 @@ from expectant.features.distinct import (
 )
 from expectant.features.vector import Binary, Weighted, empty_state, state_bytes
 from expectant.integrity import counted, require
+from expectant.parts import Backups, Need, Shape, Site, bytes_of
 from expectant.rules import whole
 from expectant.verbs import check_restored, draw, function, load, remember, save
 
@@ -96,11 +96,11 @@ def _(seen, state, rng):
 
 
 @check_restored.register(SeenPart)
-def _(seen, built, setting):
-    check_restored(seen.scratch, built.scratch, setting)
+def _(seen, built, site):
+    check_restored(seen.scratch, built.scratch, site)
     counted("seen states: total", seen.total)
     rows, total = seen.serials.shape[0], int(seen.total[0])
-    check_numbers(seen.distinct, built.distinct, setting, min(rows, total))
+    check_numbers(seen.distinct, built.distinct, site, min(rows, total))
     last = np.arange(total - 1, max(total - rows, 0) - 1, -1)
     serials = np.full(rows, -1)
     serials[last % rows] = last
@@ -134,10 +134,10 @@ class SeenStates(Backups):
     that a new one takes the place of the one that was first seen longest ago.
     """
 
-    capacity: int = setting(whole(1), default=10_000)
+    capacity: int = option(whole(1), default=10_000)
 
-    def estimate_memory(self, setting: Setting) -> Sequence[Need]:
-        return [seen_memory(setting.shape, self.capacity)]
+    def estimate_memory(self, site: Site) -> Sequence[Need]:
+        return [seen_memory(site.shape, self.capacity)]
 
-    def build(self, setting: Setting) -> SeenPart:
-        return seen_states(setting.shape, self.capacity)
+    def build(self, site: Site) -> SeenPart:
+        return seen_states(site.shape, self.capacity)

@@ -14,12 +14,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from expectant.backups.base import Backups
 from expectant.backups.heap import HeapPart, empty_heap, rank
 from expectant.backups.seen import SeenPart, any_row, row_of, seen_memory, seen_states
-from expectant.descriptions import Need, Setting, bytes_of, description, setting
+from expectant.descriptions import description, option
 from expectant.features.distinct import number_of
 from expectant.integrity import counted, require, within
+from expectant.parts import Backups, Need, Site, bytes_of
 from expectant.rules import at_least, whole
 from expectant.verbs import changed, check_restored, draw, function, load, remember
 
@@ -156,9 +156,9 @@ def _(sweeping, state, rng):
 
 
 @check_restored.register(SweepingPart)
-def _(sweeping, built, setting):
-    check_restored(sweeping.seen, built.seen, setting)
-    check_restored(sweeping.heap, built.heap, setting)
+def _(sweeping, built, site):
+    check_restored(sweeping.seen, built.seen, site)
+    check_restored(sweeping.heap, built.heap, site)
     rows, total = sweeping.tries.shape[0], int(sweeping.seen.total[0])
     within("sweeping: sources", sweeping.sources, NONE, total - 1)
     within("sweeping: drawn", sweeping.drawn, NONE, rows - 1)
@@ -183,25 +183,25 @@ class PrioritizedSweeping(Backups):
     gain nothing by it.
     """
 
-    capacity: int = setting(whole(1), default=10_000)
-    threshold: float = setting(at_least(0.0), default=1e-4)
-    links: int = setting(whole(1), default=8)
+    capacity: int = option(whole(1), default=10_000)
+    threshold: float = option(at_least(0.0), default=1e-4)
+    links: int = option(whole(1), default=8)
 
-    def estimate_memory(self, setting: Setting) -> Sequence[Need]:
-        links = (self.capacity, self.links * (1 + setting.actions) + setting.actions)
+    def estimate_memory(self, site: Site) -> Sequence[Need]:
+        links = (self.capacity, self.links * (1 + site.actions) + site.actions)
         heap = bytes_of((3, self.capacity), (1,))
         what = f"priorities and predecessors of {self.capacity:,} states"
         instead = "a smaller capacity or fewer links of PrioritizedSweeping"
         own = Need(what, heap + bytes_of(links, (1,)), instead)
-        return [seen_memory(setting.shape, self.capacity), own]
+        return [seen_memory(site.shape, self.capacity), own]
 
-    def build(self, setting: Setting) -> SweepingPart:
+    def build(self, site: Site) -> SweepingPart:
         return SweepingPart(
-            seen_states(setting.shape, self.capacity),
+            seen_states(site.shape, self.capacity),
             empty_heap(self.capacity),
             np.full((self.capacity, self.links), NONE, np.int64),
-            np.zeros((self.capacity, self.links, setting.actions), np.int64),
-            np.zeros((self.capacity, setting.actions), np.int64),
+            np.zeros((self.capacity, self.links, site.actions), np.int64),
+            np.zeros((self.capacity, site.actions), np.int64),
             np.full(1, NONE, np.int64),
             self.threshold,
         )

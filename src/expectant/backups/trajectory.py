@@ -7,11 +7,11 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from expectant.backups.base import Backups
 from expectant.backups.replay import COUNT, Replay, ReplayPart, pass_on_to_replay, slot_of_age
-from expectant.descriptions import Need, Setting, description, setting
+from expectant.descriptions import description, option
 from expectant.features.vector import Binary, Weighted, empty_state, state_bytes
 from expectant.integrity import within
+from expectant.parts import Backups, Need, Site
 from expectant.rules import or_none, whole
 from expectant.verbs import check_restored, draw, function, load, matches
 
@@ -64,9 +64,9 @@ def _(backups, state, rng):
 
 
 @check_restored.register(TrajectoryPart)
-def _(backups, built, setting):
-    check_restored(backups.replay, built.replay, setting)
-    check_restored(backups.reached, built.reached, setting)
+def _(backups, built, site):
+    check_restored(backups.replay, built.replay, site)
+    check_restored(backups.reached, built.reached, site)
     slots = max(int(backups.replay.counters[COUNT]), 1)
     within("trajectory: slot", backups.walk[SLOT : SLOT + 1], 0, slots - 1)
     within("trajectory: steps left", backups.walk[LEFT:], 0, backups.length - 1)
@@ -83,17 +83,17 @@ class Trajectory(Backups):
 
     stores_transitions: ClassVar[bool] = True
 
-    length: int = setting(whole(1), default=10)
-    capacity: int | None = setting(or_none(whole(1)), default=1000)
+    length: int = option(whole(1), default=10)
+    capacity: int | None = option(or_none(whole(1)), default=1000)
 
-    def estimate_memory(self, setting: Setting) -> Sequence[Need]:
-        scratch = Need("a state", state_bytes(setting.shape))
-        return [*Replay(self.capacity).estimate_memory(setting), scratch]
+    def estimate_memory(self, site: Site) -> Sequence[Need]:
+        scratch = Need("a state", state_bytes(site.shape))
+        return [*Replay(self.capacity).estimate_memory(site), scratch]
 
-    def build(self, setting: Setting) -> TrajectoryPart:
+    def build(self, site: Site) -> TrajectoryPart:
         return TrajectoryPart(
-            Replay(self.capacity).build(setting),
+            Replay(self.capacity).build(site),
             np.zeros(2, np.int64),
             self.length,
-            empty_state(setting.shape),
+            empty_state(site.shape),
         )

@@ -10,10 +10,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from expectant.agents.planner import Agent
 from expectant.choosing.folder import SweepFolder
 from expectant.choosing.measures import Measure, damaged, first_bins
-from expectant.domains.finite import Domain
 from expectant.experiments.cells import Cell, cell_hash
 from expectant.experiments.compute import compute
 from expectant.experiments.describing import Describer
@@ -21,7 +19,7 @@ from expectant.experiments.facts import commit
 from expectant.experiments.folder import SPEC, opened
 from expectant.experiments.spec import parse_toml, read_text
 from expectant.experiments.store import Store
-from expectant.features.table import Features
+from expectant.parts import Agent, Domain, Features
 
 
 def fresh_values(

@@ -8,12 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from expectant.agents.planner import Agent
 from expectant.analysis.pairs import holm_adjusted, paired_difference
 from expectant.comparing.comparison import Comparison, Difference
 from expectant.descriptions import near_miss
-from expectant.domains.finite import Domain
-from expectant.features.table import Features
+from expectant.parts import Agent, Domain, Features
 from expectant.rules import flag
 from expectant.running.progress import Reporter
 from expectant.running.result import Result

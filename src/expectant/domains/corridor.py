@@ -7,8 +7,9 @@ from functools import cached_property
 
 import numpy as np
 
-from expectant.descriptions import Need, Setting, description, setting
-from expectant.domains.finite import END, MAKING, Domain, FiniteMDP, FinitePart, finite_memory
+from expectant.descriptions import description, option
+from expectant.domains.finite import END, MAKING, FiniteMDP, FinitePart, finite_memory
+from expectant.parts import Domain, Need, Site
 from expectant.rules import between, number, or_none, whole
 
 LEFT, RIGHT = 0, 1
@@ -30,12 +31,12 @@ class Corridor(Domain):
         after every so many episodes.
     """
 
-    cells: int = setting(whole(1), default=9)
-    slip: float = setting(between(0, 1), default=0.1)
-    goal_reward: float = setting(number(), default=20.0)
-    other_reward: float = setting(number(), default=0.0)
-    step_reward: float = setting(number(), default=-1.0)
-    switch_every: int | None = setting(or_none(whole(1)), default=None)
+    cells: int = option(whole(1), default=9)
+    slip: float = option(between(0, 1), default=0.1)
+    goal_reward: float = option(number(), default=20.0)
+    other_reward: float = option(number(), default=0.0)
+    step_reward: float = option(number(), default=-1.0)
+    switch_every: int | None = option(or_none(whole(1)), default=None)
 
     @property
     def states(self) -> int:
@@ -69,7 +70,7 @@ class Corridor(Domain):
             switch_every=self.switch_every,
         )
 
-    def estimate_memory(self, setting: Setting) -> Sequence[Need]:
+    def estimate_memory(self, site: Site) -> Sequence[Need]:
         tables = finite_memory(1 if self.switch_every is None else 2, self.cells, 2, 2)
         return [tables._replace(building=MAKING * tables.bytes)]
 

@@ -6,8 +6,9 @@ from functools import cached_property
 
 import numpy as np
 
-from expectant.descriptions import description, setting
-from expectant.domains.finite import END, Domain, FiniteMDP, FinitePart
+from expectant.descriptions import description, option
+from expectant.domains.finite import END, FiniteMDP, FinitePart
+from expectant.parts import Domain
 from expectant.rules import number
 
 
@@ -27,7 +28,7 @@ class Counterexample(Domain):
         value between −2.5 and −0.25 makes its point), and so does every action in states 2 and 3.
     """
 
-    exit_reward: float = setting(number(), default=-1.0)
+    exit_reward: float = option(number(), default=-1.0)
 
     @property
     def states(self) -> int:

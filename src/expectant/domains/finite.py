@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from expectant.descriptions import Description, Need, Setting, bytes_of, description, setting
+from expectant.descriptions import description, option
+from expectant.parts import Domain, Need, Site, bytes_of
 from expectant.rules import Rule, flag, or_none, whole
 from expectant.verbs import function, observation, outcome, phase, place, reset, reward_now, step
 
@@ -101,36 +102,6 @@ def _cumulative(probabilities: np.ndarray) -> np.ndarray:
     return total / total[..., -1:]
 
 
-class Domain(Description):
-    """A world to act in, described.
-
-    Its observations are either the numbers of its states (``states`` of them) or vectors whose
-    components lie in ``bounds``. ``step_limit`` is how long its episodes may be, None: as the user
-    says.
-    """
-
-    @property
-    def actions(self) -> int:
-        raise NotImplementedError
-
-    @property
-    def states(self) -> int | None:
-        return None
-
-    @property
-    def bounds(self) -> tuple[tuple[float, float], ...] | None:
-        """(low, high) of every component of an observation; None where states are numbered."""
-        return None
-
-    @property
-    def step_limit(self) -> int | None:
-        return None
-
-    def build(self, rng: np.random.Generator) -> Any:
-        """The part that compiled code steps through, made for one run."""
-        raise NotImplementedError
-
-
 class Outcomes(NamedTuple):
     """An MDP's arrays in one form: ``probabilities``, ``rewards`` (P, S, A, O), ``successors``
     (S, A, O) with −1 for the end, ``start`` (S,)."""
@@ -190,13 +161,13 @@ class FiniteMDP(Domain):
         the next phase begins every ``switch_every`` episodes; after the last comes the first.
     """
 
-    probabilities: Any = setting(_NUMBERS)
-    rewards: Any = setting(_NUMBERS)
-    successors: Any = setting(or_none(_WHOLES), default=None)
-    start: Any = setting(or_none(_NUMBERS), default=None)
-    terminal: Sequence[int] = setting(Rule("a list of states", _states), default=())
-    switch_every: int | None = setting(or_none(whole(1)), default=None)
-    endless: bool = setting(flag(), default=False)
+    probabilities: Any = option(_NUMBERS)
+    rewards: Any = option(_NUMBERS)
+    successors: Any = option(or_none(_WHOLES), default=None)
+    start: Any = option(or_none(_NUMBERS), default=None)
+    terminal: Sequence[int] = option(Rule("a list of states", _states), default=())
+    switch_every: int | None = option(or_none(whole(1)), default=None)
+    endless: bool = option(flag(), default=False)
 
     def validate(self) -> None:
         self.outcomes  # noqa: B018  the arrays are checked while they are put in order
@@ -261,7 +232,7 @@ class FiniteMDP(Domain):
             np.zeros(3, np.int64),
         )
 
-    def estimate_memory(self, setting: Setting) -> Sequence[Need]:
+    def estimate_memory(self, site: Site) -> Sequence[Need]:
         return [finite_memory(*self.outcomes.probabilities.shape)]
 
     def build(self, rng: np.random.Generator) -> FinitePart:

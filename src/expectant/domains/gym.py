@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from expectant.descriptions import description, look_here_too, setting
-from expectant.domains.finite import END, Domain, FiniteMDP
+from expectant.descriptions import description, look_here_too, option
+from expectant.domains.finite import END, FiniteMDP
 from expectant.domains.gym_code import environment_code
 from expectant.domains.outside import OutsidePart
 from expectant.domains.spaces import Observations, action_count, finite_reward, observations
+from expectant.parts import Domain
 from expectant.rules import Rule, flag, or_none
 from expectant.seeds import sequence
 
@@ -51,9 +52,9 @@ class Gym(Domain):
     and ``RandomBinary``) or vectors (for ``Tiles``); None: states, unless they are too many.
     """
 
-    environment: Any = setting(_SOURCE)
-    numbered: bool | None = setting(or_none(flag()), default=None)
-    options: Any = setting(_OPTIONS, default=())
+    environment: Any = option(_SOURCE)
+    numbered: bool | None = option(or_none(flag()), default=None)
+    options: Any = option(_OPTIONS, default=())
 
     def __init__(self, environment: Any, *, numbered: bool | None = None, **options: Any) -> None:
         object.__setattr__(self, "environment", environment)

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from expectant.descriptions import description, setting
-from expectant.domains.finite import PHASE, Domain
+from expectant.descriptions import description, option
+from expectant.domains.finite import PHASE
 from expectant.domains.mountain_car import POSITION, POSITIVE, SPEED, Valley, check_order, drive
 from expectant.domains.phases import (
     OVER,
@@ -18,6 +18,7 @@ from expectant.domains.phases import (
     present_phase,
     tick,
 )
+from expectant.parts import Domain
 from expectant.rules import at_least, number, or_none, whole
 from expectant.verbs import cut, function, observation, phase, reset, step
 
@@ -133,21 +134,21 @@ class LocaMountainCar(Domain):
         three, of ``phase_steps`` steps; the third lasts as long as the run does.
     """
 
-    min_position: float = setting(number(), default=-1.2)
-    max_position: float = setting(number(), default=0.5)
-    max_speed: float = setting(POSITIVE, default=0.07)
-    force: float = setting(number(), default=0.001)
-    gravity: float = setting(number(), default=0.0025)
-    zone_position: float = setting(number(), default=0.4)
-    zone_speed: float = setting(number(), default=0.0)
-    left_position: float = setting(number(), default=-0.52)
-    left_stretch: float = setting(at_least(0.0), default=100.0)
-    left_size: float = setting(at_least(0.0), default=0.0049)
-    left_reward: float = setting(number(), default=2.0)
-    right_reward: float = setting(number(), default=4.0)
-    later_reward: float = setting(number(), default=1.0)
-    phase_steps: Sequence[int] = setting(PHASE_STEPS, default=(100_000, 50_000, 50_000))
-    step_limit: int | None = setting(or_none(whole(1)), default=500)
+    min_position: float = option(number(), default=-1.2)
+    max_position: float = option(number(), default=0.5)
+    max_speed: float = option(POSITIVE, default=0.07)
+    force: float = option(number(), default=0.001)
+    gravity: float = option(number(), default=0.0025)
+    zone_position: float = option(number(), default=0.4)
+    zone_speed: float = option(number(), default=0.0)
+    left_position: float = option(number(), default=-0.52)
+    left_stretch: float = option(at_least(0.0), default=100.0)
+    left_size: float = option(at_least(0.0), default=0.0049)
+    left_reward: float = option(number(), default=2.0)
+    right_reward: float = option(number(), default=4.0)
+    later_reward: float = option(number(), default=1.0)
+    phase_steps: Sequence[int] = option(PHASE_STEPS, default=(100_000, 50_000, 50_000))
+    step_limit: int | None = option(or_none(whole(1)), default=500)
 
     def validate(self) -> None:
         for low, high in (

@@ -8,14 +8,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from expectant.descriptions import Need, Setting, bytes_of, description, setting
+from expectant.descriptions import description, option
 from expectant.domains.finite import (
     END,
     MAKING,
     OUTCOME,
     PHASE,
     STATE,
-    Domain,
     FiniteMDP,
     FinitePart,
     finite_memory,
@@ -29,6 +28,7 @@ from expectant.domains.phases import (
     present_phase,
     tick,
 )
+from expectant.parts import Domain, Need, Site, bytes_of
 from expectant.rules import between, number, or_none, whole
 from expectant.verbs import (
     cut,
@@ -120,14 +120,14 @@ class LocaGrid(Domain):
         told.
     """
 
-    rows: int = setting(whole(1), default=4)
-    columns: int = setting(whole(2), default=25)
-    noise: float = setting(between(0, 1), default=0.25)
-    left_reward: float = setting(number(), default=2.0)
-    right_reward: float = setting(number(), default=4.0)
-    later_reward: float = setting(number(), default=1.0)
-    phase_steps: Sequence[int] = setting(PHASE_STEPS, default=(100_000, 50_000, 50_000))
-    step_limit: int | None = setting(or_none(whole(1)), default=100)
+    rows: int = option(whole(1), default=4)
+    columns: int = option(whole(2), default=25)
+    noise: float = option(between(0, 1), default=0.25)
+    left_reward: float = option(number(), default=2.0)
+    right_reward: float = option(number(), default=4.0)
+    later_reward: float = option(number(), default=1.0)
+    phase_steps: Sequence[int] = option(PHASE_STEPS, default=(100_000, 50_000, 50_000))
+    step_limit: int | None = option(or_none(whole(1)), default=100)
 
     @property
     def states(self) -> int:
@@ -177,7 +177,7 @@ class LocaGrid(Domain):
         zone = np.arange(self.states) % self.columns == self.columns - 1
         return np.stack([everywhere, zone / zone.sum(), everywhere])
 
-    def estimate_memory(self, setting: Setting) -> Sequence[Need]:
+    def estimate_memory(self, site: Site) -> Sequence[Need]:
         tables = finite_memory(3, self.states, 4, 4)
         starts = Need("where episodes start", bytes_of((3, self.states)))
         return [tables._replace(building=MAKING * tables.bytes), starts]

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from expectant.descriptions import description, setting
-from expectant.domains.finite import Domain
+from expectant.descriptions import description, option
+from expectant.parts import Domain
 from expectant.rules import Rule, number, or_none, whole
 from expectant.verbs import function, observation, reset, step
 
@@ -116,17 +116,17 @@ class MountainCar(Domain):
         ``step_limit`` steps, which is not an end.
     """
 
-    min_position: float = setting(number(), default=-1.2)
-    max_position: float = setting(number(), default=0.6)
-    max_speed: float = setting(POSITIVE, default=0.07)
-    goal_position: float = setting(number(), default=0.5)
-    goal_velocity: float = setting(number(), default=0.0)
-    force: float = setting(number(), default=0.001)
-    gravity: float = setting(number(), default=0.0025)
-    min_start: float = setting(number(), default=-0.6)
-    max_start: float = setting(number(), default=-0.4)
-    reward: float = setting(number(), default=-1.0)
-    step_limit: int | None = setting(or_none(whole(1)), default=200)
+    min_position: float = option(number(), default=-1.2)
+    max_position: float = option(number(), default=0.6)
+    max_speed: float = option(POSITIVE, default=0.07)
+    goal_position: float = option(number(), default=0.5)
+    goal_velocity: float = option(number(), default=0.0)
+    force: float = option(number(), default=0.001)
+    gravity: float = option(number(), default=0.0025)
+    min_start: float = option(number(), default=-0.6)
+    max_start: float = option(number(), default=-0.4)
+    reward: float = option(number(), default=-1.0)
+    step_limit: int | None = option(or_none(whole(1)), default=200)
 
     def validate(self) -> None:
         for low, high in (

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from expectant.descriptions import description, setting
-from expectant.domains.finite import Domain
+from expectant.descriptions import description, option
 from expectant.integrity import within
+from expectant.parts import Domain
 from expectant.rules import Rule, or_none, whole
 from expectant.verbs import check_restored, observation
 
@@ -25,9 +25,9 @@ def _(domain):
 
 
 @check_restored.register(OutsidePart)
-def _(domain, built, setting):
-    if setting.domain.states is not None:
-        within("the observation", domain.received, 0, setting.domain.states - 1)
+def _(domain, built, site):
+    if site.domain.states is not None:
+        within("the observation", domain.received, 0, site.domain.states - 1)
 
 
 def _pairs(value: Any) -> tuple[tuple[float, float], ...]:
@@ -48,10 +48,10 @@ class Outside(Domain):
     ``limits`` where those are known.
     """
 
-    n_actions: int = setting(whole(1))
-    n_states: int | None = setting(or_none(whole(1)), default=None)
-    limits: Any = setting(or_none(LIMITS), default=None)
-    components: int = setting(whole(1), default=1)
+    n_actions: int = option(whole(1))
+    n_states: int | None = option(or_none(whole(1)), default=None)
+    limits: Any = option(or_none(LIMITS), default=None)
+    components: int = option(whole(1), default=1)
 
     def validate(self) -> None:
         if self.limits is not None and len(self.limits) != self.components:

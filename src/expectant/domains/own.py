@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from expectant.domains.finite import END, Domain
+from expectant.domains.finite import END
 from expectant.domains.own_mdp import Tally, check_against_mdp, count
+from expectant.parts import Domain
 from expectant.rules import whole
 from expectant.verbs import cut, observation, phase, place, reset, step
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from expectant.agents.planner import Agent
 from expectant.descriptions import KINDS, Description, kind_named, near_miss
 from expectant.experiments.mistakes import SpecError
+from expectant.parts import Agent
 
 
 class Describer:

@@ -15,8 +15,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from expectant.agents.planner import Agent
-from expectant.domains.finite import Domain
 from expectant.experiments.cells import Cell
 from expectant.experiments.describing import Describer, settle_kinds
 from expectant.experiments.expansion import (
@@ -39,7 +37,7 @@ from expectant.experiments.keys import (
 )
 from expectant.experiments.mistakes import SpecError, check_keys, check_text, check_texts
 from expectant.experiments.settings import options_of
-from expectant.features.table import Features
+from expectant.parts import Agent, Domain, Features
 
 __all__ = [
     "DEFAULTS",

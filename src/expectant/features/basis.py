@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from expectant.descriptions import Need, Setting, Shape, bytes_of, description, setting
+from expectant.descriptions import description, option
 from expectant.features.bounds import PAIRS, known_bounds
-from expectant.features.table import Features
+from expectant.parts import Features, Need, Shape, Site, bytes_of
 from expectant.rules import flag, or_none, whole
 from expectant.verbs import encode
 
@@ -59,9 +59,9 @@ class Fourier(Features):
     every feature by √‖c‖, which has the effect of their step sizes α / ‖c‖.
     """
 
-    order: int = setting(whole(1))
-    bounds: Any = setting(or_none(PAIRS), default=None)
-    scaled: bool = setting(flag(), default=False)
+    order: int = option(whole(1))
+    bounds: Any = option(or_none(PAIRS), default=None)
+    scaled: bool = option(flag(), default=False)
 
     def shape(self, domain: Any) -> Shape:
         dimensions = len(known_bounds("Fourier", domain, self.bounds))
@@ -73,9 +73,9 @@ class Fourier(Features):
             )
         return Shape(size, size, weighted=True, bias=0)
 
-    def estimate_memory(self, setting: Setting) -> Sequence[Need]:
-        size = self.shape(setting.domain).size
-        dimensions = len(known_bounds("Fourier", setting.domain, self.bounds))
+    def estimate_memory(self, site: Site) -> Sequence[Need]:
+        size = self.shape(site.domain).size
+        dimensions = len(known_bounds("Fourier", site.domain, self.bounds))
         held = bytes_of((size, dimensions + 1), (3, dimensions))
         return [Need("the Fourier basis", held, "a lower order")]
 

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from expectant.descriptions import Shape, bytes_of
 from expectant.features.vector import BinaryTable, WeightedTable, empty_table, table_bytes
 from expectant.integrity import require, within
+from expectant.parts import Shape, bytes_of
 from expectant.verbs import check_restored, function, index, matches, save, size, value
 
 EMPTY = -1
@@ -78,13 +78,13 @@ def distinct_bytes(shape: Shape, capacity: int) -> int:
 # ------------------------------------------------------------------------------ learners' files
 
 
-def check_numbers(distinct: DistinctPart, built: DistinctPart, setting: Any, count: int) -> None:
+def check_numbers(distinct: DistinctPart, built: DistinctPart, site: Any, count: int) -> None:
     """Refuse slots that are not those of the first ``count`` vectors, each of them once.
 
     A vector that a look-up does not find would be entered again and again, until no slot is empty
     and looking up never ends.
     """
-    check_restored(distinct.vectors, built.vectors, setting)
+    check_restored(distinct.vectors, built.vectors, site)
     rows, slots = distinct.vectors.places.shape[0], distinct.slots
     within("distinct states: slots", slots, EMPTY, rows - 1)
     taken = np.flatnonzero(slots != EMPTY)

@@ -92,9 +92,9 @@ def _(features, observation, action, state):
 
 
 @check_restored.register(HashedPart)
-def _(features, built, setting):
+def _(features, built, site):
     owners, counts = features.owners, features.counts
-    check_restored(features.tiles, built.tiles, setting)
+    check_restored(features.tiles, built.tiles, site)
     within("hashed tiles: owners", owners, FREE, owners.shape[0] * features.tiles.each - 1)
     counted("hashed tiles: counts", counts)
     require(

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from expectant.descriptions import Need, Setting, Shape, bytes_of, description, setting
-from expectant.features.table import Features
+from expectant.descriptions import description, option
 from expectant.features.vector import Binary, Weighted, empty_state, state_bytes
 from expectant.integrity import finite, within
+from expectant.parts import Features, Need, Shape, Site, bytes_of
 from expectant.rules import Rule, between, flag, whole
 from expectant.verbs import check_restored, encode, function, index, size, value
 
@@ -89,17 +89,17 @@ def _(features, observation, action, state):
 
 
 @check_restored.register(HistoryPart)
-def _(features, built, setting):
+def _(features, built, site):
     within("history: active", features.active, 0, features.features - 1)
     finite("history: values", features.values)
-    inner = _of_size(setting, features.observed)
+    inner = _of_size(site, features.observed)
     check_restored(features.base, built.base, inner)
     check_restored(features.present, built.present, inner)
 
 
-def _of_size(setting: Setting, size: int) -> Setting:
+def _of_size(site: Site, size: int) -> Site:
     """The setting of a map within a map."""
-    return dataclasses.replace(setting, shape=setting.shape._replace(size=size))
+    return dataclasses.replace(site, shape=site.shape._replace(size=size))
 
 
 @description
@@ -110,9 +110,9 @@ class History(Features):
     began is empty: all its features are zero.
     """
 
-    base: Any = setting(BASE)
-    steps: int = setting(whole(1))
-    actions: bool = setting(flag(), default=False)
+    base: Any = option(BASE)
+    steps: int = option(whole(1))
+    actions: bool = option(flag(), default=False)
 
     def shape(self, domain: Any) -> Shape:
         base = self.base.shape(domain)
@@ -124,13 +124,13 @@ class History(Features):
             remembers=True,
         )
 
-    def estimate_memory(self, setting: Setting) -> Sequence[Need]:
-        base = self.base.shape(setting.domain)
+    def estimate_memory(self, site: Site) -> Sequence[Need]:
+        base = self.base.shape(site.domain)
         entries = (self.steps, base.active + self.actions)
         held = state_bytes(base) + bytes_of(entries, entries)
         what = f"the last {self.steps:,} observations"
         own = Need(what, held, "fewer steps of History")
-        return [own, *self.base.estimate_memory(setting)]
+        return [own, *self.base.estimate_memory(site)]
 
     def build(self, domain: Any, rng: np.random.Generator) -> HistoryPart:
         base = self.base.shape(domain)
@@ -179,9 +179,9 @@ def _(features, observation, action, state):
 
 
 @check_restored.register(TracesPart)
-def _(features, built, setting):
+def _(features, built, site):
     finite("traces", features.traces)
-    inner = _of_size(setting, features.traces.shape[0])
+    inner = _of_size(site, features.traces.shape[0])
     check_restored(features.base, built.base, inner)
     check_restored(features.present, built.present, inner)
 
@@ -194,8 +194,8 @@ class Traces(Features):
     vectors so far, the older the less.
     """
 
-    base: Any = setting(BASE)
-    decay: float = setting(between(0, 1), default=0.9)
+    base: Any = option(BASE)
+    decay: float = option(between(0, 1), default=0.9)
 
     def validate(self) -> None:
         if self.decay == 1.0:
@@ -209,10 +209,10 @@ class Traces(Features):
             2 * base.size, base.active + base.size, weighted=True, bias=base.bias, remembers=True
         )
 
-    def estimate_memory(self, setting: Setting) -> Sequence[Need]:
-        base = self.base.shape(setting.domain)
+    def estimate_memory(self, site: Site) -> Sequence[Need]:
+        base = self.base.shape(site.domain)
         own = Need("the traces", state_bytes(base) + bytes_of((base.size,)))
-        return [own, *self.base.estimate_memory(setting)]
+        return [own, *self.base.estimate_memory(site)]
 
     def build(self, domain: Any, rng: np.random.Generator) -> TracesPart:
         base = self.base.shape(domain)

@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from expectant.descriptions import Description, Need, Setting, Shape, bytes_of, description, setting
+from expectant.descriptions import description, option
 from expectant.integrity import within
+from expectant.parts import Features, Need, Shape, Site, bytes_of
 from expectant.rules import whole
 from expectant.verbs import check_restored, encode
 
@@ -29,20 +30,8 @@ def _(features, observation, action, state):
 
 
 @check_restored.register(TablePart)
-def _(features, built, setting):
-    within("features: active", features.active, 0, setting.shape.size - 1)
-
-
-class Features(Description):
-    """A state-update function u, described."""
-
-    def shape(self, domain: Any) -> Shape:
-        """The shape of its feature vectors on a domain."""
-        raise NotImplementedError
-
-    def build(self, domain: Any, rng: np.random.Generator) -> Any:
-        """The part that compiled code encodes with, made for one run."""
-        raise NotImplementedError
+def _(features, built, site):
+    within("features: active", features.active, 0, site.shape.size - 1)
 
 
 def numbered_states(domain: Any, owner: str) -> int:
@@ -62,8 +51,8 @@ class OneHot(Features):
     def shape(self, domain: Any) -> Shape:
         return Shape(numbered_states(domain, "OneHot"), 1)
 
-    def estimate_memory(self, setting: Setting) -> Sequence[Need]:
-        states = numbered_states(setting.domain, "OneHot")
+    def estimate_memory(self, site: Site) -> Sequence[Need]:
+        states = numbered_states(site.domain, "OneHot")
         way_out = "such as RandomBinary(size, active) with fewer features than states"
         return [Need(f"the features of {states:,} states", bytes_of((states,)), way_out)]
 
@@ -76,8 +65,8 @@ class OneHot(Features):
 class RandomBinary(Features):
     """``active`` ones among ``size`` bits for every state, drawn without replacement, per run."""
 
-    size: int = setting(whole(1))
-    active: int = setting(whole(1))
+    size: int = option(whole(1))
+    active: int = option(whole(1))
 
     def validate(self) -> None:
         if self.active > self.size:
@@ -90,8 +79,8 @@ class RandomBinary(Features):
         numbered_states(domain, "RandomBinary")
         return Shape(self.size, self.active)
 
-    def estimate_memory(self, setting: Setting) -> Sequence[Need]:
-        states = numbered_states(setting.domain, "RandomBinary")
+    def estimate_memory(self, site: Site) -> Sequence[Need]:
+        states = numbered_states(site.domain, "RandomBinary")
         held = bytes_of((states, self.active))
         building = held + ROW_BYTES * states
         what = f"the features of {states:,} states"

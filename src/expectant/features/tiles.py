@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from expectant.descriptions import Need, Setting, Shape, bytes_of, description, setting
+from expectant.descriptions import description, option
 from expectant.features.bounds import PAIRS, Bounds, known_bounds
 from expectant.features.hashing import HashedPart, hashed
-from expectant.features.table import Features
 from expectant.integrity import unchanged
+from expectant.parts import Features, Need, Shape, Site, bytes_of
 from expectant.rules import Rule, either, flag, or_none, whole
 from expectant.verbs import check_restored, encode, function
 
@@ -82,7 +82,7 @@ def _(features, observation, action, state):
 
 
 @check_restored.register(TilesPart)
-def _(features, built, setting):
+def _(features, built, site):
     for name in ("parts", "wraps", "displaced", "rows", "strides"):
         unchanged(f"tiles: {name}", getattr(features, name), getattr(built, name))
 
@@ -115,12 +115,12 @@ class Tiles(Features):
         adds a feature that is always one, the last.
     """
 
-    tilings: int = setting(whole(1))
-    tiles: int | Sequence[int] = setting(either(whole(1), _wholes(1)))
-    bounds: Any = setting(or_none(PAIRS), default=None)
-    wrap: Sequence[int] = setting(_wholes(0), default=())
-    hash_size: int | None = setting(or_none(whole(1)), default=None)
-    bias: bool = setting(flag(), default=False)
+    tilings: int = option(whole(1))
+    tiles: int | Sequence[int] = option(either(whole(1), _wholes(1)))
+    bounds: Any = option(or_none(PAIRS), default=None)
+    wrap: Sequence[int] = option(_wholes(0), default=())
+    hash_size: int | None = option(or_none(whole(1)), default=None)
+    bias: bool = option(flag(), default=False)
 
     def validate(self) -> None:
         if self.hash_size is not None and self.hash_size % self.tilings != 0:
@@ -139,8 +139,8 @@ class Tiles(Features):
             return Shape(features + 1, self.tilings + 1, bias=features)
         return Shape(features, self.tilings)
 
-    def estimate_memory(self, setting: Setting) -> Sequence[Need]:
-        dimensions = len(known_bounds("Tiles", setting.domain, self.bounds))
+    def estimate_memory(self, site: Site) -> Sequence[Need]:
+        dimensions = len(known_bounds("Tiles", site.domain, self.bounds))
         tilings = bytes_of((dimensions, 6 + self.tilings))
         if self.hash_size is None:
             return [Need("tile coding", tilings, "fewer tiles, or hash_size=")]

@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from expectant.descriptions import Shape
 from expectant.integrity import finite, within
 from expectant.lanes import dot_rows, dot_weighted_rows
+from expectant.parts import Shape
 from expectant.verbs import (
     check_restored,
     copy,
@@ -95,23 +95,6 @@ def state_bytes(shape: Shape) -> int:
 def table_bytes(shape: Shape, rows: int) -> int:
     """The memory of an :func:`empty_table`."""
     return rows * ((12 if shape.weighted else 4) * shape.active + 4)
-
-
-def constant_weights(shape: Shape, width: int, value: float, owner: str) -> np.ndarray:
-    """Weights w (D,) with wᵀs = ``value`` in every state s."""
-    weights = np.zeros(width)
-    if value == 0.0:
-        return weights
-    if shape.bias >= 0:
-        weights[shape.bias] = value
-    elif shape.weighted:
-        raise ValueError(
-            f"{owner}={value!r} needs features whose values add up to the same in every state: "
-            "binary ones, or ones with a bias unit"
-        )
-    else:
-        weights[: shape.size] = value / shape.active
-    return weights
 
 
 def dense(state: Binary | Weighted, length: int) -> np.ndarray:
@@ -271,29 +254,29 @@ def _(table, row, state):
 
 
 @check_restored.register(Binary)
-def _(state, built, setting):
-    _check("state", state.active, state.place, setting)
+def _(state, built, site):
+    _check("state", state.active, state.place, site)
 
 
 @check_restored.register(Weighted)
-def _(state, built, setting):
-    _check("state", state.active, state.place, setting)
+def _(state, built, site):
+    _check("state", state.active, state.place, site)
     finite("state: values", state.values)
 
 
 @check_restored.register(BinaryTable)
-def _(table, built, setting):
-    _check("table of states", table.active, table.places, setting)
+def _(table, built, site):
+    _check("table of states", table.active, table.places, site)
 
 
 @check_restored.register(WeightedTable)
-def _(table, built, setting):
-    _check("table of states", table.active, table.places, setting)
+def _(table, built, site):
+    _check("table of states", table.active, table.places, site)
     finite("table of states: values", table.values)
 
 
-def _check(what, active, places, setting):
+def _check(what, active, places, site):
     """Only numbered states have places."""
-    within(f"{what}: active", active, 0, setting.shape.size - 1)
-    if setting.domain.states is not None:
-        within(f"{what}: place", places, -1, setting.domain.states - 1)
+    within(f"{what}: active", active, 0, site.shape.size - 1)
+    if site.domain.states is not None:
+        within(f"{what}: place", places, -1, site.domain.states - 1)

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import Any
 
-from expectant.agents.planner import Agent
 from expectant.descriptions import near_miss
 from expectant.experiments.describing import Describer
 from expectant.experiments.mistakes import (
@@ -23,6 +22,7 @@ from expectant.experiments.spec import Experiment
 from expectant.lab.claims import Claim, Clause
 from expectant.lab.measures import MEASURES, Measure
 from expectant.lab.work import WorkRule
+from expectant.parts import Agent
 from expectant.rules import Rule, flag, number, whole
 
 Figures = Mapping[str, Experiment]

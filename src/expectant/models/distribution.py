@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from expectant.descriptions import Need, Setting, bytes_of, description, setting
+from expectant.descriptions import description, option
 from expectant.features.distinct import (
     DistinctPart,
     check_numbers,
@@ -22,7 +22,7 @@ from expectant.features.distinct import (
 )
 from expectant.features.vector import Binary, Weighted, empty_state, outlook, state_bytes
 from expectant.integrity import require, within
-from expectant.models.expectation import Model
+from expectant.parts import Model, Need, Site, bytes_of
 from expectant.rules import between, whole
 from expectant.verbs import (
     backed_up_action_value,
@@ -125,10 +125,10 @@ def _(model, state, action, weights, discount):
 
 
 @check_restored.register(DistributionPart)
-def _(model, built, setting):
-    check_restored(model.successor, built.successor, setting)
+def _(model, built, site):
+    check_restored(model.successor, built.successor, site)
     used = int(model.states.used[0])
-    check_numbers(model.states, built.states, setting, used)
+    check_numbers(model.states, built.states, site, used)
     within("distribution: successors", model.successors, FREE, used - 1)
     require(
         not (model.counts[model.successors == FREE] > 0.0).any(),
@@ -144,23 +144,23 @@ class Distribution(Model):
     share that older counts lose with every new one, so that a changing world is followed.
     """
 
-    states: int = setting(whole(1), default=1000)
-    outcomes: int = setting(whole(1), default=8)
-    forgetting: float = setting(between(0, 1), default=0.0)
+    states: int = option(whole(1), default=1000)
+    outcomes: int = option(whole(1), default=8)
+    forgetting: float = option(between(0, 1), default=0.0)
 
-    def estimate_memory(self, setting: Setting) -> Sequence[Need]:
-        counted = bytes_of((3, self.states, setting.actions, self.outcomes))
-        vectors = distinct_bytes(setting.shape, self.states) + state_bytes(setting.shape)
+    def estimate_memory(self, site: Site) -> Sequence[Need]:
+        counted = bytes_of((3, self.states, site.actions, self.outcomes))
+        vectors = distinct_bytes(site.shape, self.states) + state_bytes(site.shape)
         what = f"the distribution model ({self.states:,} states, {self.outcomes:,} outcomes)"
         return [Need(what, counted + vectors, "fewer states or outcomes of Distribution")]
 
-    def build(self, setting: Setting) -> DistributionPart:
-        shape = (self.states, setting.actions, self.outcomes)
+    def build(self, site: Site) -> DistributionPart:
+        shape = (self.states, site.actions, self.outcomes)
         return DistributionPart(
-            distinct_vectors(setting.shape, self.states),
+            distinct_vectors(site.shape, self.states),
             np.zeros(shape),
             np.full(shape, FREE, np.int64),
             np.zeros(shape),
             self.forgetting,
-            empty_state(setting.shape),
+            empty_state(site.shape),
         )

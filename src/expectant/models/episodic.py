@@ -7,7 +7,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from expectant.descriptions import Need, Setting, bytes_of, description, setting
+from expectant.descriptions import description, option
 from expectant.features.vector import dot
 from expectant.lanes import dot_row
 from expectant.models.expectation import (
@@ -15,12 +15,12 @@ from expectant.models.expectation import (
     ExactPart,
     LinearExpectation,
     LinearPart,
-    Model,
     most,
     predict,
     row_of,
 )
 from expectant.models.places import finite_mdp
+from expectant.parts import Model, Need, Site, bytes_of
 from expectant.rules import at_least
 from expectant.updates import move
 from expectant.verbs import (
@@ -85,14 +85,14 @@ class EpisodicExpectation(Model):
 
     predicts_means: ClassVar[bool] = True
 
-    step: float = setting(at_least(0.0), default=0.1)
+    step: float = option(at_least(0.0), default=0.1)
 
-    def estimate_memory(self, setting: Setting) -> Sequence[Need]:
-        endings = Need("the model of endings", bytes_of((setting.actions, setting.width)))
-        return [*LinearExpectation(self.step).estimate_memory(setting), endings]
+    def estimate_memory(self, site: Site) -> Sequence[Need]:
+        endings = Need("the model of endings", bytes_of((site.actions, site.width)))
+        return [*LinearExpectation(self.step).estimate_memory(site), endings]
 
-    def build(self, setting: Setting) -> EpisodicPart:
-        model = LinearExpectation(self.step).build(setting)
+    def build(self, site: Site) -> EpisodicPart:
+        model = LinearExpectation(self.step).build(site)
         return EpisodicPart(model, np.zeros_like(model.rewards))
 
 
@@ -133,16 +133,16 @@ class ExactEpisodic(Model):
     predicts_means: ClassVar[bool] = True
     learns = False
 
-    def estimate_memory(self, setting: Setting) -> Sequence[Need]:
-        table = finite_mdp(setting, "ExactEpisodic").outcomes
-        [exact] = ExactExpectation().estimate_memory(setting)
+    def estimate_memory(self, site: Site) -> Sequence[Need]:
+        table = finite_mdp(site, "ExactEpisodic").outcomes
+        [exact] = ExactExpectation().estimate_memory(site)
         endings = bytes_of(table.probabilities.shape[:3])
         building = max(exact.building, exact.bytes)  # the zero-terminal model, then divided
         return [exact._replace(bytes=exact.bytes + endings, building=building)]
 
-    def build(self, setting: Setting) -> ExactEpisodicPart:
-        table = finite_mdp(setting, "ExactEpisodic").outcomes
-        zero_terminal = ExactExpectation().build(setting)
+    def build(self, site: Site) -> ExactEpisodicPart:
+        table = finite_mdp(site, "ExactEpisodic").outcomes
+        zero_terminal = ExactExpectation().build(site)
         alive = (table.probabilities * (table.successors >= 0)).sum(axis=-1).ravel()
         divisor = np.where(alive > 0.0, alive, 1.0)
         expected = zero_terminal.expected / divisor[:, None]

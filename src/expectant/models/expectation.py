@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from expectant.descriptions import Description, Need, Setting, bytes_of, description, setting
+from expectant.descriptions import description, option
 from expectant.domains.finite import PHASE
-from expectant.features.vector import constant_weights, dense, dot, empty_state, table_bytes
+from expectant.features.vector import dense, dot, empty_state, table_bytes
 from expectant.lanes import dot_row
 from expectant.models.places import feature_table, finite_mdp
+from expectant.parts import Model, Need, Site, bytes_of, constant_weights
 from expectant.rules import at_least, number
 from expectant.verbs import (
     backed_up_action_value,
@@ -26,27 +27,6 @@ from expectant.verbs import (
     size,
     value,
 )
-
-
-class Model(Description):
-    """A model of the world, described.
-
-    ``predicts_means`` says that it knows only the mean of the next state, which the theory allows
-    for state values but not for action values. ``imagines`` says what it can lead a rollout to:
-    "states", their "means", or nothing.
-    """
-
-    predicts_means: ClassVar[bool] = False
-    imagines: ClassVar[str] = ""
-
-    @property
-    def learns(self) -> bool:
-        """Whether it is learned from transitions; a model that is given has nothing to fit."""
-        return True
-
-    def build(self, setting: Setting) -> Any:
-        """The part that compiled code plans with, made for one run."""
-        raise NotImplementedError
 
 
 class LinearPart(NamedTuple):
@@ -138,22 +118,22 @@ class LinearExpectation(Model):
     predicts_means: ClassVar[bool] = True
     imagines: ClassVar[str] = "means"
 
-    step: float = setting(at_least(0.0), default=0.1)
-    initial_reward: float = setting(number(), default=0.0)
+    step: float = option(at_least(0.0), default=0.1)
+    initial_reward: float = option(number(), default=0.0)
 
-    def estimate_memory(self, setting: Setting) -> Sequence[Need]:
-        actions, size, width = setting.actions, setting.shape.size, setting.width
+    def estimate_memory(self, site: Site) -> Sequence[Need]:
+        actions, size, width = site.actions, site.shape.size, site.width
         what = f"the linear model (A·d² numbers: {actions:,} actions, {size:,} features)"
         return [Need(what, bytes_of((actions, size, width), (actions, width), (width,)))]
 
-    def build(self, setting: Setting) -> LinearPart:
+    def build(self, site: Site) -> LinearPart:
         owner = "LinearExpectation: initial_reward"
-        rewards = constant_weights(setting.shape, setting.width, self.initial_reward, owner)
+        rewards = constant_weights(site.shape, site.width, self.initial_reward, owner)
         return LinearPart(
-            np.repeat(rewards[None], setting.actions, axis=0),
-            np.zeros((setting.actions, setting.shape.size, setting.width)),
+            np.repeat(rewards[None], site.actions, axis=0),
+            np.zeros((site.actions, site.shape.size, site.width)),
             self.step,
-            np.zeros((1, setting.width)),
+            np.zeros((1, site.width)),
         )
 
 
@@ -202,30 +182,30 @@ class ExactExpectation(Model):
     predicts_means: ClassVar[bool] = True
     learns = False
 
-    def estimate_memory(self, setting: Setting) -> Sequence[Need]:
-        table = finite_mdp(setting, "ExactExpectation").outcomes
+    def estimate_memory(self, site: Site) -> Sequence[Need]:
+        table = finite_mdp(site, "ExactExpectation").outcomes
         phases, states, actions, outcomes = table.probabilities.shape
-        pairs, width = phases * states * actions, setting.width
-        what = f"the exact model ({pairs:,} states and actions, {setting.shape.size:,} features)"
-        building = table_bytes(setting.shape, states) + bytes_of(
+        pairs, width = phases * states * actions, site.width
+        what = f"the exact model ({pairs:,} states and actions, {site.shape.size:,} features)"
+        building = table_bytes(site.shape, states) + bytes_of(
             (states + 1, width), (states * actions * outcomes, width), (pairs, outcomes)
         )
         return [Need(what, bytes_of((pairs, width + 1)), building=building)]
 
-    def build(self, setting: Setting) -> ExactPart:
-        table = finite_mdp(setting, "ExactExpectation").outcomes
-        features = feature_table(setting)
-        vectors = np.zeros((setting.domain.states + 1, setting.width))
-        state = empty_state(setting.shape)
-        for row in range(setting.domain.states):
+    def build(self, site: Site) -> ExactPart:
+        table = finite_mdp(site, "ExactExpectation").outcomes
+        features = feature_table(site)
+        vectors = np.zeros((site.domain.states + 1, site.width))
+        state = empty_state(site.shape)
+        for row in range(site.domain.states):
             load(features, row, state)
-            vectors[row] = dense(state, setting.width)
+            vectors[row] = dense(state, site.width)
         expected = np.einsum("psao,saod->psad", table.probabilities, vectors[table.successors])
         rewards = (table.probabilities * table.rewards).sum(axis=-1)
         return ExactPart(
-            np.ascontiguousarray(expected.reshape(-1, setting.width)),
+            np.ascontiguousarray(expected.reshape(-1, site.width)),
             rewards.ravel(),
-            int(setting.domain.states),
-            setting.actions,
-            setting.domain_part.now,
+            int(site.domain.states),
+            site.actions,
+            site.domain_part.now,
         )

@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from expectant.descriptions import Need, Setting, bytes_of
 from expectant.features.vector import dot
 from expectant.lanes import dot_row
 from expectant.models.expectation import LinearPart
+from expectant.parts import Need, Site, bytes_of
 from expectant.verbs import answering, backed_up_value, fit, follow, index, size, value
 
 
@@ -63,9 +63,9 @@ def _(maintained, state, change, discount):
                 lookahead[action, j] += amount * transposed[action, i, j]
 
 
-def maintained_memory(setting: Setting) -> Need:
+def maintained_memory(site: Site) -> Need:
     """What is kept beside the linear model and the weights."""
-    actions, size, width = setting.actions, setting.shape.size, setting.width
+    actions, size, width = site.actions, site.shape.size, site.width
     return Need("maintained=True", bytes_of((actions, size, width), (actions, width)))
 
 

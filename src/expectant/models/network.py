@@ -18,11 +18,12 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from expectant.descriptions import Need, Setting, bytes_of, description, setting
+from expectant.descriptions import description, option
 from expectant.features.vector import add
 from expectant.integrity import unchanged
 from expectant.lanes import dot_row, dot_weighted_rows, padded
-from expectant.models.expectation import Model, most
+from expectant.models.expectation import most
+from expectant.parts import Model, Need, Site, bytes_of
 from expectant.rules import at_least, between, one_of, whole
 from expectant.verbs import (
     backed_up_action_value,
@@ -160,7 +161,7 @@ def _(model, state, action, weights, discount):
 
 
 @check_restored.register(NetworkPart)
-def _(model, built, setting):
+def _(model, built, site):
     unchanged("network: units", model.units, built.units)
 
 
@@ -179,29 +180,29 @@ class NetworkExpectation(Model):
 
     predicts_means: ClassVar[bool] = True
 
-    hidden: int = setting(whole(1), default=32)
-    step: float = setting(at_least(0.0), default=0.01)
-    optimiser: str = setting(one_of("sgd", "adam"), default="sgd")
-    mean_decay: float = setting(between(0, 0.999999), default=0.9, kw_only=True)
-    square_decay: float = setting(between(0, 0.999999), default=0.999, kw_only=True)
-    floor: float = setting(at_least(1e-30), default=1e-8, kw_only=True)
+    hidden: int = option(whole(1), default=32)
+    step: float = option(at_least(0.0), default=0.01)
+    optimiser: str = option(one_of("sgd", "adam"), default="sgd")
+    mean_decay: float = option(between(0, 0.999999), default=0.9, kw_only=True)
+    square_decay: float = option(between(0, 0.999999), default=0.999, kw_only=True)
+    floor: float = option(at_least(1e-30), default=1e-8, kw_only=True)
 
-    def estimate_memory(self, setting: Setting) -> Sequence[Need]:
-        rows, units, width = setting.shape.size + 1, self.hidden + 1, padded(self.hidden + 1)
-        actions = setting.actions
-        layers = bytes_of((rows, width), (actions, units, setting.width), (actions, width))
+    def estimate_memory(self, site: Site) -> Sequence[Need]:
+        rows, units, width = site.shape.size + 1, self.hidden + 1, padded(self.hidden + 1)
+        actions = site.actions
+        layers = bytes_of((rows, width), (actions, units, site.width), (actions, width))
         if self.optimiser == "adam":
             layers = 3 * layers + bytes_of((rows + actions * units + actions, 2))
-        scratch = bytes_of((2, width), (setting.width,), (units,))
-        what = f"the network ({self.hidden:,} hidden units, {setting.shape.size:,} features)"
+        scratch = bytes_of((2, width), (site.width,), (units,))
+        what = f"the network ({self.hidden:,} hidden units, {site.shape.size:,} features)"
         building = bytes_of((2, rows, self.hidden))
         return [Need(what, layers + scratch, "fewer hidden units", building)]
 
-    def build(self, setting: Setting) -> NetworkPart:
-        rows, units, width = setting.shape.size + 1, self.hidden + 1, padded(self.hidden + 1)
+    def build(self, site: Site) -> NetworkPart:
+        rows, units, width = site.shape.size + 1, self.hidden + 1, padded(self.hidden + 1)
         adam, inner = self.optimiser == "adam", np.zeros((1, rows, width))
-        draws = setting.rng.spawn(1)[0].normal(size=(rows, self.hidden))
-        inner[0, :, : self.hidden] = draws / math.sqrt(setting.shape.active + 1)
+        draws = site.rng.spawn(1)[0].normal(size=(rows, self.hidden))
+        inner[0, :, : self.hidden] = draws / math.sqrt(site.shape.active + 1)
 
         def layer(weights: np.ndarray) -> Layer:
             shape = weights.shape if adam else (0, 0, 0)
@@ -209,11 +210,11 @@ class NetworkExpectation(Model):
 
         return NetworkPart(
             layer(inner),
-            layer(np.zeros((setting.actions, units, setting.width))),
-            layer(np.zeros((1, setting.actions, width))),
+            layer(np.zeros((site.actions, units, site.width))),
+            layer(np.zeros((1, site.actions, width))),
             np.eye(1, width, self.hidden)[0],
             np.zeros(width),
-            np.zeros((1, setting.width)),
+            np.zeros((1, site.width)),
             np.arange(units),
             *(self.step, adam, self.mean_decay, self.square_decay, self.floor),
         )

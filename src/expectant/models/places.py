@@ -4,31 +4,31 @@ from __future__ import annotations
 
 import numpy as np
 
-from expectant.descriptions import Setting
 from expectant.domains.finite import FiniteMDP
 from expectant.features.vector import BinaryTable, WeightedTable, empty_state, empty_table
+from expectant.parts import Site
 from expectant.verbs import encode, save
 
 
-def finite_mdp(setting: Setting, owner: str) -> FiniteMDP:
+def finite_mdp(site: Site, owner: str) -> FiniteMDP:
     """The MDP of the setting's domain; an error where it has none."""
-    if not hasattr(setting.domain, "mdp"):
+    if not hasattr(site.domain, "mdp"):
         raise ValueError(
-            f"{owner}: needs a domain that is a finite MDP, {type(setting.domain).__name__} is not"
+            f"{owner}: needs a domain that is a finite MDP, {type(site.domain).__name__} is not"
         )
-    return setting.domain.mdp()
+    return site.domain.mdp()
 
 
-def feature_table(setting: Setting) -> BinaryTable | WeightedTable:
+def feature_table(site: Site) -> BinaryTable | WeightedTable:
     """The feature vectors of all states, in the order of their numbers."""
-    if setting.shape.remembers:
+    if site.shape.remembers:
         raise ValueError(
             "an exact model needs features of the present state alone, these remember earlier ones"
         )
-    table = empty_table(setting.shape, setting.domain.states)
-    state = empty_state(setting.shape)
-    for number in range(setting.domain.states):
-        encode(setting.features_part, np.array([number]), -1, state)
+    table = empty_table(site.shape, site.domain.states)
+    state = empty_state(site.shape)
+    for number in range(site.domain.states):
+        encode(site.features_part, np.array([number]), -1, state)
         state.place[0] = number
         save(table, number, state)
     return table

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple
 
-from expectant.descriptions import Need, Setting, description, setting
+from expectant.descriptions import description, option
 from expectant.domains.finite import PHASE
 from expectant.features.distinct import number_of
 from expectant.features.vector import outlook
 from expectant.models.distribution import END, Distribution, DistributionPart, probability
-from expectant.models.expectation import Model
 from expectant.models.true import TrueModel, TruePart
+from expectant.parts import Model, Need, Site
 from expectant.rules import Rule, whole
 from expectant.verbs import (
     answering,
@@ -127,18 +127,18 @@ class Sample(Model):
 
     imagines: ClassVar[str] = "states"
 
-    distribution: Any = setting(
+    distribution: Any = option(
         Rule("a distribution model: Distribution() or TrueModel()", _distribution),
         default=Distribution(),
     )
-    draws: int = setting(whole(1), default=1)
+    draws: int = option(whole(1), default=1)
 
     @property
     def learns(self) -> bool:
         return self.distribution.learns
 
-    def estimate_memory(self, setting: Setting) -> Sequence[Need]:
-        return self.distribution.estimate_memory(setting)
+    def estimate_memory(self, site: Site) -> Sequence[Need]:
+        return self.distribution.estimate_memory(site)
 
-    def build(self, setting: Setting) -> SamplePart:
-        return SamplePart(self.distribution.build(setting), self.draws, setting.rng)
+    def build(self, site: Site) -> SamplePart:
+        return SamplePart(self.distribution.build(site), self.draws, site.rng)

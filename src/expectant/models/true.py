@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from expectant.descriptions import Need, Setting, bytes_of, description
+from expectant.descriptions import description
 from expectant.domains.finite import END, PHASE
 from expectant.features.vector import (
     Binary,
@@ -19,8 +19,8 @@ from expectant.features.vector import (
     state_bytes,
     table_bytes,
 )
-from expectant.models.expectation import Model
 from expectant.models.places import feature_table, finite_mdp
+from expectant.parts import Model, Need, Site, bytes_of
 from expectant.verbs import backed_up_action_value, backed_up_value, fit, function, load
 
 
@@ -75,20 +75,20 @@ class TrueModel(Model):
 
     learns = False
 
-    def estimate_memory(self, setting: Setting) -> Sequence[Need]:
-        table = finite_mdp(setting, "TrueModel").outcomes
+    def estimate_memory(self, site: Site) -> Sequence[Need]:
+        table = finite_mdp(site, "TrueModel").outcomes
         shape, states = table.probabilities.shape, table.successors.shape[0]
-        held = bytes_of(shape, shape, table.successors.shape) + state_bytes(setting.shape)
+        held = bytes_of(shape, shape, table.successors.shape) + state_bytes(site.shape)
         what = f"the true model ({states:,} states)"
-        return [Need(what, held + table_bytes(setting.shape, states))]
+        return [Need(what, held + table_bytes(site.shape, states))]
 
-    def build(self, setting: Setting) -> TruePart:
-        table = finite_mdp(setting, "TrueModel").outcomes
+    def build(self, site: Site) -> TruePart:
+        table = finite_mdp(site, "TrueModel").outcomes
         return TruePart(
             table.probabilities.copy(),
             table.rewards.copy(),
             table.successors.copy(),
-            feature_table(setting),
-            empty_state(setting.shape),
-            setting.domain_part.now,
+            feature_table(site),
+            empty_state(site.shape),
+            site.domain_part.now,
         )

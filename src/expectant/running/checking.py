@@ -15,15 +15,12 @@ from typing import Any
 import numpy as np
 
 from expectant.agents.lookahead import Lookahead
-from expectant.agents.planner import Agent
 from expectant.agents.q_learning import QLearning
 from expectant.agents.q_planning import QPlanning
-from expectant.backups.base import Backups
 from expectant.descriptions import Description
 from expectant.domains.corridor import Corridor
-from expectant.domains.finite import Domain
-from expectant.features.table import Features, RandomBinary
-from expectant.models.expectation import Model
+from expectant.features.table import RandomBinary
+from expectant.parts import Agent, Backups, Domain, Features, Model
 from expectant.rules import flag, whole
 from expectant.running.contracts import CHECKS, Contracts
 from expectant.running.course import drive, going_on

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from expectant.descriptions import Need, Setting, bytes_of, needs_of
 from expectant.features.vector import state_bytes
+from expectant.parts import Need, Site, bytes_of, needs_of
 
 if TYPE_CHECKING:
     from expectant.running.job import Job
@@ -37,10 +37,10 @@ class Demand(NamedTuple):
         return under_way + (runs - at_once) * left + gathered
 
 
-Also = Callable[[Setting], Sequence[Need]]  # what is held once beside the runs of a job
+Also = Callable[[Site], Sequence[Need]]  # what is held once beside the runs of a job
 
 
-def nothing(setting: Setting) -> Sequence[Need]:
+def nothing(site: Site) -> Sequence[Need]:
     return ()
 
 
@@ -48,20 +48,20 @@ def demand_of(job: Job, also: Also = nothing) -> Demand:
     """The demand of a job; added up once where nothing else is held."""
     known = vars(job)
     if also is not nothing:
-        return demand_in(job, job.setting(None, None, None), also)
+        return demand_in(job, job.site(None, None, None), also)
     if "demand" not in known:
-        known["demand"] = demand_in(job, job.setting(None, None, None))
+        known["demand"] = demand_in(job, job.site(None, None, None))
     return known["demand"]
 
 
-def demand_in(job: Job, setting: Setting, also: Also = nothing) -> Demand:
+def demand_in(job: Job, site: Site, also: Also = nothing) -> Demand:
     """The demand of a job whose agent is built for a given setting."""
     described = (job.domain, job.features, job.agent)
-    needs = [need for part in described for need in needs_of(part, setting)]
-    states = 2 * state_bytes(setting.shape) + bytes_of((4,), (1,))
+    needs = [need for part in described for need in needs_of(part, site)]
+    states = 2 * state_bytes(site.shape) + bytes_of((4,), (1,))
     records = records_of(job)
     needs += [Need("the present state", states), records]
-    needs += [need._replace(shared=True) for need in also(setting)]
+    needs += [need._replace(shared=True) for need in also(site)]
     return Demand(
         needs,
         sum(need.bytes + need.building for need in needs if need.shared),

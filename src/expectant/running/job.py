@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from expectant.descriptions import Setting
 from expectant.features.vector import empty_state
 from expectant.lanes import padded
+from expectant.parts import Site
 from expectant.running.course import going_on
 from expectant.running.kernels import Kernel, compiled_for, use_compiled
 from expectant.running.loop import DONE, NUMBER, STEPS, Budget, Ranges, Run, simulate
@@ -51,12 +51,12 @@ class Job:
         limit = self.step_limit or getattr(self.domain, "step_limit", None) or STEP_LIMIT
         return Budget(self.episodes or UNLIMITED, self.steps or UNLIMITED, limit)
 
-    def setting(
+    def site(
         self, domain_part: Any, features_part: Any, rng: Any, control: np.ndarray | None = None
-    ) -> Setting:
+    ) -> Site:
         """What the agent's parts are built for."""
         shape = self.features.shape(self.domain)
-        return Setting(
+        return Site(
             shape=shape,
             width=padded(shape.size),
             actions=self.domain.actions,
@@ -75,14 +75,14 @@ class Job:
         rng = generator(self.seed, number)
         features_part = self.features.build(self.domain, rng)
         domain_part = self.domain.build(rng)
-        setting = self.setting(domain_part, features_part, rng, control)
+        site = self.site(domain_part, features_part, rng, control)
         prepared = Run(
             domain=domain_part,
             features=features_part,
-            agent=self.agent.build(setting),
-            state=empty_state(setting.shape),
-            next_state=empty_state(setting.shape),
-            ranges=Ranges(setting.actions, setting.shape.size, int(self.domain.states or 0)),
+            agent=self.agent.build(site),
+            state=empty_state(site.shape),
+            next_state=empty_state(site.shape),
+            ranges=Ranges(site.actions, site.shape.size, int(self.domain.states or 0)),
             clock=np.zeros(NUMBER + 1, np.int64),
             total=np.zeros(1),
             returns=np.full(self.episodes, np.nan),

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from expectant.agents.planner import Agent
 from expectant.domains.outside import LIMITS, Outside
 from expectant.domains.spaces import (
     Observations,
@@ -19,7 +18,7 @@ from expectant.domains.spaces import (
     numbers,
     observations,
 )
-from expectant.features.table import Features
+from expectant.parts import Agent, Features
 from expectant.rules import flag, or_none, whole
 from expectant.running import saving
 from expectant.running.asking import States, Subject
@@ -209,8 +208,8 @@ class Learner:
             action = action_of(facts["action"], learner.n_actions)
             job = learner._job(components)
             built, rng = job.prepare(0)
-            setting = job.setting(built.domain, built.features, rng)
-            run, ties = saving.restored(built, entries, setting), generator(0, 0)
+            site = job.site(built.domain, built.features, rng)
+            run, ties = saving.restored(built, entries, site), generator(0, 0)
             set_state(rng, "rng", facts["rng"])
             set_state(ties, "ties", facts["ties"])
         except KeyError as error:

@@ -19,10 +19,10 @@ _WORDS = whole(0, 2**128 - 1)
 
 
 @check_restored.register(Run)
-def _(run, built, setting):
+def _(run, built, site):
     counted("the clock", run.clock)
     for name in ("domain", "features", "agent", "state", "next_state"):
-        check_restored(getattr(run, name), getattr(built, name), setting)
+        check_restored(getattr(run, name), getattr(built, name), site)
 
 
 def observations_of(facts: dict[str, Any]) -> Observations:

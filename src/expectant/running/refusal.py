@@ -7,8 +7,9 @@ import traceback
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from expectant.descriptions import Description, Need, Setting, needs_of
+from expectant.descriptions import Description
 from expectant.lanes import padded
+from expectant.parts import Need, Site, needs_of
 from expectant.running.demand import Also, Demand, demand_in, nothing
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def sentence(
     reason = " because keep_agents=True keeps every run" if keep and more else ""
     ways = [
         *_fewer_runs(demand, free, runs, keep),
-        *_fewer_features(job, lambda setting: peak(demand_in(job, setting, also)) <= free),
+        *_fewer_features(job, lambda site: peak(demand_in(job, site, also)) <= free),
         *_smaller_parts(job, demand),
     ]
     advice = " or ".join(ways) if ways else "something smaller, or a machine with more memory"
@@ -78,36 +79,36 @@ def _size(need: Need) -> int:
     return need.bytes + need.building
 
 
-def _fewer_features(job: Job, fits: Callable[[Setting], bool]) -> Iterator[str]:
+def _fewer_features(job: Job, fits: Callable[[Site], bool]) -> Iterator[str]:
     """How many features would fit, if fewer help."""
-    setting = job.setting(None, None, None)
-    low, high = 1 if _dense(setting) else setting.shape.active, setting.shape.size
-    if low >= high or not fits(_with_features(setting, low)):
+    site = job.site(None, None, None)
+    low, high = 1 if _dense(site) else site.shape.active, site.shape.size
+    if low >= high or not fits(_with_features(site, low)):
         return
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (middle, high) if fits(_with_features(setting, middle)) else (low, middle)
+        low, high = (middle, high) if fits(_with_features(site, middle)) else (low, middle)
     unit = 10 ** max(0, len(str(low)) - 2)
-    how = " or ".join(need.instead for need in needs_of(job.features, setting) if need.instead)
+    how = " or ".join(need.instead for need in needs_of(job.features, site) if need.instead)
     yield f"fewer features (up to {low // unit * unit:,} fit{f': {how}' if how else ''})"
 
 
-def _dense(setting: Setting) -> bool:
+def _dense(site: Site) -> bool:
     """Whether a good part of all features are active at once."""
-    return 4 * setting.shape.active > setting.shape.size
+    return 4 * site.shape.active > site.shape.size
 
 
-def _with_features(setting: Setting, size: int) -> Setting:
+def _with_features(site: Site, size: int) -> Site:
     """The same setting with fewer features; where they are dense, fewer are active too."""
-    shape = setting.shape
-    active = -(-shape.active * size // shape.size) if _dense(setting) else shape.active
+    shape = site.shape
+    active = -(-shape.active * size // shape.size) if _dense(site) else shape.active
     shape = shape._replace(size=size, active=active)
-    return dataclasses.replace(setting, shape=shape, width=padded(size))
+    return dataclasses.replace(site, shape=shape, width=padded(size))
 
 
 def _smaller_parts(job: Job, demand: Demand) -> Iterator[str]:
     """What can be done about parts that hold much, features apart."""
-    of_features = needs_of(job.features, job.setting(None, None, None))
+    of_features = needs_of(job.features, job.site(None, None, None))
     for need in demand.needs:
         large = _size(need) >= WORTH_NAMING * demand.alone
         if need.instead and large and need not in of_features:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from expectant.parts import Agent, Domain, Features
 from expectant.rules import flag, or_none, whole
 from expectant.running.course import drive, going_on, share_done
 from expectant.running.job import Job, closed, cores, loop_for
@@ -20,9 +21,9 @@ from expectant.seeds import SEED
 
 
 def run(
-    domain: Any,
-    features: Any,
-    agent: Any,
+    domain: Domain,
+    features: Features,
+    agent: Agent,
     *,
     episodes: int | None = None,
     steps: int | None = None,

@@ -130,7 +130,7 @@ def read(path: Path) -> tuple[dict[str, Any], Entries]:
     return facts, entries
 
 
-def restored(run: Any, entries: Entries, setting: Any) -> Any:
+def restored(run: Any, entries: Entries, site: Any) -> Any:
     """A freshly built run with the arrays of a file in place of its own, every one checked."""
     try:
         headers = {name: entries.header(name) for name in entries}
@@ -144,7 +144,7 @@ def restored(run: Any, entries: Entries, setting: Any) -> Any:
         raise ValueError("is not a saved learner, or not all of one") from None
     found = with_arrays(built, arrays)
     try:
-        check_restored(found, built, setting)
+        check_restored(found, built, site)
     except ValueError as error:
         raise Misfit(error) from None
     return found

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from expectant.descriptions import Need, Setting, bytes_of
 from expectant.features.vector import table_bytes
 from expectant.lanes import padded
+from expectant.parts import Need, Site, bytes_of
 from expectant.report.animation_data import UNDECIDED
 from expectant.running.asking import States
 from expectant.running.demand import Also
@@ -27,9 +27,9 @@ ASKED = ("features", "values", "preferences", "model")
 def probing_memory(count: int) -> Also:
     """What looking at so many states takes: above all, their vectors written out."""
 
-    def needs(setting: Setting) -> Sequence[Need]:
-        shape, matrix = setting.shape, (2, count, setting.shape.size)
-        held = table_bytes(shape, count) + bytes_of(matrix, (5, setting.width))
+    def needs(site: Site) -> Sequence[Need]:
+        shape, matrix = site.shape, (2, count, site.shape.size)
+        held = table_bytes(shape, count) + bytes_of(matrix, (5, site.width))
         what = f"looking at {count:,} states ({shape.size:,} features each)"
         building = bytes_of(matrix)  # least squares work on copies
         return [Need(what, held, "a smaller lattice", building)]

@@ -1,0 +1,203 @@
+"""The seam of the package: what every domain, feature map, model, backup distribution and agent is.
+
+A description of one's own derives from one of these; what it may say about itself is declared here,
+with what holds if it says nothing. :class:`Site` is what a part is built for.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from expectant.descriptions import Description, abstract, option
+from expectant.rules import between, flag, number, one_of
+
+
+class Shape(NamedTuple):
+    """The shape of a feature vector: size d, k active entries, whether they carry values.
+
+    ``bias`` is the feature that is always one, −1 where there is none. ``remembers`` says that the
+    vector depends on more than the present observation.
+    """
+
+    size: int
+    active: int
+    weighted: bool = False
+    bias: int = -1
+    remembers: bool = False
+
+
+class Need(NamedTuple):
+    """Memory that a part will hold: for ``what``, how many ``bytes``, and what to use ``instead``.
+
+    ``building`` bytes more are held only while it is built; ``shared`` says that all runs use the
+    same arrays.
+    """
+
+    what: str
+    bytes: int
+    instead: str = ""
+    building: int = 0
+    shared: bool = False
+
+
+def needs_of(described: Any, site: Site) -> Sequence[Need]:
+    """What a part will hold; nothing where what describes it does not say."""
+    return described.estimate_memory(site) if isinstance(described, Description) else ()
+
+
+def bytes_of(*shapes: tuple[int, ...]) -> int:
+    """The memory of arrays of such shapes, eight bytes a number."""
+    return 8 * sum(map(math.prod, shapes))
+
+
+@dataclass(frozen=True)
+class Site:
+    """What a model, a backup distribution or an agent is built for, in one run.
+
+    ``control`` (1,) is not zero once the run is to stop; work that takes long heeds it.
+    """
+
+    shape: Shape
+    width: int
+    actions: int
+    domain: Any
+    domain_part: Any
+    features_part: Any
+    rng: np.random.Generator
+    control: np.ndarray = dataclasses.field(default_factory=lambda: np.zeros(1, np.int64))
+
+
+class Domain(Description):
+    """A world to act in, described.
+
+    Its observations are either the numbers of its states (``states`` of them) or vectors whose
+    components lie in ``bounds``. ``step_limit`` is how long its episodes may be, None: as the user
+    says.
+    """
+
+    @property
+    def actions(self) -> int:
+        raise NotImplementedError
+
+    @property
+    def states(self) -> int | None:
+        return None
+
+    @property
+    def bounds(self) -> tuple[tuple[float, float], ...] | None:
+        """(low, high) of every component of an observation; None where states are numbered."""
+        return None
+
+    @property
+    def step_limit(self) -> int | None:
+        return None
+
+    def build(self, rng: np.random.Generator) -> Any:
+        """The part that compiled code steps through, made for one run."""
+        raise NotImplementedError
+
+
+class Features(Description):
+    """A state-update function u, described."""
+
+    def shape(self, domain: Any) -> Shape:
+        """The shape of its feature vectors on a domain."""
+        raise NotImplementedError
+
+    def build(self, domain: Any, rng: np.random.Generator) -> Any:
+        """The part that compiled code encodes with, made for one run."""
+        raise NotImplementedError
+
+
+class Model(Description):
+    """A model of the world, described.
+
+    ``predicts_means`` says that it knows only the mean of the next state, which the theory allows
+    for state values but not for action values. ``imagines`` says what it can lead a rollout to:
+    "states", their "means", or nothing.
+    """
+
+    predicts_means: ClassVar[bool] = False
+    imagines: ClassVar[str] = ""
+
+    @property
+    def learns(self) -> bool:
+        """Whether it is learned from transitions; a model that is given has nothing to fit."""
+        return True
+
+    def build(self, site: Site) -> Any:
+        """The part that compiled code plans with, made for one run."""
+        raise NotImplementedError
+
+
+class Backups(Description):
+    """A backup distribution, described.
+
+    ``stores_transitions`` says that every draw is a stored transition, whose action, reward and
+    next state the verbs ``stored`` and ``load_successor`` give back; ``knows_places`` that the
+    states it draws carry the number of the environment's own state, for exact models.
+    """
+
+    stores_transitions: ClassVar[bool] = False
+    knows_places: ClassVar[bool] = True
+
+    def build(self, site: Site) -> Any:
+        """The part that compiled code draws from, made for one run."""
+        raise NotImplementedError
+
+
+def constant_weights(shape: Shape, width: int, value: float, owner: str) -> np.ndarray:
+    """Weights w (D,) with wᵀs = ``value`` in every state s."""
+    weights = np.zeros(width)
+    if value == 0.0:
+        return weights
+    if shape.bias >= 0:
+        weights[shape.bias] = value
+    elif shape.weighted:
+        raise ValueError(
+            f"{owner}={value!r} needs features whose values add up to the same in every state: "
+            "binary ones, or ones with a bias unit"
+        )
+    else:
+        weights[: shape.size] = value / shape.active
+    return weights
+
+
+@abstract
+class Agent(Description):
+    """An agent, described."""
+
+    epsilon: float = option(between(0, 1), default=0.1, kw_only=True)
+    discount: float = option(between(0, 1), default=1.0, kw_only=True)
+    doubled_steps: bool = option(flag(), default=False, kw_only=True)
+    step_unit: str = option(one_of("feature", "total"), default="feature", kw_only=True)
+    initial_value: float = option(number(), default=0.0, kw_only=True)
+
+    def build(self, site: Site) -> Any:
+        """The part that compiled code runs, made for one run."""
+        raise NotImplementedError
+
+    def state_weights(self, site: Site) -> np.ndarray:
+        """Weights (D,) that give every state its initial value."""
+        owner = f"{type(self).__name__}: initial_value"
+        return constant_weights(site.shape, site.width, self.initial_value, owner)
+
+    def action_weights(self, site: Site) -> np.ndarray:
+        """Weights (A, D) that give every action its initial value."""
+        return np.repeat(self.state_weights(site)[None], site.actions, axis=0)
+
+    def scaled(self, step: float, site: Site) -> float:
+        """A step size as the update uses it, which is once for every active feature.
+
+        It is twice as large for gradients of the whole error². A step in total is shared out
+        among the k active features: a step of 1 makes a binary state's error vanish.
+        """
+        if self.step_unit == "total":
+            step /= site.shape.active
+        return 2.0 * step if self.doubled_steps else step
