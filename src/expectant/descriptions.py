@@ -12,16 +12,13 @@ import importlib
 import os
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, dataclass_transform
+from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 
 import numpy as np
 
 from expectant.rules import Rule
-
-if TYPE_CHECKING:
-    from expectant.parts import Need, Site
 
 KINDS: dict[str, type[Description]] = {}
 
@@ -52,13 +49,6 @@ class Description:
 
     def validate(self) -> None:
         """Check what concerns several arguments at once."""
-
-    def estimate_memory(self, site: Site) -> Sequence[Need]:
-        """What its part will hold, said before anything is built; nothing if it is not known.
-
-        The setting has no parts and no random numbers yet.
-        """
-        return ()
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data: the kind and every argument, ready for TOML or JSON."""

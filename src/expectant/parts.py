@@ -48,7 +48,7 @@ class Need(NamedTuple):
 
 def needs_of(described: Any, site: Site) -> Sequence[Need]:
     """What a part will hold; nothing where what describes it does not say."""
-    return described.estimate_memory(site) if isinstance(described, Description) else ()
+    return described.estimate_memory(site) if isinstance(described, Buildable) else ()
 
 
 def bytes_of(*shapes: tuple[int, ...]) -> int:
@@ -73,7 +73,18 @@ class Site:
     control: np.ndarray = dataclasses.field(default_factory=lambda: np.zeros(1, np.int64))
 
 
-class Domain(Description):
+class Buildable(Description):
+    """A description from which a part is built for every run."""
+
+    def estimate_memory(self, site: Site) -> Sequence[Need]:
+        """What its part will hold, said before anything is built; nothing if it is not known.
+
+        The setting has no parts and no random numbers yet.
+        """
+        return ()
+
+
+class Domain(Buildable):
     """A world to act in, described.
 
     Its observations are either the numbers of its states (``states`` of them) or vectors whose
@@ -103,7 +114,7 @@ class Domain(Description):
         raise NotImplementedError
 
 
-class Features(Description):
+class Features(Buildable):
     """A state-update function u, described."""
 
     def shape(self, domain: Any) -> Shape:
@@ -115,7 +126,7 @@ class Features(Description):
         raise NotImplementedError
 
 
-class Model(Description):
+class Model(Buildable):
     """A model of the world, described.
 
     ``predicts_means`` says that it knows only the mean of the next state, which the theory allows
@@ -136,7 +147,7 @@ class Model(Description):
         raise NotImplementedError
 
 
-class Backups(Description):
+class Backups(Buildable):
     """A backup distribution, described.
 
     ``stores_transitions`` says that every draw is a stored transition, whose action, reward and
@@ -170,7 +181,7 @@ def constant_weights(shape: Shape, width: int, value: float, owner: str) -> np.n
 
 
 @abstract
-class Agent(Description):
+class Agent(Buildable):
     """An agent, described."""
 
     epsilon: float = option(between(0, 1), default=0.1, kw_only=True)

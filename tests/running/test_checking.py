@@ -77,8 +77,8 @@ WRONG = {
         "check_model: Cautious: run once more with the same seed, the array .* came out differently: draw from the rng",
     ),
     "backups": (
-        "LatestPart(empty_state(setting.shape), empty_state(setting.shape), np.zeros(3))",
-        "LatestPart(empty_state(setting.shape), empty_state(setting.shape), SHARED)",
+        "LatestPart(empty_state(site.shape), empty_state(site.shape), np.zeros(3))",
+        "LatestPart(empty_state(site.shape), empty_state(site.shape), SHARED)",
         "check_backups: Latest: two runs share the array agent.planner.backups.facts: make new arrays in build",
     ),
     "agent": (

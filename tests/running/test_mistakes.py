@@ -164,7 +164,7 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
         "learn of SarsaPart must return the size of its errors, got None: is a return missing?",
     ),
     "weights that are too short": (
-        "weights = np.zeros((setting.actions, setting.width))", "weights = np.zeros((setting.actions, 2))",
+        "weights = np.zeros((site.actions, site.width))", "weights = np.zeros((site.actions, 2))",
         "of SarsaPart: IndexError: index",
     ),
     "a preference that is no number": (
