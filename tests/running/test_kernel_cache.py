@@ -283,7 +283,8 @@ UNSAFE: dict[str, Any] = {
 @pytest.mark.parametrize("way", UNSAFE)
 def test_no_strangers_kernel_is_loaded(way, kernel_cache, tmp_path, monkeypatch, capfd):
     folder = plant(kernel_cache, tmp_path / "mark")
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "no" / "such"))
+    (tmp_path / "blocked").write_text("")
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "blocked"))
     UNSAFE[way](monkeypatch, folder)
     capfd.readouterr()
     assert hits(call()) == 0
@@ -292,6 +293,7 @@ def test_no_strangers_kernel_is_loaded(way, kernel_cache, tmp_path, monkeypatch,
     told = capfd.readouterr().err.splitlines()
     assert len(told) == 1 and "no compiled kernels are taken from" in told[0], told
     assert "set EXPECTANT_CACHE_DIR to a folder of your own" in told[0]
+    assert "kernels are compiled again by every process" in told[0]
 
 
 def test_what_is_planted_would_be_loaded_from_a_folder_of_ours(kernel_cache, tmp_path):
@@ -458,28 +460,36 @@ class Rows(NamedTuple):
     values: np.ndarray
     weights: np.ndarray
     action: int
+    way: int
 
 
 def add_up(part):
     part = borrowed(part)
-    return (
-        lanes.dot_rows(part.rows, part.action, part.active, part.weights),
-        lanes.dot_weighted_rows(part.rows, part.action, part.active, part.values, part.weights),
-        lanes.dot_row(part.rows[0], part.active[0], part.weights),
-    )
+    rows, active, weights = part.rows, part.active, part.weights
+    if part.way == 0:
+        return lanes.dot_rows(rows, part.action, active, weights)
+    if part.way == 1:
+        return lanes.dot_weighted_rows(rows, part.action, active, part.values, weights)
+    return lanes.dot_row(rows[0], active[0], weights)
+
+
+BEYOND: list[dict[str, Any]] = [
+    {"active": np.array([3, 0])}, {"active": np.array([-1, 0])}, {"weights": np.ones(16)},
+    {"action": 2}, {"action": -1}, {"values": np.ones(1)},
+]  # fmt: skip
 
 
 def test_vector_code_is_checked_too():
     numbers = np.random.default_rng(0).normal(size=(2, 3, 8))
-    right = Rows(numbers, np.array([0, 2]), np.array([0.5, 0.1]), numbers[0, 0] * 3, 1)
+    right = Rows(numbers, np.array([0, 2]), np.array([0.5, 0.1]), numbers[0, 0] * 3, 1, 0)
     checked: Any = compiling.kernel_for(right, add_up, checked=True)
-    assert checked(right) == compiling.kernel_for(right, add_up)(right) == add_up(right)
-    for wrong in (
-        {"active": np.array([0, 3])}, {"active": np.array([0, -1])}, {"action": 2}, {"action": -1},
-        {"weights": np.ones(16)}, {"values": np.ones(1)},
-    ):  # fmt: skip
-        with pytest.raises(IndexError):
-            checked(right._replace(**wrong))
+    unchecked: Any = compiling.kernel_for(right, add_up)
+    for way, wrong in ((0, BEYOND[:5]), (1, BEYOND), (2, BEYOND[:3])):
+        part = right._replace(way=way)
+        assert checked(part) == unchecked(part) == add_up(part)
+        for changes in wrong:
+            with pytest.raises(IndexError):
+                checked(part._replace(**changes))
 
 
 def test_switching_all_checks_off_is_refused(monkeypatch):
