@@ -28,7 +28,7 @@ from typing import NamedTuple
 import numba, numpy as np
 import user_other
 from user_other import imported
-from expectant.verbs import function, observation, optional, step
+from expectant.verbs import function, observation, optional, place, step
 
 GOAL, START = 3, 4
 SMALL = 0.0
@@ -63,6 +63,8 @@ class Settings(Base):
 def one(): return 11
 def other(): return 22
 FUNCTIONS = (one, other)
+which = one
+abs = one
 def with_default(a=1, b=2): return a - b
 def with_keyword(*, a=1, b=2): return a - b
 def with_attribute(): return 0
@@ -105,7 +107,7 @@ def _(part, action, rng):
         with_attribute.limit, closed(), lambdas, remembered(), compiled(1.0), spread(1.0),
         recursive(3), verb_of_ours(part), stub(1), imported, user_other.CONSTANT, user_other.inner,
         local.THROUGH_A_LOCAL, getattr(user_other, "BY_TEXT"), user_other.tools.DEEP, Inner,
-        [GOAL in {"p", "q"} for n in range(2)], (lambda: 20)(),
+        which(), abs(), max(), [GOAL in {"p", "q"} for n in range(2)], (lambda: 20)(),
     )
 
 @observation.register(Part)
@@ -157,6 +159,8 @@ CHANGES = {
         "def other(): return 11\ndef one(): return 22",
     ),
     "swapped functions in a tuple": ("FUNCTIONS = (one, other)", "FUNCTIONS = (other, one)"),
+    "which of two helpers a name stands for": ("which = one", "which = other"),
+    "which of Python's own functions is another here": ("abs = one", "max = one"),
     "swapped defaults": ("with_default(a=1, b=2)", "with_default(a=2, b=1)"),
     "a default moved to another parameter": (
         "def with_default(a=1, b=2)", "def with_default(a=2, b=2)",
@@ -178,7 +182,7 @@ CHANGES = {
     "a constant in a set in the code": ('{"p", "q"}', '{"p", "r"}'),
     "a constant in a function in the code": ("lambda: 20", "lambda: 21"),
     "a verb for another part": ("@observation.register(Part)", "@observation.register(Inner)"),
-    "another verb": ("@observation.register(Part)", "@step.register(Inner)"),
+    "another verb": ("@observation.register(Part)", "@place.register(Part)"),
 }  # fmt: skip
 
 CHANGES_ELSEWHERE = {

@@ -17,7 +17,9 @@ import numpy as np
 import pytest
 
 import expectant as ex
+from expectant import lanes
 from expectant.running import compiling, kernel_folders
+from expectant.running import kernel_cache as kernel_cache_module
 from expectant.running.job import Job
 from expectant.running.loop import simulate
 from expectant.verbs import borrowed, function, place, size
@@ -128,6 +130,31 @@ def test_where_numba_keeps_its_own_does_not_matter(kernel_cache, tmp_path, monke
     call()
     assert hits(call()) == 1
     assert not (tmp_path / "elsewhere").exists()
+
+
+def test_processes_that_write_at_the_same_time_do_not_mix_their_code_up(kernel_cache):
+    kernel_cache.mkdir()
+    first, second = (kernel_cache_module._Files(str(kernel_cache), "kernel", "name") for _ in "12")
+    second._load_index = dict  # as it was before the first one wrote
+    first.save("a", "code for a")
+    second.save("b", "code for b")
+    later = kernel_cache_module._Files(str(kernel_cache), "kernel", "name")
+    assert [later.load("a"), later.load("b")] == [None, "code for b"]
+    first._save_data(first._load_index().get("a") or first._data_name(1), "code for a, late")
+    assert later.load("b") == "code for b"
+
+
+def test_without_a_home_there_is_still_a_folder(monkeypatch, tmp_path, capfd):
+    monkeypatch.delenv("EXPECTANT_CACHE_DIR")
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+
+    def homeless() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(Path, "home", homeless)
+    call()
+    assert "Could not determine home directory" in capfd.readouterr().err
+    assert only_folder(tmp_path / "tmp").name == f"expectant-{os.geteuid()}"
 
 
 # ------------------------------------------------------------------------ damaged, or not writable
@@ -256,7 +283,8 @@ UNSAFE: dict[str, Any] = {
 @pytest.mark.parametrize("way", UNSAFE)
 def test_no_strangers_kernel_is_loaded(way, kernel_cache, tmp_path, monkeypatch, capfd):
     folder = plant(kernel_cache, tmp_path / "mark")
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "no" / "such"))
+    (tmp_path / "blocked").write_text("")
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "blocked"))
     UNSAFE[way](monkeypatch, folder)
     capfd.readouterr()
     assert hits(call()) == 0
@@ -265,6 +293,7 @@ def test_no_strangers_kernel_is_loaded(way, kernel_cache, tmp_path, monkeypatch,
     told = capfd.readouterr().err.splitlines()
     assert len(told) == 1 and "no compiled kernels are taken from" in told[0], told
     assert "set EXPECTANT_CACHE_DIR to a folder of your own" in told[0]
+    assert "kernels are compiled again by every process" in told[0]
 
 
 def test_what_is_planted_would_be_loaded_from_a_folder_of_ours(kernel_cache, tmp_path):
@@ -297,6 +326,15 @@ def test_a_temporary_folder_made_by_somebody_else_is_not_used(tmp_path, monkeypa
     planted.mkdir()
     planted.chmod(0o777)
     assert hits(call()) == 0 and not any(planted.iterdir())
+    assert "compiled again by every process" in capfd.readouterr().err
+
+
+def test_a_temporary_folder_behind_a_link_is_not_used(tmp_path, monkeypatch, capfd):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("EXPECTANT_CACHE_DIR", str(tmp_path / "file"))
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "tmp" / f"expectant-{os.geteuid()}").symlink_to(tmp_path / "mine")
+    assert hits(call()) == 0 and not any((tmp_path / "mine").iterdir())
     assert "compiled again by every process" in capfd.readouterr().err
 
 
@@ -407,23 +445,51 @@ def test_checked_and_unchecked_kernels_live_side_by_side():
 
 def test_a_right_part_has_the_same_bits_checked_and_unchecked(monkeypatch):
     monkeypatch.undo()  # with the kernels of all tests
-    job = Job(ex.Corridor(), ex.RandomBinary(14, 5), ex.Lookahead(0.1, 0.1, planning_steps=2), 20, 0, 1, 99, 0)  # fmt: skip
+    job = Job(ex.Corridor(), ex.OneHot(), ex.QLearning(0.1), 20, 0, 1, 99, 0)
     returns = []
     for kernel in (compiling.kernel_for(job.prepare(0)[0], checked=True), simulate):
         prepared, rng = job.prepare(0)
         kernel(prepared, job.budget(), rng, np.zeros(1, np.int64))
         returns.append(prepared.returns)
-        if kernel is not simulate:
-            run = prepared._replace(state=prepared.state._replace(active=np.full(5, 99)))
-            run.clock[:] = 0
-            with pytest.raises(IndexError):
-                compiling.kernel_for(run, look, checked=True)(run)
     np.testing.assert_array_equal(returns[0], returns[1])
 
 
-def look(run):
-    run = borrowed(run)
-    return ex.verbs.preference(run.agent, run.state, 0)
+class Rows(NamedTuple):
+    rows: np.ndarray
+    active: np.ndarray
+    values: np.ndarray
+    weights: np.ndarray
+    action: int
+    way: int
+
+
+def add_up(part):
+    part = borrowed(part)
+    rows, active, weights = part.rows, part.active, part.weights
+    if part.way == 0:
+        return lanes.dot_rows(rows, part.action, active, weights)
+    if part.way == 1:
+        return lanes.dot_weighted_rows(rows, part.action, active, part.values, weights)
+    return lanes.dot_row(rows[0], active[0], weights)
+
+
+BEYOND: list[dict[str, Any]] = [
+    {"active": np.array([3, 0])}, {"active": np.array([-1, 0])}, {"weights": np.ones(16)},
+    {"action": 2}, {"action": -1}, {"values": np.ones(1)},
+]  # fmt: skip
+
+
+def test_vector_code_is_checked_too():
+    numbers = np.random.default_rng(0).normal(size=(2, 3, 8))
+    right = Rows(numbers, np.array([0, 2]), np.array([0.5, 0.1]), numbers[0, 0] * 3, 1, 0)
+    checked: Any = compiling.kernel_for(right, add_up, checked=True)
+    unchecked: Any = compiling.kernel_for(right, add_up)
+    for way, wrong in ((0, BEYOND[:5]), (1, BEYOND), (2, BEYOND[:3])):
+        part = right._replace(way=way)
+        assert checked(part) == unchecked(part) == add_up(part)
+        for changes in wrong:
+            with pytest.raises(IndexError):
+                checked(part._replace(**changes))
 
 
 def test_switching_all_checks_off_is_refused(monkeypatch):
@@ -447,6 +513,16 @@ def test_a_helpers_constant_that_changes_in_the_process_is_seen(monkeypatch):
     assert put_by_numba(np.zeros(1), 0) == 10.0  # Python's own calls stay as Numba has it
     monkeypatch.undo()
     assert asked() == 20.0
+
+
+def test_a_kernel_leaves_helpers_as_they_were(monkeypatch):
+    helper = numba.njit(put_by_numba.py_func)
+    monkeypatch.setitem(globals(), "put_by_numba", helper)
+    kernel: Any = compiling.kernel_for(shelf(), ask, checked=True)
+    kernel(shelf())
+    assert helper.signatures == []
+    helper(np.zeros(4), 0)
+    assert len(helper.signatures) == 1  # it was compiled for this call
 
 
 KINDS = """

@@ -23,7 +23,13 @@ from numba.core.caching import (
     _CacheLocator,
 )
 
-from expectant.running.kernel_folders import Unsafe, kernel_folder, refuse_others, say_once
+from expectant.running.kernel_folders import (
+    Unsafe,
+    kernel_folder,
+    open_private,
+    refuse_others,
+    say_once,
+)
 
 _DIGEST = hashlib.sha256().digest_size
 
@@ -66,6 +72,10 @@ class _Implementation(CompileResultCacheImpl):
 class _Files(IndexDataCacheFile):
     """Files that only we may write to; compiled code begins with a hash of itself."""
 
+    def _data_name(self, number: int) -> str:
+        """A name that no other process takes for something else at the same time."""
+        return self._data_name_pattern.replace("{number:d}", os.urandom(8).hex())
+
     def _load_data(self, name: str) -> Any:
         content = Path(self._data_path(name)).read_bytes()
         if hashlib.sha256(content[_DIGEST:]).digest() != content[:_DIGEST]:
@@ -80,9 +90,8 @@ class _Files(IndexDataCacheFile):
     @contextmanager
     def _open_for_write(self, path: str) -> Iterator[BinaryIO]:
         scratch = f"{path}.tmp.{os.urandom(8).hex()}"
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
         try:
-            with open(os.open(scratch, flags, 0o600), "wb") as file:
+            with open_private(scratch) as file:
                 yield file
             os.replace(scratch, path)
         except BaseException:

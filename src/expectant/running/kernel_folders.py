@@ -12,7 +12,9 @@ import re
 import stat
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
+from typing import BinaryIO
 
 from expectant.running.progress import say
 
@@ -20,7 +22,7 @@ KEEP_DAYS = 60
 
 _LABEL = '"""Made by expectant; may be deleted at any time."""\n'
 _NAME = re.compile(r"[0-9a-f]{24}")
-_OURS = re.compile(r"kernel\.py|kernel-\d+\.tmp")
+_OURS = re.compile(r"kernel\.py|kernel-[0-9a-f]+\.tmp")
 _NUMBAS = re.compile(r"kernel[\w.-]*\.(nbi|nbc)(\.tmp\.[0-9a-f]+)?|kernel\.[\w.-]+\.pyc(\.\d+)?")
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
@@ -40,28 +42,37 @@ def cache_directory() -> Path:
     return Path(base) / "expectant"
 
 
+def temporary_directory() -> Path:
+    """The second choice, where anybody may have put something of that name before us."""
+    user = os.geteuid() if hasattr(os, "geteuid") else "user"
+    directory = Path(tempfile.gettempdir()) / f"expectant-{user}"
+    if directory.is_symlink():
+        raise Unsafe(_unsafe(directory, "is a link"))
+    return directory
+
+
 def kernel_folder(name: str, what: str) -> Path | None:
     """The folder of a kernel, one of its own; None, and a line about it, if there can be none."""
     problem = ""
-    user = os.geteuid() if hasattr(os, "geteuid") else "user"
-    for directory in (cache_directory(), Path(tempfile.gettempdir()) / f"expectant-{user}"):
+    for choice in (cache_directory, temporary_directory):
         try:
-            folder = _made(directory, name, what)
-        except (OSError, Unsafe) as error:
-            problem = problem or _told(directory, error)
+            folder = _made(choice(), name, what)
+        except (OSError, RuntimeError, Unsafe) as error:  # there may be no home either
+            problem = problem or _told(error)
             continue
         if problem:
-            say_once(f"{problem}; {directory} is used instead")
+            say_once(f"{problem}; {folder.parent} is used instead")
         return folder
     say_once(f"{problem}; kernels are compiled again by every process")
     return None
 
 
-def _told(directory: Path, error: Exception) -> str:
+def _told(error: Exception) -> str:
     if isinstance(error, Unsafe):
         return str(error)
+    where = f" in {error.filename}" if isinstance(error, OSError) and error.filename else ""
     reason = getattr(error, "strerror", None) or error
-    return f"compiled kernels cannot be kept in {directory} ({reason}), see EXPECTANT_CACHE_DIR"
+    return f"compiled kernels cannot be kept{where} ({reason}), see EXPECTANT_CACHE_DIR"
 
 
 def _made(directory: Path, name: str, what: str) -> Path:
@@ -77,18 +88,17 @@ def _made(directory: Path, name: str, what: str) -> Path:
         folder.mkdir(mode=0o700, exist_ok=True)
     refuse_others(folder)
     if not label.exists() or label.read_text(errors="replace") != text:
-        scratch = folder / f"kernel-{os.getpid()}.tmp"
-        write_private(scratch, text.encode())
+        scratch = folder / f"kernel-{os.urandom(8).hex()}.tmp"
+        with open_private(scratch) as file:
+            file.write(text.encode())
         os.replace(scratch, label)
     return folder
 
 
-def write_private(path: Path, content: bytes) -> None:
-    """Write a new file that nobody else may write to."""
-    path.unlink(missing_ok=True)
+def open_private(path: Path | str) -> BinaryIO:
+    """A new file to write to, which nobody else may write to."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-    with open(os.open(path, flags, 0o600), "wb") as file:
-        file.write(content)
+    return open(os.open(path, flags, 0o600), "wb")
 
 
 def refuse_others(path: Path) -> None:
@@ -102,7 +112,8 @@ def refuse_others(path: Path) -> None:
     _refuse(path)
     if _NAME.fullmatch(path.name):
         for inside in path.rglob("*"):
-            _refuse(inside)
+            with suppress(FileNotFoundError):  # another process of ours has just renamed it
+                _refuse(inside)
 
 
 def _refuse(path: Path) -> None:
