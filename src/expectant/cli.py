@@ -159,8 +159,8 @@ def readings(
     from expectant.report.tables import dependence_table, show
 
     with plain_errors():
+        from expectant.files import write_text
         from expectant.paper.dependence import as_rows, dependence
-        from expectant.paper.reproduce import write_text
 
         rows = as_rows(dependence(out, seed, threads))
         write_text(out / "readings.json", json_format.dumps(rows, indent=2, ensure_ascii=False))
@@ -279,8 +279,7 @@ def loca(
     if json:
         print_json(rows_as_data(rows, request))
         return
-    from expectant.report.adaptation_table import adaptation_table
-    from expectant.report.tables import show
+    from expectant.report.tables import adaptation_table, show
 
     show(adaptation_table(rows_as_data(rows, request)))
     for path in paths:

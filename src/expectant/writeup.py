@@ -129,16 +129,20 @@ def _figure(experiment: Experiment, folder: Path, panels: Sequence[Panel]) -> li
 
 
 def _page(experiment: Experiment, folder: Path, panels: Sequence[Panel]) -> Path:
-    from expectant.report import FigureSection, PaperReport, write_page
-
-    section = FigureSection(
-        figure=experiment.name,
-        title=experiment.title,
-        panels=panels,
-        tables=[("settings", parameters(experiment))],
-        readings=experiment.notes,
-        command=f"expectant run {SPEC}",
+    from expectant.report import (
+        Curves,
+        Environment,
+        Header,
+        Parameters,
+        chart_of,
+        palette_of,
+        write_page,
     )
-    environment = [*versions().items(), ("seed", experiment.seed)]
-    document = PaperReport(title=experiment.title, figures=[section], environment=environment)
-    return write_page(folder / "report.html", document)
+
+    sections = [
+        Header(experiment.title),
+        Curves("curves", "return per episode", chart_of(panels)),
+        Parameters([("", parameters(experiment))], experiment.notes, f"expectant run {SPEC}"),
+        Environment([*versions().items(), ("seed", experiment.seed)]),
+    ]
+    return write_page(folder / "report.html", sections, palette_of(panels))

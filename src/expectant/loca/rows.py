@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from expectant.domains.loca_grid import LocaGrid
+from expectant.files import write_text
 from expectant.loca.cases import Case
 from expectant.loca.protocol import course, job_of, measured_run, preferences
-from expectant.report.files import write_whole
 from expectant.running.fingerprint import fingerprint, part_types
 from expectant.running.loop import simulate
 
@@ -55,4 +55,4 @@ def save_row(path: Path, row: Row, domain: LocaGrid, seed: int) -> None:
         "steps": course(domain).steps.tolist(),
         "measures": [[x if np.isfinite(x) else None for x in run] for run in row.measures.tolist()],
     }
-    write_whole(path, json.dumps(content).encode())
+    write_text(path, json.dumps(content))

@@ -6,16 +6,20 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from expectant.analysis.claims import Verdict, evaluate
 from expectant.analysis.panel import Panel
 from expectant.experiments.compute import compute
 from expectant.experiments.results import CURVES, panels_of, read_curves, read_facts, write_curves
 from expectant.experiments.spec import Cell, Experiment
-from expectant.experiments.store import Store, StoreError, versions
+from expectant.experiments.store import Store, versions
+from expectant.files import write_text
 from expectant.paper.figures import FIGURES, SETS, read
 from expectant.paper.work import decision_work
+
+if TYPE_CHECKING:
+    from expectant.report import Section
 
 QUICK_RUNS = 5
 LONG_BINS, WINDOW_BINS = 300, 20  # from how many bins on only the moves of the goal are drawn
@@ -133,12 +137,12 @@ def shown(panels: Sequence[Panel], figure: str) -> list[Panel]:
 
 def write_figures(request: Request, folder: Path, panels: Sequence[Panel]) -> list[Path]:
     """One PNG and one SVG per figure."""
-    from expectant.report import draw_panels
+    from expectant.report import draw_panels, palette_of
 
-    paths = []
+    paths, palette = [], palette_of(panels)
     for figure in request.figures:
         title = f"Figure {figure}" + (f" ({request.warning})" if request.warning else "")
-        paths += draw_panels(shown(panels, figure), title, folder / f"figure-{figure}")
+        paths += draw_panels(shown(panels, figure), title, folder / f"figure-{figure}", palette)
     return paths
 
 
@@ -146,33 +150,35 @@ def write_report(
     request: Request, folder: Path, panels: Sequence[Panel], verdicts: Sequence[Verdict]
 ) -> Path:
     """The page."""
-    from expectant.report import FigureSection, PaperReport, write_page
+    from expectant.report import Claims, Environment, Glance, Header, palette_of, write_page
 
-    sections = []
-    for figure in request.figures:
-        experiments = {name: request.experiment(figure, name) for name in SETS}
-        sections.append(
-            FigureSection(
-                figure=figure,
-                title=experiments[SETS[0]].title,
-                panels=shown(panels, figure),
-                tables=[
-                    (f"reading “{name}”", parameters(experiment))
-                    for name, experiment in experiments.items()
-                ],
-                readings=experiments[SETS[0]].notes,
-                command=request.command(figure),
-            )
-        )
-    environment = [(name, version) for name, version in versions().items()]
-    document = PaperReport(
-        title="Planning with expectation models for control: what holds",
-        subtitle=request.warning,
-        verdicts=[verdict.to_dict() for verdict in verdicts],
-        figures=sections,
-        environment=[*environment, ("seed", request.seed), ("command", request.command())],
-    )
-    return write_page(folder / "report.html", document)
+    found = [verdict.to_dict() for verdict in verdicts]
+    others = [entry for entry in found if entry["figure"] not in request.figures]
+    environment = [*versions().items(), ("seed", request.seed), ("command", request.command())]
+    sections = [
+        Header("Planning with expectation models for control: what holds", request.warning),
+        Glance(found),
+        *(part for figure in request.figures for part in _sections(request, figure, panels, found)),
+        Claims(others, "Claims without a figure"),
+        Environment(environment),
+    ]
+    return write_page(folder / "report.html", sections, palette_of(panels))
+
+
+def _sections(
+    request: Request, figure: str, panels: Sequence[Panel], found: Sequence[dict[str, Any]]
+) -> list[Section]:
+    """A figure, the claims about it, and how it was made."""
+    from expectant.report import Claims, Curves, Parameters, chart_of
+
+    experiments = {name: request.experiment(figure, name) for name in SETS}
+    first = experiments[SETS[0]]
+    tables = [(f"reading “{name}”", parameters(each)) for name, each in experiments.items()]
+    return [
+        Curves(figure, first.title, chart_of(shown(panels, figure))),
+        Claims([entry for entry in found if entry["figure"] == figure]),
+        Parameters(tables, first.notes, request.command(figure)),
+    ]
 
 
 def parameters(experiment: Experiment) -> list[tuple[str, str]]:
@@ -194,16 +200,3 @@ def _settings(described: Any) -> str:
     data = described.to_dict()
     kind = data.pop("kind")
     return f"{kind}: " + ", ".join(f"{key} = {value}" for key, value in data.items())
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a text file in one piece."""
-    import os
-
-    scratch = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        scratch.write_text(text)
-        os.replace(scratch, path)
-    except OSError as error:
-        raise StoreError(f"cannot write {path}: {error.strerror or error}") from None

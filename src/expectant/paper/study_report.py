@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from expectant.paper.reproduce import write_text
+from expectant.files import write_text
 from expectant.paper.study import Scored, Study, count_no_worse, sensitivity
-from expectant.report.figures import draw_panels
+from expectant.report import Palette, draw_panels, palette_of
 from expectant.report.sensitivity import Sensitivity, draw_sensitivity
 
 
@@ -40,23 +40,24 @@ def write_study(study: Study, folder: Path) -> list[Path]:
     data = folder / "study.json"
     write_text(data, json.dumps(study_data(study), indent=2))
     title = "Figure 5 with every agent at its best (fresh seeds)"
-    best = draw_panels([study.panel], title, folder / "study-best")
-    return [data, *best, *_sensitivity(study, folder / "study-sensitivity")]
+    palette = palette_of([study.panel])
+    best = draw_panels([study.panel], title, folder / "study-best", palette)
+    return [data, *best, *_sensitivity(study, folder / "study-sensitivity", palette)]
 
 
-def _sensitivity(study: Study, stem: Path) -> list[Path]:
+def _sensitivity(study: Study, stem: Path, palette: Palette) -> list[Path]:
     """Best score over the other settings, for every value of each setting."""
     names = dict.fromkeys(name for found in study.scored.values() for name in found[0].settings)
     lines = [
-        _line(key, study.best[key].cell.label, setting, sensitivity(scored, setting))
+        _line(key, setting, sensitivity(scored, setting))
         for setting in names
         for key, scored in study.scored.items()
         if setting in scored[0].settings
     ]
     title = "Parameter study: best over the other settings"
-    return draw_sensitivity(lines, title, "mean return", stem)
+    return draw_sensitivity(lines, title, "mean return", stem, palette)
 
 
-def _line(key: str, label: str, setting: str, points: list[tuple[Any, Scored]]) -> Sensitivity:
+def _line(key: str, setting: str, points: list[tuple[Any, Scored]]) -> Sensitivity:
     envelope = np.array([[float(part) for part in found.score] for _, found in points])
-    return Sensitivity(key, label, setting, [value for value, _ in points], envelope)
+    return Sensitivity(key, setting, [value for value, _ in points], envelope)

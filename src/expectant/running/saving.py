@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from expectant.files import write_whole
 
 FORMAT = 1
 FACTS = "expectant"  # the entry that holds the settings
@@ -46,13 +47,8 @@ def write(path: Path, facts: dict[str, Any], part: Any) -> None:
         raise ValueError(
             f"{path}: " + ("is a folder" if path.is_dir() else "its folder does not exist")
         )
-    scratch = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        with open(scratch, "wb") as file:
-            np.savez_compressed(file, **{FACTS: np.frombuffer(text, np.uint8)}, **saved)  # type: ignore[arg-type]
-        os.replace(scratch, path)
-    finally:
-        scratch.unlink(missing_ok=True)
+    saved[FACTS] = np.frombuffer(text, np.uint8)
+    write_whole(path, lambda file: np.savez_compressed(file, **saved))  # type: ignore[arg-type]
 
 
 def read(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
