@@ -185,7 +185,7 @@ def readings(
     from expectant.report.tables import dependence_table, show
 
     with plain_errors():
-        from expectant.experiments.files import write_text
+        from expectant.files import write_text
         from expectant.lab.dependence import as_rows, dependence
         from expectant.lab.study import the_paper
 
@@ -313,8 +313,7 @@ def loca(
     if json:
         print_json(rows_as_data(rows, request))
         return
-    from expectant.report.adaptation_table import adaptation_table
-    from expectant.report.tables import show
+    from expectant.report.tables import adaptation_table, show
 
     show(adaptation_table(rows_as_data(rows, request)))
     for path in paths:

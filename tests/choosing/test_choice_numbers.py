@@ -12,10 +12,10 @@ from expectant.analysis.selection import setting_intervals
 from expectant.choosing.figures import heat_maps, sensitivities
 from expectant.choosing.folder import Group, read_folder
 from expectant.choosing.measures import curves_of, first_bins, measure_named
-from expectant.choosing.page import banded, page_of, read_all
+from expectant.choosing.page import banded, cells_of, read_all
 from expectant.choosing.stages import Score, choices
 from expectant.choosing.tables import _score
-from expectant.report.sweep_payload import sweep_data
+from expectant.report.cells import CellTable
 
 
 def group_of(settings: dict[str, list[Any]]) -> Group:
@@ -68,9 +68,11 @@ def test_a_score_is_written_from_low_to_high():
 
 
 def test_the_page_marks_the_settings_that_were_chosen(folder):
-    data = sweep_data(page_of(folder))
-    for measure, values in ((0, folder.values), (1, read_all(folder)[2])):
-        marked = [data["ids"][row] for row in data["measures"][measure]["best"]]
+    cells = cells_of(folder)
+    data = CellTable(cells).data("")
+    assert data is not None
+    for measure, values in zip(cells.measures, (folder.values, read_all(folder)[2]), strict=True):
+        marked = [data["ids"][row] for row in cells.best(measure)]
         chosen = [folder.columns["cell"][found.best] for found in choices(folder, values)]
         assert marked == chosen
     assert data["groupOf"] == [
@@ -80,7 +82,7 @@ def test_the_page_marks_the_settings_that_were_chosen(folder):
 
 
 def test_points_of_a_thin_curve_share_the_bins_unevenly_where_they_must(folder, monkeypatch):
-    monkeypatch.setattr("expectant.choosing.page.points_for", lambda cells, bins: 3)
+    monkeypatch.setattr("expectant.report.cells.points_for", lambda cells, bins: 3)
     curves, positions, _ = read_all(folder)
     assert positions.tolist() == [30.0, 95.0, 165.0]  # bins 0 to 5, 6 to 12, 13 to 19, of ten
     whole = curves_of(folder, folder.columns["hash"][3])

@@ -15,8 +15,10 @@ from browsing import Visit, needs_browser, opened_browser
 from choosing.conftest import EVIL
 from expectant.choosing.figures import sensitivities
 from expectant.choosing.folder import read_folder
-from expectant.choosing.page import report_sweep
-from expectant.report.sweep_page import PageGroup, PageMeasure, SweepPage, write_sweep_page
+from expectant.choosing.page import cells_of, report_sweep
+from expectant.report import Header, write_page
+from expectant.report.cells import BestSettings, Cells, Group, Measure
+from expectant.report.sensitivity import HeatMap, Sensitivity
 
 pytestmark = needs_browser
 MANY = 10_000
@@ -209,7 +211,42 @@ def test_a_narrow_page_does_not_scroll_sideways(browser, written):
     visit.page.close()
 
 
-def many() -> SweepPage:
+def test_an_agent_has_one_colour_in_all_plots(visit):
+    drawn = visit.page.evaluate(
+        """document.getElementById("curve-plot").data.filter(t => t.meta.part === "line")
+            .map(t => [t.name.split("/")[1].split(" ")[0], t.line.color, t.line.dash])"""
+    )
+    lines = visit.page.evaluate(
+        """[...document.querySelectorAll("#sensitivity-plots .plot")].flatMap(plot => plot.data)
+            .filter(t => t.meta.part === "envelope").map(t => [t.name.split(" ")[0], t.line.color])"""
+    )
+    colours = {name.lower(): colour for name, colour in lines}
+    assert set(colours) == {"plain", "ahead"} and len(set(colours.values())) == 2
+    first = {name: colour for name, colour, _ in reversed(drawn)}
+    assert first == colours
+    assert len({(colour, dash) for _, colour, dash in drawn}) == len(drawn)  # still told apart
+
+
+def test_a_cell_far_below_is_marked_and_does_not_flatten_the_rest(browser, place, tmp_path):
+    cells = cells_of(read_folder(place))
+    cells.curves[8, :, 5:] = -500.0
+    sections = [Header("t"), BestSettings(cells, []), *cells.sections]
+    visit = SweepVisit(browser, write_page(tmp_path / "far.html", sections, cells.palette), 1200)
+    axis = "document.getElementById('curve-plot').layout.yaxis.range"
+    before = visit.page.evaluate(axis)
+    visit.page.fill("#search", cells.ids[8])
+    visit.page.locator("#cell-table tbody tr[data-place]").first.click()
+    assert 8 in visit.lines()
+    low, high = visit.page.evaluate(axis)
+    assert before[0] - 10 < low <= before[0] and before[1] <= high < before[1] + 1
+    assert visit.page.locator("#curve-plot .textpoint text").all_text_contents() == ["−500"]
+    for chip in reversed(visit.page.locator("#chosen button").all()[:-1]):
+        chip.click()
+    assert visit.page.evaluate(axis)[0] > -20  # what it has above the floor
+    visit.page.close()
+
+
+def many() -> Cells:
     rng = np.random.default_rng(0)
     first, second = np.divmod(np.arange(MANY), 100)
     means = rng.normal(size=MANY)
@@ -217,16 +254,24 @@ def many() -> SweepPage:
     points = 150
     curves = rng.normal(size=(MANY, 3, points)).astype(np.float32)
     ids = [f"agent first={a} second={b}" for a, b in zip(first, second, strict=True)]
-    group = PageGroup("agent", "Agent", "", ["agent.first", "agent.second"])
-    return SweepPage(
-        "Many", "", [], ids, {"agent.first": first.tolist(), "agent.second": second.tolist()}, [group],
-        [0] * MANY, [10] * MANY, [0] * MANY, [PageMeasure("mean", "mean", scores, [], [])],
-        curves, np.arange(points), "episode", "return", [], [],
+    names, values = ("agent.first", "agent.second"), list(range(100))
+    grid = means.reshape(100, 100)
+    lines = [Sensitivity("agent", name, values, scores[:100]) for name in names]
+    heat = HeatMap(
+        "Agent", *names, values, values, grid, grid > 99, np.arange(MANY).reshape(100, 100)
+    )
+    measure = Measure("mean", "mean", scores, [], [], {"": lines}, [[heat]])
+    columns = {"agent.first": first.tolist(), "agent.second": second.tolist()}
+    return Cells(
+        ids, columns, [Group("agent", "Agent", "")], [0] * MANY, [10] * MANY, [0] * MANY, [measure],
+        curves, np.arange(points), "episode", "return",
     )  # fmt: skip
 
 
 def test_ten_thousand_cells_stay_smooth(browser, tmp_path):
-    path = write_sweep_page(tmp_path / "many.html", many())
+    cells = many()
+    sections = [Header("Many"), BestSettings(cells, []), *cells.sections]
+    path = write_page(tmp_path / "many.html", sections, cells.palette)
     assert path.stat().st_size < 40e6
     visit = SweepVisit(browser, path, 1200)
     assert visit.seconds < 20.0  # three or so on an idle machine

@@ -13,13 +13,19 @@ from typer.testing import CliRunner
 from choosing.conftest import EVIL
 from expectant.analysis.selection import setting_intervals
 from expectant.choosing.command import best
+from expectant.choosing.figures import all_heat_maps
 from expectant.choosing.measures import curves_of
-from expectant.choosing.page import banded, page_of, read_all, thinned
+from expectant.choosing.page import banded, cells_of, read_all, sections_of, thinned
 from expectant.cli import app
-from expectant.report.sweep_page import sweep_page
-from expectant.report.sweep_payload import packed, points_for, sweep_data
+from expectant.report.cells import BestSettings, CellCurves, CellTable, packed, points_for
+from expectant.report.page import page
 
 run = CliRunner()
+
+
+def page_of(folder):
+    cells = cells_of(folder)
+    return page(sections_of(folder, cells), cells.palette)
 
 
 def test_curves_fit_the_budget_whatever_their_number():
@@ -48,7 +54,7 @@ def test_bands_are_t_intervals():
 
 def test_thin_curves_are_means_of_bins(folder, monkeypatch):
     assert thinned(7, 3).tolist() == [0, 2, 4]
-    monkeypatch.setattr("expectant.choosing.page.points_for", lambda cells, bins: 4)
+    monkeypatch.setattr("expectant.report.cells.points_for", lambda cells, bins: 4)
     curves, positions, _ = read_all(folder)
     assert curves.shape == (60, 3, 4) and positions.tolist() == [25.0, 75.0, 125.0, 175.0]
     whole = curves_of(folder, folder.columns["hash"][3])
@@ -58,37 +64,78 @@ def test_thin_curves_are_means_of_bins(folder, monkeypatch):
 
 
 def test_the_data_are_those_of_the_folder(folder):
-    document = page_of(folder)
-    data = sweep_data(document)
+    cells = cells_of(folder)
+    data = CellTable(cells).data("")
+    assert data is not None
     assert data["ids"] == folder.columns["cell"]
     assert [column["name"] for column in data["columns"]] == [
         "domain.slip", "agent.action_step", "agent.value_step", "agent.model_step",
     ]  # fmt: skip
-    scores = np.frombuffer(base64.b64decode(data["measures"][0]["scores"]), "<f4").reshape(-1, 3)
+    scores = np.frombuffer(base64.b64decode(data["scores"][0]), "<f4").reshape(-1, 3)
     np.testing.assert_allclose(scores[:, 0], folder.values.mean(axis=1), rtol=1e-6)
     known = np.isfinite(folder.values).all(axis=1)
     intervals = setting_intervals(folder.values)
     np.testing.assert_allclose(scores[known, 1:], intervals[known], rtol=1e-6)
-    assert (scores[known, 1] < scores[known, 0]).all() and (
-        scores[known, 0] < scores[known, 2]
-    ).all()
-    packed_curves = np.frombuffer(base64.b64decode(data["curves"]), "<f4").reshape(60, 3, 20)
+    assert (scores[known, 1] < scores[known, 0]).all()
+    assert (scores[known, 0] < scores[known, 2]).all()
     mean, low, high = banded(curves_of(folder, folder.columns["hash"][3]))
-    np.testing.assert_allclose(packed_curves[3], [mean, low, high], rtol=1e-5)
-    assert [measure["name"] for measure in data["measures"]] == ["mean", "final"]
-    assert len(data["measures"][0]["best"]) == 4
+    np.testing.assert_allclose(cells.curves[3], [mean, low, high], rtol=1e-5)
+    assert [measure.name for measure in cells.measures] == ["mean", "final"]
+    assert len(cells.best(cells.measures[0])) == 4
     assert data["diverged"].count(2) == 10
     wild = data["diverged"].index(2)
-    assert np.isnan(document.curves[wild, 0, -1]) and not np.isnan(document.curves[wild, 0, 0])
+    assert np.isnan(cells.curves[wild, 0, -1]) and not np.isnan(cells.curves[wild, 0, 0])
+
+
+def test_an_interval_that_begins_at_zero_is_shown():
+    score = {"mean": 0.5, "low": 0.0, "high": 1.25, "runs": 8, "diverged": 0}
+    assert BestSettings.score(score) == "0.5 (0 to 1.25), 8 runs"
+    assert BestSettings.score(score | {"low": None, "high": None}) == "0.5, 8 runs"
+    assert BestSettings.score(score | {"diverged": 2}) == "2 of 8 runs diverged"
+    assert BestSettings.score(None) == "–"
+
+
+def test_a_cell_far_below_the_best_is_marked_and_does_not_stretch_the_axis(folder):
+    cells = cells_of(folder)
+    cells.curves[7, :, 5:] = -500.0
+    data = CellCurves(cells).data("")
+    assert data is not None
+    assert data["marks"] == {7: [[5, "−500"]]}
+    low, _ = data["extents"]
+    np.testing.assert_allclose(low[3], np.nanmin(cells.curves[3]), rtol=1e-4)
+    np.testing.assert_allclose(low[7], np.nanmin(cells.curves[7, :, :5]), rtol=1e-4)
+    cells.curves[7] = -500.0
+    data = CellCurves(cells).data("")
+    assert data is not None
+    assert (data["extents"][0][7], data["extents"][1][7]) == (None, None)
+
+
+def test_maps_of_any_two_settings_know_their_cells(folder):
+    plain, _, ahead, _ = folder.groups
+    assert all_heat_maps(plain, folder.values) == []  # one setting only
+    (found,) = all_heat_maps(ahead, folder.values)
+    assert found.cells is not None
+    assert (found.first, found.second) == ("agent.value_step", "agent.model_step")
+    for i, first in enumerate(found.first_values):
+        for j, second in enumerate(found.second_values):
+            cell = found.cells[i, j]
+            assert folder.columns["agent.value_step"][cell] == first
+            assert folder.columns["agent.model_step"][cell] == second
+            np.testing.assert_equal(found.means[i, j], folder.values[cell].mean())
+
+
+def test_a_map_of_too_many_fields_is_left_out(folder, monkeypatch):
+    monkeypatch.setattr("expectant.choosing.figures.MOST_FIELDS", 24)
+    assert all_heat_maps(folder.groups[2], folder.values) == []
 
 
 def test_no_text_of_a_spec_can_become_code(folder):
-    text = sweep_page(page_of(folder))
+    text = page_of(folder)
     assert EVIL not in text
     assert "<img" not in re.sub(r"<script>.*?</script>", "", text, flags=re.DOTALL)
-    (data,) = re.findall(r'<script type="application/json" id="curves">(.*?)</script>', text)
-    assert EVIL in json.loads(data)["groups"][0]["agent"]
-    assert sweep_page(page_of(folder)) == text
+    (data,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', text)
+    assert EVIL in json.loads(data)["palette"]["plain"]["name"]
+    assert page_of(folder) == text
 
 
 def test_confirmed_choices_are_shown_if_they_are_of_this_spec(place, tmp_path, undrawn):
@@ -124,4 +171,4 @@ def test_few_runs_have_a_page_too(tmp_path, runs):
     from expectant.choosing.folder import read_folder
 
     write_sweep(tmp_path, spec(runs=runs, steps=[0.1], model_steps=[0.1], slips=[0.0]))
-    assert "no part in the choice" not in sweep_page(page_of(read_folder(tmp_path)))
+    assert "no part in the choice" not in page_of(read_folder(tmp_path))

@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pytest
 
 from expectant.analysis.panel import Panel
-from expectant.report import FigureSection, PaperReport
+from expectant.report import (
+    Claims,
+    Curves,
+    Environment,
+    Glance,
+    Header,
+    Palette,
+    Parameters,
+    Section,
+    chart_of,
+    palette_of,
+)
+from expectant.report.page import page
 
 LABELS = {
     "q_learning": "Q-learning",
@@ -100,25 +113,41 @@ def synthetic_verdicts() -> list[dict[str, Any]]:
     ]
 
 
-def _section(figure: str, title: str, panels: list[Panel]) -> FigureSection:
-    return FigureSection(
-        figure,
-        title,
-        panels,
-        tables=[
-            ("Corridor", [("cells", 9), ("slip", 0.1), ("switch_every", 500), ("runs", 30)]),
-            ("Look-ahead", [("value_step", 0.01), ("model_step", 0.1), ("planning_steps", 5)]),
-            ("Q-learning", [("action_step", 0.001), ("epsilon", 0.1), ("discount", 1.0)]),
-        ],
-        readings=[
-            "k in figure 5: 5 (table) under text, 3 (text) under code",
-            "replayed rewards after a switch: as stored under text, relabelled under code",
-        ],
-        command=f"expectant reproduce --figure {figure} --out results/paper",
-    )
+@dataclass(frozen=True, eq=False)
+class Report:
+    """A page as it is written for the paper."""
+
+    panels: dict[str, list[Panel]]
+    verdicts: list[dict[str, Any]]
+    sections: list[Section]
+    palette: Palette
+
+    @property
+    def text(self) -> str:
+        return page(self.sections, self.palette)
 
 
-def synthetic_report() -> PaperReport:
+def _sections(
+    figure: str, title: str, panels: list[Panel], verdicts: list[dict[str, Any]]
+) -> list[Section]:
+    tables = [
+        ("Corridor", [("cells", 9), ("slip", 0.1), ("switch_every", 500), ("runs", 30)]),
+        ("Look-ahead", [("value_step", 0.01), ("model_step", 0.1), ("planning_steps", 5)]),
+        ("Q-learning", [("action_step", 0.001), ("epsilon", 0.1), ("discount", 1.0)]),
+    ]
+    readings = [
+        "k in figure 5: 5 (table) under text, 3 (text) under code",
+        "replayed rewards after a switch: as stored under text, relabelled under code",
+    ]
+    command = f"expectant reproduce --figure {figure} --out results/paper"
+    return [
+        Curves(figure, title, chart_of(panels)),
+        Claims([verdict for verdict in verdicts if verdict["figure"] == figure]),
+        Parameters(tables, readings, command),
+    ]
+
+
+def synthetic_report() -> Report:
     """Six figures, eighteen claims, two readings."""
     three = ("q_learning", "q_planning_expectation", "q_planning_true")
     family = ("q_learning", "q_planning_true_1", "q_planning_true_5", "q_planning_true_20")
@@ -153,13 +182,18 @@ def synthetic_report() -> PaperReport:
             ],
         ),
     ]
-    return PaperReport(
-        title="Planning with expectation models for control: the paper, run again",
-        subtitle="quick run: 5 runs instead of 30",
-        verdicts=synthetic_verdicts(),
-        figures=[_section(*figure) for figure in figures],
-        environment=[("expectant", "0.1.0"), ("numpy", np.__version__), ("seed", 0)],
-    )
+    verdicts = synthetic_verdicts()
+    panels = {figure: found for figure, _, found in figures}
+    title = "Planning with expectation models for control: the paper, run again"
+    sections: list[Section] = [
+        Header(title, "quick run: 5 runs instead of 30"),
+        Glance(verdicts),
+        *(part for figure in figures for part in _sections(*figure, verdicts)),
+        Claims([v for v in verdicts if v["figure"] not in panels], "Claims without a figure"),
+        Environment([("expectant", "0.1.0"), ("numpy", np.__version__), ("seed", 0)]),
+    ]
+    palette = palette_of([panel for found in panels.values() for panel in found])
+    return Report(panels, verdicts, sections, palette)
 
 
 @pytest.fixture
@@ -168,5 +202,5 @@ def make_panel() -> Any:
 
 
 @pytest.fixture(scope="session")
-def report() -> PaperReport:
+def report() -> Report:
     return synthetic_report()

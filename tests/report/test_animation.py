@@ -17,11 +17,14 @@ from PIL import Image
 
 from expectant.report.animation import durations, gif, pictures, stage
 from expectant.report.animation_data import GRID, PLANE, ROW, Exit, Frame, Layout, Recording
-from expectant.report.animation_page import animation_page
 from expectant.report.animation_panels import scale_of, settled
+from expectant.report.page import page as whole_page
+from expectant.report.palette import Palette
+from expectant.report.sections import Animation, Header, Parameters
 
 CANDIDATES = (os.environ.get("CHROMIUM", ""), "/usr/bin/chromium", "/usr/bin/chromium-browser")
 CHROMIUM = next((place for place in CANDIDATES if place and Path(place).is_file()), None)
+COLOUR = "#0072B2"
 EVIL = "</script><script>alert(1)</script><b>bold</b>"
 
 
@@ -58,7 +61,7 @@ def silent(fraction: float) -> None:
 
 
 def axes_of(recording: Recording) -> Any:
-    with stage(recording, "lookahead") as (figure, update):
+    with stage(recording, COLOUR) as (figure, update):
         update(recording.frames[-1])
         return figure
 
@@ -69,7 +72,7 @@ def axes_of(recording: Recording) -> Any:
 def test_every_layout_is_drawn(kind, model):
     recording = made_up(kind, model=model)
     told: list[float] = []
-    drawn = pictures(recording, "lookahead", told.append)
+    drawn = pictures(recording, COLOUR, told.append)
     assert told == [0.2, 0.4, 0.6, 0.8, 1.0]
     assert len({image.size for image in drawn}) == 1
     contents = {image.tobytes() for image in drawn}
@@ -97,7 +100,7 @@ def test_actions_without_directions_are_numbers_and_no_preference_is_a_dot():
 def test_scales_are_made_for_settled_frames_and_stay_the_same():
     recording = made_up(GRID)
     assert [frame.episode for frame in settled(recording)] == [10, 20]
-    with stage(recording, "lookahead") as (figure, update):
+    with stage(recording, COLOUR) as (figure, update):
         seen = set()
         for frame in recording.frames:
             update(frame)
@@ -130,7 +133,7 @@ def test_a_diverged_run_can_be_drawn(kind):
         moves=np.full_like(wild.moves, -np.inf),
     )
     broken = dataclasses.replace(recording, frames=(*recording.frames[:-1], wild), diverged=True)
-    assert len(pictures(broken, "lookahead", silent)) == 5
+    assert len(pictures(broken, COLOUR, silent)) == 5
     assert broken.caption(wild).endswith("diverged")
 
 
@@ -138,7 +141,7 @@ def test_a_gif_has_all_frames_and_rests_before_a_change_and_at_the_end():
     recording = made_up()
     shown = durations(recording)
     assert shown == [120, 120, 700, 120, 2500]
-    content = gif(pictures(recording, "lookahead", silent), shown)
+    content = gif(pictures(recording, COLOUR, silent), shown)
     with Image.open(io.BytesIO(content)) as image:
         assert image.format == "GIF" and image.info["loop"] == 0
         lasted = []
@@ -150,17 +153,22 @@ def test_a_gif_has_all_frames_and_rests_before_a_change_and_at_the_end():
 
 
 def page(recording: Recording) -> str:
-    drawn = pictures(recording, "lookahead", silent)
-    return animation_page(recording, drawn, [("agent", EVIL), ("seed", 0)])
+    drawn = pictures(recording, COLOUR, silent)
+    sections = [
+        Header(recording.title),
+        Animation(recording, drawn),
+        Parameters([("", [("agent", EVIL), ("seed", 0)])]),
+    ]
+    return whole_page(sections, Palette({}))
 
 
 def test_the_page_has_all_frames_and_escapes_all_text():
     named = dataclasses.replace(layout(ROW), phases=("goal on the right", EVIL))
     text = page(dataclasses.replace(made_up(title=EVIL), layout=named))
     assert "<b>bold" not in text and text.count("<script") == 2
-    found = re.search(r'<script type="application/json" id="frames">(.*?)</script>', text)
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', text)
     assert found is not None
-    data = json.loads(found[1])
+    (data,) = json.loads(found[1])["sections"]
     assert len(data["frames"]) == 5 and data["changes"] == [2]
     assert data["captions"][2] == "episode 10 · step 70 · goal on the right"
     with Image.open(io.BytesIO(base64.b64decode(data["frames"][0]))) as image:

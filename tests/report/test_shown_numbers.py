@@ -5,21 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pytest
 
 from expectant.analysis.curves import interval
-from expectant.report.adaptation_figure import AdaptationFigure, AdaptationPanel
-from expectant.report.adaptation_figure import _figure as adaptation_drawn
-from expectant.report.adaptation_page import AdaptationPage, adaptation_page
-from expectant.report.adaptation_table import adaptation_table
+from expectant.report import Adaptation, Header, Palette
 from expectant.report.animation_panels import _smoothed
-from expectant.report.figures import _figure as panels_drawn
-from expectant.report.sensitivity import Sensitivity
-from expectant.report.sensitivity import _figure as sensitivity_drawn
-from expectant.report.sensitivity_heat import HeatMap
-from expectant.report.sensitivity_heat import _figure as heat_drawn
-from expectant.report.summaries import middle_episodes, summarise
-from expectant.report.tables import curve_table
+from expectant.report.chart import Chart, Level, Plot, chart_of, curve_of, palette_of
+from expectant.report.curves import chart_figure
+from expectant.report.page import page
+from expectant.report.sensitivity import HeatMap, Sensitivity, _heat_figure, sensitivity_figure
+from expectant.report.tables import adaptation_table, curve_table
 
 
 def printed(table: Any) -> list[list[str]]:
@@ -27,40 +21,34 @@ def printed(table: Any) -> list[list[str]]:
     return [list(row) for row in zip(*(column.cells for column in table.columns), strict=True)]
 
 
-def band(collection: Any, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The lower and the upper end of a filled band at every x."""
-    corners = np.concatenate([path.vertices for path in collection.get_paths()])
-    ends = [corners[np.isclose(corners[:, 0], at), 1] for at in x]
-    return np.array([end.min() for end in ends]), np.array([end.max() for end in ends])
-
-
 def test_a_panel_shows_means_and_whole_bands(make_panel: Any) -> None:
     panel = make_panel(shape=(8, 400, 20), switch_every=200)
-    (axes,) = panels_drawn([panel], "Figure").axes
-    episodes = middle_episodes(panel)
-    means = [line.get_ydata() for line in axes.lines if len(line.get_xdata()) == episodes.size]
-    for curve, drawn, filled in zip(summarise(panel), means, axes.collections, strict=True):
-        np.testing.assert_array_equal(drawn, curve.mean)
-        np.testing.assert_allclose(band(filled, episodes), [curve.low, curve.high])
+    chart = chart_of([panel])
+    (axes,) = chart_figure(chart, "Figure", palette_of([panel])).axes
+    (plot,) = chart.plots
+    for curve in plot.curves:
+        mean, low, high = interval(panel.curves[curve.key])
+        np.testing.assert_array_equal(curve.mean, mean)
+        assert any(np.array_equal(line.get_ydata(), mean) for line in axes.lines)
+        np.testing.assert_array_equal([curve.low, curve.high], [low, high])
 
 
 def test_the_adaptation_test_shows_means_and_whole_bands() -> None:
     steps, measures = np.arange(0, 40, 10), np.random.default_rng(0).random((5, 4))
-    levels = [(0, 20, 1.0, "optimum"), (20, 40, 0.5, "outdated policy")]
-    data = AdaptationFigure("", [AdaptationPanel("One", {"all": measures})], steps, [20], levels)
-    (axes,) = adaptation_drawn(data).axes
+    levels = [Level(0, 20, 1.0, "optimum"), Level(20, 40, 0.5, "outdated policy")]
+    plot = Plot("One", steps, 40, [curve_of("all", measures)], [20], levels)
+    chart = Chart([plot], 1, "step", "expected return", "next phase")
+    (axes,) = chart_figure(chart, "", Palette({"all": "all"})).axes
     mean, low, high = interval(measures)
-    np.testing.assert_allclose(band(axes.collections[-1], steps / 1000), [low, high])
     assert any(np.array_equal(line.get_ydata(), mean) for line in axes.lines)
-    assert axes.lines[0].get_xdata() == pytest.approx([0.02, 0.02])
-    heights = [collection.get_segments()[0][:, 1].tolist() for collection in axes.collections[:2]]
-    assert heights == [[1.0, 1.0], [0.5, 0.5]]
+    np.testing.assert_array_equal(plot.curves[0].low, low)
+    np.testing.assert_array_equal(plot.curves[0].high, high)
 
 
 def test_error_bars_reach_from_low_to_high() -> None:
     envelope = np.array([[2.0, 1.5, 4.0], [3.0, 1.0, 3.25]])
-    line = Sensitivity("one", "One", "agent.step", [1, 2], envelope, np.array([2.0, 2.5]))
-    figure = sensitivity_drawn([line], "", "mean")
+    line = Sensitivity("one", "agent.step", [1, 2], envelope, np.array([2.0, 2.5]))
+    figure: Any = sensitivity_figure([line], "", "mean", Palette({"one": "One"}))
     ((_, _, (bars,)),) = figure.axes[0].containers
     assert [bar[:, 1].tolist() for bar in bars.get_segments()] == [[1.5, 4.0], [1.0, 3.25]]
     assert any(drawn.get_ydata().tolist() == [2.0, 2.5] for drawn in figure.axes[0].lines)
@@ -70,7 +58,7 @@ def test_a_heat_map_has_the_first_setting_across() -> None:
     means = np.array([[1.0, 2.0], [9.0, np.nan], [3.0, 4.0]])
     diverged = np.isnan(means)
     heat = HeatMap("One", "agent.a", "agent.b", [10, 20, 30], ["x", "y"], means, diverged)
-    axes = heat_drawn([heat], "", "mean").axes[0]
+    axes: Any = _heat_figure([heat], "", "mean").axes[0]
     np.testing.assert_array_equal(axes.images[0].get_array().filled(np.nan), means.T)
     cross, ring = ([line.get_xdata().tolist(), line.get_ydata().tolist()] for line in axes.lines)
     assert cross == [[1], [1]]  # a = 20, b = y
@@ -88,10 +76,8 @@ def row(**changes: Any) -> dict[str, Any]:
 
 
 def test_the_rows_of_the_adaptation_test() -> None:
-    document = AdaptationPage("A", "", [], [row()], {"one": "One"}, "<svg>", [])
-    text = adaptation_page(document)
+    text = page([Header("A"), Adaptation([row()], {"one": "One"})], Palette({"all": "all"}))
     assert "0.50 (0.25 to 0.75)" in text
-    assert "0.50 (P1 0.96)" in text
     assert "0.20, 0.80" in text
     (line,) = printed(adaptation_table([row()]))
     assert line[:6] == ["one", "all", "0.96", "0.50", "0.25 to 0.75", "1 of 2"]

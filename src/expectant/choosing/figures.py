@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -18,9 +19,11 @@ from expectant.analysis.selection import (
 )
 from expectant.choosing.folder import Group, SweepFolder
 from expectant.choosing.measures import Measure
-from expectant.report.markup import slug
-from expectant.report.sensitivity import Sensitivity, draw_sensitivity
-from expectant.report.sensitivity_heat import HeatMap, draw_heat_maps
+from expectant.report.palette import Palette
+from expectant.report.sensitivity import HeatMap, Sensitivity, draw_heat_maps, draw_sensitivity
+from expectant.report.words import slug
+
+MOST_FIELDS = 20_000  # of a map: a search may have tried a different value in every cell
 
 
 def draw_choice(
@@ -30,6 +33,7 @@ def draw_choice(
     paths: list[Path] = []
     title = folder.experiment.title
     quantity = "reward" if folder.experiment.steps else "return"
+    palette = Palette({group.agent: group.label for group in folder.groups})
     problems = list(dict.fromkeys(group.problem for group in folder.groups))
     for number, problem in enumerate(problems, start=1):
         groups = [g for g in folder.groups if g.problem == problem and len(g.rows)]
@@ -38,7 +42,8 @@ def draw_choice(
         curves = [line for group in groups for line in sensitivities(group, values)]
         if curves:
             name = place / "-".join(filter(None, ["sensitivity", stem]))
-            paths += draw_sensitivity(curves, heading, f"{quantity}, {measure.name}", name)
+            label = f"{quantity}, {measure.name}"
+            paths += draw_sensitivity(curves, heading, label, name, palette)
         maps = [found for group in groups for found in heat_maps(group, values)]
         if maps:
             name = place / "-".join(filter(None, ["heat", stem]))
@@ -56,7 +61,7 @@ def sensitivities(group: Group, values: np.ndarray) -> list[Sensitivity]:
         envelope = np.column_stack([means[cells], setting_intervals(own[cells])])
         through = np.array([np.nan if p.slice is None else means[p.slice] for p in points])
         line = Sensitivity(
-            group.agent, group.label, name, [p.value for p in points], envelope,
+            group.agent, name, [p.value for p in points], envelope,
             through if len(group.settings) > 1 else None,
         )  # fmt: skip
         found.append(line)
@@ -74,13 +79,29 @@ def heat_maps(group: Group, values: np.ndarray) -> list[HeatMap]:
     means = setting_means(values[group.rows])
     if len(group.settings) < 2:
         return []
-    first, second = _two_that_matter(group, means)
+    return [heat_map(group, means, *_two_that_matter(group, means))]
+
+
+def all_heat_maps(group: Group, values: np.ndarray) -> list[HeatMap]:
+    """The maps of any two settings, but for those of too many fields to be looked at."""
+    means = setting_means(values[group.rows])
+    counts = {name: len(set(column)) for name, column in group.settings.items()}
+    return [
+        heat_map(group, means, first, second)
+        for first, second in combinations(group.settings, 2)
+        if len(means) and counts[first] * counts[second] <= MOST_FIELDS
+    ]
+
+
+def heat_map(group: Group, means: np.ndarray, first: str, second: str) -> HeatMap:
+    """The best with every pair of values of two settings; ``means`` (rows of the group,)."""
     grid = grid_of(group.settings, means, first, second)
     tried = grid.best >= 0
     shown = np.where(tried, means[grid.best], np.nan)
-    return [
-        HeatMap(group.label, first, second, grid.first, grid.second, shown, tried & np.isnan(shown))
-    ]
+    return HeatMap(
+        group.label, first, second, grid.first, grid.second, shown, tried & np.isnan(shown),
+        np.where(tried, group.rows[grid.best], -1),
+    )  # fmt: skip
 
 
 def _two_that_matter(group: Group, means: np.ndarray) -> Sequence[str]:

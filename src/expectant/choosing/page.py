@@ -12,35 +12,46 @@ import numpy as np
 from expectant.analysis.curves import finite_or_nan
 from expectant.analysis.selection import setting_intervals, setting_means
 from expectant.choosing.command import BEST
+from expectant.choosing.figures import all_heat_maps, sensitivities
 from expectant.choosing.folder import SweepFolder, read_folder
 from expectant.choosing.measures import MEASURES, Measure, all_curves, first_bins
 from expectant.choosing.stages import RULES, STAGES, as_data, choices
 from expectant.experiments.facts import versions
 from expectant.experiments.files import read_whole
-from expectant.report.sweep_page import PageGroup, PageMeasure, SweepPage, write_sweep_page
-from expectant.report.sweep_payload import points_for
+from expectant.report import Environment, Header, Section, write_page
+from expectant.report import cells as shown
+from expectant.report.sensitivity import Sensitivity
 
 REPORT = "report.html"
 
 
 def report_sweep(path: Path, *, trust: bool = False) -> Path:
     """Write the page of a folder."""
-    return write_sweep_page(path / REPORT, page_of(read_folder(path, trust=trust)))
+    folder = read_folder(path, trust=trust)
+    cells = cells_of(folder)
+    return write_page(path / REPORT, sections_of(folder, cells), cells.palette)
 
 
-def page_of(folder: SweepFolder) -> SweepPage:
+def sections_of(folder: SweepFolder, cells: shown.Cells) -> list[Section]:
+    """The page of a folder."""
+    experiment = folder.experiment
+    return [
+        Header(experiment.title, _subtitle(folder), experiment.notes),
+        shown.BestSettings(cells, RULES),
+        *cells.sections,
+        Environment([*versions().items(), ("seed", experiment.seed)]),
+    ]
+
+
+def cells_of(folder: SweepFolder) -> shown.Cells:
     """What the page of a folder shows."""
     experiment, columns = folder.experiment, folder.columns
     mean, final = MEASURES["mean"], MEASURES["final"]
     curves, positions, late = read_all(folder)
-    groups = folder.groups
-    return SweepPage(
-        title=experiment.title,
-        subtitle=_subtitle(folder),
-        notes=experiment.notes,
+    return shown.Cells(
         ids=columns["cell"],
         columns={name: columns[name] for name in _shown(folder)},
-        groups=[PageGroup(g.agent, g.label, g.problem, list(g.settings)) for g in groups],
+        groups=[shown.Group(group.agent, group.label, group.problem) for group in folder.groups],
         group_of=_group_of(folder),
         runs=columns["runs"],
         diverged=columns["diverged"],
@@ -49,8 +60,6 @@ def page_of(folder: SweepFolder) -> SweepPage:
         positions=positions,
         counted="step" if experiment.steps else "episode",
         quantity="reward" if experiment.steps else "return",
-        rules=RULES,
-        environment=[*versions().items(), ("seed", experiment.seed)],
     )
 
 
@@ -59,7 +68,7 @@ def read_all(folder: SweepFolder) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     positions (points,) of their points, and the final numbers of all runs (cells, runs)."""
     experiment, cells = folder.experiment, folder.table.num_rows
     width, bins = folder.bins
-    starts = thinned(bins, points_for(cells, bins))
+    starts = thinned(bins, shown.points_for(cells, bins))
     ends = np.append(starts[1:], bins)
     curves = np.full((cells, 3, starts.size), np.nan, np.float32)
     late = np.full((cells, experiment.runs), np.nan)
@@ -112,11 +121,16 @@ def _group_of(folder: SweepFolder) -> list[int]:
     return found.tolist()
 
 
-def _measure(folder: SweepFolder, measure: Measure, values: np.ndarray) -> PageMeasure:
+def _measure(folder: SweepFolder, measure: Measure, values: np.ndarray) -> shown.Measure:
     scores = np.column_stack([setting_means(values), setting_intervals(values)])
     found = _confirmed(folder, measure) or as_data(folder, choices(folder, values))
     stages = [STAGES[stage] for stage in _stages(found)]
-    return PageMeasure(measure.name, measure.meaning, scores, found, stages)
+    lines: dict[str, list[Sensitivity]] = {}
+    for group in folder.groups:
+        if len(group.rows):
+            lines.setdefault(group.problem, []).extend(sensitivities(group, values))
+    maps = [all_heat_maps(group, values) for group in folder.groups]
+    return shown.Measure(measure.name, measure.meaning, scores, found, stages, lines, maps)
 
 
 def _stages(found: Sequence[dict[str, Any]]) -> list[str]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from expectant.choosing.command import Best
 from expectant.choosing.stages import RULES, Choice, Score
-from expectant.report.summaries import number
+from expectant.report.words import number
 
 COLUMNS = (
     ("agent", "left"),

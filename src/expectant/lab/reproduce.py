@@ -6,17 +6,20 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from expectant.analysis.panel import Panel
 from expectant.experiments.cells import Cell
 from expectant.experiments.compute import compute
-from expectant.experiments.files import write_text
 from expectant.experiments.results import CURVES, panels_of, read_curves, read_facts, write_curves
 from expectant.experiments.spec import Experiment
 from expectant.experiments.store import Store, versions
+from expectant.files import write_text
 from expectant.lab.claims import Verdict, evaluate
 from expectant.lab.study import Study, find_study, read_study, word_for
+
+if TYPE_CHECKING:
+    from expectant.report import Section
 
 QUICK_RUNS = 5
 LONG_BINS, WINDOW_BINS = 300, 20  # from how many bins on only the moves of the goal are drawn
@@ -153,14 +156,14 @@ def shown(panels: Sequence[Panel], figure: str) -> list[Panel]:
 
 def write_figures(request: Request, folder: Path, panels: Sequence[Panel]) -> list[Path]:
     """One PNG and one SVG per figure."""
-    from expectant.report import draw_panels
+    from expectant.report import draw_panels, palette_of
 
-    paths = []
+    paths, palette = [], palette_of(panels)
     for figure in request.figures:
         title = f"Figure {figure}" if request.study.readings else request.study.title
         title += f" ({request.warning})" if request.warning else ""
         name = f"figure-{figure}" if len(request.study.figures) > 1 else "figure"
-        paths += draw_panels(shown(panels, figure), title, folder / name)
+        paths += draw_panels(shown(panels, figure), title, folder / name, palette)
     return paths
 
 
@@ -168,34 +171,39 @@ def write_report(
     request: Request, folder: Path, panels: Sequence[Panel], verdicts: Sequence[Verdict]
 ) -> Path:
     """The page."""
-    from expectant.report import FigureSection, PaperReport, write_page
+    from expectant.report import Claims, Environment, Glance, Header, palette_of, write_page
 
-    study, sections = request.study, []
-    for figure in request.figures:
-        experiments = {name: request.experiment(figure, name) for name in study.sets}
-        first = experiments[study.sets[0]]
-        sections.append(
-            FigureSection(
-                figure=figure,
-                title=first.title,
-                panels=shown(panels, figure),
-                tables=[
-                    (f"reading “{name}”" if name else "settings", parameters(experiment))
-                    for name, experiment in experiments.items()
-                ],
-                readings=first.notes,
-                command=request.command(figure),
-            )
-        )
-    seed = first.seed if request.seed is None else request.seed
-    document = PaperReport(
-        title=study.title,
-        subtitle=request.warning,
-        verdicts=[verdict.to_dict() for verdict in verdicts],
-        figures=sections,
-        environment=[*versions().items(), ("seed", seed), ("command", request.command())],
-    )
-    return write_page(folder / "report.html", document)
+    found = [verdict.to_dict() for verdict in verdicts]
+    others = [entry for entry in found if entry["figure"] not in request.figures]
+    seed = request.experiment(request.figures[0], request.study.sets[0]).seed
+    environment = [*versions().items(), ("seed", seed), ("command", request.command())]
+    sections = [
+        Header(request.study.title, request.warning, request.study.notes),
+        Glance(found),
+        *(part for figure in request.figures for part in _sections(request, figure, panels, found)),
+        Claims(others, "Claims without a figure"),
+        Environment(environment),
+    ]
+    return write_page(folder / "report.html", sections, palette_of(panels))
+
+
+def _sections(
+    request: Request, figure: str, panels: Sequence[Panel], found: Sequence[dict[str, Any]]
+) -> list[Section]:
+    """A figure, the claims about it, and how it was made."""
+    from expectant.report import Claims, Curves, Parameters, chart_of
+
+    experiments = {name: request.experiment(figure, name) for name in request.study.sets}
+    first = next(iter(experiments.values()))
+    tables = [
+        (f"reading “{name}”" if name else "", parameters(each))
+        for name, each in experiments.items()
+    ]
+    return [
+        Curves(figure, first.title, chart_of(shown(panels, figure))),
+        Claims([entry for entry in found if entry["figure"] == figure]),
+        Parameters(tables, first.notes, request.command(figure)),
+    ]
 
 
 def parameters(experiment: Experiment) -> list[tuple[str, str]]:

@@ -9,19 +9,26 @@ from pathlib import Path
 from typing import Any
 
 from expectant.experiments.store import versions
+from expectant.files import write_text
 from expectant.loca.cases import LABELS
 from expectant.loca.measures import HORIZON, References, references
 from expectant.loca.protocol import EVERY, course
 from expectant.loca.rows import Row
 from expectant.loca.runs import Request
 from expectant.loca.verdicts import as_data, score
-from expectant.report.adaptation_figure import (
-    AdaptationFigure,
-    AdaptationPanel,
-    draw_adaptation,
+from expectant.report import (
+    Adaptation,
+    Chart,
+    Curves,
+    Environment,
+    Header,
+    Palette,
+    Parameters,
+    draw_chart,
+    write_page,
 )
-from expectant.report.adaptation_page import AdaptationPage, write_adaptation_page
-from expectant.report.files import write_whole
+from expectant.report.chart import Curve, Level, Plot, curve_of
+from expectant.report.palette import BACKUPS
 
 TITLE = "Local-change adaptation test"
 
@@ -54,43 +61,49 @@ def write_report(rows: Sequence[Row], request: Request, folder: Path) -> list[Pa
     """loca.json, loca.png, loca.svg and loca.html."""
     data = rows_as_data(rows, request)
     known = references(request.domain)
-    drawn = draw_adaptation(_figure(rows, request, known), folder / "loca")
     content = {"references": known._asdict(), "seed": request.seed, "rows": data}
     text = json.dumps(content, indent=2, ensure_ascii=False)
-    page = AdaptationPage(
-        TITLE,
+    chart, title = chart_of(rows, request, known), f"{TITLE}: mean of {request.runs} runs"
+    names = {key: "no planning" if key == "none" else key for key in chart.keys}
+    palette = Palette(names, BACKUPS)
+    subtitle = (
         f"{len(rows)} agents and backup distributions, {request.runs} runs each, seed "
-        f"{request.seed}",
-        _text(known),
-        data,
-        LABELS,
-        drawn[1].read_text(encoding="utf-8"),
-        [*versions().items(), ("domain", repr(request.domain)), ("seed", request.seed)],
+        f"{request.seed}"
     )
+    sections = [
+        Header(TITLE, subtitle, _text(known)),
+        Adaptation(data, LABELS),
+        Curves("curves", "expected return of the greedy policy, agent by agent", chart),
+        Parameters([("", list({LABELS[row["agent"]]: row["settings"] for row in data}.items()))]),
+        Environment(
+            [*versions().items(), ("domain", repr(request.domain)), ("seed", request.seed)]
+        ),
+    ]
     return [
-        write_whole(folder / "loca.json", text.encode()),
-        *drawn,
-        write_adaptation_page(folder / "loca.html", page),
+        write_text(folder / "loca.json", text),
+        *draw_chart(chart, title, folder / "loca", palette),
+        write_page(folder / "loca.html", sections, palette),
     ]
 
 
-def _figure(rows: Sequence[Row], request: Request, known: References) -> AdaptationFigure:
-    curves: dict[str, dict[str, Any]] = {}
-    for row in rows:
-        curves.setdefault(row.case.agent, {})[row.case.backups] = row.measures
+def chart_of(rows: Sequence[Row], request: Request, known: References) -> Chart:
+    """One plot for every agent, one curve for every backup distribution."""
     first, second, third = request.domain.phase_steps
-    end = first + second + third
-    return AdaptationFigure(
-        f"{TITLE}: mean of {request.runs} runs",
-        [AdaptationPanel(LABELS[agent], found) for agent, found in curves.items()],
-        course(request.domain).steps,
-        (first, first + second),
-        (
-            (0, first, known.before, "optimum"),
-            (first, end, known.after, "optimum"),
-            (first, end, known.outdated, "outdated policy"),
-        ),
+    end, steps = first + second + third, course(request.domain).steps
+    levels = (
+        Level(0, first, known.before, "optimum"),
+        Level(first, end, known.after, "optimum"),
+        Level(first, end, known.outdated, "outdated policy"),
     )
+    curves: dict[str, list[Curve]] = {}
+    for row in rows:
+        curve = curve_of(row.case.backups, row.measures)
+        curves.setdefault(row.case.agent, []).append(curve)
+    plots = [
+        Plot(LABELS[agent], steps, end, found, (first, first + second), levels)
+        for agent, found in curves.items()
+    ]
+    return Chart(plots, min(len(plots), 2), "step", "expected return", "next phase")
 
 
 def _text(known: References) -> list[str]:

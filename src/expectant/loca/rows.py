@@ -16,9 +16,9 @@ import numpy as np
 from expectant.domains.loca_grid import LocaGrid
 from expectant.experiments.files import read_whole
 from expectant.experiments.sealing import opened_text, sealed_text
+from expectant.files import write_text
 from expectant.loca.cases import Case
 from expectant.loca.protocol import course, job_of, measured_run
-from expectant.report.files import write_whole
 from expectant.running.asking import ask
 from expectant.running.fingerprint import fingerprint, part_types
 from expectant.running.loop import simulate
@@ -61,7 +61,7 @@ def save_row(path: Path, row: Row, domain: LocaGrid, seed: int) -> None:
     """Write a row in one piece."""
     measures = [[x if np.isfinite(x) else None for x in run] for run in row.measures.tolist()]
     content = {**_identity(path, row.case, domain, seed), "measures": measures}
-    write_whole(path, sealed_text(content).encode())
+    write_text(path, sealed_text(content))
 
 
 def _identity(path: Path, case: Case, domain: LocaGrid, seed: int) -> dict[str, Any]:

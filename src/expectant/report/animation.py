@@ -22,7 +22,7 @@ from expectant.report.animation_panels import (
     policy_panel,
     values_panel,
 )
-from expectant.report.figures import SETTINGS
+from expectant.report.canvas import new_figure, own_settings
 from expectant.running.progress import Tell
 
 DOTS = 110  # per inch
@@ -38,12 +38,12 @@ def durations(recording: Recording) -> list[int]:
     return [*shown[:-1], AT_END]
 
 
-def pictures(recording: Recording, agent: str, tell: Tell) -> list[Any]:
-    """Every frame as a Pillow image of few colours; ``agent`` is the key of its style."""
+def pictures(recording: Recording, colour: str, tell: Tell) -> list[Any]:
+    """Every frame as a Pillow image of few colours; ``colour`` is that of the learning curve."""
     from PIL import Image
 
     drawn = []
-    with stage(recording, agent) as (figure, update):
+    with stage(recording, colour) as (figure, update):
         for number, frame in enumerate(recording.frames, 1):
             update(frame)
             figure.canvas.draw()
@@ -93,24 +93,17 @@ def mp4(drawn: list[Any], shown: list[int]) -> bytes:
 
 
 @contextmanager
-def stage(recording: Recording, agent: str) -> Iterator[tuple[Any, Update]]:
-    """A figure and a function that shows a frame in it; ``agent`` is the key of its style."""
-    import matplotlib
-
-    with matplotlib.rc_context():
-        matplotlib.rcdefaults()  # the settings in force must not depend on the user's own
-        matplotlib.rcParams.update(SETTINGS)
-        figure, update = _drawn(recording, agent)
+def stage(recording: Recording, colour: str) -> Iterator[tuple[Any, Update]]:
+    """A figure and a function that shows a frame in it."""
+    with own_settings():
+        figure, update = _drawn(recording, colour)
         update(recording.frames[-1])
         figure.draw_without_rendering()  # find room for everything once, not in every frame
         figure.set_layout_engine("none")
         yield figure, update
 
 
-def _drawn(recording: Recording, agent: str) -> tuple[Any, Update]:
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
+def _drawn(recording: Recording, colour: str) -> tuple[Any, Update]:
     panels = [values_panel]
     if recording.layout.kind == PLANE:
         panels.append(policy_panel)
@@ -120,14 +113,13 @@ def _drawn(recording: Recording, agent: str) -> tuple[Any, Update]:
     rows, columns = (len(panels), 1) if stacked else (1, len(panels))
     height = _panel_height(recording.layout, stacked)
     width = WIDTH if columns < 3 else 1.3 * WIDTH
-    figure = Figure(figsize=(width, rows * height + 2.2), dpi=DOTS, layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = new_figure(width, rows * height + 2.2, dpi=DOTS)
     grid = figure.add_gridspec(rows + 1, columns, height_ratios=[height] * rows + [1.5])
     updates = []
     for number, panel in enumerate(panels):
         place = grid[divmod(number, columns)]
         updates.append(panel(figure.add_subplot(place), recording))
-    updates.append(curve_panel(figure.add_subplot(grid[rows, :]), recording, agent))
+    updates.append(curve_panel(figure.add_subplot(grid[rows, :]), recording, colour))
     title = figure.suptitle(" ", fontweight="bold")
 
     def update(frame: Frame) -> None:

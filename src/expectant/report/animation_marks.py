@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from expectant.report.animation_data import PLANE, ROW, UNDECIDED, Frame, Layout, Recording
-from expectant.report.style import SWITCH_COLOUR
+from expectant.report.palette import SWITCH_COLOUR
 
 Update = Callable[[Frame], None]
 

@@ -20,7 +20,9 @@ from expectant.report.animation_marks import (
     draw_image,
     draw_numbers,
 )
-from expectant.report.style import SWITCH_COLOUR, style_of
+from expectant.report.canvas import draw_marks
+from expectant.report.palette import SWITCH_COLOUR
+from expectant.report.ranges import marks_below, value_range
 
 ROBUST = (0.5, 99.5)  # percentiles that the scales span
 ACTION_COLOURS = ("#0072B2", "#d8dee4", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#882255")
@@ -99,17 +101,17 @@ def model_panel(axes: Any, recording: Recording) -> Update:
     )
 
 
-def curve_panel(axes: Any, recording: Recording, agent: str) -> Update:
+def curve_panel(axes: Any, recording: Recording, colour: str) -> Update:
     """The learning curve, as far as the frame has come, with the changes of the domain."""
-    colour = style_of(agent).colour
     times, curve = recording.times, _smoothed(recording.curve)
     for change in recording.changes:
         axes.axvline(change, color=SWITCH_COLOUR, linewidth=0.8, linestyle=(0, (4, 2)))
     axes.plot(times, curve, color=colour, alpha=0.25, linewidth=1.0)
     (past,) = axes.plot([], [], color=colour, linewidth=1.6)
     cursor = axes.axvline(0, color=ARROW_COLOUR, linewidth=1.0)
-    low, high = scale_of([curve])
-    axes.set_ylim(low - 0.08 * (high - low), high + 0.08 * (high - low))
+    covered = value_range({"": curve})
+    axes.set_ylim(covered.low, covered.high)
+    draw_marks(axes, times, marks_below(curve, covered.floor), colour, 0)
     axes.set_xlim(0, recording.length)
     axes.xaxis.set_major_formatter("{x:,.0f}")
     axes.set_xlabel(recording.unit)

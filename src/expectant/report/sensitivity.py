@@ -1,26 +1,41 @@
-"""Sensitivity curves: what every value of a setting is worth, one panel for each setting."""
+"""Sensitivity: what every value of a setting is worth, and every pair of values of two settings."""
 
 from __future__ import annotations
 
-import io
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from expectant.report.figures import PLAIN_BOX, SETTINGS, WIDTH, line_look, marker_look
-from expectant.report.files import write_whole
-from expectant.report.style import style_of, tell_apart
-from expectant.report.summaries import number
+from expectant.report.canvas import (
+    add_legend,
+    agent_key,
+    columns_for,
+    draw_marks,
+    key_of,
+    line_look,
+    mark_key,
+    marker_look,
+    panel_figure,
+    write_figure,
+)
+from expectant.report.palette import Palette
+from expectant.report.ranges import Mark, ValueRange, colour_floor, marks_below, value_range
+from expectant.report.words import number, setting_name
 
-COLUMNS = 3
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
 HEIGHT = 2.1  # of one row, in inches
 FEW = 5  # values, up to which each has a tick of its own
 MANY = 30  # values, from which on markers would only clutter
-CUT = 4.0  # the axis reaches down at most so many times the distance from the top to the median
+MOST_TICKS = 7
+LETTERS = {1: 60, 2: 26, 3: 14}  # of all ticks along an axis that fit, by the number of columns
+BEST_COLOUR, GONE_COLOUR = "#D55E00", "#8a2f00"
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,128 +47,121 @@ class Sensitivity:
     """
 
     agent: str
-    label: str
     setting: str
     values: Sequence[Any]
     envelope: np.ndarray
     slice: np.ndarray | None = None
 
+    def marks(self, floor: float) -> list[Mark]:
+        """Where the line leaves the axis."""
+        return marks_below(self.envelope[:, 0], floor)
+
+
+@dataclass(frozen=True, eq=False)
+class HeatMap:
+    """Two settings of one agent: ``means`` (first, second) with the others at their best.
+
+    NaN where every setting ``diverged`` (the same shape, truth values) and where none was tried.
+    ``cells`` has the position of the cell behind every field, -1 where there is none.
+    """
+
+    label: str
+    first: str
+    second: str
+    first_values: Sequence[Any]
+    second_values: Sequence[Any]
+    means: np.ndarray
+    diverged: np.ndarray
+    cells: np.ndarray | None = None
+
+    @property
+    def lowest(self) -> float | None:
+        """The mean from which on colours differ; None where nothing is known."""
+        known = self.means[np.isfinite(self.means)]
+        return float(known[known >= colour_floor(known)].min()) if known.size else None
+
+
+def sensitivity_range(found: Iterable[Sensitivity]) -> ValueRange:
+    """What the axis covers of all these lines, agent by agent."""
+    values: dict[str, list[np.ndarray]] = {}
+    for line in found:
+        values.setdefault(line.agent, []).append(line.envelope.ravel())
+    return value_range({agent: np.concatenate(each) for agent, each in values.items()})
+
+
+def scale_of(values: Iterable[Any]) -> str:
+    """How the axis of a setting is drawn: "log", "linear", or "category", side by side."""
+    listed = list(values)
+    if not all(isinstance(value, int | float) and not isinstance(value, bool) for value in listed):
+        return "category"
+    return "log" if min(listed) > 0 and max(listed) >= 10 * min(listed) else "linear"
+
 
 def draw_sensitivity(
-    found: Sequence[Sensitivity], title: str, measure: str, path_stem: str | Path
+    found: Sequence[Sensitivity], title: str, measure: str, path_stem: str | Path, palette: Palette
 ) -> list[Path]:
-    """Draw into ``<path_stem>.png`` (200 dpi) and ``<path_stem>.svg``."""
+    """Draw lines into ``<path_stem>.png`` (200 dpi) and ``<path_stem>.svg``."""
     if not found:
         raise ValueError("draw_sensitivity: found must have at least one setting, got none")
-    tell_apart(line.agent for line in found)
-    return write_figure(lambda: _figure(found, title, measure), path_stem)
+    return write_figure(lambda: sensitivity_figure(found, title, measure, palette), path_stem)
 
 
-def write_figure(make: Callable[[], Any], path_stem: str | Path) -> list[Path]:
-    """Write what ``make`` draws as PNG and SVG, the same bytes for the same data."""
-    import matplotlib
-
-    with matplotlib.rc_context():  # the settings in force must not depend on the user's own
-        matplotlib.rcdefaults()
-        matplotlib.rcParams.update(SETTINGS)
-        figure = make()
-        paths = []
-        for kind in ("png", "svg"):
-            buffer = io.BytesIO()
-            metadata = {"Date": None} if kind == "svg" else {}
-            figure.savefig(buffer, format=kind, dpi=200, metadata=metadata)
-            paths.append(write_whole(Path(f"{path_stem}.{kind}"), buffer.getvalue()))
-        return paths
-
-
-def empty_figure(places: int, height: float, *, share: bool = False) -> tuple[Any, list[Any]]:
-    """A figure with so many axes in rows of three, and the axes, which may share their heights."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    columns = min(places, COLUMNS)
-    rows = math.ceil(places / columns)
-    figure = Figure(figsize=(WIDTH, 0.9 + rows * height), layout="constrained")
-    FigureCanvasAgg(figure)
-    axes = list(figure.subplots(rows, columns, squeeze=False, sharey=share).flat)
-    for unused in axes[places:]:
-        unused.remove()
-    return figure, axes[:places]
-
-
-def lowest_shown(means: np.ndarray) -> float:
-    """Where an axis of means ends below, so that a few disasters do not flatten all the rest."""
-    known = means[np.isfinite(means)]
-    if known.size == 0:
-        return 0.0
-    top, room = known.max(), CUT * (known.max() - np.median(known))
-    return float(known.min()) if room == 0.0 else float(max(known.min(), top - room))
-
-
-def setting_name(setting: str) -> str:
-    """A column of the table of cells as people would call it: agent.value_step, value step.
-
-    >>> setting_name("agent.model.step")
-    'model step'
-    """
-    return setting.removeprefix("agent.").replace("_", " ").replace(".", " ")
-
-
-def _figure(found: Sequence[Sensitivity], title: str, measure: str) -> Any:
+def sensitivity_figure(
+    found: Sequence[Sensitivity], title: str, measure: str, palette: Palette
+) -> Figure:
+    """One panel for every setting."""
     settings = list(dict.fromkeys(line.setting for line in found))
-    figure, places = empty_figure(len(settings), HEIGHT, share=True)
-    lowest = lowest_shown(np.concatenate([line.envelope[:, 0] for line in found]))
-    highest = np.nanmax([np.nan_to_num(line.envelope, nan=lowest).max() for line in found])
-    room = 0.08 * (highest - lowest or 1.0)
-    for axes, setting in zip(places, settings, strict=True):
+    columns, covered = columns_for(len(settings)), sensitivity_range(found)
+    figure, places = panel_figure(len(settings), columns, HEIGHT)
+    for place, (axes, setting) in enumerate(zip(places, settings, strict=True)):
         lines = [line for line in found if line.setting == setting]
-        positions = _positions(axes, lines)
-        axes.set_ylim(lowest - room, highest + room)
+        positions = _positions(axes, lines, columns)
+        axes.set_ylim(covered.low, covered.high)
+        row = 0
         for line in lines:
-            _draw(axes, line, [positions(value) for value in line.values])
+            where = [positions(value) for value in line.values]
+            marks = line.marks(covered.floor)
+            _draw(axes, line, where, palette)
+            draw_marks(axes, where, marks, palette[line.agent].colour, row)
+            row += bool(marks)
         axes.set_xlabel(setting_name(setting))
-        if any((line.envelope[:, 0] < lowest - room).any() for line in lines):
-            axes.annotate("axis cut", (0.02, 0.02), xycoords="axes fraction", fontsize=6.5,
-                          bbox=PLAIN_BOX)  # fmt: skip
-    for axes in places[::COLUMNS]:
-        axes.set_ylabel(measure)
+        if place % columns == 0:
+            axes.set_ylabel(measure)
     figure.suptitle(title, wrap=True)
-    handles = _handles(found)
-    figure.legend(handles=handles, loc="outside lower center", ncols=min(3, len(handles)),
-                  frameon=False, handlelength=3.2)  # fmt: skip
+    add_legend(figure, _keys(found, palette, covered.floor))
     return figure
 
 
-def _draw(axes: Any, line: Sensitivity, places: Sequence[float]) -> None:
+def _draw(axes: Axes, line: Sensitivity, places: Sequence[float], palette: Palette) -> None:
+    style = palette[line.agent]
     mean, low, high = line.envelope.T
-    marks = marker_look(line.agent) if len(places) < MANY else {}
-    look = line_look(line.agent) | marks
+    look = line_look(style) | (marker_look(style) if len(places) < MANY else {})
     bars = [np.nan_to_num(mean - low), np.nan_to_num(high - mean)]
     axes.errorbar(places, mean, bars, **look, capsize=1.5, elinewidth=0.8)
     if line.slice is not None:
-        axes.plot(places, line.slice, color=style_of(line.agent).colour, linewidth=0.8,
-                  linestyle=":", zorder=2)  # fmt: skip
+        axes.plot(places, line.slice, color=style.colour, linewidth=0.8, linestyle=":", zorder=2)
     gone = [place for place, value in zip(places, mean, strict=True) if math.isnan(value)]
     if gone:
         ground = [axes.get_ylim()[0]] * len(gone)
-        axes.plot(gone, ground, "x", color=style_of(line.agent).colour, clip_on=False)
+        axes.plot(gone, ground, "x", color=style.colour, clip_on=False)
 
 
-def _positions(axes: Any, lines: Sequence[Sensitivity]) -> Callable[[Any], float]:
-    """Prepare the axis of a setting: its logarithm, itself, or its values side by side."""
+def _positions(axes: Axes, lines: Sequence[Sensitivity], columns: int) -> Callable[[Any], float]:
+    """Prepare the axis of a setting, and tell where on it a value stands."""
     values = list(dict.fromkeys(value for line in lines for value in line.values))
-    if all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
-        if min(values) > 0 and max(values) >= 10 * min(values):
-            _logarithmic(axes)
-        elif len(values) <= FEW:
-            axes.set_xticks(values, [number(value) for value in values])
-        return float
-    axes.set_xticks(range(len(values)), [number(value) for value in values],
-                    rotation=30 if len(values) > 3 else 0)  # fmt: skip
-    return lambda value: float(values.index(value))
+    scale = scale_of(values)
+    if scale == "category":
+        axes.set_xticks(range(len(values)))
+        _label(axes.xaxis, [number(value) for value in values], columns)
+        return lambda value: float(values.index(value))
+    if scale == "log":
+        _logarithmic(axes)
+    elif len(values) <= FEW:
+        axes.set_xticks(values, [number(value) for value in values])
+    return float
 
 
-def _logarithmic(axes: Any) -> None:
+def _logarithmic(axes: Axes) -> None:
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     axes.set_xscale("log")
@@ -162,18 +170,60 @@ def _logarithmic(axes: Any) -> None:
     axes.xaxis.set_minor_formatter(NullFormatter())
 
 
-def _handles(found: Sequence[Sensitivity]) -> list[Any]:
-    from matplotlib.lines import Line2D
+def _label(axis: Any, labels: Sequence[str], columns: int) -> None:
+    """Name the ticks, turned where they would run into each other."""
+    turned = axis.axis_name == "x" and sum(map(len, labels)) > LETTERS[columns]
+    look = {"rotation": 40, "ha": "right", "rotation_mode": "anchor"} if turned else {}
+    axis.set_ticklabels(labels, **look)
 
-    agents = {line.agent: line.label for line in found}
-    handles = [
-        Line2D([], [], label=label, **(line_look(agent) | marker_look(agent)))
-        for agent, label in agents.items()
-    ]
+
+def _keys(found: Sequence[Sensitivity], palette: Palette, floor: float) -> list[Any]:
+    keys = [agent_key(palette[agent]) for agent in dict.fromkeys(line.agent for line in found)]
     if any(line.slice is not None for line in found):
-        handles.append(Line2D([], [], color="#555555", linewidth=0.8, linestyle=":",
-                              label="others as in the best setting"))  # fmt: skip
+        look = {"color": "#555555", "linewidth": 0.8, "linestyle": ":"}
+        keys.append(key_of("others as in the best setting", **look))
     if any(np.isnan(line.envelope[:, 0]).any() for line in found):
-        handles.append(Line2D([], [], color="#555555", marker="x", linestyle="none",
-                              label="all diverged"))  # fmt: skip
-    return handles
+        keys.append(key_of("all diverged", color="#555555", marker="x", linestyle="none"))
+    return [*keys, mark_key()] if any(line.marks(floor) for line in found) else keys
+
+
+def draw_heat_maps(
+    maps: Sequence[HeatMap], title: str, measure: str, path_stem: str | Path
+) -> list[Path]:
+    """Draw maps into ``<path_stem>.png`` (200 dpi) and ``<path_stem>.svg``."""
+    if not maps:
+        raise ValueError("draw_heat_maps: maps must have at least one map, got none")
+    return write_figure(lambda: _heat_figure(maps, title, measure), path_stem)
+
+
+def _heat_figure(maps: Sequence[HeatMap], title: str, measure: str) -> Figure:
+    columns = columns_for(len(maps))
+    figure, places = panel_figure(len(maps), columns, HEIGHT, share_y=False)
+    for axes, found in zip(places, maps, strict=True):
+        _draw_map(axes, found)
+        for axis, values in ((axes.xaxis, found.first_values), (axes.yaxis, found.second_values)):
+            shown = range(0, len(values), -(-len(values) // MOST_TICKS))
+            axis.set_ticks(list(shown))
+            _label(axis, [number(values[place]) for place in shown], columns)
+    figure.suptitle(title, wrap=True)
+    figure.supxlabel(f"{measure}; ring: best, ×: all diverged", fontsize=7.5)
+    return figure
+
+
+def _draw_map(axes: Axes, found: HeatMap) -> None:
+    image = axes.imshow(
+        np.ma.masked_invalid(found.means.T), origin="lower", aspect="auto", cmap="viridis",
+        vmin=found.lowest, interpolation="nearest",
+    )  # fmt: skip
+    axes.set_facecolor("#eeeeee")
+    rows, columns = np.nonzero(found.diverged)
+    axes.plot(rows, columns, "x", color=GONE_COLOUR, markersize=4)
+    if found.lowest is not None:
+        best = np.unravel_index(np.nanargmax(found.means), found.means.shape)
+        axes.plot(*best, "o", markersize=9, markerfacecolor="none", markeredgecolor=BEST_COLOUR,
+                  markeredgewidth=1.6, clip_on=False)  # fmt: skip
+        cut = bool((found.means < found.lowest).any())
+        extend = "min" if cut else "neither"
+        axes.figure.colorbar(image, ax=axes, shrink=0.9, extend=extend)
+    axes.set(xlabel=setting_name(found.first), ylabel=setting_name(found.second))
+    axes.set_title(found.label)

@@ -6,7 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 MARKS = {"holds": "holds", "does not hold": "does NOT hold", "undecided": "undecided"}
-COLOURS = {"holds": "green", "does not hold": "red", "undecided": "yellow"}
+COLOURS = {
+    "holds": "green",
+    "does not hold": "red",
+    "undecided": "yellow",
+    "adaptive": "green",
+    "not adaptive": "red",
+}
 
 
 def _table(title: str, columns: Sequence[tuple[str, str]]) -> Any:
@@ -93,3 +99,24 @@ def curve_table(panels: Sequence[Any], times: Mapping[tuple[str, str], float]) -
                 f"{times.get((panel.panel, agent), float('nan')):.0f}",
             )  # fmt: skip
     return table
+
+
+def adaptation_table(rows: Sequence[Mapping[str, Any]]) -> Any:
+    """The local-change adaptation test: one line per agent and backup distribution."""
+    columns = [("agent", "left"), ("backups", "left"), ("P1", "right"), ("adaptation", "right")]
+    more = [("95 %", "right"), ("seeds that adapted", "right"), ("verdict", "left")]
+    table = _table("Local-change adaptation test", [*columns, *more])
+    for row in rows:
+        said = f"[{COLOURS[row['verdict']]}]{row['verdict']}[/]"
+        if row["why"]:
+            said += f" ({row['why']})"
+        between = f"{_two(row['adaptation_low'])} to {_two(row['adaptation_high'])}"
+        table.add_row(
+            row["agent"], row["backups"], _two(row["P1"]), _two(row["adaptation"]), between,
+            f"{row['adapted_seeds']} of {len(row['phase2'])}", said,
+        )  # fmt: skip
+    return table
+
+
+def _two(value: float | None) -> str:
+    return "diverged" if value is None else f"{value:.2f}"

@@ -10,7 +10,6 @@ from __future__ import annotations
 import io
 import json
 import math
-import os
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
@@ -20,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.lib import format as numpy_format
 
+from expectant.files import write_whole
 from expectant.verbs import check_restored, grown, room
 
 FORMAT = 2
@@ -63,13 +63,8 @@ def write(path: Path, facts: dict[str, Any], part: Any) -> None:
         raise ValueError(
             f"{path}: " + ("is a folder" if path.is_dir() else "its folder does not exist")
         )
-    scratch = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        with open(scratch, "wb") as file:
-            np.savez_compressed(file, **{FACTS: np.frombuffer(text, np.uint8)}, **saved)  # type: ignore[arg-type]
-        os.replace(scratch, path)
-    finally:
-        scratch.unlink(missing_ok=True)
+    saved[FACTS] = np.frombuffer(text, np.uint8)
+    write_whole(path, lambda file: np.savez_compressed(file, **saved))  # type: ignore[arg-type]
 
 
 class Header(NamedTuple):

@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from expectant.files import write_bytes
 from expectant.report.animation import check_ffmpeg, durations, gif, mp4, pictures
 from expectant.report.animation_data import Recording
-from expectant.report.animation_page import animation_page
-from expectant.report.files import write_whole
+from expectant.report.page import page as whole_page
+from expectant.report.palette import Palette
+from expectant.report.sections import Animation, Header, Parameters
 from expectant.running.progress import Reporter, reporter
 from expectant.watching.recording import record
 
@@ -43,8 +45,9 @@ def watch(
         lattice=lattice, step_limit=step_limit, compiled=compiled, progress=show,
     )  # fmt: skip
     kind = getattr(agent, "kind", type(agent).__name__)
+    palette = Palette({kind: type(agent).__name__})
     with show.running(f"drawing {paths[0]}") as tell:
-        drawn = pictures(recording, kind, tell)
+        drawn = pictures(recording, palette[kind].colour, tell)
     settings = [
         ("domain", repr(domain)),
         ("features", repr(features)),
@@ -53,7 +56,7 @@ def watch(
         ("seed", seed),
     ]
     for place in paths:
-        write_whole(place, _content(place.suffix, recording, drawn, settings))
+        write_bytes(place, _content(place.suffix, recording, drawn, settings, palette))
     return paths
 
 
@@ -68,9 +71,18 @@ def check_path(path: Path, page: bool) -> list[Path]:
 
 
 def _content(
-    suffix: str, recording: Recording, drawn: list[Any], settings: list[tuple[str, Any]]
+    suffix: str,
+    recording: Recording,
+    drawn: list[Any],
+    settings: list[tuple[str, Any]],
+    palette: Palette,
 ) -> bytes:
     if suffix == ".html":
-        return animation_page(recording, drawn, settings).encode()
+        sections = [
+            Header(recording.title),
+            Animation(recording, drawn),
+            Parameters([("", settings)]),
+        ]
+        return whole_page(sections, palette).encode()
     write = mp4 if suffix == ".mp4" else gif
     return write(drawn, durations(recording))

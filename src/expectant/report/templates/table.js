@@ -1,9 +1,14 @@
-"use strict";
 // The table of cells: only the rows in sight are in the document, whatever their number.
-function cellTable(sweep, toggle, isChosen) {
+const cellTable = (sweep, toggle, isChosen) => {
   const ROW = 31, SPARE = 12, WIDEST = 34;  // pixels with the border, rows, letters
-  const box = document.getElementById("cell-box");
-  const table = document.getElementById("cell-table");
+  const box = byId("cell-box");
+  const table = byId("cell-table");
+  const groupOf = (cell) => sweep.groups[sweep.groupOf[cell]];
+  const show = (value) => {
+    if (value === null || value === undefined || Number.isNaN(value)) return "–";
+    if (typeof value !== "number") return String(value);
+    return String(Number(value.toPrecision(4))).replace(/^-/, "−");
+  };
   const make = (tag, attributes = {}, text = "") => {
     const made = document.createElement(tag);
     for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
@@ -13,9 +18,9 @@ function cellTable(sweep, toggle, isChosen) {
 
   // ---- columns: a name, the value of a cell, whether it is a number
   const columns = [
-    { name: "agent", value: (cell) => sweep.groupOfCell(cell).agent },
+    { name: "agent", value: (cell) => palette[groupOf(cell).key].name },
     ...(sweep.groups.some((group) => group.problem)
-      ? [{ name: "in", value: (cell) => sweep.groupOfCell(cell).problem }] : []),
+      ? [{ name: "in", value: (cell) => groupOf(cell).problem }] : []),
     ...sweep.columns.map(({ name, values }) => ({
       name: name.replace(/^agent\./, ""), value: (cell) => values[cell],
     })),
@@ -28,7 +33,7 @@ function cellTable(sweep, toggle, isChosen) {
   const cells = sweep.ids.map((_, cell) => cell);
   for (const column of columns) {
     column.numeric = cells.every((cell) => typeof (column.value(cell) ?? 0) === "number");
-    column.text = (cell) => sweep.show(column.value(cell));
+    column.text = (cell) => show(column.value(cell));
   }
 
   // ---- what is shown: filters, then order
@@ -45,7 +50,7 @@ function cellTable(sweep, toggle, isChosen) {
     return {
       ">": (value) => value > limit, "<": (value) => value < limit,
       ">=": (value) => value >= limit, "<=": (value) => value <= limit,
-    }[sign] ?? ((value) => value === limit || sweep.show(value) === rest);  // or as it is written
+    }[sign] ?? ((value) => value === limit || show(value) === rest);  // or as it is written
   };
   const test = (column, text) => {
     const asked = text.trim().toLowerCase();
@@ -72,7 +77,7 @@ function cellTable(sweep, toggle, isChosen) {
       && words.every((word) => everything(cell).includes(word)));
     if (order.column) shown.sort(compare(order.column));
     active = 0;
-    document.getElementById("count").textContent =
+    byId("count").textContent =
       `${shown.length.toLocaleString("en")} of ${cells.length.toLocaleString("en")} cells`;
     table.setAttribute("aria-rowcount", shown.length + 2);
     box.scrollTop = 0;
@@ -171,14 +176,14 @@ function cellTable(sweep, toggle, isChosen) {
     draw();
     focusActive();
   });
-  document.getElementById("search").addEventListener("input", (event) => { wanted = event.target.value; update(); });
-  document.getElementById("clear-filters").addEventListener("click", () => {
+  byId("search").addEventListener("input", (event) => { wanted = event.target.value; update(); });
+  byId("clear-filters").addEventListener("click", () => {
     filters.fill("");
     wanted = "";
     inputs.querySelectorAll("input").forEach((input) => { input.value = ""; });
-    document.getElementById("search").value = "";
+    byId("search").value = "";
     update();
   });
   update();
   return { draw, update };
-}
+};

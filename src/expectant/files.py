@@ -1,0 +1,71 @@
+"""Writing files so that nobody ever sees half of one, with messages that say what to do."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, BinaryIO
+
+
+class StoreError(OSError):
+    """Results cannot be written or read; says what to do."""
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder with all that lead to it; one that is there is left as it is."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreError(f"cannot write results to {folder}: {error.strerror}") from None
+
+
+def write_text(path: Path, text: str) -> Path:
+    """Write a text file in one piece."""
+    return write_bytes(path, text.encode())
+
+
+def write_bytes(path: Path, content: bytes) -> Path:
+    """Write a file in one piece."""
+    return write_whole(path, lambda file: file.write(content))
+
+
+def write_whole(path: Path, write: Callable[[BinaryIO], Any]) -> Path:
+    """Let ``write`` fill a file under another name, then rename it."""
+    make_folder(path.parent)
+    scratch = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with open(scratch, "wb") as file:
+            write(file)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(scratch, path)
+    except OSError as error:
+        _remove(scratch)
+        raise StoreError(f"cannot write {path}: {reason_of(error)}") from None
+    except BaseException:
+        _remove(scratch)
+        raise
+    return path
+
+
+def remove_scratch(folder: Path) -> None:
+    """Remove what killed processes left half-written; only while nobody writes there."""
+    for path in folder.glob(".*.tmp"):
+        path.unlink(missing_ok=True)
+
+
+def _remove(scratch: Path) -> None:
+    try:
+        scratch.unlink(missing_ok=True)
+    except OSError:  # the reason why it could not be written is the one to tell
+        return
+
+
+def reason_of(error: OSError) -> str:
+    """Why a file could not be read or written, and what to do about it."""
+    reason = error.strerror or str(error)
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return f"{reason}; make room, then the same command goes on where it stopped"
+    return reason

@@ -1,0 +1,166 @@
+"""How each agent looks: one colour, dash pattern, marker and name, on a page and in its figures.
+
+The colours are those of Okabe and Ito (2008), told apart by people with any colour vision; dashes
+and markers differ as well, so that a figure printed in grey can still be read.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, TypeVar
+
+OPTIMUM_COLOUR = "#555555"
+SWITCH_COLOUR = "#9a9a9a"
+BAND_OPACITY = 0.18
+
+# Matplotlib's letters for shapes, to the names that plotly has for them.
+SYMBOLS = {
+    "o": "circle",
+    "s": "square",
+    "^": "triangle-up",
+    "D": "diamond",
+    "v": "triangle-down",
+    "X": "x",
+    "P": "cross",
+    "<": "triangle-left",
+    ">": "triangle-right",
+}
+
+
+class Look(NamedTuple):
+    """``colour`` is hexadecimal, ``dash`` is on, off, … in line widths (empty: solid), ``marker``
+    is matplotlib's letter for a shape."""
+
+    colour: str
+    dash: tuple[float, ...]
+    marker: str
+
+
+AGENTS = {
+    "q_learning": Look("#000000", (), "o"),
+    "q_planning_expectation": Look("#D55E00", (4.0, 1.5), "s"),
+    "q_planning_true": Look("#009E73", (6.0, 1.5, 1.0, 1.5), "^"),
+    "lookahead": Look("#0072B2", (9.0, 1.5), "D"),
+    "cached_values": Look("#E69F00", (1.5, 1.2), "v"),
+    "cached_policy": Look("#CC79A7", (6.0, 1.2, 1.0, 1.2, 1.0, 1.2), "X"),
+    # More planning is darker, with longer dashes: the family reads as a scale.
+    "q_planning_true_1": Look("#6CC9AE", (1.0, 1.0), "<"),
+    "q_planning_true_5": Look("#1B9A78", (3.0, 1.2), ">"),
+    "q_planning_true_20": Look("#00513B", (8.0, 1.2, 2.0, 1.2), "^"),
+}
+# Those that plan everywhere are blue or green, those that plan near the agent red or brown.
+BACKUPS = {
+    "none": Look("#000000", (), "o"),
+    "all": Look("#0072B2", (), "o"),
+    "seen": Look("#56B4E9", (6.0, 1.5), "s"),
+    "prioritized": Look("#009E73", (8.0, 1.5, 1.5, 1.5), "^"),
+    "sampler": Look("#332288", (2.0, 1.2), "D"),
+    "unlimited": Look("#44AA99", (4.0, 1.2, 1.0, 1.2), "v"),
+    "replay": Look("#D55E00", (), "X"),
+    "recency": Look("#E69F00", (6.0, 1.5), "P"),
+    "trajectory": Look("#CC79A7", (3.0, 1.2), "<"),
+    "current": Look("#661100", (1.2, 1.2), ">"),
+}
+COLOURS = ("#332288", "#882255", "#56B4E9", "#999933", "#661100", "#AA4499", "#44AA99")
+DASHES: tuple[tuple[float, ...], ...] = (
+    (2.5, 1.0),
+    (5.0, 2.5),
+    (3.0, 1.0, 1.0, 1.0),
+    (10.0, 2.0, 4.0, 2.0),
+    (7.0, 3.0),
+)
+MARKERS = tuple(SYMBOLS)
+Part = TypeVar("Part")
+
+
+@dataclass(frozen=True)
+class Style:
+    """The name and the look of one agent."""
+
+    name: str
+    colour: str
+    dash: tuple[float, ...]
+    marker: str
+
+    @property
+    def symbol(self) -> str:
+        """Plotly's name for the marker."""
+        return SYMBOLS[self.marker]
+
+    @property
+    def outline(self) -> list[tuple[float, float]]:
+        """The corners of the marker, around the origin."""
+        return _OUTLINES[self.marker]
+
+    def dashes(self, width: float) -> str:
+        """The dash pattern of a line so many pixels wide, as plotly and SVG read it."""
+        return ",".join(f"{part * width:g}px" for part in self.dash) or "solid"
+
+
+class Palette(Mapping[str, Style]):
+    """A style for every key in ``names``, which maps keys to the names that people read.
+
+    Keys in ``known`` have their own look on every page; the others are given looks that are not
+    taken, in their order.
+    """
+
+    def __init__(self, names: Mapping[str, str], known: Mapping[str, Look] = AGENTS) -> None:
+        looks = {key: known[key] for key in names if key in known}
+        number = 0
+        for key in names:
+            if key not in known:
+                looks[key] = _free_look(list(looks.values()), number)
+                number += 1
+        self._styles = {key: Style(name, *looks[key]) for key, name in names.items()}
+
+    def __getitem__(self, key: str) -> Style:
+        return self._styles[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._styles)
+
+    def __len__(self) -> int:
+        return len(self._styles)
+
+
+def _free_look(taken: Sequence[Look], number: int) -> Look:
+    """A colour, a dash and a marker that nobody has; where all are taken, the next in turn."""
+    return Look(
+        _free(COLOURS, [look.colour for look in taken], number),
+        _free(DASHES, [look.dash for look in taken], number),
+        _free(MARKERS, [look.marker for look in taken], number),
+    )
+
+
+def _free(parts: Sequence[Part], taken: Sequence[Part], number: int) -> Part:
+    return next((part for part in parts if part not in taken), parts[number % len(parts)])
+
+
+def _regular(corners: int, turned: float) -> list[tuple[float, float]]:
+    angles = [math.radians(turned + 360 * n / corners) for n in range(corners)]
+    return [(1.2 * math.cos(angle), 1.2 * math.sin(angle)) for angle in angles]
+
+
+def _cross(turned: float) -> list[tuple[float, float]]:
+    """Four arms, each with two outer corners, and the corners between them."""
+    corners = []
+    for arm in range(4):
+        for aside, far in ((-18.0, 1.26), (18.0, 1.26), (45.0, 0.57)):
+            angle = math.radians(turned + 90 * arm + aside)
+            corners.append((far * math.cos(angle), far * math.sin(angle)))
+    return corners
+
+
+_OUTLINES = {
+    "o": _regular(16, 0),
+    "s": _regular(4, 45),
+    "^": _regular(3, -90),
+    "D": _regular(4, 0),
+    "v": _regular(3, 90),
+    "X": _cross(45),
+    "P": _cross(0),
+    "<": _regular(3, 180),
+    ">": _regular(3, 0),
+}

@@ -1,0 +1,60 @@
+"""Numbers, names and addresses as people read them."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+
+import numpy as np
+
+
+def number(value: Any) -> str:
+    """A number for people: four digits, a true minus sign, a dash where there is none."""
+    if value is None:
+        return "–"
+    if isinstance(value, bool) or not isinstance(value, int | float | np.number):
+        return str(value)
+    amount = float(value)
+    if math.isnan(amount):
+        return "–"
+    text = f"{amount:,.0f}" if 1000 <= abs(amount) < 1e7 else f"{amount:.4g}"
+    # The minus of an exponent stays: 1e-05.
+    return text.replace("-", "−", 1) if amount < 0 else text
+
+
+def two_digits(value: float | None) -> str:
+    """Two digits after the point, with a true minus sign; a dash where there is no number."""
+    return "–" if value is None else f"{round(value, 2) + 0.0:.2f}".replace("-", "−")
+
+
+def interval(low: Any, high: Any) -> str:
+    """The two ends of an interval; empty where there is none. An end of 0 is an end.
+
+    >>> interval(0.0, 1)
+    '0 to 1'
+    """
+    return "" if low is None or high is None else f"{number(low)} to {number(high)}"
+
+
+def figure_name(figure: str) -> str:
+    """What a figure is called: "Figure 5a", or its own name if it does not start with a digit."""
+    return f"Figure {figure}" if figure[:1].isdigit() else figure[:1].upper() + figure[1:]
+
+
+def setting_name(setting: str) -> str:
+    """A column of the table of cells as people would call it: agent.value_step, value step.
+
+    >>> setting_name("agent.model.step")
+    'model step'
+    """
+    return setting.removeprefix("agent.").replace("_", " ").replace(".", " ")
+
+
+def slug(text: object) -> str:
+    """Letters and digits of a text, for an address within the page.
+
+    >>> slug("5a (left)")
+    '5a-left'
+    """
+    return re.sub(r"[^a-z0-9]+", "-", str(text).lower()).strip("-") or "x"
