@@ -11,7 +11,8 @@ import numpy as np
 from expectant.files import write_text
 from expectant.paper.study import Scored, Study, count_no_worse, sensitivity
 from expectant.report import Palette, draw_panels, palette_of
-from expectant.report.sensitivity import Sensitivity, draw_sensitivity
+from expectant.report.sensitivity import Sensitivity
+from expectant.report.sensitivity_figures import draw_sensitivity
 
 
 def study_data(study: Study) -> dict[str, Any]:
