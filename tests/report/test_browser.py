@@ -270,7 +270,7 @@ def test_a_curve_that_leaves_the_axis_is_marked_until_one_zooms(
     label.wait_for(state="detached")
     axis = "document.getElementById('figure-1-plot-1').layout.yaxis.range[0]"
     assert visit.page.evaluate(axis) < -200
-    visit.page.locator("#figure-1-plot-1 .nsewdrag").dblclick()
+    visit.page.locator('#figure-1-plot-1 [data-title="Reset axes"]').dispatch_event("click")
     label.wait_for()
     assert visit.page.evaluate(axis) == low
     visit.entry("figure-1", 0).click()

@@ -29,6 +29,7 @@ from expectant.report import (
     write_page,
 )
 from expectant.report.page import page
+from expectant.report.palette import SYMBOLS
 from report.conftest import Report
 
 EVIL = "<script>alert(1)</script>"
@@ -168,6 +169,13 @@ def test_an_agent_looks_the_same_in_legend_and_plots(make_panel: Any) -> None:
     assert text.count(f'stroke="{palette["mine"].colour}"') == 2
     assert text.count(f'stroke="{palette["yours"].colour}"') == 1
     assert _data(text)["palette"]["mine"]["colour"] == palette["mine"].colour
+
+
+def test_every_marker_has_a_shape_in_the_legend(make_panel: Any) -> None:
+    panel = make_panel(agents=tuple(f"agent {n}" for n in range(len(SYMBOLS))))
+    text = _page(Curves("1", "", chart_of([panel])), palette=palette_of([panel]))
+    shapes = re.findall(r'<path d="(M[^"]*z)" fill', text)
+    assert len(set(shapes)) == len(SYMBOLS)
 
 
 def test_what_lies_below_the_axis_is_told(make_panel: Any) -> None:

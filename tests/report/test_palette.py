@@ -6,7 +6,7 @@ import subprocess
 import sys
 from itertools import combinations
 
-from expectant.report.palette import AGENTS, BACKUPS, SYMBOLS, Palette
+from expectant.report.palette import AGENTS, BACKUPS, Palette
 
 
 def _grey(colour: str) -> float:
@@ -69,13 +69,6 @@ def test_backups_have_looks_of_their_own() -> None:
     assert palette["all"].colour == "#0072B2"
     assert palette["none"].name == "no planning"
     assert list(palette) == ["all", "none"]
-
-
-def test_every_marker_has_an_outline_as_large_as_the_others() -> None:
-    for marker in SYMBOLS:
-        (look,) = Palette({"x": "X"}, {"x": AGENTS["q_learning"]._replace(marker=marker)}).values()
-        reach = max(max(abs(x), abs(y)) for x, y in look.outline)
-        assert 0.84 < reach < 1.3
 
 
 def test_importing_the_report_is_light() -> None:

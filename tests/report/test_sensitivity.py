@@ -4,14 +4,11 @@ import numpy as np
 import pytest
 
 from expectant.report.palette import Palette
-from expectant.report.sensitivity import (
-    HeatMap,
-    Sensitivity,
+from expectant.report.sensitivity import HeatMap, Sensitivity, axis_kind, sensitivity_range
+from expectant.report.sensitivity_figures import (
     draw_heat_maps,
     draw_sensitivity,
-    scale_of,
     sensitivity_figure,
-    sensitivity_range,
 )
 
 NAN = np.nan
@@ -63,9 +60,9 @@ def test_the_axis_goes_by_agents_and_marks_what_is_below_it():
 
 
 def test_axes_of_settings():
-    assert scale_of([0.01, 0.1]) == "log"
-    assert scale_of([1, 2, 5]) == scale_of([0, 10]) == "linear"
-    assert scale_of([True, False]) == scale_of([1, None]) == scale_of(["a"]) == "category"
+    assert axis_kind([0.01, 0.1]) == "log"
+    assert axis_kind([1, 2, 5]) == axis_kind([0, 10]) == "linear"
+    assert axis_kind([True, False]) == axis_kind([1, None]) == axis_kind(["a"]) == "category"
 
 
 def test_colours_of_a_map_begin_at_the_lowest_mean_that_is_not_a_disaster():

@@ -20,7 +20,8 @@ from expectant.analysis.selection import (
 from expectant.choosing.folder import Group, SweepFolder
 from expectant.choosing.measures import Measure
 from expectant.report.palette import Palette
-from expectant.report.sensitivity import HeatMap, Sensitivity, draw_heat_maps, draw_sensitivity
+from expectant.report.sensitivity import HeatMap, Sensitivity
+from expectant.report.sensitivity_figures import draw_heat_maps, draw_sensitivity
 from expectant.report.words import slug
 
 MOST_FIELDS = 20_000  # of a map: a search may have tried a different value in every cell

@@ -12,11 +12,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from expectant.report.chart import marks_data, numbers, rounded
+from expectant.report.chart import marks_data
 from expectant.report.palette import Palette
 from expectant.report.ranges import floor_of, marks_below
 from expectant.report.sections import Section
-from expectant.report.sensitivity import FEW, HeatMap, Sensitivity, scale_of, sensitivity_range
+from expectant.report.sensitivity import HeatMap, Sensitivity, lines_data, map_data
 from expectant.report.words import interval, number
 
 Choice = Mapping[str, Any]
@@ -162,16 +162,13 @@ class CellCurves(OfCells):
         fallen = np.flatnonzero((means < floor).any(axis=1))
         return {
             "curves": packed(cells.curves),
-            "positions": numbers(cells.positions),
-            "extents": [numbers(low), numbers(high)],
-            "marks": {
-                int(cell): marks_data(marks_below(means[cell], floor))
-                for cell in fallen
-            },
+            "positions": cells.positions,
+            "extents": [low, high],
+            "marks": {int(cell): marks_data(marks_below(means[cell], floor)) for cell in fallen},
             "best": cells.best(cells.measures[0]),
             "xName": cells.counted,
             "yName": f"{cells.quantity} per {cells.counted}",
-        }  # fmt: skip
+        }
 
     @property
     def _floor(self) -> float:
@@ -179,12 +176,10 @@ class CellCurves(OfCells):
         cells = self.cells
         values: dict[str, list[np.ndarray]] = {}
         for cell in cells.best(cells.measures[0]):
-            values.setdefault(cells.groups[cells.group_of[cell]].agent, []).append(
-                cells.curves[cell]
-            )
-        known = [np.concatenate(each, axis=None) for each in values.values()]
-        everything = cells.curves[np.isfinite(cells.curves)]
-        return floor_of([each[np.isfinite(each)] for each in known], everything)
+            agent, curve = cells.groups[cells.group_of[cell]].agent, cells.curves[cell]
+            values.setdefault(agent, []).append(curve[np.isfinite(curve)])
+        known = [np.concatenate(each) for each in values.values()]
+        return floor_of(known, cells.curves[np.isfinite(cells.curves)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -230,49 +225,11 @@ class SensitivityLines(OfCells):
             "measures": [
                 {
                     "name": f"{self.cells.quantity}, {measure.name}",
-                    "problems": [_problem(measure.lines.get(name, ())) for name in self.problems],
+                    "problems": [lines_data(measure.lines.get(name, ())) for name in self.problems],
                 }
                 for measure in self.cells.measures
             ]
         }
-
-
-def _problem(lines: Sequence[Sensitivity]) -> dict[str, Any]:
-    """All lines in one domain, setting by setting."""
-    covered = sensitivity_range(lines)
-    settings = dict.fromkeys(line.setting for line in lines)
-    return {
-        "range": [rounded(covered.low), rounded(covered.high)],
-        "settings": [
-            _setting([line for line in lines if line.setting == name], covered.floor)
-            for name in settings
-        ],
-    }
-
-
-def _setting(lines: Sequence[Sensitivity], floor: float) -> dict[str, Any]:
-    values = list(dict.fromkeys(value for line in lines for value in line.values))
-    scale = scale_of(values)
-    return {
-        "name": lines[0].setting.removeprefix("agent."),
-        "scale": scale,
-        "ticks": values if scale == "linear" and len(values) <= FEW else None,
-        "lines": [_line(line, scale, floor) for line in lines],
-    }
-
-
-def _line(line: Sensitivity, scale: str, floor: float) -> dict[str, Any]:
-    mean, low, high = (numbers(part) for part in line.envelope.T)
-    values = [number(value) for value in line.values] if scale == "category" else list(line.values)
-    return {
-        "key": line.agent,
-        "values": values,
-        "mean": mean,
-        "low": low,
-        "high": high,
-        "slice": None if line.slice is None else numbers(line.slice),
-        "marks": marks_data(line.marks(floor)),
-    }
 
 
 @dataclass(frozen=True, eq=False)
@@ -281,7 +238,6 @@ class HeatMaps(OfCells):
 
     macro: ClassVar[str] = "heat"
     plots: ClassVar[bool] = True
-    has_cells: ClassVar[bool] = True
 
     @property
     def is_empty(self) -> bool:
@@ -292,18 +248,7 @@ class HeatMaps(OfCells):
         return [" · ".join(filter(None, (g.label, g.problem))) for g in self.cells.groups]
 
     def data(self, anchor: str) -> dict[str, Any] | None:
-        maps = [[[_map(m) for m in group] for group in each.maps] for each in self.cells.measures]
+        maps = [
+            [[map_data(m) for m in group] for group in each.maps] for each in self.cells.measures
+        ]
         return {"measures": maps}
-
-
-def _map(found: HeatMap) -> dict[str, Any]:
-    """A map with rows for the values of the second setting."""
-    return {
-        "first": found.first.removeprefix("agent."),
-        "second": found.second.removeprefix("agent."),
-        "firstValues": [number(value) for value in found.first_values],
-        "secondValues": [number(value) for value in found.second_values],
-        "means": [numbers(row) for row in found.means.T],
-        "cells": None if found.cells is None else found.cells.T.tolist(),
-        "lowest": None if found.lowest is None else rounded(found.lowest),
-    }

@@ -17,8 +17,6 @@ from expectant.report.palette import Palette
 from expectant.report.ranges import Mark, ValueRange, marks_below, value_range
 from expectant.report.words import number
 
-DIGITS = 5  # that a page has of a number
-
 
 @dataclass(frozen=True, eq=False)
 class Curve:
@@ -111,7 +109,7 @@ class Chart:
         return {
             "id": anchor,
             "keys": self.keys,
-            "range": [rounded(self.range.low), rounded(self.range.high)],
+            "range": [self.range.low, self.range.high],
             "xName": self.x_name,
             "yName": self.y_name,
             "plots": [
@@ -124,18 +122,16 @@ class Chart:
         names = self.level_names
         return {
             "id": anchor,
-            "x": numbers(plot.x),
-            "end": rounded(plot.end),
-            "breaks": [rounded(place) for place in plot.breaks],
+            "x": plot.x,
+            "end": plot.end,
+            "breaks": list(plot.breaks),
             "levels": [
-                {"from": rounded(level.start), "to": rounded(level.end),
-                 "height": rounded(level.height), "text": number(level.height),
-                 "kind": names.index(level.name)}
+                {"from": level.start, "to": level.end, "height": level.height,
+                 "text": number(level.height), "kind": names.index(level.name)}
                 for level in plot.levels
             ],
             "curves": [
-                {"key": curve.key, "mean": numbers(curve.mean), "low": numbers(curve.low),
-                 "high": numbers(curve.high),
+                {"key": curve.key, "mean": curve.mean, "low": curve.low, "high": curve.high,
                  "marks": marks_data(self.marks(curve))}
                 for curve in plot.curves
             ],
@@ -202,16 +198,6 @@ def panel_heading(panel: Panel, panels: Sequence[Panel]) -> str:
     return " · ".join(parts)
 
 
-def rounded(value: float) -> float | None:
-    """A number short enough for a page; None where there is none."""
-    return float(f"{value:.{DIGITS}g}") if math.isfinite(value) else None
-
-
 def marks_data(marks: Iterable[Mark]) -> list[list[Any]]:
     """Marks for the script: which point, and its value in words."""
     return [[mark.place, number(mark.value)] for mark in marks]
-
-
-def numbers(values: np.ndarray) -> list[float | None]:
-    """The same for many."""
-    return [rounded(value) for value in values.tolist()]

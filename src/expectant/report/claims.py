@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from expectant.report.words import number, slug
+from expectant.report.words import slug
 
 Verdict = Mapping[str, Any]
 # Symbol and class; the word is always written too, so nothing depends on colour or on the symbol.
@@ -19,32 +19,22 @@ LOOKS = {
 PLURALS = {"holds": "hold", "does not hold": "do not hold"}
 
 
-class Said(NamedTuple):
-    """What was found about a claim under one reading."""
-
-    reading: str
-    verdict: str
-    statistic: str
-    interval: str
-    rule: str
-    detail: str
-
-
 class Claim(NamedTuple):
-    """A claim with all that was found about it; ``rule`` is empty where readings differ in it."""
+    """A claim with all verdicts on it; ``rule`` is empty where readings differ in it."""
 
     id: str
     figure: str
     text: str
     rule: str
-    said: list[Said]
+    verdicts: list[Verdict]
 
     @property
     def anchor(self) -> str:
         return f"claim-{slug(self.figure)}-{slug(self.id)}"
 
-    def under(self, reading: str) -> list[Said]:
-        return [said for said in self.said if said.reading == reading]
+    def under(self, reading: str) -> list[str]:
+        """What was found under one reading."""
+        return [str(v["verdict"]) for v in self.verdicts if str(v["reading"]) == reading]
 
 
 def look_of(verdict: str) -> tuple[str, str]:
@@ -62,26 +52,12 @@ def claims_of(verdicts: Sequence[Verdict]) -> list[Claim]:
     together: dict[tuple[str, str], list[Verdict]] = {}
     for verdict in verdicts:
         together.setdefault((str(verdict["figure"]), str(verdict["id"])), []).append(verdict)
-    return [_claim(figure, name, found) for (figure, name), found in together.items()]
-
-
-def _claim(figure: str, name: str, found: Sequence[Verdict]) -> Claim:
-    rules = {str(verdict.get("rule") or "") for verdict in found}
-    shared = rules.pop() if len(rules) == 1 else ""
-    return Claim(name, figure, str(found[0]["claim"]), shared, [_said(v, shared) for v in found])
-
-
-def _said(verdict: Verdict, shared: str) -> Said:
-    low, high = verdict.get("low"), verdict.get("high")
-    rule = str(verdict.get("rule") or "")
-    return Said(
-        reading=str(verdict["reading"]),
-        verdict=str(verdict["verdict"]),
-        statistic=number(verdict.get("statistic")),
-        interval="–" if low is None and high is None else f"[{number(low)}, {number(high)}]",
-        rule="" if rule == shared else rule,
-        detail=str(verdict.get("detail") or ""),
-    )
+    claims = []
+    for (figure, name), found in together.items():
+        rules = {str(verdict.get("rule") or "") for verdict in found}
+        rule = rules.pop() if len(rules) == 1 else ""
+        claims.append(Claim(name, figure, str(found[0]["claim"]), rule, found))
+    return claims
 
 
 def totals(verdicts: Sequence[Verdict]) -> list[tuple[str, str]]:

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import math
 from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from expectant.files import write_text
 from expectant.report.claims import look_of
 from expectant.report.palette import BAND_OPACITY, OPTIMUM_COLOUR, SWITCH_COLOUR, Palette
 from expectant.report.sections import Curves, Glance, Header, Section
-from expectant.report.words import figure_name, slug, two_digits
+from expectant.report.words import figure_name, number, slug, two_digits
 
 SCRIPTS = ("plots.js", "table.js", "cells.js", "player.js")
 OTHER_CLAIMS = "other-claims"
 LINE = 2.0  # pixels
+DIGITS = 5  # that a page has of a number
 LOOK = {"band": BAND_OPACITY, "optimum": OPTIMUM_COLOUR, "break": SWITCH_COLOUR, "line": LINE}
 
 
@@ -95,12 +99,22 @@ def _environment() -> Any:
         loader=PackageLoader("expectant.report"), autoescape=True, undefined=StrictUndefined,
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
-    # Compact; an infinity would not be JSON.
-    found.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "allow_nan": False}
-    found.filters["two_digits"] = two_digits
-    found.filters["figure_name"] = figure_name
+    # Compact; a NaN would not be JSON.
+    look = {"separators": (",", ":"), "allow_nan": False, "default": _plain}
+    found.policies["json.dumps_kwargs"] = look
+    for show in (number, two_digits, figure_name):
+        found.filters[show.__name__] = show
     found.globals |= {"look_of": look_of, "other_claims": OTHER_CLAIMS}
     return found
+
+
+def _plain(array: np.ndarray) -> list[Any]:
+    """An array as lists of numbers that are short enough for a page; None where there is none."""
+    if array.dtype.kind != "f":
+        return array.tolist()
+    if array.ndim > 1:
+        return [_plain(row) for row in array]
+    return [float(f"{x:.{DIGITS}g}") if math.isfinite(x) else None for x in array.tolist()]
 
 
 @cache

@@ -6,7 +6,6 @@ and markers differ as well, so that a figure printed in grey can still be read.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
@@ -63,7 +62,7 @@ BACKUPS = {
     "trajectory": Look("#CC79A7", (3.0, 1.2), "<"),
     "current": Look("#661100", (1.2, 1.2), ">"),
 }
-COLOURS = ("#332288", "#882255", "#56B4E9", "#999933", "#661100", "#AA4499", "#44AA99")
+COLOURS = ("#332288", "#44AA99", "#882255", "#999933", "#56B4E9", "#AA4499", "#661100")
 DASHES: tuple[tuple[float, ...], ...] = (
     (2.5, 1.0),
     (5.0, 2.5),
@@ -88,11 +87,6 @@ class Style:
     def symbol(self) -> str:
         """Plotly's name for the marker."""
         return SYMBOLS[self.marker]
-
-    @property
-    def outline(self) -> list[tuple[float, float]]:
-        """The corners of the marker, around the origin."""
-        return _OUTLINES[self.marker]
 
     def dashes(self, width: float) -> str:
         """The dash pattern of a line so many pixels wide, as plotly and SVG read it."""
@@ -136,31 +130,3 @@ def _free_look(taken: Sequence[Look], number: int) -> Look:
 
 def _free(parts: Sequence[Part], taken: Sequence[Part], number: int) -> Part:
     return next((part for part in parts if part not in taken), parts[number % len(parts)])
-
-
-def _regular(corners: int, turned: float) -> list[tuple[float, float]]:
-    angles = [math.radians(turned + 360 * n / corners) for n in range(corners)]
-    return [(1.2 * math.cos(angle), 1.2 * math.sin(angle)) for angle in angles]
-
-
-def _cross(turned: float) -> list[tuple[float, float]]:
-    """Four arms, each with two outer corners, and the corners between them."""
-    corners = []
-    for arm in range(4):
-        for aside, far in ((-18.0, 1.26), (18.0, 1.26), (45.0, 0.57)):
-            angle = math.radians(turned + 90 * arm + aside)
-            corners.append((far * math.cos(angle), far * math.sin(angle)))
-    return corners
-
-
-_OUTLINES = {
-    "o": _regular(16, 0),
-    "s": _regular(4, 45),
-    "^": _regular(3, -90),
-    "D": _regular(4, 0),
-    "v": _regular(3, 90),
-    "X": _cross(45),
-    "P": _cross(0),
-    "<": _regular(3, 180),
-    ">": _regular(3, 0),
-}

@@ -40,7 +40,7 @@ def value_range(values: Mapping[str, np.ndarray], levels: Iterable[float] = ()) 
     known = [_finite(each) for each in values.values()]
     heights = _finite(np.array(list(levels), float))
     everything = np.concatenate([*known, heights])
-    floor = floor_of([each for each in known if each.size], everything)
+    floor = floor_of(known, everything)
     shown = np.concatenate([heights, everything[everything >= floor]])
     if shown.size == 0:
         return ValueRange(0.0, 1.0, floor)
@@ -51,6 +51,7 @@ def value_range(values: Mapping[str, np.ndarray], levels: Iterable[float] = ()) 
 
 def floor_of(known: Sequence[np.ndarray], everything: np.ndarray) -> float:
     """Below which nothing of all the values is shown, by the finite values of every agent."""
+    known = [each for each in known if each.size]
     if not known:
         return -math.inf
     lows, highs = sorted(map(_low, known)), sorted(float(each.max()) for each in known)

@@ -26,10 +26,11 @@ class Section:
 
     macro: ClassVar[str]
     plots: ClassVar[bool] = False  # whether its data are drawn by plotly
+    shows: ClassVar[tuple[str, ...]] = ()  # without any of these it is empty
 
     @property
     def is_empty(self) -> bool:
-        return False
+        return bool(self.shows) and not any(getattr(self, name) for name in self.shows)
 
     def data(self, anchor: str) -> dict[str, Any] | None:
         """What the script needs; ``anchor`` is the address of the section."""
@@ -55,11 +56,8 @@ class Glance(Section):
     """
 
     macro: ClassVar[str] = "glance"
+    shows: ClassVar[tuple[str, ...]] = ("verdicts",)
     verdicts: Sequence[Verdict]
-
-    @property
-    def is_empty(self) -> bool:
-        return not self.verdicts
 
     @property
     def readings(self) -> list[str]:
@@ -83,12 +81,9 @@ class Claims(Section):
     """Claims with their evidence; under a ``heading``, where they do not belong to a figure."""
 
     macro: ClassVar[str] = "claims"
+    shows: ClassVar[tuple[str, ...]] = ("verdicts",)
     verdicts: Sequence[Verdict]
     heading: str = ""
-
-    @property
-    def is_empty(self) -> bool:
-        return not self.verdicts
 
     @property
     def claims(self) -> list[Claim]:
@@ -119,13 +114,10 @@ class Parameters(Section):
     and the ``command`` that makes it again."""
 
     macro: ClassVar[str] = "parameters"
+    shows: ClassVar[tuple[str, ...]] = ("tables", "notes", "command")
     tables: Sequence[tuple[str, Rows]]
     notes: Sequence[str] = ()
     command: str = ""
-
-    @property
-    def is_empty(self) -> bool:
-        return not (self.tables or self.notes or self.command)
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,11 +125,8 @@ class Environment(Section):
     """Versions and seeds, and no date: the same results make the same page."""
 
     macro: ClassVar[str] = "environment"
+    shows: ClassVar[tuple[str, ...]] = ("rows",)
     rows: Rows
-
-    @property
-    def is_empty(self) -> bool:
-        return not self.rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,12 +134,9 @@ class Adaptation(Section):
     """The local-change adaptation test: its ``rows`` as plain data; ``labels`` names agents."""
 
     macro: ClassVar[str] = "adaptation"
+    shows: ClassVar[tuple[str, ...]] = ("rows",)
     rows: Sequence[Mapping[str, Any]]
     labels: Mapping[str, str]
-
-    @property
-    def is_empty(self) -> bool:
-        return not self.rows
 
     @property
     def agents(self) -> list[str]:
