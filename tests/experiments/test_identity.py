@@ -12,6 +12,7 @@ import pytest
 
 import expectant as ex
 from expectant import descriptions, verbs
+from expectant.domains.gym_code import environment_code
 from expectant.experiments import on_ray
 from expectant.experiments.cells import Cell, cell_hash
 from expectant.experiments.store import versions
@@ -164,6 +165,14 @@ def test_what_an_environment_is_made_of_can_be_read(worlds):
     assert set(found) == (ours - {"my_tools.__init__"}) | {"my_tools", "gymnasium"}
     assert ex.Gym("FrozenLake-v1").provenance == {"gymnasium": found["gymnasium"]}
     assert "code" not in CELL.identity()
+
+
+def test_wrappers_and_what_is_inside_them_are_read(worlds):
+    worlds({})
+    found = environment_code(
+        sys.modules["my_tools.wrapping"].Bonus(sys.modules["my_world"].World())
+    )
+    assert {"my_world", "my_base", "my_tools.wrapping"} <= set(found)
 
 
 def test_what_is_known_of_an_environment_stays_in_its_process():

@@ -37,7 +37,7 @@ LISTED, MAPPED, SETTED = [1, 2], {"a": 1, "b": 2}, {"north", "south"}
 ARRAY = np.array([1.0, 2.0])
 NUMBER = np.float64(1.5)
 OBJECT = types.SimpleNamespace(goal=3, left=4)
-PARTIAL = functools.partial(max, 3)
+PARTIAL = functools.partial(pow, 3)
 KIND = np.float64
 
 class Side(enum.IntEnum):
@@ -64,7 +64,7 @@ def one(): return 11
 def other(): return 22
 FUNCTIONS = (one, other)
 which = one
-abs = one
+max = one
 def with_default(a=1, b=2): return a - b
 def with_keyword(*, a=1, b=2): return a - b
 def with_attribute(): return 0
@@ -107,7 +107,7 @@ def _(part, action, rng):
         with_attribute.limit, closed(), lambdas, remembered(), compiled(1.0), spread(1.0),
         recursive(3), verb_of_ours(part), stub(1), imported, user_other.CONSTANT, user_other.inner,
         local.THROUGH_A_LOCAL, getattr(user_other, "BY_TEXT"), user_other.tools.DEEP, Inner,
-        which(), abs(), max(), [GOAL in {"p", "q"} for n in range(2)], (lambda: 20)(),
+        which(), max(), min(), [GOAL in {"p", "q"} for n in range(2)], (lambda: 20)(),
     )
 
 @observation.register(Part)
@@ -138,7 +138,7 @@ CHANGES = {
     "the layout of an array": ("np.array([1.0, 2.0])", "np.array([1.0, 9.0, 2.0, 9.0])[::2]"),
     "a number of NumPy's": ("np.float64(1.5)", "np.float64(2.5)"),
     "swapped attributes of an object": ("goal=3, left=4", "goal=4, left=3"),
-    "what a partial function holds": ("partial(max, 3)", "partial(min, 3)"),
+    "what a partial function holds": ("partial(pow, 3)", "partial(pow, 4)"),
     "a type of NumPy's": ("KIND = np.float64", "KIND = np.float32"),
     "a member of an enumeration": ("RIGHT = 2", "RIGHT = 3"),
     "swapped members": ("LEFT = 1\n    RIGHT = 2", "LEFT = 2\n    RIGHT = 1"),
@@ -160,7 +160,7 @@ CHANGES = {
     ),
     "swapped functions in a tuple": ("FUNCTIONS = (one, other)", "FUNCTIONS = (other, one)"),
     "which of two helpers a name stands for": ("which = one", "which = other"),
-    "which of Python's own functions is another here": ("abs = one", "max = one"),
+    "which of Python's own functions is another here": ("max = one", "min = one"),
     "swapped defaults": ("with_default(a=1, b=2)", "with_default(a=2, b=1)"),
     "a default moved to another parameter": (
         "def with_default(a=1, b=2)", "def with_default(a=2, b=2)",

@@ -182,6 +182,17 @@ def test_a_damaged_kernel_is_compiled_again(suffix, damage, kernel_cache, capfd)
     assert capfd.readouterr().err == ""
 
 
+def test_a_single_byte_is_noticed(kernel_cache, capfd):
+    call()
+    (path,) = kernel_cache.rglob("*.nbc")
+    content = bytearray(path.read_bytes())
+    place = content.index(b"ELF") + 16 if b"ELF" in content else len(content) // 2
+    content[place] ^= 255
+    path.write_bytes(content)
+    assert hits(call()) == 0
+    assert "is not what was written" in capfd.readouterr().err
+
+
 def test_where_no_folder_can_be_another_private_one_is_used(tmp_path, monkeypatch, capfd):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("EXPECTANT_CACHE_DIR", str(tmp_path / "file" / "below"))
@@ -296,6 +307,15 @@ def test_no_strangers_kernel_is_loaded(way, kernel_cache, tmp_path, monkeypatch,
     assert "kernels are compiled again by every process" in told[0]
 
 
+def test_a_folder_that_is_opened_to_others_meanwhile_is_not_loaded_from(kernel_cache, tmp_path):
+    folder = plant(kernel_cache, tmp_path / "mark")
+    forget()
+    kernel: Any = compiling.kernel_for(shelf(), fill)
+    folder.chmod(0o777)
+    assert kernel(shelf()) == 1
+    assert not (tmp_path / "mark").exists() and hits(kernel) == 0
+
+
 def test_what_is_planted_would_be_loaded_from_a_folder_of_ours(kernel_cache, tmp_path):
     """The tests around this one look in the right place."""
     plant(kernel_cache, tmp_path / "mark")
@@ -394,14 +414,18 @@ def test_only_old_kernels_are_removed(tmp_path):
     make(directory, {"c" * 24: GONE[NAME]}, kernel_folders.KEEP_DAYS - 1)
     make(tmp_path, {"d" * 24: GONE[NAME]}, 999)
     (directory / ("d" * 24)).symlink_to(tmp_path / ("d" * 24))
+    os.utime(directory / ("d" * 24), (0, 0), follow_symlinks=False)
+    make(directory, {"e" * 24: {"kernel.py": LABEL}}, 999)
+    (directory / ("e" * 24) / "__pycache__").symlink_to(tmp_path / ("d" * 24) / "__pycache__")
+    os.utime(directory / ("e" * 24), (0, 0))
     (directory / "a file").write_text("")
     kernel_folders.forget_old(directory)
     left = {path.name for path in directory.iterdir()}
-    assert left == {*KEPT, "c" * 24, "d" * 24, "a file"}
+    assert left == {*KEPT, "c" * 24, "d" * 24, "e" * 24, "a file"}
     for name, files in KEPT.items():
         for path, text in files.items():
             assert (directory / name / path).read_text() == text
-    assert (tmp_path / ("d" * 24) / "kernel.py").exists()
+    assert len([*(tmp_path / ("d" * 24)).rglob("*")]) == len(GONE[NAME]) + 1
 
 
 def test_old_kernels_are_removed_when_a_new_one_is_made(kernel_cache):
@@ -518,7 +542,7 @@ def test_a_helpers_constant_that_changes_in_the_process_is_seen(monkeypatch):
 def test_a_kernel_leaves_helpers_as_they_were(monkeypatch):
     helper = numba.njit(put_by_numba.py_func)
     monkeypatch.setitem(globals(), "put_by_numba", helper)
-    kernel: Any = compiling.kernel_for(shelf(), ask, checked=True)
+    kernel: Any = compiling.kernel_for(shelf(), fill, checked=True)
     kernel(shelf())
     assert helper.signatures == []
     helper(np.zeros(4), 0)
