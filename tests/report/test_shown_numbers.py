@@ -12,7 +12,8 @@ from expectant.report.animation_panels import _smoothed
 from expectant.report.chart import Chart, Level, Plot, chart_of, curve_of, palette_of
 from expectant.report.curves import chart_figure
 from expectant.report.page import page
-from expectant.report.sensitivity import HeatMap, Sensitivity, _heat_figure, sensitivity_figure
+from expectant.report.sensitivity import HeatMap, Sensitivity
+from expectant.report.sensitivity_figures import _heat_figure, sensitivity_figure
 from expectant.report.tables import adaptation_table, curve_table
 
 
