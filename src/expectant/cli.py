@@ -370,7 +370,7 @@ def watch(
 def best(
     folder: Annotated[Path, typer.Argument(help="A folder that `sweep` has written.")],
     measure: Annotated[
-        str, typer.Option(help="What to choose by: mean, final or after-switch.")
+        str, typer.Option(help="What to choose by, a measure: mean, final, after-switch, drop, …")
     ] = "mean",
     confirm: Annotated[
         int | None,

@@ -11,10 +11,11 @@ from choosing.synthetic import spec, write_sweep
 from expectant.analysis.selection import setting_intervals
 from expectant.choosing.figures import heat_maps, sensitivities
 from expectant.choosing.folder import Group, read_folder
-from expectant.choosing.measures import curves_of, first_bins, measure_named
+from expectant.choosing.measures import curves_of, values_of
 from expectant.choosing.page import banded, cells_of, read_all
 from expectant.choosing.stages import Score, choices
 from expectant.choosing.tables import _score
+from expectant.lab.measures import measure_named
 from expectant.report.cells import CellTable
 
 
@@ -96,4 +97,8 @@ def test_after_a_switch_begins_with_the_first_whole_bin_after_it(tmp_path, every
     text = spec(steps=[0.1], model_steps=[0.1], slips=[0.0])
     write_sweep(tmp_path, text.replace("switch_every = 100", f"switch_every = {every}"))
     folder = read_folder(tmp_path)
-    assert set(first_bins(folder, measure_named("after-switch")).values()) == {first}
+    curves = np.arange(20.0)[None] ** 2
+    found = values_of(folder, measure_named("after-switch"), 0, curves)
+    assert found == pytest.approx(curves[:, first:].mean(axis=1))
+    with pytest.raises(ValueError, match="--measure recovery: compares with the exact optimum"):
+        values_of(folder, measure_named("recovery"), 0, curves)

@@ -10,7 +10,7 @@ from typing import Any
 from expectant.choosing.confirming import fresh_values
 from expectant.choosing.figures import draw_choice
 from expectant.choosing.folder import SweepFolder, read_folder
-from expectant.choosing.measures import Measure, measure_named, measured
+from expectant.choosing.measures import measured
 from expectant.choosing.stages import (
     RULES,
     STAGES,
@@ -21,6 +21,7 @@ from expectant.choosing.stages import (
     confirmed,
 )
 from expectant.experiments.files import write_text
+from expectant.lab.measures import Measure, measure_named
 
 BEST = "best.json"
 
@@ -62,7 +63,7 @@ def best(
     trust: bool = False,
 ) -> Best:
     """Choose, compute fresh runs if asked for, and write best.json and the figures."""
-    wanted = measure_named(measure)
+    wanted = measure_named(measure, "--measure")
     folder = read_folder(path, trust=trust)
     values = measured(folder, wanted)
     if confirm is None:

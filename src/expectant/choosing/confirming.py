@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from expectant.choosing.folder import SweepFolder
-from expectant.choosing.measures import Measure, damaged, first_bins
+from expectant.choosing.measures import damaged, values_of
 from expectant.experiments.cells import Cell, cell_hash
 from expectant.experiments.compute import compute
 from expectant.experiments.describing import Describer
@@ -19,6 +19,7 @@ from expectant.experiments.facts import commit
 from expectant.experiments.folder import SPEC, opened
 from expectant.experiments.spec import parse_toml, read_text
 from expectant.experiments.store import Store
+from expectant.lab.measures import Measure
 from expectant.parts import Agent, Domain, Features
 
 
@@ -32,10 +33,8 @@ def fresh_values(
     store = Store(folder.path, {"spec": folder.spec_hash, "commit": commit()})
     with opened(folder.path, text, parse_toml(text, SPEC)):
         curves = compute(cells, store, threads=threads, title="fresh runs")
-    first = first_bins(folder, measure)
-    return [
-        curve[start:, first[row] :].mean(axis=1) for row, curve in zip(rows, curves, strict=True)
-    ]
+    pairs = zip(rows, curves, strict=True)
+    return [values_of(folder, measure, row, curve[start:]) for row, curve in pairs]
 
 
 def cell_of(folder: SweepFolder, row: int, runs: int) -> Cell:

@@ -18,7 +18,7 @@ from expectant.analysis.selection import (
     spread,
 )
 from expectant.choosing.folder import Group, SweepFolder
-from expectant.choosing.measures import Measure
+from expectant.lab.measures import Measure
 from expectant.report.palette import Palette
 from expectant.report.sensitivity import HeatMap, Sensitivity
 from expectant.report.sensitivity_figures import draw_heat_maps, draw_sensitivity

@@ -85,6 +85,15 @@ class SweepFolder:
             width, length = -(-experiment.steps // experiment.bins), experiment.steps
         return width, -(-length // width)
 
+    def switch_every(self, row: int) -> int | None:
+        """After how many episodes the goal moves in the cell of a row; None: never."""
+        column = self.columns.get("domain.switch_every")
+        panels = {panel.name: panel for panel in self.experiment.panels}
+        panel = panels[named(self.columns["panel"][row], panels)]
+        every: Any = panel.domain.get("switch_every") if column is None else column[row]
+        known = isinstance(every, int | float) and not isinstance(every, bool)
+        return int(every) if known else None
+
     @property
     def spec_hash(self) -> str:
         """Which spec the results belong to."""

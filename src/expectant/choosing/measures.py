@@ -1,43 +1,19 @@
-"""What a choice goes by: one number of every run, the mean of some of its curve's bins."""
+"""What a choice goes by: one number of every run, by a measure of its curve."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from expectant.choosing.folder import Group, SweepFolder
-from expectant.descriptions import near_miss
+from expectant.analysis.comparison import Unavailable
+from expectant.analysis.panel import Panel
+from expectant.choosing.folder import SweepFolder
+from expectant.lab.measures import Measure
 
 READERS = 4
-
-
-@dataclass(frozen=True)
-class Measure:
-    """A name for the command line, and its meaning in words."""
-
-    name: str
-    meaning: str
-
-
-MEASURES = {
-    found.name: found
-    for found in (
-        Measure("mean", "mean over all bins of a curve"),
-        Measure("final", "mean over the last quarter of the bins"),
-        Measure("after-switch", "mean over the bins from the first move of the goal on"),
-    )
-}
-
-
-def measure_named(name: str) -> Measure:
-    """A measure by its name."""
-    if name not in MEASURES:
-        raise ValueError(f"--measure: unknown {name!r}" + near_miss(name, list(MEASURES)))
-    return MEASURES[name]
 
 
 def measured(folder: SweepFolder, measure: Measure) -> np.ndarray:
@@ -48,40 +24,25 @@ def measured(folder: SweepFolder, measure: Measure) -> np.ndarray:
     if measure.name == "mean":
         return folder.values
     found = np.full_like(folder.values, np.nan)
-    starts = first_bins(folder, measure)
     for row, curves in all_curves(folder):
-        found[row] = curves[:, starts[row] :].mean(axis=1)
+        found[row] = values_of(folder, measure, row, curves)
     return found
 
 
-def first_bins(folder: SweepFolder, measure: Measure) -> dict[int, int]:
-    """For every finished row of the table the bin from which on a measure takes the mean."""
-    return {
-        row: _first_bin(folder, measure, group, row)
-        for group in folder.groups
-        for row in group.rows.tolist()
-    }
-
-
-def _first_bin(folder: SweepFolder, measure: Measure, group: Group, row: int) -> int:
-    _, bins = folder.bins
-    if measure.name == "after-switch":
-        return _after_switch(folder, group, row)
-    return bins - max(1, bins // 4) if measure.name == "final" else 0
-
-
-def _after_switch(folder: SweepFolder, group: Group, row: int) -> int:
-    experiment, column = folder.experiment, folder.columns.get("domain.switch_every")
-    every: Any = group.panel.domain.get("switch_every") if column is None else column[row]
-    known = isinstance(every, int | float) and not isinstance(every, bool)
-    width, bins = folder.bins
-    start = -(-int(every) // width) if known and not experiment.steps else bins
-    if start >= bins:
+def values_of(folder: SweepFolder, measure: Measure, row: int, curves: np.ndarray) -> np.ndarray:
+    """What a measure makes of the curves (runs, bins) of one row of the table: (runs,)."""
+    if measure.needs_optimum:
         raise ValueError(
-            f"--measure after-switch: {folder.columns['cell'][row]!r} must have a goal that moves "
-            f"before its last bin, got switch_every = {every!r}"
+            f"--measure {measure.name}: compares with the exact optimum, which sweeps do not keep"
         )
-    return start
+    width, _ = folder.bins
+    every = None if folder.experiment.steps else folder.switch_every(row)
+    panel = Panel(folder.experiment.name, "", "", width, every, math.nan, {"": curves}, {"": ""})
+    try:
+        return measure.of(panel, curves)
+    except Unavailable as reason:
+        cell = folder.columns["cell"][row]
+        raise ValueError(f"--measure {measure.name}: {cell!r}: {reason}") from None
 
 
 def all_curves(folder: SweepFolder) -> Iterator[tuple[int, np.ndarray]]:

@@ -14,10 +14,11 @@ from expectant.analysis.selection import setting_intervals, setting_means
 from expectant.choosing.command import BEST
 from expectant.choosing.figures import all_heat_maps, sensitivities
 from expectant.choosing.folder import SweepFolder, read_folder
-from expectant.choosing.measures import MEASURES, Measure, all_curves, first_bins
+from expectant.choosing.measures import all_curves, values_of
 from expectant.choosing.stages import RULES, STAGES, as_data, choices
 from expectant.experiments.facts import versions
 from expectant.experiments.files import read_whole
+from expectant.lab.measures import MEASURES, Measure
 from expectant.report import Environment, Header, Section, write_page
 from expectant.report import cells as shown
 from expectant.report.sensitivity import Sensitivity
@@ -72,10 +73,9 @@ def read_all(folder: SweepFolder) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     ends = np.append(starts[1:], bins)
     curves = np.full((cells, 3, starts.size), np.nan, np.float32)
     late = np.full((cells, experiment.runs), np.nan)
-    first = first_bins(folder, MEASURES["final"])
     for row, found in all_curves(folder):
         curves[row] = banded(np.add.reduceat(found, starts, axis=1) / (ends - starts))
-        late[row] = found[:, first[row] :].mean(axis=1)
+        late[row] = values_of(folder, MEASURES["final"], row, found)
     return curves, (starts + ends) / 2 * width, late
 
 

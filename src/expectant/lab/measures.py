@@ -38,7 +38,8 @@ class Measure:
     ``name`` is what data call it, ``title`` what sentences do. It is taken of the mean curve over
     runs, or with ``per_run`` of every run, and then averaged. ``is_bound`` tells of a panel and
     curves that their numbers are only the least they can be. ``at`` gives the same measure at one
-    switch only, counted from 1, where that means something.
+    switch only, counted from 1, where that means something. ``needs_optimum`` says that it compares
+    with the panel's exact optimum.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Measure:
     is_bound: Callable[[Panel, np.ndarray], bool] | None = None
     per_run: bool = False
     at: Callable[[int], Measure] | None = None
+    needs_optimum: bool = False
 
 
 MEASURES: dict[str, Measure] = {}
@@ -84,9 +86,12 @@ def final(panel: Panel, curve: np.ndarray) -> np.ndarray:
 
 
 def _after_switch(panel: Panel, curve: np.ndarray) -> np.ndarray:
-    if not panel.switches:
+    if panel.switch_every is None:
         raise Unavailable("the goal never moves")
-    return curve[..., panel.switches[0] :].mean(axis=-1)
+    first = -(-panel.switch_every // panel.bin)  # the first whole bin after it
+    if first >= curve.shape[-1]:
+        raise Unavailable("the goal does not move before the last bin")
+    return curve[..., first:].mean(axis=-1)
 
 
 def _shortening(panel: Panel, curve: np.ndarray) -> np.ndarray:
@@ -135,6 +140,7 @@ for _found in (
         "shortfall",
         f"exact ε-greedy optimum minus the mean return over {LAST}",
         lambda panel, curve: panel.optimum - final(panel, curve),
+        needs_optimum=True,
     ),
     Measure(
         "drop",
@@ -152,6 +158,7 @@ for _found in (
         lambda panel, curve: bool(unrecovered(panel, curve).all()),
         per_run=True,
         at=_recovery_after,
+        needs_optimum=True,
     ),
     Measure(
         "shortening",
@@ -161,6 +168,7 @@ for _found in (
         _shortening,
         lambda panel, curve: bool(unrecovered(panel, curve)[:2].all()),
         per_run=True,
+        needs_optimum=True,
     ),
     Measure(
         "lowest",
