@@ -256,8 +256,8 @@ def sweep(
 ) -> None:
     """Run every combination that a spec asks for; what is finished already is kept.
 
-    Writes blocks/ (one table of every point of every run), cells.parquet (one row per cell) and
-    timings.json. Interrupted or killed, the same command goes on where it was.
+    Writes blocks/ (one table of every point of every run), cells.parquet (one row per cell),
+    report.html and timings.json. Interrupted or killed, the same command goes on where it was.
     """
     with plain_errors():
         from expectant.experiments.command import sweep_file
@@ -267,13 +267,26 @@ def sweep(
             spec_at(spec), out, threads=threads, engine=engine, address=address, shard=shard,
             search=search, trials=trials,
         )  # fmt: skip
+        page = _sweep_page(outcome.folder) if shard is None else None
     for cell, reason in outcome.failed.items():
         print(f"expectant: failed: {cell}: {reason}", file=sys.stderr)
     if json:
-        print_json(outcome.as_data())
+        print_json({**outcome.as_data(), "page": None if page is None else str(page)})
     else:
         print(outcome.text())
+        if page is not None:
+            print(f"page: {page}")
     raise typer.Exit(1 if outcome.failed else 0)
+
+
+def _sweep_page(folder: Path) -> Path | None:
+    """The page of a sweep, if anything of it is finished."""
+    from expectant.choosing.folder import read_folder
+    from expectant.choosing.page import report_sweep
+
+    if not any(len(group.rows) for group in read_folder(folder, trust=True).groups):
+        return None
+    return report_sweep(folder, trust=True)
 
 
 @app.command()

@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import types
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,9 +16,10 @@ import pytest
 import expectant as ex
 from expectant.features.vector import Transition
 from expectant.running import compiling
-from expectant.running.fingerprint import part_types
+from expectant.running.fingerprint import fingerprint, part_types
 from expectant.running.job import Job
 from expectant.running.loop import simulate
+from expectant.running.outside import respond
 from expectant.verbs import (
     backed_up_value,
     draw,
@@ -177,9 +179,39 @@ def test_parts_of_a_users_own_compose_compiled():
     np.testing.assert_array_equal(compiled.returns, plain.returns)
 
 
-def test_no_kernel_knows_a_part_by_name():
-    names = set(simulate.__code__.co_names)
-    assert not names & {"Corridor", "QLearning", "Lookahead", "FinitePart", "LookaheadPart"}
+GENERATOR = {  # works at compile time, or in plain Python only
+    "expectant.verbs",
+    *(
+        f"expectant.running.{name}"
+        for name in ("borrow", "compiled_lanes", "overloads", "inside_numba")
+    ),
+}
+KNOWN_TO_ALL = {"Transition", "Budget", "Ranges", "Run"}  # records that the loop itself makes
+
+
+@pytest.mark.parametrize(("domain", "features", "agent"), [
+    (ex.Corridor(), ex.RandomBinary(14, 5), ex.Lookahead(0.1, backups="prioritized", maintained=True)),
+    (ex.LocaGrid(), ex.OneHot(), ex.CachedPolicy(0.1, 0.1, model="sample", rollout=3)),
+    (ex.MountainCar(), ex.Traces(ex.Tiles(2, 3, hash_size=16), 0.5), ex.CachedValues(0.1, 0.1)),
+    (ex.Corridor(), ex.OneHot(), ex.QPlanning(0.1, model="true", backups="trajectory")),
+])  # fmt: skip
+@pytest.mark.parametrize("entry", [simulate, respond], ids=["inside", "outside"])
+def test_no_kernel_knows_a_part_by_name(entry, domain, features, agent):
+    """Everything that a kernel reaches is walked: no function asks what type or name a part has."""
+    prepared, _ = Job(domain, features, agent, 1, 0, 1, 9, 0).prepare(0)
+    kinds = {kind.__name__ for kind in part_types(prepared)} - KNOWN_TO_ALL
+    functions = [
+        account.thing
+        for account in fingerprint(entry, part_types(prepared)).accounts
+        if isinstance(account.thing, types.FunctionType)
+        and account.thing.__module__ not in GENERATOR
+    ]
+    assert len(functions) > 20
+    for function in functions:
+        names = set(function.__code__.co_names)
+        where = f"{function.__module__}.{function.__qualname__}"
+        assert not names & {"isinstance", "type", "hasattr", "getattr", "__class__"}, where
+        assert not names & kinds, where
 
 
 # ------------------------------------------------------------------------- 2. run-time numbers
