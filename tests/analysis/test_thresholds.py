@@ -6,7 +6,18 @@ import numpy as np
 import pytest
 
 from expectant.analysis import Panel, evaluate
-from expectant.analysis.adaptation import drop, recoveries, unrecovered
+from expectant.analysis.adaptation import (
+    DROP,
+    LOWEST,
+    RECOVERY,
+    RISE,
+    SHORTENING,
+    drop,
+    drop_after,
+    recoveries,
+    recovery_after,
+    unrecovered,
+)
 from expectant.analysis.claims import NAMES
 
 RUNS, BINS, BIN, OPTIMUM = 3, 40, 50, 10.0
@@ -84,6 +95,19 @@ def test_recovered_is_a_fifth_short_of_the_optimum(level, bins, lost):
     found = panel("5a", {Q: curve}, 10 * BIN)
     assert recoveries(found, curve)[0] == bins * BIN
     assert unrecovered(found, curve)[0] == lost
+
+
+def test_changes_are_between_the_switches_that_they_name():
+    curve = np.full(BINS, OPTIMUM)
+    curve[10:12], curve[20:23], curve[30] = -8.0, -3.0, 4.0  # recover in 3, 4 and 2 bins
+    found = panel("5a", {Q: curve}, 10 * BIN)
+    assert RISE.of(found, curve) == 4.0 + 8.0
+    assert SHORTENING.of(found, curve) == (3 - 4) * BIN
+    assert LOWEST.of(found, curve) == -8.0
+    assert RECOVERY.of(found, curve) == (3 + 4 + 2) * BIN / 3
+    assert DROP.of(found, curve) == (18.0 + 13.0 + 6.0) / 3
+    assert [recovery_after(n).of(found, curve) for n in (1, 2, 3)] == [150.0, 200.0, 100.0]
+    assert [drop_after(n).of(found, curve) for n in (1, 2, 3)] == [18.0, 13.0, 6.0]
 
 
 @pytest.mark.parametrize(("phase_bins", "before"), [(4, 1), (9, 1), (10, 2), (15, 3)])

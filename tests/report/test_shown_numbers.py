@@ -20,7 +20,8 @@ from expectant.report.sensitivity import _figure as sensitivity_drawn
 from expectant.report.sensitivity_heat import HeatMap
 from expectant.report.sensitivity_heat import _figure as heat_drawn
 from expectant.report.summaries import middle_episodes, summarise
-from expectant.report.tables import curve_table, study_table
+from expectant.report.tables import curve_table, dependence_table, study_table
+from expectant.writeup import summary
 
 
 def printed(table: Any) -> list[list[str]]:
@@ -111,6 +112,33 @@ def test_the_table_of_curves(make_panel: Any) -> None:
     assert lines[0][1:4] == [panel.labels["q_learning"], "6", "0"]
     assert lines[0][6:] == ["9.50", "123"]
     assert lines[2][3] == "1" and lines[2][7] == "nan"
+
+
+def test_what_depends_on_a_reading_is_marked() -> None:
+    base: dict[str, Any] = {"set": "text", "reading": None, "option": None, "changed": []}
+    rows = [
+        {**base, "verdicts": {1: "holds", 2: "does not hold", 3: "undecided"}},
+        {**base, "reading": "k", "option": "3", "verdicts": {1: "undecided", 3: "undecided"}, "changed": [1]},
+    ]  # fmt: skip
+    assert printed(dependence_table(rows)) == [
+        ["text", "as it is", "", "+", "−", "?"],
+        ["text", "k", "3", "[reverse]?[/]", "", "?"],
+    ]
+
+
+def test_a_summary_counts_every_run_that_diverged(make_panel: Any) -> None:
+    panel = make_panel(shape=(6, 80, 10), switch_every=None, optimum=9.5, diverged=2)
+    first, _, last = summary([panel], {(panel.panel, "q_learning"): 5.0})
+    expected = interval(panel.curves["q_learning"].mean(axis=1))
+    assert [first["mean_return"], first["low"], first["high"]] == [float(x) for x in expected]
+    assert (first["runs"], first["diverged"], first["step_nanoseconds"]) == (6, 0, 5.0)
+    assert (last["diverged"], last["mean_return"], last["low"], last["high"]) == (
+        2,
+        None,
+        None,
+        None,
+    )
+    assert (last["optimum"], last["step_nanoseconds"]) == (9.5, None)
 
 
 def test_the_table_of_the_study() -> None:
