@@ -36,6 +36,7 @@ EXAMPLES = [
 @pytest.mark.parametrize("described", EXAMPLES, ids=repr)
 def test_round_trip_through_json(described):
     data = json.loads(json.dumps(described.to_dict()))
+    assert data == described.to_dict()  # plain data to begin with: lists, no tuples
     again = ex.Description.from_dict(data)
     assert again == described
     assert hash(again) == hash(described)

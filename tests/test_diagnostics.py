@@ -24,6 +24,9 @@ def test_a_plain_answer_about_action_values():
     assert not wrong.safe
     assert (wrong.state, wrong.action, wrong.largest) == (0, 0, 2.5)
     assert "state 0, action 0: 2.5 per backup" in str(wrong)
+    assert "in 1 of 6 states and actions" in str(wrong)
+    several = ex.diagnostics.action_values_safe(ex.Corridor(slip=1 / 3))
+    assert "in 2 of 18 states and actions" in str(several) and several.largest > 0.2
 
 
 def test_errors_shrink_while_an_agent_learns():

@@ -188,6 +188,20 @@ def test_the_errors_of_learning_fitting_and_replayed_fitting_add_up():
     assert learn(b.agent, b.transition(0, 1, -1.0, 1), b.rng) == 1.0 + (1.0 + 1.0) + (0.5 + 0.25)
 
 
+@pytest.mark.parametrize(("agent", "learning", "planning"), [
+    (ex.QLearning(0.5), 1.0, 0.0),
+    (ex.QPlanning(0.5, 0.5, planning_steps=1, stored_action=True), 1.0 + 2.0, 0.0),
+    (ex.Lookahead(0.5, 0.5, planning_steps=1), 1.0 + 2.0, 0.5),
+    (ex.CachedValues(0.5, 0.25, 0.5, planning_steps=1), 1.0 + 1.0 + 2.0, 0.5 + 0.0 + 0.25),
+    (ex.CachedPolicy(0.5, 0.1, 0.5, planning_steps=1), 1.0 + 2.0, 0.5),
+], ids=repr)  # fmt: skip
+def test_every_agent_tells_of_all_its_errors(agent, learning, planning):
+    """δ = −1, the model is wrong by 1 and 1; then w(0) = −1/2 moves towards 0, q(0, 1) to −1/2."""
+    b = built(agent)
+    assert learn(b.agent, b.transition(0, 1, -1.0, 1), b.rng) == learning
+    assert plan(b.agent, b.rng) == planning
+
+
 @pytest.mark.parametrize(("relabelled", "reward"), [(False, 20.0), (True, 0.0)])
 def test_stored_rewards_are_relabelled_only_if_asked_for(relabelled, reward):
     domain = ex.Corridor(cells=1, slip=0.0, switch_every=10)

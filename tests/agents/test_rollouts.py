@@ -44,6 +44,15 @@ def test_a_rollout_is_as_long_as_it_says_and_stops_at_the_end(length, expected):
     assert built.agent.weights[:4].tolist() == expected  # cell 3 looks back at cell 2: 98.5
 
 
+def test_rollouts_are_discounted_like_all_else():
+    agent = ex.Lookahead(1.0, model="true_sample", planning_steps=1, rollout=3, discount=0.5)
+    built = Built(CHAIN, ex.OneHot(), agent.replace(epsilon=0.0))
+    learn(built.agent, built.transition(0, 1, -1.0, 1), built.rng)
+    built.agent.weights[:4] = 100.0
+    plan(built.agent, built.rng)
+    assert built.agent.weights[:4].tolist() == [49.0, 49.0, 49.0, 100.0]
+
+
 @pytest.mark.parametrize("length", [1, 2, 3])
 def test_the_errors_of_all_backups_add_up(length):
     agent = ex.Lookahead(0.5, model="true_sample", planning_steps=1, rollout=length, epsilon=0.0)

@@ -145,6 +145,14 @@ def test_all_of_reports_the_least_favourable():
     assert all_of([unknown, false, open_]) == false
 
 
+@pytest.mark.parametrize(("statistic", "room"), [(2.0, math.inf), (1.0, 0.0), (0.0, -math.inf)])
+def test_without_any_width_there_is_all_room_or_none(statistic, room):
+    point = Estimate(statistic, statistic, statistic)
+    assert greater(point, 1.0).room == room
+    assert within(point, 1.0, 9.0).room == room
+    assert greater(Estimate(3.0, 2.0, 4.0), 1.0).room == 1.0  # two, in widths of two
+
+
 def test_decisions_in_words():
     assert greater(Estimate(2.0, 1.0, 3.0), label="x").described == "x is 2, interval 1 to 3"
     assert greater(Estimate(2.0, 2.0, 2.0), label="x").described == "x is 2"

@@ -59,6 +59,14 @@ def test_every_feature_is_active_as_often_as_in_experience(clusters):
     assert vectors.max() == 1.0  # none of them twice
 
 
+def test_a_state_that_is_known_takes_no_prototype_of_another():
+    built = Built(ex.Corridor(), ex.RandomBinary(14, 5))
+    backups = ex.StateSampler(3).build(built.setting)
+    for number in [4, 4, 2, 4, 2]:
+        remember(backups, built.transition(number, 0, -1.0, 3))
+    assert backups.uses.tolist() == [3, 2, 0] and backups.total[0] == 5
+
+
 def test_one_tile_of_every_tiling():
     """Two tilings of three tiles: the drawn vector has one tile of either, never two of one."""
     built = Built(ex.Corridor(cells=9), ex.OneHot())

@@ -113,6 +113,15 @@ def test_without_anything_to_expect_states_are_drawn_evenly():
     np.testing.assert_allclose(counts, np.isin(np.arange(9), [2, 3, 4]) / 3, atol=0.025)
 
 
+def test_an_end_leads_nowhere():
+    world = World()
+    world.step(5, 1, None)
+    assert world.backups.seen.total[0] == 1  # what is behind the end was never seen
+    world.step(5, 1, 6)
+    world.change(6, moved=1.0)
+    assert world.priority(5) == 0.5  # one of two steps led there
+
+
 def test_unknown_states_are_no_error():
     world = World()
     world.step(0, 1, 1)

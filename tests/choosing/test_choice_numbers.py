@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 from typing import Any
 
 import numpy as np
@@ -13,7 +15,7 @@ from expectant.choosing.figures import heat_maps, sensitivities
 from expectant.choosing.folder import Group, read_folder
 from expectant.choosing.measures import curves_of, values_of
 from expectant.choosing.page import banded, cells_of, read_all
-from expectant.choosing.stages import Score, choices
+from expectant.choosing.stages import Score, as_data, choices
 from expectant.choosing.tables import _score
 from expectant.lab.measures import measure_named
 from expectant.report.cells import CellTable
@@ -80,6 +82,18 @@ def test_the_page_marks_the_settings_that_were_chosen(folder):
         next(place for place, group in enumerate(folder.groups) if row in group.rows)
         for row in range(60)
     ]
+
+
+@pytest.mark.parametrize(("measure", "number"), [("mean", 0), ("final", 1)])
+def test_what_was_confirmed_is_shown_for_the_measure_it_was_confirmed_by(
+    folder, tmp_path, measure, number
+):
+    data = as_data(folder, choices(folder, folder.values))
+    stored = {"spec": folder.spec_hash, "measure": measure, "choices": [{**data[0], "tried": 77}]}
+    other = read_folder(shutil.copytree(folder.path, tmp_path / "sweep"))
+    (other.path / "best.json").write_text(json.dumps(stored))
+    tried = [measure.choices[0]["tried"] for measure in cells_of(other).measures]
+    assert tried[number] == 77 and tried[1 - number] == 5
 
 
 def test_points_of_a_thin_curve_share_the_bins_unevenly_where_they_must(folder, monkeypatch):

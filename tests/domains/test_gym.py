@@ -120,8 +120,9 @@ def test_how_spaces_are_read():
     assert ex.Gym(lambda: HallEnv(numbers)).states == CELLS
     vector = ex.Gym(lambda: HallEnv(numbers), numbered=False)
     assert vector.states is None and vector.bounds == ((0.0, 1.0), (0.0, 2.0))
-    many = gymnasium.spaces.MultiDiscrete([2000, 3000])
-    assert ex.Gym(lambda: HallEnv(many)).states is None
+    for sides, states in (([1000, 1000], 1_000_000), ([1000, 1001], None)):
+        many = gymnasium.spaces.MultiDiscrete(sides)
+        assert ex.Gym(lambda space=many: HallEnv(space)).states == states
     picture: Any = ex.Gym(lambda: HallEnv(gymnasium.spaces.Box(0, 255, (2, 3), np.uint8)))
     assert len(picture.bounds) == 6
     assert seen(picture, np.arange(6).reshape(2, 3)).tolist() == [0, 1, 2, 3, 4, 5]

@@ -2,9 +2,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scripted import Scripted
 
 import expectant as ex
-from expectant.domains.loca_car import INSIDE, LEFT_EXIT, RIGHT_EXIT, exit_of
+from expectant.domains.loca_car import INSIDE, LEFT_EXIT, RIGHT_EXIT, exit_of, place_in
 from expectant.verbs import cut, phase, reset, step
 
 
@@ -75,6 +76,14 @@ def test_rewards_by_phase_and_zone_starts():
     assert whole[:, 0].min() < -1.0
     assert whole[:, 1].min() < -0.05
     assert all(exit_of(part.exits, car) != LEFT_EXIT for car in whole)
+
+
+def test_starts_fill_the_whole_box():
+    box, car = np.array([[-1.0, 1.0], [0.0, 4.0]]), np.zeros(2)
+    place_in(box, car, Scripted([0.0, 0.75]))
+    assert car.tolist() == [-1.0, 3.0]
+    place_in(box, car, Scripted([0.75, 0.0]))
+    assert car.tolist() == [0.5, 0.0]
 
 
 def test_impossible_valleys_are_refused():

@@ -236,6 +236,7 @@ BAD = [
         "policy in state 0 must be probabilities",
     ),
     (lambda: exact.policy_values(ex.Corridor(), np.full(9, 4)), "policy has action 4 in state 0"),
+    (lambda: exact.policy_values(ex.Corridor(), [0, -1] * 4 + [0]), "has action -1 in state 1"),
     (lambda: exact.policy_values(ex.Corridor(), np.ones((2, 2))), r"policy must be \(9, 2\)"),
     (
         lambda: exact.policy_values(ex.Corridor(slip=0.0), [1, 0] * 4 + [0]),

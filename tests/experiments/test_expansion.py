@@ -62,6 +62,17 @@ def test_everything_that_can_be_varied():
     assert plain.agent == ex.QLearning(0.2)  # the part of a link that is another agent's is not its
 
 
+def test_a_setting_of_every_agent_is_one_of_those_that_have_it():
+    text = SPEC[: SPEC.index("[grid]")].replace("grid = { cells = [5, 9] }", "")
+    text = text.replace('kind = "q_learning"', 'kind = "q_learning"\naction_step = 0.1')
+    text += '[grid]\nagents."*".epsilon = [0.1, 0.2]\nagents."*".model_step = [0.3, 0.4, 0.5]\n'
+    keys = [cell.agent_key for cell in parse_spec(text, "x").cells()]
+    assert [key for key in keys if key.startswith("plain")] == [
+        "plain epsilon=0.1", "plain epsilon=0.2",
+    ]  # fmt: skip
+    assert len([key for key in keys if key.startswith("ahead")]) == 6
+
+
 def test_values_that_are_parts_are_told_apart_in_ids():
     text = SPEC.replace(
         "agents.ahead.model.step = [0.01, 1.0]",

@@ -17,6 +17,7 @@ from expectant.experiments.preview import OVERHEAD, RUN_SECONDS, preview
 from expectant.experiments.results import panels_of
 from expectant.experiments.spec import parse_spec
 from expectant.experiments.store import Store
+from expectant.experiments.table import settings_columns
 from expectant.experiments.timings import Session, Timings, step_nanoseconds, timings_file
 from expectant.experiments.work import Kernels, Task, assembled, run_one, under_way
 from experiments.sweeping import spec
@@ -77,6 +78,28 @@ def test_shards_are_equal_parts_that_have_every_block_once(tmp_path, shards):
     found = Counter((task.name, task.first) for part in parts for task in part)
     assert len(found) == 12 and set(found.values()) == {1}
     assert {len(part) for part in parts} <= {12 // shards, -(-12 // shards)}
+
+
+def test_of_equal_cells_the_one_with_most_runs_is_computed(tmp_path):
+    fewer = replace(CELL, runs=3, agent_key="p")
+    for cells in ([CELL, fewer], [fewer, CELL]):
+        (found,) = Work(cells, Store(tmp_path)).unique().values()
+        assert (found.runs, found.agent_key) == (25, "p")  # by the first id
+
+
+def test_only_settings_that_differ_have_a_column():
+    cells = [
+        CELL,
+        replace(CELL, agent=ex.QLearning(0.2, epsilon=0.3), domain=ex.Corridor(slip=0.5)),
+    ]
+    assert settings_columns(cells) == {
+        "domain.slip": [0.1, 0.5], "agent.epsilon": [0.1, 0.3], "agent.action_step": [0.1, 0.2],
+    }  # fmt: skip
+    mixed = [CELL, replace(CELL, agent=ex.Lookahead(0.5))]
+    columns = settings_columns(mixed)
+    assert columns["agent.kind"] == ["q_learning", "lookahead"]
+    assert columns["agent.value_step"] == [None, 0.5]
+    assert settings_columns([CELL]) == {}
 
 
 # -------------------------------------------------------------------------------------------- runs

@@ -122,6 +122,8 @@ def test_the_commands_make_the_same_request_again():
     request = Request(("5a", "5b"), seed=3, runs=7)
     assert request.command() == "expectant reproduce --figure 5a --figure 5b --runs 7 --seed 3"
     assert "quick" in Request(quick=True).warning
+    assert {cell.runs for cell in Request(quick=True).cells()} == {5}
+    assert {cell.runs for cell in Request(("5a",)).cells()} == {30}
     assert {cell.runs for cell in request.cells()} == {7}
     assert {cell.seed for cell in request.cells()} == {3}
 

@@ -8,12 +8,19 @@ import pytest
 from expectant.analysis import Panel
 from expectant.analysis.adaptation import drop, recoveries, unrecovered
 from expectant.lab.claims import evaluate
+from expectant.lab.measures import MEASURES, Measure
 from expectant.lab.study import the_paper
 
 CLAIMS = the_paper().claims
 NAMES = CLAIMS[0].names
 RUNS, BINS, BIN, OPTIMUM = 3, 40, 50, 10.0
 Q, EXPECTATION, TRUE = "q_learning", "q_planning_expectation", "q_planning_true"
+
+
+def at(name: str, switch: int) -> Measure:
+    found = MEASURES[name].at
+    assert found is not None
+    return found(switch)
 
 
 def panel(figure: str, curves: dict[str, np.ndarray], switch_every: int | None = None) -> Panel:
@@ -87,6 +94,19 @@ def test_recovered_is_a_fifth_short_of_the_optimum(level, bins, lost):
     found = panel("5a", {Q: curve}, 10 * BIN)
     assert recoveries(found, curve)[0] == bins * BIN
     assert unrecovered(found, curve)[0] == lost
+
+
+def test_changes_are_between_the_switches_that_they_name():
+    curve = np.full(BINS, OPTIMUM)
+    curve[10:12], curve[20:23], curve[30] = -8.0, -3.0, 4.0  # recover in 3, 4 and 2 bins
+    found = panel("5a", {Q: curve}, 10 * BIN)
+    assert MEASURES["rise"].of(found, curve) == 4.0 + 8.0
+    assert MEASURES["shortening"].of(found, curve) == (3 - 4) * BIN
+    assert MEASURES["lowest"].of(found, curve) == -8.0
+    assert MEASURES["recovery"].of(found, curve) == (3 + 4 + 2) * BIN / 3
+    assert MEASURES["drop"].of(found, curve) == (18.0 + 13.0 + 6.0) / 3
+    assert [at("recovery", n).of(found, curve) for n in (1, 2, 3)] == [150.0, 200.0, 100.0]
+    assert [at("drop", n).of(found, curve) for n in (1, 2, 3)] == [18.0, 13.0, 6.0]
 
 
 @pytest.mark.parametrize(("phase_bins", "before"), [(4, 1), (9, 1), (10, 2), (15, 3)])

@@ -24,7 +24,7 @@ from expectant.loca.rows import Row, load_row, row_path, save_row
 from expectant.loca.runs import Request, adaptation_test
 from expectant.running.asking import ask
 from expectant.running.look import all_states, look, set_aside
-from expectant.running.loop import Budget, simulate
+from expectant.running.loop import DIVERGED, DONE, Budget, simulate
 
 SMALL = ex.LocaGrid(rows=1, columns=4, noise=0.0, phase_steps=(600, 300, 300))
 PLAIN = Kernels(simulate, ask)
@@ -87,6 +87,15 @@ def test_a_diverged_run_is_nan_from_there_on():
         found = run_plain(wild)
     assert np.isfinite(found[0])
     assert np.isnan(found[-1])
+
+
+def test_what_is_measured_after_a_divergence_does_not_count():
+    """Weights may still be finite when an error is not."""
+    statuses = [DONE, DONE, DIVERGED, DONE, DONE]
+    kernels = Kernels(lambda *_: statuses.pop(0), preferences)
+    when = course(SMALL, 600)  # 0, 600, 600, 900, 900, 1200
+    found = measured_run(job_of(SMALL, FAST, 0), kernels, 0, when, np.zeros(1, np.int64))
+    assert np.isnan(found).tolist() == [False, False, True, True, True, True]
 
 
 def test_every_phase_is_scored_with_its_own_rewards():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from building import Built
+from scripted import Scripted
 
 import expectant as ex
 from expectant.features.distinct import distinct_vectors, number_of, numbered
@@ -43,6 +44,19 @@ def test_distinct_vectors_are_numbered_in_the_order_they_are_seen():
     assert [int(numbered(distinct, built.state(s))) for s in order] == [0, 1, 0, 2, 1, 3, -1, 0]
     assert int(number_of(distinct, built.state(6))) == -1  # full, and never seen
     assert int(number_of(distinct, built.state(8))) == 3
+
+
+def test_the_exact_episodic_model_predicts_the_states_that_survive():
+    built = Built(CORRIDOR, ex.OneHot())
+    model = ex.ExactEpisodic().build(built.setting)
+    weights = np.zeros(8)
+    weights[:3] = [4.0, 8.0, 16.0]
+    # in the last cell, going right: it ends (20) three times in four, else goes left (−1)
+    row = 2 * 2 + 1
+    assert model.endings[row] == 0.75
+    assert model.model.expected[row, :3].tolist() == [0.0, 1.0, 0.0]
+    value = backed_up_value(model, built.state(2), 1, weights, 0.5)
+    assert value == 0.75 * 20.0 + 0.25 * (-1.0 + 0.5 * 8.0)
 
 
 def test_counts_become_probabilities_worked_by_hand():
@@ -95,6 +109,24 @@ def test_what_was_counted_of_an_outcome_goes_with_it():
     assert model.counts[0, 0].tolist() == [3.0, 1.0]  # not three: two of them were another's
     assert model.rewards[0, 0].tolist() == [-1.0, 6.0]
     assert float(probability(model, 0, 0, 1)) == 0.25
+
+
+def test_what_there_is_no_room_for_is_not_counted():
+    built = Built(ex.Corridor(), ex.OneHot())
+    model = ex.Distribution(states=1).build(built.setting)
+    assert fit(model, built.transition(0, 0, -1.0, 1)) == 0.0  # 1 has no number
+    assert fit(model, built.transition(1, 0, -1.0, 0)) == 0.0
+    assert not model.counts.any()
+    fit(model, built.transition(0, 0, -1.0, 0))
+    assert model.counts.sum() == 1.0
+
+
+def test_where_probabilities_fall_short_by_rounding_the_last_outcome_is_drawn():
+    built = Built(CORRIDOR, ex.OneHot())
+    model, successor = ex.TrueModel().build(built.setting), built.state(0)
+    model.probabilities[0, 1, 0] = [0.25, 0.5]
+    draw_outcome(model, built.state(1), 0, successor, Scripted([0.9]))
+    assert successor.place[0] == 2
 
 
 def test_the_episodic_model_learns_nothing_of_a_next_state_from_an_end():

@@ -97,6 +97,38 @@ def test_actions_without_directions_are_numbers_and_no_preference_is_a_dot():
     assert [text for text in texts if text in ("·", "0", "1")][-4:] == ["·", "0", "1", "·"]
 
 
+def arrows_in(axes):
+    """(across, along) of every arrow."""
+    (arrows,) = (found for found in axes.collections if hasattr(found, "set_UVC"))
+    return [(float(u), float(v)) for u, v in zip(arrows.U, arrows.V, strict=True)]
+
+
+def test_arrows_point_where_actions_and_the_model_lead():
+    recording = made_up(GRID)
+    last = recording.frames[-1]
+    moves = last.moves.copy()
+    moves[0], moves[1], moves[2] = (0.4, -0.8), (9.0, 0.0), (np.nan, 0.4)
+    changed = dataclasses.replace(
+        recording, frames=(*recording.frames[:-1], last._replace(moves=moves))
+    )
+    figure = axes_of(changed)
+    choices, model = arrows_in(figure.axes[0]), arrows_in(figure.axes[1])
+    assert choices[:3] == [(0.0, 0.0), (-0.75, 0.0), (0.75, 0.0)]  # no preference, left, right
+    assert model[0] == pytest.approx((0.3, -0.6))
+    assert model[1][0] == 1.5  # as long as an arrow may be
+    assert model[2] == pytest.approx((0.0, 0.3))
+
+
+def test_the_curve_is_drawn_as_far_as_the_frame_has_come():
+    recording = made_up()
+    with stage(recording, "lookahead") as (figure, update):
+        update(recording.frames[2])
+        faint, past = (line for line in figure.axes[-1].lines if len(line.get_xdata()) > 2)
+        assert list(past.get_xdata()) == list(range(1, 11))
+        np.testing.assert_allclose(past.get_ydata(), recording.curve[:10])
+        np.testing.assert_allclose(faint.get_ydata(), recording.curve)
+
+
 def test_scales_are_made_for_settled_frames_and_stay_the_same():
     recording = made_up(GRID)
     assert [frame.episode for frame in settled(recording)] == [10, 20]

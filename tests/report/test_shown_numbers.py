@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from expectant.analysis.curves import interval
+from expectant.lab.writeup import summary
 from expectant.report import Adaptation, Header, Palette
 from expectant.report.animation_panels import _smoothed
 from expectant.report.chart import Chart, Level, Plot, chart_of, curve_of, palette_of
@@ -14,7 +15,7 @@ from expectant.report.curves import chart_figure
 from expectant.report.page import page
 from expectant.report.sensitivity import HeatMap, Sensitivity
 from expectant.report.sensitivity_figures import _heat_figure, sensitivity_figure
-from expectant.report.tables import adaptation_table, curve_table
+from expectant.report.tables import adaptation_table, curve_table, dependence_table
 
 
 def printed(table: Any) -> list[list[str]]:
@@ -97,6 +98,33 @@ def test_the_table_of_curves(make_panel: Any) -> None:
     assert lines[0][1:4] == [panel.labels["q_learning"], "6", "0"]
     assert lines[0][6:] == ["9.50", "123"]
     assert lines[2][3] == "1" and lines[2][7] == "nan"
+
+
+def test_what_depends_on_a_reading_is_marked() -> None:
+    base: dict[str, Any] = {"set": "text", "reading": None, "option": None, "changed": []}
+    rows = [
+        {**base, "verdicts": {1: "holds", 2: "does not hold", 3: "undecided"}},
+        {**base, "reading": "k", "option": "3", "verdicts": {1: "undecided", 3: "undecided"}, "changed": [1]},
+    ]  # fmt: skip
+    assert printed(dependence_table(rows)) == [
+        ["text", "as it is", "", "+", "−", "?"],
+        ["text", "k", "3", "[reverse]?[/]", "", "?"],
+    ]
+
+
+def test_a_summary_counts_every_run_that_diverged(make_panel: Any) -> None:
+    panel = make_panel(shape=(6, 80, 10), switch_every=None, optimum=9.5, diverged=2)
+    first, _, last = summary([panel], {(panel.panel, "q_learning"): 5.0})
+    expected = interval(panel.curves["q_learning"].mean(axis=1))
+    assert [first["mean_return"], first["low"], first["high"]] == [float(x) for x in expected]
+    assert (first["runs"], first["diverged"], first["step_nanoseconds"]) == (6, 0, 5.0)
+    assert (last["diverged"], last["mean_return"], last["low"], last["high"]) == (
+        2,
+        None,
+        None,
+        None,
+    )
+    assert (last["optimum"], last["step_nanoseconds"]) == (9.5, None)
 
 
 def test_the_curve_of_an_animation_is_a_mean_of_the_last_few_points() -> None:

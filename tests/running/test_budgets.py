@@ -10,7 +10,7 @@ import pytest
 
 import expectant as ex
 from expectant.domains.outside import OutsidePart
-from expectant.running.job import Job, closed
+from expectant.running.job import Job, closed, generator
 from expectant.running.loop import DIVERGED, DONE, STEPS
 from expectant.running.progress import Lines, Overall, Silent
 from expectant.running.threads import on_threads
@@ -58,6 +58,12 @@ def test_later_runs_are_those_that_more_runs_would_have_had():
     later = ex.run(ex.Corridor(), ex.RandomBinary(14, 5), AGENT, runs=2, first_run=3, **options)
     np.testing.assert_array_equal(later.returns, all_runs.returns[3:])
     assert not np.array_equal(later.returns, all_runs.returns[:2])
+
+
+def test_every_stream_of_every_run_has_numbers_of_its_own():
+    drawn = [generator(*key).random() for key in ((0, 0), (0, 1), (1, 0), (0, 0, 1), (0, 0, 2))]
+    assert len(set(drawn)) == 5
+    assert generator(0, 0, 2).random() == drawn[-1]
 
 
 # --------------------------------------------------------------------------------------- threads
@@ -119,6 +125,12 @@ def test_a_learner_has_no_more_actions_when_the_episode_is_over(how):
     assert learner.step(1.0, 2, *how) is None
     with pytest.raises(ValueError, match="no episode has begun"):
         learner.step(1.0, 3, False)
+
+
+def test_a_learner_breaks_ties_of_its_greedy_action_at_random():
+    learner = ex.Learner(AGENT, ex.OneHot(), 3, states=4, compiled=False)
+    chosen = np.bincount([learner.greedy(0) for _ in range(300)], minlength=3)
+    assert chosen.min() > 60
 
 
 def test_after_the_last_observation_of_an_episode_nothing_is_chosen():

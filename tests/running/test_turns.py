@@ -9,14 +9,16 @@ import numpy as np
 import pytest
 
 from expectant.domains.outside import OutsidePart
-from expectant.features.table import TablePart
 from expectant.features.vector import empty_state
 from expectant.parts import Shape
+from expectant.running.course import advanced
 from expectant.running.loop import DIVERGED, DONE, FULL, STOPPED, Budget, Ranges, Run, simulate
 from expectant.running.outside import play, respond
 from expectant.verbs import (
     act,
     cut,
+    encode,
+    grown,
     learn,
     observation,
     outcome,
@@ -129,12 +131,28 @@ def _(witness):
     return witness.room
 
 
+@grown.register(Witness)
+def _(witness):
+    return witness._replace(room=1)
+
+
+class Footprints(NamedTuple):
+    """Tabular features that write down which action led to which cell."""
+
+    seen: list[tuple[int, int]]
+
+
+@encode.register(Footprints)
+def _(features, observation, action, state):
+    features.seen.append((action, int(observation[0])))
+    state.active[0] = observation[0]
+
+
 def a_run(domain, agent=None, episodes=0, bins=0, bin=1) -> Run:
     """A run that has not begun."""
-    table = TablePart(np.arange(CELLS, dtype=np.int64).reshape(CELLS, 1))
     state, next_state = (empty_state(Shape(CELLS, 1)) for _ in range(2))
     return Run(
-        domain, table, agent or Witness([], []), state, next_state, Ranges(2, CELLS, 0),
+        domain, Footprints([]), agent or Witness([], []), state, next_state, Ranges(2, CELLS, 0),
         np.zeros(6, np.int64), np.zeros(1),
         np.full(episodes, np.nan), np.zeros(episodes, np.int64), np.zeros(bins), bin,
     )  # fmt: skip
@@ -174,6 +192,7 @@ def test_an_episode_that_ends():
     first = [(0, 0, 1.0, 1.0, 100, 7), (1, 1, 2.0, 1.0, 101, 14), (2, 0, 3.0, 0.0, 102, 21)]
     again = [(0, 1, 1.0, 1.0, 100, 7), (1, 0, 2.0, 1.0, 101, 14), (2, 1, 3.0, 0.0, 102, 21)]
     assert [step[:3] + step[4:] for step in run.agent.seen] == first + again
+    assert run.features.seen == [(-1, 0), (0, 1), (1, 2), (-1, 0), (1, 1), (0, 2)]
     assert run.lengths.tolist() == [3, 3] and run.returns.tolist() == [6.0, 6.0]
 
 
@@ -212,6 +231,16 @@ def test_the_loop_stops_when_asked_and_when_there_is_no_room():
     assert go(run, stop=1) == STOPPED
     assert go(a_run(track(), Witness([], [], room=0))) == FULL
     assert run.agent.seen == []
+
+
+def test_room_is_made_where_it_is_asked_for():
+    full = Witness([], [], room=0)
+    budget, going_on = Budget(1, MANY, MANY), np.zeros(1, np.int64)
+    inside, status = advanced(simulate, a_run(track(end=3), full), budget, None, going_on)  # type: ignore[arg-type]
+    assert status == DONE and inside.agent.room == 1 and len(full.seen) == 3
+    outside = a_run(OutsidePart(np.zeros(1, np.int64)), full)
+    outside, status = play(respond, World([(3, "ended")]), outside, budget, None, going_on)
+    assert status == DONE and outside.agent.room == 1 and len(full.seen) == 6
 
 
 def test_a_loop_that_was_left_goes_on_where_it_was():
@@ -256,6 +285,7 @@ def test_outside_an_episode_ends_or_is_cut_off():
     assert (run.agent.seen[4].here, run.agent.seen[4].alive) == (1, 0.0)
     assert [step.reward for step in run.agent.seen] == [1, 2, 3, 1, 2]
     assert [step.action for step in run.agent.seen] == [0, 1, 0, 1, 0]
+    assert run.features.seen == [(-1, 0), (0, 1), (1, 2), (0, 3), (-1, 0), (1, 1)]
     assert run.lengths.tolist() == [3, 2] and run.returns.tolist() == [6.0, 3.0]
 
 

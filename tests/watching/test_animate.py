@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from pathlib import Path
 
 import pytest
 from PIL import Image
@@ -10,7 +11,7 @@ from typer.testing import CliRunner
 
 import expectant as ex
 from expectant.cli import app
-from expectant.watching.animate import watch
+from expectant.watching.animate import check_path, watch
 from expectant.watching.presets import PRESETS, scene
 
 SPEC = """
@@ -47,6 +48,21 @@ def test_a_gif_and_its_page(tmp_path):
         assert image.n_frames == 4  # type: ignore[attr-defined]
     assert "Corridor(cells=4" in paths[1].read_text()
     assert sorted(paths[0].parent.iterdir()) == paths  # nothing half-written is left
+
+
+def test_a_page_has_no_other_page_beside_it():
+    assert check_path(Path("a.html"), page=True) == [Path("a.html")]
+    assert check_path(Path("a.gif"), page=True) == [Path("a.gif"), Path("a.html")]
+    assert check_path(Path("a.gif"), page=False) == [Path("a.gif")]
+
+
+def test_of_a_spec_the_first_setting_of_an_agent_is_shown(tmp_path):
+    path = tmp_path / "two.toml"
+    path.write_text(SPEC + "[grid]\nagents.second.epsilon = [0.3, 0.4]\ndomain.slip = [0.5, 0.6]\n")
+    found = scene(str(path), "second epsilon=0.4")
+    assert (found.domain.slip, found.agent.epsilon) == (0.5, 0.4)
+    assert (found.episodes, found.steps, found.step_limit) == (12, None, 50)
+    assert scene(str(path), None).agent == ex.Lookahead(0.1)
 
 
 def test_mistakes_are_found_before_anything_is_run(tmp_path, monkeypatch):
