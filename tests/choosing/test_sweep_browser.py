@@ -156,7 +156,7 @@ def test_sensitivity_has_the_numbers_of_the_static_figure(visit, place):
     plots = visit.page.locator("#sensitivity-plots figcaption").all_inner_texts()
     assert plots == ["action_step", "value_step", "model_step"]
     traces = visit.page.evaluate(
-        "[...document.querySelectorAll('#sensitivity-plots .plot')].map(plot => plot.data)"
+        "[...document.querySelectorAll('#sensitivity-plots div.plot')].map(plot => plot.data)"
     )
     assert traces[0][0]["name"] == "Plain " + EVIL.replace("<", "&lt;").replace(">", "&gt;")
     folder = read_folder(place)
@@ -211,13 +211,14 @@ def test_a_narrow_page_does_not_scroll_sideways(browser, written):
     visit.page.close()
 
 
-def test_an_agent_has_one_colour_in_all_plots(visit):
+def test_an_agent_has_one_colour_in_all_plots(browser, written):
+    visit = SweepVisit(browser, written, 1200)
     drawn = visit.page.evaluate(
         """document.getElementById("curve-plot").data.filter(t => t.meta.part === "line")
             .map(t => [t.name.split("/")[1].split(" ")[0], t.line.color, t.line.dash])"""
     )
     lines = visit.page.evaluate(
-        """[...document.querySelectorAll("#sensitivity-plots .plot")].flatMap(plot => plot.data)
+        """[...document.querySelectorAll("#sensitivity-plots div.plot")].flatMap(plot => plot.data)
             .filter(t => t.meta.part === "envelope").map(t => [t.name.split(" ")[0], t.line.color])"""
     )
     colours = {name.lower(): colour for name, colour in lines}
@@ -225,6 +226,7 @@ def test_an_agent_has_one_colour_in_all_plots(visit):
     first = {name: colour for name, colour, _ in reversed(drawn)}
     assert first == colours
     assert len({(colour, dash) for _, colour, dash in drawn}) == len(drawn)  # still told apart
+    visit.page.close()
 
 
 def test_a_cell_far_below_is_marked_and_does_not_flatten_the_rest(browser, place, tmp_path):
@@ -239,7 +241,14 @@ def test_a_cell_far_below_is_marked_and_does_not_flatten_the_rest(browser, place
     assert 8 in visit.lines()
     low, high = visit.page.evaluate(axis)
     assert before[0] - 10 < low <= before[0] and before[1] <= high < before[1] + 1
-    assert visit.page.locator("#curve-plot .textpoint text").all_text_contents() == ["−500"]
+    label = visit.page.locator("#curve-plot .textpoint text")
+    assert label.all_text_contents() == ["−500"]
+    visit.page.locator("#curve-plot .nsewdrag").dblclick()
+    label.wait_for(state="detached")
+    assert visit.page.evaluate(axis)[0] < -500  # all of it
+    visit.page.locator('#curve-plot [data-title="Reset axes"]').dispatch_event("click")
+    label.wait_for()
+    assert visit.page.evaluate(axis) == [low, high]
     for chip in reversed(visit.page.locator("#chosen button").all()[:-1]):
         chip.click()
     assert visit.page.evaluate(axis)[0] > -20  # what it has above the floor

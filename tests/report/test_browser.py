@@ -43,7 +43,7 @@ class ReportVisit(Visit):
     def __init__(self, browser: Any, path: Path, width: int) -> None:
         super().__init__(browser, path, width)
         self.page.wait_for_function(
-            "[...document.querySelectorAll('.plot')].every(plot => plot.querySelector('.js-line'))"
+            "[...document.querySelectorAll('div.plot')].every(plot => plot.querySelector('.js-line'))"
         )
 
     def shown(self, plot: str) -> dict[tuple[int, str], bool]:
@@ -107,7 +107,7 @@ def test_every_plot_has_its_curves(visit: ReportVisit, report: Report) -> None:
 
 def test_plots_are_as_wide_as_their_place(visit: ReportVisit) -> None:
     sizes = visit.page.evaluate(
-        """[...document.querySelectorAll(".plot")].map(plot => [
+        """[...document.querySelectorAll("div.plot")].map(plot => [
             plot.clientWidth, plot.querySelector(".main-svg").clientWidth])"""
     )
     assert all(abs(place - drawn) <= 1 for place, drawn in sizes)
@@ -184,7 +184,7 @@ def test_on_paper_everything_is_open_and_fits(browser: Any, written: Path) -> No
     visit = ReportVisit(browser, written, 1200)
     visit.page.evaluate("dispatchEvent(new Event('beforeprint'))")
     drawn = visit.page.evaluate(
-        """[...document.querySelectorAll(".plot")].map(plot => [
+        """[...document.querySelectorAll("div.plot")].map(plot => [
             plot.clientWidth, plot.querySelector(".main-svg").clientWidth])"""
     )
     assert all(place == width <= 680 for place, width in drawn)

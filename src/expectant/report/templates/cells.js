@@ -10,19 +10,18 @@ const measureNumber = () => byId("measure")?.selectedIndex ?? 0;
 // ---- curves of the chosen cells
 // A cell has the colour of its agent; the second cell of the same agent has another shade and dash.
 const SHADES = [0, 0.45, -0.35, 0.25, -0.55, 0.6];  // towards white, or black below 0
-const DASHES = [null, "dot", "dash", "dashdot", "longdash"];
+const DASHES = ["solid", "dot", "dash", "dashdot", "longdash"];
 const shaded = (colour, shade) => {
   const towards = (part) => Math.round(shade < 0 ? part * (1 + shade) : part + (255 - part) * shade);
   return `#${channels(colour).map((part) => towards(part).toString(16).padStart(2, "0")).join("")}`;
 };
-const variant = (style, slot) => ({
-  ...style, colour: shaded(style.colour, SHADES[slot % SHADES.length]), dash: DASHES[slot % DASHES.length] ?? style.dash,
+const variant = (style, slot) => (slot === 0 ? style : {
+  ...style, colour: shaded(style.colour, SHADES[slot % SHADES.length]), dash: DASHES[slot % DASHES.length],
 });
 
 const cellCurves = (section, table) => {
   const curves = unpack(section.curves), points = section.positions.length, plot = byId("curve-plot");
   const chosen = new Map();  // cells, each with a slot among those of its agent
-  let range = null;
   const key = (cell) => table.groups[table.groupOf[cell]].key;
   const style = (cell) => ({ ...variant(palette[key(cell)], chosen.get(cell)), name: table.ids[cell] });
   const part = (cell, n) => Array.from(curves.subarray((3 * cell + n) * points, (3 * cell + n + 1) * points),
@@ -49,13 +48,15 @@ const cellCurves = (section, table) => {
     return button;
   };
   const draw = () => {
-    range = covered();
+    const range = covered();
     byId("chosen").replaceChildren(...[...chosen.keys()].map(chip));
     const drawn = [...chosen.keys()].map((cell) => [section.positions, curve(cell), style(cell), { cell }]);
     if (range === null) drawn.forEach((each) => { each[1].marks = []; });
-    Plotly.react(plot, curveTraces(drawn, range?.[0]), curveLayout(section, {
+    // Anew, or a double click would go back to the range of the first ones.
+    Plotly.newPlot(plot, curveTraces(drawn, range?.[0]), curveLayout(section, {
       xaxis: { rangemode: "tozero" }, yaxis: range === null ? {} : { range: range.slice() },
     }), config);
+    plot.on("plotly_relayout", () => hideMarks(plot, range));
   };
   const add = (cell) => {
     const taken = new Set([...chosen.keys()].filter((other) => key(other) === key(cell)).map((other) => chosen.get(other)));
@@ -71,7 +72,6 @@ const cellCurves = (section, table) => {
   };
   section.best.slice(0, 8).forEach(add);
   draw();
-  plot.on("plotly_relayout", () => hideMarks(plot, range));
   return { toggle, has: (cell) => chosen.has(cell), onChange: (then) => { changed = then; } };
 };
 
@@ -95,7 +95,7 @@ const responseTraces = (line, edge, row) => {
 const drawSensitivity = (section) => {
   const rest = byId("sensitivity-plots"), measure = section.measures[measureNumber()];
   const { settings, range } = measure.problems[byId("problem")?.selectedIndex ?? 0];
-  rest.querySelectorAll(".plot").forEach((plot) => Plotly.purge(plot));
+  rest.querySelectorAll("div.plot").forEach((plot) => Plotly.purge(plot));
   rest.replaceChildren();
   for (const { name, scale, ticks, lines } of settings) {
     const figure = document.createElement("figure"), plot = document.createElement("div");
@@ -120,12 +120,9 @@ const drawSensitivity = (section) => {
 // ---- two settings
 const drawHeat = (found, toggle) => {
   const plot = byId("heat-plot");
-  if (!found) {
-    Plotly.purge(plot);
-    plot.textContent = "Needs two settings that were varied.";
-    return;
-  }
-  if (!plot.classList.contains("js-plotly-plot")) plot.textContent = "";
+  Plotly.purge(plot);
+  plot.textContent = found ? "" : "Needs two settings that were varied.";
+  if (!found) return;
   const { firstValues: x, secondValues: y, means: z, cells } = found;
   const ordered = (names) => ({
     type: "category", showgrid: false, categoryorder: "array", categoryarray: names, nticks: 12, range: [-0.5, names.length - 0.5],
@@ -134,7 +131,7 @@ const drawHeat = (found, toggle) => {
   const fields = z.flatMap((row, j) => row.map((value, i) => ({ i, j, value, cell: cells ? cells[j][i] : -1 })));
   const marks = (some, marker) => ({ x: some.map(({ i }) => x[i]), y: some.map(({ j }) => y[j]), customdata: some.map(({ cell }) => cell),
     type: "scatter", mode: "markers", hoverinfo: "skip", cliponaxis: false, marker });
-  Plotly.react(plot, [
+  Plotly.newPlot(plot, [
     { type: "heatmap", x, y, z, customdata: cells, colorscale: "Viridis", zmin: found.lowest, zmax: highest,
       colorbar: { thickness: 14, outlinewidth: 0 }, xgap: x.length < MANY_VALUES ? 1 : 0, ygap: y.length < MANY_VALUES ? 1 : 0,
       hovertemplate: "%{x}, %{y}: %{z:.4g}<extra></extra>" },
@@ -143,7 +140,6 @@ const drawHeat = (found, toggle) => {
   ], layout({
     hovermode: "closest", plot_bgcolor: "#eee", xaxis: axis(found.first, ordered(x)), yaxis: axis(found.second, ordered(y)),
   }), config);
-  plot.removeAllListeners("plotly_click");
   plot.on("plotly_click", ({ points }) => {
     const cell = points[0].customdata;
     if (Number.isInteger(cell) && cell >= 0) toggle(cell);
