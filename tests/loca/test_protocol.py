@@ -92,7 +92,7 @@ def test_a_diverged_run_is_nan_from_there_on():
 def test_what_is_measured_after_a_divergence_does_not_count():
     """Weights may still be finite when an error is not."""
     statuses = [DONE, DONE, DIVERGED, DONE, DONE]
-    kernels = Kernels(lambda *_: statuses.pop(0), preferences)
+    kernels = Kernels(lambda *_: statuses.pop(0), ask)
     when = course(SMALL, 600)  # 0, 600, 600, 900, 900, 1200
     found = measured_run(job_of(SMALL, FAST, 0), kernels, 0, when, np.zeros(1, np.int64))
     assert np.isnan(found).tolist() == [False, False, True, True, True, True]
