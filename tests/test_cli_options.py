@@ -45,22 +45,25 @@ PLACE = Path("there")
     (["--quick"], (("1", "3", "4a", "4b", "5a", "5b"), 7, None, True)),
 ])  # fmt: skip
 def test_reproduce(called, more, request_):
-    from expectant.paper.reproduce import Request
+    arguments, _ = called("expectant.lab.reproduce.reproduce", ["reproduce", *COMMON, *more])
+    found = arguments[0]
+    assert found.study.name == "kudashkina-2021"
+    assert (found.figures, found.seed, found.runs, found.quick) == request_
+    assert arguments[1:] == [PLACE, 3]
 
-    arguments, _ = called("expectant.paper.reproduce.reproduce", ["reproduce", *COMMON, *more])
-    assert arguments == [Request(*request_), PLACE, 3]
 
-
-@pytest.mark.parametrize(("more", "runs"), [([], None), (["--quick"], 5), (["--runs", "4"], 4)])
-def test_study(called, more, runs):
-    command = ["reproduce", "--study", *COMMON, *more]
-    arguments, _ = called("expectant.paper.study.study", command)
-    assert arguments == [PLACE, 7, runs, 3]
+def test_another_study(called):
+    arguments, _ = called("expectant.lab.reproduce.reproduce", ["reproduce", "cart-pole"])
+    (request, folder, threads) = arguments
+    assert (request.study.name, request.figures) == ("cart-pole", ("cart-pole",))
+    assert (request.seed, folder, threads) == (None, Path("results/cart-pole"), None)
 
 
 def test_readings(called):
-    arguments, _ = called("expectant.paper.dependence.dependence", ["readings", *COMMON])
-    assert arguments == [PLACE, 7, 3]
+    from expectant.lab.study import the_paper
+
+    arguments, _ = called("expectant.lab.dependence.dependence", ["readings", *COMMON])
+    assert arguments == [the_paper(), PLACE, 7, 3]
 
 
 @pytest.mark.parametrize(("more", "runs"), [([], 10), (["--quick"], 3), (["--runs", "1"], 1)])
@@ -104,7 +107,9 @@ def test_best(called):
     ]
     arguments, options = called("expectant.choosing.command.best", command)
     assert arguments == [PLACE]
-    assert options == {"measure": "final", "confirm": 5, "out": Path("b"), "threads": 3}
+    assert options == {
+        "measure": "final", "confirm": 5, "out": Path("b"), "threads": 3, "trust": False,
+    }  # fmt: skip
 
 
 def test_sweep(called):
@@ -142,9 +147,9 @@ def test_run_and_show(called, tmp_path):
     path = tmp_path / "a.toml"
     path.write_text(spec([0.1]))
     command = ["run", str(path), "--out", "there", "--threads", "3"]
-    (experiment, text, folder, threads), _ = called("expectant.writeup.run_experiment", command)
+    (experiment, text, folder, threads), _ = called("expectant.lab.writeup.run_experiment", command)
     assert (experiment.name, text, folder, threads) == ("tiny", path.read_text(), PLACE, 3)
     arguments, _ = called(
         "expectant.experiments.command.show_file", ["show", "b.toml", "--threads", "3"]
     )
-    assert arguments == [Path("b.toml"), 3]
+    assert arguments == [Path("b.toml"), 3, False]
