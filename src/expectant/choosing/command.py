@@ -20,7 +20,7 @@ from expectant.choosing.stages import (
     choose,
     confirmed,
 )
-from expectant.experiments.files import write_text
+from expectant.files import write_text
 from expectant.lab.measures import Measure, measure_named
 
 BEST = "best.json"
