@@ -12,7 +12,7 @@ import importlib
 import os
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 
@@ -109,6 +109,19 @@ def register(name: str, described: type[Description]) -> None:
 
 def _ours(described: type[Description]) -> bool:
     return described.__module__.startswith("expectant.")
+
+
+def kinds_in(thing: Any) -> Iterator[type[Description]]:
+    """The classes of a description and of all descriptions in it; none of anything else."""
+    if isinstance(thing, Description):
+        yield type(thing)
+        for field in dataclasses.fields(thing):  # type: ignore[arg-type]
+            yield from kinds_in(getattr(thing, field.name))
+
+
+def all_ours(*described: Any) -> bool:
+    """Whether descriptions, and those in them, are all the package's own."""
+    return all(_ours(kind) for thing in described for kind in kinds_in(thing))
 
 
 def snake_case(name: str) -> str:

@@ -6,18 +6,17 @@ error in one sentence, with the file and the line.
 
 from __future__ import annotations
 
-import dataclasses
 import inspect
 import time
 import warnings
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from expectant.descriptions import Description
+from expectant.descriptions import all_ours
 from expectant.running.contracts import Contracts, Enough, is_ours
 from expectant.running.course import advanced, going_on
+from expectant.running.fingerprint import part_types
 from expectant.running.look import copied
 from expectant.running.loop import Run, simulate
 from expectant.running.mistakes import PartError
@@ -47,7 +46,8 @@ def rehearse(job: Job, run: Run, rng: np.random.Generator) -> None:
 
     Where all parts are the package's own there is nothing to try.
     """
-    if all(map(is_ours, _classes(job, run))):
+    ours = all_ours(job.domain, job.features, job.agent)
+    if ours and all(map(is_ours, part_types(run))):
         return
     check_parts(run)
     run, rng = copied((run._replace(rewards=np.empty(0)), rng))  # nothing is kept
@@ -67,27 +67,6 @@ def rehearse(job: Job, run: Run, rng: np.random.Generator) -> None:
                 raise
 
 
-def _classes(job: Job, run: Run) -> Iterator[type]:
-    """The classes of all descriptions and parts."""
-    for described in (job.domain, job.features, job.agent):
-        yield from _described(described)
-    yield from _part_classes(run)
-
-
-def _described(thing: Any) -> Iterator[type]:
-    if isinstance(thing, Description):
-        yield type(thing)
-        for field in dataclasses.fields(thing):  # type: ignore[arg-type]
-            yield from _described(getattr(thing, field.name))
-
-
-def _part_classes(part: Any) -> Iterator[type]:
-    if isinstance(part, tuple) and hasattr(part, "_fields"):
-        yield type(part)
-        for item in part:
-            yield from _part_classes(item)
-
-
 def check_parts(run: Run) -> None:
     """Errors for what can be told without running anything."""
     for name in ("domain", "features", "agent"):
@@ -97,7 +76,7 @@ def check_parts(run: Run) -> None:
                 f"build of the {name} must return a NamedTuple of arrays and numbers, got {part!r}"
             )
         _check_fields(part)
-    for part_type in set(_part_classes(run)):
+    for part_type in set(part_types(run)):
         _check_signatures(part_type)
 
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from expectant.descriptions import all_ours
+
 if TYPE_CHECKING:
     from expectant.running.job import Job
     from expectant.running.kernels import Kernel
@@ -19,14 +21,7 @@ def settled(job: Job) -> bool:
     What others build may be of one type in one run and of another in the next, and compiled code
     that is given the wrong type reads wherever it likes.
     """
-    return all(map(_ours, (job.domain, job.features, job.agent)))
-
-
-def _ours(described: Any) -> bool:
-    if not hasattr(described, "build"):
-        return True  # a number, a name, an array
-    inside = vars(described).values()
-    return type(described).__module__.startswith("expectant.") and all(map(_ours, inside))
+    return all_ours(job.domain, job.features, job.agent)
 
 
 def direct(job: Job, kernel: Any, arguments: tuple[Any, ...]) -> Kernel:
