@@ -107,16 +107,16 @@ def register(name: str, described: type[Description]) -> None:
     described.kind = name
 
 
-def _ours(described: type[Description]) -> bool:
+def _ours(described: type) -> bool:
     return described.__module__.startswith("expectant.")
 
 
-def kinds_in(thing: Any) -> Iterator[type[Description]]:
-    """The classes of a description and of all descriptions in it; none of anything else."""
-    if isinstance(thing, Description):
+def kinds_in(thing: Any) -> Iterator[type]:
+    """The classes of what a part can be built from, and of all that is in it; else none."""
+    if hasattr(thing, "build") and not isinstance(thing, type):
         yield type(thing)
-        for field in dataclasses.fields(thing):  # type: ignore[arg-type]
-            yield from kinds_in(getattr(thing, field.name))
+        for inner in vars(thing).values():
+            yield from kinds_in(inner)
 
 
 def all_ours(*described: Any) -> bool:
