@@ -121,7 +121,7 @@ def test_arrows_point_where_actions_and_the_model_lead():
 
 def test_the_curve_is_drawn_as_far_as_the_frame_has_come():
     recording = made_up()
-    with stage(recording, "lookahead") as (figure, update):
+    with stage(recording, COLOUR) as (figure, update):
         update(recording.frames[2])
         faint, past = (line for line in figure.axes[-1].lines if len(line.get_xdata()) > 2)
         assert list(past.get_xdata()) == list(range(1, 11))
