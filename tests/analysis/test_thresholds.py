@@ -108,6 +108,13 @@ def test_changes_are_between_the_switches_that_they_name():
     assert DROP.of(found, curve) == (18.0 + 13.0 + 6.0) / 3
     assert [recovery_after(n).of(found, curve) for n in (1, 2, 3)] == [150.0, 200.0, 100.0]
     assert [drop_after(n).of(found, curve) for n in (1, 2, 3)] == [18.0, 13.0, 6.0]
+    curve[20:30] = -3.0  # never recovers from the second
+    bounds = [recovery_after(n).is_bound for n in (1, 2, 3)]
+    assert [bound is not None and bound(found, curve[None]) for bound in bounds] == [
+        False,
+        True,
+        False,
+    ]
 
 
 @pytest.mark.parametrize(("phase_bins", "before"), [(4, 1), (9, 1), (10, 2), (15, 3)])

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from expectant.report import draw_panels
+from expectant.report.figures import _figure as panels_drawn
 
 
 def test_png_and_svg_are_written(make_panel: Any, tmp_path: Path) -> None:
@@ -40,10 +41,8 @@ def test_svg_is_deterministic_under_any_settings(make_panel: Any, tmp_path: Path
 
 
 def test_what_a_figure_says(make_panel: Any) -> None:
-    from expectant.report.figures import _figure
-
     panels = [make_panel(), make_panel(reading="code", diverged=2)]
-    figure = _figure(panels, "Figure 5a")
+    figure = panels_drawn(panels, "Figure 5a")
     labels = [text.get_text() for text in figure.legends[0].get_texts()]
     assert labels == [
         "Q-learning",
@@ -52,6 +51,10 @@ def test_what_a_figure_says(make_panel: Any) -> None:
         "95 % bootstrap interval",
         "goal moves",
     ]
+    assert figure.axes[0].get_gridspec().get_geometry() == (1, 2)
+    assert panels_drawn([make_panel(panel=n) for n in "abcd"], "").axes[
+        0
+    ].get_gridspec().get_geometry() == (2, 3)
     for axes in figure.axes:
         assert axes.get_xlabel() == "episode"
         assert [text.get_text() for text in axes.texts] == ["exact optimum 13.92"]

@@ -111,6 +111,15 @@ def test_everything_from_outside_is_escaped(make_panel: Any) -> None:
     assert all(re.fullmatch(r"#[a-z0-9-]+", link) for link in outline.links)
 
 
+def test_rules_and_readings_are_written_where_there_are_any(report: PaperReport) -> None:
+    text = page(report)
+    assert "Rule: </span>holds if the interval of the paired difference" in text
+    assert text.count("<h4>Readings</h4>") == 6
+    assert "<li>k in figure 5: 5 (table) under text, 3 (text) under code</li>" in text
+    bare = FigureSection("2", "", [], tables=[("Corridor", [("cells", 9)])])
+    assert "<h4>Readings</h4>" not in page(PaperReport("t", figures=[bare]))
+
+
 def test_verdicts_are_told_in_words(report: PaperReport) -> None:
     text = page(report)
     for word in ("holds", "does not hold", "undecided"):

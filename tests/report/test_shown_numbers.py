@@ -20,7 +20,7 @@ from expectant.report.sensitivity import _figure as sensitivity_drawn
 from expectant.report.sensitivity_heat import HeatMap
 from expectant.report.sensitivity_heat import _figure as heat_drawn
 from expectant.report.summaries import middle_episodes, summarise
-from expectant.report.tables import curve_table, dependence_table, study_table
+from expectant.report.tables import curve_table, dependence_table, study_table, verdict_table
 from expectant.writeup import summary
 
 
@@ -55,8 +55,8 @@ def test_the_adaptation_test_shows_means_and_whole_bands() -> None:
     np.testing.assert_allclose(band(axes.collections[-1], steps / 1000), [low, high])
     assert any(np.array_equal(line.get_ydata(), mean) for line in axes.lines)
     assert axes.lines[0].get_xdata() == pytest.approx([0.02, 0.02])
-    heights = [collection.get_segments()[0][:, 1].tolist() for collection in axes.collections[:2]]
-    assert heights == [[1.0, 1.0], [0.5, 0.5]]
+    levels_drawn = [collection.get_segments()[0].tolist() for collection in axes.collections[:2]]
+    assert levels_drawn == [[[0.0, 1.0], [0.02, 1.0]], [[0.02, 0.5], [0.04, 0.5]]]
 
 
 def test_error_bars_reach_from_low_to_high() -> None:
@@ -95,7 +95,11 @@ def test_the_rows_of_the_adaptation_test() -> None:
     assert "0.50 (0.25 to 0.75)" in text
     assert "0.50 (P1 0.96)" in text
     assert "0.20, 0.80" in text
-    (line,) = printed(adaptation_table([row()]))
+    table = adaptation_table([row()])
+    assert [str(column.header) for column in table.columns] == [
+        "agent", "backups", "P1", "adaptation", "95 %", "seeds that adapted", "verdict",
+    ]  # fmt: skip
+    (line,) = printed(table)
     assert line[:6] == ["one", "all", "0.96", "0.50", "0.25 to 0.75", "1 of 2"]
     (line,) = printed(adaptation_table([row(adaptation=None, why="")]))
     assert line[3] == "diverged" and line[6] == "[yellow]undecided[/]"
@@ -112,6 +116,20 @@ def test_the_table_of_curves(make_panel: Any) -> None:
     assert lines[0][1:4] == [panel.labels["q_learning"], "6", "0"]
     assert lines[0][6:] == ["9.50", "123"]
     assert lines[2][3] == "1" and lines[2][7] == "nan"
+
+
+def test_the_table_of_verdicts() -> None:
+    found = [
+        SimpleNamespace(id=2, figure="5a", reading="text", claim="Second", verdict="holds"),
+        SimpleNamespace(id=1, figure="1", reading="text", claim="First", verdict="undecided"),
+        SimpleNamespace(id=1, figure="1", reading="code", claim="First", verdict="does not hold"),
+    ]
+    table = verdict_table(found)
+    assert [str(column.header) for column in table.columns][3:] == ["text", "code"]
+    assert printed(table) == [
+        ["1", "1", "First", "[yellow]undecided[/]", "[red]does NOT hold[/]"],
+        ["2", "5a", "Second", "[green]holds[/]", ""],
+    ]
 
 
 def test_what_depends_on_a_reading_is_marked() -> None:
