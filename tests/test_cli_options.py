@@ -67,7 +67,7 @@ def test_readings(called):
 def test_readings_are_written(tmp_path, monkeypatch):
     from expectant.paper.dependence import variants
 
-    found = [(variants()[0], []), (variants()[1], [])]
+    found: list[Any] = [(variants()[0], []), (variants()[1], [])]
     monkeypatch.setattr("expectant.paper.dependence.dependence", lambda *_: found)
     done = CliRunner().invoke(app, ["readings", "--out", str(tmp_path / "new")])
     assert done.exit_code == 0, done.output
