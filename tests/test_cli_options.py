@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +65,21 @@ def test_readings(called):
 
     arguments, _ = called("expectant.lab.dependence.dependence", ["readings", *COMMON])
     assert arguments == [the_paper(), PLACE, 7, 3]
+
+
+def test_readings_are_written(tmp_path, monkeypatch):
+    from expectant.lab.dependence import variants
+    from expectant.lab.study import the_paper
+
+    found: list[Any] = [(variants(the_paper())[0], []), (variants(the_paper())[1], [])]
+    monkeypatch.setattr("expectant.lab.dependence.dependence", lambda *_: found)
+    done = CliRunner().invoke(app, ["readings", "--out", str(tmp_path / "new")])
+    assert done.exit_code == 0, done.output
+    rows = json.loads((tmp_path / "new" / "readings.json").read_text())
+    assert [row["set"] for row in rows] == ["text", "text"]
+    assert rows[0]["reading"] is None and rows[1]["reading"] in done.stdout
+    as_data = CliRunner().invoke(app, ["readings", "--out", str(tmp_path), "--json"])
+    assert json.loads(as_data.stdout) == rows
 
 
 @pytest.mark.parametrize(("more", "runs"), [([], 10), (["--quick"], 3), (["--runs", "1"], 1)])

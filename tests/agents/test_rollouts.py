@@ -96,5 +96,8 @@ def test_models_that_lead_nowhere_are_refused():
             ex.Lookahead(0.1, model=model, rollout=3)
     with pytest.raises(ValueError, match=r"leads to states that backups=.* cannot tell apart"):
         ex.Lookahead(0.1, backups="prioritized", rollout=3)
+    with pytest.raises(ValueError, match="rollout=2 needs a model that leads to a next state"):
+        ex.Lookahead(0.1, model="exact", rollout=2)
+    assert ex.Lookahead(0.1, model="exact", rollout=1).rollout == 1
     with pytest.raises(ValueError, match="rollout must be a whole number, 1 or more, got 0"):
         ex.Lookahead(0.1, rollout=0)

@@ -133,6 +133,23 @@ def test_phases_cycle_and_outcomes_can_be_relabelled():
     assert reward_now(part, outcome(part)) == 2.0
 
 
+def test_every_outcome_has_a_number_of_its_own_by_which_it_is_relabelled():
+    rng = np.random.default_rng(0)
+    rewards = np.arange(24.0).reshape(2, 2, 2, 3)  # all different, in two phases
+    chances = np.full((2, 2, 3), 1 / 3)
+    part = ex.FiniteMDP(chances, rewards, switch_every=1).build(rng)
+    seen = {}
+    for episode in range(0, 400, 2):
+        reset(part, episode, rng)
+        alive = 1.0
+        while alive:
+            reward, alive = step(part, int(rng.integers(2)), rng)
+            seen[int(outcome(part))] = reward
+    assert seen == {number: float(number) for number in range(12)}
+    reset(part, 1, rng)
+    assert [reward_now(part, number) for number in range(12)] == [12.0 + n for n in range(12)]
+
+
 def test_large_dense_mdps_work():
     rng = np.random.default_rng(0)
     states = 120

@@ -80,6 +80,11 @@ def test_every_layout_is_drawn(kind, model):
     titles = [axes.get_title() for axes in axes_of(recording).axes]
     assert any("values" in title for title in titles)
     assert any("model" in title for title in titles) == model
+    *panels, curve = axes_of(recording).axes
+    names = {axes.get_xlabel() for axes in panels if axes.get_title()}
+    assert names == {"x"} and curve.get_xlabel() == "episode" and curve.get_ylabel() == "return"
+    shapes = {ROW: (2, 2), GRID: (3, 1), PLANE: (2, 3) if model else (2, 2)}
+    assert panels[0].get_gridspec().get_geometry() == shapes[kind]
 
 
 def test_bars_and_title_show_the_frame():

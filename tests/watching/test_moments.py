@@ -15,6 +15,8 @@ from expectant.watching.moments import changes_of, moments
         (4, 80, (2,), [0, 1, 2, 3, 4]),
         (100, 5, (20, 40, 60, 80), [0, 25, 50, 75, 100]),  # too few frames to show the changes
         (1, 2, (), [0, 1]),
+        (30, 4, (15,), [0, 10, 20, 30]),  # a change needs two frames before and two after
+        (30, 5, (15,), [0, 4, 15, 19, 30]),
     ],
 )
 def test_moments_by_hand(length, frames, changes, expected):
