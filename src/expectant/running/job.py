@@ -11,6 +11,7 @@ import numpy as np
 from expectant.features.vector import empty_state
 from expectant.lanes import padded
 from expectant.parts import Site
+from expectant.running.apart import set_apart
 from expectant.running.course import going_on
 from expectant.running.kernels import Kernel, compiled_for, use_compiled
 from expectant.running.loop import DONE, NUMBER, STEPS, Budget, Ranges, Run, simulate
@@ -91,7 +92,7 @@ class Job:
             bin=self.bin,
         )
         prepared.clock[NUMBER] = number
-        return prepared, rng
+        return set_apart(prepared, site.control), rng
 
 
 def cores() -> int:
