@@ -22,7 +22,7 @@ test: $(READY)
 
 test-ray: $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[ray]'
-	$(BIN)/python -m pytest tests/experiments/test_ray.py
+	$(BIN)/python -m pytest tests/lab/sweeps/test_ray.py
 
 # the oldest versions that pyproject.toml allows; PYTHON=python3.13 tries them with another Python
 test-oldest:

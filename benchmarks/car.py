@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import expectant as ex
-from expectant.running.job import generator
+from expectant.engine.job import generator
 
 DOMAIN = ex.MountainCar()
 FEATURES = ex.Tiles(8, 8)

@@ -9,9 +9,9 @@ import numba
 import numpy as np
 
 import expectant as ex
+from expectant.engine.compile.compiling import register_overloads
+from expectant.engine.compile.overloads import with_borrowed
 from expectant.features.vector import empty_state
-from expectant.running.compiling import register_overloads
-from expectant.running.overloads import with_borrowed
 from expectant.verbs import borrowed, encode
 
 TILES = "8 tilings of 8×8"

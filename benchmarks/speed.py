@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 
 import expectant as ex
-from expectant.running.compiling import kernel_for
-from expectant.running.job import Job, generator
+from expectant.engine.compile.compiling import kernel_for
+from expectant.engine.job import Job, generator
 
 HERE = Path(__file__).parent
 DOMAIN = ex.Corridor(slip=0.1, switch_every=500)

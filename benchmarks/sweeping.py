@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 import expectant as ex
-from expectant.running.compiling import kernel_for
-from expectant.running.job import UNLIMITED, Job
-from expectant.running.loop import Budget
+from expectant.engine.compile.compiling import kernel_for
+from expectant.engine.job import UNLIMITED, Job
+from expectant.engine.loop import Budget
 
 DOMAIN = ex.Corridor(cells=50, slip=0.1)
 SHARE = 0.1

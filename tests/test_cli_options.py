@@ -63,16 +63,16 @@ def test_another_study(called):
 def test_readings(called):
     from expectant.lab.study import the_paper
 
-    arguments, _ = called("expectant.lab.dependence.dependence", ["readings", *COMMON])
+    arguments, _ = called("expectant.lab.readings.dependence", ["readings", *COMMON])
     assert arguments == [the_paper(), PLACE, 7, 3]
 
 
 def test_readings_are_written(tmp_path, monkeypatch):
-    from expectant.lab.dependence import variants
+    from expectant.lab.readings import variants
     from expectant.lab.study import the_paper
 
     found: list[Any] = [(variants(the_paper())[0], []), (variants(the_paper())[1], [])]
-    monkeypatch.setattr("expectant.lab.dependence.dependence", lambda *_: found)
+    monkeypatch.setattr("expectant.lab.readings.dependence", lambda *_: found)
     done = CliRunner().invoke(app, ["readings", "--out", str(tmp_path / "new")])
     assert done.exit_code == 0, done.output
     rows = json.loads((tmp_path / "new" / "readings.json").read_text())
@@ -121,7 +121,7 @@ def test_best(called):
         "--threads",
         "3",
     ]
-    arguments, options = called("expectant.choosing.command.best", command)
+    arguments, options = called("expectant.lab.choosing.best_command.best", command)
     assert arguments == [PLACE]
     assert options == {
         "measure": "final", "confirm": 5, "out": Path("b"), "threads": 3, "trust": False,
@@ -131,7 +131,7 @@ def test_best(called):
 def test_sweep(called):
     command = ["sweep", "a.toml", "--out", "there", "--threads", "3", "--engine", "ray"]
     command += ["--address", "auto", "--shard", "2/5", "--search", "optuna", "--trials", "6"]
-    arguments, options = called("expectant.experiments.command.sweep_file", command)
+    arguments, options = called("expectant.lab.sweep_command.sweep_file", command)
     assert arguments == [Path("a.toml"), PLACE]
     assert options == {
         "threads": 3, "engine": "ray", "address": "auto", "shard": "2/5", "search": "optuna",
@@ -146,19 +146,19 @@ def test_sweep(called):
     (["--search", "optuna"], ("run_search", {"engine": "threads", "address": None})),
 ])  # fmt: skip
 def test_a_sweep_or_a_search(called, tmp_path, more, expected):
-    from experiments.sweeping import spec
+    from lab.sweeps.sweeping import spec
 
     path, (name, options) = tmp_path / "a.toml", expected
     path.write_text(spec([0.1]))
     command = ["sweep", str(path), "--out", "there", "--threads", "3", "--trials", "6", *more]
-    arguments, given = called(f"expectant.experiments.command.{name}", command)
+    arguments, given = called(f"expectant.lab.sweep_command.{name}", command)
     assert (arguments[0].name, arguments[1], arguments[2]) == ("tiny", path.read_text(), PLACE)
     assert arguments[3:] == ([6] if name == "run_search" else [])
     assert given == {"threads": 3, **options}
 
 
 def test_run_and_show(called, tmp_path):
-    from experiments.sweeping import spec
+    from lab.sweeps.sweeping import spec
 
     path = tmp_path / "a.toml"
     path.write_text(spec([0.1]))
@@ -166,6 +166,6 @@ def test_run_and_show(called, tmp_path):
     (experiment, text, folder, threads), _ = called("expectant.lab.writeup.run_experiment", command)
     assert (experiment.name, text, folder, threads) == ("tiny", path.read_text(), PLACE, 3)
     arguments, _ = called(
-        "expectant.experiments.command.show_file", ["show", "b.toml", "--threads", "3"]
+        "expectant.lab.sweep_command.show_file", ["show", "b.toml", "--threads", "3"]
     )
     assert arguments == [Path("b.toml"), 3, False]

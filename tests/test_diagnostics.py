@@ -7,10 +7,10 @@ import pytest
 
 import expectant as ex
 from expectant.diagnostics import _model_error
+from expectant.engine.asking import ask
+from expectant.engine.job import Job
+from expectant.engine.look import all_states, look, set_aside
 from expectant.exact.solve import dynamics
-from expectant.running.asking import ask
-from expectant.running.job import Job
-from expectant.running.look import all_states, look, set_aside
 
 FIVE = ex.Corridor(cells=5, slip=0.1)
 SLOW: dict[str, Any] = {"episodes": 40, "runs": 2, "compiled": False}

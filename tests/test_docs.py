@@ -21,7 +21,7 @@ import expectant
 from expectant import verbs
 from expectant.catalogue import entry
 from expectant.cli import app
-from expectant.experiments.spec import DEFAULTS, SETTINGS, TABLES, TEXTS, parse_spec
+from expectant.lab.specs.spec import DEFAULTS, SETTINGS, TABLES, TEXTS, parse_spec
 from expectant.lab.study import the_paper
 
 ROOT = Path(__file__).parents[1]
@@ -225,7 +225,7 @@ def resolve(name: str) -> Any:
 
 
 def test_the_engines_tests_exist():
-    source = (ROOT / "tests/running/test_properties.py").read_text()
+    source = (ROOT / "tests/engine/test_properties.py").read_text()
     named = [text for text in inline(DOCS / "engine.md") if re.fullmatch(r"test_\w+", text)]
     assert len(named) > 10
     for name in named:

@@ -13,7 +13,7 @@ SOURCE = Path(expectant.__file__).parent
 
 # Later layers may import earlier ones, never the other way; a name is a module or a folder.
 LAYERS = [
-    {"files", "integrity", "rules", "seeds", "verbs", "lanes"},
+    {"files", "integrity", "rules", "seeds", "verbs", "lanes", "progress"},
     {"descriptions"},
     {"parts"},
     {"analysis"},
@@ -21,11 +21,10 @@ LAYERS = [
     {"features"},
     {"exact"},
     {"models", "updates", "backups"},
-    {"agents", "showing"},
-    {"running"},
-    {"comparing", "experiments"},
-    {"report"},
-    {"choosing", "lab", "loca"},
+    {"agents", "show"},
+    {"engine"},
+    {"lab"},
+    {"loca"},
     {"bench", "catalogue", "diagnostics", "watching"},
     {"cli"},
 ]

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from expectant import lanes
-from expectant.running.compiling import register_overloads
+from expectant.engine.compile.compiling import register_overloads
 
 
 @pytest.mark.parametrize("size", [1, 8, 14, 100, 1000])

@@ -13,12 +13,12 @@ import pytest
 from typer.testing import CliRunner
 
 import expectant as ex
-from expectant.choosing.command import best
-from expectant.choosing.folder import read_folder
 from expectant.cli import app
-from expectant.experiments.spec import SpecError, parse_spec, read_spec
-from expectant.experiments.sweep import run_sweep
-from expectant.running import saving
+from expectant.engine.learner import saving
+from expectant.lab.choosing.best_command import best
+from expectant.lab.choosing.sweep_folder import read_folder
+from expectant.lab.specs.spec import SpecError, parse_spec, read_spec
+from expectant.lab.sweep import run_sweep
 
 PLANTED = """
 from pathlib import Path
@@ -152,7 +152,7 @@ def test_a_results_folder(planted, swept, text, named):
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_trust_on_the_command_line(planted, swept, command, monkeypatch):
-    monkeypatch.setattr("expectant.choosing.command.draw_choice", lambda *_: [])
+    monkeypatch.setattr("expectant.lab.choosing.best_command.draw_choice", lambda *_: [])
     shutil.copytree(swept, "results")
     Path("results/spec.toml").write_text(SPEC.replace('"corridor"', '"planted:PlantedWalk"'))
     found = CliRunner().invoke(app, [*command.split(), "--trust"])

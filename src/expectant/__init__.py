@@ -25,8 +25,6 @@ from expectant.backups import (
     StateSampler,
     Trajectory,
 )
-from expectant.comparing.compare import compare
-from expectant.comparing.comparison import Comparison
 from expectant.descriptions import Description, description, option, register
 from expectant.domains.corridor import Corridor
 from expectant.domains.counterexample import Counterexample
@@ -37,10 +35,19 @@ from expectant.domains.loca_grid import LocaGrid
 from expectant.domains.mountain_car import MountainCar
 from expectant.domains.outside import Outside
 from expectant.domains.own import check_domain
+from expectant.engine.evaluating import evaluate
+from expectant.engine.evaluation import Evaluation
+from expectant.engine.learner.learner import Learner
+from expectant.engine.result import Result
+from expectant.engine.run import run
+from expectant.engine.trial.checking import check_agent, check_backups, check_features, check_model
+from expectant.engine.trial.mistakes import PartError
 from expectant.features.basis import Fourier
 from expectant.features.memory import History, Traces
 from expectant.features.table import OneHot, RandomBinary
 from expectant.features.tiles import Tiles
+from expectant.lab.compare import compare
+from expectant.lab.compared import Comparison
 from expectant.models.distribution import Distribution
 from expectant.models.episodic import EpisodicExpectation, ExactEpisodic
 from expectant.models.expectation import ExactExpectation, LinearExpectation
@@ -48,14 +55,7 @@ from expectant.models.network import NetworkExpectation
 from expectant.models.sample import Sample
 from expectant.models.true import TrueModel
 from expectant.parts import Agent, Backups, Domain, Features, Model, Need, Shape, Site
-from expectant.running.checking import check_agent, check_backups, check_features, check_model
-from expectant.running.evaluating import evaluate
-from expectant.running.evaluation import Evaluation
-from expectant.running.learner import Learner
-from expectant.running.mistakes import PartError
-from expectant.running.result import Result
-from expectant.running.run import run
-from expectant.showing.plot import plot
+from expectant.show.plot import plot
 
 __all__ = [
     "Agent",
@@ -152,7 +152,7 @@ def __getattr__(name: str) -> Any:
     if name in ("setting", "Setting"):  # what option and Site were called at first
         return option if name == "setting" else Site
     if name == "Sweep":
-        from expectant.experiments.sweep import Sweep
+        from expectant.lab.sweep import Sweep
 
         return Sweep
     raise AttributeError(f"module 'expectant' has no attribute {name!r}")

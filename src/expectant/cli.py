@@ -85,7 +85,7 @@ def plain_errors() -> Iterator[None]:
 @contextmanager
 def failures() -> Iterator[None]:
     """A cell that cannot be computed is a line and a status, not a traceback."""
-    from expectant.experiments.compute import CellError
+    from expectant.lab.engines.compute import CellError
 
     try:
         yield
@@ -146,7 +146,7 @@ def reproduce(
     if json:
         print_json([verdict.to_dict() for verdict in verdicts])
         return
-    from expectant.report.tables import show, verdict_table
+    from expectant.show.page_tables import show, verdict_table
 
     if verdicts:
         show(verdict_table(verdicts))
@@ -182,11 +182,11 @@ def readings(
     out: Out = Path("results/readings"), seed: Seed = 0, threads: Threads = None, json: Json = False
 ) -> None:
     """Change one reading of the paper at a time, and see which verdicts depend on it."""
-    from expectant.report.tables import dependence_table, show
+    from expectant.show.page_tables import dependence_table, show
 
     with plain_errors():
         from expectant.files import write_text
-        from expectant.lab.dependence import as_rows, dependence
+        from expectant.lab.readings import as_rows, dependence
         from expectant.lab.study import the_paper
 
         rows = as_rows(dependence(the_paper(), out, seed, threads))
@@ -211,7 +211,7 @@ def run(
 ) -> None:
     """Run one experiment from a TOML file: curves, a table, figures and a page."""
     with plain_errors(), failures():
-        from expectant.experiments.spec import read_spec, read_text
+        from expectant.lab.specs.spec import read_spec, read_text
         from expectant.lab.study import spec_at
 
         path = spec_at(spec)
@@ -221,7 +221,7 @@ def run(
 
         panels = run_experiment(experiment, read_text(path), folder, threads)
     from expectant.lab.writeup import summary, times
-    from expectant.report.tables import curve_table, show
+    from expectant.show.page_tables import curve_table, show
 
     if json:
         print_json(summary(panels, times(experiment, folder)))
@@ -260,8 +260,8 @@ def sweep(
     report.html and timings.json. Interrupted or killed, the same command goes on where it was.
     """
     with plain_errors():
-        from expectant.experiments.command import sweep_file
         from expectant.lab.study import spec_at
+        from expectant.lab.sweep_command import sweep_file
 
         outcome = sweep_file(
             spec_at(spec), out, threads=threads, engine=engine, address=address, shard=shard,
@@ -281,8 +281,8 @@ def sweep(
 
 def _sweep_page(folder: Path) -> Path | None:
     """The page of a sweep, if anything of it is finished."""
-    from expectant.choosing.folder import read_folder
-    from expectant.choosing.page import report_sweep
+    from expectant.lab.choosing.choice_page import report_sweep
+    from expectant.lab.choosing.sweep_folder import read_folder
 
     if not any(len(group.rows) for group in read_folder(folder, trust=True).groups):
         return None
@@ -326,7 +326,7 @@ def loca(
     if json:
         print_json(rows_as_data(rows, request))
         return
-    from expectant.report.tables import adaptation_table, show
+    from expectant.show.page_tables import adaptation_table, show
 
     show(adaptation_table(rows_as_data(rows, request)))
     for path in paths:
@@ -405,8 +405,8 @@ def best(
     best.json, sensitivity-*.png and heat-*.png, both also as .svg.
     """
     with plain_errors(), failures():
-        from expectant.choosing.command import best as choose
-        from expectant.choosing.tables import best_text
+        from expectant.lab.choosing.best_command import best as choose
+        from expectant.lab.choosing.choice_table import best_text
 
         found = choose(
             folder, measure=measure, confirm=confirm, out=out, threads=threads, trust=trust
@@ -414,7 +414,7 @@ def best(
     if json:
         print_json(found.as_data())
         return
-    from expectant.report.tables import show
+    from expectant.show.page_tables import show
 
     table, notes = best_text(found)
     show(table)
@@ -472,7 +472,7 @@ def show(
     """One part: what it is, its options, their rules and defaults. Or what a spec asks for."""
     with plain_errors():
         if name.endswith(".toml"):
-            from expectant.experiments.command import show_file
+            from expectant.lab.sweep_command import show_file
 
             found = show_file(Path(name), threads, trust)
             print_json(found.as_data()) if json else print(found.text())

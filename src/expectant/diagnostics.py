@@ -7,19 +7,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from expectant.engine.asking import Answers
+from expectant.engine.course import drive, going_on
+from expectant.engine.deciding import decision_nanoseconds
+from expectant.engine.job import Job, loop_for
+from expectant.engine.look import all_states, look, look_for, set_aside
+from expectant.engine.loop import DONE
+from expectant.engine.memory.limits import require
 from expectant.exact import optimal_values, planning_gap
 from expectant.exact.solve import Dynamics, dynamics, expected_next
 from expectant.features.table import numbered_states
 from expectant.lanes import padded
 from expectant.parts import Need, Site, bytes_of
-from expectant.running.asking import Answers
-from expectant.running.course import drive, going_on
-from expectant.running.deciding import decision_nanoseconds
-from expectant.running.job import Job, loop_for
-from expectant.running.look import all_states, look, look_for, set_aside
-from expectant.running.loop import DONE
-from expectant.running.memory import require
-from expectant.running.progress import Silent
+from expectant.progress import Silent
 
 __all__ = ["Errors", "Safety", "action_values_safe", "decision_nanoseconds", "errors_over_time"]
 

@@ -5,7 +5,7 @@ are instead *defined* as eight interleaved partial sums ("lanes") that are folde
 end: vector instructions can follow that order on any machine, and so can plain Python. All rows
 are therefore padded with zeros to a multiple of :data:`LANES`.
 
-The plain versions are here; :mod:`expectant.running.compiled_lanes` emits the same order of
+The plain versions are here; :mod:`expectant.engine.compile.compiled_lanes` emits the same order of
 operations as vector code.
 """
 

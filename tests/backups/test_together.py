@@ -11,9 +11,9 @@ from backups.weighted import Values
 
 import expectant as ex
 from expectant.backups import NAMED
-from expectant.running import compiling
-from expectant.running.job import Job
-from expectant.running.loop import simulate
+from expectant.engine.compile import compiling
+from expectant.engine.job import Job
+from expectant.engine.loop import simulate
 
 # small enough to be full and to wrap around within a few episodes
 SMALL: dict[str, ex.Backups] = {

@@ -7,7 +7,7 @@ import pytest
 from walking import walk
 
 import expectant as ex
-from expectant.running.compiling import kernel_for
+from expectant.engine.compile.compiling import kernel_for
 from expectant.verbs import observation
 
 

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 import expectant as ex
+from expectant.engine.compile.compiling import kernel_for
+from expectant.engine.job import Job
+from expectant.engine.loop import DONE, simulate
 from expectant.features.basis import Fourier
 from expectant.features.memory import History, Traces
 from expectant.features.tiles import Tiles
 from expectant.features.vector import empty_state
-from expectant.running.compiling import kernel_for
-from expectant.running.job import Job
-from expectant.running.loop import DONE, simulate
 from features.plane import Plane, encode_all, vectors
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "memory.py"

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 import expectant as ex
-from expectant.lab.dependence import as_rows
-from expectant.lab.dependence import variants as variants_of
+from expectant.lab.decision_work import reads_per_decision
+from expectant.lab.readings import as_rows
+from expectant.lab.readings import variants as variants_of
 from expectant.lab.reproduce import Request as AnyRequest
 from expectant.lab.study import the_paper
-from expectant.lab.work import reads_per_decision
 
 PAPER = the_paper()
 FIGURES, SETS, READINGS, read = PAPER.figures, PAPER.sets, PAPER.readings, PAPER.experiment
@@ -157,8 +157,8 @@ def test_work_per_decision_is_counted():
 
 def test_known_levels_of_the_figures(tmp_path):
     """Figure 1 near −0.29 and −0.93, figure 3 near 6.2 and 4, with fewer runs than the paper."""
-    from expectant.experiments.compute import compute
-    from expectant.experiments.store import Store
+    from expectant.lab.engines.compute import compute
+    from expectant.lab.store.store import Store
 
     cells = [cell for name in ("1", "3") for cell in read(name, "text").cells()]
     from dataclasses import replace

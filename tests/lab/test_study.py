@@ -13,9 +13,9 @@ from typer.testing import CliRunner
 
 import expectant as ex
 from expectant.cli import app
-from expectant.experiments.mistakes import SpecError
 from expectant.lab.measures import MEASURES, measure_named
 from expectant.lab.reproduce import Request, reproduce, stored
+from expectant.lab.specs.spec_errors import SpecError
 from expectant.lab.study import find_study, packaged, read_study, spec_at
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -196,7 +196,7 @@ def test_a_study_that_is_not_there(tmp_path):
 
 
 def test_a_folder_of_the_old_layout_is_refused_and_left_alone(tmp_path):
-    from expectant.experiments.results import write_curves
+    from expectant.lab.store.results import write_curves
 
     study = read_study(write(tmp_path / "parity"))
     old = tmp_path / "old"

@@ -9,8 +9,11 @@ import pytest
 from faults import unreadable
 
 import expectant as ex
-from expectant.experiments.files import StoreError
-from expectant.experiments.sealing import sealed_text
+from expectant.engine.asking import ask
+from expectant.engine.look import all_states, look, set_aside
+from expectant.engine.loop import DIVERGED, DONE, Budget, simulate
+from expectant.lab.store.sealed_tables import StoreError
+from expectant.lab.store.sealing import sealed_text
 from expectant.loca.cases import AGENTS, BACKUPS, LABELS, Case, cases
 from expectant.loca.protocol import (
     Kernels,
@@ -22,9 +25,6 @@ from expectant.loca.protocol import (
 from expectant.loca.report import rows_as_data, write_report
 from expectant.loca.rows import Row, load_row, row_path, save_row
 from expectant.loca.runs import Request, adaptation_test
-from expectant.running.asking import ask
-from expectant.running.look import all_states, look, set_aside
-from expectant.running.loop import DIVERGED, DONE, Budget, simulate
 
 SMALL = ex.LocaGrid(rows=1, columns=4, noise=0.0, phase_steps=(600, 300, 300))
 PLAIN = Kernels(simulate, ask)

@@ -12,13 +12,13 @@ import pytest
 from building import Built
 
 import expectant as ex
+from expectant.engine.compile import compiling
+from expectant.engine.job import Job
+from expectant.engine.loop import simulate
 from expectant.features.vector import Transition, Weighted, dense
 from expectant.lanes import padded
 from expectant.models.network import NetworkExpectation, NetworkPart
 from expectant.parts import Site
-from expectant.running import compiling
-from expectant.running.job import Job
-from expectant.running.loop import simulate
 from expectant.verbs import backed_up_action_value, backed_up_value, fit
 
 CORRIDOR = ex.Corridor(slip=0.3, switch_every=5)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import expectant as ex
-from expectant.report.animation_data import Exit
+from expectant.show.animation.frames import Exit
 from expectant.watching.layout import layout_of
 
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import expectant as ex
-from expectant.running.asking import States, ask
-from expectant.running.job import Job
-from expectant.running.loop import simulate
+from expectant.engine.asking import States, ask
+from expectant.engine.job import Job
+from expectant.engine.loop import simulate
 from expectant.watching.layout import layout_of
 from expectant.watching.probing import Prober
 from expectant.watching.recording import record

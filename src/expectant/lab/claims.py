@@ -30,8 +30,8 @@ from expectant.analysis.comparison import (
 )
 from expectant.analysis.curves import finite_or_nan
 from expectant.analysis.panel import Panel
+from expectant.lab.decision_work import Counts, WorkRule
 from expectant.lab.measures import Measure
-from expectant.lab.work import Counts, WorkRule
 
 NOTHING = Decision(UNDECIDED, Estimate(math.nan, math.nan, math.nan), -math.inf)
 DECIDES = (

@@ -9,17 +9,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from expectant.analysis.panel import Panel
-from expectant.experiments.cells import Cell
-from expectant.experiments.compute import compute
-from expectant.experiments.results import CURVES, panels_of, read_curves, read_facts, write_curves
-from expectant.experiments.spec import Experiment
-from expectant.experiments.store import Store, versions
 from expectant.files import write_text
+from expectant.lab.cells import Cell
 from expectant.lab.claims import Verdict, evaluate
+from expectant.lab.engines.compute import compute
+from expectant.lab.specs.spec import Experiment
+from expectant.lab.store.results import CURVES, panels_of, read_curves, read_facts, write_curves
+from expectant.lab.store.store import Store, versions
 from expectant.lab.study import Study, find_study, read_study, word_for
 
 if TYPE_CHECKING:
-    from expectant.report import Section
+    from expectant.show import Section
 
 QUICK_RUNS = 5
 LONG_BINS, WINDOW_BINS = 300, 20  # from how many bins on only the moves of the goal are drawn
@@ -156,7 +156,7 @@ def shown(panels: Sequence[Panel], figure: str) -> list[Panel]:
 
 def write_figures(request: Request, folder: Path, panels: Sequence[Panel]) -> list[Path]:
     """One PNG and one SVG per figure."""
-    from expectant.report import draw_panels, palette_of
+    from expectant.show import draw_panels, palette_of
 
     paths, palette = [], palette_of(panels)
     for figure in request.figures:
@@ -171,7 +171,7 @@ def write_report(
     request: Request, folder: Path, panels: Sequence[Panel], verdicts: Sequence[Verdict]
 ) -> Path:
     """The page."""
-    from expectant.report import Claims, Environment, Glance, Header, palette_of, write_page
+    from expectant.show import Claims, Environment, Glance, Header, palette_of, write_page
 
     found = [verdict.to_dict() for verdict in verdicts]
     others = [entry for entry in found if entry["figure"] not in request.figures]
@@ -191,7 +191,7 @@ def _sections(
     request: Request, figure: str, panels: Sequence[Panel], found: Sequence[dict[str, Any]]
 ) -> list[Section]:
     """A figure, the claims about it, and how it was made."""
-    from expectant.report import Claims, Curves, Parameters, chart_of
+    from expectant.show import Claims, Curves, Parameters, chart_of
 
     experiments = {name: request.experiment(figure, name) for name in request.study.sets}
     first = next(iter(experiments.values()))

@@ -15,7 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from expectant.descriptions import look_here_too, near_miss, needs_trust
-from expectant.experiments.mistakes import (
+from expectant.lab.claim_files import claims_in
+from expectant.lab.claims import Claim
+from expectant.lab.specs.spec import Changes, Experiment, parse_spec, parse_toml, read_text
+from expectant.lab.specs.spec_errors import (
     SpecError,
     check_keys,
     check_table,
@@ -23,9 +26,6 @@ from expectant.experiments.mistakes import (
     check_text,
     check_texts,
 )
-from expectant.experiments.spec import Changes, Experiment, parse_spec, parse_toml, read_text
-from expectant.lab.claims import Claim
-from expectant.lab.stated import claims_in
 
 STUDY, CLAIMS, READINGS = "study.toml", "claims.toml", "readings.toml"
 KEYS = ("title", "source", "link", "notes", "figures", "sets", "out", "measures")

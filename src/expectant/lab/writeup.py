@@ -11,15 +11,15 @@ import numpy as np
 
 from expectant.analysis.curves import interval
 from expectant.analysis.panel import Panel
-from expectant.experiments.compute import Work, compute, step_nanoseconds
-from expectant.experiments.facts import commit, versions
-from expectant.experiments.folder import SPEC, opened
-from expectant.experiments.results import CURVES, panels_of, read_curves, read_facts, write_curves
-from expectant.experiments.spec import Experiment, parse_toml, read_spec, spec_hash
-from expectant.experiments.store import Store
-from expectant.experiments.sweep import tidy
+from expectant.lab.engines.compute import Work, compute, step_nanoseconds
 from expectant.lab.reproduce import Request, stored, verdicts_of, write_figures, write_report
+from expectant.lab.specs.spec import Experiment, parse_toml, read_spec, spec_hash
+from expectant.lab.store.facts import commit, versions
+from expectant.lab.store.folder import SPEC, opened
+from expectant.lab.store.results import CURVES, panels_of, read_curves, read_facts, write_curves
+from expectant.lab.store.store import Store
 from expectant.lab.study import study_of
+from expectant.lab.sweep import tidy
 
 
 def request_for(experiment: Experiment) -> Request:
@@ -86,7 +86,7 @@ def summary(
 def draw_again(folder: Path, *, trust: bool = False) -> list[Path]:
     """The figures of a results folder; with ``trust``, classes that its spec names are imported."""
     if _is_sweep(folder):
-        from expectant.choosing.command import draw_sweep
+        from expectant.lab.choosing.best_command import draw_sweep
 
         return draw_sweep(folder, trust=trust)
     request, panels = _stored(folder, trust)
@@ -96,7 +96,7 @@ def draw_again(folder: Path, *, trust: bool = False) -> list[Path]:
 def report_again(folder: Path, *, trust: bool = False) -> Path:
     """The page of a results folder, on the same terms."""
     if _is_sweep(folder):
-        from expectant.choosing.page import report_sweep
+        from expectant.lab.choosing.choice_page import report_sweep
 
         return report_sweep(folder, trust=trust)
     request, panels = _stored(folder, trust)

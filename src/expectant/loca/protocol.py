@@ -7,13 +7,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from expectant.domains.loca_grid import LocaGrid
+from expectant.engine.compile.kernels import Kernel
+from expectant.engine.course import drive
+from expectant.engine.job import Job
+from expectant.engine.look import all_states, look, set_aside
+from expectant.engine.loop import DONE
 from expectant.features.table import OneHot
 from expectant.loca.measures import policies_of, returns_within
-from expectant.running.course import drive
-from expectant.running.job import Job
-from expectant.running.kernels import Kernel
-from expectant.running.look import all_states, look, set_aside
-from expectant.running.loop import DONE
 
 EVERY = 500  # steps between two measures
 

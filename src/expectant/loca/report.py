@@ -8,15 +8,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from expectant.experiments.store import versions
 from expectant.files import write_text
+from expectant.lab.store.store import versions
 from expectant.loca.cases import LABELS
 from expectant.loca.measures import HORIZON, References, references
 from expectant.loca.protocol import EVERY, course
 from expectant.loca.rows import Row
 from expectant.loca.runs import Request
 from expectant.loca.verdicts import as_data, score
-from expectant.report import (
+from expectant.show import (
     Adaptation,
     Chart,
     Curves,
@@ -27,8 +27,8 @@ from expectant.report import (
     draw_chart,
     write_page,
 )
-from expectant.report.chart import Curve, Level, Plot, curve_of
-from expectant.report.palette import BACKUPS
+from expectant.show.chart import Curve, Level, Plot, curve_of
+from expectant.show.palette import BACKUPS
 
 TITLE = "Local-change adaptation test"
 

@@ -14,14 +14,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from expectant.domains.loca_grid import LocaGrid
-from expectant.experiments.files import read_whole
-from expectant.experiments.sealing import opened_text, sealed_text
+from expectant.engine.asking import ask
+from expectant.engine.identity.fingerprint import fingerprint, part_types
+from expectant.engine.loop import simulate
 from expectant.files import write_text
+from expectant.lab.store.sealed_tables import read_whole
+from expectant.lab.store.sealing import opened_text, sealed_text
 from expectant.loca.cases import Case
 from expectant.loca.protocol import course, job_of, measured_run
-from expectant.running.asking import ask
-from expectant.running.fingerprint import fingerprint, part_types
-from expectant.running.loop import simulate
 
 
 class Row(NamedTuple):

@@ -10,6 +10,11 @@ from typing import Any
 import numpy as np
 
 from expectant.domains.loca_grid import LocaGrid
+from expectant.engine.course import going_on
+from expectant.engine.job import Job, cores, loop_for
+from expectant.engine.look import all_states, look_for, set_aside
+from expectant.engine.memory.limits import threads_that_fit
+from expectant.engine.threads import on_threads
 from expectant.loca.cases import Case
 from expectant.loca.protocol import (
     Course,
@@ -19,12 +24,7 @@ from expectant.loca.protocol import (
     measured_run,
 )
 from expectant.loca.rows import Row, load_row, row_path, save_row
-from expectant.running.course import going_on
-from expectant.running.job import Job, cores, loop_for
-from expectant.running.look import all_states, look_for, set_aside
-from expectant.running.memory import threads_that_fit
-from expectant.running.progress import Overall, Reporter, Silent, say
-from expectant.running.threads import on_threads
+from expectant.progress import Overall, Reporter, Silent, say
 
 
 @dataclass(frozen=True)

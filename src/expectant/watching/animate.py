@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from expectant.files import write_bytes
-from expectant.report.animation import check_ffmpeg, durations, gif, mp4, pictures
-from expectant.report.animation_data import Recording
-from expectant.report.page import page as whole_page
-from expectant.report.palette import Palette
-from expectant.report.sections import Animation, Header, Parameters
-from expectant.running.progress import Reporter, reporter
+from expectant.progress import Reporter, reporter
+from expectant.show.animation.drawing import check_ffmpeg, durations, gif, mp4, pictures
+from expectant.show.animation.frames import Recording
+from expectant.show.page import page as whole_page
+from expectant.show.palette import Palette
+from expectant.show.sections import Animation, Header, Parameters
 from expectant.watching.recording import record
 
 SUFFIXES = (".gif", ".mp4", ".html")

@@ -11,7 +11,7 @@ from expectant.domains.corridor import Corridor
 from expectant.domains.loca_car import LocaMountainCar
 from expectant.domains.loca_grid import LocaGrid
 from expectant.domains.mountain_car import MountainCar
-from expectant.report.animation_data import GRID, PLANE, ROW, Exit, Layout
+from expectant.show.animation.frames import GRID, PLANE, ROW, Exit, Layout
 
 PUSHES = ("push left", "no push", "push right")
 WATCHABLE = "a domain with numbered states, or with two components that have finite bounds"

@@ -96,7 +96,7 @@ def _chosen(agents: Mapping[str, Any], agent: str) -> Any:
 
 def _from_spec(path: Path, agent: str | None) -> Scene:
     """The first cell of an agent in a spec; of its first agent if none is named."""
-    from expectant.experiments.spec import read_spec
+    from expectant.lab.specs.spec import read_spec
 
     cells = read_spec(path, trust=True).cells()
     first = {cell.agent_key: cell for cell in reversed(cells)}

@@ -11,15 +11,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from expectant.engine.asking import States
+from expectant.engine.compile.kernels import Kernel
+from expectant.engine.look import look, set_aside
+from expectant.engine.loop import Run
+from expectant.engine.memory.demand import Also
 from expectant.features.vector import table_bytes
 from expectant.lanes import padded
 from expectant.parts import Need, Site, bytes_of
-from expectant.report.animation_data import UNDECIDED
-from expectant.running.asking import States
-from expectant.running.demand import Also
-from expectant.running.kernels import Kernel
-from expectant.running.look import look, set_aside
-from expectant.running.loop import Run
+from expectant.show.animation.frames import UNDECIDED
 
 ASKED = ("features", "values", "preferences", "model")
 

@@ -6,16 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from expectant.report.animation_data import Frame, Layout, Recording
+from expectant.engine.asking import States
+from expectant.engine.course import drive, going_on, share_done
+from expectant.engine.job import Job, loop_for
+from expectant.engine.look import look_for, set_aside
+from expectant.engine.loop import DONE, EPISODE, PHASE, STEPS, Run
+from expectant.engine.memory.limits import require
+from expectant.progress import Reporter, reporter
 from expectant.rules import flag, or_none, whole
-from expectant.running.asking import States
-from expectant.running.course import drive, going_on, share_done
-from expectant.running.job import Job, loop_for
-from expectant.running.look import look_for, set_aside
-from expectant.running.loop import DONE, EPISODE, PHASE, STEPS, Run
-from expectant.running.memory import require
-from expectant.running.progress import Reporter, reporter
 from expectant.seeds import SEED
+from expectant.show.animation.frames import Frame, Layout, Recording
 from expectant.watching.layout import layout_of
 from expectant.watching.moments import changes_of, moments
 from expectant.watching.probing import Prober, probing_memory

@@ -1,1 +1,0 @@
-"""Agents side by side in one domain, on the same seeds."""

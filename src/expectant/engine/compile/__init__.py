@@ -1,0 +1,1 @@
+"""Compiling: kernels, their cache on disk, and what Numba is told."""

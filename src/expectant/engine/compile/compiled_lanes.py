@@ -1,0 +1,190 @@
+"""Vector code for the sums of :mod:`expectant.lanes`, in exactly their order of operations."""
+
+from __future__ import annotations
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic, overload, register_jitable
+
+from expectant import lanes
+from expectant.engine.compile.overloads import checking
+
+_LANES = lanes.LANES
+_WORD = ir.IntType(64)
+_VECTOR = ir.VectorType(ir.DoubleType(), _LANES)
+_ZEROS = ir.Constant(_VECTOR, [0.0] * _LANES)
+
+
+class _Array:
+    """An array argument while code is being emitted."""
+
+    def __init__(self, context, builder, array_type, argument) -> None:
+        self.builder = builder
+        struct = context.make_array(array_type)(context, builder, argument)
+        self.data = struct.data
+        self.shape = cgutils.unpack_tuple(builder, struct.shape)
+
+    def element(self, position):
+        return self.builder.load(self.builder.gep(self.data, [position]))
+
+    def block(self, position):
+        pointer = self.builder.gep(self.data, [position])
+        pointer = self.builder.bitcast(pointer, _VECTOR.as_pointer())
+        return self.builder.load(pointer, align=8)
+
+
+def _fold(builder, vector):
+    """Add the upper half of the lanes to the lower one until a single number is left."""
+    lanes_left = _LANES
+    while lanes_left > 1:
+        half = lanes_left // 2
+        kind = ir.VectorType(ir.IntType(32), half)
+        nothing = ir.Constant(vector.type, ir.Undefined)
+        lower = ir.Constant(kind, list(range(half)))
+        upper = ir.Constant(kind, list(range(half, lanes_left)))
+        vector = builder.fadd(
+            builder.shuffle_vector(vector, nothing, lower),
+            builder.shuffle_vector(vector, nothing, upper),
+        )
+        lanes_left = half
+    return builder.extract_element(vector, ir.IntType(32)(0))
+
+
+def _splat(builder, number):
+    single = builder.insert_element(ir.Constant(_VECTOR, ir.Undefined), number, ir.IntType(32)(0))
+    mask = ir.Constant(ir.VectorType(ir.IntType(32), _LANES), [0] * _LANES)
+    return builder.shuffle_vector(single, ir.Constant(_VECTOR, ir.Undefined), mask)
+
+
+def _emit_dot_rows(context, builder, rows, action, active, values, weights):
+    width = weights.shape[0]
+    base = builder.mul(builder.mul(action, rows.shape[1]), width)
+    total = cgutils.alloca_once_value(builder, _ZEROS)
+    combined = cgutils.alloca_once(builder, _VECTOR)
+    blocks = cgutils.for_range_slice(builder, _WORD(0), width, _WORD(_LANES), intp=_WORD)
+    with blocks as (position, _):
+        builder.store(_ZEROS, combined)
+        offset = builder.add(base, position)
+        with cgutils.for_range(builder, active.shape[0], intp=_WORD) as loop:
+            row = builder.mul(active.element(loop.index), width)
+            block = rows.block(builder.add(offset, row))
+            if values is not None:
+                block = builder.fmul(_splat(builder, values.element(loop.index)), block)
+            builder.store(builder.fadd(builder.load(combined), block), combined)
+        product = builder.fmul(builder.load(combined), weights.block(position))
+        builder.store(builder.fadd(builder.load(total), product), total)
+    return _fold(builder, builder.load(total))
+
+
+@intrinsic
+def _dot_rows(typing_context, rows, action, active, weights):
+    signature = types.float64(rows, types.int64, active, weights)
+
+    def codegen(context, builder, signature, arguments):
+        rows_type, _, active_type, weights_type = signature.args
+        rows, action, active, weights = arguments
+        return _emit_dot_rows(
+            context,
+            builder,
+            _Array(context, builder, rows_type, rows),
+            action,
+            _Array(context, builder, active_type, active),
+            None,
+            _Array(context, builder, weights_type, weights),
+        )
+
+    return signature, codegen
+
+
+@intrinsic
+def _dot_weighted_rows(typing_context, rows, action, active, values, weights):
+    signature = types.float64(rows, types.int64, active, values, weights)
+
+    def codegen(context, builder, signature, arguments):
+        rows_type, _, active_type, values_type, weights_type = signature.args
+        rows, action, active, values, weights = arguments
+        return _emit_dot_rows(
+            context,
+            builder,
+            _Array(context, builder, rows_type, rows),
+            action,
+            _Array(context, builder, active_type, active),
+            _Array(context, builder, values_type, values),
+            _Array(context, builder, weights_type, weights),
+        )
+
+    return signature, codegen
+
+
+@intrinsic
+def _dot_row(typing_context, rows, row, weights):
+    signature = types.float64(rows, types.int64, weights)
+
+    def codegen(context, builder, signature, arguments):
+        rows = _Array(context, builder, signature.args[0], arguments[0])
+        weights = _Array(context, builder, signature.args[2], arguments[2])
+        width = weights.shape[0]
+        base = builder.mul(arguments[1], width)
+        total = cgutils.alloca_once_value(builder, _ZEROS)
+        blocks = cgutils.for_range_slice(builder, _WORD(0), width, _WORD(_LANES), intp=_WORD)
+        with blocks as (position, _):
+            block = rows.block(builder.add(base, position))
+            product = builder.fmul(block, weights.block(position))
+            builder.store(builder.fadd(builder.load(total), product), total)
+        return _fold(builder, builder.load(total))
+
+    return signature, codegen
+
+
+@register_jitable
+def _within(rows, action, active, weights):
+    """An IndexError where the vector code would read beyond the rows."""
+    if action < 0 or action >= rows.shape[0] or weights.shape[0] != rows.shape[2]:
+        raise IndexError("the weights, or the action, do not fit the rows")
+    for n in range(active.shape[0]):
+        if active[n] < 0 or active[n] >= rows.shape[1]:
+            raise IndexError("an active feature is out of bounds for the rows")
+
+
+def install() -> None:
+    """Let compiled code find the vector versions under the plain names.
+
+    They do not look at bounds, so checked code looks before it calls them.
+    """
+
+    @overload(lanes.dot_rows)
+    def _rows(rows, action, active, weights):
+        def checked(rows, action, active, weights):
+            _within(rows, action, active, weights)
+            return _dot_rows(rows, action, active, weights)
+
+        def fast(rows, action, active, weights):
+            return _dot_rows(rows, action, active, weights)
+
+        return checked if checking() else fast
+
+    @overload(lanes.dot_weighted_rows)
+    def _weighted(rows, action, active, values, weights):
+        def checked(rows, action, active, values, weights):
+            _within(rows, action, active, weights)
+            if values.shape[0] < active.shape[0]:
+                raise IndexError("an active feature has no value")
+            return _dot_weighted_rows(rows, action, active, values, weights)
+
+        def fast(rows, action, active, values, weights):
+            return _dot_weighted_rows(rows, action, active, values, weights)
+
+        return checked if checking() else fast
+
+    @overload(lanes.dot_row)
+    def _row(rows, row, weights):
+        def checked(rows, row, weights):
+            if row < 0 or row >= rows.shape[0] or weights.shape[0] != rows.shape[1]:
+                raise IndexError("the weights, or the row, do not fit the rows")
+            return _dot_row(rows, row, weights)
+
+        def fast(rows, row, weights):
+            return _dot_row(rows, row, weights)
+
+        return checked if checking() else fast

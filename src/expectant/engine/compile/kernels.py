@@ -1,0 +1,36 @@
+"""Getting a function ready to be called: compiled and with progress, or as it is."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+from expectant.engine.compile.numba_errors import explained
+from expectant.progress import Reporter
+
+Kernel = Callable[..., int]
+
+
+def use_compiled(compiled: bool | None) -> bool:
+    """Whether to compile: as asked for, else as Numba's own switch says."""
+    if compiled is None:
+        return os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
+    return compiled
+
+
+def compiled_for(
+    entry: Kernel, arguments: tuple[Any, ...], name: str, show: Reporter, checked: bool = False
+) -> Kernel:
+    """An entry function, compiled by calling it once with such arguments; the first is a run."""
+    with show.compiling(name):
+        from numba.core.errors import NumbaError
+
+        from expectant.engine.compile.compiling import kernel_for
+
+        kernel = kernel_for(arguments[0], entry, checked)
+        try:
+            kernel(*arguments)
+        except NumbaError as error:
+            raise explained(error) from error
+    return kernel

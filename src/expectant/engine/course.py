@@ -1,0 +1,129 @@
+"""The course of a run: the one driver of the loop, from the first step to the last stop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from contextlib import AbstractContextManager, closing, nullcontext
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from expectant.engine.compile.kernels import Kernel
+from expectant.engine.crossing import play
+from expectant.engine.loop import (
+    DONE,
+    EPISODE,
+    FULL,
+    NOT_FINITE,
+    STEPS,
+    Budget,
+    Run,
+    begin_episode,
+    perceive,
+)
+from expectant.engine.trial.mistakes import beyond_an_array, broken_promise
+from expectant.verbs import grown
+
+if TYPE_CHECKING:
+    from expectant.engine.job import Job
+
+Stops = Sequence[int] | np.ndarray
+
+
+class Stop(NamedTuple):
+    """A run where it has stopped, its random numbers, and the status that the loop returned."""
+
+    run: Run
+    rng: np.random.Generator
+    status: int
+
+
+def going_on() -> np.ndarray:
+    """A control that lets loops go on."""
+    return np.zeros(1, np.int64)
+
+
+def drive(
+    job: Job, number: int, kernel: Kernel, control: np.ndarray, stops: Stops | None = None
+) -> Generator[Stop, None, None]:
+    """One run of a job, yielded at every stop; by default once, at its end.
+
+    Stops are increasing numbers of episodes, or of steps where the job counts those; at 0 nothing
+    has happened yet. Whoever looks at the run in between must leave it as it is. The last to be
+    yielded is the last stop, or where the loop returned something else than DONE.
+    """
+    stops = (job.length,) if stops is None else stops
+    _check_stops(job, stops)
+    run, rng = job.prepare(number, control)
+    with _world_of(job, number) as world:
+        for stop in stops:
+            budget = _until(job, int(stop))
+            if world is None:
+                run, status = advanced(kernel, run, budget, rng, control)
+            else:
+                run, status = play(kernel, world, run, budget, rng, control)
+            yield Stop(run, rng, status)
+            if status != DONE:
+                return
+
+
+def advanced(
+    kernel: Callable[..., int],
+    prepared: Run,
+    budget: Budget,
+    rng: np.random.Generator,
+    control: np.ndarray,
+) -> tuple[Run, int]:
+    """Call the loop until it is done, making room where a part asks; a broken promise raises."""
+    try:
+        status = kernel(prepared, budget, rng, control)
+        while status == FULL:
+            prepared = prepared._replace(agent=grown(prepared.agent))
+            status = kernel(prepared, budget, rng, control)
+    except IndexError as error:
+        raise beyond_an_array(prepared, error) from error
+    if status >= NOT_FINITE:
+        raise broken_promise(prepared, status)
+    return prepared, status
+
+
+def begun(job: Job, number: int) -> Stop:
+    """A run at its first observation, where the agent has not acted yet."""
+    run, rng = job.prepare(number)
+    with _world_of(job, number) as world:
+        if world is None:
+            status = begin_episode(run, rng)
+        else:
+            world.reset(run.domain.received)
+            status = perceive(run, -1, run.state)
+    if status != DONE:
+        raise broken_promise(run, status)
+    return Stop(run, rng, status)
+
+
+def share_done(job: Job, clock: np.ndarray) -> float:
+    """How much of a run is done, from 0 to 1."""
+    return float(clock[EPISODE if job.episodes else STEPS]) / job.length
+
+
+def _until(job: Job, stop: int) -> Budget:
+    whole = job.budget()
+    return whole._replace(episodes=stop) if job.episodes else whole._replace(steps=stop)
+
+
+def _world_of(job: Job, number: int) -> AbstractContextManager[Any]:
+    """The world outside that a run goes through, closed in the end; None where it needs none."""
+    if not hasattr(job.domain, "world"):
+        return nullcontext()
+    return closing(job.domain.world(job.seed, number))
+
+
+def _check_stops(job: Job, stops: Stops) -> None:
+    """A budget of steps that is used up cuts the episode of a world outside off."""
+    if job.steps and hasattr(job.domain, "world"):
+        for stop in stops:
+            if 0 < stop < job.steps:
+                raise ValueError(
+                    f"stops: {type(job.domain).__name__} cannot stop within an episode, so they "
+                    f"must be 0 or all {job.steps} steps, got {stop}; count episodes instead"
+                )

@@ -1,0 +1,144 @@
+"""An agent in a world outside compiled code: one crossing for every step of the world."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from expectant.engine.compile.kernels import Kernel, compiled_for
+from expectant.engine.loop import (
+    ACTION,
+    DIVERGED,
+    DONE,
+    EPISODE,
+    STEP,
+    STEPS,
+    STOPPED,
+    Budget,
+    Run,
+    choose,
+    end_episode,
+    perceive,
+)
+from expectant.engine.trial.mistakes import broken_promise
+from expectant.features.vector import Transition
+from expectant.progress import Reporter
+from expectant.verbs import (
+    begin,
+    borrowed,
+    break_off,
+    copy,
+    function,
+    grown,
+    learn,
+    plan,
+    room,
+)
+
+FIRST, GOES_ON, TERMINATED, TRUNCATED = 0, 1, 2, 3  # what an observation is
+OVER, OVERFLOW, NO_ROOM = -1, -2, -3  # answers that are no action
+MISTAKES = -10  # minus the loop's status: a part has broken a promise
+
+
+@function
+def answer(run, rng):
+    """The next action, or that it is none."""
+    status = choose(run, rng)
+    return int(run.clock[ACTION]) if status == DONE else MISTAKES - status
+
+
+@function
+def start(run, rng):
+    """Begin an episode with the present observation; returns as :func:`respond` does."""
+    status = perceive(run, -1, run.state)
+    if status != DONE:
+        return MISTAKES - status
+    begin(run.agent, run.state, rng)
+    return answer(run, rng)
+
+
+@function
+def respond(run, action, reward, situation, rng):
+    """Learn from what an action led to, and choose the next one.
+
+    The observation is in the run's domain already. Returns an action, or one of the answers that
+    are none, such as OVER after the last observation of an episode.
+    """
+    run, rng = borrowed(run), borrowed(rng)
+    agent, state, next_state = run.agent, run.state, run.next_state
+    if room(agent) <= 0:
+        return NO_ROOM
+    if situation == FIRST:
+        return start(run, rng)
+    alive = 0.0 if situation == TERMINATED else 1.0
+    if alive > 0.0:
+        status = perceive(run, action, next_state)
+        if status != DONE:
+            return MISTAKES - status
+    errors = learn(agent, Transition(state, action, reward, next_state, alive, -1), rng)
+    errors += plan(agent, rng)
+    if not math.isfinite(errors):
+        return OVERFLOW
+    if situation == GOES_ON:
+        copy(state, next_state)
+        return answer(run, rng)
+    if situation == TRUNCATED:
+        break_off(agent, next_state, rng)
+    return OVER
+
+
+def responder(run: Run, rng: Any, name: str, show: Reporter, checked: bool = False) -> Kernel:
+    """``respond``, compiled for runs and generators like these; what is in them is used up."""
+    arguments = (run, -1, 0.0, FIRST, rng)
+    kernel = compiled_for(respond, arguments, name, show, checked)
+    from expectant.engine.compile.compiling import entry_point
+
+    return entry_point(kernel, *arguments)
+
+
+def answered(
+    kernel: Any, run: Run, action: int, reward: float, situation: int, rng: Any
+) -> tuple[Run, int]:
+    """The kernel's answer, with room made where a part asks for it; a broken promise raises."""
+    answer = kernel(run, action, reward, situation, rng)
+    while answer == NO_ROOM:
+        run = run._replace(agent=grown(run.agent))
+        answer = kernel(run, action, reward, situation, rng)
+    if answer <= MISTAKES:
+        raise broken_promise(run, MISTAKES - answer)
+    return run, answer
+
+
+def play(
+    kernel: Any, world: Any, run: Run, budget: Budget, rng: Any, control: np.ndarray
+) -> tuple[Run, int]:
+    """Go through a world until the budget is used up; the counterpart of ``simulate``."""
+    clock, received, rewards = run.clock, run.domain.received, run.rewards
+    while clock[EPISODE] < budget.episodes and clock[STEPS] < budget.steps:
+        world.reset(received)
+        run.total[0] = 0.0
+        run, action = answered(kernel, run, -1, 0.0, FIRST, rng)
+        situation, taken, total = GOES_ON, 0, 0.0
+        left = min(budget.step_limit, budget.steps - int(clock[STEPS]))
+        while situation == GOES_ON:
+            if control[0] != 0:
+                return run, STOPPED
+            reward, terminated, truncated = world.step(action, received)
+            total += reward
+            taken += 1
+            if rewards.shape[0] > 0:
+                rewards[clock[STEPS] // run.bin] += reward
+            clock[STEPS] += 1
+            clock[STEP] = taken
+            if terminated:
+                situation = TERMINATED
+            elif truncated or taken >= left:
+                situation = TRUNCATED
+            run, action = answered(kernel, run, action, reward, situation, rng)
+            if action == OVERFLOW:
+                return run, DIVERGED
+        run.total[0] = total
+        end_episode(run)
+    return run, DONE

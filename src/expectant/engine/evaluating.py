@@ -1,0 +1,208 @@
+"""How good what was learned is: acting greedily, without learning or exploring."""
+
+from __future__ import annotations
+
+import copy
+import time
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from expectant.domains.gym import Gym
+from expectant.engine.compile.kernels import Kernel, compiled_for, use_compiled
+from expectant.engine.course import advanced, going_on
+from expectant.engine.evaluation import Evaluation
+from expectant.engine.greedily import decide_outside, perform, perform_outside
+from expectant.engine.job import Job, cores, generator
+from expectant.engine.learner.learner import Learner
+from expectant.engine.learner.saving import arrays_in
+from expectant.engine.loop import DIVERGED, NOT_FINITE, Budget, Run
+from expectant.engine.result import Result
+from expectant.engine.threads import on_threads
+from expectant.engine.trial.mistakes import broken_promise
+from expectant.progress import Reporter, reporter
+from expectant.rules import flag, or_none, whole
+from expectant.verbs import observation
+
+EVALUATION = 3  # the stream of random numbers of an evaluation, apart from those of the run
+
+
+class Learned(NamedTuple):
+    """What is evaluated: ``runs`` that have learned, of an agent with features (descriptions).
+
+    ``domain`` is where they learned, None where nobody knows; ``numbers`` and ``diverged`` are
+    those of the runs.
+    """
+
+    agent: Any
+    features: Any
+    domain: Any
+    runs: Sequence[Run]
+    numbers: range
+    diverged: np.ndarray
+
+
+def evaluate(
+    learned: Learner | Result,
+    domain: Any,
+    episodes: int,
+    *,
+    seed: int = 0,
+    step_limit: int | None = None,
+    threads: int | None = None,
+    compiled: bool | None = None,
+    progress: bool | Reporter = True,
+) -> Evaluation:
+    """How well what was learned does by itself: greedily, without learning or exploring.
+
+    ``learned`` is a learner, or a result of ``ex.run(..., keep_agents=True)``, of which every run
+    is evaluated; neither is changed. ``domain`` is a domain, a Gymnasium environment or its id; it
+    begins anew, in its first phase. Ties are broken at random. The random numbers come from
+    ``seed``, and are not those of ``ex.run`` with the same seed. ``step_limit``, ``threads`` and
+    ``compiled`` are as there.
+    """
+    for argument, value, rule in (
+        ("episodes", episodes, whole(1)),
+        ("seed", seed, whole(0)),
+        ("step_limit", step_limit, or_none(whole(1))),
+        ("threads", threads, or_none(whole(1))),
+        ("compiled", compiled, or_none(flag())),
+    ):
+        rule.check("evaluate", argument, value)
+    what = _learned(learned)
+    where = _domain(domain, what.runs[0])
+    job = Job(where, what.features, what.agent, episodes, 0, 1, step_limit, seed)
+    show, start = reporter(progress), time.perf_counter()
+    if compiled is None and isinstance(learned, Learner):
+        compiled = learned._compiled
+    returns, lengths = _evaluated(job, what, threads or cores(), use_compiled(compiled), show)
+    return Evaluation(
+        returns=returns if isinstance(learned, Result) else returns[0],
+        lengths=lengths if isinstance(learned, Result) else lengths[0],
+        diverged=np.isnan(returns).any(axis=1),
+        seconds=time.perf_counter() - start,
+    )
+
+
+def _evaluated(
+    job: Job, what: Learned, threads: int, compiled: bool, show: Reporter
+) -> tuple[np.ndarray, np.ndarray]:
+    """Returns and lengths, (runs, episodes) each; NaN and 0 in the row of a diverged run."""
+    name = f"{type(job.agent).__name__} in {type(job.domain).__name__}, greedily"
+    kernel, control = _kernel(job, what, compiled, name, show), going_on()
+
+    def one(place: int) -> tuple[np.ndarray, np.ndarray]:
+        number = what.numbers[place]
+        run = _prepared(job, what, place)
+        rng = generator(job.seed, number, EVALUATION)
+        status = DIVERGED
+        if not what.diverged[place]:
+            status = _performed(job, kernel, run, number, rng, control)
+        if status == DIVERGED:
+            return np.full(job.episodes, np.nan), np.zeros(job.episodes, np.int64)
+        return run.returns, run.lengths
+
+    with show.running(name) as tell:
+        count = len(what.runs)
+        found = on_threads(one, range(count), threads, control, lambda done: tell(done / count))
+    return np.stack([row[0] for row in found]), np.stack([row[1] for row in found])
+
+
+def _performed(job: Job, kernel: Any, run: Run, number: int, rng: Any, control: np.ndarray) -> int:
+    """All episodes of one run, in compiled code or through a world outside it; the status."""
+    if not hasattr(job.domain, "world"):
+        return advanced(kernel, run, job.budget(), rng, control)[1]
+    # an environment is seeded with one number: not the one that it was trained with
+    words = np.random.SeedSequence((job.seed, EVALUATION)).generate_state(1)
+    world = job.domain.world(int(words[0]), number)
+    try:
+        status = perform_outside(kernel, world, run, job.budget(), rng, control)
+    finally:
+        world.close()
+    if status >= NOT_FINITE:
+        raise broken_promise(run, status)
+    return status
+
+
+def _kernel(job: Job, what: Learned, compiled: bool, name: str, show: Reporter) -> Kernel:
+    """What acts greedily, compiled for runs like these unless asked not to."""
+    outside = hasattr(job.domain, "world")
+    if not compiled:
+        return decide_outside if outside else perform
+    run, rng = _prepared(job, what, 0), generator(job.seed, 0, EVALUATION)
+    if not outside:
+        return compiled_for(perform, (run, Budget(0, 0, 1), rng, going_on()), name, show)
+    from expectant.engine.compile.compiling import entry_point
+
+    kernel = compiled_for(decide_outside, (run, -1, rng), name, show)
+    return entry_point(kernel, run, -1, rng)
+
+
+def _prepared(job: Job, what: Learned, place: int) -> Run:
+    """A run in the domain of the evaluation, with copies of what one run has learned.
+
+    Agents and features are copied as a whole: looking at an agent may write into scratch arrays,
+    number tiles that were not met before, or draw from a generator. In the domain that it learned
+    in, an exact model looks at the phase of the new domain part instead of the old one.
+    """
+    learned, (fresh, _) = what.runs[place], job.prepare(what.numbers[place])
+    links: dict[int, Any] = {}
+    if what.domain == job.domain:
+        pairs = zip(arrays_in(learned.domain), arrays_in(fresh.domain), strict=True)
+        links = {id(old): new for (_, old), (_, new) in pairs}
+    agent, features = copy.deepcopy((learned.agent, learned.features), links)
+    return fresh._replace(agent=agent, features=features)
+
+
+def _learned(learned: Any) -> Learned:
+    if isinstance(learned, Result):
+        if not learned.kept:
+            raise ValueError(
+                "evaluate: learned must have kept its agents, got a result without them; "
+                "ex.run keeps what it learned with keep_agents=True"
+            )
+        runs = [run for run, _ in learned.kept]
+        numbers = range(learned.first_run, learned.first_run + len(runs))
+        return Learned(
+            learned.agent, learned.features, learned.domain, runs, numbers, learned.diverged
+        )
+    if not isinstance(learned, Learner):
+        raise ValueError(f"evaluate: learned must be a Learner or a Result, got {learned!r}")
+    if learned._run is None:
+        raise ValueError("evaluate: learned must have started, got a learner that has not")
+    return Learned(
+        learned.agent, learned.features, None, [learned._run], range(1), np.zeros(1, bool)
+    )
+
+
+def _domain(given: Any, run: Run) -> Any:
+    """What was given as a domain, with actions and observations like those of a run."""
+    domain = given
+    if not (hasattr(given, "build") and hasattr(given, "actions")):
+        if not (isinstance(given, str) or callable(given) or hasattr(given, "reset")):
+            raise ValueError(
+                "evaluate: domain must be a domain, an environment of Gymnasium or its id, "
+                f"got {given!r}"
+            )
+        domain = Gym(given, numbered=None if run.ranges.states else False)
+    elif isinstance(given, type):
+        raise ValueError(
+            f"evaluate: domain must be a domain, got {given!r}; give one, {given.__name__}(...), "
+            "not the class"
+        )
+    known = _described(run.ranges.actions, run.ranges.states, run.domain)
+    found = _described(domain.actions, domain.states or 0, domain.build(generator(0, 0)))
+    if found != known:
+        raise ValueError(f"evaluate: domain must have {known}, got {domain!r} with {found}")
+    return domain
+
+
+def _described(actions: int, states: int, part: Any) -> str:
+    """What an agent has to do with, in words."""
+    seen = (
+        f"{states} numbered states"
+        if states
+        else f"observations of {observation(part).size} numbers"
+    )
+    return f"{actions} actions and {seen}"

@@ -1,0 +1,92 @@
+"""Acting as an agent thinks best, without learning or exploring, in compiled code and outside."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from expectant.agents.acting import greedy
+from expectant.engine.loop import (
+    ACTION,
+    DIVERGED,
+    DONE,
+    EPISODE,
+    STEP,
+    STOPPED,
+    Budget,
+    Run,
+    end_episode,
+    perceive,
+)
+from expectant.verbs import begin, borrowed, cut, function, preference, reset, step
+
+
+@function
+def decide(run, action, rng):
+    """The action that the agent prefers where ``action`` has led, ties broken at random.
+
+    A negative answer is −1 minus the status with which the loop would stop.
+    """
+    status = perceive(run, action, run.state)
+    if status != DONE:
+        return -1 - status
+    if action < 0:
+        begin(run.agent, run.state, rng)
+    chosen = greedy(run.agent, run.state, run.ranges.actions, rng)
+    if math.isnan(preference(run.agent, run.state, chosen)):
+        return -1 - DIVERGED
+    return chosen
+
+
+@function
+def decide_outside(run, action, rng):
+    """:func:`decide`, called from outside compiled code."""
+    return decide(borrowed(run), action, borrowed(rng))
+
+
+@function
+def perform(run, budget, rng, control):
+    """Act greedily until the budget is used up; the loop without learning."""
+    run, rng, control = borrowed(run), borrowed(rng), borrowed(control)
+    domain, clock = run.domain, run.clock
+    while clock[EPISODE] < budget.episodes:
+        if control[0] != 0:
+            return STOPPED
+        if clock[STEP] == 0:
+            reset(domain, clock[EPISODE], rng)
+            run.total[0] = 0.0
+            clock[ACTION] = -1
+        action = decide(run, clock[ACTION], rng)
+        if action < 0:
+            return -1 - action
+        clock[ACTION] = action
+        reward, alive = step(domain, action, rng)
+        run.total[0] += reward
+        clock[STEP] += 1
+        if alive == 0.0 or clock[STEP] >= budget.step_limit or cut(domain):
+            end_episode(run)
+    return DONE
+
+
+def perform_outside(
+    kernel: Any, world: Any, run: Run, budget: Budget, rng: Any, control: np.ndarray
+) -> int:
+    """:func:`perform` in a world outside compiled code."""
+    clock, received = run.clock, run.domain.received
+    while clock[EPISODE] < budget.episodes:
+        world.reset(received)
+        run.total[0], action, over = 0.0, -1, False
+        while not over:
+            if control[0] != 0:
+                return STOPPED
+            action = kernel(run, action, rng)
+            if action < 0:
+                return -1 - action
+            reward, terminated, truncated = world.step(action, received)
+            run.total[0] += reward
+            clock[STEP] += 1
+            over = terminated or truncated or clock[STEP] >= budget.step_limit
+        end_episode(run)
+    return DONE

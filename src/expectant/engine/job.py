@@ -1,0 +1,128 @@
+"""One run of an agent in a domain: its arrays, its loop, its records."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from expectant.engine.apart import set_apart
+from expectant.engine.compile.kernels import Kernel, compiled_for, use_compiled
+from expectant.engine.compile.settled import direct
+from expectant.engine.course import going_on
+from expectant.engine.crossing import respond, responder
+from expectant.engine.loop import DONE, NUMBER, STEPS, Budget, Ranges, Run, simulate
+from expectant.engine.memory.limits import within_memory
+from expectant.engine.trial.rehearsal import rehearse
+from expectant.features.vector import empty_state
+from expectant.lanes import padded
+from expectant.parts import Site
+from expectant.progress import Reporter
+from expectant.seeds import generator
+
+UNLIMITED = 2**62
+STEP_LIMIT = 10_000  # of an episode, where neither the user nor the domain says otherwise
+
+
+@dataclass(frozen=True)
+class Job:
+    """One experiment: what is run, for how long, from which seed."""
+
+    domain: Any
+    features: Any
+    agent: Any
+    episodes: int
+    steps: int
+    bins: int
+    step_limit: int | None
+    seed: int
+
+    @property
+    def length(self) -> int:
+        """How many episodes a run has, or steps where those are counted."""
+        return self.episodes or self.steps
+
+    @property
+    def bin(self) -> int:
+        return max(1, -(-self.steps // self.bins))
+
+    def budget(self) -> Budget:
+        limit = self.step_limit or getattr(self.domain, "step_limit", None) or STEP_LIMIT
+        return Budget(self.episodes or UNLIMITED, self.steps or UNLIMITED, limit)
+
+    def site(
+        self, domain_part: Any, features_part: Any, rng: Any, control: np.ndarray | None = None
+    ) -> Site:
+        """What the agent's parts are built for."""
+        shape = self.features.shape(self.domain)
+        return Site(
+            shape=shape,
+            width=padded(shape.size),
+            actions=self.domain.actions,
+            domain=self.domain,
+            domain_part=domain_part,
+            features_part=features_part,
+            rng=rng,
+            control=going_on() if control is None else control,
+        )
+
+    @within_memory
+    def prepare(
+        self, number: int, control: np.ndarray | None = None
+    ) -> tuple[Run, np.random.Generator]:
+        """All the arrays of one run, from its own seed; setting ``control[0]`` stops its work."""
+        rng = generator(self.seed, number)
+        features_part = self.features.build(self.domain, rng)
+        domain_part = self.domain.build(rng)
+        site = self.site(domain_part, features_part, rng, control)
+        prepared = Run(
+            domain=domain_part,
+            features=features_part,
+            agent=self.agent.build(site),
+            state=empty_state(site.shape),
+            next_state=empty_state(site.shape),
+            ranges=Ranges(site.actions, site.shape.size, int(self.domain.states or 0)),
+            clock=np.zeros(NUMBER + 1, np.int64),
+            total=np.zeros(1),
+            returns=np.full(self.episodes, np.nan),
+            lengths=np.zeros(self.episodes, np.int64),
+            rewards=np.zeros(-(-self.steps // self.bin)),
+            bin=self.bin,
+        )
+        prepared.clock[NUMBER] = number
+        return set_apart(prepared, site.control), rng
+
+
+def cores() -> int:
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def loop_for(
+    job: Job, compiled: bool | None, name: str, show: Reporter, checked: bool = False
+) -> Kernel:
+    """The loop to call, compiled unless asked not to, with a check of every index if asked to."""
+    prepared, rng = job.prepare(0)
+    outside = hasattr(job.domain, "world")
+    if not use_compiled(compiled):
+        return respond if outside else simulate
+    rehearse(job, prepared, rng)
+    if outside:
+        return responder(prepared, rng, name, show, checked)
+    arguments = (prepared, Budget(0, 0, 1), rng, going_on())
+    return direct(job, compiled_for(simulate, arguments, name, show, checked), arguments)
+
+
+def closed(job: Job, prepared: Run, status: int) -> Run:
+    """The records of a finished run: sums to means, and NaN from a divergence on."""
+    rewards = prepared.rewards
+    if rewards.size:
+        sizes = np.full(rewards.size, job.bin)
+        sizes[-1] = job.steps - job.bin * (rewards.size - 1)
+        rewards = rewards / sizes
+        if status != DONE:
+            rewards[(prepared.clock[STEPS] - 1) // job.bin :] = np.nan
+    # the parts themselves are not kept: thousands of runs would hold all their weights
+    return prepared._replace(rewards=rewards, agent=None, domain=None, features=None)

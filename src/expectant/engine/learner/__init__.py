@@ -1,0 +1,1 @@
+"""Learners for a loop of one's own, and their files."""

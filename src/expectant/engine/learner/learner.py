@@ -1,0 +1,303 @@
+"""An agent for a loop of one's own: observations and rewards in, actions out."""
+
+from __future__ import annotations
+
+import copy
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from expectant.domains.outside import LIMITS, Outside
+from expectant.domains.spaces import (
+    Observations,
+    action_count,
+    finite_reward,
+    numbers,
+    observations,
+)
+from expectant.engine.asking import States, Subject
+from expectant.engine.compile.kernels import Kernel, use_compiled
+from expectant.engine.crossing import (
+    FIRST,
+    GOES_ON,
+    OVERFLOW,
+    TERMINATED,
+    TRUNCATED,
+    answered,
+    respond,
+    responder,
+)
+from expectant.engine.job import Job
+from expectant.engine.learner import saving
+from expectant.engine.learner.learner_facts import (
+    action_of,
+    components_of,
+    observations_of,
+    set_state,
+)
+from expectant.engine.look import look, look_for, set_aside
+from expectant.engine.loop import Run, unusable
+from expectant.engine.result import Result
+from expectant.engine.trial.rehearsal import rehearse
+from expectant.parts import Agent, Features
+from expectant.progress import Reporter, reporter
+from expectant.rules import flag, or_none, whole
+from expectant.seeds import SEED, generator
+
+BETWEEN_EPISODES = -1  # where the last action stands otherwise
+TIES = 2  # the stream of random numbers that breaks ties for ``greedy``
+
+
+class Learner:
+    """An agent that learns in a loop of one's own.
+
+    >>> learner = Learner(agent, features, n_actions=2, states=9)
+    >>> action = learner.start(observation)
+    >>> action = learner.step(reward, observation, terminated, truncated)
+
+    Observations are numbers below ``states``, or vectors; ``bounds`` has (low, high) of every
+    component of a vector, for features that do not have bounds of their own. The same seed and
+    the same observations give the same actions, before and after ``save`` and ``load``.
+    """
+
+    def __init__(
+        self,
+        agent: Agent,
+        features: Features,
+        n_actions: int,
+        *,
+        states: int | None = None,
+        bounds: Sequence[tuple[float, float]] | None = None,
+        seed: int = 0,
+        compiled: bool | None = None,
+        progress: bool | Reporter = True,
+    ) -> None:
+        for argument, value, rule in (
+            ("n_actions", n_actions, whole(1)),
+            ("seed", seed, SEED),
+            ("compiled", compiled, or_none(flag())),
+        ):
+            rule.check("Learner", argument, value)
+        for argument, part, kind in (
+            ("agent", agent, Agent),
+            ("features", features, Features),
+        ):
+            if not isinstance(part, kind):
+                raise ValueError(f"Learner: {argument} must be {kind.__name__}, got {part!r}")
+        if states is not None and bounds is not None:
+            raise ValueError(
+                f"Learner: observations are numbers (states={states!r}) or vectors "
+                f"(bounds={bounds!r}), not both"
+            )
+        self.agent = agent
+        self.features = features
+        self.n_actions = n_actions
+        self.seed = seed
+        self.reading = (
+            numbers(whole(1).check("Learner", "states", states))
+            if states is not None
+            else Observations(bounds=or_none(LIMITS).check("Learner", "bounds", bounds))
+        )
+        self._compiled = use_compiled(compiled)
+        self._show = reporter(progress)
+        self._name = f"{type(agent).__name__} in a loop of your own"
+        self._action = BETWEEN_EPISODES
+        self._run: Run | None = None
+        self._look: Kernel | None = None
+        self._aside: Subject | None = None  # a copy of what it knows at present, to be asked
+
+    @classmethod
+    def for_env(
+        cls,
+        agent: Agent,
+        features: Features,
+        env: Any,
+        *,
+        numbered: bool | None = None,
+        **options: Any,
+    ) -> Learner:
+        """A learner for the actions and observations of a Gymnasium environment."""
+        if not hasattr(env, "action_space"):
+            raise ValueError(f"Learner.for_env: env must be an environment, got {env!r}")
+        learner = cls(agent, features, action_count(env.action_space, "Learner"), **options)
+        learner.reading = observations(env.observation_space, numbered, "Learner")
+        return learner
+
+    def start(self, observation: Any) -> int:
+        """Begin an episode; returns the first action."""
+        return self._answer(observation, BETWEEN_EPISODES, 0.0, FIRST)
+
+    def step(
+        self, reward: float, observation: Any, terminated: bool, truncated: bool = False
+    ) -> int | None:
+        """Learn from what the last action led to; returns the next, None if the episode is over.
+
+        An episode that is truncated has not terminated: its last observation is learned from.
+        """
+        if self._action == BETWEEN_EPISODES:
+            raise ValueError("Learner.step: no episode has begun; call start(observation) first")
+        for name, given in (("terminated", terminated), ("truncated", truncated)):
+            if not isinstance(given, bool | np.bool_):
+                raise ValueError(f"Learner.step: {name} must be True or False, got {given!r}")
+        situation = TERMINATED if terminated else TRUNCATED if truncated else GOES_ON
+        answer = self._answer(observation, self._action, finite_reward(reward), situation)
+        return answer if situation == GOES_ON else None
+
+    def greedy(self, observation: Any) -> int:
+        """The action it thinks best, without learning or exploring; ties are broken at random.
+
+        Features with memory take the observation as the one that follows the last.
+        """
+        preferences = self.preferences(observation)
+        return int(self._ties.choice(np.flatnonzero(preferences == preferences.max())))
+
+    def preferences(self, observation: Any) -> np.ndarray:
+        """What it thinks of every action (A,): values, or the policy's preferences (Algorithm 3).
+
+        Nothing is learned, and features with memory do not remember the observation.
+        """
+        run = self._prepared(observation)
+        self._receive(run, observation)
+        self._aside = set_aside(run, self._aside)
+        states = States(run.domain.received.reshape(1, -1), np.full(1, -1))
+        if self._look is None:
+            self._look = look_for(self._aside, states, self._compiled, self._name, self._show)
+        asked = look(self._look, self._aside, states, ("preferences",), action=self._action)
+        return asked.preferences[0]
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write everything to a file, from which ``load`` goes on to the same bits."""
+        if self._run is None:
+            raise ValueError("Learner.save: it has not started yet, so there is nothing to save")
+        facts = {
+            "agent": self.agent.to_dict(),
+            "features": self.features.to_dict(),
+            "n_actions": self.n_actions,
+            "seed": self.seed,
+            "reading": self.reading._asdict(),
+            "components": self._run.domain.received.size,
+            "action": self._action,
+            "rng": self._rng.bit_generator.state,
+            "ties": self._ties.bit_generator.state,
+        }
+        saving.write(Path(path), facts, self._run)
+
+    @classmethod
+    def load(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        trust: bool = False,
+        compiled: bool | None = None,
+        progress: bool | Reporter = True,
+    ) -> Learner:
+        """The learner that was saved to a file, of which everything is checked.
+
+        A file can name parts of somebody's own. They are imported, which runs their modules, only
+        with ``trust=True``; those that this process has imported already are used.
+        """
+        path = Path(path)
+        facts, entries = saving.read(path)
+        try:
+            agent = Agent.from_dict(facts["agent"], trust=trust)
+            features = Features.from_dict(facts["features"], trust=trust)
+            learner = cls(
+                agent, features, facts["n_actions"], seed=facts["seed"], compiled=compiled,
+                progress=progress,
+            )  # fmt: skip
+            learner.reading = observations_of(facts["reading"])
+            components = components_of(facts["components"], learner.reading)
+            action = action_of(facts["action"], learner.n_actions)
+            job = learner._job(components)
+            built, rng = job.prepare(0)
+            site = job.site(built.domain, built.features, rng)
+            run, ties = saving.restored(built, entries, site), generator(0, 0)
+            set_state(rng, "rng", facts["rng"])
+            set_state(ties, "ties", facts["ties"])
+        except KeyError as error:
+            raise ValueError(f"{path}: is not a saved learner: {error} is missing") from None
+        except (TypeError, AttributeError, OverflowError, RecursionError, MemoryError) as error:
+            raise ValueError(f"{path}: is not a saved learner: {error}") from None
+        except ValueError as error:
+            raise ValueError(f"{path}: {error}") from None
+        learner._prepare(components)
+        learner._run, learner._rng, learner._ties, learner._action = run, rng, ties, action
+        return learner
+
+    @classmethod
+    def from_result(cls, result: Result, run: int = 0, **options: Any) -> Learner:
+        """A learner with a copy of what a run of ``ex.run(..., keep_agents=True)`` has learned."""
+        if not 0 <= run < len(result.kept):
+            raise ValueError(
+                f"Learner.from_result: run must be below {len(result.kept)}, got {run!r}"
+                + ("" if result.kept else "; ex.run keeps what it learned with keep_agents=True")
+            )
+        domain, (kept, rng) = result.domain, result.kept[run]
+        agent_part, features_part, rng = copy.deepcopy((kept.agent, kept.features, rng))
+        reading = getattr(domain, "reading", None)
+        learner = cls(
+            result.agent, result.features, domain.actions, states=domain.states,
+            bounds=domain.bounds, seed=result.seed, **options,
+        )  # fmt: skip
+        learner.reading = reading or learner.reading
+        learner._prepare(learner.reading.buffer().size)
+        assert learner._run is not None
+        learner._run = learner._run._replace(agent=agent_part, features=features_part)
+        learner._rng = rng
+        return learner
+
+    # ------------------------------------------------------------------------------- inside
+
+    def _answer(self, observation: Any, action: int, reward: float, situation: int) -> int:
+        run, self._aside = self._prepared(observation), None
+        if situation != TERMINATED:  # the end has no features
+            self._receive(run, observation)
+        self._run, answer = answered(self._respond, run, action, reward, situation, self._rng)
+        if answer == OVERFLOW:
+            raise FloatingPointError(
+                f"Learner: the weights of {self.agent!r} have overflowed; use smaller step sizes"
+            )
+        self._action = answer if situation in (FIRST, GOES_ON) else BETWEEN_EPISODES
+        return answer
+
+    def _receive(self, run: Run, observation: Any) -> None:
+        """Put an observation where compiled code looks for it."""
+        received = run.domain.received
+        try:
+            self.reading.read(observation, received)
+        except TypeError:
+            kind = "a state's number" if self.reading.states else f"{received.size} numbers"
+            raise ValueError(f"observation: must be {kind}, got {observation!r}") from None
+        if unusable(received) >= 0:
+            raise ValueError(f"observation: must have finite components, got {observation!r}")
+
+    def _prepared(self, observation: Any) -> Run:
+        """The run, made when the first observation shows how many components it has."""
+        if self._run is None:
+            components, bounds = np.size(observation), self.reading.bounds
+            if bounds is not None and len(bounds) != components:
+                raise ValueError(
+                    f"observation: must have {len(bounds)} components, as bounds has, "
+                    f"got {observation!r}"
+                )
+            self._prepare(1 if self.reading.states is not None else components)
+        assert self._run is not None
+        return self._run
+
+    def _job(self, components: int) -> Job:
+        domain = Outside(self.n_actions, self.reading.states, self.reading.bounds, components)
+        return Job(domain, self.features, self.agent, 0, 0, 1, None, self.seed)
+
+    def _prepare(self, components: int) -> None:
+        job = self._job(components)
+        self._respond: Kernel = respond
+        if self._compiled:
+            run, rng = job.prepare(0)
+            rehearse(job, run, rng)
+            self._respond = responder(run, rng, self._name, self._show)
+            del run  # one at a time may be all that fits
+        self._run, self._rng = job.prepare(0)
+        self._ties = generator(self.seed, 0, TIES)

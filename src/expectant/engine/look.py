@@ -1,0 +1,140 @@
+"""Looking at an agent: what it values, prefers and predicts at some states, without a trace.
+
+A *copy* is asked, so that whatever asking changes is not the run's: what features remember, the
+generator that a model draws from, scratch.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Collection
+from typing import Any
+
+import numpy as np
+
+from expectant.engine.asking import Answers, NoModelPart, Questions, States, Subject, ask
+from expectant.engine.compile.kernels import Kernel, compiled_for, use_compiled
+from expectant.engine.learner.saving import arrays_in
+from expectant.engine.loop import NO_FEATURE, Ranges, Run
+from expectant.engine.trial.mistakes import PartError
+from expectant.lanes import padded
+from expectant.progress import Reporter
+from expectant.verbs import answering, backed_up_value
+
+TOPICS = ("features", "values", "preferences", "policy", "model")
+
+
+def all_states(count: int) -> States:
+    """The states of a domain that numbers so many."""
+    return States(np.arange(count).reshape(-1, 1), np.arange(count))
+
+
+def copied(part: Any, copies: dict[int, Any] | None = None) -> Any:
+    """A part with arrays and generators of its own; what was shared within it still is.
+
+    ``copies`` are those that there are already, by the identity of what they are copies of.
+    """
+    copies = {} if copies is None else copies
+    if isinstance(part, tuple):
+        items = [copied(item, copies) for item in part]
+        return type(part)(*items) if hasattr(part, "_fields") else tuple(items)
+    if isinstance(part, np.ndarray | np.random.Generator):
+        if id(part) not in copies:
+            copies[id(part)] = copy.deepcopy(part)
+        return copies[id(part)]
+    return part
+
+
+def set_aside(run: Run, earlier: Subject | None = None) -> Subject:
+    """A copy of what a run consists of, to be asked.
+
+    If an ``earlier`` copy is given, made when the agent knew the same, its arrays are used again.
+    """
+    copies: dict[int, Any] = {}
+    features = copied(run.features, copies)  # asking has changed the earlier ones
+    if earlier is not None:
+        pairs = zip(arrays_in(run.agent), arrays_in(earlier.agent), strict=True)
+        copies = {id(array): known for (_, array), (_, known) in pairs} | copies
+    agent, state = copied((run.agent, run.next_state), copies)
+    return Subject(features, agent, state, run.ranges)
+
+
+def look_for(
+    subject: Subject, states: States, compiled: bool | None, name: str, show: Reporter
+) -> Kernel:
+    """What to look with at agents and states like these, compiled unless asked not to."""
+    if not use_compiled(compiled):
+        return ask
+    return compiled_for(ask, (_questions(subject, states, ()),), f"a look at {name}", show)
+
+
+def look(
+    kernel: Kernel,
+    subject: Subject,
+    states: States,
+    asked: Collection[str],
+    *,
+    measures: np.ndarray | None = None,
+    action: int = -1,
+) -> Answers:
+    """Ask an agent about states, on some of the TOPICS.
+
+    After an ``action`` that is not −1 features with memory take a state as the one that follows.
+    """
+    questions = _questions(subject, states, asked, measures, action)
+    if kernel(questions) == NO_FEATURE:
+        raise PartError(
+            f"encode of {type(subject.features).__name__} must write features from 0 to "
+            f"{subject.ranges.features - 1}, got {subject.state.active.tolist()}"
+        )
+    return questions.answers
+
+
+def _questions(
+    subject: Subject,
+    states: States,
+    asked: Collection[str],
+    measures: np.ndarray | None = None,
+    action: int = -1,
+) -> Questions:
+    nothing = np.zeros(padded(subject.ranges.features))
+    measures = np.zeros((0, nothing.size)) if measures is None else measures
+    model, weights = _model_of(subject.agent), _weights_of(subject, "values" in asked)
+    answers = _sheet(subject.ranges, len(states.places), asked, len(measures))
+    return Questions(subject, model, weights, measures, nothing, states, action, answers)
+
+
+def _model_of(agent: Any) -> Any:
+    """What answers for the model of an agent; a stand-in where there is none that could."""
+    planner: Any = getattr(agent, "planner", None)
+    model = answering(planner.model) if hasattr(planner, "model") else None
+    return model if type(model) in backed_up_value.implementations else NoModelPart(np.nan)
+
+
+def _weights_of(subject: Subject, needed: bool) -> np.ndarray:
+    """The weights of an agent's values; without rows where it has none and they are not needed."""
+    weights, features = getattr(subject.agent, "weights", None), subject.ranges.features
+    if isinstance(weights, np.ndarray) and weights.ndim in (1, 2) and weights.shape[-1] >= features:
+        return weights
+    if needed:
+        name = type(subject.agent).__name__
+        raise ValueError(f"agent: must have weights (D,) or (A, D) to have values, {name} has none")
+    return np.zeros((0, features))
+
+
+def _sheet(ranges: Ranges, count: int, asked: Collection[str], measures: int) -> Answers:
+    """Where the answers for so many states are written."""
+    unknown = set(asked) - set(TOPICS)
+    if unknown:
+        raise ValueError(f"asked: must be among {', '.join(TOPICS)}, got {', '.join(unknown)}")
+    rows = {topic: count if topic in asked else 0 for topic in TOPICS}
+    return Answers(
+        features=np.zeros((rows["features"], ranges.features)),
+        values=np.zeros(rows["values"]),
+        preferences=np.zeros((rows["preferences"], ranges.actions)),
+        greedy=np.zeros(rows["preferences"], np.int64),
+        ties=np.zeros(rows["preferences"], np.int64),
+        policy=np.zeros((rows["policy"], ranges.actions)),
+        rewards=np.zeros((rows["model"], ranges.actions)),
+        futures=np.zeros((rows["model"], ranges.actions, measures)),
+    )

@@ -1,0 +1,130 @@
+"""What came out of many runs of an agent in a domain."""
+
+from __future__ import annotations
+
+import math
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from expectant.analysis.curves import interval
+from expectant.engine.loop import Run
+from expectant.show import small_tables as tables
+from expectant.show.plot import plot
+from expectant.show.shown_curves import bin_lengths
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from pyarrow import Table
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """What came out of ``ex.run``.
+
+    ``returns`` and ``lengths`` are (runs, episodes): total reward and number of steps. With a
+    budget of ``steps`` they are empty and ``rewards`` is (runs, bins): the mean reward of a step in
+    each bin. ``diverged`` (runs,) marks runs whose weights overflowed: NaN (and length 0) from
+    that episode or bin on. Runs are numbered from ``first_run`` on.
+    """
+
+    returns: np.ndarray
+    lengths: np.ndarray
+    rewards: np.ndarray
+    diverged: np.ndarray
+    domain: Any
+    features: Any
+    agent: Any
+    seed: int
+    compile_seconds: float
+    seconds: float
+    kept: tuple[tuple[Run, np.random.Generator], ...] = ()
+    steps: int | None = None
+    first_run: int = 0
+
+    @property
+    def bin(self) -> int:
+        """How many steps a bin of ``rewards`` has; the last one may be shorter."""
+        return -(-(self.steps or 0) // max(self.rewards.shape[1], 1))
+
+    @property
+    def means(self) -> np.ndarray:
+        """The mean return of an episode, or reward of a step, in each run; NaN if it diverged."""
+        if self.steps is None:
+            return self.returns.mean(axis=1)
+        return self.rewards @ bin_lengths(self) / self.steps
+
+    def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
+        """Draw its learning curve; ``path`` writes it as .png, .svg or .pdf, see ``ex.plot``."""
+        return plot(self, path)
+
+    def table(self) -> Table:
+        """A row for every episode: run, episode, return, length.
+
+        With a budget of steps a row for every bin: run, bin, reward, and its length in steps.
+        """
+        import pyarrow
+
+        over_steps = self.steps is not None
+        values = self.rewards if over_steps else self.returns
+        runs, count = values.shape
+        lengths = np.tile(bin_lengths(self), runs) if over_steps else self.lengths.ravel()
+        return pyarrow.table(
+            {
+                "run": np.repeat(np.arange(self.first_run, self.first_run + runs), count),
+                "bin" if over_steps else "episode": np.tile(np.arange(count), runs),
+                "reward" if over_steps else "return": values.ravel(),
+                "length": lengths,
+            }
+        )
+
+    def __repr__(self) -> str:
+        mean = float(self.means.mean())  # not finite with a diverged run
+        shown = tables.number(mean, tables.decimals_for([mean]))
+        facts = [
+            extent_of(self),
+            *([f"mean {measure_of(self)} {shown}"] if math.isfinite(mean) else []),
+            f"{int(self.diverged.sum())} diverged",
+            f"{self.seconds:.2f} s",
+        ]
+        where = f"{type(self.agent).__name__} in {type(self.domain).__name__}"
+        return f"Result({where}: {', '.join(facts)})"
+
+    def _repr_html_(self) -> str:
+        """A small table for notebooks."""
+        mean, low, high = estimate_of(self)
+        decimals = tables.decimals_for([mean, low, high])
+        shown = tables.number(mean, decimals)
+        if math.isfinite(low):
+            shown += f" ({tables.interval(low, high, decimals)})"
+        heads = ["agent", "domain", "runs", f"mean {measure_of(self)}", "diverged", "time"]
+        row = [
+            repr(self.agent),
+            repr(self.domain),
+            extent_of(self),
+            shown,
+            f"{int(self.diverged.sum())} of {self.diverged.size}",
+            f"{self.seconds:.2f} s",
+        ]
+        return tables.html_table(heads, [row])
+
+
+def measure_of(result: Result) -> str:
+    """What its means are of."""
+    return "return" if result.steps is None else "reward"
+
+
+def extent_of(result: Result) -> str:
+    """How much was run, in words."""
+    runs = f"{result.diverged.size:,} run" + "s" * (result.diverged.size != 1)
+    if result.steps is not None:
+        return f"{runs} of {result.steps:,} steps"
+    return f"{runs} of {result.returns.shape[1]:,} episodes"
+
+
+def estimate_of(result: Result) -> tuple[float, float, float]:
+    """The mean over runs with its interval; all NaN with a diverged run, no interval of one run."""
+    mean, low, high = (float(end) for end in interval(result.means))
+    return (mean, low, high) if result.diverged.size > 1 else (mean, math.nan, math.nan)

@@ -1,0 +1,144 @@
+"""Many runs of an agent in a domain, on threads."""
+
+from __future__ import annotations
+
+import time
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from expectant.engine.compile.kernels import Kernel
+from expectant.engine.course import drive, going_on, share_done
+from expectant.engine.job import Job, closed, cores, loop_for
+from expectant.engine.loop import DIVERGED, Run
+from expectant.engine.memory.limits import threads_that_fit
+from expectant.engine.result import Result
+from expectant.engine.threads import on_threads
+from expectant.parts import Agent, Domain, Features
+from expectant.progress import Reporter, reporter
+from expectant.rules import flag, or_none, whole
+from expectant.seeds import SEED
+
+
+def run(
+    domain: Domain,
+    features: Features,
+    agent: Agent,
+    *,
+    episodes: int | None = None,
+    steps: int | None = None,
+    runs: int = 30,
+    seed: int = 0,
+    threads: int | None = None,
+    bins: int = 100,
+    step_limit: int | None = None,
+    first_run: int = 0,
+    compiled: bool | None = None,
+    checked: bool = False,
+    keep_agents: bool = False,
+    progress: bool | Reporter = True,
+) -> Result:
+    """Run an agent in a domain ``runs`` times, each for so many ``episodes`` or ``steps``.
+
+    Run r draws everything from its own sequence (:mod:`expectant.seeds`): the same for every
+    setting, and the same bits for any number of threads (None: one per core; fewer where not all
+    would fit into memory). An episode longer than ``step_limit`` (None: the domain's own, or
+    10,000) is cut off, which is not a termination.
+    ``first_run`` numbers the runs from there on, to add to earlier ones. ``compiled=False`` runs
+    the same code as plain Python, with the same numbers, for debugging. ``checked=True`` compiles
+    with a check of every index, which is slower: for parts of one's own that end in a crash.
+    ``keep_agents=True`` keeps what every run has learned, for ``Learner.from_result``.
+    """
+    if (episodes is None) == (steps is None):
+        raise ValueError(f"run: give episodes or steps, got episodes={episodes!r}, steps={steps!r}")
+    for argument, value, rule in (
+        ("episodes", episodes, or_none(whole(1))),
+        ("steps", steps, or_none(whole(1))),
+        ("runs", runs, whole(1)),
+        ("seed", seed, SEED),
+        ("threads", threads, or_none(whole(1))),
+        ("bins", bins, whole(1)),
+        ("step_limit", step_limit, or_none(whole(1))),
+        ("first_run", first_run, whole(0)),
+        ("compiled", compiled, or_none(flag())),
+        ("checked", checked, flag()),
+        ("keep_agents", keep_agents, flag()),
+    ):
+        rule.check("run", argument, value)
+    _check_parts(domain, features, agent)
+    job = Job(domain, features, agent, episodes or 0, steps or 0, bins, step_limit, seed)
+    name = f"{type(agent).__name__} in {type(domain).__name__}"
+    start = time.perf_counter()
+    show = reporter(progress)
+    threads = threads_that_fit(job, runs, threads or cores(), keep_agents)
+    kernel = loop_for(job, compiled, name, show, checked)
+    ready = time.perf_counter()
+    numbers = range(first_run, first_run + runs)
+    finished = _run_all(job, kernel, numbers, threads, keep_agents, name, show)
+    end = time.perf_counter()
+    return Result(
+        returns=np.stack([done.records.returns for done in finished]),
+        lengths=np.stack([done.records.lengths for done in finished]),
+        rewards=np.stack([done.records.rewards for done in finished]),
+        diverged=np.array([done.diverged for done in finished]),
+        domain=domain,
+        features=features,
+        agent=agent,
+        seed=seed,
+        compile_seconds=ready - start,
+        seconds=end - ready,
+        kept=tuple(done.kept for done in finished if done.kept is not None),
+        steps=steps,
+        first_run=first_run,
+    )
+
+
+def _check_parts(domain: Any, features: Any, agent: Any) -> None:
+    """An error where one of them is not what it should be."""
+    for argument, part, kind, needs in (
+        ("domain", domain, "a domain", "actions"),
+        ("features", features, "a feature map", "shape"),
+        ("agent", agent, "an agent", "discount"),
+    ):
+        if not (hasattr(part, "build") and hasattr(part, needs)) or isinstance(part, type):
+            raise ValueError(f"run: {argument} must be {kind}, got {part!r}{_hint(part)}")
+
+
+def _hint(part: Any) -> str:
+    """What somebody may have meant."""
+    if isinstance(part, type) and hasattr(part, "build"):
+        return f"; give one, {part.__name__}(...), not the class"
+    if isinstance(part, str) or hasattr(part, "reset"):
+        return "; for an environment of Gymnasium, ex.Gym(...)"
+    return ""
+
+
+class Finished(NamedTuple):
+    """One run that has ended: its records, and all of it if that was asked for."""
+
+    records: Run
+    diverged: bool
+    kept: tuple[Run, np.random.Generator] | None
+
+
+def _run_all(
+    job: Job, kernel: Kernel, numbers: range, threads: int, keep: bool, name: str, show: Reporter
+) -> list[Finished]:
+    control = going_on()
+    clocks: dict[int, np.ndarray] = {}
+
+    def one(number: int) -> Finished:
+        if control[0]:
+            raise KeyboardInterrupt
+        for stop in drive(job, number, kernel, control, (0, job.length)):
+            clocks[number] = stop.run.clock
+        clocks.pop(number)
+        kept = (stop.run, stop.rng) if keep else None
+        return Finished(closed(job, stop.run, stop.status), stop.status == DIVERGED, kept)
+
+    def report(done: int) -> None:
+        under_way = sum(share_done(job, clock) for clock in list(clocks.values()))
+        tell((done + under_way) / len(numbers))
+
+    with show.running(name) as tell:
+        return on_threads(one, numbers, threads, control, report)

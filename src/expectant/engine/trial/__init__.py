@@ -1,0 +1,1 @@
+"""Parts of one's own on trial: what every verb promises, and mistakes in one sentence."""

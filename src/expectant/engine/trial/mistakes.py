@@ -1,0 +1,73 @@
+"""Mistakes in parts, told in one sentence: which part, which promise, which value, where."""
+
+from __future__ import annotations
+
+from expectant.engine.loop import (
+    ACTION,
+    EPISODE,
+    NO_ACTION,
+    NO_FEATURE,
+    NO_PLACE,
+    NO_STATE,
+    NUMBER,
+    STEP,
+    Run,
+    unusable,
+)
+from expectant.verbs import index, observation, place, size
+
+
+class PartError(ValueError):
+    """A part, usually somebody's own, that does not do what its verbs promise."""
+
+
+def beyond_an_array(run: Run, error: IndexError) -> PartError:
+    """The error for an index that compiled code with a check of every index has found."""
+    return PartError(f"a part indexes beyond an array: {error}, {_when(run)}")
+
+
+def broken_promise(run: Run, status: int) -> PartError:
+    """The error for a status with which the loop has stopped, from what is in the run's arrays."""
+    return PartError(f"{_promise(run, status)}, {_when(run)}")
+
+
+def _when(run: Run) -> str:
+    clock = run.clock
+    return f"in run {clock[NUMBER]}, episode {clock[EPISODE]}, step {clock[STEP]}"
+
+
+def _promise(run: Run, status: int) -> str:
+    """Which promise, and what came instead."""
+    domain, ranges = type(run.domain).__name__, run.ranges
+    if status == NO_ACTION:
+        return (
+            f"act of {type(run.agent).__name__} must return an action from 0 to "
+            f"{ranges.actions - 1}, got {run.clock[ACTION]}"
+        )
+    seen = observation(run.domain)
+    if status == NO_STATE:
+        return (
+            f"observation of {domain} must hold a state's number from 0 to {ranges.states - 1}, "
+            f"got {seen[0]}"
+        )
+    if status == NO_PLACE:
+        return (
+            f"place of {domain} must return a state's number from 0 to {ranges.states - 1}, or −1, "
+            f"got {place(run.domain)}"
+        )
+    if status == NO_FEATURE:
+        return (
+            f"encode of {type(run.features).__name__} must write features from 0 to "
+            f"{ranges.features - 1}, got {_no_feature(run)}"
+        )
+    component = unusable(seen)
+    return f"observation: component {component} must be a finite number, got {seen[component]}"
+
+
+def _no_feature(run: Run) -> int:
+    """The first index that is no feature, in the state that was encoded last."""
+    for state in (run.next_state, run.state):
+        for n in range(size(state)):
+            if not 0 <= index(state, n) < run.ranges.features:
+                return int(index(state, n))
+    raise AssertionError("the loop stopped at an index that is a feature")

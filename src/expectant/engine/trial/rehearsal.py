@@ -1,0 +1,160 @@
+"""A rehearsal: parts that are not the package's own run some steps as plain Python first.
+
+A mistake in a part would end the process, or go unnoticed, once it is compiled. Here it is an
+error in one sentence, with the file and the line.
+"""
+
+from __future__ import annotations
+
+import inspect
+import time
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from expectant.descriptions import all_ours
+from expectant.engine.course import advanced, going_on
+from expectant.engine.crossing import (
+    FIRST,
+    GOES_ON,
+    OVERFLOW,
+    TERMINATED,
+    TRUNCATED,
+    answered,
+    respond,
+)
+from expectant.engine.identity.fingerprint import part_types
+from expectant.engine.look import copied
+from expectant.engine.loop import Run, simulate
+from expectant.engine.trial.contracts import Contracts, Enough, is_ours
+from expectant.engine.trial.mistakes import PartError
+from expectant.verbs import VERBS, watched
+
+if TYPE_CHECKING:
+    from expectant.engine.job import Job
+
+STEPS = 40
+SECONDS = 0.25
+EPISODE = 12  # steps of an episode that is made up
+
+_ALLOWED = (bool, int, float, np.bool_, np.integer, np.floating, np.random.Generator)
+
+
+def rehearse(job: Job, run: Run, rng: np.random.Generator) -> None:
+    """Try the parts of a run for some steps, on copies; an error says what is wrong with one.
+
+    Where all parts are the package's own there is nothing to try.
+    """
+    ours = all_ours(job.domain, job.features, job.agent)
+    if ours and all(map(is_ours, part_types(run))):
+        return
+    check_parts(run)
+    run, rng = copied((run._replace(rewards=np.empty(0)), rng))  # nothing is kept
+    contracts = Contracts(run, job.domain.bounds, time.perf_counter() + SECONDS)
+    with watched(contracts), warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        try:
+            if hasattr(run.domain, "received"):
+                _converse(run, rng, job.domain.bounds)
+            else:
+                budget = job.budget()._replace(episodes=STEPS, steps=STEPS)
+                advanced(simulate, run, budget, rng, going_on())
+        except (Enough, ArithmeticError):
+            pass  # the run itself will say that it has diverged
+        except ValueError as error:
+            if isinstance(error, PartError):
+                raise
+
+
+def check_parts(run: Run) -> None:
+    """Errors for what can be told without running anything."""
+    for name in ("domain", "features", "agent"):
+        part = getattr(run, name)
+        if not hasattr(part, "_fields"):
+            raise PartError(
+                f"build of the {name} must return a NamedTuple of arrays and numbers, got {part!r}"
+            )
+        _check_fields(part)
+    for part_type in set(part_types(run)):
+        _check_signatures(part_type)
+
+
+def _check_fields(part: Any) -> None:
+    """Every field must be something that compiled code can work on."""
+    owner = type(part).__name__
+    for name, item in zip(part._fields, part, strict=True):
+        if isinstance(item, tuple) and hasattr(item, "_fields"):
+            _check_fields(item)
+        elif isinstance(item, np.ndarray):
+            if item.dtype.kind not in "biuf":
+                raise PartError(
+                    f"{owner}: the array {name} must hold numbers, got dtype {item.dtype}"
+                )
+        elif not (isinstance(item, _ALLOWED) or _is_plain_tuple(item)):
+            raise PartError(
+                f"{owner}: the field {name} must be an array, a number or a NamedTuple, got "
+                f"{item!r}{_instead(item)}"
+            )
+        elif isinstance(item, int) and not -(2**63) <= item < 2**63:
+            raise PartError(f"{owner}: the field {name} must fit into 64 bits, got {item!r}")
+
+
+def _is_plain_tuple(item: Any) -> bool:
+    return type(item) is tuple and all(isinstance(entry, (*_ALLOWED, np.ndarray)) for entry in item)
+
+
+def _instead(item: Any) -> str:
+    if isinstance(item, list):
+        return ": np.array(...) makes an array of it"
+    if item is None:
+        return ": −1 or an array of length 0 can stand for nothing"
+    if isinstance(item, str):
+        return ": a number can stand for a name"
+    return ""
+
+
+def _check_signatures(part_type: type) -> None:
+    """Every verb must take what it will be given."""
+    for verb in VERBS:
+        found = verb.implementations.get(part_type)
+        if found is None or is_ours(found):
+            continue
+        wanted = inspect.signature(verb)
+        given = inspect.signature(found)
+        try:
+            given.bind(*wanted.parameters)
+        except TypeError:
+            code = found.__code__
+            raise PartError(
+                f"{verb.__name__} of {part_type.__name__} takes {given}, and the verb is "
+                f"{verb.__name__}{wanted} ({code.co_filename}, line {code.co_firstlineno})"
+            ) from None
+
+
+def _converse(run: Run, rng: np.random.Generator, bounds: Any) -> None:
+    """Let an agent answer observations and rewards that are made up."""
+    action, situation = -1, FIRST
+    for taken in range(STEPS):
+        if situation in (TERMINATED, TRUNCATED):
+            situation = FIRST
+        elif taken > 0:
+            ends = taken % EPISODE == EPISODE - 1
+            situation = (TERMINATED, TRUNCATED)[taken // EPISODE % 2] if ends else GOES_ON
+        run.domain.received[...] = _made_up(run, rng, bounds)
+        run, action = answered(respond, run, action, float(rng.normal()), situation, rng)
+        if action == OVERFLOW:
+            return
+
+
+def _made_up(run: Run, rng: np.random.Generator, bounds: Any) -> Any:
+    """An observation that could be: any state, or any point within the bounds."""
+    if run.ranges.states > 0:
+        return rng.integers(run.ranges.states)
+    point = rng.normal(size=run.domain.received.size)
+    for component, (low, high) in enumerate(bounds or ()):
+        if np.isfinite(low) and np.isfinite(high):
+            point[component] = low + (high - low) * rng.random()
+        else:
+            point[component] = np.clip(point[component], low, high)
+    return point

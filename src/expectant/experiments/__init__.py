@@ -1,1 +1,0 @@
-"""Experiments as data: specs, cells, and a store that survives interruptions."""

@@ -1,0 +1,147 @@
+"""A cell: one agent in one domain with one set of features, the unit that is run and stored."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, is_dataclass
+from functools import cached_property
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from expectant.descriptions import Description
+from expectant.domains.gym import World
+from expectant.engine.crossing import play, respond
+from expectant.engine.identity.fingerprint import fingerprint, part_types
+from expectant.engine.job import Job
+from expectant.engine.loop import simulate
+
+BLOCK = 10  # runs that are stored together
+PASS_COST = 4.0  # a step without planning costs about as much as four backups' worth of work
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What is run, for how long and how often, and what it is called.
+
+    Either ``episodes`` are counted and their returns averaged over ``bin`` of them, or, where
+    ``steps`` is not 0, steps are counted and their rewards averaged in so many ``bins``.
+    """
+
+    experiment: str
+    panel: str
+    reading: str
+    agent_key: str
+    label: str
+    domain: Any
+    features: Any
+    agent: Any
+    episodes: int
+    runs: int
+    bin: int
+    seed: int
+    step_limit: int | None = None
+    steps: int = 0
+    bins: int = 1
+    lengths: bool = False
+
+    @property
+    def id(self) -> str:
+        """A readable name that does not depend on the order of anything in the spec."""
+        return "/".join(filter(None, (self.reading, self.panel, self.agent_key)))
+
+    @cached_property
+    def job(self) -> Job:
+        return Job(
+            self.domain, self.features, self.agent, self.episodes, self.steps, self.bins,
+            self.step_limit, self.seed,
+        )  # fmt: skip
+
+    @property
+    def points(self) -> int:
+        """How many points a curve has."""
+        return -(-self.steps // self.width) if self.steps else -(-self.episodes // self.width)
+
+    @property
+    def width(self) -> int:
+        """How many episodes, or steps, make a point of a curve."""
+        return self.job.bin if self.steps else self.bin
+
+    def identity(self) -> dict[str, Any]:
+        """What decides the numbers of a run (not how many runs, nor what they are called)."""
+        length = {"steps": self.steps} if self.steps else {"episodes": self.episodes}
+        lengths = {"lengths": True} if self.lengths else {}
+        outside = {"code": self.domain.provenance} if hasattr(self.domain, "provenance") else {}
+        return {
+            "domain": self.domain.to_dict(),
+            "features": self.features.to_dict(),
+            "agent": self.agent.to_dict(),
+            **length,
+            "bin": self.width,
+            "seed": self.seed,
+            "step_limit": self.job.budget().step_limit,
+            **lengths,
+            **outside,
+        }
+
+
+def blocks(runs: int) -> Iterator[tuple[int, int]]:
+    """(first run, number of runs) of every block."""
+    for first in range(0, runs, BLOCK):
+        yield first, min(BLOCK, runs - first)
+
+
+def cost(cell: Cell) -> float:
+    """A rough measure of a run's work, for the progress bar."""
+    return (cell.episodes or cell.steps) * (PASS_COST + getattr(cell.agent, "planning_steps", 0))
+
+
+def composition(part: Any) -> Any:
+    """The types in a part, down to those of arrays: what a kernel is compiled for."""
+    if isinstance(part, tuple):
+        return (type(part), *(composition(item) for item in part))
+    if isinstance(part, np.ndarray):
+        flags = part.flags
+        layout = "C" if flags.c_contiguous else "F" if flags.f_contiguous else "A"
+        return part.dtype.str, part.ndim, layout, flags.writeable, flags.aligned
+    return type(part)
+
+
+def own_descriptions(described: Any) -> Iterator[type]:
+    """The user's own classes in a description and in those it holds, which build the parts."""
+    if isinstance(described, Description) and is_dataclass(described):
+        if not type(described).__module__.startswith("expectant."):
+            yield type(described)
+        described = [getattr(described, field.name) for field in fields(described)]
+    if isinstance(described, tuple | list):
+        yield from chain.from_iterable(map(own_descriptions, described))
+
+
+class Hashes:
+    """The names under which cells are stored, with the code of each composition hashed once."""
+
+    def __init__(self) -> None:
+        self._code: dict[Any, str] = {}
+
+    def name(self, cell: Cell) -> str:
+        """A hash of everything that decides the numbers of a cell's runs, the code included."""
+        text = json.dumps([cell.identity(), self._code_of(cell)], sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:20]
+
+    def _code_of(self, cell: Cell) -> str:
+        prepared, _ = cell.job.prepare(0)
+        described = own_descriptions((cell.domain, cell.features, cell.agent))
+        code = (*part_types(prepared), *described)
+        if code not in self._code:
+            outside = hasattr(cell.domain, "world")
+            entry, more = (respond, (play, World)) if outside else (simulate, ())
+            self._code[code] = fingerprint(entry, (*code, *more)).name
+        return self._code[code]
+
+
+def cell_hash(cell: Cell) -> str:
+    """The name under which a cell is stored."""
+    return Hashes().name(cell)

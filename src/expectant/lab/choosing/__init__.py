@@ -1,0 +1,1 @@
+"""Choosing among the settings of a sweep, in two stages."""

@@ -1,0 +1,150 @@
+"""The page of a sweep's folder."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from expectant.analysis.curves import finite_or_nan
+from expectant.analysis.selection import setting_intervals, setting_means
+from expectant.lab.choosing.best_command import BEST
+from expectant.lab.choosing.choice_figures import all_heat_maps, sensitivities
+from expectant.lab.choosing.scores import all_curves, values_of
+from expectant.lab.choosing.stages import RULES, STAGES, as_data, choices
+from expectant.lab.choosing.sweep_folder import SweepFolder, read_folder
+from expectant.lab.measures import MEASURES, Measure
+from expectant.lab.store.facts import versions
+from expectant.lab.store.sealed_tables import read_whole
+from expectant.show import Environment, Header, Section, write_page
+from expectant.show import sweep_sections as shown
+from expectant.show.sensitivity import Sensitivity
+
+REPORT = "report.html"
+
+
+def report_sweep(path: Path, *, trust: bool = False) -> Path:
+    """Write the page of a folder."""
+    folder = read_folder(path, trust=trust)
+    cells = cells_of(folder)
+    return write_page(path / REPORT, sections_of(folder, cells), cells.palette)
+
+
+def sections_of(folder: SweepFolder, cells: shown.Cells) -> list[Section]:
+    """The page of a folder."""
+    experiment = folder.experiment
+    return [
+        Header(experiment.title, _subtitle(folder), experiment.notes),
+        shown.BestSettings(cells, RULES),
+        *cells.sections,
+        Environment([*versions().items(), ("seed", experiment.seed)]),
+    ]
+
+
+def cells_of(folder: SweepFolder) -> shown.Cells:
+    """What the page of a folder shows."""
+    experiment, columns = folder.experiment, folder.columns
+    mean, final = MEASURES["mean"], MEASURES["final"]
+    curves, positions, late = read_all(folder)
+    return shown.Cells(
+        ids=columns["cell"],
+        columns={name: columns[name] for name in _shown(folder)},
+        groups=[shown.Group(group.agent, group.label, group.problem) for group in folder.groups],
+        group_of=_group_of(folder),
+        runs=columns["runs"],
+        diverged=columns["diverged"],
+        measures=[_measure(folder, mean, folder.values), _measure(folder, final, late)],
+        curves=curves,
+        positions=positions,
+        counted="step" if experiment.steps else "episode",
+        quantity="reward" if experiment.steps else "return",
+    )
+
+
+def read_all(folder: SweepFolder) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """From one reading of all blocks: curves (cells, 3, points) with mean, low and high, the
+    positions (points,) of their points, and the final numbers of all runs (cells, runs)."""
+    experiment, cells = folder.experiment, folder.table.num_rows
+    width, bins = folder.bins
+    starts = thinned(bins, shown.points_for(cells, bins))
+    ends = np.append(starts[1:], bins)
+    curves = np.full((cells, 3, starts.size), np.nan, np.float32)
+    late = np.full((cells, experiment.runs), np.nan)
+    for row, found in all_curves(folder):
+        curves[row] = banded(np.add.reduceat(found, starts, axis=1) / (ends - starts))
+        late[row] = values_of(folder, MEASURES["final"], row, found)
+    return curves, (starts + ends) / 2 * width, late
+
+
+def thinned(bins: int, points: int) -> np.ndarray:
+    """The first bin of each of so many points, which share the bins as evenly as they can.
+
+    >>> thinned(5, 2)
+    array([0, 2])
+    """
+    return np.arange(points) * bins // points
+
+
+def banded(runs: np.ndarray) -> np.ndarray:
+    """Mean and 95 % t-interval over runs, (runs, points) to (3, points); NaN after a divergence."""
+    from scipy.special import stdtrit
+
+    runs = finite_or_nan(runs)
+    mean, count = runs.mean(axis=0), len(runs)
+    if count < 2:
+        return np.stack([mean, np.full_like(mean, np.nan), np.full_like(mean, np.nan)])
+    half = stdtrit(count - 1, 0.975) * runs.std(axis=0, ddof=1) / np.sqrt(count)
+    return np.stack([mean, mean - half, mean + half])
+
+
+def _shown(folder: SweepFolder) -> list[str]:
+    """The columns of settings that were varied: those of the domain, and those of any group."""
+    varied = {name for group in folder.groups for name in group.settings}
+    return [name for name in folder.settings if name.startswith("domain.") or name in varied]
+
+
+def _subtitle(folder: SweepFolder) -> str:
+    experiment = folder.experiment
+    length = f"{experiment.episodes or experiment.steps:,}"
+    counted = "episodes" if experiment.episodes else "steps"
+    return f"{folder.table.num_rows:,} cells of {experiment.runs} runs, {length} {counted} each"
+
+
+def _group_of(folder: SweepFolder) -> list[int]:
+    found = np.zeros(folder.table.num_rows, int)
+    for place, group in enumerate(folder.groups):
+        found[group.rows] = place
+        found[group.unfinished] = place
+    return found.tolist()
+
+
+def _measure(folder: SweepFolder, measure: Measure, values: np.ndarray) -> shown.Measure:
+    scores = np.column_stack([setting_means(values), setting_intervals(values)])
+    found = _confirmed(folder, measure) or as_data(folder, choices(folder, values))
+    stages = [STAGES[stage] for stage in _stages(found)]
+    lines: dict[str, list[Sensitivity]] = {}
+    for group in folder.groups:
+        if len(group.rows):
+            lines.setdefault(group.problem, []).extend(sensitivities(group, values))
+    maps = [all_heat_maps(group, values) for group in folder.groups]
+    return shown.Measure(measure.name, measure.meaning, scores, found, stages, lines, maps)
+
+
+def _stages(found: Sequence[dict[str, Any]]) -> list[str]:
+    return list(dict.fromkeys(choice["stage"] for choice in found if choice["best"] is not None))
+
+
+def _confirmed(folder: SweepFolder, measure: Measure) -> list[dict[str, Any]] | None:
+    """The choices that the command ``best`` has made by this measure, if they are of this spec."""
+    try:
+        stored = json.loads(read_whole(folder.path / BEST))
+        current = stored["spec"] == folder.spec_hash and stored["measure"] == measure.name
+        known = set(folder.columns["cell"])
+        found = stored["choices"]
+        whole = all(choice["best"] in known for choice in found if choice["best"] is not None)
+    except (FileNotFoundError, ValueError, KeyError, TypeError):
+        return None
+    return found if current and whole else None

@@ -1,0 +1,70 @@
+"""What a choice goes by: one number of every run, by a measure of its curve."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+
+from expectant.analysis.comparison import Unavailable
+from expectant.analysis.panel import Panel
+from expectant.lab.choosing.sweep_folder import SweepFolder
+from expectant.lab.measures import Measure
+
+READERS = 4
+
+
+def measured(folder: SweepFolder, measure: Measure) -> np.ndarray:
+    """The number of every run of every cell, (cells, runs); NaN where a run diverged.
+
+    Only the mean over all bins is in the table; for the others all curves are read.
+    """
+    if measure.name == "mean":
+        return folder.values
+    found = np.full_like(folder.values, np.nan)
+    for row, curves in all_curves(folder):
+        found[row] = values_of(folder, measure, row, curves)
+    return found
+
+
+def values_of(folder: SweepFolder, measure: Measure, row: int, curves: np.ndarray) -> np.ndarray:
+    """What a measure makes of the curves (runs, bins) of one row of the table: (runs,)."""
+    if measure.needs_optimum:
+        raise ValueError(
+            f"--measure {measure.name}: compares with the exact optimum, which sweeps do not keep"
+        )
+    width, _ = folder.bins
+    every = None if folder.experiment.steps else folder.switch_every(row)
+    panel = Panel(folder.experiment.name, "", "", width, every, math.nan, {"": curves}, {"": ""})
+    try:
+        return measure.of(panel, curves)
+    except Unavailable as reason:
+        cell = folder.columns["cell"][row]
+        raise ValueError(f"--measure {measure.name}: {cell!r}: {reason}") from None
+
+
+def all_curves(folder: SweepFolder) -> Iterator[tuple[int, np.ndarray]]:
+    """Every finished row of the table with its curves (runs, bins), read a few at a time."""
+    rows = [row for group in folder.groups for row in group.rows.tolist()]
+    names = folder.columns["hash"]
+    with ThreadPoolExecutor(READERS) as pool:
+        found = pool.map(lambda row: curves_of(folder, names[row]), rows)
+        yield from zip(rows, found, strict=True)
+
+
+def curves_of(folder: SweepFolder, name: str) -> np.ndarray:
+    """The curves (runs, bins) of one cell, from its blocks, which are checked as they are read."""
+    found = folder.store.curves(name, folder.index.get(name, []), folder.experiment.runs)
+    if found is None:
+        raise damaged(folder)
+    return found
+
+
+def damaged(folder: SweepFolder) -> ValueError:
+    """The error for a block that cannot be used."""
+    return ValueError(
+        f"{folder.path}: blocks are missing or damaged; run `expectant sweep` again, which "
+        "computes only those"
+    )

@@ -1,0 +1,147 @@
+"""The best setting of every agent in two stages: picked by some runs, reported by others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from expectant.analysis.curves import finite_or_nan
+from expectant.analysis.selection import (
+    LEVEL,
+    halves,
+    no_worse,
+    pick,
+    setting_intervals,
+    setting_means,
+)
+from expectant.lab.choosing.sweep_folder import Group, SweepFolder
+
+HALVES = "halves"
+SAME = "same runs"
+FRESH = "fresh runs"
+STAGES = {
+    HALVES: "picked by the first half of the runs; its value and the comparison with the others "
+    "are from the second half, which had no part in the choice",
+    SAME: "picked and reported by the same few runs, so the value is too good on average",
+    FRESH: "picked by all runs of the sweep; its value is from fresh runs, which had no part in "
+    "the choice. The comparison with the others is by the runs it was picked by, so it counts "
+    "too few as no worse, rather than too many",
+}
+RULES = (
+    "A setting of which any run diverged is never the best, and counts as worse.",
+    "No worse: not shown to be worse by a one-sided paired t-test (run r has the same seed in "
+    f"every setting), with Holm's correction for all settings of the agent, at {100 * LEVEL:g} % "
+    "in all.",
+    "Intervals are 95 % percentile-bootstrap intervals of the mean over runs.",
+)
+
+
+class Score(NamedTuple):
+    """A mean over so many runs, and its interval; NaN if one of them diverged."""
+
+    mean: float
+    low: float
+    high: float
+    runs: int
+    diverged: int
+
+    def as_data(self) -> dict[str, Any]:
+        numbers = {"mean": self.mean, "low": self.low, "high": self.high}
+        known = {key: None if np.isnan(value) else value for key, value in numbers.items()}
+        return {**known, "runs": self.runs, "diverged": self.diverged}
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """The best setting of a group: ``best`` and ``no_worse`` are rows of the folder's table.
+
+    ``best`` is None if every setting diverged. ``tried`` settings were finished, of which so many
+    ``diverged``; ``by_all`` is the row that all runs of the sweep would pick.
+    """
+
+    group: Group
+    stage: str
+    best: int | None
+    by_all: int | None
+    picked: Score | None
+    reported: Score | None
+    no_worse: tuple[int, ...]
+    tried: int
+    diverged: int
+
+    def settings(self, row: int | None) -> dict[str, Any]:
+        """What was varied, as it is in one row."""
+        if row is None:
+            return {}
+        place = int(np.flatnonzero(self.group.rows == row)[0])
+        return {name: column[place] for name, column in self.group.settings.items()}
+
+
+def score(values: np.ndarray) -> Score:
+    """The mean of some runs (runs,) with its interval."""
+    values = finite_or_nan(values)
+    low, high = setting_intervals(values[None])[0]
+    return Score(float(values.mean()), low, high, values.size, int(np.isnan(values).sum()))
+
+
+def choose(group: Group, values: np.ndarray, *, split: bool = True) -> Choice:
+    """The choice in one group from the numbers of all cells' runs, (cells, runs)."""
+    own = values[group.rows]
+    diverged = ~np.isfinite(own).all(axis=1)
+    if len(own) == 0 or diverged.all():
+        return Choice(group, SAME, None, None, None, None, (), len(own), int(diverged.sum()))
+    runs = own.shape[1]
+    picking, reporting = halves(runs) if split else (slice(0, runs), slice(0, runs))
+    best = pick(np.where(diverged, np.nan, setting_means(own[:, picking])))
+    equal = no_worse(np.where(diverged[:, None], np.nan, own)[:, reporting], best)
+    return Choice(
+        group=group,
+        stage=HALVES if picking != reporting else SAME,
+        best=int(group.rows[best]),
+        by_all=int(group.rows[pick(setting_means(own))]),
+        picked=score(own[best, picking]),
+        reported=score(own[best, reporting]),
+        no_worse=tuple(group.rows[equal].tolist()),
+        tried=len(own),
+        diverged=int(diverged.sum()),
+    )
+
+
+def choices(folder: SweepFolder, values: np.ndarray) -> list[Choice]:
+    """The best setting of every group, picked by one half of the runs and reported by the other."""
+    return [choose(group, values) for group in folder.groups]
+
+
+def confirmed(choice: Choice, fresh: np.ndarray | None) -> Choice:
+    """A choice that was made by all runs, reported by fresh ones (runs,)."""
+    if fresh is None:
+        return choice
+    return replace(choice, stage=FRESH, reported=score(fresh))
+
+
+def as_data(folder: SweepFolder, found: Sequence[Choice]) -> list[dict[str, Any]]:
+    """Choices ready for JSON."""
+    return [_data(folder, choice) for choice in found]
+
+
+def _data(folder: SweepFolder, choice: Choice) -> dict[str, Any]:
+    ids = folder.columns["cell"]
+    return {
+        "agent": choice.group.agent,
+        "label": choice.group.label,
+        "problem": choice.group.problem,
+        "stage": choice.stage,
+        "best": None if choice.best is None else ids[choice.best],
+        "settings": choice.settings(choice.best),
+        "picked": None if choice.picked is None else choice.picked.as_data(),
+        "reported": None if choice.reported is None else choice.reported.as_data(),
+        "best_by_all_runs": None if choice.by_all is None else ids[choice.by_all],
+        "tried": choice.tried,
+        "diverged": choice.diverged,
+        "unfinished": len(choice.group.unfinished),
+        "no_worse": len(choice.no_worse),
+        "no_worse_cells": [ids[row] for row in choice.no_worse],
+    }

@@ -1,0 +1,156 @@
+"""The folder of a sweep as groups of cells among which a choice is made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from expectant.lab.specs.expansion import PanelSpec
+from expectant.lab.specs.settings import word
+from expectant.lab.specs.spec import Experiment, parse_toml, read_spec, read_text, spec_hash
+from expectant.lab.store.folder import SPEC
+from expectant.lab.store.store import Span, Store
+from expectant.lab.store.table import read_cells
+
+CHOSEN = ("features.", "agent.")  # settings that are for choosing; those of the domain are not
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """One agent in one domain, in every setting that was tried.
+
+    ``rows`` are the positions of its finished cells in the table, ``settings`` the columns that
+    differ among them. The cells with fewer runs than asked for are ``unfinished`` and not chosen.
+    """
+
+    agent: str
+    label: str
+    problem: str
+    panel: PanelSpec
+    rows: np.ndarray
+    settings: dict[str, list[Any]]
+    unfinished: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class SweepFolder:
+    """A finished sweep: its spec, its store and its table of cells."""
+
+    path: Path
+    experiment: Experiment
+    store: Store
+    table: Any
+
+    @cached_property
+    def index(self) -> dict[str, list[Span]]:
+        """The blocks that are there."""
+        return self.store.index()
+
+    @cached_property
+    def columns(self) -> dict[str, list[Any]]:
+        """Every column of the table but the list of values."""
+        names = [name for name in self.table.column_names if name != "values"]
+        return {name: self.table[name].to_pylist() for name in names}
+
+    @property
+    def settings(self) -> list[str]:
+        """The columns of the table that are settings."""
+        return [name for name in self.columns if name.startswith(("domain.", *CHOSEN))]
+
+    @cached_property
+    def values(self) -> np.ndarray:
+        """The mean of every run's curve, (cells, runs); NaN as well where a cell is unfinished."""
+        found = np.full((self.table.num_rows, self.experiment.runs), np.nan)
+        for row, values in enumerate(self.table["values"].to_pylist()):
+            if len(values) == self.experiment.runs:
+                found[row] = values
+        return found
+
+    @cached_property
+    def groups(self) -> list[Group]:
+        """Every agent in every domain, in the order of the table."""
+        return list(_groups(self))
+
+    @property
+    def bins(self) -> tuple[int, int]:
+        """How many episodes, or steps, a bin of a curve has, and how many bins there are."""
+        experiment = self.experiment
+        width, length = experiment.bin, experiment.episodes
+        if experiment.steps:
+            width, length = -(-experiment.steps // experiment.bins), experiment.steps
+        return width, -(-length // width)
+
+    def switch_every(self, row: int) -> int | None:
+        """After how many episodes the goal moves in the cell of a row; None: never."""
+        column = self.columns.get("domain.switch_every")
+        panels = {panel.name: panel for panel in self.experiment.panels}
+        panel = panels[named(self.columns["panel"][row], panels)]
+        every: Any = panel.domain.get("switch_every") if column is None else column[row]
+        known = isinstance(every, int | float) and not isinstance(every, bool)
+        return int(every) if known else None
+
+    @property
+    def spec_hash(self) -> str:
+        """Which spec the results belong to."""
+        return spec_hash(parse_toml(read_text(self.path / SPEC), SPEC))
+
+
+def read_folder(path: Path, *, trust: bool = False) -> SweepFolder:
+    """The sweep in a folder; with ``trust``, classes that its spec names are imported."""
+    table = read_cells(path)
+    if table.num_rows == 0:
+        raise ValueError(f"{path}: the sweep has no cells")
+    given = parse_toml(read_text(path / SPEC), str(path / SPEC))
+    title = given.get("title", given.get("name", path.resolve().name))
+    experiment = replace(read_spec(path / SPEC, trust=trust), title=title)
+    return SweepFolder(path, experiment, Store(path), table)
+
+
+def _groups(folder: SweepFolder) -> Iterable[Group]:
+    panels = {panel.name: panel for panel in folder.experiment.panels}
+    columns = folder.columns
+    members: dict[tuple[str, str], list[int]] = {}
+    for row, (panel, agent) in enumerate(zip(columns["panel"], columns["agent"], strict=True)):
+        name = named(panel, panels)
+        members.setdefault((name, named(agent, panels[name].agents)), []).append(row)
+    domain = [name for name in columns if name.startswith("domain.")]
+    for (name, agent), rows in members.items():
+        varied = _varied(columns, domain, rows)
+        parts: dict[str, list[int]] = {}
+        for row in rows:
+            around = [f"{key}={word(columns[key][row])}" for key in varied]
+            parts.setdefault(" ".join(filter(None, [name, *around])), []).append(row)
+        for problem, some in parts.items():
+            yield _group(folder, panels[name], agent, problem, some)
+
+
+def _group(
+    folder: SweepFolder, panel: PanelSpec, agent: str, problem: str, rows: Sequence[int]
+) -> Group:
+    columns = folder.columns
+    finished = [row for row in rows if columns["runs"][row] == folder.experiment.runs]
+    unfinished = np.setdiff1d(rows, finished)
+    chosen = [name for name in columns if name.startswith(CHOSEN)]
+    settings = {
+        name: [columns[name][row] for row in finished] for name in _varied(columns, chosen, rows)
+    }
+    label = str(panel.agents[agent].get("label", agent))
+    return Group(agent, label, problem, panel, np.array(finished, int), settings, unfinished)
+
+
+def named(text: str, names: Iterable[str]) -> str:
+    """Which of the names the name of a cell begins with; the settings follow after a space."""
+    found = [name for name in names if not name or text == name or text.startswith(f"{name} ")]
+    if not found:
+        raise ValueError(f"cells.parquet: {text!r} is not in the spec beside it")
+    return max(found, key=len)
+
+
+def _varied(columns: dict[str, list[Any]], names: Iterable[str], rows: Sequence[int]) -> list[str]:
+    """The columns that are not the same in all these rows."""
+    return [name for name in names if len({word(columns[name][row]) for row in rows}) > 1]

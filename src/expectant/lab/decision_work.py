@@ -1,0 +1,139 @@
+"""Work per decision, counted: how many stored numbers an agent reads to choose an action.
+
+Counts, not seconds, so that the same code always gives the same numbers; the benchmarks have the
+seconds.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from expectant.analysis.comparison import (
+    FAILS,
+    HOLDS,
+    UNDECIDED,
+    Decision,
+    Estimate,
+    Unavailable,
+)
+from expectant.domains.finite import FiniteMDP
+from expectant.engine.job import Job
+from expectant.features.table import RandomBinary
+from expectant.verbs import act
+
+Counts = Mapping[str, Mapping[tuple[int, int], float]]
+
+
+class Counted(np.ndarray):
+    """An array that counts the elements read from it, one by one or as whole rows of a table."""
+
+    reads = 0
+
+    def __getitem__(self, where: Any) -> Any:
+        found = super().__getitem__(where)
+        if isinstance(found, Counted) and not isinstance(where, tuple):
+            return found  # a view, nothing has been read yet
+        Counted.reads += np.size(found)
+        return np.asarray(found) if isinstance(found, Counted) else found
+
+
+def _counted(part: Any) -> Any:
+    if isinstance(part, tuple):
+        return type(part)(*(_counted(item) for item in part))
+    return part.view(Counted) if isinstance(part, np.ndarray) and part.dtype == float else part
+
+
+def reads_per_decision(agent: Any, actions: int, features: int, active: int) -> int:
+    """How many numbers the agent reads for one decision."""
+    domain = FiniteMDP(np.ones((1, actions, 2)) * [0.0, 1.0], np.zeros((1, actions)))
+    job = Job(domain, RandomBinary(features, active), agent, 1, 0, 1, 1, 0)
+    prepared, rng = job.prepare(0)
+    prepared.state.active[:] = prepared.features.active[0]
+    counted = _counted(prepared.agent)
+    Counted.reads = 0
+    act(counted, prepared.state, rng)
+    return Counted.reads
+
+
+@dataclass(frozen=True)
+class WorkRule:
+    """That a decision of one agent takes much more work than those of others, more so as they grow.
+
+    ``agents`` maps names to (label, description), the one that is held against the others first.
+    ``actions`` × ``features`` is the grid of sizes, with so many ``active`` features.
+    """
+
+    agents: Mapping[str, tuple[str, Any]]
+    actions: tuple[int, ...]
+    features: tuple[int, ...]
+    active: int
+    much_more: float  # times the work: more than the constant factors of different implementations
+    as_fast: float  # of the others' growth: the fixed costs of a decision hide a little of it
+
+    @property
+    def rule(self) -> str:
+        first = next(iter(self.agents.values()))[0]
+        return (
+            "Counted work of one decision at the corners of a grid of actions and features, "
+            f"{first} against each cached agent: from fewest to most features its count grows at "
+            f"least {self.much_more:g} times as much as theirs, from fewest to most actions at "
+            f"least {self.as_fast:g} times as much, and at the largest point it is at least "
+            f"{self.much_more:g} times theirs. The counts are exact, so the interval is the number "
+            "itself."
+        )
+
+    def counts(self) -> dict[str, dict[tuple[int, int], float]]:
+        """Reads per decision of every agent over the grid."""
+        return {
+            name: {
+                (actions, features): reads_per_decision(agent, actions, features, self.active)
+                for actions in self.actions
+                for features in self.features
+            }
+            for name, (_, agent) in self.agents.items()
+        }
+
+    def decide(self, counts: Counts) -> list[Decision]:
+        """The first agent's counts against the others', at the corners of the grid."""
+        missing = [label for key, (label, _) in self.agents.items() if not counts.get(key)]
+        if missing:
+            raise Unavailable(f"no counts of {', '.join(missing)}")
+        (first, (name, _)), *others = self.agents.items()
+        grid = counts[first]
+        actions, features = (sorted({size[axis] for size in grid}) for axis in (0, 1))
+        if len(actions) == 1 or len(features) == 1:
+            raise Unavailable("counts for one number of actions or features show no growth")
+        corners = [[(a, f) for f in (features[0], features[-1])] for a in (actions[0], actions[-1])]
+        decisions = []
+        for other, (label, _) in others:
+            # rows few and many actions, columns few and many features
+            ratios = np.array([[_ratio(grid, counts[other], at) for at in row] for row in corners])
+            found = (
+                ("growth with the features", ratios[:, 1] / ratios[:, 0], self.much_more),
+                ("growth with the actions", ratios[1] / ratios[0], self.as_fast),
+                ("work at the largest point", ratios[1, 1], self.much_more),
+            )
+            subject = f"of {name}, times that of {label},"
+            decisions += [
+                _at_least(least, ratio, f"{what} {subject}") for what, ratio, least in found
+            ]
+        return decisions
+
+
+def _ratio(above: Mapping[Any, float], below: Mapping[Any, float], size: Any) -> float:
+    """NaN where a count is missing or is no count of work."""
+    pair = (above.get(size, math.nan), below.get(size, math.nan))
+    return pair[0] / pair[1] if min(pair) > 0.0 and math.isfinite(sum(pair)) else math.nan
+
+
+def _at_least(least: float, ratios: np.ndarray, label: str) -> Decision:
+    ratio = float(np.min(ratios))
+    if math.isnan(ratio):
+        return Decision(UNDECIDED, Estimate(math.nan, math.nan, math.nan), -math.inf, label)
+    outcome = HOLDS if ratio >= least else FAILS
+    return Decision(outcome, Estimate(ratio, ratio, ratio), ratio / least, label)

@@ -1,0 +1,1 @@
+"""Computing blocks of runs: on threads, or on a cluster."""

@@ -1,0 +1,209 @@
+"""Compute the cells of experiments, block by block, taking what is finished from the store."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from expectant.engine.job import cores
+from expectant.lab.cells import BLOCK, Cell, Hashes, blocks, cost
+from expectant.lab.engines.on_threads import on_threads
+from expectant.lab.engines.tasks import Engine, Kernels, Task
+from expectant.lab.store.store import Facts, Span, Store, StoreError
+from expectant.lab.store.timings import Session, Timings, timings_file
+from expectant.lab.store.timings import step_nanoseconds as measured
+from expectant.progress import Overall, say
+
+ATTEMPTS = 3  # at blocks that change while they are read
+
+__all__ = ["CellError", "Shard", "Work", "blocks", "compute", "step_nanoseconds"]
+
+
+class CellError(RuntimeError):
+    """A cell that cannot be computed; says which and why."""
+
+
+class Shard(NamedTuple):
+    """The ``number``-th of ``of`` equal parts of a sweep, from 1."""
+
+    number: int
+    of: int
+
+    def has(self, position: int) -> bool:
+        return position % self.of == self.number - 1
+
+    @property
+    def suffix(self) -> str:
+        return f"-{self.number}-of-{self.of}"
+
+
+@dataclass
+class Work:
+    """Some cells, the store they go to, and what has become of them.
+
+    ``names`` are those under which cells are stored; ``failed`` maps a cell's id to its error, and
+    ``facts`` is what is known of blocks that were checked or computed.
+    """
+
+    cells: Sequence[Cell]
+    store: Store
+    names: list[str] = field(default_factory=list)
+    failed: dict[str, Exception] = field(default_factory=dict)
+    facts: dict[tuple[str, Span], Facts] = field(default_factory=dict)
+    found: int = 0
+    computed: int = 0
+
+    def __post_init__(self) -> None:
+        hashes = Hashes()
+        for cell in self.cells:
+            try:
+                self.names.append(hashes.name(cell))
+            except Exception as error:  # parts that do not go together, each in its own way
+                self.names.append("")
+                self.failed[cell.id] = error
+
+    def unique(self) -> dict[str, Cell]:
+        """The cells by name; of equal ones the first by id, with as many runs as any has."""
+        found: dict[str, Cell] = {}
+        for name, cell in zip(self.names, self.cells, strict=True):
+            if name:
+                known = found.get(name, cell)
+                first = min(cell, known, key=lambda either: either.id)
+                found[name] = replace(first, runs=max(cell.runs, known.runs))
+        return found
+
+    def missing(self, shard: Shard | None = None) -> list[Task]:
+        """The blocks that are still to be computed, damaged ones included."""
+        index = self.store.index()
+        tasks: list[Task] = []
+        position = spoilt = 0
+        for name, cell in self.unique().items():
+            start, there = position, index.get(name, [])
+            spans = self._usable(name, there, cell)
+            for span in there:
+                if span not in spans and _ours(shard, start, span):
+                    self.store.forget(name, span)
+                    spoilt += 1
+            for span in self.store.missing(cell, spans):
+                if _ours(shard, start, span):
+                    tasks.append(Task(cell, name, *span))
+            self.found += len(spans)
+            position += -(-cell.runs // BLOCK)
+        if spoilt:
+            say(
+                f"{spoilt} blocks in {self.store.folder.parent} are damaged, or of an earlier "
+                "version; they are computed again"
+            )
+        return tasks
+
+    def _usable(self, name: str, spans: Sequence[Span], cell: Cell) -> list[Span]:
+        """The blocks that are whole and of this cell; one that goes by an old id is written again.
+
+        A block is checked to its last byte, once.
+        """
+        identity = cell.identity()
+        for span in spans:
+            facts = self.facts.get((name, span)) or self.store.facts_of(name, span)
+            if facts is not None and facts.cell != cell.id and facts.is_of(identity):
+                facts = self.store.rename(name, span, cell)
+            if facts is not None and facts.is_of(identity):
+                self.facts[name, span] = facts
+        return [span for span in spans if (name, span) in self.facts]
+
+    def do(
+        self, engine: Engine, kernels: Kernels, tasks: Sequence[Task], timings: Timings,
+        session: Session, title: str,
+    ) -> None:  # fmt: skip
+        """Compute tasks and store their blocks as they come; failures are kept for later."""
+        start = time.perf_counter()
+        total = sum(cost(task.cell) * task.size for task in tasks)
+        try:
+            with Overall(title, total) as overall:
+                self._compile(tasks, kernels, overall)
+                session.compiling = time.perf_counter() - start
+                processor = time.process_time()
+                for done in engine(
+                    self._left(tasks), lambda cell, part: overall.show(cell.id, overall.done + part)
+                ):
+                    task = done.task
+                    overall.advance(cost(task.cell) * task.size)
+                    overall.show(task.cell.id, overall.done)
+                    if done.error is not None or done.block is None:
+                        self.failed[task.cell.id] = done.error or RuntimeError("no result")
+                        continue
+                    span = Span(task.first, task.size)
+                    self.facts[task.name, span] = self.store.save(
+                        task.name, task.first, done.block, task.cell
+                    )
+                    self.computed += 1
+                    timings.add(task.name, done.processor, done.steps)
+                    session.inside += done.seconds
+                    session.processor_inside += done.processor
+                    session.processor = time.process_time() - processor
+                    session.runs += task.size
+        finally:
+            session.seconds = time.perf_counter() - start
+            timings.write(session)
+
+    def _compile(self, tasks: Sequence[Task], kernels: Kernels, overall: Overall) -> None:
+        """Compile every composition before anything runs."""
+        seen: set[str] = set()
+        for task in tasks:
+            if task.name not in seen:
+                seen.add(task.name)
+                try:
+                    kernels.for_task(task, overall.part(task.cell.id, 0.0))
+                except Exception as error:  # of Numba, or of a part of somebody's own
+                    self.failed[task.cell.id] = error
+
+    def _left(self, tasks: Sequence[Task]) -> Iterator[Task]:
+        """The tasks one by one, without those of cells that have failed meanwhile."""
+        for task in tasks:
+            if task.cell.id not in self.failed:
+                yield task
+
+
+def _ours(shard: Shard | None, start: int, span: Span) -> bool:
+    """Whether a block is for this process, if those of its cell are counted from ``start``."""
+    return shard is None or shard.has(start + span.first // BLOCK)
+
+
+def compute(
+    cells: Sequence[Cell], store: Store, *, threads: int | None = None, title: str = "running"
+) -> list[np.ndarray]:
+    """The curves (runs, bins) of all cells, in order; equal cells are computed once."""
+    kernels = Kernels()
+    timings = Timings(timings_file(store.folder.parent))
+    for _ in range(ATTEMPTS):
+        work = Work(cells, store)
+        session = Session(threads or cores())
+        tasks = work.missing()
+        work.do(on_threads(threads, kernels), kernels, tasks, timings, session, title)
+        for cell, error in work.failed.items():
+            raise CellError(f"{cell}: {type(error).__name__}: {error}") from error
+        curves = gathered(work)
+        if curves is not None:
+            return curves
+    raise StoreError(f"blocks in {store.folder} are damaged while they are read; check the disk")
+
+
+def gathered(work: Work) -> list[np.ndarray] | None:
+    """The curves of all cells from the store; None if a block has been damaged meanwhile."""
+    known: dict[str, np.ndarray] = {}
+    index = work.store.index()
+    for name, cell in work.unique().items():
+        curves = work.store.curves(name, index.get(name, []), cell.runs)
+        if curves is None:
+            return None
+        known[name] = curves
+    return [known[name][: cell.runs] for name, cell in zip(work.names, work.cells, strict=True)]
+
+
+def step_nanoseconds(cells: Sequence[Cell], store: Store) -> list[float]:
+    """The time a step took on one thread, where it was measured; NaN where it was not."""
+    hashes = Hashes()
+    return measured([hashes.name(cell) for cell in cells], store.folder.parent)

@@ -1,0 +1,152 @@
+"""The engine for many machines: blocks as tasks of a Ray cluster.
+
+Only the process that was started writes results. A worker or a node that dies costs the blocks it
+was computing, which are given to others.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from expectant.engine.memory.limits import require
+from expectant.lab.cells import cell_hash
+from expectant.lab.engines.tasks import Done, Engine, Kernels, Task, Watch, assembled, run_one
+from expectant.lab.store.facts import versions
+from expectant.progress import say
+
+AHEAD = 2  # blocks that are handed out for every core of the cluster
+ATTEMPTS = 4  # at a block whose worker or node dies
+LOOK_SECONDS = 1.0
+LONGEST_LINE = 120
+ANSWER_SECONDS = 5.0
+
+_kernels: dict[bool | None, Kernels] = {}
+_same_code: set[str] = set()  # names of cells that are the same here and where they come from
+
+
+def run_block(task: Task, compiled: bool | None, sender: dict[str, str] | None = None) -> Done:
+    """A whole block in this process, unless its code is another here than where it comes from.
+
+    ``sender`` are the versions there. Results are stored under the name that the sender gave them.
+    """
+    try:
+        _check_code(task, sender or {})
+    except Exception as error:  # a part that cannot be made here, in its own way
+        return Done(task, None, _told(error))
+    kernels = _kernels.setdefault(compiled, Kernels(compiled))
+    control = np.zeros(1, np.int64)
+    try:
+        require(task.cell.job)  # this machine may have less memory than the one that asks
+        runs = [
+            run_one(task, number, kernels, control, {})
+            for number in range(task.first, task.first + task.size)
+        ]
+    except Exception as error:  # whatever it is, it concerns this cell only
+        return Done(task, None, _told(error))
+    return assembled(task, [ran for ran in runs if ran is not None])
+
+
+class OtherCode(RuntimeError):
+    """A worker whose code is not that of the process that asks it."""
+
+
+def _check_code(task: Task, sender: dict[str, str]) -> None:
+    if task.name in _same_code:
+        return
+    here = cell_hash(task.cell)
+    if here != task.name:
+        raise OtherCode(
+            f"the worker on {socket.gethostname()} has other code for this cell ({here}, "
+            f"{_written(versions())}) than the command that was started ({task.name}, "
+            f"{_written(sender)}): install the same packages, and the same files of your own, on "
+            "all machines and start the cluster again"
+        )
+    _same_code.add(task.name)
+
+
+def _told(error: Exception) -> RuntimeError:
+    return RuntimeError(f"{type(error).__name__}: {error}")
+
+
+def _written(found: dict[str, str]) -> str:
+    return " ".join(f"{name} {version}" for name, version in found.items()) or "unknown versions"
+
+
+def on_ray(address: str | None, kernels: Kernels) -> Engine:
+    """An engine on the cluster at an address ("auto": the one this machine belongs to).
+
+    Without an address a cluster of this machine alone is started, and stopped at the end.
+    """
+    ray = _ray()
+    _check_address(address)
+
+    def engine(tasks: Iterator[Task], watch: Watch) -> Iterator[Done]:
+        ours = _connect(ray, address)
+        compute = ray.remote(num_cpus=1, max_retries=0)(run_block)
+        pending: dict[Any, tuple[Task, int]] = {}
+        try:
+            while True:
+                room = AHEAD * max(1, int(ray.cluster_resources().get("CPU", 1)))
+                while len(pending) < room and (task := next(tasks, None)) is not None:
+                    pending[compute.remote(task, kernels.compiled, versions())] = task, 1
+                if not pending:
+                    return
+                ready, _ = ray.wait(list(pending), timeout=LOOK_SECONDS)
+                for reference in ready:
+                    task, attempt = pending.pop(reference)
+                    try:
+                        yield ray.get(reference)
+                    except ray.exceptions.RayError as error:
+                        if attempt == ATTEMPTS:
+                            yield Done(task, None, RuntimeError(_first_line(error)))
+                            continue
+                        say(f"{task.cell.id}: {_first_line(error)}; computing the block again")
+                        pending[compute.remote(task, kernels.compiled, versions())] = (
+                            task,
+                            attempt + 1,
+                        )
+        finally:
+            for reference in pending:
+                ray.cancel(reference, force=True)
+            if ours:
+                ray.shutdown()
+
+    return engine
+
+
+def _check_address(address: str | None) -> None:
+    """Find out in seconds whether anybody listens, which Ray itself takes minutes for."""
+    host, colon, port = (address or "").rpartition(":")
+    if colon and port.isdigit():
+        try:
+            socket.create_connection((host.rpartition("/")[2], int(port)), ANSWER_SECONDS).close()
+        except (OSError, OverflowError) as error:
+            raise ConnectionError(f"no Ray cluster at {address!r}: {error}") from None
+
+
+def _connect(ray: Any, address: str | None) -> bool:
+    """Join the cluster; True if it is for us to leave it again."""
+    if ray.is_initialized():
+        return False
+    try:
+        ray.init(address=address, include_dashboard=None if address else False, log_to_driver=False)
+    except (ConnectionError, ValueError, RuntimeError) as error:
+        raise ConnectionError(f"no Ray cluster at {address!r}: {_first_line(error)}") from None
+    return True
+
+
+def _ray() -> Any:
+    try:
+        import ray
+    except ImportError:
+        raise ValueError("--engine ray needs Ray: pip install 'expectant[ray]'") from None
+    return ray
+
+
+def _first_line(error: Exception) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return lines[0][:LONGEST_LINE] if lines else type(error).__name__

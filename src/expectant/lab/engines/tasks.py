@@ -1,0 +1,155 @@
+"""Blocks of runs as tasks: what engines are given, and what comes back."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from expectant.analysis.curves import learning_curve
+from expectant.engine.compile.kernels import Kernel
+from expectant.engine.compile.settled import settled
+from expectant.engine.course import drive, going_on, share_done
+from expectant.engine.job import closed, loop_for
+from expectant.engine.loop import DIVERGED, STEPS
+from expectant.engine.memory.refusal import TooLargeError
+from expectant.lab.cells import Cell, composition, cost
+from expectant.lab.store.store import Block
+from expectant.progress import Reporter, Silent
+
+
+class Task(NamedTuple):
+    """Some consecutive runs of a cell, to be stored under ``name``."""
+
+    cell: Cell
+    name: str
+    first: int
+    size: int
+
+
+class Done(NamedTuple):
+    """What became of a task: a block, or the error that prevented it.
+
+    ``seconds`` passed in the loop, on one thread, for so many ``steps``; ``processor`` is the part
+    of them that the thread was not kept waiting.
+    """
+
+    task: Task
+    block: Block | None
+    error: Exception | None
+    seconds: float = 0.0
+    processor: float = 0.0
+    steps: int = 0
+
+
+class Ran(NamedTuple):
+    """One run: ``values`` are the returns of its episodes or the rewards in its bins.
+
+    ``lengths`` are those of the episodes; what it took is measured as in :class:`Done`.
+    """
+
+    values: np.ndarray
+    lengths: np.ndarray
+    diverged: bool
+    seconds: float
+    processor: float
+    steps: int
+
+
+Watch = Callable[[Cell, float], None]  # told a cell and the cost of all that is under way
+Engine = Callable[[Iterator[Task], Watch], Iterator[Done]]
+Clocks = dict[tuple[str, int], tuple[Cell, np.ndarray]]  # of the runs under way
+
+
+@dataclass
+class Kernels:
+    """The loop for every composition of parts, compiled when it is first asked for.
+
+    ``broken`` are the compositions that cannot be compiled, which is tried once.
+    """
+
+    compiled: bool | None = None
+    known: dict[Any, Kernel] = field(default_factory=dict)
+    broken: dict[Any, Exception] = field(default_factory=dict)
+
+    def for_task(self, task: Task, show: Reporter | None = None) -> Kernel:
+        """The loop for a task, looked up once for every cell."""
+        if task.name not in self.known:
+            self.known[task.name] = self.of(task.cell, show)
+        return self.known[task.name]
+
+    def of(self, cell: Cell, show: Reporter | None = None) -> Kernel:
+        key = composition(cell.job.prepare(0)[0]), settled(cell.job)
+        if key in self.broken:
+            raise self.broken[key]
+        if key not in self.known:
+            name = f"{type(cell.agent).__name__} in {type(cell.domain).__name__}"
+            try:
+                self.known[key] = loop_for(cell.job, self.compiled, name, show or Silent())
+            except TooLargeError:  # a smaller cell of the same composition may fit
+                raise
+            except Exception as error:
+                self.broken[key] = error
+                raise
+        return self.known[key]
+
+
+def run_one(
+    task: Task, number: int, kernels: Kernels, control: np.ndarray, clocks: Clocks
+) -> Ran | None:
+    """One run of a task; None if it was stopped through ``control``."""
+    cell, job = task.cell, task.cell.job
+    course = drive(job, number, kernels.for_task(task), control, (0, job.length))
+    clocks[task.name, number] = cell, next(course).run.clock
+    start, processor = time.perf_counter(), time.thread_time()
+    run, _, status = next(course)
+    took = time.perf_counter() - start, time.thread_time() - processor
+    course.close()
+    clocks.pop((task.name, number), None)
+    if control[0]:
+        return None
+    run = closed(job, run, status)
+    values = run.rewards if job.steps else run.returns
+    lengths = np.empty(0)
+    if cell.lengths:
+        lengths = np.where(np.isnan(run.returns), np.nan, run.lengths)
+    return Ran(values, lengths, status == DIVERGED, *took, int(run.clock[STEPS]))
+
+
+def assembled(task: Task, runs: list[Ran]) -> Done:
+    """A block from its runs, in order."""
+    cell, values = task.cell, np.stack([ran.values for ran in runs])
+    curves = values if cell.steps else learning_curve(values, cell.bin)
+    lengths = None
+    if cell.lengths:
+        lengths = learning_curve(np.stack([ran.lengths for ran in runs]), cell.bin)
+    return Done(
+        task, Block(curves, np.array([ran.diverged for ran in runs]), lengths), None,
+        sum(ran.seconds for ran in runs), sum(ran.processor for ran in runs),
+        sum(ran.steps for ran in runs),
+    )  # fmt: skip
+
+
+def under_way(clocks: Clocks) -> float:
+    """The cost of what runs under way have done so far."""
+    return sum(cost(cell) * share_done(cell.job, clock) for cell, clock in list(clocks.values()))
+
+
+def probe(cell: Cell, kernels: Kernels, seconds: float) -> float:
+    """How long a run of a cell takes, judged by its beginning."""
+    job, control = cell.job, going_on()
+    course = drive(job, 0, kernels.of(cell), control, (0, job.length))
+    next(course)  # it takes no part in the loop to make the arrays
+    timer = threading.Timer(seconds, control.fill, [1])
+    timer.start()
+    start = time.perf_counter()
+    run, _, status = next(course)
+    passed = time.perf_counter() - start
+    timer.cancel()
+    course.close()
+    done = 1.0 if status == DIVERGED else share_done(job, run.clock)
+    return passed / max(done, 0.5 / job.length)

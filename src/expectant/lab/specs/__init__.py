@@ -1,0 +1,1 @@
+"""Experiments as data: specs, what they vary, and the cells they mean."""

@@ -1,0 +1,233 @@
+"""Experiments written down as TOML, checked down to the last key.
+
+An experiment is a domain, features, some agents, how long and how many runs. ``panels`` and
+``variants`` repeat it with some settings changed, ``grid`` and ``linked`` with every combination
+of listed values. Where an option may be None, the word "none" stands for it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from expectant.lab.cells import Cell
+from expectant.lab.specs.describing import Describer, settle_kinds
+from expectant.lab.specs.expansion import (
+    PanelSpec,
+    Point,
+    check_names,
+    check_size,
+    panels_in,
+    point,
+    points,
+)
+from expectant.lab.specs.keys import (
+    DEFAULTS,
+    SETTINGS,
+    TABLES,
+    TEXTS,
+    folder_name,
+    numbers_of,
+    wants_lengths,
+)
+from expectant.lab.specs.settings import options_of
+from expectant.lab.specs.spec_errors import SpecError, check_keys, check_text, check_texts
+from expectant.parts import Agent, Domain, Features
+
+__all__ = [
+    "DEFAULTS",
+    "SETTINGS",
+    "TABLES",
+    "TEXTS",
+    "Cell",
+    "Changes",
+    "Experiment",
+    "SpecError",
+    "experiment_of",
+    "parse_spec",
+    "parse_toml",
+    "read_spec",
+    "read_text",
+    "spec_hash",
+]
+
+
+@dataclass(frozen=True)
+class Changes:
+    """Settings that a reading of a paper, or a sweep, replaces.
+
+    ``agents`` goes to every agent that has the option, ``kinds`` to the agents of one kind.
+    """
+
+    domain: Mapping[str, Any] = field(default_factory=dict)
+    features: Mapping[str, Any] = field(default_factory=dict)
+    agents: Mapping[str, Any] = field(default_factory=dict)
+    kinds: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A spec that has been read and checked; ``steps`` is 0 where episodes are counted."""
+
+    name: str
+    title: str
+    notes: tuple[str, ...]
+    episodes: int
+    runs: int
+    bin: int
+    seed: int
+    step_limit: int | None
+    panels: tuple[PanelSpec, ...]
+    steps: int = 0
+    bins: int = 1
+    lengths: bool = False
+
+    def changed(self, changes: Changes) -> Experiment:
+        """The same experiment with some settings replaced where they apply."""
+        return replace(self, panels=tuple(_changed(panel, changes) for panel in self.panels))
+
+    def cells(self, reading: str = "", *, trust: bool = False) -> list[Cell]:
+        """All agents of all panels in all variations, as descriptions."""
+        describe = Describer(trust)
+        return [
+            self._cell(found, describe, reading) for panel in self.panels for found in points(panel)
+        ]
+
+    def cell(self, panel: PanelSpec, agent: str, settings: Mapping[tuple[str, ...], Any]) -> Cell:
+        """One agent of a panel with some settings of one's choice."""
+        return self._cell(point(panel, agent, settings), Describer(), "")
+
+    def _cell(self, found: Point, describe: Describer, reading: str) -> Cell:
+        return Cell(
+            self.name, found.panel, reading, found.agent, found.label,
+            describe(Domain, "domain", found.domain),
+            describe(Features, "features", found.features),
+            describe(Agent, f"agents.{found.agent}", found.table),
+            self.episodes, self.runs, self.bin, self.seed, self.step_limit, self.steps, self.bins,
+            self.lengths,
+        )  # fmt: skip
+
+
+def read_spec(path: Path, *, trust: bool = False) -> Experiment:
+    """The experiment in a TOML file; a :class:`SpecError` says what is wrong with it.
+
+    ``trust`` is for specs that are to be run: classes and environments that they name by a module
+    of somebody's own are imported. Without it they are refused, unless they are imported already.
+    """
+    return parse_spec(read_text(path), str(path), trust=trust)
+
+
+def read_text(path: Path) -> str:
+    """The text of a spec file."""
+    try:
+        return path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise SpecError(f"{path}: cannot be read: {error}") from None
+
+
+def parse_spec(text: str, source: str, *, trust: bool = False) -> Experiment:
+    """The experiment in a TOML text that came from ``source``."""
+    return experiment_of(parse_toml(text, source), source, trust=trust)
+
+
+def parse_toml(text: str, source: str) -> dict[str, Any]:
+    """A TOML text as plain data."""
+    try:
+        return tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise SpecError(f"{source}: not TOML: {error}") from None
+
+
+def spec_hash(data: Mapping[str, Any]) -> str:
+    """A hash of a spec's contents; order, comments and layout do not matter."""
+    text = json.dumps(data, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:20]
+
+
+def experiment_of(data: Mapping[str, Any], source: str, *, trust: bool = False) -> Experiment:
+    """The experiment that the data of a spec describes."""
+    try:
+        return _experiment(data, Path(source).stem, trust)
+    except SpecError as error:
+        raise SpecError(f"{source}: {error}") from None
+    except RecursionError:
+        raise SpecError(f"{source}: tables are too deep") from None
+
+
+def _experiment(data: Mapping[str, Any], stem: str, trust: bool) -> Experiment:
+    check_keys("", data, [*TEXTS, *SETTINGS, *TABLES])
+    settle_kinds({key: table for key, table in data.items() if key in TABLES}, trust)
+    numbers = numbers_of(data)
+    panels = tuple(panels_in(data))
+    check_names(panels)
+    check_size(panels)
+    experiment = Experiment(
+        name=folder_name(data.get("name", stem)),
+        title=check_text("title", data.get("title", stem)),
+        notes=tuple(check_texts("notes", data.get("notes", []))),
+        panels=panels,
+        lengths=wants_lengths(data, numbers),
+        **numbers,
+    )
+    _check_cells(experiment, trust)
+    return experiment
+
+
+def _check_cells(experiment: Experiment, trust: bool) -> None:
+    """Build every description once, so that mistakes are found before anything runs."""
+    seen = set()
+    for panel in experiment.panels:
+        if not panel.agents:
+            raise SpecError("agents: at least one is needed")
+        for key, table in panel.agents.items():
+            check_text(f"agents.{key}.label", table.get("label", key))
+    for cell in _samples(experiment, trust):
+        if cell.id in seen:
+            raise SpecError(f"two cells have the id {cell.id!r}; name panels and agents apart")
+        seen.add(cell.id)
+        part = "domain"
+        try:
+            cell.domain.actions  # noqa: B018  only now an environment is made
+            part = "features"
+            cell.features.shape(cell.domain)
+        except ValueError as error:
+            raise SpecError(f"{part}: {error}") from None
+
+
+def _samples(experiment: Experiment, trust: bool) -> list[Cell]:
+    """All cells; of settings with a range, both ends."""
+    ends = replace(experiment, panels=tuple(map(_ends, experiment.panels)))
+    return ends.cells(trust=trust)
+
+
+def _ends(panel: PanelSpec) -> PanelSpec:
+    axes = tuple(
+        replace(axis, rows=((axis.range.low,), (axis.range.high,)), range=None)
+        if axis.range is not None
+        else axis
+        for axis in panel.axes
+    )
+    return replace(panel, axes=axes)
+
+
+def _changed(panel: PanelSpec, changes: Changes) -> PanelSpec:
+    agents = {}
+    for key, table in panel.agents.items():
+        wanted = {**changes.agents, **changes.kinds.get(table["kind"], {})}
+        agents[key] = _where_known(table, wanted)
+    return replace(
+        panel,
+        domain=_where_known(panel.domain, changes.domain),
+        features=_where_known(panel.features, changes.features),
+        agents=agents,
+    )
+
+
+def _where_known(table: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    options = options_of(table)
+    return {**table, **{key: value for key, value in changes.items() if key in options}}

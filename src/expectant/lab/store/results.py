@@ -1,0 +1,125 @@
+"""From stored curves to the panels that analyses and figures work on, and back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from expectant.analysis.panel import Panel
+from expectant.exact import (
+    epsilon_greedy_policy,
+    optimal_policy,
+    policy_values,
+    start_return,
+)
+from expectant.lab.cells import Cell
+from expectant.lab.store.sealed_tables import read_table, write_table
+
+CURVES = "curves.parquet"
+COLUMNS = ("figure", "panel", "reading", "agent", "run", "bin", "first_episode", "mean_return")
+
+
+def panels_of(cells: Sequence[Cell], curves: Sequence[np.ndarray]) -> list[Panel]:
+    """Group the curves of cells into panels, in the order of the cells."""
+    grouped: dict[tuple[str, str, str], list[tuple[Cell, np.ndarray]]] = {}
+    for cell, curve in zip(cells, curves, strict=True):
+        grouped.setdefault((cell.experiment, cell.panel, cell.reading), []).append((cell, curve))
+    return [
+        Panel(
+            figure=figure,
+            panel=name,
+            reading=reading,
+            bin=members[0][0].bin,
+            switch_every=getattr(members[0][0].domain, "switch_every", None),
+            optimum=_optimum([cell for cell, _ in members]),
+            curves={cell.agent_key: curve for cell, curve in members},
+            labels={cell.agent_key: cell.label for cell, _ in members},
+        )
+        for (figure, name, reading), members in grouped.items()
+    ]
+
+
+def _optimum(cells: Sequence[Cell]) -> float:
+    """The exact return of acting ε-greedily on optimal values; NaN where there is no one number.
+
+    That is where the domain is not a finite MDP, its phases differ, or agents discount differently.
+    """
+    domain = cells[0].domain
+    if not hasattr(domain, "mdp") or len({cell.agent.discount for cell in cells}) > 1:
+        return float("nan")
+    epsilon = max(cell.agent.epsilon for cell in cells)
+    returns = [
+        _undiscounted(domain, epsilon, cells[0].agent.discount, phase)
+        for phase in range(domain.mdp().phases)
+    ]
+    return returns[0] if max(returns) - min(returns) < 1e-9 else float("nan")
+
+
+def _undiscounted(domain: Any, epsilon: float, discount: float, phase: int) -> float:
+    """What is recorded is the sum of rewards, whatever an agent's discount."""
+    policy = epsilon_greedy_policy(optimal_policy(domain, discount=discount, phase=phase), epsilon)
+    try:
+        return start_return(domain, policy_values(domain, policy, phase=phase))
+    except ValueError:  # a policy that never ends
+        return float("nan")
+
+
+def write_curves(path: Path, panels: Iterable[Panel], facts: dict[str, Any]) -> None:
+    """All curves as one Parquet table; ``facts`` go into its metadata."""
+    import pyarrow as arrow
+
+    columns: dict[str, list[Any]] = {name: [] for name in COLUMNS}
+    for panel in panels:
+        for agent, curve in panel.curves.items():
+            runs, bins = curve.shape
+            for name, value in (
+                ("figure", panel.figure),
+                ("panel", panel.panel),
+                ("reading", panel.reading),
+                ("agent", agent),
+            ):
+                columns[name].append(np.full(curve.size, value, dtype=object))
+            columns["run"].append(np.repeat(np.arange(runs, dtype=np.int32), bins))
+            columns["bin"].append(np.tile(np.arange(bins, dtype=np.int32), runs))
+            columns["first_episode"].append(np.tile(panel.first_episodes.astype(np.int32), runs))
+            columns["mean_return"].append(curve.ravel())
+    table = arrow.table({name: np.concatenate(parts) for name, parts in columns.items()})
+    metadata = {b"expectant": json.dumps(facts, sort_keys=True).encode()}
+    write_table(table.replace_schema_metadata(metadata), path)
+
+
+def read_facts(path: Path) -> dict[str, Any]:
+    """The facts that were written with some curves."""
+    return json.loads((_read(path).schema.metadata or {}).get(b"expectant", b"{}"))
+
+
+def _read(path: Path) -> Any:
+    return read_table(path, "run the command that wrote it again")
+
+
+def read_curves(path: Path, cells: Sequence[Cell]) -> list[np.ndarray]:
+    """The stored curves of some cells."""
+    from pyarrow import compute
+
+    table = _read(path)
+    curves = []
+    for cell in cells:
+        wanted: Any = None
+        for name, value in (
+            ("figure", cell.experiment),
+            ("panel", cell.panel),
+            ("reading", cell.reading),
+            ("agent", cell.agent_key),
+        ):
+            equal = compute.equal(table[name], value)
+            wanted = equal if wanted is None else compute.and_(wanted, equal)
+        rows = table.filter(wanted)
+        runs = len(compute.unique(rows["run"]))
+        if runs == 0:
+            raise ValueError(f"{path}: holds no curve of {cell.agent_key!r} in {cell.experiment!r}")
+        curves.append(rows["mean_return"].to_numpy().reshape(runs, -1))
+    return curves

@@ -1,0 +1,120 @@
+"""All cells of a results folder as one table: their settings and what came out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from expectant.lab.cells import Cell
+from expectant.lab.engines.compute import Work
+from expectant.lab.specs.settings import dotted, leaves, word
+from expectant.lab.store.sealed_tables import read_table, write_table
+
+CELLS = "cells.parquet"
+
+
+def cell_table(work: Work) -> Any:
+    """One row per cell, as an Arrow table.
+
+    ``cell``, ``hash``, ``panel``, ``agent`` and ``label``; a column for every setting that is not
+    the same everywhere, such as ``domain.slip`` or ``agent.value_step``; ``runs`` that are there,
+    how many ``diverged``, their ``mean`` (NaN if one diverged) and the list of ``values``: the
+    mean of every run's curve.
+    """
+    import pyarrow as arrow
+
+    values = run_values(work)
+    found = [values.get(name, {}) for name in work.names]
+    kept = [
+        [runs[run] for run in sorted(runs) if run < cell.runs]
+        for runs, cell in zip(found, work.cells, strict=True)
+    ]
+    means = [float(np.mean([mean for mean, _ in runs])) if runs else float("nan") for runs in kept]
+    columns: dict[str, Any] = {
+        "cell": [cell.id for cell in work.cells],
+        "hash": work.names,
+        "panel": [cell.panel for cell in work.cells],
+        "agent": [cell.agent_key for cell in work.cells],
+        "label": [cell.label for cell in work.cells],
+        **settings_columns(work.cells),
+        "runs": [len(runs) for runs in kept],
+        "diverged": [sum(diverged for _, diverged in runs) for runs in kept],
+        "mean": means,
+        "values": arrow.array([[mean for mean, _ in runs] for runs in kept], _list_of_numbers()),
+    }
+    return arrow.table(columns)
+
+
+def write_cells(work: Work, folder: Path) -> Path:
+    """Write the table of all cells beside their blocks."""
+    path = folder / CELLS
+    write_table(cell_table(work), path)
+    return path
+
+
+def read_cells(folder: Path) -> Any:
+    """The table that a sweep has written, as an Arrow table."""
+    path = folder / CELLS
+    try:
+        return read_table(path, "run `expectant sweep` again, which writes it anew")
+    except FileNotFoundError:
+        raise FileNotFoundError(
+            f"{path} does not exist: `expectant sweep` writes it at its end"
+        ) from None
+
+
+def run_values(work: Work) -> dict[str, dict[int, tuple[float, bool]]]:
+    """For every cell by name and every run: its mean value, and whether it diverged.
+
+    Blocks that the work has not checked yet are checked now.
+    """
+    index = work.store.index()
+    values: dict[str, dict[int, tuple[float, bool]]] = {}
+    for name in work.unique():
+        for span in index.get(name, []):
+            facts = work.facts.get((name, span)) or work.store.facts_of(name, span)
+            if facts is not None:
+                runs = zip(span.runs, zip(facts.means, facts.diverged, strict=True), strict=True)
+                values.setdefault(name, {}).update(runs)
+    return values
+
+
+def settings_columns(cells: Sequence[Cell]) -> dict[str, list[Any]]:
+    """A column for every setting that differs between cells; None where a cell has it not."""
+    rows = [_settings(cell) for cell in cells]
+    names = dict.fromkeys(name for row in rows for name in row)
+    columns = {name: [row.get(name) for row in rows] for name in names}
+    return {
+        name: _one_type(column)
+        for name, column in columns.items()
+        if len({word(value) for value in column}) > 1
+    }
+
+
+def _settings(cell: Cell) -> dict[str, Any]:
+    parts = {"domain": cell.domain, "features": cell.features, "agent": cell.agent}
+    return {
+        dotted(path): value
+        for part, described in parts.items()
+        for path, value in leaves(described.to_dict(), (part,))
+    }
+
+
+def _one_type(column: list[Any]) -> list[Any]:
+    """Numbers or truth values as they are if there is nothing else, otherwise words."""
+    kinds = {type(value) for value in column if value is not None}
+    if kinds <= {int, float}:
+        whole = kinds <= {int}
+        return [value if value is None or whole else float(value) for value in column]
+    if kinds in ({bool}, {str}):
+        return column
+    return [None if value is None else word(value) for value in column]
+
+
+def _list_of_numbers() -> Any:
+    import pyarrow as arrow
+
+    return arrow.list_(arrow.float64())

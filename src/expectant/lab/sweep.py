@@ -1,0 +1,228 @@
+"""Sweeps: many cells into one folder, resumed by default, on threads or on a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from expectant.descriptions import Description
+from expectant.engine.job import cores
+from expectant.lab.cells import Cell
+from expectant.lab.engines.compute import Shard, Work
+from expectant.lab.engines.named import engine_named
+from expectant.lab.engines.tasks import Kernels
+from expectant.lab.specs.spec import (
+    Experiment,
+    experiment_of,
+    parse_toml,
+    read_text,
+    spec_hash,
+)
+from expectant.lab.specs.toml import to_toml
+from expectant.lab.store.facts import commit
+from expectant.lab.store.folder import opened
+from expectant.lab.store.store import SET_ASIDE, Store
+from expectant.lab.store.table import cell_table, write_cells
+from expectant.lab.store.timings import Session, Timings, timings_file
+from expectant.progress import say
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Sweep:
+    """Every combination of what is varied, described once; the same as a spec in TOML.
+
+    It is there to be run, so classes of somebody's own that it names are imported.
+
+    ``grid`` maps the path of a setting ("domain.slip", "agents.mine.model.step", with * for every
+    agent) to the values it takes. In ``linked``, a list of such mappings, values change together.
+    ``variants`` maps a name to changed tables. ``domain``, ``features`` and the ``agents`` by name
+    are descriptions or tables with a ``kind``. What is not given has the default of specs.
+    """
+
+    domain: Any
+    features: Any
+    agents: Mapping[str, Any]
+    name: str = "sweep"
+    title: str | None = None
+    notes: Sequence[str] | None = None
+    episodes: int | None = None
+    steps: int | None = None
+    runs: int | None = None
+    bin: int | None = None
+    bins: int | None = None
+    seed: int | None = None
+    step_limit: int | None = None
+    record: Sequence[str] | None = None
+    grid: Mapping[str, Any] | None = None
+    linked: Sequence[Mapping[str, Any]] | None = None
+    variants: Mapping[str, Any] | None = None
+    panels: Sequence[Mapping[str, Any]] | None = None
+
+    def __post_init__(self) -> None:
+        self.experiment()
+
+    def data(self) -> dict[str, Any]:
+        """The spec as plain data."""
+        given = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {key: _plain(value) for key, value in given.items() if value is not None}
+
+    def experiment(self) -> Experiment:
+        """The spec, read and checked."""
+        return experiment_of(self.data(), "Sweep", trust=True)
+
+    def cells(self) -> list[Cell]:
+        """All cells."""
+        return self.experiment().cells()
+
+    def to_toml(self) -> str:
+        """The spec as text, from which :meth:`from_toml` makes the same sweep."""
+        return to_toml(self.data())
+
+    @classmethod
+    def from_toml(cls, source: str | Path) -> Sweep:
+        """The sweep in a TOML text, or in the file at a path; what it names is imported."""
+        name = str(source) if isinstance(source, Path) else "sweep"
+        text = read_text(source) if isinstance(source, Path) else source
+        data = parse_toml(text, name)
+        found = experiment_of(data, name, trust=True)
+        return cls(**{"name": found.name, "title": found.title, **data})
+
+    def run(
+        self,
+        folder: str | Path | None = None,
+        *,
+        threads: int | None = None,
+        engine: str = "threads",
+        address: str | None = None,
+        shard: tuple[int, int] | None = None,
+        compiled: bool | None = None,
+    ) -> Outcome:
+        """Compute what is missing into a folder, by default results/NAME."""
+        place = Path(folder) if folder is not None else Path("results") / self.name
+        return run_sweep(
+            self.experiment(), self.to_toml(), place, threads=threads, engine=engine,
+            address=address, shard=None if shard is None else Shard(*shard), compiled=compiled,
+        )  # fmt: skip
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sweep) and self.data() == other.data()
+
+    def __hash__(self) -> int:
+        return hash(spec_hash(self.data()))
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a sweep has done: blocks it ``found`` and ``computed``, and the cells that ``failed``
+    with their reasons; ``session`` has the times."""
+
+    folder: Path
+    work: Work
+    session: Session
+
+    @property
+    def found(self) -> int:
+        return self.work.found
+
+    @property
+    def computed(self) -> int:
+        return self.work.computed
+
+    @property
+    def failed(self) -> dict[str, str]:
+        return {
+            cell: f"{type(error).__name__}: {error}" for cell, error in self.work.failed.items()
+        }
+
+    def __repr__(self) -> str:
+        return f"Outcome({self.text().splitlines()[0]}; {self.folder})"
+
+    def table(self) -> Any:
+        """One row per cell: settings and results, as an Arrow table."""
+        return cell_table(self.work)
+
+    def as_data(self) -> dict[str, Any]:
+        """Counts and times, and every failure."""
+        return {
+            "folder": str(self.folder),
+            "cells": len(self.work.cells),
+            "blocks_found": self.found,
+            "blocks_computed": self.computed,
+            "failed": self.failed,
+            **self.session.as_data(),
+        }
+
+    def text(self) -> str:
+        """The same in two lines."""
+        session = self.session
+        rate = session.runs / max(session.seconds - session.compiling, 1e-9)
+        lines = [
+            f"{len(self.work.cells):,} cells: {self.computed:,} blocks computed, "
+            f"{self.found:,} were there, {len(self.failed):,} cells failed"
+        ]
+        if session.runs:
+            lines.append(
+                f"{session.seconds:.1f} s, {session.compiling:.1f} s of it compiling; "
+                f"{rate:.0f} runs/s, in the loop {100 * session.busy:.0f} % of all threads' time, "
+                f"{100 * session.processor_busy:.0f} % of the processor's"
+            )
+        place = self.folder
+        return "\n".join([*lines, f"results: {place}; the best settings: expectant best {place}"])
+
+
+def run_sweep(
+    experiment: Experiment,
+    text: str,
+    folder: Path,
+    *,
+    threads: int | None = None,
+    engine: str = "threads",
+    address: str | None = None,
+    shard: Shard | None = None,
+    compiled: bool | None = None,
+) -> Outcome:
+    """Compute the blocks of a spec that its folder lacks; a cell that fails stops no other."""
+    data = parse_toml(text, experiment.name)
+    kernels = Kernels(compiled)
+    chosen = engine_named(engine, threads, address, kernels)
+    with opened(folder, text, data, shard):
+        store = Store(folder, {"spec": spec_hash(data), "commit": commit()})
+        work = Work(experiment.cells(), store)
+        if shard is None:
+            tidy(store, set(work.names))
+        suffix = shard.suffix if shard else ""
+        timings = Timings(timings_file(folder, suffix))
+        session = Session(threads or cores())
+        tasks = work.missing(shard)
+        work.do(chosen, kernels, tasks, timings, session, experiment.name)
+        if shard is None:
+            write_cells(work, folder)
+    return Outcome(folder, work, session)
+
+
+def tidy(store: Store, wanted: set[str]) -> None:
+    """Keep in the folder's table only the cells that are asked for, and say so."""
+    back = store.take_back(wanted)
+    gone = store.set_aside(wanted)
+    if gone:
+        say(
+            f"{len(gone)} cells in {store.folder.parent} belong to other settings or other code; "
+            f"they are kept in {SET_ASIDE} and not used"
+        )
+    if back:
+        say(f"{len(back)} cells that were set aside are asked for again")
+
+
+def _plain(value: Any) -> Any:
+    """Descriptions as tables, None as the word for it."""
+    if isinstance(value, Description):
+        return _plain(value.to_dict())
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if hasattr(value, "item") and not isinstance(value, str):  # a NumPy number
+        return value.item()
+    return "none" if value is None else value

@@ -1,0 +1,57 @@
+"""What the commands ``sweep`` and ``show`` do with a spec file."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from expectant.engine.job import cores
+from expectant.lab.engines.compute import Shard
+from expectant.lab.engines.tasks import Kernels
+from expectant.lab.search import run_search
+from expectant.lab.specs.preview import Preview, preview
+from expectant.lab.specs.spec import parse_spec, read_spec, read_text
+from expectant.lab.sweep import Outcome, run_sweep
+
+
+def sweep_file(
+    path: Path,
+    out: Path | None,
+    *,
+    threads: int | None,
+    engine: str,
+    address: str | None,
+    shard: str | None,
+    search: str | None,
+    trials: int,
+) -> Outcome:
+    """Run the sweep in a file, or search it."""
+    part = None if shard is None else parse_shard(shard)
+    text = read_text(path)
+    experiment = parse_spec(text, str(path), trust=True)
+    folder = out or Path("results") / experiment.name
+    if search is None:
+        return run_sweep(
+            experiment, text, folder, threads=threads, engine=engine, address=address, shard=part
+        )
+    if search != "optuna":
+        raise ValueError(f"--search: must be optuna, got {search!r}")
+    if part is not None:
+        raise ValueError(f"--shard: a search has no parts, got {shard!r} with --search")
+    return run_search(
+        experiment, text, folder, trials, threads=threads, engine=engine, address=address
+    )
+
+
+def show_file(path: Path, threads: int | None, trust: bool = False) -> Preview:
+    """What the spec in a file asks for."""
+    return preview(read_spec(path, trust=trust), threads or cores(), Kernels())
+
+
+def parse_shard(text: str) -> Shard:
+    """``3/100`` as the third of a hundred parts."""
+    found = re.fullmatch(r"([0-9]{1,6})/([0-9]{1,6})", text)
+    shard = Shard(int(found[1]), int(found[2])) if found else Shard(0, 0)
+    if not 1 <= shard.number <= shard.of:
+        raise ValueError(f"--shard: must be i/n with i from 1 to n, got {text!r}")
+    return shard

@@ -1,0 +1,37 @@
+"""Figures for a paper and one interactive page, drawn from plain data."""
+
+from expectant.show.chart import Chart, chart_of, palette_of
+from expectant.show.page import write_page
+from expectant.show.palette import Palette, Style
+from expectant.show.sections import (
+    Adaptation,
+    Animation,
+    Claims,
+    Curves,
+    Environment,
+    Glance,
+    Header,
+    Parameters,
+    Section,
+)
+from expectant.show.static_curves import draw_chart, draw_panels
+
+__all__ = [
+    "Adaptation",
+    "Animation",
+    "Chart",
+    "Claims",
+    "Curves",
+    "Environment",
+    "Glance",
+    "Header",
+    "Palette",
+    "Parameters",
+    "Section",
+    "Style",
+    "chart_of",
+    "draw_chart",
+    "draw_panels",
+    "palette_of",
+    "write_page",
+]

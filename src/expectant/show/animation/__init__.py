@@ -1,0 +1,1 @@
+"""Animations of one run: frames, panels, files."""

@@ -1,0 +1,203 @@
+"""What a figure of curves shows, as plain numbers: alike on paper and on the page."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from expectant.analysis.curves import finite_or_nan, interval
+from expectant.analysis.panel import Panel
+from expectant.show.canvas import COLUMNS
+from expectant.show.palette import Palette
+from expectant.show.ranges import Mark, ValueRange, marks_below, value_range
+from expectant.show.wording import number
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """The mean over runs with its 95 % interval, (points,) each; NaN where a run had diverged.
+
+    ``key`` is that of the agent, or of whatever else is told apart by colour.
+    """
+
+    key: str
+    mean: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    runs: int
+    diverged: int
+
+
+class Level(NamedTuple):
+    """A horizontal line from ``start`` to ``end``, such as an optimum."""
+
+    start: float
+    end: float
+    height: float
+    name: str
+
+
+@dataclass(frozen=True, eq=False)
+class Plot:
+    """Curves over the same ``x`` (points,), on an axis from 0 to ``end``.
+
+    ``breaks`` are the places where something changes.
+    """
+
+    heading: str
+    x: np.ndarray
+    end: float
+    curves: Sequence[Curve]
+    breaks: Sequence[float] = ()
+    levels: Sequence[Level] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Chart:
+    """Plots that belong together, with one axis of values, so that they compare."""
+
+    plots: Sequence[Plot]
+    columns: int
+    x_name: str = "episode"
+    y_name: str = "return per episode"
+    break_name: str = "goal moves"
+
+    @property
+    def keys(self) -> list[str]:
+        """Every key in any of the plots, once, in order of appearance."""
+        return list(dict.fromkeys(curve.key for plot in self.plots for curve in plot.curves))
+
+    @property
+    def level_names(self) -> list[str]:
+        return list(dict.fromkeys(level.name for plot in self.plots for level in plot.levels))
+
+    @cached_property
+    def range(self) -> ValueRange:
+        """What the axis of values covers."""
+        values: dict[str, list[np.ndarray]] = {}
+        for plot in self.plots:
+            for curve in plot.curves:
+                values.setdefault(curve.key, []).extend((curve.mean, curve.low, curve.high))
+        levels = [level.height for plot in self.plots for level in plot.levels]
+        return value_range({key: np.concatenate(each) for key, each in values.items()}, levels)
+
+    def marks(self, curve: Curve) -> list[Mark]:
+        """Where a curve leaves the axis."""
+        return marks_below(curve.mean, self.range.floor)
+
+    @property
+    def has_marks(self) -> bool:
+        return any(self.marks(curve) for plot in self.plots for curve in plot.curves)
+
+    def note(self, key: str) -> str:
+        """How many runs diverged, in each plot that has the curve; empty if none did."""
+        found = [curve for plot in self.plots for curve in plot.curves if curve.key == key]
+        if not any(curve.diverged for curve in found):
+            return ""
+        if len(found) == 1:
+            return f"({found[0].diverged} of {found[0].runs} runs diverged)"
+        listed = ", ".join(f"{curve.diverged}/{curve.runs}" for curve in found)
+        return f"(runs diverged, by panel: {listed})"
+
+    def data(self, anchor: str) -> dict[str, Any]:
+        """Everything that the page's script draws."""
+        return {
+            "id": anchor,
+            "keys": self.keys,
+            "range": [self.range.low, self.range.high],
+            "xName": self.x_name,
+            "yName": self.y_name,
+            "plots": [
+                self._plot(plot, f"{anchor}-plot-{place}")
+                for place, plot in enumerate(self.plots, start=1)
+            ],
+        }
+
+    def _plot(self, plot: Plot, anchor: str) -> dict[str, Any]:
+        names = self.level_names
+        return {
+            "id": anchor,
+            "x": plot.x,
+            "end": plot.end,
+            "breaks": list(plot.breaks),
+            "levels": [
+                {"from": level.start, "to": level.end, "height": level.height,
+                 "text": number(level.height), "kind": names.index(level.name)}
+                for level in plot.levels
+            ],
+            "curves": [
+                {"key": curve.key, "mean": curve.mean, "low": curve.low, "high": curve.high,
+                 "marks": marks_data(self.marks(curve))}
+                for curve in plot.curves
+            ],
+        }  # fmt: skip
+
+
+def curve_of(key: str, runs: np.ndarray) -> Curve:
+    """A curve from the values of all runs, (runs, points)."""
+    known = finite_or_nan(runs)
+    diverged = int(np.isnan(known).any(axis=1).sum())
+    return Curve(key, *interval(known, level=0.95), len(known), diverged)
+
+
+def chart_of(panels: Sequence[Panel]) -> Chart:
+    """The chart of some panels."""
+    ordered, columns = arranged(panels)
+    return Chart([_plot_of(panel, panels) for panel in ordered], columns)
+
+
+def palette_of(panels: Iterable[Panel]) -> Palette:
+    """One style for every agent in any of the panels; one without a name goes by its key."""
+    names: dict[str, str] = {}
+    for panel in panels:
+        for agent in panel.curves:
+            if names.get(agent, agent) == agent:
+                names[agent] = panel.labels.get(agent, agent)
+    return Palette(names)
+
+
+def _plot_of(panel: Panel, panels: Sequence[Panel]) -> Plot:
+    end = float(panel.first_episodes[-1] + panel.bin)
+    known = math.isfinite(panel.optimum)
+    return Plot(
+        heading=panel_heading(panel, panels),
+        # A bin stands in its middle, so that a drop appears after the switch it follows.
+        x=panel.first_episodes + panel.bin / 2,
+        end=end,
+        curves=[curve_of(agent, returns) for agent, returns in panel.curves.items()],
+        breaks=[float(panel.first_episodes[switch]) for switch in panel.switches],
+        levels=[Level(0.0, end, panel.optimum, "exact optimum")] if known else [],
+    )
+
+
+def arranged(panels: Sequence[Panel]) -> tuple[list[Panel], int]:
+    """The panels in drawing order and the number of columns: one row, or one row a reading.
+
+    >>> arranged([])
+    ([], 0)
+    """
+    if len(panels) <= COLUMNS:
+        return list(panels), len(panels)
+    readings = list(dict.fromkeys(panel.reading for panel in panels))
+    rows = [[panel for panel in panels if panel.reading == reading] for reading in readings]
+    longest = max(len(row) for row in rows)
+    aligned = all(len(row) == longest for row in rows) and 1 < longest <= COLUMNS
+    return [panel for row in rows for panel in row], longest if aligned else COLUMNS
+
+
+def panel_heading(panel: Panel, panels: Sequence[Panel]) -> str:
+    """What tells a panel from its neighbours: its name, and its reading where they differ."""
+    parts = [panel.panel] if panel.panel and panel.panel != panel.figure else []
+    if len({other.reading for other in panels}) > 1:
+        parts.append(f"reading: {panel.reading}")
+    return " · ".join(parts)
+
+
+def marks_data(marks: Iterable[Mark]) -> list[list[Any]]:
+    """Marks for the script: which point, and its value in words."""
+    return [[mark.place, number(mark.value)] for mark in marks]

@@ -1,0 +1,75 @@
+"""Verdicts on claims, gathered claim by claim and put into words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from expectant.show.wording import slug
+
+Verdict = Mapping[str, Any]
+# Symbol and class; the word is always written too, so nothing depends on colour or on the symbol.
+LOOKS = {
+    "holds": ("✓", "holds"),
+    "does not hold": ("✗", "fails"),
+    "undecided": ("?", "undecided"),
+    "adaptive": ("✓", "holds"),
+    "not adaptive": ("✗", "fails"),
+}
+PLURALS = {"holds": "hold", "does not hold": "do not hold"}
+
+
+class Claim(NamedTuple):
+    """A claim with all verdicts on it; ``rule`` is empty where readings differ in it."""
+
+    id: str
+    figure: str
+    text: str
+    rule: str
+    verdicts: list[Verdict]
+
+    @property
+    def anchor(self) -> str:
+        return f"claim-{slug(self.figure)}-{slug(self.id)}"
+
+    def under(self, reading: str) -> list[str]:
+        """What was found under one reading."""
+        return [str(v["verdict"]) for v in self.verdicts if str(v["reading"]) == reading]
+
+
+def look_of(verdict: str) -> tuple[str, str]:
+    """The symbol and the class of a verdict."""
+    return LOOKS.get(verdict, ("·", "undecided"))
+
+
+def readings_of(verdicts: Sequence[Verdict]) -> list[str]:
+    """Every reading, once, in order of appearance."""
+    return list(dict.fromkeys(str(verdict["reading"]) for verdict in verdicts))
+
+
+def claims_of(verdicts: Sequence[Verdict]) -> list[Claim]:
+    """The verdicts on each claim together, in order of appearance."""
+    together: dict[tuple[str, str], list[Verdict]] = {}
+    for verdict in verdicts:
+        together.setdefault((str(verdict["figure"]), str(verdict["id"])), []).append(verdict)
+    claims = []
+    for (figure, name), found in together.items():
+        rules = {str(verdict.get("rule") or "") for verdict in found}
+        rule = rules.pop() if len(rules) == 1 else ""
+        claims.append(Claim(name, figure, str(found[0]["claim"]), rule, found))
+    return claims
+
+
+def totals(verdicts: Sequence[Verdict]) -> list[tuple[str, str]]:
+    """How many claims of each verdict, reading by reading."""
+    lines = []
+    for reading in readings_of(verdicts):
+        found = [str(v["verdict"]) for v in verdicts if str(v["reading"]) == reading]
+        kinds = [*LOOKS, *sorted(set(found) - set(LOOKS))]
+        counts = [_count(found.count(kind), kind) for kind in kinds if kind in found]
+        lines.append((reading, ", ".join(counts)))
+    return lines
+
+
+def _count(number_of: int, kind: str) -> str:
+    return f"{number_of} {kind if number_of == 1 else PLURALS.get(kind, kind)}"

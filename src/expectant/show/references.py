@@ -1,0 +1,76 @@
+"""What curves are held against: the switches of a domain, and its exact optimum."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from expectant.exact.solve import (
+    epsilon_greedy_policy,
+    optimal_policy,
+    policy_values,
+    start_return,
+)
+from expectant.show.shown_curves import Drawable
+
+MOST_STATES = 2_000  # of an MDP that is solved only to draw a line
+SAME = 1e-9
+
+
+class Optimum(NamedTuple):
+    """The exact ``value`` of acting ε-greedily on optimal values; NaN where there is none."""
+
+    value: float
+    epsilon: float
+
+    @property
+    def known(self) -> bool:
+        return math.isfinite(self.value)
+
+
+UNKNOWN = Optimum(math.nan, math.nan)
+
+
+def common_switch(results: Sequence[Drawable]) -> int | None:
+    """After how many episodes the domain of all these results switches; None if not in all alike.
+
+    Over steps nobody knows when that is.
+    """
+    found = {getattr(result.domain, "switch_every", None) for result in results}
+    return found.pop() if len(found) == 1 and _over_episodes(results) else None
+
+
+def common_optimum(results: Sequence[Drawable]) -> Optimum:
+    """The one optimum of all these results, if there is one number.
+
+    There is none where domains differ or are not finite MDPs, where phases are worth different
+    amounts, where agents discount differently, and over steps. ε is the largest of the agents'.
+    """
+    domain, agents = results[0].domain, [result.agent for result in results]
+    alike = all(result.domain == domain for result in results)
+    if not (alike and hasattr(domain, "mdp") and _over_episodes(results)):
+        return UNKNOWN
+    mdp = domain.mdp()
+    if mdp.endless or mdp.states > MOST_STATES:
+        return UNKNOWN
+    discounts = {float(getattr(agent, "discount", math.nan)) for agent in agents}
+    discount = discounts.pop()
+    epsilon = max(float(getattr(agent, "epsilon", math.nan)) for agent in agents)
+    if discounts or math.isnan(discount) or math.isnan(epsilon):
+        return UNKNOWN
+    try:
+        values = [_undiscounted(mdp, epsilon, discount, phase) for phase in range(mdp.phases)]
+    except ValueError:  # a policy that never ends
+        return UNKNOWN
+    return Optimum(values[0], epsilon) if max(values) - min(values) < SAME else UNKNOWN
+
+
+def _over_episodes(results: Sequence[Drawable]) -> bool:
+    return all(result.steps is None for result in results)
+
+
+def _undiscounted(mdp: Any, epsilon: float, discount: float, phase: int) -> float:
+    """What is recorded is the sum of rewards, whatever an agent's discount."""
+    policy = epsilon_greedy_policy(optimal_policy(mdp, discount=discount, phase=phase), epsilon)
+    return start_return(mdp, policy_values(mdp, policy, phase=phase))

@@ -1,0 +1,194 @@
+"""What a page is made of: sections, as plain data, each drawn by the macro of its name.
+
+A page is a list of these in order. One that has nothing to show does not appear.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from expectant.show.animation.drawing import durations
+from expectant.show.animation.frames import Recording
+from expectant.show.chart import Chart
+from expectant.show.claim_rows import Claim, Verdict, claims_of, readings_of, totals
+from expectant.show.wording import figure_name, two_digits
+
+Rows = Sequence[tuple[str, Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class Section:
+    """A part of a page: ``macro`` lays it out, the script draws its ``data``."""
+
+    macro: ClassVar[str]
+    plots: ClassVar[bool] = False  # whether its data are drawn by plotly
+    shows: ClassVar[tuple[str, ...]] = ()  # without any of these it is empty
+
+    @property
+    def is_empty(self) -> bool:
+        return bool(self.shows) and not any(getattr(self, name) for name in self.shows)
+
+    def data(self, anchor: str) -> dict[str, Any] | None:
+        """What the script needs; ``anchor`` is the address of the section."""
+        return None
+
+
+@dataclass(frozen=True, eq=False)
+class Header(Section):
+    """The title of the page; ``notes`` are paragraphs."""
+
+    macro: ClassVar[str] = "header"
+    title: str
+    subtitle: str = ""
+    notes: Sequence[str] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Glance(Section):
+    """Claims by readings at a glance.
+
+    A verdict has the keys id, figure, reading, claim, verdict ("holds", "does not hold" or
+    "undecided"), statistic, low, high, rule and detail.
+    """
+
+    macro: ClassVar[str] = "glance"
+    shows: ClassVar[tuple[str, ...]] = ("verdicts",)
+    verdicts: Sequence[Verdict]
+
+    @property
+    def readings(self) -> list[str]:
+        return readings_of(self.verdicts)
+
+    @property
+    def totals(self) -> list[tuple[str, str]]:
+        return totals(self.verdicts)
+
+    @property
+    def figures(self) -> dict[str, list[Claim]]:
+        """The claims of every figure."""
+        found: dict[str, list[Claim]] = {}
+        for claim in claims_of(self.verdicts):
+            found.setdefault(claim.figure, []).append(claim)
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class Claims(Section):
+    """Claims with their evidence; under a ``heading``, where they do not belong to a figure."""
+
+    macro: ClassVar[str] = "claims"
+    shows: ClassVar[tuple[str, ...]] = ("verdicts",)
+    verdicts: Sequence[Verdict]
+    heading: str = ""
+
+    @property
+    def claims(self) -> list[Claim]:
+        return claims_of(self.verdicts)
+
+
+@dataclass(frozen=True, eq=False)
+class Curves(Section):
+    """One figure of curves, which can be switched on and off."""
+
+    macro: ClassVar[str] = "curves"
+    plots: ClassVar[bool] = True
+    figure: str
+    title: str
+    chart: Chart
+
+    @property
+    def name(self) -> str:
+        return figure_name(self.figure)
+
+    def data(self, anchor: str) -> dict[str, Any] | None:
+        return self.chart.data(anchor) if self.chart.plots else None
+
+
+@dataclass(frozen=True, eq=False)
+class Parameters(Section):
+    """How something was made: ``tables`` of (heading, rows of (name, value)), ``notes`` in words
+    and the ``command`` that makes it again."""
+
+    macro: ClassVar[str] = "parameters"
+    shows: ClassVar[tuple[str, ...]] = ("tables", "notes", "command")
+    tables: Sequence[tuple[str, Rows]]
+    notes: Sequence[str] = ()
+    command: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Environment(Section):
+    """Versions and seeds, and no date: the same results make the same page."""
+
+    macro: ClassVar[str] = "environment"
+    shows: ClassVar[tuple[str, ...]] = ("rows",)
+    rows: Rows
+
+
+@dataclass(frozen=True, eq=False)
+class Adaptation(Section):
+    """The local-change adaptation test: its ``rows`` as plain data; ``labels`` names agents."""
+
+    macro: ClassVar[str] = "adaptation"
+    shows: ClassVar[tuple[str, ...]] = ("rows",)
+    rows: Sequence[Mapping[str, Any]]
+    labels: Mapping[str, str]
+
+    @property
+    def agents(self) -> list[str]:
+        return list(dict.fromkeys(self.labels[row["agent"]] for row in self.rows))
+
+    @property
+    def matrix(self) -> dict[str, dict[str, Mapping[str, Any]]]:
+        """The rows by backups, and by the name of the agent."""
+        found: dict[str, dict[str, Mapping[str, Any]]] = {}
+        for row in self.rows:
+            found.setdefault(row["backups"], {})[self.labels[row["agent"]]] = row
+        return found
+
+    @staticmethod
+    def every_run(row: Mapping[str, Any]) -> str:
+        return ", ".join(two_digits(value) for value in row["adaptation_by_seed"])
+
+
+@dataclass(frozen=True, eq=False)
+class Animation(Section):
+    """A player of a recording; ``drawn`` are its frames as pictures of Pillow."""
+
+    macro: ClassVar[str] = "animation"
+    recording: Recording
+    drawn: Sequence[Any]
+
+    @property
+    def _captions(self) -> list[str]:
+        return [self.recording.caption(frame) for frame in self.recording.frames]
+
+    @property
+    def _changes(self) -> list[int]:
+        """The positions of the frames right before each change."""
+        times = [self.recording.time(frame) for frame in self.recording.frames]
+        return [times.index(change) for change in self.recording.changes if change in times]
+
+    @property
+    def changes(self) -> list[str]:
+        """In words, when something is about to change."""
+        return [self._captions[change] for change in self._changes]
+
+    def data(self, anchor: str) -> dict[str, Any] | None:
+        return {
+            "frames": [_encoded(picture) for picture in self.drawn],
+            "durations": durations(self.recording),
+            "captions": self._captions,
+            "changes": self._changes,
+        }
+
+
+def _encoded(picture: Any) -> str:
+    """A picture as the text of a PNG."""
+    buffer = io.BytesIO()
+    picture.save(buffer, format="PNG", optimize=True)
+    return base64.b64encode(buffer.getvalue()).decode()

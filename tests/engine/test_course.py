@@ -1,0 +1,153 @@
+"""The one driver of the loop, in plain Python."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+from outside_worlds import HallEnv
+
+import expectant as ex
+from expectant.engine.course import begun, drive, going_on, share_done
+from expectant.engine.crossing import respond
+from expectant.engine.job import Job
+from expectant.engine.learner.saving import arrays_in
+from expectant.engine.loop import DIVERGED, DONE, EPISODE, STEPS, STOPPED, simulate
+from expectant.verbs import encode, observation
+
+FIVE = ex.Corridor(cells=5, slip=0.2, switch_every=3)
+GROWING = ex.Lookahead(0.1, 0.1, planning_steps=1, replay_capacity=None)
+
+
+def job_of(domain: Any = FIVE, agent: Any = GROWING, episodes=0, steps=0, features=None) -> Job:
+    return Job(domain, features or ex.OneHot(), agent, episodes, steps, 1, None, 0)
+
+
+def bits(stop) -> list[Any]:
+    return [
+        stop.rng.bit_generator.state,
+        *((name, array.tobytes()) for name, array in arrays_in(stop.run)),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("length", "stops"),
+    [({"episodes": 40}, [0, 1, 1, 17, 40]), ({"steps": 300}, np.array([0, 7, 260, 300]))],
+    ids=["episodes", "steps"],
+)
+def test_stops_change_nothing(length, stops):
+    job, counter = job_of(**length), EPISODE if "episodes" in length else STEPS
+    passed, last = [], None
+    for stop in drive(job, 3, simulate, going_on(), stops):
+        assert stop.status == DONE
+        passed.append(int(stop.run.clock[counter]))
+        last = stop
+    assert passed == list(stops)
+    (end,) = drive(job, 3, simulate, going_on())
+    assert bits(last) == bits(end)
+
+
+def test_nothing_has_happened_at_0_and_nothing_does_after_the_last_stop():
+    course = drive(job_of(episodes=40), 0, simulate, going_on(), (0, 5))
+    fresh, rng = job_of(episodes=40).prepare(0)
+    start = next(course)
+    assert bits(start) == bits(start._replace(run=fresh, rng=rng))
+    assert next(course).run.clock[EPISODE] == 5
+    assert next(course, None) is None
+
+
+def test_no_stops_are_none():
+    assert list(drive(job_of(episodes=40), 0, simulate, going_on(), [])) == []
+
+
+def test_memory_grows_on_the_way():
+    job = job_of(agent=GROWING.replace(planning_steps=0), steps=4200)
+    start, end = drive(job, 0, simulate, going_on(), (0, 4200))
+    rooms = [stop.run.agent.planner.backups.actions.shape[0] for stop in (start, end)]
+    assert rooms[0] < 4200 <= rooms[1]
+
+
+def test_it_is_the_run_that_run_makes():
+    result = ex.run(FIVE, ex.OneHot(), GROWING, episodes=20, runs=2, compiled=False)
+    for number in range(2):
+        (end,) = drive(job_of(episodes=20), number, simulate, going_on())
+        assert end.run.returns.tolist() == result.returns[number].tolist()
+
+
+def test_a_run_that_diverges_is_yielded_once_more():
+    job = job_of(agent=ex.QLearning(1e200), episodes=100)
+    with np.errstate(all="ignore"):
+        found = list(drive(job, 0, simulate, going_on(), range(0, 101, 10)))
+    assert [stop.status for stop in found] == [DONE] * (len(found) - 1) + [DIVERGED]
+    assert len(found) < 11
+
+
+def test_a_run_that_is_told_to_stop_does():
+    control = going_on()
+    course = drive(job_of(episodes=40), 0, simulate, control, (5, 40))
+    assert next(course).status == DONE
+    control[0] = 1
+    assert [(stop.status, stop.run.clock[EPISODE]) for stop in course] == [(STOPPED, 5)]
+
+
+def test_how_much_is_done():
+    for job in (job_of(episodes=40), job_of(steps=40)):
+        for stop in drive(job, 0, simulate, going_on(), (0, 10, 40)):
+            share = stop.run.clock[EPISODE if job.episodes else STEPS] / 40
+            assert share_done(job, stop.run.clock) == share
+
+
+# ------------------------------------------------------------------------------ worlds outside
+
+
+class Noted(HallEnv):
+    made: ClassVar[list[HallEnv]] = []
+
+    def __init__(self) -> None:
+        super().__init__()
+        Noted.made.append(self)
+
+
+OUTSIDE = job_of(ex.Gym(Noted), ex.QLearning(0.2), episodes=12)
+
+
+def test_a_world_outside_stops_between_episodes_and_is_closed():
+    *_, last = drive(OUTSIDE, 0, respond, going_on(), (0, 1, 7, 12))
+    assert Noted.made[-1].closed
+    (end,) = drive(OUTSIDE, 0, respond, going_on())
+    assert bits(last) == bits(end)
+
+
+def test_a_world_is_closed_where_somebody_stops_looking():
+    course = drive(OUTSIDE, 0, respond, going_on(), (3, 12))
+    next(course)
+    assert not Noted.made[-1].closed
+    course.close()
+    assert Noted.made[-1].closed
+
+
+def test_steps_within_an_episode_are_no_stops_of_a_world_outside():
+    job = job_of(ex.Gym(Noted), ex.QLearning(0.2), steps=50)
+    assert len(list(drive(job, 0, respond, going_on(), (0, 50)))) == 2
+    with pytest.raises(ValueError, match="must be 0 or all 50 steps, got 20; count episodes"):
+        next(drive(job, 0, respond, going_on(), (0, 20, 50)))
+
+
+@pytest.mark.parametrize(
+    ("domain", "features"),
+    [
+        (FIVE, ex.RandomBinary(8, 3)),
+        (FIVE, ex.History(ex.OneHot(), 2)),
+        (ex.MountainCar(), ex.Tiles(2, 4)),
+        (ex.Gym(Noted), ex.OneHot()),
+    ],
+    ids=["table", "memory", "tiles", "outside"],
+)
+def test_a_run_that_has_only_begun(domain, features):
+    job = job_of(domain, ex.QLearning(0.2), episodes=1, features=features)
+    run = begun(job, 0).run
+    assert not run.agent.weights.any() and not run.clock[[EPISODE, STEPS]].any()
+    fresh, _ = job.prepare(0)
+    encode(fresh.features, observation(run.domain), -1, fresh.state)
+    assert run.state.active.tolist() == fresh.state.active.tolist()

@@ -1,0 +1,195 @@
+"""Agents, models and backups are told when an episode begins and when it is cut off."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+import expectant as ex
+from expectant.engine.job import Job
+from expectant.engine.loop import simulate
+from expectant.features.vector import Binary
+from expectant.verbs import (
+    act,
+    begin,
+    break_off,
+    cut,
+    learn,
+    observation,
+    preference,
+    reset,
+    step,
+)
+
+BEGIN, BREAK_OFF, ACT, LEARN = 1, 2, 3, 4
+
+
+class RowPart(NamedTuple):
+    """Walks to the right through ``cells`` cells; cuts its own episode off at ``breaks``."""
+
+    cell: np.ndarray
+    cells: int
+    breaks: int
+
+
+@reset.register(RowPart)
+def _(row, episode, rng):
+    row.cell[0] = 0
+
+
+@step.register(RowPart)
+def _(row, action, rng):
+    row.cell[0] += 1
+    if row.cell[0] == row.cells:
+        return 1.0, 0.0
+    return 0.0, 1.0
+
+
+@observation.register(RowPart)
+def _(row):
+    return row.cell
+
+
+@cut.register(RowPart)
+def _(row):
+    return row.cell[0] == row.breaks
+
+
+@ex.description
+class Row(ex.Domain):
+    cells: int = ex.option(ex.rules.whole(1), default=3)
+    breaks: int = ex.option(ex.rules.whole(0), default=0)
+    actions = 1
+    states = property(lambda self: self.cells)
+
+    def build(self, rng):
+        return RowPart(np.zeros(1, np.int64), self.cells, self.breaks)
+
+
+class DiaryPart(NamedTuple):
+    """``page`` (n, 2): what the agent was told, and in which state; ``line`` (1,) the next one."""
+
+    page: np.ndarray
+    line: np.ndarray
+
+
+def note(agent, what, state):
+    agent.page[agent.line[0], 0] = what
+    agent.page[agent.line[0], 1] = state.active[0]
+    agent.line[0] += 1
+
+
+note = ex.verbs.function(note)
+
+
+@begin.register(DiaryPart)
+def _(agent, state, rng):
+    note(agent, BEGIN, state)
+
+
+@break_off.register(DiaryPart)
+def _(agent, state, rng):
+    note(agent, BREAK_OFF, state)
+
+
+@act.register(DiaryPart)
+def _(agent, state, rng):
+    note(agent, ACT, state)
+    return 0
+
+
+@preference.register(DiaryPart)
+def _(agent, state, action):
+    return 0.0
+
+
+@learn.register(DiaryPart)
+def _(agent, transition, rng):
+    note(agent, LEARN, transition.state)
+    return 0.0
+
+
+@ex.description
+class Diary(ex.Agent):
+    def build(self, site):
+        return DiaryPart(np.zeros((200, 2), np.int64), np.zeros(1, np.int64))
+
+
+def told(domain: Any, compiled: bool, **options: Any) -> list[tuple[int, int]]:
+    result = ex.run(
+        domain, ex.OneHot(), Diary(), runs=1, compiled=compiled, keep_agents=True, progress=False,
+        **options,
+    )  # fmt: skip
+    agent = result.kept[0][0].agent
+    return [tuple(row) for row in agent.page[: agent.line[0]].tolist()]
+
+
+WHOLE = [(BEGIN, 0), (ACT, 0), (LEARN, 0), (ACT, 1), (LEARN, 1), (ACT, 2), (LEARN, 2)]
+SHORT = [(BEGIN, 0), (ACT, 0), (LEARN, 0), (ACT, 1), (LEARN, 1), (BREAK_OFF, 2)]
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize(("domain", "options", "expected"), [
+    (Row(), {"episodes": 2}, WHOLE * 2),
+    (Row(), {"episodes": 2, "step_limit": 2}, SHORT * 2),
+    (Row(breaks=2), {"episodes": 2}, SHORT * 2),
+    (Row(), {"steps": 5}, WHOLE + SHORT[:-1]),
+], ids=["ended", "limit", "cut", "budget"])  # fmt: skip
+def test_the_order_in_which_an_agent_is_told(domain, options, expected, compiled):
+    assert told(domain, compiled, **options) == expected
+
+
+def test_a_domain_that_cuts_off_and_ends_at_once_has_ended():
+    assert told(Row(cells=2, breaks=2), False, episodes=1)[-1] == (LEARN, 1)
+
+
+def test_a_learner_tells_its_agent():
+    learner = ex.Learner(Diary(), ex.OneHot(), 1, states=4, compiled=False)
+    learner.start(0)
+    learner.step(0.0, 3, False, True)
+    learner.start(1)
+    learner.step(0.0, 2, True)
+    assert learner._run is not None
+    agent = learner._run.agent
+    assert agent.page[: agent.line[0]].tolist() == [
+        [BEGIN, 0], [ACT, 0], [LEARN, 0], [BREAK_OFF, 3], [BEGIN, 1], [ACT, 1], [LEARN, 1],
+    ]  # fmt: skip
+
+
+def test_a_planner_passes_it_on_to_its_model_and_its_backups():
+    class TracedPart(NamedTuple):
+        seen: np.ndarray
+
+    @begin.register(TracedPart)
+    def _(part, state, rng):
+        part.seen[0] += 1
+
+    @break_off.register(TracedPart)
+    def _(part, state, rng):
+        part.seen[1] += 1
+
+    for agent in (
+        ex.Lookahead(0.1), ex.CachedValues(0.1, 0.1), ex.CachedPolicy(0.1, 0.1), ex.QPlanning(0.1),
+    ):  # fmt: skip
+        part: Any = Job(ex.Corridor(), ex.OneHot(), agent, 1, 0, 1, None, 0).prepare(0)[0].agent
+        model, backups = TracedPart(np.zeros(2)), TracedPart(np.zeros(2))
+        part = part._replace(planner=part.planner._replace(model=model, backups=backups))
+        state = Binary(np.zeros(1, np.int64), np.zeros(1, np.int64))
+        begin(part, state, None)
+        begin(part, state, None)
+        break_off(part, state, None)
+        assert model.seen.tolist() == backups.seen.tolist() == [2, 1]
+
+
+def test_planning_without_end_can_be_stopped_within_a_step():
+    """One step of 10¹⁰ backups: the control is heeded between two of them."""
+    control = np.zeros(1, np.int64)
+    agent = ex.Lookahead(0.1, planning_steps=10**10, replayed_fits=10**10)
+    job = Job(ex.Corridor(), ex.OneHot(), agent, 1, 0, 1, None, 0)
+    run, rng = job.prepare(0, control)
+    control[0] = 1
+    going_on = np.zeros(1, np.int64)
+    assert simulate(run, job.budget()._replace(steps=1), rng, going_on) == 0
+    assert run.clock[2] == 1

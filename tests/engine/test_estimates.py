@@ -1,0 +1,141 @@
+"""Every part says what it will hold: the estimate against the arrays that are built."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+import expectant as ex
+from expectant.agents.planner import MODELS
+from expectant.backups import NAMED
+from expectant.descriptions import KINDS, written_kind
+from expectant.engine.job import Job
+from expectant.engine.learner.saving import arrays_in
+from expectant.engine.memory.demand import demand_of
+
+CORRIDOR = ex.Corridor(cells=40, switch_every=5)
+GRID = ex.LocaGrid(rows=5, columns=9)
+TABLE = ex.FiniteMDP(
+    np.full((30, 3, 31), 1 / 31), np.arange(90.0).reshape(30, 3), start=np.full(30, 1 / 30)
+)
+CAR = ex.MountainCar()
+TILES = ex.Tiles(8, 6)
+
+FEATURES = {
+    "one_hot": (CORRIDOR, ex.OneHot()),
+    "random_binary": (CORRIDOR, ex.RandomBinary(100, 7)),
+    "tiles": (CAR, TILES),
+    "hashed": (CAR, ex.Tiles(8, 6, hash_size=128, bias=True)),
+    "fourier": (CAR, ex.Fourier(9)),
+    "history": (CORRIDOR, ex.History(ex.OneHot(), 5, actions=True)),
+    "traces": (CAR, ex.Traces(TILES)),
+    "nested": (CORRIDOR, ex.Traces(ex.History(ex.RandomBinary(50, 3), 4))),
+}
+DOMAINS = {
+    "corridor": (CORRIDOR, ex.OneHot()),
+    "one_phase": (ex.Corridor(cells=40), ex.OneHot()),
+    "counterexample": (ex.Counterexample(), ex.OneHot()),
+    "table": (TABLE, ex.OneHot()),
+    "loca_grid": (GRID, ex.OneHot()),
+    "mountain_car": (CAR, TILES),
+    "loca_mountain_car": (ex.LocaMountainCar(), TILES),
+    "outside": (ex.Outside(n_actions=2, n_states=1000), ex.OneHot()),
+    "gym": (ex.Gym("CartPole-v1"), ex.Tiles(4, 2, bounds=[(-3, 3)] * 4)),
+}
+AGENTS = {
+    "q_learning": ex.QLearning(0.1),
+    "q_planning": ex.QPlanning(0.1, model="true"),
+    "lookahead": ex.Lookahead(0.1),
+    "maintained": ex.Lookahead(0.1, maintained=True),
+    "imagining": ex.Lookahead(0.1, rollout=3),
+    "sampling": ex.Lookahead(0.1, rollout=3, model="sample"),
+    "cached_values": ex.CachedValues(0.1, 0.1),
+    "cached_policy": ex.CachedPolicy(0.1, 0.1),
+}
+OWN_MODELS = {
+    "adam": ex.NetworkExpectation(hidden=20, optimiser="adam"),
+    "many_states": ex.Distribution(states=3000, outcomes=5),
+    "true_draws": ex.Sample(ex.TrueModel()),
+}
+OWN_BACKUPS = {
+    "unlimited": ex.Replay(None),
+    "unlimited_recency": ex.RecencyReplay(None),
+    "small_sweeping": ex.PrioritizedSweeping(capacity=700, links=3),
+    "few_clusters": ex.StateSampler(clusters=5),
+}
+PLANS = [
+    *(ex.Lookahead(0.1, model=model) for model in (*MODELS, *OWN_MODELS.values())),
+    *(ex.Lookahead(0.1, backups=backups) for backups in (*NAMED, *OWN_BACKUPS.values())),
+]
+
+
+def held(job: Job) -> int:
+    """The bytes of all distinct arrays of a built run."""
+    run, _ = job.prepare(0)
+    return sum({id(array): array.nbytes for _, array in arrays_in(run)}.values())
+
+
+def check(domain, features, agent, **length):
+    job = Job(domain, features, agent, length.get("episodes", 9), length.get("steps", 0), 7, 20, 0)
+    demand, actual = demand_of(job), held(job)
+    estimate = sum(need.bytes for need in demand.needs)
+    assert abs(estimate - actual) <= 0.01 * actual + 512, f"said {estimate:,}, holds {actual:,}"
+
+
+def pairs(first, second):
+    return list(itertools.product(first, second))
+
+
+@pytest.mark.parametrize("domain", DOMAINS)
+def test_domains_say_what_they_hold(domain):
+    check(*DOMAINS[domain], AGENTS["q_learning"])
+
+
+@pytest.mark.parametrize(("features", "agent"), pairs(FEATURES, AGENTS))
+def test_agents_say_what_they_hold(features, agent):
+    domain, described = FEATURES[features]
+    if agent == "q_planning" and (domain is CAR or described.shape(domain).remembers):
+        check(domain, described, AGENTS[agent].replace(model="sample"))
+    else:
+        check(domain, described, AGENTS[agent])
+
+
+@pytest.mark.parametrize("agent", PLANS, ids=lambda agent: f"{agent.model}-{agent.backups}")
+def test_models_and_backups_say_what_they_hold(agent):
+    check(CORRIDOR, ex.RandomBinary(60, 4), agent)
+    check(TABLE, ex.OneHot(), agent)
+
+
+@pytest.mark.parametrize("backups", [*NAMED, *OWN_BACKUPS.values()], ids=repr)
+def test_backups_of_weighted_states_say_what_they_hold(backups):
+    if backups != "all":
+        check(CAR, ex.Fourier(5), ex.QPlanning(0.1, backups=backups))
+
+
+def test_records_are_counted():
+    check(CORRIDOR, ex.OneHot(), AGENTS["q_learning"], episodes=100_000)
+    check(CORRIDOR, ex.OneHot(), AGENTS["q_learning"], episodes=0, steps=100_000)
+
+
+def test_no_part_of_the_package_is_forgotten():
+    """A new part must be added to the lists above, so that what it says is compared."""
+    covered: set[str] = set()
+
+    def cover(described):
+        if isinstance(described, ex.Description):
+            covered.add(written_kind(type(described)))
+            for value in vars(described).values():
+                cover(value)
+
+    for domain, features in (*FEATURES.values(), *DOMAINS.values()):
+        cover(domain), cover(features)
+    for agent in (*AGENTS.values(), *PLANS):
+        cover(agent)
+    for name in MODELS:
+        cover(MODELS[name](0.1))
+    for name in NAMED:
+        cover(NAMED[name](5))
+    ours = {name for name, kind in KINDS.items() if kind.__module__.startswith("expectant.")}
+    assert ours == covered

@@ -1,0 +1,306 @@
+from __future__ import annotations
+
+import copy
+import dataclasses
+from typing import Any, NamedTuple
+
+import gymnasium
+import numpy as np
+import pytest
+from outside_worlds import CELLS, Hall, HallEnv
+
+import expectant as ex
+from expectant.engine.evaluating import _learned, _prepared
+from expectant.engine.job import Job
+from expectant.engine.learner.saving import arrays_in
+from expectant.verbs import observation, reset, step
+
+NAN = float("nan")
+WRONG: Any = 5
+FORWARD = [-0.1 * (CELLS - 2 - start) + 0.9 for start in range(CELLS - 1)]  # from every cell
+
+
+def train(domain=None, agent=None, features=None, **options):
+    options = {"episodes": 60, "runs": 2, "keep_agents": True, "compiled": False, **options}
+    return ex.run(
+        domain or Hall(), features or ex.OneHot(), agent or ex.QLearning(0.5, epsilon=0.5),
+        progress=False, **options,
+    )  # fmt: skip
+
+
+def evaluate(learned, domain, episodes=CELLS - 1, **options):
+    return ex.evaluate(
+        learned, domain, episodes, **{"compiled": False, "progress": False, **options}
+    )
+
+
+def learner_of(result):
+    return ex.Learner.from_result(result, 1, compiled=False)
+
+
+@pytest.fixture(scope="module")
+def result():
+    return train()
+
+
+# ---------------------------------------------------------------------------------------- doing
+
+
+@pytest.mark.parametrize(
+    "domain",
+    [Hall(), ex.Gym(HallEnv), HallEnv(), HallEnv],
+    ids=["compiled domain", "Gym", "environment", "class"],
+)
+def test_the_best_actions_are_taken_in_every_kind_of_world(result, domain):
+    """Nothing in the hall is drawn, so every return is known; exploring would take longer."""
+    found = evaluate(result, domain)
+    np.testing.assert_allclose(found.returns, [FORWARD, FORWARD])
+    assert found.lengths.tolist() == [list(range(CELLS - 1, 0, -1))] * 2
+    assert not found.diverged.any()
+    one = evaluate(learner_of(result), domain)
+    np.testing.assert_allclose(one.returns, FORWARD)
+    assert one.returns.shape == one.lengths.shape == (CELLS - 1,)
+
+
+def test_the_mean_and_its_interval(result):
+    found = evaluate(result, Hall())
+    assert found.mean == pytest.approx(np.mean(FORWARD))
+    assert (found.low, found.high) == pytest.approx((found.mean, found.mean))  # two equal runs
+    one = evaluate(learner_of(result), Hall())
+    assert one.low < one.mean < one.high  # over its episodes
+    assert np.isnan(evaluate(learner_of(result), Hall(), 1).interval).all()
+
+
+def test_an_id_is_enough():
+    result = train(ex.Gym("FrozenLake-v1", is_slippery=False), episodes=5)
+    assert evaluate(result, "FrozenLake-v1", 2).returns.shape == (2, 2)
+
+
+def test_ties_are_broken_at_random_and_seeds_seed():
+    """Nothing has been learned yet: a walk to the left or to the right, as it comes."""
+    result = train(ex.Corridor(slip=0.0), ex.QLearning(0.0), episodes=1)
+    first, again = (evaluate(result, ex.Corridor(slip=0.0), 30) for _ in range(2))
+    other = evaluate(result, ex.Corridor(slip=0.0), 30, seed=1)
+    np.testing.assert_array_equal(first.returns, again.returns)
+    assert not np.array_equal(first.returns, other.returns)
+    assert not np.array_equal(first.returns[0], first.returns[1])
+    ends = first.returns + first.lengths - 1
+    assert set(ends.ravel()) == {0.0, 20.0}
+
+
+def test_episodes_are_cut_off_at_the_step_limit(result):
+    for domain in (Hall(), ex.Gym(HallEnv)):
+        found = evaluate(result, domain, step_limit=2)
+        assert found.lengths[0].tolist() == [2, 2, 2, 2, 1]
+
+
+class CuePart(NamedTuple):
+    """``now`` (3,): what is seen, the cue, the steps so far."""
+
+    now: np.ndarray
+
+
+@reset.register(CuePart)
+def _(domain, episode, rng):
+    domain.now[:] = (episode % 2, episode % 2, 0)
+
+
+@step.register(CuePart)
+def _(domain, action, rng):
+    now = domain.now
+    reward = float(action == now[1]) if now[2] < 2 else 10.0 * action
+    now[0], now[2] = 2, now[2] + 1
+    return reward, float(now[2] < 3)
+
+
+@observation.register(CuePart)
+def _(domain):
+    return domain.now
+
+
+@ex.description
+class Cue(ex.Domain):
+    """A cue, 0 or 1, then nothing to see. Twice the action pays that it names, then action 1."""
+
+    actions = 2
+    states = 3
+
+    def build(self, rng: np.random.Generator) -> CuePart:
+        return CuePart(np.zeros(3, np.int64))
+
+
+class CueEnv(gymnasium.Env[Any, Any]):
+    """The same outside."""
+
+    observation_space = gymnasium.spaces.Discrete(3)
+    action_space = gymnasium.spaces.Discrete(2)
+
+    def __init__(self) -> None:
+        self.part, self.episode = CuePart(np.zeros(3, np.int64)), -1
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Any, dict[str, Any]]:
+        self.episode += 1
+        reset(self.part, self.episode, None)
+        return self.part.now[0], {}
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        reward, alive = step(self.part, action, None)
+        return self.part.now[0], reward, alive == 0.0, False, {}
+
+
+def test_features_remember_within_an_episode_and_not_beyond():
+    """What is remembered of the end speaks for action 1, which is wrong after cue 0."""
+    agent = ex.QLearning(0.2, epsilon=0.5, discount=0.0)
+    result = train(Cue(), agent, ex.History(ex.OneHot(), 2), episodes=300)
+    for domain in (Cue(), CueEnv):
+        assert evaluate(result, domain, 10).returns.tolist() == [[12.0] * 10] * 2
+    blind = train(Cue(), agent, episodes=300)
+    assert evaluate(blind, Cue(), 10).mean <= 11.5
+
+
+def test_environments_are_seeded_anew(result):
+    made: list[HallEnv] = []
+
+    def make() -> HallEnv:
+        made.append(HallEnv())
+        return made[-1]
+
+    seeds = []
+    for seed in (0, 1):
+        evaluate(result, make, 2, seed=seed)
+        seeds += [tuple(env.seeds) for env in made if env.seeds]
+        made.clear()
+    train(ex.Gym(make), episodes=2)
+    seeds += [tuple(env.seeds) for env in made if env.seeds]
+    assert len(set(seeds)) == 6  # two runs each
+    assert all(env.closed for env in made)
+
+
+# ------------------------------------------------------------------------------ nothing changes
+
+
+def everything(runs: list[Any]) -> list[Any]:
+    return [copy.deepcopy((run, rng.bit_generator.state)) for run, rng in runs]
+
+
+def assert_same(before, after):
+    for (old, old_state), (new, new_state) in zip(before, after, strict=True):
+        assert old_state == new_state
+        for (name, one), (_, other) in zip(arrays_in(old), arrays_in(new), strict=True):
+            np.testing.assert_array_equal(one, other, err_msg=name)
+
+
+@pytest.mark.parametrize(
+    ("agent", "features"),
+    [
+        (ex.Lookahead(0.2, model="sample"), ex.OneHot()),  # draws when it is asked
+        (ex.CachedPolicy(0.2, 0.1, 0.2), ex.Traces(ex.OneHot(), 0.5)),
+    ],
+    ids=["sample model", "traces"],
+)
+def test_what_was_learned_is_left_as_it_is(agent, features):
+    result = train(Hall(), agent, features, episodes=10)
+    kept: Any = list(result.kept)
+    before = everything(kept)
+    for domain in (Hall(), HallEnv):
+        evaluate(result, domain)
+    assert_same(before, everything(kept))
+
+
+def test_a_learner_goes_on_as_if_nothing_had_been():
+    """In the middle of an episode, with features that remember."""
+    learners: list[Any] = [
+        ex.Learner(
+            ex.QLearning(0.3), ex.History(ex.OneHot(), 2), 2, states=CELLS, compiled=False
+        )
+        for _ in range(2)
+    ]  # fmt: skip
+    actions: list[list[Any]] = [[], []]
+    for learner, taken in zip(learners, actions, strict=True):
+        env = HallEnv()
+        action = learner.start(env.reset()[0])
+        for moment in range(60):
+            if moment in (3, 30) and learner is learners[0]:
+                evaluate(learner, Hall(), step_limit=9)
+                evaluate(learner, HallEnv, step_limit=9)
+            taken.append(action)
+            seen, reward, ended, _, _ = env.step(action)
+            action = learner.step(reward, seen, ended)
+            if ended:
+                action = learner.start(env.reset()[0])
+    assert actions[0] == actions[1]
+    runs = [[(learner._run, learner._rng)] for learner in learners]
+    assert_same(*map(everything, runs))
+
+
+# ------------------------------------------------------------------------------------ the parts
+
+
+def test_compiled_evaluations_are_plain_ones():
+    result = train(ex.Corridor(), ex.QLearning(0.1), episodes=30, compiled=True)
+    plain, compiled = (evaluate(result, ex.Corridor(), 50, compiled=c) for c in (False, True))
+    np.testing.assert_array_equal(plain.returns, compiled.returns)
+    outside = [evaluate(result, Steps, 10, compiled=c).returns for c in (False, True)]
+    np.testing.assert_array_equal(*outside)
+
+
+class Steps(gymnasium.Env[Any, Any]):
+    """Nine states and two actions, like the corridor; ends after as many steps as an action 1."""
+
+    observation_space = gymnasium.spaces.Discrete(9)
+    action_space = gymnasium.spaces.Discrete(2)
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Any, dict[str, Any]]:
+        super().reset(seed=seed)
+        return int(self.np_random.integers(9)), {}
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        seen = int(self.np_random.integers(9))
+        return seen, float(seen), bool(action and seen > 4), False, {}
+
+
+def test_an_exact_model_follows_the_phases_of_its_domain():
+    domain = ex.Corridor(switch_every=3)
+    what = _learned(train(domain, ex.Lookahead(0.2, model="true"), episodes=5))
+    for where, follows in ((domain, True), (ex.Corridor(), False)):
+        job = Job(where, what.features, what.agent, 1, 0, 1, None, 0)
+        prepared: Any = _prepared(job, what, 0)
+        assert (prepared.agent.planner.model.now is prepared.domain.now) == follows
+        assert prepared.agent.weights is not what.runs[0].agent.weights
+
+
+def test_a_diverged_run_is_shown_and_not_evaluated(result):
+    found = evaluate(dataclasses.replace(result, diverged=np.array([True, False])), Hall())
+    assert found.diverged.tolist() == [True, False]
+    assert np.isnan(found.returns[0]).all() and (found.lengths[0] == 0).all()
+    np.testing.assert_allclose(found.returns[1], FORWARD)
+    assert np.isnan(found.mean) and "diverged 1" in repr(found)
+
+
+def test_weights_that_are_no_numbers_are_noticed(result):
+    learner: Any = learner_of(copy.deepcopy(result))
+    learner._run.agent.weights[:] = NAN
+    assert evaluate(learner, Hall()).diverged.tolist() == [True]
+
+
+def test_it_shows_itself(result):
+    found = evaluate(result, Hall())
+    assert repr(found) == "Evaluation(mean return 0.7000 (0.7000 to 0.7000), episodes 5, runs 2)"
+    assert "0.7000 (0.7000 to 0.7000)" in found._repr_html_()
+
+
+@pytest.mark.parametrize(("call", "message"), [
+    (lambda r: evaluate(train(keep_agents=False), Hall()), "evaluate: learned must have kept its agents, got a result without them; ex.run keeps what it learned with keep_agents=True"),
+    (lambda r: evaluate(WRONG, Hall()), "evaluate: learned must be a Learner or a Result, got 5"),
+    (lambda r: evaluate(ex.Learner(ex.QLearning(0.1), ex.OneHot(), 2, states=3, compiled=False), Hall()), "learned must have started, got a learner that has not"),
+    (lambda r: evaluate(r, WRONG), "domain must be a domain, an environment of Gymnasium or its id, got 5"),
+    (lambda r: evaluate(r, ex.Corridor), "not the class"),
+    (lambda r: evaluate(r, ex.Corridor()), "domain must have 2 actions and 6 numbered states, got Corridor.* with 2 actions and 9 numbered states"),
+    (lambda r: evaluate(r, "CartPole-v1"), "got Gym.'CartPole-v1'. with 2 actions and observations of 4 numbers"),
+    (lambda r: evaluate(r, "FrozenLake-v1"), "with 4 actions and 16 numbered states"),
+    (lambda r: evaluate(r, Hall(), 0), "evaluate: episodes must be a whole number, 1 or more, got 0"),
+    (lambda r: evaluate(r, Hall(), seed=-1), "evaluate: seed must be a whole number, 0 or more, got -1"),
+])  # fmt: skip
+def test_mistakes_are_told(result, call, message):
+    with pytest.raises(ValueError, match=message):
+        call(result)

@@ -1,0 +1,275 @@
+from __future__ import annotations
+
+import json
+import zipfile
+from typing import Any
+
+import numpy as np
+import pytest
+from outside_worlds import CELLS, HallEnv
+
+import expectant as ex
+from expectant.engine.learner import saving
+
+AGENTS = [
+    ex.QLearning(0.2),
+    ex.Lookahead(0.2, 0.2, planning_steps=3, maintained=True),
+    ex.QPlanning(0.2, model="sample", planning_steps=2),
+    ex.CachedPolicy(0.2, 0.1, 0.2, planning_steps=2, backups="prioritized"),
+    ex.CachedValues(0.2, 0.2, planning_steps=2, replay_capacity=None, backups="recency"),
+]
+
+
+WRONG: Any = "q"
+
+
+def learner_for(agent, compiled=False, **options) -> Any:
+    return ex.Learner(
+        agent, ex.OneHot(), 2, states=CELLS, compiled=compiled, progress=False, **options
+    )
+
+
+def drive(learner, env, steps, action=None):
+    """Let a learner act for some steps; returns its actions and where it stands."""
+    taken = []
+    for _ in range(steps):
+        if action is None:
+            action = learner.start(env.reset()[0])
+        taken.append(action)
+        seen, reward, terminated, truncated, _ = env.step(action)
+        action = learner.step(reward, seen, terminated, truncated)
+    return taken, action
+
+
+@pytest.mark.parametrize("agent", AGENTS, ids=lambda agent: type(agent).__name__)
+@pytest.mark.parametrize("steps", [40, 47])  # at the end of an episode or within one
+def test_learning_goes_on_to_the_same_bits_after_a_reload(agent, steps, tmp_path):
+    first, env = learner_for(agent), HallEnv()
+    _, action = drive(first, env, steps)
+    first.save(tmp_path / "saved.npz")
+    second, copied = ex.Learner.load(tmp_path / "saved.npz", compiled=False), HallEnv()
+    copied.episode, copied.cell = env.episode, env.cell
+    assert drive(first, env, 200, action) == drive(second, copied, 200, action)
+    for (name, one), (_, other) in zip(
+        saving.arrays_in(first._run), saving.arrays_in(second._run), strict=True
+    ):
+        assert np.array_equal(one, other), name
+
+
+def test_compiled_learners_are_plain_ones_and_reload_each_other(tmp_path):
+    agent = AGENTS[1].replace(maintained=False, replay_capacity=None)
+    plain, fast = learner_for(agent), learner_for(agent, compiled=True)
+    assert drive(plain, HallEnv(), 300) == drive(fast, HallEnv(), 300)
+    fast.save(tmp_path / "fast.npz")
+    assert plain.greedy(2) == fast.greedy(2) == 1
+    assert np.array_equal(plain.preferences(2), fast.preferences(2))
+    reloaded = ex.Learner.load(tmp_path / "fast.npz", compiled=True, progress=False)
+    assert drive(plain, HallEnv(), 100) == drive(reloaded, HallEnv(), 100)
+
+
+def test_a_learner_does_what_run_does():
+    result = ex.run(
+        ex.Gym(HallEnv), ex.OneHot(), AGENTS[0], episodes=20, runs=1, compiled=False, progress=False
+    )
+    learner, env, lengths = learner_for(AGENTS[0]), HallEnv(), []
+    for _ in range(20):
+        action, steps, over = learner.start(env.reset()[0]), 0, False
+        while not over:
+            seen, reward, over, _, _ = env.step(action)
+            action, steps = learner.step(reward, seen, over), steps + 1
+        lengths.append(steps)
+    assert lengths == result.lengths[0].tolist()
+
+
+@pytest.mark.parametrize("domain", [ex.Corridor(cells=CELLS), ex.Gym(HallEnv)], ids=["ours", "gym"])
+def test_what_a_run_has_learned_can_be_kept_and_saved(domain, tmp_path):
+    agent = ex.Lookahead(0.2, 0.2, planning_steps=3)
+    result = ex.run(
+        domain, ex.OneHot(), agent, episodes=100, runs=2, compiled=False, progress=False,
+        keep_agents=True,
+    )  # fmt: skip
+    learner = ex.Learner.from_result(result, 1, compiled=False)
+    assert [learner.greedy(cell) for cell in range(CELLS - 1)] == [1] * (CELLS - 1)
+    learner.save(tmp_path / "run.npz")
+    again: Any = ex.Learner.load(tmp_path / "run.npz", compiled=False)
+    kept = result.kept[1][0].agent.weights
+    assert np.array_equal(again._run.agent.weights, kept)
+    drive(again, HallEnv(), 20)
+
+
+def test_from_result_needs_kept_agents():
+    result = ex.run(
+        ex.Corridor(), ex.OneHot(), AGENTS[0], episodes=1, runs=1, compiled=False, progress=False
+    )
+    with pytest.raises(ValueError, match="keep_agents=True"):
+        ex.Learner.from_result(result)
+
+
+@pytest.mark.parametrize(
+    "agent", [AGENTS[1], ex.Lookahead(0.2, model="sample")], ids=["", "sample"]
+)
+def test_greedy_neither_learns_nor_draws_from_the_run(agent):
+    one, other = learner_for(agent), learner_for(agent)
+    first, env = HallEnv(), HallEnv()
+    _, action = drive(one, first, 30)
+    drive(other, env, 30)
+    for cell in range(CELLS):
+        one.greedy(cell)
+        assert one.preferences(cell).tolist() == one.preferences(cell).tolist()
+    assert drive(one, first, 50, action) == drive(other, env, 50, action)
+
+
+def test_greedy_with_memory_leaves_the_memory_alone():
+    features = ex.History(ex.OneHot(), 2)
+    one = ex.Learner(AGENTS[0], features, 2, states=CELLS, compiled=False)
+    other = ex.Learner(AGENTS[0], features, 2, states=CELLS, compiled=False)
+    first, second = HallEnv(), HallEnv()
+    _, action = drive(one, first, 30)
+    drive(other, second, 30)
+    one.greedy(3)
+    assert drive(one, first, 50, action) == drive(other, second, 50, action)
+
+
+def test_for_env_reads_spaces():
+    learner = ex.Learner.for_env(AGENTS[0], ex.OneHot(), HallEnv(), compiled=False)
+    assert (learner.n_actions, learner.reading.states) == (2, CELLS)
+    drive(learner, HallEnv(), 20)
+
+
+@pytest.mark.parametrize(("call", "message"), [
+    (lambda: ex.Learner(WRONG, ex.OneHot(), 2, states=3), "agent must be Agent, got 'q'"),
+    (lambda: ex.Learner(AGENTS[0], WRONG, 2), "features must be Features, got 'q'"),
+    (lambda: ex.Learner(AGENTS[0], ex.OneHot(), 0, states=3), "n_actions must be a whole number, 1"),
+    (lambda: learner_for(AGENTS[0], seed=-1), "seed must be a whole number, 0 or more, got -1"),
+    (lambda: learner_for(AGENTS[0]).step(0.0, 1, False), "call start"),
+    (lambda: learner_for(AGENTS[0]).start(CELLS), f"must be a whole number from 0 to {CELLS - 1}, got {CELLS}"),
+    (lambda: learner_for(AGENTS[0]).start(2.5), "must be a state's number, got 2.5"),
+    (lambda: learner_for(AGENTS[0]).start("2"), "must be a state's number, got '2'"),
+    (lambda: ex.Learner(AGENTS[0], ex.OneHot(), 2, states=3, bounds=[(0, 1)]), "not both"),
+    (lambda: ex.Learner(AGENTS[0], ex.Tiles(1, 2), 2, bounds=[(1, 0)]), "bounds must be a list of"),
+    (lambda: ex.Learner(AGENTS[0], ex.Tiles(1, 2), 2, bounds=[(0, 1)], compiled=False).start([0.1, 0.2]), "must have 1 components, as bounds has"),
+    (lambda: ex.Learner.for_env(AGENTS[0], ex.OneHot(), "CartPole-v1"), "env must be an environment, got 'CartPole-v1'"),
+    (lambda: learner_for(AGENTS[0]).save("x"), "not started yet"),
+    (lambda: ex.Learner(AGENTS[0], ex.OneHot(), 2, compiled=False).start(0), "needs a domain with numbered states"),
+    (lambda: learner_for(ex.Lookahead(0.1, model="true")).start(0), "finite MDP"),
+])  # fmt: skip
+def test_mistakes_are_explained(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+def test_a_reward_that_is_not_finite():
+    learner = learner_for(AGENTS[0])
+    learner.start(0)
+    with pytest.raises(ValueError, match="reward: must be a finite number, got nan"):
+        learner.step(float("nan"), 1, False)
+    with pytest.raises(ValueError, match="terminated must be True or False, got 'no'"):
+        learner.step(0.0, 1, "no")
+
+
+def test_weights_that_overflow():
+    learner, env = learner_for(ex.QLearning(1e200), compiled=True), HallEnv()
+    with pytest.raises(FloatingPointError, match="smaller step sizes"):
+        drive(learner, env, 100)
+
+
+def test_vectors_must_keep_their_length():
+    learner = ex.Learner(
+        AGENTS[0], ex.Tiles(2, 4), 2, bounds=[(0.0, 1.0), (0.0, 1.0)], compiled=False
+    )
+    learner.start([0.5, 0.5])
+    with pytest.raises(ValueError, match="must have 2 components"):
+        learner.step(0.0, [0.5], False)
+
+
+def rewrite(path, facts, arrays: Any):
+    np.savez(path, expectant=np.frombuffer(json.dumps(facts).encode(), np.uint8), **arrays)
+
+
+class TestFiles:
+    @pytest.fixture
+    def saved(self, tmp_path):
+        learner = learner_for(AGENTS[0])
+        drive(learner, HallEnv(), 10)
+        learner.save(tmp_path / "saved.npz")
+        return tmp_path / "saved.npz"
+
+    @pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 0.9, 0.99])
+    def test_a_truncated_file(self, saved, share):
+        whole = saved.read_bytes()
+        saved.write_bytes(whole[: int(share * len(whole))])
+        with pytest.raises(ValueError, match=r"saved\.npz: is not a saved learner"):
+            ex.Learner.load(saved)
+
+    @pytest.mark.parametrize("content", [b"hello", b"PK\x03\x04 not really", b"\x80\x04N."])
+    def test_a_foreign_file(self, saved, content):
+        saved.write_bytes(content)
+        with pytest.raises(ValueError, match="is not a saved learner"):
+            ex.Learner.load(saved)
+
+    def test_arrays_of_somebody_else(self, saved):
+        np.savez(saved, weights=np.zeros(3))
+        with pytest.raises(ValueError, match="is not a saved learner"):
+            ex.Learner.load(saved)
+
+    def test_objects_are_not_unpickled(self, saved):
+        np.savez(saved, expectant=np.array([{"format": 1}], dtype=object))
+        with pytest.raises(ValueError, match="is not a saved learner"):
+            ex.Learner.load(saved)
+
+    def test_another_format(self, saved):
+        facts, arrays = saving.read(saved)
+        rewrite(saved, {**facts, "format": 99}, arrays)
+        with pytest.raises(ValueError, match="has format 99, this version reads format 2"):
+            ex.Learner.load(saved)
+
+    def test_an_array_that_does_not_fit(self, saved):
+        facts, arrays = saving.read(saved)
+        rewrite(saved, facts, {**arrays, "agent.weights": np.zeros(3, np.int64)})
+        with pytest.raises(ValueError, match=r"the array agent\.weights is int64 in 1 dimensions"):
+            ex.Learner.load(saved)
+
+    def test_facts_that_are_missing(self, saved):
+        facts, arrays = saving.read(saved)
+        del facts["rng"]
+        rewrite(saved, facts, arrays)
+        with pytest.raises(ValueError, match="'rng' is missing"):
+            ex.Learner.load(saved)
+
+    def test_folders(self, saved, tmp_path):
+        learner = ex.Learner.load(saved, compiled=False)
+        for path, message in ((tmp_path, "is a folder"), (tmp_path / "a" / "b.npz", "its folder")):
+            with pytest.raises(ValueError, match=message):
+                learner.save(path)
+        with pytest.raises(ValueError, match="is a folder, not a saved learner"):
+            ex.Learner.load(tmp_path)
+
+    def test_no_file(self, tmp_path):
+        with pytest.raises(FileNotFoundError):
+            ex.Learner.load(tmp_path / "none.npz")
+
+    def test_a_write_that_fails_leaves_the_old_file(self, saved, monkeypatch):
+        before = saved.read_bytes()
+
+        def full(*args, **arrays):
+            raise OSError("No space left on device")
+
+        monkeypatch.setattr(np, "savez_compressed", full)
+        learner = ex.Learner.load(saved, compiled=False)
+        with pytest.raises(OSError, match="No space left"):
+            learner.save(saved)
+        assert saved.read_bytes() == before
+        assert list(saved.parent.iterdir()) == [saved]
+
+    def test_the_file_is_plain_arrays(self, saved):
+        with zipfile.ZipFile(saved) as file:
+            assert all(name.endswith(".npy") for name in file.namelist())
+        with np.load(saved, allow_pickle=False) as file:
+            assert file["agent.weights"].shape == (2, 8)
+
+
+def test_preferences_are_the_action_values():
+    learner, env = learner_for(AGENTS[0]), HallEnv()
+    drive(learner, env, 40)
+    for cell in range(CELLS):
+        assert learner.preferences(cell).tolist() == learner._run.agent.weights[:, cell].tolist()

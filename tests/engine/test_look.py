@@ -1,0 +1,235 @@
+"""What an agent answers, worked out by hand on five cells, and that asking leaves no trace."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+import expectant as ex
+from expectant.agents.planner import MODELS, named_model
+from expectant.backups import NAMED
+from expectant.engine.asking import Answers, States, ask
+from expectant.engine.course import drive, going_on
+from expectant.engine.job import Job, loop_for
+from expectant.engine.learner.saving import arrays_in
+from expectant.engine.look import TOPICS, all_states, look, look_for, set_aside
+from expectant.engine.loop import simulate
+from expectant.engine.trial.mistakes import PartError
+from expectant.progress import Silent
+from expectant.verbs import answering, encode, preference
+
+FIVE = ex.Corridor(cells=5, slip=0.0)
+SLIPPERY = ex.Corridor(cells=4, slip=0.2)
+
+
+def prepared(agent, features=None, domain=FIVE) -> Any:
+    return Job(domain, features or ex.OneHot(), agent, 30, 0, 1, 100, 0).prepare(0)[0]
+
+
+def seen(run, asked=TOPICS, states=None, **options) -> Answers:
+    return look(ask, set_aside(run), states or all_states(5), asked, **options)
+
+
+def test_values_preferences_and_predictions_by_hand():
+    run = prepared(ex.Lookahead(0.1, model="exact"))
+    run.agent.weights[:5] = [16, 17, 18, 19, 20]
+    measures = np.zeros((2, 8))
+    measures[:, :5] = np.ones(5), range(5)
+    found = seen(run, measures=measures)
+    np.testing.assert_array_equal(found.features, np.eye(5))
+    np.testing.assert_array_equal(found.values, [16, 17, 18, 19, 20])
+    left, right = found.preferences.T
+    np.testing.assert_array_equal(left, [0, 15, 16, 17, 18])
+    np.testing.assert_array_equal(right, [16, 17, 18, 19, 20])
+    assert (found.greedy.tolist(), found.ties.tolist()) == ([1] * 5, [1] * 5)
+    np.testing.assert_array_equal(found.rewards.T, [[0, -1, -1, -1, -1], [-1, -1, -1, -1, 20]])
+    alive, cells = np.moveaxis(found.futures, -1, 0)
+    np.testing.assert_array_equal(alive.T, [[0, 1, 1, 1, 1], [1, 1, 1, 1, 0]])
+    np.testing.assert_array_equal(cells.T, [[0, 0, 1, 2, 3], [1, 2, 3, 4, 0]])
+
+
+def test_ties_are_counted_from_the_first_of_the_best():
+    run = prepared(ex.QLearning(0.1), domain=ex.LocaGrid(rows=1, columns=3))
+    run.agent.weights[:, :3] = np.array([[1, 5, 5, 0], [2, 2, 2, 2], [0, 0, 0, 3]]).T
+    found = seen(run, ("preferences",), all_states(3))
+    assert (found.greedy.tolist(), found.ties.tolist()) == ([1, 0, 3], [2, 4, 1])
+
+
+def test_state_values_of_action_values_are_the_greatest():
+    run = prepared(ex.QLearning(0.1))
+    run.agent.weights[:, :5] = [[1, 2, 3, 4, 5], [5, 4, 3, 2, 1]]
+    assert seen(run, ("values",)).values.tolist() == [5, 4, 3, 4, 5]
+
+
+def test_a_policy_is_a_softmax_of_preferences_and_others_have_none():
+    run = prepared(ex.CachedPolicy(0.1, 0.1))
+    run.agent.policy[1, :5] = [math.log(n) for n in (1, 2, 3, 4, 9)]
+    found = seen(run, ("policy",)).policy
+    np.testing.assert_allclose(found[:, 1], [1 / 2, 2 / 3, 3 / 4, 4 / 5, 9 / 10])
+    np.testing.assert_allclose(found.sum(axis=1), 1.0)
+    assert np.isnan(seen(prepared(ex.Lookahead(0.1)), ("policy",)).policy).all()
+
+
+def test_an_agent_without_a_model_predicts_nothing():
+    found = seen(prepared(ex.QLearning(0.1)), ("model",), measures=np.ones((1, 8)))
+    assert np.isnan(found.rewards).all() and np.isnan(found.futures).all()
+
+
+@pytest.mark.parametrize("asked", [(), *((topic,) for topic in TOPICS), TOPICS], ids=str)
+def test_what_is_asked_decides_what_is_answered(asked):
+    fields = {"preferences": {"preferences", "greedy", "ties"}, "model": {"rewards", "futures"}}
+    expected = set().union(*(fields.get(topic, {topic}) for topic in asked))
+    found = seen(prepared(ex.Lookahead(0.1)), asked, measures=np.ones((3, 8)))
+    assert {name for name, array in found._asdict().items() if array.size} == expected
+    whole = seen(prepared(ex.Lookahead(0.1)), measures=np.ones((3, 8)))
+    for name in expected:
+        np.testing.assert_array_equal(getattr(found, name), getattr(whole, name))
+
+
+@pytest.mark.parametrize("weights", [np.zeros((2, 2, 8)), np.zeros(3), 1.0], ids=np.shape)
+def test_an_agent_whose_weights_are_something_else_can_be_asked_for_the_rest(weights):
+    run = prepared(ex.QLearning(0.1))._replace(agent=Odd(weights))
+    assert seen(run, ("preferences",)).preferences.tolist() == [[0.0, 1.0]] * 5
+    with pytest.raises(ValueError, match=r"must have weights \(D,\) or \(A, D\) .*, Odd has none"):
+        seen(run, ("values",))
+
+
+class Odd(NamedTuple):
+    weights: Any
+
+
+@preference.register(Odd)
+def _(agent, state, action):
+    return float(action)
+
+
+def test_what_cannot_be_asked():
+    with pytest.raises(ValueError, match=r"must be among features, values, .*, got valeus"):
+        seen(prepared(ex.Lookahead(0.1)), ("valeus",))
+    run = prepared(ex.QLearning(0.1))._replace(features=Beyond(9))
+    with pytest.raises(PartError, match=r"encode of Beyond must write .* 0 to 4, got \[9\]"):
+        seen(run, ("features",))
+
+
+class Beyond(NamedTuple):
+    feature: int
+
+
+@encode.register(Beyond)
+def _(features, observation, action, state):
+    state.active[0] = features.feature
+
+
+def test_memory_takes_a_state_as_the_next_one_only_after_an_action():
+    run = prepared(ex.QLearning(0.1), ex.History(ex.OneHot(), 2))
+    encode(run.features, np.array([3]), -1, run.state)
+    one = States(np.array([[4]]), np.array([4]))
+    begun = seen(run, ("features",), one).features[0]
+    later = seen(run, ("features",), one, action=1).features[0]
+    assert begun.nonzero()[0].tolist() == [4]
+    assert later.nonzero()[0].tolist() == [4, 5 + 3]  # and again: the run's memory is as it was
+    assert seen(run, ("features",), one, action=1).features[0].tolist() == later.tolist()
+
+
+# --------------------------------------------------------------------------- models are asked
+
+
+@pytest.mark.parametrize(
+    ("agent", "same"),
+    [
+        (ex.Lookahead(0.5, 0.5, maintained=True), ex.Lookahead(0.5, 0.5)),
+        (ex.QPlanning(0.5, model="sample"), ex.QPlanning(0.5, model="distribution")),
+        (ex.QPlanning(0.5, model="true_sample"), ex.QPlanning(0.5, model="true")),
+    ],
+    ids=["maintained", "sample", "true sample"],
+)
+def test_models_answer_for_any_weights_and_without_drawing(agent, same):
+    run = prepared(agent, domain=SLIPPERY)
+    (end,) = drive(Job(SLIPPERY, ex.OneHot(), same, 30, 0, 1, 100, 0), 0, simulate, going_on())
+    for (_, array), (_, learned) in zip(
+        arrays_in(answering(run.agent.planner.model)),
+        arrays_in(end.run.agent.planner.model),
+        strict=True,
+    ):
+        array[...] = learned
+    measures = np.arange(24.0).reshape(3, 8)
+    first, second = (
+        seen(each, ("model",), all_states(4), measures=measures) for each in (run, end.run)
+    )
+    np.testing.assert_array_equal(first.rewards, second.rewards)
+    np.testing.assert_array_equal(first.futures, second.futures)
+    assert first.futures.any()
+
+
+# -------------------------------------------------------------------------- looking, no trace
+
+
+def composed() -> list[Any]:
+    """Every model with every distribution, in the agent that asks its model to decide."""
+    found: list[Any] = []
+    for model in MODELS:
+        for backups in NAMED:
+            if named_model(model, 0.1).learns or backups != "sampler":  # exact models need places
+                found.append(ex.Lookahead(0.1, 0.1, model=model, backups=backups, planning_steps=1))
+    for backups in NAMED:
+        found.append(ex.Lookahead(0.1, 0.1, maintained=True, backups=backups, planning_steps=1))
+        found.append(ex.CachedPolicy(0.1, 0.1, backups=backups, planning_steps=1))
+        found.append(ex.QPlanning(0.1, model="sample", backups=backups, planning_steps=1))
+    return found
+
+
+def bits(stop) -> list[Any]:
+    arrays = [(name, array.tobytes()) for name, array in arrays_in(stop.run)]
+    return [stop.rng.bit_generator.state, *arrays]
+
+
+@pytest.mark.parametrize(
+    "agent",
+    composed(),
+    ids=lambda agent: (
+        f"{agent.kind} {agent.model} {agent.backups} {getattr(agent, 'maintained', '')}"
+    ),
+)
+def test_a_run_that_is_looked_at_ends_in_the_same_bits(agent):
+    job = Job(SLIPPERY, ex.RandomBinary(6, 2), agent, 4, 0, 1, 20, 0)
+    for stop in drive(job, 0, simulate, going_on(), range(5)):
+        seen(stop.run, states=all_states(4), measures=np.ones((1, 8)))
+    (end,) = drive(job, 0, simulate, going_on())
+    assert bits(stop) == bits(end)
+
+
+def test_features_that_change_when_asked_do_so_in_the_copy():
+    domain, features = ex.MountainCar(step_limit=10), ex.Tiles(2, 4, hash_size=20)
+    job = Job(domain, features, ex.QLearning(0.1), 3, 0, 1, None, 0)
+    low, high = np.transpose(domain.bounds)
+    points = np.random.default_rng(0).uniform(low, high, (30, 2))
+    for stop in drive(job, 0, simulate, going_on(), range(4)):
+        seen(stop.run, states=States(points, np.full(30, -1)))
+    (end,) = drive(job, 0, simulate, going_on())
+    assert bits(stop) == bits(end)
+
+
+def test_a_copy_used_again_answers_the_same():
+    agent = ex.Lookahead(0.1, model="sample", planning_steps=1)
+    (end,) = drive(Job(SLIPPERY, ex.OneHot(), agent, 9, 0, 1, 20, 0), 0, simulate, going_on())
+    first = set_aside(end.run)
+    found = look(ask, first, all_states(4), TOPICS)
+    again = set_aside(end.run, first)
+    assert again.agent.weights is first.agent.weights is not end.run.agent.weights
+    for one, other in zip(found, look(ask, again, all_states(4), TOPICS), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_compiled_answers_have_the_same_bits():
+    agent, states = ex.Lookahead(0.1, 0.1), all_states(4)
+    job = Job(SLIPPERY, ex.RandomBinary(6, 2), agent, 30, 0, 1, 20, 0)
+    (end,) = drive(job, 0, loop_for(job, True, "", Silent()), going_on())
+    subject = set_aside(end.run)
+    kernel = look_for(subject, states, True, "", Silent())
+    measures = np.arange(16.0).reshape(2, 8)
+    fast, slow = (look(each, subject, states, TOPICS, measures=measures) for each in (kernel, ask))
+    for one, other in zip(fast, slow, strict=True):
+        np.testing.assert_array_equal(one, other)

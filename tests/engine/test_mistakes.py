@@ -1,0 +1,284 @@
+"""Mistakes in parts of one's own end in one sentence, never in a signal or a wrong number."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+HERE = Path(__file__).parent
+RIGHT = (HERE / "own_parts.py").read_text()
+
+# name: (what is right, what is written instead, what must be said)
+MISTAKES: dict[str, tuple[str, str, str]] = {
+    "a reward that is missing": (
+        "return -PRICE - action, 1.0", "return 1.0",
+        "step of QueuePart must return (reward, alive), got 1.0",
+    ),
+    "step without return": (
+        "    return -PRICE - action, 1.0\n", "",
+        "step of QueuePart must return (reward, alive), got None: is a return missing?",
+    ),
+    "a reward that is not finite": (
+        "return -PRICE - action, 1.0", "return float('nan'), 1.0",
+        "step of QueuePart must return a reward that is a finite number, got nan",
+    ),
+    "a reward that is a bool": (
+        "return -PRICE - action, 1.0", "return action == 1, 1.0",
+        "step of QueuePart must return a reward that is a finite number, got",
+    ),
+    "a reward that is a string": (
+        "return -PRICE - action, 1.0", "return '-1', 1.0", "finite number, got '-1'",
+    ),
+    "done for alive": (
+        "return -PRICE - action, 1.0", "return -PRICE, False",
+        "must return alive as 0.0 where the episode has ended, else 1.0, got False (alive, not done",
+    ),
+    "alive of a half": (
+        "return -PRICE - action, 1.0", "return -PRICE, 0.5", "else 1.0, got 0.5",
+    ),
+    "a state beyond the last": (
+        "queue.waiting[0] = queue.room // 2", "queue.waiting[0] = queue.room",
+        "observation of QueuePart must hold a state's number from 0 to 7, got 8",
+    ),
+    "a state below the first": (
+        "queue.waiting[0] = queue.room // 2", "queue.waiting[0] = -3",
+        "observation of QueuePart must hold a state's number from 0 to 7, got -3",
+    ),
+    "a state's number that is no whole number": (
+        "np.zeros(1, np.int64)", "np.zeros(1)", "use int64, got float64",
+    ),
+    "an observation that is a number": (
+        "    return queue.waiting\n", "    return queue.waiting[0]\n",
+        "observation of QueuePart must return an array of one axis",
+    ),
+    "an observation that is another array every time": (
+        "    return queue.waiting\n", "    return queue.waiting + 0\n",
+        "observation of QueuePart must return the same array every time",
+    ),
+    "an index beyond an array in step": (
+        "queue.waiting[0] += 1", "queue.waiting[action + 1] += 1",
+        "step of QueuePart: IndexError: index",
+    ),
+    "an index beyond an array in reset": (
+        "queue.waiting[0] = queue.room // 2", "queue.waiting[5] = 0",
+        "reset of QueuePart: IndexError: index 5 is out of bounds for axis 0 with size 1",
+    ),
+    "a name that is not defined": (
+        "queue.waiting[0] -= 1", "queue.waiting[0] -= won",
+        "step of QueuePart: NameError: name 'won' is not defined",
+    ),
+    "a field that does not exist": (
+        "queue.room // 2", "queue.rooms // 2",
+        "reset of QueuePart: AttributeError: 'QueuePart' object has no attribute 'rooms'",
+    ),
+    "a field that is assigned to": (
+        "queue.waiting[0] = queue.room // 2", "queue.arrival = 0.5",
+        "a field cannot be assigned to; keep what changes in an array",
+    ),
+    "a list in a field": (
+        "QueuePart(np.zeros(1, np.int64)", "QueuePart([0]",
+        "QueuePart: the field waiting must be an array, a number or a NamedTuple, got [0]",
+    ),
+    "None in a field": (
+        "self.room, self.arrival)", "self.room, None)",
+        "QueuePart: the field arrival must be an array, a number or a NamedTuple, got None",
+    ),
+    "a string in a field": (
+        "self.room, self.arrival)", "'room', self.arrival)",
+        "QueuePart: the field room must be an array, a number or a NamedTuple, got 'room'",
+    ),
+    "a dict in a field": (
+        "self.room, self.arrival)", "{}, self.arrival)", "QueuePart: the field room must be",
+    ),
+    "an array of objects": (
+        "np.zeros(1, np.int64)", "np.array([None])",
+        "QueuePart: the array waiting must hold numbers, got dtype object",
+    ),
+    "a number beyond 64 bits": (
+        "self.room, self.arrival)", "10**30, self.arrival)",
+        "QueuePart: the field room must fit into 64 bits",
+    ),
+    "a part that is no NamedTuple": (
+        "return QueuePart(np.zeros(1, np.int64), self.room, self.arrival)", "return 7",
+        "build of the domain must return a NamedTuple of arrays and numbers, got 7",
+    ),
+    "a verb with an argument too few": (
+        "def _(queue, action, rng):", "def _(queue, action):",
+        "step of QueuePart takes (queue, action), and the verb is step(domain, action, rng)",
+    ),
+    "a verb that is missing": (
+        "@observation.register(QueuePart)\n", "", "QueuePart does not implement the verb 'observation'",
+    ),
+    "division by zero": (
+        "return -PRICE - action, 1.0", "return -PRICE / (1 - 1), 1.0",
+        "step of QueuePart: ZeroDivisionError",
+    ),
+    "a feature beyond the last": (
+        "state.active[1] = features.last", "state.active[1] = features.last + 1",
+        "encode of PairsPart must write features from 0 to 4, got 5",
+    ),
+    "a feature in the padding": (
+        "state.active[1] = features.last", "state.active[1] = 7",
+        "encode of PairsPart must write features from 0 to 4, got 7",
+    ),
+    "a negative feature": (
+        "state.active[1] = features.last", "state.active[1] = -1",
+        "encode of PairsPart must write features from 0 to 4, got -1",
+    ),
+    "more features than active ones": (
+        "state.active[1] = features.last", "state.active[2] = features.last",
+        "encode of PairsPart: IndexError: index 2 is out of bounds for axis 0 with size 2",
+    ),
+    "values where there are none": (
+        "state.active[1] = features.last", "state.values[1] = 1.0",
+        "encode of PairsPart: AttributeError: 'Binary' object has no attribute 'values'",
+    ),
+    "values that are not finite": (
+        "active=2)", "active=2, weighted=True)\n\n    wrong = True",
+        "encode of PairsPart must write finite values",
+    ),
+    "an action beyond the last": (
+        "return epsilon_greedy(agent, state, agent.weights.shape[0], agent.epsilon, rng)", "return 2",
+        "act of SarsaPart must return an action, a whole number from 0 to 1, got 2",
+    ),
+    "an action below the first": (
+        "return epsilon_greedy(agent, state, agent.weights.shape[0], agent.epsilon, rng)", "return -1",
+        "act of SarsaPart must return an action, a whole number from 0 to 1, got -1",
+    ),
+    "an action that is a float": (
+        "return epsilon_greedy(agent, state, agent.weights.shape[0], agent.epsilon, rng)", "return 1.0",
+        "act of SarsaPart must return an action, a whole number from 0 to 1, got 1.0",
+    ),
+    "an action that is not returned": (
+        "return epsilon_greedy(agent, state, agent.weights.shape[0], agent.epsilon, rng)", "pass",
+        "got None: is a return missing?",
+    ),
+    "learn without return": (
+        "    return abs(move(weights[transition.action]", "    abs(move(weights[transition.action]",
+        "learn of SarsaPart must return the size of its errors, got None: is a return missing?",
+    ),
+    "weights that are too short": (
+        "weights = np.zeros((site.actions, site.width))", "weights = np.zeros((site.actions, 2))",
+        "of SarsaPart: IndexError: index",
+    ),
+    "a preference that is no number": (
+        "    return dot(state, agent.weights[action])\n", "    return agent.weights[action]\n",
+        "preference of SarsaPart must return a number",
+    ),
+    "a model without return": (
+        "    return backed_up_value(model.inner", "    backed_up_value(model.inner",
+        "backed_up_value of CautiousPart must return a number, got None",
+    ),
+    "a model that promises nan": (
+        "- model.penalty", "- model.penalty * float('nan')",
+        "backed_up_value of CautiousPart must return a finite number, got nan",
+    ),
+    "fit without return": (
+        "    return fit(model.inner, transition)", "    fit(model.inner, transition)",
+        "fit of CautiousPart must return the size of its errors, got None",
+    ),
+    "a draw without a slot": (
+        "    copy(state, latest.state)\n    return 0\n", "    copy(state, latest.state)\n",
+        "draw of LatestPart must return a slot, a whole number from 0 on, or −1, got None",
+    ),
+    "a drawn feature beyond the last": (
+        "    copy(state, latest.state)\n    return 0\n",
+        "    copy(state, latest.state)\n    state.active[0] = 99\n    return 0\n",
+        "draw of LatestPart must write features from 0 to 4, got 99",
+    ),
+    "a stored action that does not exist": (
+        "return int(latest.facts[0]), latest.facts[1], latest.facts[2]",
+        "return 5, latest.facts[1], latest.facts[2]",
+        "stored of LatestPart must return an action, a whole number from 0 to 1, got 5",
+    ),
+    "stored without alive": (
+        "return int(latest.facts[0]), latest.facts[1], latest.facts[2]",
+        "return int(latest.facts[0]), latest.facts[1]",
+        "stored of LatestPart must return (action, reward, alive), got",
+    ),
+    "a helper that is not marked": (
+        "return -PRICE - action, 1.0", "return -cost(action), 1.0",
+        "cost is called in compiled code and is not marked for it: write @expectant.verbs.function",
+    ),
+    "a dict as a global": (
+        "return -PRICE - action, 1.0", "return -PRICE - NAMES['ease'], 1.0",
+        "the global NAMES is a dict, which compiled code cannot use",
+    ),
+    "an action out of range later on": (
+        "return epsilon_greedy(agent, state, agent.weights.shape[0], agent.epsilon, rng)",
+        "return 9 if rng.random() < 0.002 else 1",
+        "act of SarsaPart must return an action from 0 to 1, got 9, in run",
+    ),
+    "an index beyond an array later on, every index checked": (
+        "    if rng.random() < queue.arrival",
+        "    if rng.random() < 0.002:\n        queue.waiting[70] = 1\n    if rng.random() < queue.arrival",
+        "a part indexes beyond an array: index is out of bounds, in run",
+    ),
+    "a state out of range later on": (
+        "    if rng.random() < queue.arrival", "    if rng.random() < 0.002:\n        queue.waiting[0] = 70\n    if rng.random() < queue.arrival",
+        "observation of QueuePart must hold a state's number from 0 to 7, got 70, in run",
+    ),
+    "a feature out of range later on": (
+        "    state.active[1] = features.last", "    state.active[1] = features.last if observation[0] < 7 else 5000",
+        "encode of PairsPart must write features from 0 to 4, got 5000, in run",
+    ),
+}  # fmt: skip
+
+AFTERWARDS = {  # what is needed beside the change
+    "an index beyond an array later on, every index checked": (
+        '"progress": False}',
+        '"progress": False, "checked": True}',
+    ),
+    "values that are not finite": ("state.active[1] = features.last", "state.values[1] = np.inf"),
+    "a feature out of range later on": ("default=0.2", "default=0.55"),
+}
+
+
+def changed(name: str) -> str:
+    """The file with one mistake in it."""
+    right, wrong, _ = MISTAKES[name]
+    assert right in RIGHT, name
+    text = RIGHT.replace(right, wrong)
+    for before, after in [AFTERWARDS[name]] if name in AFTERWARDS else []:
+        assert before in text, name
+        text = text.replace(before, after)
+    return text
+
+
+@pytest.fixture(scope="module")
+def endings(tmp_path_factory: Any) -> dict[str, tuple[int, str]]:
+    """How every file with a mistake ended: (status, what it wrote)."""
+    folder, files = tmp_path_factory.mktemp("mistakes"), []
+    for number, name in enumerate(["", *MISTAKES]):
+        file = folder / f"parts_{number}.py"
+        file.write_text(changed(name) if name else RIGHT)
+        files.append(str(file))
+    done = subprocess.run(
+        [sys.executable, str(HERE / "each_in_a_process.py"), *files],
+        capture_output=True, text=True, check=True, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )  # fmt: skip
+    return dict(zip(["", *MISTAKES], map(tuple, json.loads(done.stdout)), strict=True))
+
+
+def test_the_parts_are_right_without_a_mistake(endings):
+    assert endings[""] == (0, "")
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_a_mistake_ends_in_one_sentence(name, endings):
+    status, written = endings[name]
+    said = MISTAKES[name][2]
+    last = written.strip().splitlines()[-1]
+    assert status == 1, f"{name}: ended with {status}: {last}"
+    assert said in last
+    assert last.startswith(("expectant.engine.trial.mistakes.PartError: ", "TypeError: "))
+
+
+def test_there_are_enough_of_them():
+    assert len(MISTAKES) >= 50

@@ -1,0 +1,223 @@
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from outside_worlds import CELLS, Hall, HallEnv
+
+import expectant as ex
+from expectant.domains.outside import Outside
+from expectant.engine.job import Job
+from expectant.engine.loop import Budget
+
+PLANNER = ex.Lookahead(0.2, 0.2, planning_steps=3, replay_capacity=None)
+
+
+def run_through(environment, agent=PLANNER, features=None, **options):
+    options = {"episodes": 30, "runs": 2, "progress": False, "compiled": False, **options}
+    return ex.run(ex.Gym(environment), features or ex.OneHot(), agent, **options)
+
+
+def same(first, second):
+    assert np.array_equal(first.returns, second.returns, equal_nan=True)
+    assert np.array_equal(first.lengths, second.lengths)
+    assert np.array_equal(first.rewards, second.rewards, equal_nan=True)
+
+
+@pytest.mark.parametrize("budget", [{"episodes": 30}, {"episodes": None, "steps": 301, "bins": 7}])
+def test_the_same_world_inside_and_outside_gives_the_same_bits(budget):
+    outside = run_through(HallEnv, **budget)
+    inside = ex.run(
+        Hall(), ex.OneHot(), PLANNER, runs=2, progress=False, compiled=False,
+        **{"episodes": 30, **budget},
+    )  # fmt: skip
+    same(inside, outside)
+
+
+def test_compiled_is_plain_python_on_any_number_of_threads():
+    plain = run_through(HallEnv)
+    same(plain, run_through(HallEnv, compiled=True, threads=1))
+    same(plain, run_through(HallEnv, compiled=True, threads=2))
+    assert not np.array_equal(plain.returns, run_through(HallEnv, seed=1).returns)
+
+
+def test_room_is_made_for_a_replay_without_limit():
+    job = Job(ex.Gym(HallEnv), ex.OneHot(), PLANNER, 0, 6_000, 1, None, 0)
+    assert job.prepare(0)[0].agent.planner.backups.actions.size < 6_000
+    steps = ex.run(
+        ex.Gym(HallEnv), ex.OneHot(), PLANNER.replace(planning_steps=0), steps=6_000, runs=1,
+        compiled=True, progress=False, keep_agents=True,
+    )  # fmt: skip
+    assert steps.kept[0][0].agent.planner.backups.actions.size >= 6_000
+
+
+class Cut(HallEnv):
+    """Truncates every episode after two steps, never ends one."""
+
+    def step(self, action):
+        seen, _, _, _, info = super().step(action)
+        self.cell = min(self.cell, CELLS - 2)
+        return seen, 1.0, False, self.taken(), info
+
+    def taken(self):
+        self.steps = getattr(self, "steps", 0) + 1
+        return self.steps % 2 == 0
+
+
+class Ended(Cut):
+    def step(self, action):
+        seen, reward, _, truncated, info = super().step(action)
+        return seen, reward, truncated, False, info
+
+
+def test_truncated_bootstraps_and_terminated_does_not():
+    agent = ex.QLearning(1.0, discount=0.5)
+    values = {}
+    for world in (Cut, Ended):
+        result = run_through(world, agent, episodes=400, runs=1, keep_agents=True)
+        assert (result.lengths == 2).all()
+        values[world] = result.kept[0][0].agent.weights[:, 1].max()
+    assert values[Cut] == pytest.approx(2.0, abs=1e-6)  # 1 + 1/2 + 1/4 + …
+    assert values[Ended] <= 1.5  # at most two rewards
+
+
+def test_the_step_limit_cuts_off_and_the_environments_own_is_the_default():
+    assert (run_through(HallEnv, step_limit=1).lengths == 1).all()
+    assert ex.Gym("CartPole-v1").step_limit == 500
+    assert ex.Gym("CartPole-v1", max_episode_steps=7).step_limit == 7
+
+
+def test_every_run_has_an_environment_and_a_seed_of_its_own():
+    made = []
+
+    def make():
+        made.append(HallEnv())
+        return made[-1]
+
+    run_through(make, runs=3, episodes=2)
+    used = [env for env in made if env.seeds]
+    seeds = [env.seeds[0] for env in used]
+    assert len(used) == len(set(seeds)) == 3 and None not in seeds
+    assert all(env.seeds[1:] == [None] for env in used)
+    assert all(env.closed for env in made)
+    again = [ex.Gym(HallEnv).world(0, run).seed for run in range(3)]
+    assert set(again) == set(seeds)
+
+
+def test_an_environment_given_is_copied_and_left_alone():
+    env = HallEnv()
+    same(run_through(env), run_through(HallEnv))
+    assert env.episode == -1 and not env.closed
+
+
+@pytest.mark.parametrize("space", [
+    gymnasium.spaces.Discrete(CELLS, start=4),
+    gymnasium.spaces.MultiDiscrete([2, 3]),
+], ids=str)  # fmt: skip
+def test_spaces_of_whole_numbers_are_numbered_alike(space):
+    same(run_through(HallEnv), run_through(lambda: HallEnv(space)))
+
+
+def test_actions_may_start_anywhere():
+    actions = gymnasium.spaces.Discrete(2, start=5)
+    same(run_through(HallEnv), run_through(lambda: HallEnv(None, actions)))
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf])
+def test_an_observation_that_is_not_finite_names_its_component(wrong):
+    class Broken(HallEnv):
+        def seen(self):
+            return np.array([0.0, wrong])
+
+    box = gymnasium.spaces.Box(-1.0, 9.0, (2,))
+    features = ex.Tiles(2, 4)
+    with pytest.raises(ValueError, match=r"component 1 must be a finite number, got .*(nan|inf)"):
+        run_through(lambda: Broken(box), features=features)
+
+
+def test_an_interrupted_run_stops():
+    from expectant.engine.crossing import play, respond
+    from expectant.engine.loop import STOPPED
+
+    job = Job(ex.Gym(HallEnv), ex.OneHot(), PLANNER, 5, 0, 1, None, 0)
+    run, rng = job.prepare(0)
+    stop = np.ones(1, np.int64)
+    _, status = play(respond, job.domain.world(0, 0), run, Budget(5, 100, 100), rng, stop)
+    assert status == STOPPED
+
+
+def test_divergence_is_marked():
+    result = run_through(HallEnv, ex.QLearning(1e200), episodes=50, runs=1, compiled=True)
+    assert result.diverged.all() and np.isnan(result.returns[0, -1])
+
+
+class Faulty(HallEnv):
+    """Does one thing wrong in its third step."""
+
+    wrong: object = None
+
+    def step(self, action):
+        self.taken = getattr(self, "taken", 0) + 1
+        right: Any = (*super().step(action)[:2], False, False, {})
+        return self.broken(right) if self.taken == 3 else right
+
+    def broken(self, right):
+        return (self.wrong, *right[1:])
+
+
+def with_reward(reward):
+    return lambda self, right: (right[0], reward, *right[2:])
+
+
+@pytest.mark.parametrize(("wrong", "message"), [
+    (lambda self, right: (CELLS, *right[1:]), "observation: must be a whole number from 0 to 5, got 6"),
+    (lambda self, right: (-1, *right[1:]), "observation: must be a whole number from 0 to 5, got -1"),
+    (lambda self, right: (2.5, *right[1:]), "'float' object cannot be interpreted as an integer"),
+    (with_reward(float("nan")), "reward: must be a finite number, got nan"),
+    (with_reward(None), "reward: must be a finite number, got None"),
+    (lambda self, right: right[:4], r"must return \(observation, reward, terminated, truncated, info\)"),
+])  # fmt: skip
+def test_an_environment_at_fault_is_told_where(wrong, message):
+    class Wrong(Faulty):
+        broken = wrong
+
+    with pytest.raises(ValueError, match=rf"{message}.*in step of run 0, episode 0, step 3"):
+        run_through(Wrong, runs=1)
+
+
+def test_an_error_of_the_environments_own_is_left_as_it_is():
+    class Motor(Faulty):
+        def broken(self, right):
+            raise RuntimeError("motor broke")
+
+    with pytest.raises(RuntimeError, match="motor broke") as caught:
+        run_through(Motor, runs=1)
+    assert "in step of run 0, episode 0, step 3" in caught.value.__notes__[0]
+
+
+def test_a_vector_of_another_length():
+    class Short(HallEnv):
+        def seen(self):
+            return np.zeros(3)
+
+    box = gymnasium.spaces.Box(-1.0, 9.0, (2,))
+    with pytest.raises(ValueError, match=r"must have 2 components, got array.*in reset of run 0"):
+        run_through(lambda: Short(box), features=ex.Tiles(2, 4), runs=1)
+
+
+def test_limits_must_be_those_of_the_observations():
+    with pytest.raises(ValueError, match="limits has 1 pairs, observations 2 components"):
+        Outside(2, limits=[(0.0, 1.0)], components=2)
+    with pytest.raises(ValueError, match="limits must be a list of"):
+        Outside(2, limits=[(1.0, 1.0)])
+
+
+def test_an_old_reset_is_refused():
+    class Old(HallEnv):
+        def reset(self, **options):
+            return super().reset(**options)[0]
+
+    with pytest.raises(ValueError, match=r"must return \(observation, info\), got"):
+        run_through(Old, runs=1)

@@ -1,0 +1,513 @@
+"""The seven properties that hold whatever the dispatch mechanism."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import types
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+import expectant as ex
+from expectant.engine.compile import compiling
+from expectant.engine.crossing import respond
+from expectant.engine.identity.fingerprint import fingerprint, part_types
+from expectant.engine.job import Job
+from expectant.engine.loop import simulate
+from expectant.features.vector import Transition
+from expectant.verbs import (
+    backed_up_value,
+    draw,
+    fit,
+    load_successor,
+    observation,
+    remember,
+    reset,
+    step,
+    stored,
+)
+
+SOURCE = Path(ex.__file__).parent
+
+AGENTS = {
+    "q_learning": ex.QLearning(0.1),
+    "q_planning": ex.QPlanning(0.1, 0.1, planning_steps=2, replayed_fits=1),
+    "q_planning_true": ex.QPlanning(0.1, model="true", planning_steps=2, stored_action=True),
+    "lookahead": ex.Lookahead(0.1, 0.1, planning_steps=2),
+    "lookahead_exact": ex.Lookahead(0.1, model="exact", planning_steps=2),
+    "maintained": ex.Lookahead(0.1, 0.1, planning_steps=2, maintained=True),
+    "cached_values": ex.CachedValues(0.1, 0.1, 0.1, planning_steps=2),
+    "cached_policy": ex.CachedPolicy(0.1, 0.1, 0.1, planning_steps=2, entropy=0.1, epsilon=0.05),
+}
+
+
+# ------------------------------------------------- parts of a user's own, outside the package
+
+
+class Ring(NamedTuple):
+    """Ten places in a circle; a step right from place 9 ends the episode."""
+
+    where: np.ndarray
+
+
+@reset.register(Ring)
+def _(domain, episode, rng):
+    domain.where[0] = int(rng.random() * 10)
+
+
+@step.register(Ring)
+def _(domain, action, rng):
+    if action == 1 and domain.where[0] == 9:
+        return 5.0, 0.0
+    domain.where[0] = (domain.where[0] + (1 if action == 1 else 9)) % 10
+    return -1.0, 1.0
+
+
+@observation.register(Ring)
+def _(domain):
+    return domain.where
+
+
+@ex.description
+class RingDomain(ex.Domain):
+    states = 10
+    actions = 2
+
+    def build(self, rng):
+        return Ring(np.zeros(1, np.int64))
+
+
+class Rewards(NamedTuple):
+    """A model that only knows mean rewards, with arrays of its own making inside a verb."""
+
+    means: np.ndarray
+
+
+@fit.register(Rewards)
+def _(model, transition):
+    scratch = np.zeros(2)  # users may allocate; the package's own code does not
+    scratch[0] = transition.reward - model.means[transition.action]
+    model.means[transition.action] += 0.1 * scratch[0]
+    return abs(scratch[0])
+
+
+@backed_up_value.register(Rewards)
+def _(model, state, action, weights, discount):
+    return model.means[action]
+
+
+class RewardsModel(ex.Model):
+    def build(self, site):
+        return Rewards(np.zeros(site.actions))
+
+
+class Latest(NamedTuple):
+    """Plan from the latest state only."""
+
+    state: object
+    next_state: object
+    facts: np.ndarray
+
+
+@remember.register(Latest)
+def _(backups, transition):
+    for n in range(backups.state.active.shape[0]):
+        backups.state.active[n] = transition.state.active[n]
+        backups.next_state.active[n] = transition.next_state.active[n]
+    backups.facts[0] = transition.action
+    backups.facts[1] = transition.reward
+    backups.facts[2] = transition.alive
+
+
+@draw.register(Latest)
+def _(backups, state, rng):
+    for n in range(state.active.shape[0]):
+        state.active[n] = backups.state.active[n]
+    return 0
+
+
+@stored.register(Latest)
+def _(backups, slot):
+    return int(backups.facts[0]), backups.facts[1], backups.facts[2]
+
+
+@load_successor.register(Latest)
+def _(backups, slot, state):
+    for n in range(state.active.shape[0]):
+        state.active[n] = backups.next_state.active[n]
+
+
+class LatestState(ex.Backups):
+    def build(self, site):
+        from expectant.features.vector import empty_state
+
+        return Latest(empty_state(site.shape), empty_state(site.shape), np.zeros(3))
+
+
+# ------------------------------------------------------------------------------ 1. composition
+
+
+def named(part):
+    return part if isinstance(part, str) else type(part).__name__
+
+
+@pytest.mark.parametrize("model", ["expectation", "exact", "true", RewardsModel()], ids=named)
+@pytest.mark.parametrize("backups", ["replay", LatestState()], ids=named)
+@pytest.mark.parametrize("make", [
+    lambda **k: ex.Lookahead(0.1, planning_steps=2, **k),
+    lambda **k: ex.CachedValues(0.1, 0.1, planning_steps=2, **k),
+    lambda **k: ex.CachedPolicy(0.1, 0.1, planning_steps=2, **k),
+], ids=["lookahead", "cached_values", "cached_policy"])  # fmt: skip
+def test_parts_compose_freely_in_plain_python(make, model, backups):
+    for domain in (ex.Corridor(cells=4), RingDomain()):
+        if isinstance(domain, RingDomain) and model in ("exact", "true"):
+            continue
+        agent = make(model=model, backups=backups)
+        result = ex.run(domain, ex.RandomBinary(6, 2), agent, episodes=3, runs=1, compiled=False)
+        assert np.isfinite(result.returns).all()
+
+
+def test_parts_of_a_users_own_compose_compiled():
+    agent = ex.Lookahead(0.1, planning_steps=2, model=RewardsModel(), backups=LatestState())
+    compiled = ex.run(RingDomain(), ex.OneHot(), agent, episodes=20, runs=2)
+    plain = ex.run(RingDomain(), ex.OneHot(), agent, episodes=20, runs=2, compiled=False)
+    np.testing.assert_array_equal(compiled.returns, plain.returns)
+
+
+GENERATOR = {  # works at compile time, or in plain Python only
+    "expectant.verbs",
+    *(
+        f"expectant.engine.compile.{name}"
+        for name in ("borrow", "compiled_lanes", "overloads", "inside_numba")
+    ),
+}
+KNOWN_TO_ALL = {"Transition", "Budget", "Ranges", "Run"}  # records that the loop itself makes
+
+
+@pytest.mark.parametrize(("domain", "features", "agent"), [
+    (ex.Corridor(), ex.RandomBinary(14, 5), ex.Lookahead(0.1, backups="prioritized", maintained=True)),
+    (ex.LocaGrid(), ex.OneHot(), ex.CachedPolicy(0.1, 0.1, model="sample", rollout=3)),
+    (ex.MountainCar(), ex.Traces(ex.Tiles(2, 3, hash_size=16), 0.5), ex.CachedValues(0.1, 0.1)),
+    (ex.Corridor(), ex.OneHot(), ex.QPlanning(0.1, model="true", backups="trajectory")),
+])  # fmt: skip
+@pytest.mark.parametrize("entry", [simulate, respond], ids=["inside", "outside"])
+def test_no_kernel_knows_a_part_by_name(entry, domain, features, agent):
+    """Everything that a kernel reaches is walked: no function asks what type or name a part has."""
+    prepared, _ = Job(domain, features, agent, 1, 0, 1, 9, 0).prepare(0)
+    kinds = {kind.__name__ for kind in part_types(prepared)} - KNOWN_TO_ALL
+    functions = [
+        account.thing
+        for account in fingerprint(entry, part_types(prepared)).accounts
+        if isinstance(account.thing, types.FunctionType)
+        and account.thing.__module__ not in GENERATOR
+    ]
+    assert len(functions) > 20
+    for function in functions:
+        names = set(function.__code__.co_names)
+        where = f"{function.__module__}.{function.__qualname__}"
+        assert not names & {"isinstance", "type", "hasattr", "getattr", "__class__"}, where
+        assert not names & kinds, where
+
+
+# ------------------------------------------------------------------------- 2. run-time numbers
+
+
+def test_numbers_are_run_time_values():
+    def kernel(domain, features, agent):
+        prepared, rng = Job(domain, features, agent, 5, 0, 1, 100, 0).prepare(0)
+        found = compiling.kernel_for(prepared)
+        found(
+            prepared,
+            Job(domain, features, agent, 5, 0, 1, 100, 0).budget(),
+            rng,
+            np.zeros(1, np.int64),
+        )
+        return found
+
+    base = kernel(ex.Corridor(), ex.RandomBinary(14, 5), ex.Lookahead(0.1, 0.1))
+    others = [
+        kernel(
+            ex.Corridor(cells=20, slip=0.0, goal_reward=3, switch_every=7),
+            ex.RandomBinary(30, 2),
+            ex.Lookahead(1, 0, planning_steps=0, epsilon=1, discount=0, replay_capacity=5),
+        ),
+        kernel(
+            ex.Counterexample(),
+            ex.OneHot(),
+            ex.Lookahead(0.2, stored_termination=True, replayed_fits=3, relabelled=True),
+        ),
+        kernel(ex.Corridor(), ex.OneHot(), ex.Lookahead(0.1, 0.1, replay_capacity=None)),
+    ]
+    assert all(other is base for other in others)
+    assert len(base.signatures) == 1
+
+
+# --------------------------------------------------------------------------- 3. one look-ahead
+
+
+def test_acting_and_planning_share_one_look_ahead(monkeypatch):
+    class Counting(NamedTuple):
+        inner: object
+        calls: list
+
+    @fit.register(Counting)
+    def _(model, transition):
+        return fit(model.inner, transition)
+
+    @backed_up_value.register(Counting)
+    def _(model, *arguments):
+        model.calls.append(arguments[1])
+        return backed_up_value(model.inner, *arguments)
+
+    class CountingModel(ex.Model):
+        def __init__(self):
+            self.calls: list = []
+
+        def build(self, site):
+            return Counting(ex.LinearExpectation(0.1).build(site), self.calls)
+
+    model = CountingModel()
+    agent = ex.Lookahead(0.1, model=model, planning_steps=3, epsilon=0.0)
+    result = ex.run(
+        ex.Corridor(), ex.OneHot(), agent, episodes=4, runs=1, compiled=False, threads=1
+    )
+    steps = int(result.lengths.sum())
+    assert len(model.calls) == steps * (2 + 3 * 2)  # two actions, to act and in every backup
+
+
+# ---------------------------------------------------------------------------------- 4. the cache
+
+PROBE = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import numpy as np
+import expectant as ex
+import user_part
+result = ex.run(user_part.Domain(), ex.OneHot(), ex.QLearning(0.5, epsilon=0.0), episodes=1, runs=1)
+from expectant.engine.compile import compiling
+kernel = next(iter(compiling._kernels.values()))
+print(float(result.returns[0, 0]), sum(kernel.stats.cache_hits.values()))
+"""
+
+USER_PART = """
+from typing import Any, NamedTuple
+import numpy as np
+import expectant as ex
+import user_helper
+from expectant.verbs import observation, reset, step
+
+FACTOR = 1.0
+
+class Part(NamedTuple):
+    now: np.ndarray
+
+@reset.register(Part)
+def _(domain, episode, rng):
+    domain.now[0] = 0
+
+@step.register(Part)
+def _(domain, action, rng):
+    return user_helper.reward() * FACTOR, 0.0
+
+@observation.register(Part)
+def _(domain):
+    return domain.now
+
+class Domain(ex.Domain):
+    states = 1
+    actions = 2
+
+    def build(self, rng):
+        return Part(np.zeros(1, np.int64))
+"""
+
+USER_HELPER = """
+import numba
+
+@numba.njit
+def reward():
+    return 3.0
+"""
+
+
+def test_the_cache_is_used_and_never_stale(tmp_path):
+    """Edits of the user's part, its constants, its helpers and the package are all seen."""
+    package = tmp_path / "package"
+    shutil.copytree(SOURCE, package / "expectant")
+    user = tmp_path / "user"
+    user.mkdir()
+    (user / "user_part.py").write_text(USER_PART)
+    (user / "user_helper.py").write_text(USER_HELPER)
+
+    def probe() -> tuple[float, int]:
+        environment = {
+            **os.environ,
+            "PYTHONPATH": str(package),
+            "EXPECTANT_CACHE_DIR": str(tmp_path / "kernels"),
+            "PYTHONDONTWRITEBYTECODE": "1",
+        }
+        done = subprocess.run(
+            [sys.executable, "-c", PROBE, str(user)],
+            env=environment, capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        value, hits = done.stdout.split()
+        return float(value), int(hits)
+
+    def edit(path: Path, old: str, new: str) -> None:
+        text = path.read_text()
+        assert old in text
+        path.write_text(text.replace(old, new))
+
+    assert probe() == (3.0, 0)
+    assert probe() == (3.0, 1)  # from the disk
+    edit(user / "user_part.py", "FACTOR = 1.0", "FACTOR = 2.0")
+    assert probe() == (6.0, 0)
+    edit(user / "user_helper.py", "return 3.0", "return 5.0")
+    assert probe() == (10.0, 0)
+    edit(user / "user_part.py", "* FACTOR, 0.0", "* FACTOR + 1.0, 0.0")
+    edit(
+        package / "expectant" / "engine" / "loop.py",
+        "run.total[0] += reward",
+        "run.total[0] += 2.0 * reward",
+    )
+    assert probe() == (22.0, 0)
+    assert probe() == (22.0, 1)
+
+
+def test_a_verb_implemented_again_is_seen_in_the_same_process(kernel_cache):
+    def returns() -> float:
+        result = ex.run(RingDomain(), ex.OneHot(), ex.QLearning(0.1), episodes=5, runs=1)
+        return float(result.returns.sum())
+
+    original = step.implementations[Ring]
+    before = returns()
+
+    @step.register(Ring)
+    def _(domain, action, rng):
+        return 7.0, 0.0
+
+    try:
+        assert returns() == 35.0
+    finally:
+        step.register(Ring)(original)
+    assert returns() == before
+
+
+# ------------------------------------------------------------------------------- 5. JIT on = off
+
+
+@pytest.mark.parametrize("name", AGENTS)
+def test_compiled_and_plain_runs_have_the_same_bits(name):
+    domain, features = ex.Corridor(slip=0.3, switch_every=5), ex.RandomBinary(14, 5)
+    compiled, plain = (
+        ex.run(domain, features, AGENTS[name], episodes=25, runs=2, compiled=compiled)
+        for compiled in (True, False)
+    )
+    np.testing.assert_array_equal(compiled.returns, plain.returns)
+    np.testing.assert_array_equal(compiled.lengths, plain.lengths)
+
+
+def test_the_whole_state_is_the_same_after_a_compiled_and_a_plain_run():
+    job = Job(
+        ex.Corridor(slip=0.3), ex.RandomBinary(14, 5), AGENTS["cached_policy"], 20, 0, 1, 99, 4
+    )
+    ends = []
+    for compiled in (True, False):
+        prepared, rng = job.prepare(0)
+        kernel = compiling.kernel_for(prepared) if compiled else simulate
+        kernel(prepared, job.budget(), rng, np.zeros(1, np.int64))
+        ends.append([*_flat(prepared), np.array(rng.random())])
+    assert len(ends[0]) > 20
+    for one, other in zip(*ends, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def _flat(part):
+    if isinstance(part, tuple):
+        return [array for item in part for array in _flat(item)]
+    return [np.array(part)]
+
+
+def test_numba_can_be_switched_off_from_outside():
+    code = (
+        "import expectant as ex, sys;"
+        "r = ex.run(ex.Corridor(), ex.OneHot(), ex.QLearning(0.1), episodes=3, runs=1);"
+        "assert 'numba' not in sys.modules; print(r.returns.tolist())"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "NUMBA_DISABLE_JIT": "1"}, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    expected = ex.run(ex.Corridor(), ex.OneHot(), ex.QLearning(0.1), episodes=3, runs=1)
+    assert done.stdout.strip() == str(expected.returns.tolist())
+
+
+# ------------------------------------------------------------------------------------- 6. seeds
+
+
+def test_same_bits_for_any_number_of_threads_and_any_number_of_runs():
+    domain, features, agent = ex.Corridor(), ex.RandomBinary(14, 5), AGENTS["lookahead"]
+    one = ex.run(domain, features, agent, episodes=50, runs=7, seed=3, threads=1)
+    two = ex.run(domain, features, agent, episodes=50, runs=7, seed=3, threads=2)
+    few = ex.run(domain, features, agent, episodes=50, runs=3, seed=3, threads=4)
+    other = ex.run(domain, features, agent, episodes=50, runs=7, seed=4)
+    np.testing.assert_array_equal(one.returns, two.returns)
+    np.testing.assert_array_equal(one.returns[:3], few.returns)
+    assert not np.array_equal(one.returns, other.returns)
+    assert len({row.tobytes() for row in one.returns}) == 7
+
+
+def test_no_global_random_state_is_touched():
+    def words() -> list[int]:
+        state: Any = np.random.get_state()  # noqa: NPY002
+        return state[1].tolist()
+
+    before = words()
+    ex.run(ex.Corridor(), ex.RandomBinary(14, 5), AGENTS["lookahead"], episodes=5, runs=2)
+    assert words() == before
+
+
+def test_q_planning_without_planning_is_q_learning_to_the_bit():
+    for features in (ex.OneHot(), ex.RandomBinary(14, 5)):
+        for model in ("expectation", "true"):
+            planning = ex.QPlanning(0.1, model=model, planning_steps=0)
+            left, right = (
+                ex.run(ex.Corridor(switch_every=50), features, agent, episodes=200, runs=5, seed=1)
+                for agent in (ex.QLearning(0.1), planning)
+            )
+            np.testing.assert_array_equal(left.returns, right.returns)
+
+
+def test_maintained_lookahead_has_the_same_returns():
+    domain, features = ex.Corridor(switch_every=200), ex.RandomBinary(14, 5)
+    plain, kept = (
+        ex.run(domain, features, ex.Lookahead(0.01, 0.1, maintained=kept), episodes=1000, runs=10)
+        for kept in (False, True)
+    )
+    np.testing.assert_array_equal(plain.returns, kept.returns)
+
+
+# ---------------------------------------------------------------------------------- 7. cut-offs
+
+
+def test_a_cut_off_bootstraps():
+    """A single place with reward −1 that never ends: v = −1 / (1 − γ), cut off or not."""
+    domain = ex.FiniteMDP(np.ones((1, 1, 1)), [[-1.0]], endless=True)
+    job = Job(domain, ex.OneHot(), ex.QLearning(0.1, discount=0.9), 200, 0, 1, 10, 0)
+    prepared, rng = job.prepare(0)
+    compiling.kernel_for(prepared)(prepared, job.budget(), rng, np.zeros(1, np.int64))
+    assert (prepared.lengths == 10).all()
+    assert (prepared.returns == -10.0).all()
+    assert prepared.agent.weights[0, 0] == pytest.approx(-10.0, abs=1e-6)  # not −1
+
+
+def test_parts_are_walked_in_full():
+    prepared, _ = Job(ex.Corridor(), ex.OneHot(), AGENTS["lookahead"], 1, 0, 1, 1, 0).prepare(0)
+    names = [part.__name__ for part in part_types(prepared)]
+    assert {"Run", "FinitePart", "Planner", "LinearPart", "ReplayPart", "Binary"} <= set(names)
+    assert Transition.__name__ not in names  # made inside the loop; found through its globals

@@ -1,0 +1,361 @@
+"""Learners' files that were damaged or edited: refused before compiled code sees them."""
+
+from __future__ import annotations
+
+import importlib
+import io
+import json
+import pkgutil
+import tracemalloc
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from outside_worlds import CELLS, HallEnv
+
+import expectant as ex
+from expectant.backups import replay as replay_module
+from expectant.engine.identity.fingerprint import part_types
+from expectant.engine.learner import saving
+
+CELL_BOUNDS = [(0.0, CELLS - 1.0)]
+PLAIN = ex.QLearning(0.1)
+
+
+def planning(backups: Any, **options: Any) -> ex.Lookahead:
+    return ex.Lookahead(0.1, 0.1, backups=backups, planning_steps=2, **options)
+
+
+# Every part that a learner can have, in vectors of either kind where that makes a difference.
+COMPOSITIONS: dict[str, tuple[Any, Any]] = {
+    "replay": (ex.CachedPolicy(0.1, 0.1, 0.1, backups=ex.Replay(7)), ex.RandomBinary(5, 2)),
+    "replay of weighted": (planning(ex.Replay(7), rollout=2), ex.Traces(ex.OneHot())),
+    "recency": (planning(ex.RecencyReplay(7), maintained=True), ex.OneHot()),
+    "trajectory": (planning(ex.Trajectory(3, 7)), ex.OneHot()),
+    "current": (planning(ex.CurrentState(), model="episodic"), ex.OneHot()),
+    "seen": (planning(ex.SeenStates(9)), ex.OneHot()),
+    "seen, given up": (planning(ex.SeenStates(3)), ex.History(ex.OneHot(), 2, actions=True)),
+    "all": (ex.CachedValues(0.1, 0.1, backups=ex.AllStates()), ex.RandomBinary(5, 2)),
+    "prioritized": (planning(ex.PrioritizedSweeping(4, links=2)), ex.OneHot()),
+    "sampler": (planning(ex.StateSampler(3)), ex.Tiles(2, 3)),
+    "distribution": (planning(ex.Replay(7), model=ex.Distribution(9, 3)), ex.OneHot()),
+    "sample": (ex.QPlanning(0.1, model=ex.Sample(ex.Distribution(9, 3)), rollout=2), ex.Fourier(2)),
+    "network": (planning(ex.Replay(7), model=ex.NetworkExpectation(3)), ex.OneHot()),
+    "hashed": (PLAIN, ex.Tiles(2, 9, hash_size=8, bias=True)),
+    "wrapped": (PLAIN, ex.Tiles(4, 5, wrap=(0,))),
+    "history of traces": (PLAIN, ex.History(ex.Traces(ex.Tiles(2, 3)), 2)),
+}
+
+# Parts that a learner never has: exact models need the world's own states.
+ELSEWHERE = {"ExactPart", "ExactEpisodicPart", "TruePart", "Transition", "Collisions"}
+
+# Whole numbers that may be any, and why.
+HARMLESS = {
+    "outcomes": "only a domain that relabels reads them; the world of a learner is not one",
+    "place": "where states have no numbers; only exact models read it, which a learner never has",
+    "places": "the same",
+}
+
+
+def harmless(name: str, facts: Any) -> bool:
+    kind = name.rpartition(".")[2]
+    return kind in HARMLESS and (kind == "outcomes" or facts["reading"]["states"] is None)
+
+
+def learner_for(agent: Any, features: Any, **options: Any) -> Any:
+    vectors = "Tiles" in repr(features) or "Fourier" in repr(features)
+    world: Any = {"bounds": CELL_BOUNDS} if vectors else {"states": CELLS}
+    return ex.Learner(agent, features, 2, compiled=False, progress=False, **world, **options)
+
+
+def drive(learner: Any, steps: int = 60) -> None:
+    """Through some episodes, into the middle of one."""
+    env, action = HallEnv(), None
+    see = (lambda cell: cell) if learner.reading.states else (lambda cell: [cell + 0.1])
+    for _ in range(steps):
+        if action is None:
+            action = learner.start(see(env.reset()[0]))
+        seen, reward, terminated, truncated, _ = env.step(action)
+        action = learner.step(reward, see(seen), terminated, truncated)
+
+
+def saved(path: Path, agent: Any, features: Any, **options: Any) -> tuple[Any, dict[str, Any]]:
+    """A learner's file; returns its facts and arrays."""
+    learner = learner_for(agent, features, **options)
+    drive(learner)
+    learner.save(path)
+    facts, entries = saving.read(path)
+    return facts, dict(entries)
+
+
+def rewrite(path: Path, facts: Any, arrays: dict[str, Any]) -> None:
+    text = np.frombuffer(json.dumps(facts).encode(), np.uint8)
+    np.savez(path, **{"expectant": text, **arrays})
+
+
+def owners(part: Any, names: str = "", types: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:
+    """The name of every array of whole numbers, its field, its part's type and that around it."""
+    for name, item in zip(part._fields, part, strict=True):
+        path, chain = f"{names}.{name}".strip("."), (*types, type(part).__name__)
+        if isinstance(item, np.ndarray) and item.dtype.kind in "iu" and item.size:
+            yield path, (*chain[-2:], name)
+        elif isinstance(item, tuple):
+            yield from owners(item, path, chain)
+
+
+def edited(array: np.ndarray) -> Iterator[np.ndarray]:
+    """All entries huge; and one of them, in the middle, a little below what any may be."""
+    yield np.full_like(array, np.iinfo(array.dtype).max)
+    changed = array.copy()
+    changed.reshape(-1)[array.size // 2] = -3
+    yield changed
+
+
+def test_every_whole_number_is_checked(tmp_path):
+    path, known, seen = tmp_path / "saved.npz", set(), set()
+    for agent, features in COMPOSITIONS.values():
+        facts, arrays = saved(path, agent, features)
+        run = ex.Learner.load(path, compiled=False)._run
+        assert run is not None
+        seen |= {found.__name__ for found in part_types(run)}
+        for name, chain in owners(run):
+            if name not in arrays or chain in known or harmless(name, facts):
+                continue
+            known.add(chain)
+            for array in edited(arrays[name]):
+                rewrite(path, facts, {**arrays, name: array})
+                with pytest.raises(ValueError, match="does not fit its own settings"):
+                    ex.Learner.load(path, compiled=False)
+        rewrite(path, facts, arrays)
+        ex.Learner.load(path, compiled=False)
+    assert ours() - seen == ELSEWHERE
+    assert len(known) > 60, len(known)
+
+
+def ours() -> set[str]:
+    """Every kind of part that is defined where learners' parts are."""
+    found = set()
+    for package in ("features", "backups", "models", "agents"):
+        folder = importlib.import_module(f"expectant.{package}")
+        for module in pkgutil.iter_modules(folder.__path__, f"expectant.{package}."):
+            for value in vars(importlib.import_module(module.name)).values():
+                if isinstance(value, type) and hasattr(value, "_fields") and value.__module__ == module.name:  # fmt: skip
+                    found.add(value.__name__)
+    return found
+
+
+def test_what_is_harmless_does_no_harm(tmp_path):
+    """Plain Python would notice an index that is out of range."""
+    path = tmp_path / "saved.npz"
+    for agent, features in (COMPOSITIONS["replay"], COMPOSITIONS["sampler"]):
+        facts, arrays = saved(path, agent, features)
+        for name, array in arrays.items():
+            if harmless(name, facts):
+                arrays[name] = np.full_like(array, np.iinfo(array.dtype).max)
+        rewrite(path, facts, arrays)
+        drive(ex.Learner.load(path, compiled=False))
+
+
+@pytest.mark.parametrize(("name", "field", "place", "value"), [
+    ("replay", "agent.planner.backups.counters", 0, 6),  # not full, but next is another slot
+    ("recency", "agent.planner.backups.mass", 0, np.nan),
+    ("recency", "agent.planner.backups.mass", 0, 1e300),
+    ("replay of weighted", "agent.planner.backups.states.values", 0, np.inf),
+    ("replay of weighted", "features.traces", 0, np.nan),
+    ("replay of weighted", "features.present.active", 0, CELLS),  # in range of the outer map only
+    ("replay of weighted", "agent.planner.rollout.imagined.active", 1, 0),
+    ("trajectory", "agent.planner.backups.walk", 1, 3),
+    ("seen", "agent.planner.backups.distinct.slots", 0, 0),
+    ("seen", "agent.planner.backups.total", 0, 3),
+    ("seen", "agent.planner.backups.distinct.vectors.active", 1, 0),  # two states alike
+    ("prioritized", "agent.planner.backups.heap.length", 0, 0),
+    ("prioritized", "agent.planner.backups.tries", slice(None), 0),
+    ("sampler", "agent.planner.backups.total", 0, 10**6),
+    ("sampler", "agent.planner.backups.counts", 0, 10**6),
+    ("distribution", "agent.planner.model.counts", slice(None), 1.0),
+    ("distribution", "agent.planner.model.states.used", 0, 2),
+    ("hashed", "features.counts", 0, 1),
+    ("network", "agent.planner.model.units", 1, 2),
+    ("wrapped", "features.strides", 0, 2),
+])  # fmt: skip
+def test_numbers_in_range_that_do_not_agree(tmp_path, name, field, place, value):
+    path = tmp_path / "saved.npz"
+    facts, arrays = saved(path, *COMPOSITIONS[name])
+    before = arrays[field].copy()
+    arrays[field].reshape(-1)[place] = value
+    assert not np.array_equal(before, arrays[field])
+    rewrite(path, facts, arrays)
+    with pytest.raises(ValueError, match=r"saved\.npz: does not fit its own settings"):
+        ex.Learner.load(path, compiled=False)
+
+
+def test_slots_that_lookups_would_not_find(tmp_path):
+    path = tmp_path / "saved.npz"
+    facts, arrays = saved(path, *COMPOSITIONS["seen"])
+    name = "agent.planner.backups.distinct.slots"
+    arrays[name] = np.roll(arrays[name], 7)
+    rewrite(path, facts, arrays)
+    with pytest.raises(ValueError, match="must be where their states are looked up"):
+        ex.Learner.load(path, compiled=False)
+
+
+# --------------------------------------------------------------------------- shapes and their order
+
+
+@pytest.mark.parametrize(("change", "message"), [
+    (np.asfortranarray, "has its entries in another order"),
+    (lambda array: np.zeros((3, 8)), r"has the shape \(3, 8\), and not \(2, 8\)"),
+    (lambda array: np.zeros((2, 16)), r"has the shape \(2, 16\), and not \(2, 8\)"),
+    (lambda array: array.astype(">f8"), "is >f8 in 2 dimensions"),
+    (lambda array: array.astype(np.float32), "is float32 in 2 dimensions"),
+])  # fmt: skip
+def test_arrays_of_another_make(tmp_path, change, message):
+    path = tmp_path / "saved.npz"
+    facts, arrays = saved(path, PLAIN, ex.OneHot())
+    assert arrays["agent.weights"].shape == (2, 8)
+    rewrite(path, facts, {**arrays, "agent.weights": change(arrays["agent.weights"])})
+    with pytest.raises(ValueError, match=f"the array agent.weights {message}"):
+        ex.Learner.load(path, compiled=False)
+
+
+def test_an_array_is_not_made_before_its_size_is_known_to_be_right(tmp_path):
+    """A few bytes that claim to be gigabytes."""
+    path = tmp_path / "saved.npz"
+    facts, arrays = saved(path, PLAIN, ex.OneHot())
+    del arrays["agent.weights"]
+    rewrite(path, facts, arrays)
+    for shape, size in (((2, 10**9), 10_000_000), ((2, 8), 10_000_000), ((2, 8), 8)):
+        header = io.BytesIO()
+        np.lib.format.write_array_header_1_0(
+            header, {"descr": "<f8", "fortran_order": False, "shape": shape}
+        )
+        with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED) as file:
+            file.writestr("agent.weights.npy", header.getvalue() + bytes(size))
+        tracemalloc.start()
+        with pytest.raises(ValueError, match=r"the array agent\.weights has the shape"):
+            ex.Learner.load(path, compiled=False)
+        _, most = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert most < 3_000_000
+        rewrite(path, facts, arrays)
+
+
+def test_settings_that_never_end_are_not_read(tmp_path):
+    path = tmp_path / "saved.npz"
+    facts, arrays = saved(path, PLAIN, ex.OneHot())
+    rewrite(path, {**facts, "more": " " * (saving.LONGEST_FACTS + 1)}, arrays)
+    with pytest.raises(ValueError, match="is not a saved learner"):
+        ex.Learner.load(path)
+
+
+def test_only_a_memory_without_limit_may_have_grown(tmp_path, monkeypatch):
+    monkeypatch.setattr(replay_module, "FIRST_ROOM", 16)
+    path = tmp_path / "saved.npz"
+    facts, arrays = saved(path, planning(ex.Replay(None)), ex.OneHot())
+    held = [name for name in arrays if name.startswith("agent.planner.backups.")]
+    assert arrays["agent.planner.backups.actions"].shape == (64,)
+    drive(ex.Learner.load(path, compiled=False))
+    longer = {
+        name: np.concatenate([arrays[name]] * 2)
+        for name in held
+        if not name.endswith("counters")
+    }  # fmt: skip
+    for changed in (
+        {name: array[:60] for name, array in arrays.items() if name in longer},
+        {**longer, held[0]: arrays[held[0]]},
+    ):
+        rewrite(path, facts, {**arrays, **changed})
+        with pytest.raises(ValueError, match="has the shape"):
+            ex.Learner.load(path, compiled=False)
+    facts["agent"]["backups"]["capacity"] = 32
+    rewrite(path, facts, arrays)
+    with pytest.raises(ValueError, match=r"has the shape \(64, 1\), and not \(32, 1\)"):
+        ex.Learner.load(path, compiled=False)
+
+
+# ----------------------------------------------------------------------------------- the settings
+
+
+@pytest.mark.parametrize(("place", "value", "message"), [
+    ("n_actions", 10**30, "n_actions must be"),
+    ("n_actions", True, "n_actions must be"),
+    ("n_actions", 3, "does not fit its own settings: the array agent.weights has the shape"),
+    ("seed", -1, "seed must be"),
+    ("seed", "0", "seed must be"),
+    ("action", 2, r"action must be a whole number, -1 or more \(at most 1\), got 2"),
+    ("action", -2, "action must be"),
+    ("action", 1.0, "action must be"),
+    ("action", 10**30, "action must be"),
+    ("components", 2, "components must be"),
+    ("components", 10**12, "components must be"),
+    ("reading.states", 10**30, "states must be"),
+    ("reading.states", 7, "states, bounds, counts and starts must agree"),
+    ("reading.states", None, "must agree"),
+    ("reading.counts", [3, 3], "must agree"),
+    ("reading.counts", "66", "counts must be a list of whole numbers"),
+    ("reading.starts", [10**30], "starts must be a list of whole numbers"),
+    ("reading.bounds", [[0, 1]], "must agree"),
+    ("reading", [], "is not a saved learner"),
+    ("agent", "q_learning", "Agent: must be a table with a kind, got 'q_learning'"),
+    ("agent.action_step", -1, "action_step must be"),
+    ("agent.kind", ["q"], "is not a saved learner"),
+    ("features.kind", "q_learning", "'q_learning' is not a Features"),
+    ("rng", None, "rng must be the state of a PCG64"),
+    ("rng.bit_generator", "MT19937", "rng must be the state of a PCG64"),
+    ("rng.state.state", 2**128, "rng.state must be"),
+    ("rng.state.inc", -1, "rng.inc must be"),
+    ("rng.state.inc", 0.5, "rng.inc must be"),
+    ("rng.has_uint32", 10**30, "rng.has_uint32 must be"),
+    ("ties.uinteger", 2**32, "ties.uinteger must be"),
+    ("ties.state", 7, "is not a saved learner"),
+])  # fmt: skip
+def test_settings_are_checked(tmp_path, place, value, message):
+    path = tmp_path / "saved.npz"
+    facts, arrays = saved(path, PLAIN, ex.OneHot())
+    *above, last = place.split(".")
+    table = facts
+    for key in above:
+        table = table[key]
+    table[last] = value
+    rewrite(path, facts, arrays)
+    with pytest.raises(ValueError, match=rf"saved\.npz: .*{message}"):
+        ex.Learner.load(path, compiled=False)
+
+
+def test_a_large_seed_goes_through_a_file(tmp_path):
+    path = tmp_path / "saved.npz"
+    saved(path, PLAIN, ex.OneHot(), seed=2**127)
+    assert ex.Learner.load(path, compiled=False).seed == 2**127
+
+
+# -------------------------------------------------------------------------------------- from runs
+
+
+def test_learners_of_one_run_share_nothing():
+    result = ex.run(
+        ex.Corridor(cells=CELLS), ex.RandomBinary(5, 2),
+        planning(ex.Replay(50), model=ex.Sample(ex.Distribution(9, 3))),
+        episodes=5, runs=1, compiled=False, progress=False, keep_agents=True,
+    )  # fmt: skip
+    kept, rng = result.kept[0]
+    before = {name: array.copy() for name, array in saving.arrays_in(kept)}
+    state = rng.bit_generator.state
+    one, other = (ex.Learner.from_result(result, 0, compiled=False) for _ in range(2))
+    drive(one)
+    drive(one)
+    for name, array in saving.arrays_in(kept):
+        assert np.array_equal(array, before[name]), name
+    assert rng.bit_generator.state == state
+    first: Any = one._run
+    assert first.agent.planner.model.rng is one._rng  # a run has one generator
+    drive(other)
+    fresh = ex.Learner.from_result(result, 0, compiled=False)
+    drive(fresh)
+    for (name, array), (_, again) in zip(
+        saving.arrays_in(other._run), saving.arrays_in(fresh._run), strict=True
+    ):
+        assert np.array_equal(array, again), name
+    assert not np.array_equal(first.agent.weights, before["agent.weights"])

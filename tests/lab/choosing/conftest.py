@@ -1,0 +1,35 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from lab.choosing.synthetic import spec, write_sweep
+
+from expectant.lab.choosing.sweep_folder import SweepFolder, read_folder
+
+EVIL = "</script><img src=x onerror=alert(1)><b>%{x}"
+
+
+def wild(cell):
+    """Look-ahead with the largest step diverges in two runs."""
+    return 2 if getattr(cell.agent, "value_step", 0.0) == 1.0 else 0
+
+
+@pytest.fixture(scope="session")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a sweep of 60 cells; only to be looked at."""
+    folder = tmp_path_factory.mktemp("sweep")
+    text = spec(title=EVIL.replace("'", ""), label=f"Plain {EVIL}", runs=8)
+    write_sweep(folder, text, diverged=wild)
+    return folder
+
+
+@pytest.fixture
+def folder(place: Path) -> SweepFolder:
+    return read_folder(place)
+
+
+@pytest.fixture
+def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command without its figures, which are drawn in tests of their own."""
+    monkeypatch.setattr("expectant.lab.choosing.best_command.draw_choice", lambda *_: [])

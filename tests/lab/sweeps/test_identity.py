@@ -1,0 +1,249 @@
+"""What belongs to the name under which results are stored, wherever it is computed."""
+
+from __future__ import annotations
+
+import importlib
+import pickle
+import sys
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+import expectant as ex
+from expectant import descriptions, verbs
+from expectant.domains.gym_code import environment_code
+from expectant.lab.cells import Cell, cell_hash
+from expectant.lab.engines import on_ray
+from expectant.lab.engines.tasks import Task
+from expectant.lab.store.store import versions
+
+CELL = Cell(
+    "e", "", "text", "q", "Q", ex.Corridor(cells=3), ex.OneHot(), ex.QLearning(0.1), 4, 2, 2, 0, 50
+)  # fmt: skip
+
+WORLD = """
+import gymnasium
+from my_base import Base
+import my_tools.wrapping
+
+class World(Base):
+    def step(self, action):
+        return 0, 1.0, True, False, {}
+
+def make(**options):
+    return my_tools.wrapping.Bonus(World(**options))
+
+gymnasium.register("MyWorld-v0", entry_point="my_world:make")
+"""
+BASE = """
+import gymnasium
+from my_numbers import START
+
+class Base(gymnasium.Env):
+    observation_space = gymnasium.spaces.Discrete(2)
+    action_space = gymnasium.spaces.Discrete(2)
+    def reset(self, *, seed=None, options=None):
+        return START, {}
+"""
+WRAPPING = """
+import gymnasium
+from . import amounts
+class Bonus(gymnasium.RewardWrapper):
+    def reward(self, reward):
+        return reward + amounts.BONUS
+"""
+FILES = {
+    "my_world.py": WORLD, "my_base.py": BASE, "my_numbers.py": "START = 0\n",
+    "my_tools/__init__.py": "", "my_tools/wrapping.py": WRAPPING,
+    "my_tools/amounts.py": "BONUS = 1\n", "my_other.py": "UNUSED = 1\n",
+}  # fmt: skip
+PARTS = """
+from typing import NamedTuple
+import numpy as np
+import expectant as ex
+from expectant.verbs import observation, reset, step
+
+START = 0
+SIZES = [2, 3]
+
+class Part(NamedTuple):
+    now: np.ndarray
+
+@reset.register(Part)
+def _(domain, episode, rng):
+    pass
+@step.register(Part)
+def _(domain, action, rng):
+    return float(domain.now[0]), 0.0
+@observation.register(Part)
+def _(domain):
+    return domain.now
+
+def first():
+    return START
+
+@ex.description
+class Own(ex.Domain):
+    size: int = ex.option(ex.rules.whole(1), default=2)
+    actions = 2
+    states = property(lambda self: self.size)
+
+    def build(self, rng):
+        return Part(np.full(1, first(), np.int64))
+"""
+
+
+@pytest.fixture
+def fresh(tmp_path, monkeypatch):
+    """Files that can be imported, edited and imported again, without leaving traces."""
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    monkeypatch.setattr(descriptions, "KINDS", dict(descriptions.KINDS))
+    implementations = [(verb, dict(verb.implementations)) for verb in verbs.VERBS]
+
+    def imported(name: str, files: dict[str, str]) -> Any:
+        for path, text in files.items():
+            (tmp_path / path).parent.mkdir(exist_ok=True)
+            (tmp_path / path).write_text(text)
+        forget()
+        return importlib.import_module(name)
+
+    def forget() -> None:
+        for module in [module for module in sys.modules if module.startswith("my_")]:
+            del sys.modules[module]
+        importlib.invalidate_caches()
+
+    yield imported
+    forget()
+    for verb, known in implementations:
+        verb.implementations.clear()
+        verb.implementations.update(known)
+
+
+@pytest.fixture
+def worlds(fresh, monkeypatch):
+    import gymnasium
+
+    monkeypatch.setattr(gymnasium.envs.registration, "registry", dict(gymnasium.registry))
+
+    def named(changes: dict[str, tuple[str, str]]) -> str:
+        gymnasium.envs.registration.registry.pop("MyWorld-v0", None)
+        files = dict(FILES)
+        for path, change in changes.items():
+            assert change[0] in files[path]
+            files[path] = files[path].replace(*change)
+        fresh("my_world", files)
+        return cell_hash(replace(CELL, domain=ex.Gym("MyWorld-v0")))
+
+    return named
+
+
+@pytest.mark.parametrize(("file", "old", "new"), [
+    ("my_world.py", "0, 1.0, True", "0, 100.0, True"),
+    ("my_base.py", "return START", "return 1 - START"),
+    ("my_numbers.py", "START = 0", "START = 1"),
+    ("my_tools/wrapping.py", "reward + ", "reward - "),
+    ("my_tools/amounts.py", "BONUS = 1", "BONUS = 2"),
+])  # fmt: skip
+def test_the_code_of_an_environment_belongs_to_a_cell(file, old, new, worlds):
+    before = worlds({})
+    assert worlds({file: (old, new)}) != before
+    assert worlds({"my_other.py": ("1", "2")}) == before
+
+
+def test_versions_belong_to_an_environment(worlds, monkeypatch):
+    before = worlds({})
+    monkeypatch.setattr("importlib.metadata.version", lambda package: "0.0")
+    assert worlds({}) != before
+
+
+def test_what_an_environment_is_made_of_can_be_read(worlds):
+    worlds({})
+    found = replace(CELL, domain=ex.Gym("MyWorld-v0")).identity()["code"]
+    ours = {path.removesuffix(".py").replace("/", ".") for path in FILES if "other" not in path}
+    assert set(found) == (ours - {"my_tools.__init__"}) | {"my_tools", "gymnasium"}
+    assert ex.Gym("FrozenLake-v1").provenance == {"gymnasium": found["gymnasium"]}
+    assert "code" not in CELL.identity()
+
+
+def test_wrappers_and_what_is_inside_them_are_read(worlds):
+    worlds({})
+    found = environment_code(
+        sys.modules["my_tools.wrapping"].Bonus(sys.modules["my_world"].World())
+    )
+    assert {"my_world", "my_base", "my_tools.wrapping"} <= set(found)
+
+
+def test_what_is_known_of_an_environment_stays_in_its_process():
+    domain = ex.Gym("FrozenLake-v1", is_slippery=False)
+    assert domain.states == 16 and domain.provenance
+    sent = pickle.loads(pickle.dumps(domain))
+    assert sent == domain and set(vars(sent)) == {"environment", "numbered", "options"}
+
+
+@pytest.mark.parametrize(("old", "new", "same"), [
+    ("START = 0", "START = 1", False),
+    ("return START", "return 1 - START", False),
+    ("np.full(1, first()", "np.full(1, first() + 1", False),
+    ("states = property(lambda self: self.size)", "states = property(lambda self: self.size + 1)", False),
+    ("SIZES = [2, 3]", "SIZES = [2, 3, 4]  # what to try in a sweep", True),
+])  # fmt: skip
+def test_the_code_that_builds_a_part_of_ones_own_belongs_to_a_cell(old, new, same, fresh):
+    def named(text: str) -> str:
+        return cell_hash(replace(CELL, domain=fresh("my_parts", {"my_parts.py": text}).Own(size=2)))
+
+    assert (named(PARTS) == named(PARTS.replace(old, new))) == same
+
+
+def test_a_model_of_ones_own_inside_an_agent_belongs_to_a_cell(fresh):
+    text = (
+        PARTS
+        + """
+@ex.description
+class Model(ex.Model):
+    def build(self, site):
+        return ex.LinearExpectation(0.1).build(site)
+"""
+    )
+
+    def named(text: str) -> str:
+        model = fresh("my_parts", {"my_parts.py": text}).Model()
+        return cell_hash(replace(CELL, agent=ex.Lookahead(0.1, model=model)))
+
+    assert named(text) != named(text.replace("(0.1)", "(0.2)"))
+
+
+# ---------------------------------------------------------------------------------------- workers
+
+
+def test_a_worker_computes_a_block_of_the_same_code():
+    task = Task(CELL, cell_hash(CELL), 0, 2)
+    done = on_ray.run_block(task, False, versions())
+    assert done.error is None and done.block is not None and done.block.curves.shape == (2, 2)
+
+
+def test_a_worker_with_other_code_refuses(monkeypatch):
+    task = Task(CELL, "0" * 20, 0, 2)
+    done = on_ray.run_block(task, False, {"python": "3.99.0", "expectant": "9.9"})
+    assert done.block is None and done.task is task
+    told = str(done.error)
+    assert "has other code for this cell" in told and "\n" not in told
+    assert "0" * 20 in told and cell_hash(CELL) in told
+    assert "python 3.99.0 expectant 9.9" in told
+    assert f"expectant {versions()['expectant']}" in told
+
+
+def test_a_worker_computes_the_name_once(monkeypatch):
+    task = Task(CELL, cell_hash(CELL), 0, 2)
+    monkeypatch.setattr(on_ray, "_same_code", set())
+    assert on_ray.run_block(task, False).error is None
+    monkeypatch.setattr(on_ray, "cell_hash", lambda cell: "another")
+    assert on_ray.run_block(task._replace(first=2), False).error is None
+    assert on_ray.run_block(task._replace(name="unknown"), False).error is not None
+
+
+def test_a_worker_that_cannot_make_a_part_says_so():
+    cell = replace(CELL, domain=ex.Gym("NoSuchWorld-v0"))
+    done = on_ray.run_block(Task(cell, "0" * 20, 0, 1), False)
+    assert "cannot make 'NoSuchWorld-v0'" in str(done.error)

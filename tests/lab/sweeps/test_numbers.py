@@ -1,0 +1,191 @@
+"""Numbers around the runs of an experiment: shares, optima, lengths, scores, times."""
+
+from __future__ import annotations
+
+import importlib.util
+import warnings
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from lab.sweeps.sweeping import spec
+
+import expectant as ex
+from expectant.lab.cells import Cell, cost
+from expectant.lab.engines.compute import Shard, Work
+from expectant.lab.engines.tasks import Kernels, Task, assembled, run_one, under_way
+from expectant.lab.specs.preview import OVERHEAD, RUN_SECONDS, preview
+from expectant.lab.specs.spec import parse_spec
+from expectant.lab.store.results import panels_of
+from expectant.lab.store.store import Store
+from expectant.lab.store.table import settings_columns
+from expectant.lab.store.timings import Session, Timings, step_nanoseconds, timings_file
+
+CELL = Cell(
+    "e", "", "", "q", "Q", ex.Corridor(), ex.OneHot(), ex.QLearning(0.1), 40, 25, 10, 0, 1000
+)  # fmt: skip
+
+
+def panel_of(*agents, domain=CELL.domain):
+    cells = [
+        replace(CELL, agent=agent, agent_key=str(n), domain=domain)
+        for n, agent in enumerate(agents)
+    ]
+    return panels_of(cells, [np.zeros((25, 4))] * len(cells))[0]
+
+
+# ------------------------------------------------------------------------------------- the optimum
+
+
+def test_the_optimum_is_that_of_the_agent_that_explores_most():
+    optimum = ex.exact.epsilon_greedy_optimal_return
+    policy, plain = ex.CachedPolicy(0.1, 0.1), ex.QLearning(0.1, epsilon=0.2)
+    for agents in ((policy, plain), (plain, policy)):
+        assert panel_of(*agents).optimum == pytest.approx(optimum(ex.Corridor(), 0.2))
+    assert panel_of(policy).optimum == pytest.approx(optimum(ex.Corridor(), 0.0))
+
+
+def test_what_is_recorded_is_not_discounted_but_the_policy_is():
+    """Going left at once pays 4, going right 5 after one step more: γ = 1/2 prefers the former."""
+    domain = ex.Corridor(cells=2, slip=0.0, goal_reward=6.0, other_reward=4.0)
+    far, near = (ex.QLearning(0.1, epsilon=0.0, discount=discount) for discount in (1.0, 0.5))
+    assert panel_of(far, domain=domain).optimum == (5.0 + 6.0) / 2
+    assert panel_of(near, domain=domain).optimum == (4.0 + 6.0) / 2
+
+
+def test_there_is_no_one_optimum_where_phases_or_discounts_differ():
+    still, moved = np.array([[0.0, 1.0]]), np.array([[0.0, 2.0]])
+    ends = np.full((1, 2, 1), -1)
+    for rewards, known in (
+        (np.stack([still, still[:, ::-1]]), True),
+        (np.stack([still, moved]), False),
+    ):
+        domain = ex.FiniteMDP(np.ones((1, 2, 1)), rewards[..., None], ends, switch_every=5)
+        assert np.isfinite(panel_of(ex.QLearning(0.1), domain=domain).optimum) == known
+    assert np.isnan(panel_of(ex.QLearning(0.1), ex.QLearning(0.1, discount=0.9)).optimum)
+    assert np.isnan(panel_of(ex.QLearning(0.1), domain=ex.MountainCar()).optimum)
+
+
+# ------------------------------------------------------------------------------------------ shards
+
+
+@pytest.mark.parametrize("shards", [1, 2, 3, 6, 12, 13])
+def test_shards_are_equal_parts_that_have_every_block_once(tmp_path, shards):
+    text = spec([0.1, 0.2, 0.3, 0.4])  # four cells of three blocks
+    work = Work(parse_spec(text, "x").cells(), Store(tmp_path))
+    parts = [work.missing(Shard(number, shards)) for number in range(1, shards + 1)]
+    found = Counter((task.name, task.first) for part in parts for task in part)
+    assert len(found) == 12 and set(found.values()) == {1}
+    assert {len(part) for part in parts} <= {12 // shards, -(-12 // shards)}
+
+
+def test_of_equal_cells_the_one_with_most_runs_is_computed(tmp_path):
+    fewer = replace(CELL, runs=3, agent_key="p")
+    for cells in ([CELL, fewer], [fewer, CELL]):
+        (found,) = Work(cells, Store(tmp_path)).unique().values()
+        assert (found.runs, found.agent_key) == (25, "p")  # by the first id
+
+
+def test_only_settings_that_differ_have_a_column():
+    cells = [
+        CELL,
+        replace(CELL, agent=ex.QLearning(0.2, epsilon=0.3), domain=ex.Corridor(slip=0.5)),
+    ]
+    assert settings_columns(cells) == {
+        "domain.slip": [0.1, 0.5], "agent.epsilon": [0.1, 0.3], "agent.action_step": [0.1, 0.2],
+    }  # fmt: skip
+    mixed = [CELL, replace(CELL, agent=ex.Lookahead(0.5))]
+    columns = settings_columns(mixed)
+    assert columns["agent.kind"] == ["q_learning", "lookahead"]
+    assert columns["agent.value_step"] == [None, 0.5]
+    assert settings_columns([CELL]) == {}
+
+
+# -------------------------------------------------------------------------------------------- runs
+
+
+def ran(cell, number=0):
+    task = Task(cell, "name", number, 1)
+    found = run_one(task, number, Kernels(False), np.zeros(1, np.int64), {})
+    assert found is not None
+    return found, assembled(task, [found]).block
+
+
+def test_after_a_divergence_there_are_no_lengths():
+    cell = replace(CELL, agent=ex.QLearning(1e200), lengths=True, episodes=20, bin=5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # plain Python speaks of the overflow
+        found, block = ran(cell)
+    assert found.diverged and np.isnan(found.values[-1])
+    np.testing.assert_array_equal(np.isnan(found.lengths), np.isnan(found.values))
+    assert block is not None and block.lengths is not None
+    np.testing.assert_array_equal(np.isnan(block.lengths), np.isnan(block.curves))
+
+
+def test_a_block_has_means_of_returns_and_of_lengths():
+    cell = replace(CELL, lengths=True, episodes=12, bin=5)
+    _, block = ran(cell, number=2)
+    direct = ex.run(
+        cell.domain, cell.features, cell.agent, episodes=12, runs=1, first_run=2, compiled=False,
+        progress=False, step_limit=1000,
+    )  # fmt: skip
+    assert block is not None and block.lengths is not None
+    for curve, numbers in (
+        (block.curves[0], direct.returns[0]),
+        (block.lengths[0], direct.lengths[0]),
+    ):
+        expected = [numbers[:5].mean(), numbers[5:10].mean(), numbers[10:].mean()]
+        assert curve.tolist() == pytest.approx(expected)
+
+
+def test_what_is_under_way_counts_by_how_far_it_has_come():
+    planner = replace(CELL, agent=ex.Lookahead(0.1, planning_steps=6))
+    steps = replace(CELL, episodes=0, steps=100, bins=10)
+    assert (cost(CELL), cost(planner), cost(steps)) == (40 * 4.0, 40 * 10.0, 100 * 4.0)
+    clocks = {("a", 0): (planner, np.array([10, 0, 77])), ("b", 3): (steps, np.array([9, 0, 25]))}
+    assert under_way(clocks) == 400.0 / 4 + 400.0 / 4
+
+
+@pytest.mark.skipif(importlib.util.find_spec("optuna") is None, reason="needs the extra 'optuna'")
+def test_a_search_ranks_a_diverged_setting_last_without_a_value(tmp_path):
+    from expectant.lab.search import run_search
+
+    text = spec([0.1, 1e200]).replace("22", "2")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        found = run_search(parse_spec(text, "tiny.toml"), text, tmp_path, 8, compiled=False)
+    assert [trial["cell"] for trial in found.trials] == [
+        "plain action_step=0.1", "plain action_step=1e+200",
+    ]  # fmt: skip
+    assert np.isfinite(found.trials[0]["value"]) and found.trials[1]["value"] is None
+
+
+# ------------------------------------------------------------------------------------------- times
+
+
+def test_the_time_that_is_foretold_is_that_of_all_runs(monkeypatch):
+    monkeypatch.setattr("expectant.lab.specs.preview.probe", lambda *_: 2.0)
+    found = preview(parse_spec(spec([0.1, 0.2]), "x"), 4, Kernels(False))
+    assert found.seconds == pytest.approx(2 * 22 * (2.0 + RUN_SECONDS) * OVERHEAD / 4)
+    assert (found.cells, found.runs, found.blocks) == (2, 44, 6)
+    assert preview(parse_spec(spec([0.1]), "x"), 4, None).seconds is None
+
+
+def test_times_of_a_cell_add_up_over_sessions(tmp_path):
+    for seconds in (1.0, 3.0):
+        timings = Timings(timings_file(tmp_path))
+        timings.add("cell", seconds, 1000)
+        timings.add("cell", seconds, 1000)
+        timings.write(Session(1, runs=1))
+    assert Timings(timings_file(tmp_path)).cells == {"cell": [8.0, 4000]}
+    assert len(Timings(timings_file(tmp_path)).sessions) == 2
+    found = step_nanoseconds(["cell", "other"], tmp_path)
+    assert found[0] == 2e6 and np.isnan(found[1])
+
+
+def test_sessions_add_up():
+    session, part = Session(2, seconds=1.0, inside=1.0, runs=3), Session(2, seconds=4.0, runs=5)
+    session.add(part)
+    assert (session.threads, session.seconds, session.inside, session.runs) == (2, 5.0, 1.0, 8)
+    assert session.busy == 0.1

@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from made_results import result_of
+
+from expectant.show.shown_curves import (
+    bin_size,
+    curves_of,
+    episode_edges,
+    shown_switches,
+    value_range,
+)
+
+NAN = math.nan
+
+
+@pytest.mark.parametrize(
+    ("episodes", "size"),
+    [(1, 1), (80, 1), (81, 2), (160, 2), (161, 5), (2_000, 50), (4_001, 100), (25_000, 500)],
+)
+def test_bins_are_round_and_not_too_many(episodes, size):
+    assert bin_size(episodes) == size
+
+
+def test_bins_begin_anew_at_every_switch():
+    edges = episode_edges(400, 101)  # bins of 5: 101 are cut into 21 parts
+    assert set(range(0, 400, 101)) <= set(edges.tolist())
+    assert (edges[0], edges[-1]) == (0, 400)
+    assert set(np.diff(edges)) <= {4, 5}
+    assert shown_switches(400, 101) == [101, 202, 303]
+
+
+def test_phases_shorter_than_a_bin_are_not_told_apart():
+    assert episode_edges(400, 4).tolist() == list(range(0, 401, 5))
+    assert shown_switches(400, 4) == []
+    assert shown_switches(400, None) == []
+
+
+def test_a_curve_over_episodes_by_hand():
+    returns = [[1.0] * 81 + [5.0], [3.0] * 81 + [5.0]]  # 82 episodes, two by two
+    (curve,) = curves_of({"a": result_of(returns)}, None)
+    assert curve.places[:2].tolist() == [1.0, 3.0] and curve.places.size == 41
+    assert curve.mean[:2].tolist() == [2.0, 2.0]
+    assert curve.mean[-1] == (3.0 + 4.0) / 2  # (1 + 5) / 2 and (3 + 5) / 2
+    assert (curve.low[0], curve.high[0]) == (1.0, 3.0)
+    assert (curve.runs, curve.diverged) == (2, 0)
+
+
+def test_a_curve_over_steps_weighs_bins_by_their_steps():
+    rewards = np.arange(150.0)[None]  # of two steps each, the last of one
+    (curve,) = curves_of({"a": result_of(rewards=rewards, steps=299)}, None)
+    assert curve.mean.size == 75
+    assert curve.mean[0] == 0.5 and curve.places[0] == 2.0
+    assert curve.mean[-1] == pytest.approx((2 * 148 + 149) / 3)
+    assert curve.places[-1] == 299 - 1.5
+    assert np.isnan(curve.low).all()  # one run says nothing of others
+
+
+def test_a_curve_ends_where_a_run_diverged():
+    (curve,) = curves_of({"a": result_of([[1.0, 2.0, 3.0], [1.0, NAN, NAN]])}, None)
+    np.testing.assert_array_equal(curve.mean, [1.0, NAN, NAN])
+    assert (curve.runs, curve.diverged) == (2, 1)
+
+
+def test_results_of_different_lengths_share_their_bins():
+    long, short = result_of(np.zeros((2, 400))), result_of(np.zeros((2, 37)))
+    one, other = curves_of({"long": long, "short": short}, 100)
+    assert other.places[:-1].tolist() == one.places[:7].tolist()
+    assert other.places[-1] == 36.0  # of episodes 35 and 36
+
+
+def curve_through(*values):
+    return curves_of({"a": result_of([values])}, None)[0]
+
+
+def test_the_range_covers_everything_and_the_optimum():
+    found = value_range([curve_through(0.0, 1.0, 2.0)], 10.0)
+    assert found.low < 0.0 and found.high > 10.0 and found.left_out is None
+
+
+def test_a_few_extreme_values_do_not_flatten_the_rest():
+    curve = curve_through(-1000.0, *[10.0, 11.0, 12.0] * 20)
+    found = value_range([curve], NAN)
+    assert found.left_out == -1000.0
+    assert found.low > 0.0 and found.high < 20.0
+
+
+@pytest.mark.parametrize("values", [(NAN,), (3.0,), (3.0, 3.0)])
+def test_a_range_is_never_empty(values):
+    found = value_range([curve_through(*values)], NAN)
+    assert found.high > found.low

@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from expectant.show import small_tables as tables
+
+
+@pytest.mark.parametrize(
+    ("values", "decimals"),
+    [([9.7, -13.2], 2), ([0.0123], 5), ([-15_000.0], 0), ([0.0], 2), ([], 2), ([math.nan, 1.0], 3)],
+)
+def test_decimals_go_by_the_largest_number(values, decimals):
+    assert tables.decimals_for(values) == decimals
+
+
+def test_numbers_and_intervals():
+    assert tables.number(-1234.567, 1) == "-1,234.6"
+    assert tables.number(2.0, 1, signed=True) == "+2.0"
+    assert tables.number(math.nan, 1) == "-"
+    assert tables.interval(1.0, 2.0, 1) == "1.0 to 2.0"
+    assert tables.interval(math.nan, 2.0, 1) == "-"
+
+
+def test_columns_of_text():
+    shown = tables.text_table(
+        ["name", "n", "note"], [["a", "10", "x"], ["longer", "9", "yy"]], (0, 2)
+    )
+    assert shown.splitlines() == ["name     n  note", "a       10  x", "longer   9  yy"]
+
+
+def test_html_is_escaped():
+    shown = tables.html_table(["<b>"], [["a & b"]]) + tables.paragraph("1 < 2")
+    assert "<b>" not in shown
+    assert "&lt;b&gt;" in shown and "a &amp; b" in shown and "<p>1 &lt; 2</p>" in shown

@@ -1,0 +1,70 @@
+"""The page of the local-change adaptation test."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from expectant.show import Adaptation, Chart, Curves, Header, Palette, draw_chart
+from expectant.show.chart import Level, Plot, curve_of
+from expectant.show.page import page
+from expectant.show.palette import BACKUPS
+
+EVIL = "<script>alert(1)</script>"
+ROW = {
+    "agent": "one", "backups": "all", "settings": "One(step=<1>)", "P1": 0.97,
+    "adaptation": None, "adaptation_low": None, "adaptation_high": None,
+    "adaptation_by_seed": [0.91234, None, -0.001], "verdict": "undecided", "why": "a run diverged",
+}  # fmt: skip
+PALETTE = Palette({"all": "all", "current": "current", "none": "no planning"}, BACKUPS)
+
+
+def chart() -> Chart:
+    steps, rng = np.arange(0, 400, 10), np.random.default_rng(0)
+    levels = [Level(0, 200, 1.0, "optimum"), Level(200, 400, 0.5, "outdated policy")]
+    found = {
+        "One": {"all": rng.random((3, 40)), "current": rng.random((3, 40))},
+        "Two": {"none": np.full((3, 40), np.nan)},  # diverged
+        "Three": {"all": rng.random((3, 40))},
+    }
+    plots = [
+        Plot(name, steps, 400, [curve_of(key, each) for key, each in curves.items()], [200], levels)
+        for name, curves in found.items()
+    ]
+    return Chart(plots, 2, "step", "expected return", "next phase")
+
+
+def test_the_same_curves_make_the_same_bytes(tmp_path):
+    first = draw_chart(chart(), "Title & more", tmp_path / "first", PALETTE)
+    second = draw_chart(chart(), "Title & more", tmp_path / "second", PALETTE)
+    assert [path.read_bytes() for path in first] == [path.read_bytes() for path in second]
+
+
+def test_levels_are_told_in_the_legend_and_at_the_end_of_the_axis():
+    from expectant.show.static_curves import chart_figure
+
+    figure = chart_figure(chart(), "Title", PALETTE)
+    labels = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert labels[-4:] == ["95 % bootstrap interval", "optimum", "outdated policy", "next phase"]
+    assert [text.get_text() for text in figure.axes[0].texts] == ["0.5"]  # 1 ends before it
+    assert [axes.get_xlabel() for axes in figure.axes] == ["", "step", "step"]
+
+
+def test_the_page_shows_every_run_and_escapes_names():
+    section = Adaptation([ROW | {"backups": EVIL}], {"one": EVIL})
+    text = page([Header(EVIL), section], PALETTE)
+    assert EVIL not in text
+    assert "0.91, –, 0.00" in text
+    assert "<script" not in text  # nothing to draw, nothing to run
+    assert "script-src 'none'" in text
+
+
+def test_agents_and_backups_make_a_matrix():
+    rows = [ROW, ROW | {"agent": "two"}, ROW | {"backups": "none"}]
+    section = Adaptation(rows, {"one": "One", "two": "Two"})
+    assert section.agents == ["One", "Two"]
+    assert {name: list(found) for name, found in section.matrix.items()} == {
+        "all": ["One", "Two"],
+        "none": ["One"],
+    }
+    text = page([Header("t"), section, Curves("curves", "", chart())], PALETTE)
+    assert text.count('class="nothing"') == 1

@@ -1,0 +1,141 @@
+"""What is drawn of a panel: names, notes, arrangement and range."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from expectant.show.chart import arranged, chart_of, palette_of, panel_heading
+from expectant.show.wording import figure_name, interval, number, setting_name, slug, two_digits
+
+
+def test_a_bin_stands_in_its_middle_after_the_switch(make_panel: Any) -> None:
+    panel = make_panel(shape=(3, 1000, 50))
+    (plot,) = chart_of([panel]).plots
+    assert plot.x[panel.switches[0]] == 525
+    assert plot.breaks == [500]
+    assert plot.end == 1000
+
+
+def test_intervals_enclose_means(make_panel: Any) -> None:
+    for curve in chart_of([make_panel()]).plots[0].curves:
+        assert (curve.low <= curve.mean).all()
+        assert (curve.mean <= curve.high).all()
+
+
+def test_diverged_bins_are_nan_and_infinities_count_as_diverged(make_panel: Any) -> None:
+    panel = make_panel(diverged=2)
+    panel.curves["q_learning"][0, -1] = -np.inf
+    chart = chart_of([panel])
+    learning, _, lookahead = chart.plots[0].curves
+    assert np.isnan(learning.mean).tolist() == [False] * 39 + [True]
+    assert np.isnan(lookahead.mean).tolist() == [False] * 20 + [True] * 20
+    assert chart.note("q_learning") == "(1 of 30 runs diverged)"
+    assert chart.note("lookahead") == "(2 of 30 runs diverged)"
+    assert chart.note("q_planning_expectation") == ""
+
+
+def test_divergence_is_told_panel_by_panel(make_panel: Any) -> None:
+    panels = [make_panel(), make_panel(reading="code", diverged=3)]
+    assert chart_of(panels).note("lookahead") == "(runs diverged, by panel: 0/30, 3/30)"
+
+
+def test_an_agent_without_a_label_shows_its_key(make_panel: Any) -> None:
+    panels = [replace(make_panel(), labels={}), make_panel(), replace(make_panel(), labels={})]
+    assert palette_of(panels[:1])["lookahead"].name == "lookahead"
+    assert palette_of(panels)["lookahead"].name == "Look-ahead (Algorithm 1)"
+    assert list(palette_of(panels)) == ["q_learning", "q_planning_expectation", "lookahead"]
+
+
+def test_up_to_three_panels_make_one_row(make_panel: Any) -> None:
+    panels = [make_panel(panel=name) for name in "abc"]
+    assert arranged(panels) == (panels, 3)
+
+
+def test_more_panels_make_a_row_for_each_reading(make_panel: Any) -> None:
+    panels = [make_panel(panel=n, reading=r) for n in "ab" for r in ("text", "code")]
+    ordered, columns = arranged(panels)
+    assert columns == 2
+    assert [(p.reading, p.panel) for p in ordered] == [
+        *[("text", "a"), ("text", "b")],
+        *[("code", "a"), ("code", "b")],
+    ]
+
+
+def test_headings_tell_panels_apart(make_panel: Any) -> None:
+    text, code = make_panel(panel="slip 0"), make_panel(reading="code")
+    assert panel_heading(text, [text]) == "slip 0"
+    assert panel_heading(text, [text, code]) == "slip 0 · reading: text"
+    assert panel_heading(code, [code]) == ""
+
+
+def test_the_axis_is_the_same_in_all_panels_and_covers_bands_and_optimum(make_panel: Any) -> None:
+    panels = [make_panel(), make_panel(reading="code", optimum=20.0)]
+    chart = chart_of(panels)
+    curves = [curve for plot in chart.plots for curve in plot.curves]
+    low = min(curve.low.min() for curve in curves)
+    assert chart.range.low == pytest.approx(low - 0.05 * (curves[-1].high.max() - low), abs=0.5)
+    assert chart.range.high > 20.0
+    assert not chart.has_marks
+
+
+def test_an_agent_that_is_bad_in_every_panel_is_marked_in_every_panel(make_panel: Any) -> None:
+    panels = [make_panel(), make_panel(reading="code")]
+    for panel in panels:
+        panel.curves["q_learning"][:] = -1000.0
+    chart = chart_of(panels)
+    assert chart.range.low > -80
+    assert [chart.marks(curve) for plot in chart.plots for curve in plot.curves] == [
+        [(0, -1000.0)], [], [], [(0, -1000.0)], [], [],
+    ]  # fmt: skip
+    data = chart.data("figure-1")
+    assert data["plots"][1]["curves"][0]["marks"] == [[0, "−1,000"]]
+    assert data["range"] == pytest.approx(chart.range[:2], rel=1e-4)
+
+
+def test_a_range_without_numbers(make_panel: Any) -> None:
+    panel = replace(make_panel(), optimum=np.nan)
+    for returns in panel.curves.values():
+        returns[:] = np.nan
+    assert chart_of([panel]).range[:2] == (0.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, "–"),
+        (float("nan"), "–"),
+        (-0.2875, "−0.2875"),
+        (13.9241, "13.92"),
+        (20000, "20,000"),
+        (np.float64(2.5), "2.5"),
+        (1.5e9, "1.5e+09"),
+        (-1e-5, "−1e-05"),
+        (float("-inf"), "−inf"),
+        ("about 7", "about 7"),
+    ],
+)
+def test_numbers_for_people(value: object, text: str) -> None:
+    assert number(value) == text
+
+
+def test_an_interval_whose_end_is_zero_is_an_interval() -> None:
+    assert interval(0.0, 1.0) == "0 to 1"
+    assert interval(-1.0, 0) == "−1 to 0"
+    assert interval(None, None) == ""
+
+
+def test_names_and_addresses() -> None:
+    assert setting_name("agent.value_step") == "value step"
+    assert setting_name("features.size") == "features size"
+    assert (figure_name("5a"), figure_name("discussion")) == ("Figure 5a", "Discussion")
+    assert (slug("5 (a) <b>"), slug("é")) == ("5-a-b", "x")
+    assert [two_digits(value) for value in (None, -0.001, -1.005, 2)] == [
+        "–",
+        "0.00",
+        "−1.00",
+        "2.00",
+    ]

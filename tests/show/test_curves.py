@@ -1,0 +1,122 @@
+"""Static figures are written whole, the same every time, whatever the curves hold."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from expectant.show import Palette, chart_of, draw_panels, palette_of
+from expectant.show.static_curves import chart_figure
+
+
+def test_png_and_svg_are_written(make_panel: Any, tmp_path: Path) -> None:
+    panels = [make_panel(panel=name) for name in ("slip 0", "slip 0.1", "slip 0.3")]
+    written = draw_panels(panels, "Figure 4a", tmp_path / "new" / "figure-4.a")
+    assert [path.name for path in written] == ["figure-4.a.png", "figure-4.a.svg"]
+    assert sorted(path.name for path in (tmp_path / "new").iterdir()) == [p.name for p in written]
+    assert written[0].read_bytes().startswith(b"\x89PNG")
+    assert written[1].read_text().rstrip().endswith("</svg>")
+
+
+def test_png_is_six_inches_wide_at_200_dpi_and_not_blank(make_panel: Any, tmp_path: Path) -> None:
+    from matplotlib.image import imread
+
+    pixels = imread(draw_panels([make_panel()], "Figure 5a", tmp_path / "figure")[0])
+    assert pixels.shape[1] == 1200
+    assert len(np.unique(pixels[..., :3].reshape(-1, 3), axis=0)) > 100
+
+
+def test_svg_is_deterministic_under_any_settings(make_panel: Any, tmp_path: Path) -> None:
+    import matplotlib
+
+    first = draw_panels([make_panel()], "Figure 5a", tmp_path / "first")
+    with matplotlib.rc_context({"font.size": 20, "svg.hashsalt": "another"}):
+        second = draw_panels([make_panel()], "Figure 5a", tmp_path / "second")
+        assert matplotlib.rcParams["font.size"] == 20
+    assert [p.read_bytes() for p in first] == [p.read_bytes() for p in second]
+    assert b"<dc:date>" not in first[1].read_bytes()
+
+
+def test_what_a_figure_says(make_panel: Any) -> None:
+    panels = [make_panel(), make_panel(reading="code", diverged=2)]
+    figure = chart_figure(chart_of(panels), "Figure 5a", palette_of(panels))
+    labels = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert labels == [
+        "Q-learning",
+        "Q-planning, expectation model",
+        "Look-ahead (Algorithm 1)\n(runs diverged, by panel: 0/30, 2/30)",
+        "95 % bootstrap interval",
+        "exact optimum",
+        "goal moves",
+    ]
+    for axes in figure.axes:
+        assert axes.get_xlabel() == "episode"
+        assert [text.get_text() for text in axes.texts] == ["13.92"]
+        assert len(axes.collections) == 4  # the optimum and three bands
+        verticals = [np.asarray(line.get_xdata()).tolist() for line in axes.lines[:3]]
+        assert verticals == [[switch, switch] for switch in (500, 1000, 1500)]
+    assert figure.axes[0].get_ylabel() == "return per episode"
+
+
+@pytest.mark.parametrize("diverged", [1, 30])
+def test_diverged_runs_do_not_matter(make_panel: Any, tmp_path: Path, diverged: int) -> None:
+    panel = make_panel(diverged=diverged)
+    panel.curves["q_learning"][:] = np.nan
+    assert len(draw_panels([panel], "diverged", tmp_path / "figure")) == 2
+
+
+def test_odd_numbers_of_panels_and_odd_names(make_panel: Any, tmp_path: Path) -> None:
+    panels = [make_panel(panel=f"${n} & <{n}>", optimum=np.nan) for n in range(5)]
+    for panel in panels:
+        panel.labels["lookahead"] = "<script>alert(1)</script> $"
+    svg = draw_panels(panels, "five $", tmp_path / "figure")[1].read_text()
+    assert "<script" not in svg
+
+
+def test_one_run_and_one_bin(make_panel: Any, tmp_path: Path) -> None:
+    panel = make_panel(shape=(1, 50, 50), switch_every=None)
+    assert len(draw_panels([panel], "one", tmp_path / "figure")) == 2
+
+
+def test_no_panels_is_an_error_and_writes_nothing(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="draw_panels: panels must have at least one"):
+        draw_panels([], "none", tmp_path / "figure")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_curve_that_leaves_the_axis_is_marked_at_the_edge(make_panel: Any) -> None:
+    panel = make_panel()
+    panel.curves["q_learning"][:, 20:] = -200.0
+    panel.curves["q_learning"][:, 30] = -250.0
+    figure = chart_figure(chart_of([panel]), "falls", palette_of([panel]))
+    (axes,) = figure.axes
+    assert -40 < axes.get_ylim()[0] < 0
+    (mark,) = [line for line in axes.lines if line.get_marker() == "v"]
+    assert np.asarray(mark.get_xdata()).tolist() == [30.5 * 50]
+    assert mark.get_color() == "#000000"
+    assert np.asarray(mark.get_ydata()).tolist() == [0.0]  # in parts of the axis: its lower end
+    assert mark.get_transform() == axes.get_xaxis_transform()
+    assert [text.get_text() for text in axes.texts] == ["13.92", "−250"]
+    labels = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert labels[-1] == "below the axis, down to this value"
+
+
+def test_numbers_of_two_curves_that_leave_stand_above_each_other(make_panel: Any) -> None:
+    agents = ("q_learning", "lookahead", "one", "two", "three")
+    panel = make_panel(agents=agents)
+    for agent in agents[:2]:
+        panel.curves[agent][:, 20:] = -200.0
+    figure = chart_figure(chart_of([panel]), "falls", palette_of([panel]))
+    heights = [text.xyann[1] for text in figure.axes[0].texts[1:]]  # type: ignore[attr-defined]
+    assert heights == [4.0, 11.5]
+
+
+def test_colours_are_those_of_the_palette(make_panel: Any) -> None:
+    panel = make_panel(agents=("mine",))
+    palette = Palette({"yours": "Yours", "mine": "My own"})
+    figure = chart_figure(chart_of([panel]), "", palette)
+    assert figure.legends[0].get_texts()[0].get_text() == "My own"
+    assert figure.axes[0].lines[-1].get_color() == palette["mine"].colour

@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from expectant.show.palette import Palette
+from expectant.show.sensitivity import HeatMap, Sensitivity, axis_kind, sensitivity_range
+from expectant.show.sensitivity_figures import (
+    draw_heat_maps,
+    draw_sensitivity,
+    sensitivity_figure,
+)
+
+NAN = np.nan
+PALETTE = Palette({"one": "One $5", "two": "Two"})
+LINES = [
+    Sensitivity("one", "agent.step", [0.01, 0.1, 1.0], np.array([[1, 0.5, 1.5], [3, 2, 4], [NAN, NAN, NAN]]), np.array([1, 3, NAN])),
+    Sensitivity("two", "agent.step", [0.1, 1.0], np.array([[2, 1, 3], [1, NAN, NAN]])),
+    Sensitivity("two", "agent.model.kind", ["linear", None], np.array([[2, 1, 3], [-1e9, NAN, NAN]])),
+    Sensitivity("two", "agent.on", [True, False], np.array([[2, 1, 3], [1, 0, 2]])),
+]  # fmt: skip
+
+
+def test_the_same_numbers_make_the_same_bytes(tmp_path):
+    first = draw_sensitivity(LINES, "Title\nproblem", "mean", tmp_path / "a", PALETTE)
+    second = draw_sensitivity(LINES, "Title\nproblem", "mean", tmp_path / "b", PALETTE)
+    assert [path.suffix for path in first] == [".png", ".svg"]
+    assert [path.read_bytes() for path in first] == [path.read_bytes() for path in second]
+    with pytest.raises(ValueError, match="at least one setting"):
+        draw_sensitivity([], "", "", tmp_path / "c", PALETTE)
+
+
+def test_everything_may_have_diverged(tmp_path):
+    gone = Sensitivity("one", "agent.step", [1, 2], np.full((2, 3), NAN))
+    draw_sensitivity([gone], "", "mean", tmp_path / "gone", PALETTE)
+    nothing = np.full((1, 2), NAN)
+    heat = HeatMap("One", "agent.a", "agent.b", [1], [1, 2], nothing, np.array([[True, False]]))
+    draw_heat_maps([heat], "", "mean", tmp_path / "gone-heat")
+
+
+def test_heat_maps(tmp_path):
+    means = np.arange(12.0).reshape(4, 3)
+    means[0, 0] = NAN
+    maps = [
+        HeatMap("One", "agent.a", "features.b", [1, 2, 3, 4], ["x", "y", "z"], means, np.isnan(means)),
+        HeatMap("Two", "agent.a", "agent.b", list(range(50)), list(range(40)), np.random.default_rng(0).normal(size=(50, 40)), np.zeros((50, 40), bool)),
+    ]  # fmt: skip
+    first = draw_heat_maps(maps, "Title", "mean", tmp_path / "a")
+    second = draw_heat_maps(maps, "Title", "mean", tmp_path / "b")
+    assert [path.read_bytes() for path in first] == [path.read_bytes() for path in second]
+    with pytest.raises(ValueError, match="at least one map"):
+        draw_heat_maps([], "", "", tmp_path / "c")
+
+
+def test_the_axis_goes_by_agents_and_marks_what_is_below_it():
+    assert sensitivity_range(LINES).floor == 4 - 3 * 3.5  # the better one goes from 4 to 0.5
+    figure = sensitivity_figure(LINES, "", "mean", PALETTE)
+    texts = {axes.get_xlabel(): [t.get_text() for t in axes.texts] for axes in figure.axes}
+    assert texts == {"step": [], "model kind": ["−1e+09"], "on": []}
+
+
+def test_axes_of_settings():
+    assert axis_kind([0.01, 0.1]) == "log"
+    assert axis_kind([1, 2, 5]) == axis_kind([0, 10]) == "linear"
+    assert axis_kind([True, False]) == axis_kind([1, None]) == axis_kind(["a"]) == "category"
+
+
+def test_colours_of_a_map_begin_at_the_lowest_mean_that_is_not_a_disaster():
+    means = np.array([[1.0, 2.0], [3.0, -1e9]])
+    found = HeatMap("One", "a", "b", [1, 2], [1, 2], means, np.isnan(means))
+    assert found.lowest == 1.0
+    assert HeatMap("", "a", "b", [1], [1], np.full((1, 1), NAN), means > 0).lowest is None

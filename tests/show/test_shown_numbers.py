@@ -1,0 +1,133 @@
+"""The numbers that figures, tables and pages show are those they were given, and in their places."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from expectant.analysis.curves import interval
+from expectant.lab.writeup import summary
+from expectant.show import Adaptation, Header, Palette
+from expectant.show.animation.panels import _smoothed
+from expectant.show.chart import Chart, Level, Plot, chart_of, curve_of, palette_of
+from expectant.show.page import page
+from expectant.show.page_tables import adaptation_table, curve_table, dependence_table
+from expectant.show.sensitivity import HeatMap, Sensitivity
+from expectant.show.sensitivity_figures import _heat_figure, sensitivity_figure
+from expectant.show.static_curves import chart_figure
+
+
+def printed(table: Any) -> list[list[str]]:
+    """The cells of a table for the terminal, row by row."""
+    return [list(row) for row in zip(*(column.cells for column in table.columns), strict=True)]
+
+
+def test_a_panel_shows_means_and_whole_bands(make_panel: Any) -> None:
+    panel = make_panel(shape=(8, 400, 20), switch_every=200)
+    chart = chart_of([panel])
+    (axes,) = chart_figure(chart, "Figure", palette_of([panel])).axes
+    (plot,) = chart.plots
+    for curve in plot.curves:
+        mean, low, high = interval(panel.curves[curve.key])
+        np.testing.assert_array_equal(curve.mean, mean)
+        assert any(np.array_equal(line.get_ydata(), mean) for line in axes.lines)
+        np.testing.assert_array_equal([curve.low, curve.high], [low, high])
+
+
+def test_the_adaptation_test_shows_means_and_whole_bands() -> None:
+    steps, measures = np.arange(0, 40, 10), np.random.default_rng(0).random((5, 4))
+    levels = [Level(0, 20, 1.0, "optimum"), Level(20, 40, 0.5, "outdated policy")]
+    plot = Plot("One", steps, 40, [curve_of("all", measures)], [20], levels)
+    chart = Chart([plot], 1, "step", "expected return", "next phase")
+    (axes,) = chart_figure(chart, "", Palette({"all": "all"})).axes
+    mean, low, high = interval(measures)
+    assert any(np.array_equal(line.get_ydata(), mean) for line in axes.lines)
+    np.testing.assert_array_equal(plot.curves[0].low, low)
+    np.testing.assert_array_equal(plot.curves[0].high, high)
+
+
+def test_error_bars_reach_from_low_to_high() -> None:
+    envelope = np.array([[2.0, 1.5, 4.0], [3.0, 1.0, 3.25]])
+    line = Sensitivity("one", "agent.step", [1, 2], envelope, np.array([2.0, 2.5]))
+    figure: Any = sensitivity_figure([line], "", "mean", Palette({"one": "One"}))
+    ((_, _, (bars,)),) = figure.axes[0].containers
+    assert [bar[:, 1].tolist() for bar in bars.get_segments()] == [[1.5, 4.0], [1.0, 3.25]]
+    assert any(drawn.get_ydata().tolist() == [2.0, 2.5] for drawn in figure.axes[0].lines)
+
+
+def test_a_heat_map_has_the_first_setting_across() -> None:
+    means = np.array([[1.0, 2.0], [9.0, np.nan], [3.0, 4.0]])
+    diverged = np.isnan(means)
+    heat = HeatMap("One", "agent.a", "agent.b", [10, 20, 30], ["x", "y"], means, diverged)
+    axes: Any = _heat_figure([heat], "", "mean").axes[0]
+    np.testing.assert_array_equal(axes.images[0].get_array().filled(np.nan), means.T)
+    cross, ring = ([line.get_xdata().tolist(), line.get_ydata().tolist()] for line in axes.lines)
+    assert cross == [[1], [1]]  # a = 20, b = y
+    assert ring == [[1], [0]]  # a = 20, b = x: the best
+    assert axes.get_xlabel() == "a" and axes.get_ylabel() == "b"
+    assert [text.get_text() for text in axes.get_xticklabels()] == ["10", "20", "30"]
+
+
+def row(**changes: Any) -> dict[str, Any]:
+    return {
+        "agent": "one", "backups": "all", "settings": "One()", "P1": 0.96, "adaptation": 0.5,
+        "adaptation_low": 0.25, "adaptation_high": 0.75, "adaptation_by_seed": [0.2, 0.8],
+        "phase2": [1.0, 2.0], "adapted_seeds": 1, "verdict": "undecided", "why": "in part", **changes,
+    }  # fmt: skip
+
+
+def test_the_rows_of_the_adaptation_test() -> None:
+    text = page([Header("A"), Adaptation([row()], {"one": "One"})], Palette({"all": "all"}))
+    assert "0.50 (0.25 to 0.75)" in text
+    assert "0.20, 0.80" in text
+    (line,) = printed(adaptation_table([row()]))
+    assert line[:6] == ["one", "all", "0.96", "0.50", "0.25 to 0.75", "1 of 2"]
+    (line,) = printed(adaptation_table([row(adaptation=None, why="")]))
+    assert line[3] == "diverged" and line[6] == "[yellow]undecided[/]"
+
+
+def test_the_table_of_curves(make_panel: Any) -> None:
+    panel = make_panel(shape=(6, 80, 10), switch_every=None, optimum=9.5, diverged=1)
+    lines = printed(curve_table([panel], {(panel.panel, "q_learning"): 123.4}))
+    returns = panel.curves["q_learning"]
+    for cell, part in ((4, returns), (5, returns[:, -2:])):
+        mean, low, high = interval(part.mean(axis=1))
+        assert lines[0][cell] == f"{mean:.2f} ({low:.2f} to {high:.2f})"
+    assert lines[0][4] != lines[0][5]
+    assert lines[0][1:4] == [panel.labels["q_learning"], "6", "0"]
+    assert lines[0][6:] == ["9.50", "123"]
+    assert lines[2][3] == "1" and lines[2][7] == "nan"
+
+
+def test_what_depends_on_a_reading_is_marked() -> None:
+    base: dict[str, Any] = {"set": "text", "reading": None, "option": None, "changed": []}
+    rows = [
+        {**base, "verdicts": {1: "holds", 2: "does not hold", 3: "undecided"}},
+        {**base, "reading": "k", "option": "3", "verdicts": {1: "undecided", 3: "undecided"}, "changed": [1]},
+    ]  # fmt: skip
+    assert printed(dependence_table(rows)) == [
+        ["text", "as it is", "", "+", "−", "?"],
+        ["text", "k", "3", "[reverse]?[/]", "", "?"],
+    ]
+
+
+def test_a_summary_counts_every_run_that_diverged(make_panel: Any) -> None:
+    panel = make_panel(shape=(6, 80, 10), switch_every=None, optimum=9.5, diverged=2)
+    first, _, last = summary([panel], {(panel.panel, "q_learning"): 5.0})
+    expected = interval(panel.curves["q_learning"].mean(axis=1))
+    assert [first["mean_return"], first["low"], first["high"]] == [float(x) for x in expected]
+    assert (first["runs"], first["diverged"], first["step_nanoseconds"]) == (6, 0, 5.0)
+    assert (last["diverged"], last["mean_return"], last["low"], last["high"]) == (
+        2,
+        None,
+        None,
+        None,
+    )
+    assert (last["optimum"], last["step_nanoseconds"]) == (9.5, None)
+
+
+def test_the_curve_of_an_animation_is_a_mean_of_the_last_few_points() -> None:
+    curve = np.arange(150.0)  # a window of three
+    assert _smoothed(curve)[:5].tolist() == [0.0, 0.5, 1.0, 2.0, 3.0]
+    assert _smoothed(np.array([4.0, 8.0])).tolist() == [4.0, 8.0]
