@@ -16,7 +16,7 @@ LAYERS = [
     {"files", "integrity", "rules", "seeds", "verbs", "lanes", "progress"},
     {"descriptions"},
     {"parts"},
-    {"analysis"},
+    {"analysis", "step_sizes"},
     {"domains"},
     {"features"},
     {"exact"},

@@ -56,11 +56,15 @@ from expectant.models.sample import Sample
 from expectant.models.true import TrueModel
 from expectant.parts import Agent, Backups, Domain, Features, Model, Need, Shape, Site
 from expectant.show.plot import plot
+from expectant.step_sizes import IDBD, Autostep, Bounded
 
 __all__ = [
+    "IDBD",
     "Agent",
     "AllStates",
+    "Autostep",
     "Backups",
+    "Bounded",
     "CachedPolicy",
     "CachedValues",
     "Comparison",
