@@ -121,6 +121,7 @@ __all__ = [
     "evaluate",
     "exact",
     "lanes",
+    "look_as",
     "measure",
     "option",
     "plot",
@@ -135,26 +136,25 @@ __all__ = [
 __version__ = "0.1.0"
 
 
+# What needs heavy libraries is imported when it is first used.
+_LATER = {
+    "Sweep": "expectant.lab.sweep",
+    "look_as": "expectant.lab.looks",
+    "measure": "expectant.lab.measures",
+    "watch": "expectant.watching.animate",
+}
+_ONCE_CALLED = {"setting": option, "Setting": Site}
+
+
 def __getattr__(name: str) -> Any:
-    """What needs heavy libraries is imported when it is first used."""
+    import importlib
+
+    if name in _LATER:
+        return getattr(importlib.import_module(_LATER[name]), name)
     if name == "diagnostics":
-        import importlib
-
         return importlib.import_module("expectant.diagnostics")
-    if name == "watch":
-        from expectant.watching.animate import watch
-
-        return watch
-    if name == "measure":
-        from expectant.lab.measures import measure
-
-        return measure
-    if name in ("setting", "Setting"):  # what option and Site were called at first
-        return option if name == "setting" else Site
-    if name == "Sweep":
-        from expectant.lab.sweep import Sweep
-
-        return Sweep
+    if name in _ONCE_CALLED:
+        return _ONCE_CALLED[name]
     raise AttributeError(f"module 'expectant' has no attribute {name!r}")
 
 
