@@ -84,12 +84,38 @@ class Buildable(Description):
         return ()
 
 
+class Exit(NamedTuple):
+    """A place where episodes end, and what it pays in each phase (empty: nothing to tell)."""
+
+    x: float
+    y: float
+    pays: tuple[float, ...]
+
+
+class Drawing(NamedTuple):
+    """How a domain is drawn: its states in a row, in the cells of a grid, or in a plane.
+
+    ``names`` are those of the two axes, ``actions`` those of the actions. ``cells`` are the column
+    and the row of every state of a grid, in the order of their numbers; without them numbered
+    states are a row, and vectors of two components a plane. ``directions`` is where each action
+    goes, across and down (in a plane up); None where actions have no direction. ``phases`` says in
+    words what holds in each phase.
+    """
+
+    names: tuple[str, str]
+    actions: tuple[str, ...]
+    cells: tuple[tuple[int, int], ...] | None = None
+    directions: tuple[tuple[float, float], ...] | None = None
+    exits: tuple[Exit, ...] = ()
+    phases: tuple[str, ...] = ("",)
+
+
 class Domain(Buildable):
     """A world to act in, described.
 
     Its observations are either the numbers of its states (``states`` of them) or vectors whose
     components lie in ``bounds``. ``step_limit`` is how long its episodes may be, None: as the user
-    says.
+    says. ``drawing`` is how it is drawn, None: by the numbers of its states and actions.
     """
 
     @property
@@ -107,6 +133,10 @@ class Domain(Buildable):
 
     @property
     def step_limit(self) -> int | None:
+        return None
+
+    @property
+    def drawing(self) -> Drawing | None:
         return None
 
     def build(self, rng: np.random.Generator) -> Any:
