@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -12,12 +14,12 @@ from expectant.verbs import phase, place, reset, step
 from expectant.watching.layout import layout_of
 
 
-def at(domain: ex.Domain, row: int, column: int) -> int:
+def at(domain: Any, row: int, column: int) -> int:
     """The state in a cell."""
     return domain.drawing.cells.index((column, row))
 
 
-def followed(domain: ex.Domain, moves: str, phase: int = 0) -> int:
+def followed(domain: Any, moves: str, phase: int = 0) -> int:
     """Where moves, the first letters of up, right, down and left, lead from the start."""
     table = domain.mdp().outcomes
     state = int(table.start.argmax())
@@ -28,7 +30,7 @@ def followed(domain: ex.Domain, moves: str, phase: int = 0) -> int:
     return state
 
 
-def steps_to_goal(domain: ex.Domain, phase: int = 0) -> int:
+def steps_to_goal(domain: Any, phase: int = 0) -> int:
     """The length of the shortest way from the start."""
     value = start_return(domain, optimal_values(domain, discount=0.5, phase=phase))
     return round(1 - np.log2(value))  # γ^(n − 1) for a reward of 1 at step n

@@ -171,7 +171,7 @@ def _plot_of(panel: Panel, panels: Sequence[Panel]) -> Plot:
         end=end,
         curves=[curve_of(agent, returns) for agent, returns in panel.curves.items()],
         breaks=[float(panel.first_episodes[switch]) for switch in panel.switches],
-        levels=[Level(0.0, end, panel.optimum, "exact optimum")] if known else [],
+        levels=[Level(0.0, end, panel.optimum, "exact, ε-greedy on q*")] if known else [],
     )
 
 
