@@ -29,7 +29,6 @@ class TabularDomain(Domain):
 
     @property
     def endless(self) -> bool:
-        """Whether no episode ever ends, so that only a limit on steps can."""
         return self.mdp().endless
 
     def mdp(self) -> FiniteMDP:

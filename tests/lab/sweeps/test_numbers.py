@@ -23,8 +23,20 @@ from expectant.lab.store.timings import Session, Timings, step_nanoseconds, timi
 from lab.sweeps.sweeping import spec
 
 CELL = Cell(
-    "e", "", "", "q", "Q", ex.Corridor(), ex.OneHot(), ex.QLearning(0.1), 40, 25, 10, 0, 1000
-)  # fmt: skip
+    experiment="e",
+    panel="",
+    reading="",
+    agent_key="q",
+    label="Q",
+    domain=ex.Corridor(),
+    features=ex.OneHot(),
+    agent=ex.QLearning(0.1),
+    episodes=40,
+    runs=25,
+    bin=10,
+    seed=0,
+    step_limit=1000,
+)
 
 
 def panel_of(*agents, domain=CELL.domain):
