@@ -26,8 +26,14 @@ from expectant.backups import (
     Trajectory,
 )
 from expectant.descriptions import Description, description, option, register
+from expectant.domains.access_control import AccessControl
+from expectant.domains.boyan_chain import BoyanChain
+from expectant.domains.branching import Branching
+from expectant.domains.changing_maze import BlockingMaze, ShortcutMaze
+from expectant.domains.cliff import Cliff
 from expectant.domains.corridor import Corridor
 from expectant.domains.counterexample import Counterexample
+from expectant.domains.dyna_maze import DynaMaze
 from expectant.domains.finite import FiniteMDP
 from expectant.domains.gym import Gym
 from expectant.domains.loca_car import LocaMountainCar
@@ -35,6 +41,9 @@ from expectant.domains.loca_grid import LocaGrid
 from expectant.domains.mountain_car import MountainCar
 from expectant.domains.outside import Outside
 from expectant.domains.own import check_domain
+from expectant.domains.river_swim import RiverSwim
+from expectant.domains.transient_chain import TransientChain
+from expectant.domains.two_choice import TwoChoice
 from expectant.engine.evaluating import evaluate
 from expectant.engine.evaluation import Evaluation
 from expectant.engine.learner.learner import Learner
@@ -43,6 +52,7 @@ from expectant.engine.run import run
 from expectant.engine.trial.checking import check_agent, check_backups, check_features, check_model
 from expectant.engine.trial.mistakes import PartError
 from expectant.features.basis import Fourier
+from expectant.features.interpolated import Interpolated
 from expectant.features.memory import History, Traces
 from expectant.features.table import OneHot, RandomBinary
 from expectant.features.tiles import Tiles
@@ -54,15 +64,31 @@ from expectant.models.expectation import ExactExpectation, LinearExpectation
 from expectant.models.network import NetworkExpectation
 from expectant.models.sample import Sample
 from expectant.models.true import TrueModel
-from expectant.parts import Agent, Backups, Domain, Features, Model, Need, Shape, Site
+from expectant.parts import (
+    Agent,
+    Backups,
+    Domain,
+    Drawing,
+    Exit,
+    Features,
+    Model,
+    Need,
+    Shape,
+    Site,
+)
 from expectant.show.plot import plot
 
 __all__ = [
+    "AccessControl",
     "Agent",
     "AllStates",
     "Backups",
+    "BlockingMaze",
+    "BoyanChain",
+    "Branching",
     "CachedPolicy",
     "CachedValues",
+    "Cliff",
     "Comparison",
     "Corridor",
     "Counterexample",
@@ -70,15 +96,19 @@ __all__ = [
     "Description",
     "Distribution",
     "Domain",
+    "Drawing",
+    "DynaMaze",
     "EpisodicExpectation",
     "Evaluation",
     "ExactEpisodic",
     "ExactExpectation",
+    "Exit",
     "Features",
     "FiniteMDP",
     "Fourier",
     "Gym",
     "History",
+    "Interpolated",
     "Learner",
     "LinearExpectation",
     "LocaGrid",
@@ -99,16 +129,20 @@ __all__ = [
     "RecencyReplay",
     "Replay",
     "Result",
+    "RiverSwim",
     "Sample",
     "SeenStates",
     "Shape",
+    "ShortcutMaze",
     "Site",
     "StateSampler",
     "Sweep",
     "Tiles",
     "Traces",
     "Trajectory",
+    "TransientChain",
     "TrueModel",
+    "TwoChoice",
     "analysis",
     "check_agent",
     "check_backups",

@@ -163,7 +163,9 @@ def _plot_of(panel: Panel, panels: Sequence[Panel]) -> Plot:
         end=end,
         curves=[curve_of(agent, returns) for agent, returns in panel.curves.items()],
         breaks=panel.breaks,
-        levels=[Level(0.0, end, panel.optimum, "exact optimum")] if known else list(panel.levels),
+        levels=[Level(0.0, end, panel.optimum, "exact, ε-greedy on q*")]
+        if known
+        else list(panel.levels),
     )
 
 

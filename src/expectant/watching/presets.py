@@ -13,6 +13,7 @@ from expectant.agents.q_learning import QLearning
 from expectant.agents.q_planning import QPlanning
 from expectant.descriptions import near_miss
 from expectant.domains.corridor import Corridor
+from expectant.domains.dyna_maze import DynaMaze
 from expectant.domains.loca_car import LocaMountainCar
 from expectant.domains.loca_grid import LocaGrid
 from expectant.domains.mountain_car import MountainCar
@@ -44,6 +45,14 @@ def _corridor(agent: str) -> Scene:
         "q_planning": QPlanning(0.1, 0.1),
     }
     return Scene(Corridor(switch_every=500), OneHot(), _chosen(agents, agent), 1500, None)
+
+
+def _dyna_maze(agent: str) -> Scene:
+    agents = {
+        "lookahead": Lookahead(0.5, 0.5, planning_steps=10, discount=0.95),
+        "q_learning": QLearning(0.5, discount=0.95),
+    }
+    return Scene(DynaMaze(), OneHot(), _chosen(agents, agent), 30, None)
 
 
 def _loca_grid(agent: str) -> Scene:
@@ -78,6 +87,7 @@ def _loca_mountain_car(agent: str) -> Scene:
 
 PRESETS = {
     "corridor": _corridor,
+    "dyna_maze": _dyna_maze,
     "loca_grid": _loca_grid,
     "mountain_car": _mountain_car,
     "loca_mountain_car": _loca_mountain_car,
