@@ -35,6 +35,7 @@ from expectant.domains.loca_grid import LocaGrid
 from expectant.domains.mountain_car import MountainCar
 from expectant.domains.outside import Outside
 from expectant.domains.own import check_domain
+from expectant.domains.rooms import FourRooms, Rooms, TwoRooms
 from expectant.engine.evaluating import evaluate
 from expectant.engine.evaluation import Evaluation
 from expectant.engine.learner.learner import Learner
@@ -76,6 +77,7 @@ __all__ = [
     "ExactExpectation",
     "Features",
     "FiniteMDP",
+    "FourRooms",
     "Fourier",
     "Gym",
     "History",
@@ -99,6 +101,7 @@ __all__ = [
     "RecencyReplay",
     "Replay",
     "Result",
+    "Rooms",
     "Sample",
     "SeenStates",
     "Shape",
@@ -109,6 +112,7 @@ __all__ = [
     "Traces",
     "Trajectory",
     "TrueModel",
+    "TwoRooms",
     "analysis",
     "check_agent",
     "check_backups",
