@@ -42,6 +42,7 @@ from expectant.domains.mountain_car import MountainCar
 from expectant.domains.outside import Outside
 from expectant.domains.own import check_domain
 from expectant.domains.river_swim import RiverSwim
+from expectant.domains.rooms import FourRooms, Rooms, TwoRooms
 from expectant.domains.transient_chain import TransientChain
 from expectant.domains.two_choice import TwoChoice
 from expectant.engine.evaluating import evaluate
@@ -105,6 +106,7 @@ __all__ = [
     "Exit",
     "Features",
     "FiniteMDP",
+    "FourRooms",
     "Fourier",
     "Gym",
     "History",
@@ -130,6 +132,7 @@ __all__ = [
     "Replay",
     "Result",
     "RiverSwim",
+    "Rooms",
     "Sample",
     "SeenStates",
     "Shape",
@@ -143,6 +146,7 @@ __all__ = [
     "TransientChain",
     "TrueModel",
     "TwoChoice",
+    "TwoRooms",
     "analysis",
     "check_agent",
     "check_backups",
