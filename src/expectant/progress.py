@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Protocol
 
+from expectant.extras import missing
+
 QUIET_SECONDS = 1.0
 LINE_SECONDS = 10.0
 
@@ -152,8 +154,8 @@ def reporter(wanted: bool | Reporter) -> Reporter:
 
 
 def interactive() -> bool:
-    """Whether somebody is watching the terminal."""
-    return sys.stderr.isatty()
+    """Whether somebody is watching the terminal, and bars can be drawn there."""
+    return sys.stderr.isatty() and "rich" not in missing("cli")
 
 
 def say(text: str) -> None:
