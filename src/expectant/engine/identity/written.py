@@ -141,10 +141,10 @@ class Writer:
 
 
 def _has_docstring(code: types.CodeType) -> bool:
-    """Whether the first constant is one; before Python 3.13 a def always has a place for it."""
+    """Whether the first constant is one; before Python 3.14 a def always has a place for it."""
     if not (code.co_consts and isinstance(code.co_consts[0], str)):
         return False
-    if sys.version_info >= (3, 13):
+    if sys.version_info >= (3, 14):
         return bool(code.co_flags & inspect.CO_HAS_DOCSTRING)
     return bool(code.co_flags & inspect.CO_NEWLOCALS) and not code.co_name.startswith("<")
 
