@@ -10,8 +10,6 @@ from functools import cached_property
 from itertools import chain
 from typing import Any
 
-import numpy as np
-
 from expectant.descriptions import Description
 from expectant.domains.gym import World
 from expectant.engine.crossing import play, respond
@@ -103,17 +101,6 @@ def blocks(runs: int) -> Iterator[tuple[int, int]]:
 def cost(cell: Cell) -> float:
     """A rough measure of a run's work, for the progress bar."""
     return (cell.episodes or cell.steps) * (PASS_COST + getattr(cell.agent, "planning_steps", 0))
-
-
-def composition(part: Any) -> Any:
-    """The types in a part, down to those of arrays: what a kernel is compiled for."""
-    if isinstance(part, tuple):
-        return (type(part), *(composition(item) for item in part))
-    if isinstance(part, np.ndarray):
-        flags = part.flags
-        layout = "C" if flags.c_contiguous else "F" if flags.f_contiguous else "A"
-        return part.dtype.str, part.ndim, layout, flags.writeable, flags.aligned
-    return type(part)
 
 
 def own_descriptions(described: Any) -> Iterator[type]:

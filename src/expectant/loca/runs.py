@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from expectant.domains.loca_grid import LocaGrid
+from expectant.engine.ahead import Order, compile_ahead
 from expectant.engine.course import going_on
 from expectant.engine.job import Job, cores, loop_for
 from expectant.engine.look import all_states, look_for, set_aside
@@ -54,9 +55,12 @@ def adaptation_test(request: Request, folder: Path, threads: int | None = None) 
         )
     rows = []
     with Overall("adaptation test", len(paths)) as overall:
+        missing = [case for case, row in zip(request.cases, kept, strict=True) if row is None]
+        with overall.counted_apart():
+            compile_ahead([Order(compile_case, _job(request, case)) for case in missing], overall)
         for case, path, row in zip(request.cases, paths, kept, strict=True):
             if row is not None:
-                overall.advance(1.0)
+                overall.skip(1.0)
             else:
                 show = overall.part(f"{case.agent}, {case.backups}", 1.0)
                 row = run_case(request, case, threads, show)  # noqa: PLW2901
@@ -70,12 +74,21 @@ def run_case(
 ) -> Row:
     """All runs of one case."""
     show, name = show or Silent(), f"{case.agent} with {case.backups}"
-    job, when = job_of(request.domain, case.description, request.seed), course(request.domain)
+    job, when = _job(request, case), course(request.domain)
     fitting = threads_that_fit(job, request.runs, threads or cores())
     kernels = compiled_kernels(job, name, show)
     with show.running(name) as tell:
         measures = _runs(job, kernels, when, request.runs, fitting, tell)
     return Row(case, measures)
+
+
+def _job(request: Request, case: Case) -> Job:
+    return job_of(request.domain, case.description, request.seed)
+
+
+def compile_case(job: Job) -> None:
+    """Leave both kernels of a case in the cache."""
+    compiled_kernels(job, "", Silent())
 
 
 def compiled_kernels(job: Job, name: str, show: Reporter) -> Kernels:
