@@ -16,8 +16,8 @@ import numpy as np
 from expectant.exact.solve import (
     SWEEPS,
     Dynamics,
-    checked_policy,
     _discount,
+    checked_policy,
     dynamics,
     expected_next,
     greedy_policy,

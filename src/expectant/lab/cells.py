@@ -120,17 +120,6 @@ def cost(cell: Cell) -> float:
     return (cell.episodes or cell.steps) * (PASS_COST + getattr(cell.agent, "planning_steps", 0))
 
 
-def composition(part: Any) -> Any:
-    """The types in a part, down to those of arrays: what a kernel is compiled for."""
-    if isinstance(part, tuple):
-        return (type(part), *(composition(item) for item in part))
-    if isinstance(part, np.ndarray):
-        flags = part.flags
-        layout = "C" if flags.c_contiguous else "F" if flags.f_contiguous else "A"
-        return part.dtype.str, part.ndim, layout, flags.writeable, flags.aligned
-    return type(part)
-
-
 def own_descriptions(described: Any) -> Iterator[type]:
     """The user's own classes in a description and in those it holds, which build the parts."""
     if isinstance(described, Description) and is_dataclass(described):

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from expectant.analysis.curves import learning_curve
+from expectant.engine.ahead import Order, compile_loop
 from expectant.engine.compile.kernels import Kernel
 from expectant.engine.compile.settled import settled
+from expectant.engine.composition import composition
 from expectant.engine.course import Stop, drive, going_on, share_done
 from expectant.engine.job import closed, loop_for
 from expectant.engine.loop import DIVERGED, STEPS
 from expectant.engine.memory.refusal import TooLargeError
-from expectant.lab.cells import Cell, composition, cost
-from expectant.lab.records import compiled_look, recorded
+from expectant.lab.cells import Cell, cost
+from expectant.lab.records import compile_both, compiled_look, recorded
 from expectant.lab.store.store import Block
 from expectant.progress import Reporter, Silent
 
@@ -76,11 +79,22 @@ class Kernels:
     compiled: bool | None = None
     known: dict[Any, Kernel] = field(default_factory=dict)
     broken: dict[Any, Exception] = field(default_factory=dict)
+    keys: dict[str, Any] = field(default_factory=dict)
+
+    def one_of_each(self, tasks: Sequence[Task]) -> list[Order]:
+        """What to compile, once for every composition; what cannot be prepared is left out."""
+        found: dict[Any, Order] = {}
+        for task in {task.name: task for task in tasks}.values():
+            with suppress(Exception):  # told where it is needed
+                self.keys[task.name] = key = self._key(task.cell)
+                compiling = compile_loop if task.cell.record is None else compile_both
+                found.setdefault((key, compiling), Order(compiling, task.cell.job))
+        return list(found.values())
 
     def for_task(self, task: Task, show: Reporter | None = None) -> Kernel:
         """The loop for a task, looked up once for every cell."""
         if task.name not in self.known:
-            self.known[task.name] = self.of(task.cell, show)
+            self.known[task.name] = self.of(task.cell, show, self.keys.get(task.name))
             if task.cell.record is not None:
                 self.look_for(task, show)
         return self.known[task.name]
@@ -94,8 +108,8 @@ class Kernels:
             self.known[key] = compiled_look(cell.job, self.compiled, name, show or Silent())
         return self.known[key]
 
-    def of(self, cell: Cell, show: Reporter | None = None) -> Kernel:
-        key = composition(cell.job.prepare(0)[0]), settled(cell.job)
+    def of(self, cell: Cell, show: Reporter | None = None, key: Any = None) -> Kernel:
+        key = key or self._key(cell)
         if key in self.broken:
             raise self.broken[key]
         if key not in self.known:
@@ -108,6 +122,9 @@ class Kernels:
                 self.broken[key] = error
                 raise
         return self.known[key]
+
+    def _key(self, cell: Cell) -> Any:
+        return composition(cell.job.prepare(0)[0]), settled(cell.job)
 
 
 def run_one(
