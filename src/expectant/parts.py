@@ -15,7 +15,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from expectant.descriptions import Description, abstract, option
-from expectant.rules import between, flag, number, one_of
+from expectant.rules import at_least, between, flag, number, one_of
 
 
 class Shape(NamedTuple):
@@ -247,6 +247,7 @@ class Agent(Buildable):
     bounded_step: bool = option(flag(), default=False, kw_only=True)
     step_unit: str = option(one_of("feature", "total"), default="feature", kw_only=True)
     initial_value: float = option(number(), default=0.0, kw_only=True)
+    centering: float = option(at_least(0), default=0.0, kw_only=True)
 
     def build(self, site: Site) -> Any:
         """The part that compiled code runs, made for one run."""

@@ -461,8 +461,11 @@ def back_up(agent, state, slot, discount, rng):
 
 
 @verb
-def improve(update, model, actions, weights, state, discount, step):
-    """One planning update of state values w; returns (error, how far it moved wᵀs)."""
+def improve(update, model, actions, weights, state, discount, step, rate):
+    """One planning update of state values w; returns (error, how far it moved wᵀs).
+
+    ``rate`` is R̄, which a planned reward is measured against (0: as it is).
+    """
 
 
 @optional

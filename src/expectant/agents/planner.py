@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from expectant.agents.centering import FROM, CenteringPart, centering_part
 from expectant.agents.rollout import check_rollout, rollout_memory, rollout_part
 from expectant.backups import NAMED
 from expectant.descriptions import abstract, option
@@ -95,6 +96,8 @@ class PlanningAgent(Agent):
     relabelled: bool = option(flag(), default=False, kw_only=True)
     stored_termination: bool = option(flag(), default=False, kw_only=True)
     rollout: int = option(whole(1), default=1, kw_only=True)
+    direct: bool = option(flag(), default=True, kw_only=True)
+    centering_from: str = option(one_of(*FROM), default="all", kw_only=True)
 
     def validate(self) -> None:
         backups, owner = self.distribution(), type(self).__name__
@@ -112,8 +115,17 @@ class PlanningAgent(Agent):
                 f"{owner}: model={self.model!r} looks up the environment's own state, which "
                 f"backups={self.backups!r} does not know of the states it draws"
             )
+        if not self.direct and self.planning_steps == 0:
+            raise ValueError(
+                f"{owner}: direct=False learns values by planning alone, so planning_steps must be "
+                "1 or more, got 0"
+            )
         if self.rollout > 1:
             check_rollout(owner, self.rollout, self.model, named_model(self.model, 0.0), backups)
+
+    def centering_part(self) -> CenteringPart:
+        """What keeps the mean reward."""
+        return centering_part(self.centering, self.direct, self.centering_from)
 
     def distribution(self) -> Backups:
         """The backup distribution that planning draws from."""
