@@ -78,6 +78,7 @@ from expectant.parts import (
     Site,
 )
 from expectant.show.plot import plot
+from expectant.version import VERSION
 
 __all__ = [
     "AccessControl",
@@ -172,7 +173,7 @@ __all__ = [
     "watch",
 ]
 
-__version__ = "0.1.0"
+__version__ = VERSION
 
 
 # What needs heavy libraries is imported when it is first used.

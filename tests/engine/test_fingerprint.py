@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import expectant as ex
-from expectant import verbs
+from expectant import verbs, version
 from expectant.engine.compile import compiled_lanes, compiling, overloads
 from expectant.engine.identity import fingerprint
 from expectant.engine.identity.fingerprint import part_types
@@ -290,9 +290,12 @@ def test_the_name_is_the_same_in_other_processes(before, tmp_path):
 # ------------------------------------------------------------------- what is not the user's code
 
 
-@pytest.mark.parametrize("package", [ex, numba, np, sys.modules["llvmlite"]])
-def test_versions_belong_to_it(package, monkeypatch, before, tmp_path):
-    monkeypatch.setattr(package, "__version__", "0.0.0")
+@pytest.mark.parametrize(
+    ("package", "called"),
+    [(version, "VERSION"), *((m, "__version__") for m in (numba, np, sys.modules["llvmlite"]))],
+)
+def test_versions_belong_to_it(package, called, monkeypatch, before, tmp_path):
+    monkeypatch.setattr(package, called, "0.0.0")
     assert name(load(tmp_path)) != before
 
 
