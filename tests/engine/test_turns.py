@@ -14,6 +14,7 @@ from expectant.engine.crossing import play, respond
 from expectant.engine.loop import DIVERGED, DONE, FULL, STOPPED, Budget, Ranges, Run, simulate
 from expectant.features.vector import empty_state
 from expectant.parts import Shape
+from expectant.seeds import Streams
 from expectant.verbs import (
     act,
     cut,
@@ -32,6 +33,7 @@ from expectant.verbs import (
 )
 
 CELLS, MANY = 20, 1000
+NOTHING = Streams(None, None, None, None)  # type: ignore[arg-type]  # nobody draws
 
 
 class Track(NamedTuple):
@@ -165,7 +167,7 @@ def track(end: int = MANY, cut_after: int = MANY) -> Track:
 def go(
     run: Run, *, episodes: int = MANY, steps: int = MANY, limit: int = MANY, stop: int = 0
 ) -> int:
-    return simulate(run, Budget(episodes, steps, limit), None, np.array([stop]))
+    return simulate(run, Budget(episodes, steps, limit), NOTHING, np.array([stop]))
 
 
 def brief(agent: Witness) -> list[tuple[float, ...]]:
@@ -236,10 +238,10 @@ def test_the_loop_stops_when_asked_and_when_there_is_no_room():
 def test_room_is_made_where_it_is_asked_for():
     full = Witness([], [], room=0)
     budget, going_on = Budget(1, MANY, MANY), np.zeros(1, np.int64)
-    inside, status = advanced(simulate, a_run(track(end=3), full), budget, None, going_on)  # type: ignore[arg-type]
+    inside, status = advanced(simulate, a_run(track(end=3), full), budget, NOTHING, going_on)
     assert status == DONE and inside.agent.room == 1 and len(full.seen) == 3
     outside = a_run(OutsidePart(np.zeros(1, np.int64)), full)
-    outside, status = play(respond, World([(3, "ended")]), outside, budget, None, going_on)
+    outside, status = play(respond, World([(3, "ended")]), outside, budget, NOTHING, going_on)
     assert status == DONE and outside.agent.room == 1 and len(full.seen) == 6
 
 

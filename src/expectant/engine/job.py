@@ -20,7 +20,7 @@ from expectant.features.vector import empty_state
 from expectant.lanes import padded
 from expectant.parts import Site
 from expectant.progress import Reporter
-from expectant.seeds import generator
+from expectant.seeds import Streams, streams_of
 
 UNLIMITED = 2**62
 STEP_LIMIT = 10_000  # of an episode, where neither the user nor the domain says otherwise
@@ -53,7 +53,11 @@ class Job:
         return Budget(self.episodes or UNLIMITED, self.steps or UNLIMITED, limit)
 
     def site(
-        self, domain_part: Any, features_part: Any, rng: Any, control: np.ndarray | None = None
+        self,
+        domain_part: Any,
+        features_part: Any,
+        streams: Streams | None,
+        control: np.ndarray | None = None,
     ) -> Site:
         """What the agent's parts are built for."""
         shape = self.features.shape(self.domain)
@@ -64,19 +68,18 @@ class Job:
             domain=self.domain,
             domain_part=domain_part,
             features_part=features_part,
-            rng=rng,
+            rng=streams.building if streams else None,
+            planning=streams.planning if streams else None,
             control=going_on() if control is None else control,
         )
 
     @within_memory
-    def prepare(
-        self, number: int, control: np.ndarray | None = None
-    ) -> tuple[Run, np.random.Generator]:
+    def prepare(self, number: int, control: np.ndarray | None = None) -> tuple[Run, Streams]:
         """All the arrays of one run, from its own seed; setting ``control[0]`` stops its work."""
-        rng = generator(self.seed, number)
-        features_part = self.features.build(self.domain, rng)
-        domain_part = self.domain.build(rng)
-        site = self.site(domain_part, features_part, rng, control)
+        drawn = streams_of(self.seed, number)
+        features_part = self.features.build(self.domain, drawn.building)
+        domain_part = self.domain.build(drawn.building)
+        site = self.site(domain_part, features_part, drawn, control)
         prepared = Run(
             domain=domain_part,
             features=features_part,
@@ -92,7 +95,7 @@ class Job:
             bin=self.bin,
         )
         prepared.clock[NUMBER] = number
-        return set_apart(prepared, site.control), rng
+        return set_apart(prepared, site.control), drawn
 
 
 def cores() -> int:
@@ -104,14 +107,14 @@ def loop_for(
     job: Job, compiled: bool | None, name: str, show: Reporter, checked: bool = False
 ) -> Kernel:
     """The loop to call, compiled unless asked not to, with a check of every index if asked to."""
-    prepared, rng = job.prepare(0)
+    prepared, drawn = job.prepare(0)
     outside = hasattr(job.domain, "world")
     if not use_compiled(compiled):
         return respond if outside else simulate
-    rehearse(job, prepared, rng)
+    rehearse(job, prepared, drawn)
     if outside:
-        return responder(prepared, rng, name, show, checked)
-    arguments = (prepared, Budget(0, 0, 1), rng, going_on())
+        return responder(prepared, drawn, name, show, checked)
+    arguments = (prepared, Budget(0, 0, 1), drawn, going_on())
     return direct(job, compiled_for(simulate, arguments, name, show, checked), arguments)
 
 

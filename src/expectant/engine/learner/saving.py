@@ -22,7 +22,7 @@ from numpy.lib import format as numpy_format
 from expectant.files import write_whole
 from expectant.verbs import check_restored, grown, room
 
-FORMAT = 2
+FORMAT = 3  # 2 had one generator for everything
 CONTROL = "control"  # asks work under way to stop: it belongs to a process, not to what was learned
 FACTS = "expectant"  # the entry that holds the settings
 LONGEST_FACTS = 2**24  # bytes
