@@ -92,8 +92,26 @@ class Domain(Buildable):
 
     Its observations are either the numbers of its states (``states`` of them) or vectors whose
     components lie in ``bounds``. ``step_limit`` is how long its episodes may be, None: as the user
-    says.
+    says. It changes after every ``switch_every`` episodes, or after each of its ``phase_steps``,
+    where it says so. A domain that is ``outside`` runs in a world that compiled code cannot step
+    through, and ``provenance`` says which code that is.
     """
+
+    outside: ClassVar[bool] = False
+    switch_every: int | None = None
+    phase_steps: Sequence[int] = ()
+
+    @property
+    def provenance(self) -> dict[str, str] | None:
+        return None
+
+    def mdp(self) -> Any:
+        """The finite MDP that it is; None where it is none, or none that is known."""
+        return None
+
+    def world(self, seed: int, run: int) -> Any:
+        """The world of one run, where the domain is outside compiled code."""
+        raise NotImplementedError
 
     @property
     def actions(self) -> int:

@@ -21,7 +21,7 @@ AGENT = ex.QLearning(0.1)
 
 
 def of_steps(steps: int, bins: int, **options) -> Job:
-    return Job(ex.Corridor(**options), ex.OneHot(), AGENT, 0, steps, bins, None, 0)
+    return Job(ex.Corridor(**options), ex.OneHot(), AGENT, steps=steps, bins=bins)
 
 
 @pytest.mark.parametrize(("steps", "bins", "sizes"), [
@@ -48,7 +48,7 @@ def test_the_bin_in_which_a_run_diverged_is_unknown_and_so_are_all_after_it(step
 
 
 def test_an_episodes_limit_is_the_runs_or_the_domains_or_the_usual_one():
-    job = Job(ex.MountainCar(), ex.Tiles(2, 4), AGENT, 5, 0, 1, None, 0)
+    job = Job(ex.MountainCar(), ex.Tiles(2, 4), AGENT, episodes=5)
     assert job.budget().step_limit == 200
     assert replace(job, step_limit=7).budget().step_limit == 7
     assert of_steps(6, 3).budget().step_limit == 10_000

@@ -78,7 +78,15 @@ def held(job: Job) -> int:
 
 
 def check(domain, features, agent, **length):
-    job = Job(domain, features, agent, length.get("episodes", 9), length.get("steps", 0), 7, 20, 0)
+    job = Job(
+        domain,
+        features,
+        agent,
+        episodes=length.get("episodes", 9),
+        steps=length.get("steps", 0),
+        bins=7,
+        step_limit=20,
+    )
     demand, actual = demand_of(job), held(job)
     estimate = sum(need.bytes for need in demand.needs)
     assert abs(estimate - actual) <= 0.01 * actual + 512, f"said {estimate:,}, holds {actual:,}"

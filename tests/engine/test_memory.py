@@ -228,7 +228,7 @@ def test_a_job_is_asked_once():
             asked.append(site)
             return super().estimate_memory(site)
 
-    job = Job(ex.Corridor(), ex.OneHot(), Asked(0.1), 3, 0, 1, 10, 0)
+    job = Job(ex.Corridor(), ex.OneHot(), Asked(0.1), episodes=3, step_limit=10)
     for number in range(3):
         job.prepare(number)
     assert len(asked) == 1
@@ -254,7 +254,7 @@ def test_what_a_run_is_built_with_is_counted_while_it_is_built():
         (table, ex.RandomBinary(9_000, 9), ex.Lookahead(0.1, model=network)),
         (table, ex.RandomBinary(600, 9), ex.Lookahead(0.1, maintained=True)),
     ):
-        job = Job(domain, features, agent, 1, 0, 1, 10, 0)
+        job = Job(domain, features, agent, episodes=1, step_limit=10)
         said = demand_of(job).alone
         tracemalloc.start()
         job.prepare(0)

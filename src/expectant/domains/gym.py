@@ -158,6 +158,8 @@ class Gym(Domain):
     def build(self, rng: np.random.Generator) -> OutsidePart:
         return OutsidePart(self.reading.buffer())
 
+    outside = True
+
     def world(self, seed: int, run: int) -> World:
         """A new environment for one run, with its seed."""
         return World(self.make(), self.reading, seed, run)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from expectant.engine.memory.limits import within_memory
 from expectant.engine.trial.rehearsal import rehearse
 from expectant.features.vector import empty_state
 from expectant.lanes import padded
-from expectant.parts import Site
+from expectant.parts import Agent, Domain, Features, Site
 from expectant.progress import Reporter
 from expectant.seeds import Streams, streams_of
 
@@ -30,14 +30,15 @@ STEP_LIMIT = 10_000  # of an episode, where neither the user nor the domain says
 class Job:
     """One experiment: what is run, for how long, from which seed."""
 
-    domain: Any
-    features: Any
-    agent: Any
-    episodes: int
-    steps: int
-    bins: int
-    step_limit: int | None
-    seed: int
+    domain: Domain
+    features: Features
+    agent: Agent
+    _: KW_ONLY
+    episodes: int = 0
+    steps: int = 0
+    bins: int = 1
+    step_limit: int | None = None
+    seed: int = 0
 
     @property
     def length(self) -> int:
@@ -49,7 +50,7 @@ class Job:
         return max(1, -(-self.steps // self.bins))
 
     def budget(self) -> Budget:
-        limit = self.step_limit or getattr(self.domain, "step_limit", None) or STEP_LIMIT
+        limit = self.step_limit or self.domain.step_limit or STEP_LIMIT
         return Budget(self.episodes or UNLIMITED, self.steps or UNLIMITED, limit)
 
     def site(
@@ -108,7 +109,7 @@ def loop_for(
 ) -> Kernel:
     """The loop to call, compiled unless asked not to, with a check of every index if asked to."""
     prepared, drawn = job.prepare(0)
-    outside = hasattr(job.domain, "world")
+    outside = job.domain.outside
     if not use_compiled(compiled):
         return respond if outside else simulate
     rehearse(job, prepared, drawn)

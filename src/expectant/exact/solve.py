@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from expectant.parts import Domain
 from expectant.rules import between, whole
 
 TIE = 1e-9
@@ -29,9 +30,10 @@ class Dynamics(NamedTuple):
 
 def dynamics(domain: Any, phase: int = 0) -> Dynamics:
     """The arrays of one phase of a domain."""
-    if not hasattr(domain, "mdp"):
+    mdp = domain.mdp() if isinstance(domain, Domain) else None
+    if mdp is None:
         raise ValueError(f"exact: domain must be a finite MDP, got {domain!r}")
-    table = domain.mdp().outcomes
+    table = mdp.outcomes
     whole(0).check("exact", "phase", phase)
     if phase >= table.probabilities.shape[0]:
         raise ValueError(f"exact: phase must be below {table.probabilities.shape[0]}, got {phase}")

@@ -23,7 +23,7 @@ BLOCK = 10  # runs that are stored together
 PASS_COST = 4.0  # a step without planning costs about as much as four backups' worth of work
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Cell:
     """What is run, for how long and how often, and what it is called.
 
@@ -56,9 +56,15 @@ class Cell:
     @cached_property
     def job(self) -> Job:
         return Job(
-            self.domain, self.features, self.agent, self.episodes, self.steps, self.bins,
-            self.step_limit, self.seed,
-        )  # fmt: skip
+            self.domain,
+            self.features,
+            self.agent,
+            episodes=self.episodes,
+            steps=self.steps,
+            bins=self.bins,
+            step_limit=self.step_limit,
+            seed=self.seed,
+        )
 
     @property
     def points(self) -> int:
@@ -74,7 +80,7 @@ class Cell:
         """What decides the numbers of a run (not how many runs, nor what they are called)."""
         length = {"steps": self.steps} if self.steps else {"episodes": self.episodes}
         lengths = {"lengths": True} if self.lengths else {}
-        outside = {"code": self.domain.provenance} if hasattr(self.domain, "provenance") else {}
+        outside = {"code": self.domain.provenance} if self.domain.provenance else {}
         return {
             "domain": self.domain.to_dict(),
             "features": self.features.to_dict(),
@@ -136,7 +142,7 @@ class Hashes:
         described = own_descriptions((cell.domain, cell.features, cell.agent))
         code = (*part_types(prepared), *described)
         if code not in self._code:
-            outside = hasattr(cell.domain, "world")
+            outside = cell.domain.outside
             entry, more = (respond, (play, World)) if outside else (simulate, ())
             self._code[code] = fingerprint(entry, (*code, *more)).name
         return self._code[code]

@@ -52,20 +52,21 @@ def course(domain: LocaGrid, every: int = EVERY) -> Course:
 
 def job_of(domain: LocaGrid, agent: Any, seed: int) -> Job:
     """The experiment that a test runs: one feature per state, as long as the phases are."""
-    return Job(domain, OneHot(), agent, 0, sum(domain.phase_steps), 1, None, seed)
+    return Job(domain, OneHot(), agent, steps=sum(domain.phase_steps), seed=seed)
 
 
 def measured_run(
     job: Job, kernels: Kernels, number: int, when: Course, control: np.ndarray
 ) -> np.ndarray:
     """The measures (M,) of one run; NaN from a divergence on."""
-    states = all_states(job.domain.states)
-    table = np.full((when.steps.size, job.domain.states, job.domain.actions), np.nan)
+    domain: Any = job.domain
+    states = all_states(domain.states)
+    table = np.full((when.steps.size, domain.states, domain.actions), np.nan)
     for row, stop in enumerate(drive(job, number, kernels.loop, control, when.steps)):
         if stop.status == DONE:
             seen = look(kernels.look, set_aside(stop.run), states, ("preferences",))
             table[row] = seen.preferences
-    return scored(job.domain, table, when)
+    return scored(domain, table, when)
 
 
 def scored(domain: LocaGrid, table: np.ndarray, when: Course) -> np.ndarray:

@@ -80,7 +80,7 @@ def run_case(
 
 def compiled_kernels(job: Job, name: str, show: Reporter) -> Kernels:
     """The loop and what looks at the agent, compiled for one job."""
-    subject, states = set_aside(job.prepare(0)[0]), all_states(job.domain.states)
+    subject, states = set_aside(job.prepare(0)[0]), all_states(job.domain.states or 0)
     return Kernels(loop_for(job, True, name, show), look_for(subject, states, True, name, show))
 
 

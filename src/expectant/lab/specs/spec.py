@@ -104,13 +104,23 @@ class Experiment:
 
     def _cell(self, found: Point, describe: Describer, reading: str) -> Cell:
         return Cell(
-            self.name, found.panel, reading, found.agent, found.label,
-            describe(Domain, "domain", found.domain),
-            describe(Features, "features", found.features),
-            describe(Agent, f"agents.{found.agent}", found.table),
-            self.episodes, self.runs, self.bin, self.seed, self.step_limit, self.steps, self.bins,
-            self.lengths,
-        )  # fmt: skip
+            experiment=self.name,
+            panel=found.panel,
+            reading=reading,
+            agent_key=found.agent,
+            label=found.label,
+            domain=describe(Domain, "domain", found.domain),
+            features=describe(Features, "features", found.features),
+            agent=describe(Agent, f"agents.{found.agent}", found.table),
+            episodes=self.episodes,
+            runs=self.runs,
+            bin=self.bin,
+            seed=self.seed,
+            step_limit=self.step_limit,
+            steps=self.steps,
+            bins=self.bins,
+            lengths=self.lengths,
+        )
 
 
 def read_spec(path: Path, *, trust: bool = False) -> Experiment:

@@ -34,7 +34,7 @@ def panels_of(cells: Sequence[Cell], curves: Sequence[np.ndarray]) -> list[Panel
             panel=name,
             reading=reading,
             bin=members[0][0].bin,
-            switch_every=getattr(members[0][0].domain, "switch_every", None),
+            switch_every=members[0][0].domain.switch_every,
             optimum=_optimum([cell for cell, _ in members]),
             curves={cell.agent_key: curve for cell, curve in members},
             labels={cell.agent_key: cell.label for cell, _ in members},
@@ -48,13 +48,13 @@ def _optimum(cells: Sequence[Cell]) -> float:
 
     That is where the domain is not a finite MDP, its phases differ, or agents discount differently.
     """
-    domain = cells[0].domain
-    if not hasattr(domain, "mdp") or len({cell.agent.discount for cell in cells}) > 1:
+    domain, mdp = cells[0].domain, cells[0].domain.mdp()
+    if mdp is None or len({cell.agent.discount for cell in cells}) > 1:
         return float("nan")
     epsilon = max(cell.agent.epsilon for cell in cells)
     returns = [
         _undiscounted(domain, epsilon, cells[0].agent.discount, phase)
-        for phase in range(domain.mdp().phases)
+        for phase in range(mdp.phases)
     ]
     return returns[0] if max(returns) - min(returns) < 1e-9 else float("nan")
 
