@@ -91,14 +91,15 @@ def generator(seed: int, run: int, *stream: int) -> np.random.Generator:
 
 def streams_of(seed: int, run: int) -> Streams:
     """All generators of a run."""
-    numbered = [generator(seed, run, stream) for stream in (WORLD, ACTING, PLANNING)]
-    return Streams(*numbered, generator(seed, run))
+    world, acting, planning = (generator(seed, run, part) for part in (WORLD, ACTING, PLANNING))
+    return Streams(world, acting, planning, generator(seed, run))
 
 
 def evaluation_streams(seed: int, run: int) -> Streams:
     """Those of an evaluation, which are not those of the run with the same seed."""
-    numbers = (WORLD, ACTING, PLANNING, 0)
-    return Streams(*(generator(seed, run, EVALUATION, stream) for stream in numbers))
+    parts = (WORLD, ACTING, PLANNING, 0)
+    world, acting, planning, building = (generator(seed, run, EVALUATION, part) for part in parts)
+    return Streams(world, acting, planning, building)
 
 
 def one_word(seed: int) -> int:

@@ -183,7 +183,7 @@ GENERATOR = {  # works at compile time, or in plain Python only
     "expectant.verbs",
     *(
         f"expectant.engine.compile.{name}"
-        for name in ("borrow", "compiled_lanes", "overloads", "inside_numba")
+        for name in ("borrow", "compiled_lanes", "compiled_streams", "overloads", "inside_numba")
     ),
 }
 KNOWN_TO_ALL = {"Transition", "Budget", "Ranges", "Run"}  # records that the loop itself makes

@@ -33,7 +33,7 @@ from expectant.verbs import (
 )
 
 CELLS, MANY = 20, 1000
-NOTHING = Streams(None, None, None, None)  # type: ignore[arg-type]  # nobody draws
+NOTHING = Streams(None, None, None, None)  # nobody draws
 
 
 class Track(NamedTuple):
@@ -206,7 +206,7 @@ def test_errors_of_learning_and_of_planning_both_count_as_divergence(where, lost
     assert go(run, episodes=2) == DIVERGED
     assert len(agent.seen) == 1 and np.isnan(run.returns).all()
     outside = a_run(OutsidePart(np.zeros(1, np.int64)), agent._replace(seen=[]), episodes=2)
-    _, status = play(respond, World([]), outside, Budget(2, MANY, MANY), None, np.zeros(1))
+    _, status = play(respond, World([]), outside, Budget(2, MANY, MANY), NOTHING, np.zeros(1))
     assert status == DIVERGED and outside.clock.tolist()[:3] == [0, 1, 1]
 
 
@@ -277,7 +277,7 @@ class World:
 def played(ends: list[tuple[int, str]], **budget: int) -> tuple[Run, int]:
     run = a_run(OutsidePart(np.zeros(1, np.int64)), episodes=2, bins=4, bin=2)
     limits = Budget(budget.get("episodes", 2), budget.get("steps", MANY), budget.get("limit", MANY))
-    return play(respond, World(ends), run, limits, None, np.zeros(1))
+    return play(respond, World(ends), run, limits, NOTHING, np.zeros(1))
 
 
 def test_outside_an_episode_ends_or_is_cut_off():

@@ -57,10 +57,10 @@ class Job:
         self,
         domain_part: Any,
         features_part: Any,
-        streams: Streams | None,
+        streams: Any,
         control: np.ndarray | None = None,
     ) -> Site:
-        """What the agent's parts are built for."""
+        """What the agent's parts are built for; None for streams where nothing is drawn."""
         shape = self.features.shape(self.domain)
         return Site(
             shape=shape,
@@ -69,8 +69,8 @@ class Job:
             domain=self.domain,
             domain_part=domain_part,
             features_part=features_part,
-            rng=streams.building if streams else None,
-            planning=streams.planning if streams else None,
+            rng=streams and streams.building,
+            planning=streams and streams.planning,
             control=going_on() if control is None else control,
         )
 
