@@ -91,9 +91,14 @@ def respond(run, action, reward, situation, streams):
     return OVER
 
 
+def first_response(run: Run, streams: Any) -> tuple[Any, ...]:
+    """The arguments of ``respond`` at the first observation of an episode."""
+    return run, -1, 0.0, FIRST, streams
+
+
 def responder(run: Run, streams: Any, name: str, show: Reporter, checked: bool = False) -> Kernel:
     """``respond``, compiled for runs and streams like these; what is in them is used up."""
-    arguments = (run, -1, 0.0, FIRST, streams)
+    arguments = first_response(run, streams)
     kernel = compiled_for(respond, arguments, name, show, checked)
     from expectant.engine.compile.compiling import entry_point
 

@@ -121,7 +121,10 @@ def read(path: Path) -> tuple[dict[str, Any], Entries]:
     except _BROKEN:
         raise ValueError(f"{path}: is not a saved learner, or not all of one") from None
     if written != FORMAT:
-        raise ValueError(f"{path}: has format {written!r}, this version reads format {FORMAT}")
+        raise ValueError(
+            f"{path}: has format {written!r}, this version reads format {FORMAT}: load it with the "
+            "version of the package that wrote it, or learn again"
+        )
     return facts, entries
 
 
