@@ -17,7 +17,7 @@ import pytest
 
 import expectant as ex
 from expectant import verbs, version
-from expectant.engine.compile import compiled_lanes, compiling, overloads
+from expectant.engine.compile import compiled_lanes, compiled_streams, compiling, overloads
 from expectant.engine.identity import fingerprint
 from expectant.engine.identity.fingerprint import part_types
 from expectant.engine.job import Job
@@ -313,6 +313,7 @@ def _another(vector: Any) -> Any:
     (compiled_lanes, "_fold", _another),
     (compiled_lanes._dot_row, "_defn", _another),
     (compiled_lanes._Array, "element", _another),
+    (compiled_streams, "_generator", _another),
     (overloads, "KERNEL_OPTIONS", {"nogil": True}),
     (overloads, "_OPTIONS", {**overloads._OPTIONS, "fastmath": True}),
     (overloads, "with_borrowed", _another),

@@ -18,7 +18,7 @@ from expectant.domains.spaces import Observations, action_count, finite_reward, 
 from expectant.extras import need
 from expectant.parts import Domain
 from expectant.rules import Rule, flag, or_none
-from expectant.seeds import sequence
+from expectant.seeds import ENVIRONMENT, sequence
 
 
 def _is_made(environment: Any) -> bool:
@@ -174,7 +174,7 @@ class World:
         self.reading = reading
         self.run = run
         self.first_action = int(env.action_space.start)
-        words = sequence(seed, run, 1).generate_state(1)
+        words = sequence(seed, run, ENVIRONMENT).generate_state(1)
         self.seed: int | None = int(words[0] >> 1)
         self.episode, self.taken = -1, 0
 

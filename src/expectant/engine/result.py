@@ -12,6 +12,7 @@ import numpy as np
 from expectant.analysis.curves import interval
 from expectant.engine.loop import Run
 from expectant.extras import need
+from expectant.seeds import Streams
 from expectant.show import small_tables as tables
 from expectant.show.plot import plot
 from expectant.show.shown_curves import bin_lengths
@@ -41,7 +42,7 @@ class Result:
     seed: int
     compile_seconds: float
     seconds: float
-    kept: tuple[tuple[Run, np.random.Generator], ...] = ()
+    kept: tuple[tuple[Run, Streams], ...] = ()
     steps: int | None = None
     first_run: int = 0
 

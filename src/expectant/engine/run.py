@@ -17,7 +17,7 @@ from expectant.engine.threads import on_threads
 from expectant.parts import Agent, Domain, Features
 from expectant.progress import Reporter, reporter
 from expectant.rules import flag, or_none, whole
-from expectant.seeds import SEED
+from expectant.seeds import SEED, Streams
 
 
 def run(
@@ -40,10 +40,11 @@ def run(
 ) -> Result:
     """Run an agent in a domain ``runs`` times, each for so many ``episodes`` or ``steps``.
 
-    Run r draws everything from its own sequence (:mod:`expectant.seeds`): the same for every
-    setting, and the same bits for any number of threads (None: one per core; fewer where not all
-    would fit into memory). An episode longer than ``step_limit`` (None: the domain's own, or
-    10,000) is cut off, which is not a termination.
+    Run r draws everything from streams of its own (:mod:`expectant.seeds`), one each for the world,
+    for acting, for planning and for building: the same for every setting, and the same bits for
+    any number of threads (None: one per core; fewer where not all would fit into memory). An
+    episode longer than ``step_limit`` (None: the domain's own, or 10,000) is cut off, which is not
+    a termination.
     ``first_run`` numbers the runs from there on, to add to earlier ones. ``compiled=False`` runs
     the same code as plain Python, with the same numbers, for debugging. ``checked=True`` compiles
     with a check of every index, which is slower: for parts of one's own that end in a crash.
@@ -127,7 +128,7 @@ class Finished(NamedTuple):
 
     records: Run
     diverged: bool
-    kept: tuple[Run, np.random.Generator] | None
+    kept: tuple[Run, Streams] | None
 
 
 def _run_all(
@@ -142,7 +143,7 @@ def _run_all(
         for stop in drive(job, number, kernel, control, (0, job.length)):
             clocks[number] = stop.run.clock
         clocks.pop(number)
-        kept = (stop.run, stop.rng) if keep else None
+        kept = (stop.run, stop.streams) if keep else None
         return Finished(closed(job, stop.run, stop.status), stop.status == DIVERGED, kept)
 
     def report(done: int) -> None:
