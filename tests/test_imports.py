@@ -16,7 +16,7 @@ LAYERS = [
     {"extras", "files", "integrity", "rules", "seeds", "verbs", "lanes", "progress", "version"},
     {"descriptions"},
     {"parts"},
-    {"analysis"},
+    {"analysis", "step_sizes"},
     {"domains"},
     {"features"},
     {"exact"},

@@ -78,14 +78,18 @@ from expectant.parts import (
     Site,
 )
 from expectant.show.plot import plot
+from expectant.step_sizes import IDBD, Autostep, Bounded
 from expectant.version import VERSION
 
 __all__ = [
+    "IDBD",
     "AccessControl",
     "Agent",
     "AllStates",
+    "Autostep",
     "Backups",
     "BlockingMaze",
+    "Bounded",
     "BoyanChain",
     "Branching",
     "CachedPolicy",

@@ -247,6 +247,7 @@ class Agent(Buildable):
     epsilon: float = option(between(0, 1), default=0.1, kw_only=True)
     discount: float = option(between(0, 1), default=1.0, kw_only=True)
     doubled_steps: bool = option(flag(), default=False, kw_only=True)
+    bounded_step: bool = option(flag(), default=False, kw_only=True)
     step_unit: str = option(one_of("feature", "total"), default="feature", kw_only=True)
     initial_value: float = option(number(), default=0.0, kw_only=True)
 

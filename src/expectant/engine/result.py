@@ -29,7 +29,9 @@ class Result:
     ``returns`` and ``lengths`` are (runs, episodes): total reward and number of steps. With a
     budget of ``steps`` they are empty and ``rewards`` is (runs, bins): the mean reward of a step in
     each bin. ``diverged`` (runs,) marks runs whose weights overflowed: NaN (and length 0) from
-    that episode or bin on. Runs are numbered from ``first_run`` on.
+    that episode or bin on; ``divergence`` says of each of them, and of runs whose weights have
+    grown far beyond anything earned, in one sentence why and what to do. Runs are numbered from
+    ``first_run`` on.
     """
 
     returns: np.ndarray
@@ -45,6 +47,7 @@ class Result:
     kept: tuple[tuple[Run, Streams], ...] = ()
     steps: int | None = None
     first_run: int = 0
+    divergence: tuple[str, ...] = ()
 
     @property
     def bin(self) -> int:

@@ -9,13 +9,14 @@ import numpy as np
 
 from expectant.engine.compile.kernels import Kernel
 from expectant.engine.course import drive, going_on, share_done
+from expectant.engine.divergence import explained
 from expectant.engine.job import Job, closed, cores, loop_for
 from expectant.engine.loop import DIVERGED, Run
 from expectant.engine.memory.limits import threads_that_fit
 from expectant.engine.result import Result
 from expectant.engine.threads import on_threads
 from expectant.parts import Agent, Domain, Features
-from expectant.progress import Reporter, reporter
+from expectant.progress import Reporter, reporter, say
 from expectant.rules import flag, or_none, whole
 from expectant.seeds import SEED, Streams
 
@@ -86,11 +87,16 @@ def run(
     numbers = range(first_run, first_run + runs)
     finished = _run_all(job, kernel, numbers, threads, keep_agents, name, show)
     end = time.perf_counter()
+    divergence = tuple(done.divergence for done in finished if done.divergence)
+    if divergence and progress is True:
+        others = f" (and {len(divergence) - 1} more, see result.divergence)"
+        say(divergence[0] + (others if len(divergence) > 1 else ""))
     return Result(
         returns=np.stack([done.records.returns for done in finished]),
         lengths=np.stack([done.records.lengths for done in finished]),
         rewards=np.stack([done.records.rewards for done in finished]),
         diverged=np.array([done.diverged for done in finished]),
+        divergence=divergence,
         domain=domain,
         features=features,
         agent=agent,
@@ -128,6 +134,7 @@ class Finished(NamedTuple):
 
     records: Run
     diverged: bool
+    divergence: str
     kept: tuple[Run, Streams] | None
 
 
@@ -144,7 +151,8 @@ def _run_all(
             clocks[number] = stop.run.clock
         clocks.pop(number)
         kept = (stop.run, stop.streams) if keep else None
-        return Finished(closed(job, stop.run, stop.status), stop.status == DIVERGED, kept)
+        why = explained(stop.run, stop.status, job.agent, job.domain)
+        return Finished(closed(job, stop.run, stop.status), stop.status == DIVERGED, why, kept)
 
     def report(done: int) -> None:
         under_way = sum(share_done(job, clock) for clock in list(clocks.values()))

@@ -30,6 +30,7 @@ from expectant.engine.crossing import (
     respond,
     responder,
 )
+from expectant.engine.divergence import learned_radius
 from expectant.engine.job import Job
 from expectant.engine.learner import saving
 from expectant.engine.learner.learner_facts import (
@@ -44,10 +45,12 @@ from expectant.engine.look import look, look_for, set_aside
 from expectant.engine.loop import Run, unusable
 from expectant.engine.result import Result
 from expectant.engine.trial.rehearsal import rehearse
+from expectant.exact.stability import PlanningRadius
 from expectant.parts import Agent, Features
 from expectant.progress import Reporter, reporter
 from expectant.rules import flag, or_none, whole
 from expectant.seeds import SEED, TIES, generator
+from expectant.verbs import encode
 
 BETWEEN_EPISODES = -1  # where the last action stands otherwise
 
@@ -169,6 +172,16 @@ class Learner:
         asked = look(self._look, self._aside, states, ("preferences",), action=self._action)
         return asked.preferences[0]
 
+    def planning_radius(self, observations: Sequence[Any]) -> PlanningRadius:
+        """Whether its planning from these observations would converge, by its own model and steps.
+
+        See ``ex.exact.planning_radius``. The model must be linear in the features and the
+        agent plan with state values; features with memory take each as the first of an episode.
+        """
+        return learned_radius(
+            self.agent, self._prepared(observations[0]), self._encoded(observations)
+        )
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything to a file, from which ``load`` goes on to the same bits."""
         if self._run is None:
@@ -252,6 +265,16 @@ class Learner:
         return learner
 
     # ------------------------------------------------------------------------------- inside
+
+    def _encoded(self, observations: Sequence[Any]) -> list[Any]:
+        """The feature vectors of observations."""
+        run, states = self._prepared(observations[0]), []
+        for observation in observations:
+            self._receive(run, observation)
+            features, state = copy.deepcopy((run.features, run.state))
+            encode(features, run.domain.received, -1, state)
+            states.append(state)
+        return states
 
     def _answer(self, observation: Any, action: int, reward: float, situation: int) -> int:
         run, self._aside = self._prepared(observation), None
