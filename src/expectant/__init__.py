@@ -53,6 +53,7 @@ from expectant.models.episodic import EpisodicExpectation, ExactEpisodic
 from expectant.models.expectation import ExactExpectation, LinearExpectation
 from expectant.models.network import NetworkExpectation
 from expectant.models.sample import Sample
+from expectant.models.sparse import SparseExpectation
 from expectant.models.true import TrueModel
 from expectant.parts import Agent, Backups, Domain, Features, Model, Need, Shape, Site
 from expectant.show.plot import plot
@@ -103,6 +104,7 @@ __all__ = [
     "SeenStates",
     "Shape",
     "Site",
+    "SparseExpectation",
     "StateSampler",
     "Sweep",
     "Tiles",

@@ -18,6 +18,7 @@ from expectant.parts import Agent, Domain, Features
 from expectant.progress import Reporter, reporter
 from expectant.rules import flag, or_none, whole
 from expectant.seeds import SEED
+from expectant.verbs import evicted
 
 
 def run(
@@ -90,6 +91,7 @@ def run(
         kept=tuple(done.kept for done in finished if done.kept is not None),
         steps=steps,
         first_run=first_run,
+        evicted=np.array([done.evicted for done in finished]),
     )
 
 
@@ -118,6 +120,7 @@ class Finished(NamedTuple):
 
     records: Run
     diverged: bool
+    evicted: int
     kept: tuple[Run, np.random.Generator] | None
 
 
@@ -134,7 +137,9 @@ def _run_all(
             clocks[number] = stop.run.clock
         clocks.pop(number)
         kept = (stop.run, stop.rng) if keep else None
-        return Finished(closed(job, stop.run, stop.status), stop.status == DIVERGED, kept)
+        given_up = evicted(stop.run.agent)
+        records = closed(job, stop.run, stop.status)
+        return Finished(records, stop.status == DIVERGED, given_up, kept)
 
     def report(done: int) -> None:
         under_way = sum(share_done(job, clock) for clock in list(clocks.values()))

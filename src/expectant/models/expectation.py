@@ -28,6 +28,8 @@ from expectant.verbs import (
     value,
 )
 
+SPARSE_IS_SMALLER = 256  # features, from which on lists of entries are smaller than whole columns
+
 
 class LinearPart(NamedTuple):
     """s̄ = F_a s and r = b_aᵀ s.
@@ -124,7 +126,8 @@ class LinearExpectation(Model):
     def estimate_memory(self, site: Site) -> Sequence[Need]:
         actions, size, width = site.actions, site.shape.size, site.width
         what = f"the linear model (A·d² numbers: {actions:,} actions, {size:,} features)"
-        return [Need(what, bytes_of((actions, size, width), (actions, width), (width,)))]
+        held = bytes_of((actions, size, width), (actions, width), (width,))
+        return [Need(what, held, 'model="sparse"' if size >= SPARSE_IS_SMALLER else "")]
 
     def build(self, site: Site) -> LinearPart:
         owner = "LinearExpectation: initial_reward"

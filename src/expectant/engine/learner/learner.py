@@ -46,6 +46,7 @@ from expectant.parts import Agent, Features
 from expectant.progress import Reporter, reporter
 from expectant.rules import flag, or_none, whole
 from expectant.seeds import SEED, generator
+from expectant.verbs import evicted
 
 BETWEEN_EPISODES = -1  # where the last action stands otherwise
 TIES = 2  # the stream of random numbers that breaks ties for ``greedy``
@@ -167,6 +168,11 @@ class Learner:
             self._look = look_for(self._aside, states, self._compiled, self._name, self._show)
         asked = look(self._look, self._aside, states, ("preferences",), action=self._action)
         return asked.preferences[0]
+
+    @property
+    def evicted(self) -> int:
+        """How many entries of its model it has given up because there was no room for them."""
+        return 0 if self._run is None else evicted(self._run.agent)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything to a file, from which ``load`` goes on to the same bits."""
