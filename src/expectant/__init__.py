@@ -64,6 +64,7 @@ from expectant.models.episodic import EpisodicExpectation, ExactEpisodic
 from expectant.models.expectation import ExactExpectation, LinearExpectation
 from expectant.models.network import NetworkExpectation
 from expectant.models.sample import Sample
+from expectant.models.sparse import SparseExpectation
 from expectant.models.true import TrueModel
 from expectant.parts import (
     Agent,
@@ -143,6 +144,7 @@ __all__ = [
     "Shape",
     "ShortcutMaze",
     "Site",
+    "SparseExpectation",
     "StateSampler",
     "Sweep",
     "Tiles",

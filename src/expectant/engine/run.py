@@ -19,6 +19,7 @@ from expectant.parts import Agent, Domain, Features
 from expectant.progress import Reporter, reporter, say
 from expectant.rules import flag, or_none, whole
 from expectant.seeds import SEED, Streams
+from expectant.verbs import evicted
 
 
 def run(
@@ -106,6 +107,7 @@ def run(
         kept=tuple(done.kept for done in finished if done.kept is not None),
         steps=steps,
         first_run=first_run,
+        evicted=np.array([done.evicted for done in finished]),
     )
 
 
@@ -135,6 +137,7 @@ class Finished(NamedTuple):
     records: Run
     diverged: bool
     divergence: str
+    evicted: int
     kept: tuple[Run, Streams] | None
 
 
@@ -152,7 +155,9 @@ def _run_all(
         clocks.pop(number)
         kept = (stop.run, stop.streams) if keep else None
         why = explained(stop.run, stop.status, job.agent, job.domain)
-        return Finished(closed(job, stop.run, stop.status), stop.status == DIVERGED, why, kept)
+        given_up = evicted(stop.run.agent)
+        records = closed(job, stop.run, stop.status)
+        return Finished(records, stop.status == DIVERGED, why, given_up, kept)
 
     def report(done: int) -> None:
         under_way = sum(share_done(job, clock) for clock in list(clocks.values()))

@@ -50,7 +50,7 @@ from expectant.parts import Agent, Features
 from expectant.progress import Reporter, reporter
 from expectant.rules import flag, or_none, whole
 from expectant.seeds import SEED, TIES, generator
-from expectant.verbs import encode
+from expectant.verbs import encode, evicted
 
 BETWEEN_EPISODES = -1  # where the last action stands otherwise
 
@@ -181,6 +181,11 @@ class Learner:
         return learned_radius(
             self.agent, self._prepared(observations[0]), self._encoded(observations)
         )
+
+    @property
+    def evicted(self) -> int:
+        """How many entries of its model it has given up because there was no room for them."""
+        return 0 if self._run is None else evicted(self._run.agent)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything to a file, from which ``load`` goes on to the same bits."""
