@@ -48,6 +48,7 @@ __all__ = [
     "draw",
     "draw_outcome",
     "encode",
+    "evicted",
     "fit",
     "follow",
     "function",
@@ -496,7 +497,16 @@ def plan(agent, rng):
     return 0.0
 
 
-# -------------------------------------------------------------------------------- learners' files
+# -------------------------------------------------------------------------------- asked by Python
+
+
+@plain
+def evicted(part):
+    """How much a part has given up because there was no room for it; people are told of it.
+
+    A part that does not implement the verb answers for the parts in it.
+    """
+    return sum(evicted(item) for item in part if isinstance(item, tuple))
 
 
 @plain

@@ -18,6 +18,7 @@ from expectant.models.episodic import EpisodicExpectation, ExactEpisodic
 from expectant.models.expectation import ExactExpectation, LinearExpectation
 from expectant.models.network import NetworkExpectation
 from expectant.models.sample import Sample
+from expectant.models.sparse import SparseExpectation
 from expectant.models.true import TrueModel
 from expectant.parts import Agent, Backups, Model, Need, Site, bytes_of, needs_of
 from expectant.rules import either, flag, one_of, or_none, whole
@@ -44,6 +45,7 @@ from expectant.verbs import (
 # What the names of models stand for, given the agent's model step.
 MODELS: dict[str, Callable[[Any], Model]] = {
     "expectation": LinearExpectation,
+    "sparse": SparseExpectation,
     "episodic": EpisodicExpectation,
     "network": lambda step: NetworkExpectation(step=getattr(step, "step", step)),
     "distribution": lambda step: Distribution(),

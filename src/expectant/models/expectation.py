@@ -32,6 +32,8 @@ from expectant.verbs import (
     value,
 )
 
+SPARSE_IS_SMALLER = 256  # features, from which on lists of entries are smaller than whole columns
+
 
 class LinearPart(NamedTuple):
     """s̄ = F_a s and r = b_aᵀ s.
@@ -146,7 +148,8 @@ class LinearExpectation(Model):
     def estimate_memory(self, site: Site) -> Sequence[Need]:
         actions, size, width = site.actions, site.shape.size, site.width
         what = f"the linear model (A·d² numbers: {actions:,} actions, {size:,} features)"
-        own = Need(what, bytes_of((actions, size, width), (actions, width), (width,)))
+        held = bytes_of((actions, size, width), (actions, width), (width,))
+        own = Need(what, held, 'model="sparse"' if size >= SPARSE_IS_SMALLER else "")
         return [own, *columns_memory(self.step, site)]
 
     def build(self, site: Site) -> LinearPart:
