@@ -62,7 +62,8 @@ class Site:
 
     ``rng`` is what is drawn from while it is built; a part that draws later without being given a
     generator keeps ``planning``, the run's stream for that. ``control`` (1,) is not zero once the
-    run is to stop; work that takes long heeds it.
+    run is to stop; work that takes long heeds it. ``promise`` is what an agent wants its model to
+    promise of what was never tried.
     """
 
     shape: Shape
@@ -74,6 +75,7 @@ class Site:
     rng: np.random.Generator
     planning: np.random.Generator
     control: np.ndarray = dataclasses.field(default_factory=lambda: np.zeros(1, np.int64))
+    promise: float = 0.0
 
 
 class Buildable(Description):

@@ -62,6 +62,7 @@ __all__ = [
     "matches",
     "mean_rate",
     "moved_by",
+    "notice",
     "observation",
     "optional",
     "outcome",
@@ -337,6 +338,11 @@ def imagine(model, state, action, successor):
 @verb
 def add_expected(model, state, action, weights, amount):
     """w += amount · s̄(s, a), at the model's own cost: what gradient planning needs of a model."""
+
+
+@optional
+def notice(model, transition):
+    """Take note of a real transition, which is told once, however often it is fitted."""
 
 
 @optional

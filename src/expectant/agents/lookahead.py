@@ -125,6 +125,10 @@ class Lookahead(StatePlanningAgent):
                 "Lookahead: maintained=True has the discount in its weights and cannot be combined "
                 "with stored_termination=True"
             )
+        if self.maintained and self.bonus > 0.0:
+            raise ValueError(
+                f"Lookahead: maintained=True has no place for a bonus, got bonus={self.bonus!r}"
+            )
         if self.maintained and getattr(self.value_step, "adapts", False):
             raise ValueError(
                 "Lookahead: maintained=True keeps up with value steps along the planned state "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -13,6 +14,7 @@ from expectant.agents.rollout import check_rollout, rollout_memory, rollout_part
 from expectant.backups import NAMED
 from expectant.descriptions import abstract, option
 from expectant.features.vector import Binary, Transition, Weighted, empty_state, state_bytes
+from expectant.models.curious import curious, curious_memory
 from expectant.models.distribution import Distribution
 from expectant.models.episodic import EpisodicExpectation, ExactEpisodic
 from expectant.models.expectation import ExactExpectation, LinearExpectation
@@ -21,7 +23,7 @@ from expectant.models.sample import Sample
 from expectant.models.sparse import SparseExpectation
 from expectant.models.true import TrueModel
 from expectant.parts import Agent, Backups, Model, Need, Site, bytes_of, needs_of
-from expectant.rules import either, flag, one_of, or_none, whole
+from expectant.rules import at_least, either, flag, one_of, or_none, whole
 from expectant.step_sizes import as_used
 from expectant.verbs import (
     back_up,
@@ -34,6 +36,7 @@ from expectant.verbs import (
     grown,
     load_successor,
     moved_by,
+    notice,
     plan,
     relabel,
     remember,
@@ -99,6 +102,7 @@ class PlanningAgent(Agent):
     stored_termination: bool = option(flag(), default=False, kw_only=True)
     rollout: int = option(whole(1), default=1, kw_only=True)
     direct: bool = option(flag(), default=True, kw_only=True)
+    bonus: float = option(at_least(0), default=0.0, kw_only=True)
     centering_from: str = option(one_of(*FROM), default="all", kw_only=True)
 
     def validate(self) -> None:
@@ -143,13 +147,15 @@ class PlanningAgent(Agent):
             *needs_of(model, site),
             *needs_of(self.distribution(), site),
             Need("states to plan from", scratch),
+            *([curious_memory(site)] if self.bonus > 0.0 else []),
         ]
 
     def planner(self, site: Site, model_step: Any) -> Planner:
         """The part all planning agents share."""
         model = named_model(self.model, as_used(self, model_step, site))
+        part = model.build(dataclasses.replace(site, promise=self.initial_value))
         return Planner(
-            model.build(site),
+            curious(part, site, self.bonus) if self.bonus > 0.0 else part,
             self.distribution().build(site),
             empty_state(site.shape),
             empty_state(site.shape),
@@ -196,6 +202,7 @@ class Planner(NamedTuple):
 def absorb(planner, transition, rng):
     """Store a real transition, fit the model to it, then to replayed ones; returns the errors."""
     remember(planner.backups, transition)
+    notice(planner.model, transition)
     errors = fit(planner.model, transition)
     for _ in range(planner.replayed_fits):
         if planner.control[0] != 0:
