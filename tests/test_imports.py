@@ -24,7 +24,6 @@ LAYERS = [
     {"agents", "show"},
     {"engine"},
     {"lab"},
-    {"loca"},
     {"bench", "catalogue", "diagnostics", "watching"},
     {"cli"},
 ]

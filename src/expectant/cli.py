@@ -339,26 +339,24 @@ def loca(
 ) -> None:
     """The local-change adaptation test: which agents carry news to states they do not visit?
 
-    Writes loca.html, loca.png and .svg, and loca.json. Interrupted, it goes on where it was.
+    The study ``loca`` or some rows of it: writes report.html, figures, curves.parquet and
+    loca.json. Interrupted, it goes on where it was.
     """
     if quick and runs is not None:
         raise fail(f"--quick sets the runs, it cannot be combined with --runs {runs}", 2)
-    with plain_errors("show"):
-        from expectant.loca.cases import cases
-        from expectant.loca.report import rows_as_data, write_report
-        from expectant.loca.runs import Request, adaptation_test
+    with plain_errors("lab", "show"):
+        from expectant.lab.loca_command import QUICK_RUNS, adaptation_test, request_for
 
-        request = Request(cases(agent or (), backups or ()), 3 if quick else runs or 10, seed)
+        wanted = QUICK_RUNS if quick else runs
+        request = request_for(agent or (), backups or (), seed=seed, runs=wanted)
         rows = adaptation_test(request, out, threads)
-        paths = write_report(rows, request, out)
     if json:
-        print_json(rows_as_data(rows, request))
+        print_json(rows)
         return
     from expectant.show.page_tables import adaptation_table, show
 
-    show(adaptation_table(rows_as_data(rows, request)))
-    for path in paths:
-        print(path)
+    show(adaptation_table(rows))
+    print(out / "report.html")
 
 
 @app.command()

@@ -42,11 +42,6 @@ class Order(NamedTuple):
     job: Job
 
 
-def loops_ahead(jobs: Sequence[Job], overall: Overall) -> None:
-    """Compile the loops of jobs, of each composition once."""
-    compile_ahead([Order(compile_loop, job) for job in jobs], overall)
-
-
 def compile_loop(job: Job) -> None:
     """Leave the loop for a job in the cache."""
     loop_for(job, True, "", Silent())

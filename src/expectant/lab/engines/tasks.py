@@ -15,11 +15,12 @@ from expectant.analysis.curves import learning_curve
 from expectant.engine.compile.kernels import Kernel
 from expectant.engine.compile.settled import settled
 from expectant.engine.composition import composition
-from expectant.engine.course import drive, going_on, share_done
-from expectant.engine.job import Job, closed, loop_for
+from expectant.engine.course import Stop, drive, going_on, share_done
+from expectant.engine.job import closed, loop_for
 from expectant.engine.loop import DIVERGED, STEPS
 from expectant.engine.memory.refusal import TooLargeError
 from expectant.lab.cells import Cell, cost
+from expectant.lab.records import compiled_look, recorded
 from expectant.lab.store.store import Block
 from expectant.progress import Reporter, Silent
 
@@ -79,20 +80,31 @@ class Kernels:
     broken: dict[Any, Exception] = field(default_factory=dict)
     keys: dict[str, Any] = field(default_factory=dict)
 
-    def one_of_each(self, tasks: Sequence[Task]) -> list[Job]:
-        """The job of one task of every composition; those that cannot be prepared are left out."""
-        found: dict[Any, Job] = {}
+    def one_of_each(self, tasks: Sequence[Task]) -> list[Cell]:
+        """A cell of every composition; those that cannot be prepared are left out."""
+        found: dict[Any, Cell] = {}
         for task in {task.name: task for task in tasks}.values():
             with suppress(Exception):  # told where it is needed
                 self.keys[task.name] = key = self._key(task.cell)
-                found.setdefault(key, task.cell.job)
+                found.setdefault(key, task.cell)
         return list(found.values())
 
     def for_task(self, task: Task, show: Reporter | None = None) -> Kernel:
         """The loop for a task, looked up once for every cell."""
         if task.name not in self.known:
             self.known[task.name] = self.of(task.cell, show, self.keys.get(task.name))
+            if task.cell.record is not None:
+                self.look_for(task, show)
         return self.known[task.name]
+
+    def look_for(self, task: Task, show: Reporter | None = None) -> Kernel:
+        """What looks at the agent of a task."""
+        key = "look", task.name
+        if key not in self.known:
+            cell = task.cell
+            name = f"{type(cell.agent).__name__} in {type(cell.domain).__name__}"
+            self.known[key] = compiled_look(cell.job, self.compiled, name, show or Silent())
+        return self.known[key]
 
     def of(self, cell: Cell, show: Reporter | None = None, key: Any = None) -> Kernel:
         key = key or self._key(cell)
@@ -117,6 +129,8 @@ def run_one(
     task: Task, number: int, kernels: Kernels, control: np.ndarray, clocks: Clocks
 ) -> Ran | None:
     """One run of a task; None if it was stopped through ``control``."""
+    if task.cell.record is not None:
+        return _recorded(task, number, kernels, control, clocks)
     cell, job = task.cell, task.cell.job
     course = drive(job, number, kernels.for_task(task), control, (0, job.length))
     clocks[task.name, number] = cell, next(course).run.clock
@@ -135,10 +149,29 @@ def run_one(
     return Ran(values, lengths, status == DIVERGED, *took, int(run.clock[STEPS]))
 
 
+def _recorded(
+    task: Task, number: int, kernels: Kernels, control: np.ndarray, clocks: Clocks
+) -> Ran | None:
+    """One run of a task whose curve is that of looks at the agent."""
+    cell, loop, asker = task.cell, kernels.for_task(task), kernels.look_for(task)
+    assert cell.record is not None
+
+    def begun(stop: Stop) -> None:
+        clocks[task.name, number] = cell, stop.run.clock
+
+    start, processor = time.perf_counter(), time.thread_time()
+    values, stop = recorded(cell.job, number, loop, asker, control, cell.record, begun)
+    took = time.perf_counter() - start, time.thread_time() - processor
+    clocks.pop((task.name, number), None)
+    if control[0]:
+        return None
+    return Ran(values, np.empty(0), stop.status == DIVERGED, *took, int(stop.run.clock[STEPS]))
+
+
 def assembled(task: Task, runs: list[Ran]) -> Done:
     """A block from its runs, in order."""
     cell, values = task.cell, np.stack([ran.values for ran in runs])
-    curves = values if cell.steps else learning_curve(values, cell.bin)
+    curves = values if cell.steps or cell.record else learning_curve(values, cell.bin)
     lengths = None
     if cell.lengths:
         lengths = learning_curve(np.stack([ran.lengths for ran in runs]), cell.bin)
