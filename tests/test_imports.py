@@ -22,6 +22,7 @@ LAYERS = [
     {"exact"},
     {"models", "updates", "backups"},
     {"agents", "show"},
+    {"kit"},
     {"engine"},
     {"lab"},
     {"bench", "catalogue", "diagnostics", "watching"},

@@ -8,7 +8,7 @@
 
 from typing import Any
 
-from expectant import analysis, exact, lanes, rules, updates, verbs
+from expectant import analysis, exact, kit, lanes, rules, updates, verbs
 from expectant.agents.cached_policy import CachedPolicy
 from expectant.agents.cached_values import CachedValues
 from expectant.agents.lookahead import Lookahead
@@ -158,6 +158,7 @@ __all__ = [
     "diagnostics",
     "evaluate",
     "exact",
+    "kit",
     "lanes",
     "look_as",
     "measure",

@@ -17,11 +17,11 @@ from expectant.analysis.panel import Level
 from expectant.descriptions import near_miss
 from expectant.engine.compile.kernels import Kernel
 from expectant.engine.course import Stop, drive
-from expectant.engine.job import Job
+from expectant.engine.job import Job, loop_for
 from expectant.engine.look import all_states, look, look_for, set_aside
 from expectant.engine.loop import DONE
 from expectant.lab.looks import Look, Seen, look_named
-from expectant.progress import Reporter
+from expectant.progress import Reporter, Silent
 from expectant.rules import whole
 
 
@@ -97,6 +97,12 @@ def _phases(job: Job) -> list[int]:
 def compiled_look(job: Job, compiled: bool | None, name: str, show: Reporter) -> Kernel:
     """What asks the agent of a job about all states, compiled unless asked not to."""
     return look_for(set_aside(job.prepare(0)[0]), _states(job), compiled, name, show)
+
+
+def compile_both(job: Job) -> None:
+    """Leave the loop and what looks at the agent in the cache."""
+    loop_for(job, True, "", Silent())
+    compiled_look(job, True, "", Silent())
 
 
 def recorded(

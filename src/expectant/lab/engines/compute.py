@@ -9,17 +9,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from expectant.engine.ahead import Order, compile_ahead, compile_loop
+from expectant.engine.ahead import compile_ahead
 from expectant.engine.compile.kernels import use_compiled
-from expectant.engine.job import Job, cores
+from expectant.engine.job import cores
 from expectant.lab.cells import BLOCK, Cell, Hashes, blocks, cost
 from expectant.lab.engines.on_threads import on_threads
 from expectant.lab.engines.tasks import Engine, Kernels, Task
-from expectant.lab.records import compiled_look
 from expectant.lab.store.store import Facts, Span, Store, StoreError
 from expectant.lab.store.timings import Session, Timings, timings_file
 from expectant.lab.store.timings import step_nanoseconds as measured
-from expectant.progress import Overall, Silent, say
+from expectant.progress import Overall, say
 
 GOLDEN_RATIO = (1 + 5**0.5) / 2
 ATTEMPTS = 3  # at blocks that change while they are read
@@ -158,7 +157,7 @@ class Work:
         """Compile every composition before anything runs, several at once where there are more."""
         if use_compiled(kernels.compiled):
             with overall.counted_apart():
-                compile_ahead([ordered(cell) for cell in kernels.one_of_each(tasks)], overall)
+                compile_ahead(kernels.one_of_each(tasks), overall)
         seen: set[str] = set()
         for task in tasks:
             if task.name not in seen:
@@ -173,17 +172,6 @@ class Work:
         for task in tasks:
             if task.cell.id not in self.failed:
                 yield task
-
-
-def ordered(cell: Cell) -> Order:
-    """What a cell needs compiled: its loop, and what looks at the agent where that is recorded."""
-    return Order(compile_loop if cell.record is None else compile_recorded, cell.job)
-
-
-def compile_recorded(job: Job) -> None:
-    """Leave the loop for a job in the cache, and what looks at its agent."""
-    compile_loop(job)
-    compiled_look(job, True, "", Silent())
 
 
 def spread(tasks: Sequence[Task]) -> list[Task]:

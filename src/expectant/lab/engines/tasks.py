@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from expectant.analysis.curves import learning_curve
+from expectant.engine.ahead import Order, compile_loop
 from expectant.engine.compile.kernels import Kernel
 from expectant.engine.compile.settled import settled
 from expectant.engine.composition import composition
@@ -20,7 +21,7 @@ from expectant.engine.job import closed, loop_for
 from expectant.engine.loop import DIVERGED, STEPS
 from expectant.engine.memory.refusal import TooLargeError
 from expectant.lab.cells import Cell, cost
-from expectant.lab.records import compiled_look, recorded
+from expectant.lab.records import compile_both, compiled_look, recorded
 from expectant.lab.store.store import Block
 from expectant.progress import Reporter, Silent
 
@@ -80,13 +81,14 @@ class Kernels:
     broken: dict[Any, Exception] = field(default_factory=dict)
     keys: dict[str, Any] = field(default_factory=dict)
 
-    def one_of_each(self, tasks: Sequence[Task]) -> list[Cell]:
-        """A cell of every composition; those that cannot be prepared are left out."""
-        found: dict[Any, Cell] = {}
+    def one_of_each(self, tasks: Sequence[Task]) -> list[Order]:
+        """What to compile, once for every composition; what cannot be prepared is left out."""
+        found: dict[Any, Order] = {}
         for task in {task.name: task for task in tasks}.values():
             with suppress(Exception):  # told where it is needed
                 self.keys[task.name] = key = self._key(task.cell)
-                found.setdefault(key, task.cell)
+                compiling = compile_loop if task.cell.record is None else compile_both
+                found.setdefault((key, compiling), Order(compiling, task.cell.job))
         return list(found.values())
 
     def for_task(self, task: Task, show: Reporter | None = None) -> Kernel:
