@@ -11,7 +11,9 @@ MEANINGS = {
     "action_step": "step size of the action values",
     "backups": "where planning starts from: which states are backed up",
     "bonus": "what planning adds for the untried, times the root of the time since",
+    "bounded_step": "scale a step size down where one update would overshoot its target",
     "centering": "η, the step size of the average reward relative to that of the values; 0: off",
+    "centering_from": "which errors move the average reward: all of values, or real ones only",
     "correction_step": "step size of the second weights that gradient planning learns",
     "direct": "learn values from real steps too; False: by planning alone",
     "discount": "γ, how much less a reward is worth one step later",
@@ -55,6 +57,12 @@ MEANINGS = {
     "outcomes": "successors of a state and action that are told apart",
     "square_decay": "β₂ of Adam, how slowly the mean square changes",
     "step": "step size of the model",
+    # step sizes
+    "Bounded.step": "the step size, where it does not overshoot",
+    "bounded": "keep an update from overshooting",
+    "initial_step": "the step size of every weight at first",
+    "memory": "τ, over how many updates the largest gradient fades",
+    "meta_step": "θ, the step size of the step sizes' logarithms",
     # backup distributions
     "PrioritizedSweeping.capacity": "distinct states there is room for",
     "SeenStates.capacity": "distinct states there is room for",
