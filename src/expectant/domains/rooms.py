@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from expectant.descriptions import description, option
-from expectant.domains.finite import END, MAKING, FiniteMDP, FinitePart, finite_memory
+from expectant.domains.finite import MAKING, FiniteMDP, FinitePart, finite_memory
+from expectant.domains.outcomes import END
 from expectant.parts import Domain, Need, Site
 from expectant.rules import Rule, between, number
 
