@@ -20,7 +20,7 @@ LAYERS = [
     {"domains"},
     {"features"},
     {"exact"},
-    {"models", "updates", "backups"},
+    {"models", "updates", "backups", "options"},
     {"agents", "show"},
     {"engine"},
     {"lab"},

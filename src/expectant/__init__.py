@@ -41,7 +41,13 @@ from expectant.engine.evaluation import Evaluation
 from expectant.engine.learner.learner import Learner
 from expectant.engine.result import Result
 from expectant.engine.run import run
-from expectant.engine.trial.checking import check_agent, check_backups, check_features, check_model
+from expectant.engine.trial.checking import (
+    check_agent,
+    check_backups,
+    check_features,
+    check_model,
+    check_option,
+)
 from expectant.engine.trial.mistakes import PartError
 from expectant.features.basis import Fourier
 from expectant.features.memory import History, Traces
@@ -55,7 +61,9 @@ from expectant.models.expectation import ExactExpectation, LinearExpectation
 from expectant.models.network import NetworkExpectation
 from expectant.models.sample import Sample
 from expectant.models.true import TrueModel
-from expectant.parts import Agent, Backups, Domain, Features, Model, Need, Shape, Site
+from expectant.options.given import OneStep, TableOption
+from expectant.options.repertoire import Repertoire
+from expectant.parts import Agent, Backups, Domain, Features, Model, Need, Option, Shape, Site
 from expectant.show.plot import plot
 
 __all__ = [
@@ -91,6 +99,8 @@ __all__ = [
     "Need",
     "NetworkExpectation",
     "OneHot",
+    "OneStep",
+    "Option",
     "Outside",
     "PartError",
     "PlanningAgent",
@@ -99,6 +109,7 @@ __all__ = [
     "QPlanning",
     "RandomBinary",
     "RecencyReplay",
+    "Repertoire",
     "Replay",
     "Result",
     "Rooms",
@@ -108,6 +119,7 @@ __all__ = [
     "Site",
     "StateSampler",
     "Sweep",
+    "TableOption",
     "Tiles",
     "Traces",
     "Trajectory",
@@ -119,6 +131,7 @@ __all__ = [
     "check_domain",
     "check_features",
     "check_model",
+    "check_option",
     "compare",
     "description",
     "diagnostics",

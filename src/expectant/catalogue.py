@@ -9,13 +9,15 @@ from typing import Any
 from expectant.agents.planner import MODELS
 from expectant.backups import NAMED
 from expectant.descriptions import KINDS, Description, near_miss
-from expectant.parts import Agent, Backups, Domain, Features, Model
+from expectant.options.repertoire import Repertoire
+from expectant.parts import Agent, Backups, Domain, Features, Model, Option
 
-GROUPS: dict[str, type[Description]] = {
+GROUPS: dict[str, type[Description] | tuple[type[Description], ...]] = {
     "domains": Domain,
     "features": Features,
     "models": Model,
     "backups": Backups,
+    "options": (Option, Repertoire),
     "agents": Agent,
 }
 

@@ -20,7 +20,16 @@ from expectant.features.vector import dot
 from expectant.parts import Need, Site, bytes_of
 from expectant.rules import at_least, between
 from expectant.updates import levi_target, move, policy_gradient, softmax, td_target
-from expectant.verbs import act, back_up, backed_up_value, function, learn, policy, preference
+from expectant.verbs import (
+    act,
+    back_up,
+    backed_up_value,
+    behave,
+    function,
+    learn,
+    policy,
+    preference,
+)
 
 
 class CachedPolicyPart(NamedTuple):
@@ -74,6 +83,14 @@ def _(agent, state, rng):
     if agent.epsilon > 0.0 and rng.random() < agent.epsilon:
         return int(rng.random() * agent.policy.shape[0])
     return sample_policy(agent, state, rng)
+
+
+@behave.register(CachedPolicyPart)
+def _(agent, state, probabilities):
+    softmax(agent.policy, state, probabilities)
+    for action in range(probabilities.shape[0]):
+        explored = agent.epsilon / probabilities.shape[0]
+        probabilities[action] = explored + (1.0 - agent.epsilon) * probabilities[action]
 
 
 @learn.register(CachedPolicyPart)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from expectant.agents.acting import epsilon_greedy
+from expectant.agents.acting import epsilon_greedy, write_epsilon_greedy
 from expectant.agents.planner import (
     Planner,
     PlanningAgent,
@@ -21,7 +21,7 @@ from expectant.features.vector import dot
 from expectant.parts import Need, Site
 from expectant.rules import at_least, flag
 from expectant.updates import levi_target, move, td_target
-from expectant.verbs import act, back_up, backed_up_value, learn, preference
+from expectant.verbs import act, back_up, backed_up_value, behave, learn, preference
 
 
 class CachedValuesPart(NamedTuple):
@@ -46,6 +46,11 @@ def _(agent, state, action):
 @act.register(CachedValuesPart)
 def _(agent, state, rng):
     return epsilon_greedy(agent, state, agent.action_weights.shape[0], agent.epsilon, rng)
+
+
+@behave.register(CachedValuesPart)
+def _(agent, state, probabilities):
+    write_epsilon_greedy(agent, state, agent.epsilon, probabilities)
 
 
 @learn.register(CachedValuesPart)

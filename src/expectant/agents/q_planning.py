@@ -94,6 +94,8 @@ class QPlanning(PlanningAgent):
     ``invalid_update=True``.
     """
 
+    plans_with_options = False
+
     action_step: float = option(at_least(0.0))
     model_step: float = option(at_least(0.0), default=0.1)
     stored_action: bool = option(flag(), default=False, kw_only=True)

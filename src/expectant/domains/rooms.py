@@ -141,7 +141,8 @@ class Rooms(Domain):
         )
 
     def estimate_memory(self, site: Site) -> Sequence[Need]:
-        tables = finite_memory(1, self.states, 4, 4)
+        ways = 1 if self.slip == 0.0 else 4 - (self.slip == 1.0)
+        tables = finite_memory(1, self.states, 4, ways)
         return [tables._replace(building=MAKING * tables.bytes)]
 
     def build(self, rng: np.random.Generator) -> FinitePart:
