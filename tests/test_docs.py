@@ -105,7 +105,7 @@ def test_every_page_is_in_the_contents():
 
 @pytest.mark.parametrize(
     "page",
-    [README, DOCS / "own-parts.md", DOCS / "results.md", DOCS / "options.md"],
+    [README, DOCS / "own-parts.md", DOCS / "results.md", DOCS / "domains.md", DOCS / "options.md"],
     ids=lambda page: page.stem,
 )
 def test_python_blocks_run_and_print_what_the_page_says(page, tmp_path, monkeypatch):

@@ -13,7 +13,7 @@ SOURCE = Path(expectant.__file__).parent
 
 # Later layers may import earlier ones, never the other way; a name is a module or a folder.
 LAYERS = [
-    {"files", "integrity", "rules", "seeds", "verbs", "lanes", "progress"},
+    {"extras", "files", "integrity", "rules", "seeds", "verbs", "lanes", "progress"},
     {"descriptions"},
     {"parts"},
     {"analysis"},
@@ -24,7 +24,6 @@ LAYERS = [
     {"agents", "show"},
     {"engine"},
     {"lab"},
-    {"loca"},
     {"bench", "catalogue", "diagnostics", "watching"},
     {"cli"},
 ]

@@ -26,8 +26,14 @@ from expectant.backups import (
     Trajectory,
 )
 from expectant.descriptions import Description, description, option, register
+from expectant.domains.access_control import AccessControl
+from expectant.domains.boyan_chain import BoyanChain
+from expectant.domains.branching import Branching
+from expectant.domains.changing_maze import BlockingMaze, ShortcutMaze
+from expectant.domains.cliff import Cliff
 from expectant.domains.corridor import Corridor
 from expectant.domains.counterexample import Counterexample
+from expectant.domains.dyna_maze import DynaMaze
 from expectant.domains.finite import FiniteMDP
 from expectant.domains.gym import Gym
 from expectant.domains.loca_car import LocaMountainCar
@@ -35,7 +41,10 @@ from expectant.domains.loca_grid import LocaGrid
 from expectant.domains.mountain_car import MountainCar
 from expectant.domains.outside import Outside
 from expectant.domains.own import check_domain
+from expectant.domains.river_swim import RiverSwim
 from expectant.domains.rooms import FourRooms, Rooms, TwoRooms
+from expectant.domains.transient_chain import TransientChain
+from expectant.domains.two_choice import TwoChoice
 from expectant.engine.evaluating import evaluate
 from expectant.engine.evaluation import Evaluation
 from expectant.engine.learner.learner import Learner
@@ -50,6 +59,7 @@ from expectant.engine.trial.checking import (
 )
 from expectant.engine.trial.mistakes import PartError
 from expectant.features.basis import Fourier
+from expectant.features.interpolated import Interpolated
 from expectant.features.memory import History, Traces
 from expectant.features.table import OneHot, RandomBinary
 from expectant.features.tiles import Tiles
@@ -63,15 +73,32 @@ from expectant.models.sample import Sample
 from expectant.models.true import TrueModel
 from expectant.options.given import OneStep, TableOption
 from expectant.options.repertoire import Repertoire
-from expectant.parts import Agent, Backups, Domain, Features, Model, Need, Option, Shape, Site
+from expectant.parts import (
+    Agent,
+    Backups,
+    Domain,
+    Drawing,
+    Exit,
+    Features,
+    Model,
+    Need,
+    Option,
+    Shape,
+    Site,
+)
 from expectant.show.plot import plot
 
 __all__ = [
+    "AccessControl",
     "Agent",
     "AllStates",
     "Backups",
+    "BlockingMaze",
+    "BoyanChain",
+    "Branching",
     "CachedPolicy",
     "CachedValues",
+    "Cliff",
     "Comparison",
     "Corridor",
     "Counterexample",
@@ -79,16 +106,20 @@ __all__ = [
     "Description",
     "Distribution",
     "Domain",
+    "Drawing",
+    "DynaMaze",
     "EpisodicExpectation",
     "Evaluation",
     "ExactEpisodic",
     "ExactExpectation",
+    "Exit",
     "Features",
     "FiniteMDP",
     "FourRooms",
     "Fourier",
     "Gym",
     "History",
+    "Interpolated",
     "Learner",
     "LinearExpectation",
     "LocaGrid",
@@ -112,10 +143,12 @@ __all__ = [
     "Repertoire",
     "Replay",
     "Result",
+    "RiverSwim",
     "Rooms",
     "Sample",
     "SeenStates",
     "Shape",
+    "ShortcutMaze",
     "Site",
     "StateSampler",
     "Sweep",
@@ -123,7 +156,9 @@ __all__ = [
     "Tiles",
     "Traces",
     "Trajectory",
+    "TransientChain",
     "TrueModel",
+    "TwoChoice",
     "TwoRooms",
     "analysis",
     "check_agent",
@@ -138,6 +173,7 @@ __all__ = [
     "evaluate",
     "exact",
     "lanes",
+    "look_as",
     "measure",
     "option",
     "plot",
@@ -152,26 +188,25 @@ __all__ = [
 __version__ = "0.1.0"
 
 
+# What needs heavy libraries is imported when it is first used.
+_LATER = {
+    "Sweep": "expectant.lab.sweep",
+    "look_as": "expectant.lab.looks",
+    "measure": "expectant.lab.measures",
+    "watch": "expectant.watching.animate",
+}
+_ONCE_CALLED = {"setting": option, "Setting": Site}
+
+
 def __getattr__(name: str) -> Any:
-    """What needs heavy libraries is imported when it is first used."""
+    import importlib
+
+    if name in _LATER:
+        return getattr(importlib.import_module(_LATER[name]), name)
     if name == "diagnostics":
-        import importlib
-
         return importlib.import_module("expectant.diagnostics")
-    if name == "watch":
-        from expectant.watching.animate import watch
-
-        return watch
-    if name == "measure":
-        from expectant.lab.measures import measure
-
-        return measure
-    if name in ("setting", "Setting"):  # what option and Site were called at first
-        return option if name == "setting" else Site
-    if name == "Sweep":
-        from expectant.lab.sweep import Sweep
-
-        return Sweep
+    if name in _ONCE_CALLED:
+        return _ONCE_CALLED[name]
     raise AttributeError(f"module 'expectant' has no attribute {name!r}")
 
 

@@ -19,8 +19,6 @@ from expectant.engine.memory.demand import Demand, demand_of
 from expectant.engine.memory.refusal import TooLargeError, in_words
 from expectant.lab.engines import on_threads
 from expectant.lab.sweep import Sweep
-from expectant.loca.cases import cases
-from expectant.loca.runs import Request, adaptation_test, run_case
 
 MIB = 2**20
 BOUNDS = [(-3.0, 3.0)] * 4
@@ -86,15 +84,6 @@ def test_watching_refuses(twenty_gib, tmp_path):
     with refused(sentence):
         ex.watch(CAR, features, ex.QLearning(0.1), tmp_path / "x.html", episodes=1)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_the_adaptation_test_refuses(twenty_gib, tmp_path):
-    [case] = cases(["lookahead"], ["replay"])
-    request = Request([case], runs=1, domain=ex.LocaGrid(rows=100, columns=1000))
-    with refused("Lookahead in LocaGrid: needs 298 GiB a run"):
-        run_case(request, case)
-    with refused("Lookahead in LocaGrid: needs 298 GiB a run"):
-        adaptation_test(request, tmp_path)
 
 
 def test_a_cell_that_does_not_fit_stops_no_other(twenty_gib, tmp_path):

@@ -12,9 +12,9 @@ import pytest
 import expectant as ex
 from expectant.engine.compile.compiling import kernel_for
 from expectant.engine.compile.settled import settled
+from expectant.engine.composition import composition
 from expectant.engine.job import Job, going_on, loop_for
 from expectant.engine.threads import on_threads
-from expectant.lab.cells import composition
 from expectant.progress import Silent
 
 

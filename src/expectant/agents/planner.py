@@ -100,9 +100,7 @@ class PlanningAgent(Agent):
     rollout: int = option(whole(1), default=1, kw_only=True)
     options: Any = option(REPERTOIRE, default=None, kw_only=True)
 
-    plans_with_options: ClassVar[bool] = (
-        True  # with state values; action values have no place for them
-    )
+    plans_with_options: ClassVar[bool] = True  # as state values can; action values cannot
 
     def validate(self) -> None:
         backups, owner = self.distribution(), type(self).__name__
@@ -274,6 +272,12 @@ def movement(state, error, step):
 def report(planner, state, error, step):
     """Tell the backup distribution that w has moved by step · error · s."""
     moved = movement(state, error, step)
+    changed(planner.backups, state, moved, error - moved)
+
+
+@function
+def tell(planner, state, error, moved):
+    """Tell the backup distribution how far a planned update has moved the value of a state."""
     changed(planner.backups, state, moved, error - moved)
 
 

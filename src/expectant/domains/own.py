@@ -238,7 +238,7 @@ class _Check:
 
     def ends(self, found: list[Episode]) -> None:
         """Some episode must end, unless it is said that they need not."""
-        limited = self.domain.step_limit is not None or getattr(self.domain, "endless", False)
+        limited = self.domain.step_limit is not None or self.domain.endless
         lengths = Counter(episode.rewards.size for episode in found)
         if not limited and not any(e.ended for e in found) and lengths[LONGEST] == len(found):
             raise self.fail(

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from expectant.engine.apart import set_apart
-from expectant.engine.compile.kernels import Kernel, compiled_for, use_compiled
+from expectant.engine.compile.kernels import Kernel, compiled_for, is_compiled, use_compiled
 from expectant.engine.compile.settled import direct
 from expectant.engine.course import going_on
-from expectant.engine.crossing import respond, responder
+from expectant.engine.crossing import first_response, respond, responder
 from expectant.engine.loop import DONE, NUMBER, STEPS, Budget, Ranges, Run, simulate
 from expectant.engine.memory.limits import within_memory
 from expectant.engine.trial.rehearsal import rehearse
@@ -112,8 +112,21 @@ def loop_for(
     rehearse(job, prepared, rng)
     if outside:
         return responder(prepared, rng, name, show, checked)
-    arguments = (prepared, Budget(0, 0, 1), rng, going_on())
+    arguments = _no_steps(prepared, rng)
     return direct(job, compiled_for(simulate, arguments, name, show, checked), arguments)
+
+
+def _no_steps(prepared: Run, rng: Any) -> tuple[Any, ...]:
+    """Arguments with which the loop does nothing."""
+    return prepared, Budget(0, 0, 1), rng, going_on()
+
+
+def loop_is_compiled(job: Job) -> bool:
+    """Whether the loop for a job is in memory or on disk, so that it need not be compiled."""
+    prepared, rng = job.prepare(0)
+    if job.domain.outside:
+        return is_compiled(respond, first_response(prepared, rng))
+    return is_compiled(simulate, _no_steps(prepared, rng))
 
 
 def closed(job: Job, prepared: Run, status: int) -> Run:

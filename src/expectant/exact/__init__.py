@@ -1,6 +1,13 @@
 """Exact answers on finite MDPs, by dynamic programming."""
 
 from expectant.exact import targets
+from expectant.exact.average import (
+    best_epsilon_soft_gain,
+    differential_values,
+    gain,
+    optimal_gain,
+    stationary_distribution,
+)
 from expectant.exact.fixed_points import (
     FixedPoint,
     feature_matrix,
@@ -19,6 +26,11 @@ from expectant.exact.options import (
     solve_subtask,
     universal_option_model,
 )
+from expectant.exact.soft import (
+    best_epsilon_soft_policy,
+    best_epsilon_soft_return,
+    best_epsilon_soft_values,
+)
 from expectant.exact.solve import (
     backed_up,
     epsilon_greedy_optimal_return,
@@ -35,14 +47,21 @@ __all__ = [
     "FixedPoint",
     "SubtaskSolution",
     "backed_up",
+    "best_epsilon_soft_gain",
+    "best_epsilon_soft_policy",
+    "best_epsilon_soft_return",
+    "best_epsilon_soft_values",
     "choice_values",
+    "differential_values",
     "epsilon_greedy_optimal_return",
     "epsilon_greedy_policy",
     "feature_matrix",
     "fixed_point",
+    "gain",
     "greedy_policy",
     "linear_model",
     "optimal_action_values",
+    "optimal_gain",
     "optimal_policy",
     "optimal_values",
     "optimal_values_with_options",
@@ -54,6 +73,7 @@ __all__ = [
     "shortest_path_option",
     "solve_subtask",
     "start_return",
+    "stationary_distribution",
     "targets",
     "universal_option_model",
 ]

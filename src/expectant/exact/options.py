@@ -16,8 +16,8 @@ import numpy as np
 from expectant.exact.solve import (
     SWEEPS,
     Dynamics,
-    _checked_policy,
     _discount,
+    checked_policy,
     dynamics,
     expected_next,
     greedy_policy,
@@ -191,7 +191,7 @@ class _Running(NamedTuple):
 def _running(domain: Any, policy: Any, stop: Any, discount: float, phase: int) -> _Running:
     world, discount = dynamics(domain, phase), _discount(discount)
     states = world.rewards.shape[0]
-    probabilities = _checked_policy(policy, world.rewards.shape)
+    probabilities = checked_policy(policy, world.rewards.shape)
     stopping = _numbers("exact: stop", stop, states)
     wrong = np.flatnonzero(~((stopping >= 0) & (stopping <= 1)))
     if wrong.size:

@@ -103,7 +103,7 @@ class TableOption(Option):
         states = numbered_states(site.domain, cls.__name__)
         if type(site.domain_part) not in place.implementations:
             raise ValueError(
-                "TableOption: needs a domain that tells the number of its state (the verb 'place'), "
+                "TableOption: needs a domain that tells the number of its state (verb 'place'), "
                 f"{type(site.domain).__name__} does not; write an option that looks at features"
             )
         for number, found in enumerate(options):

@@ -21,6 +21,7 @@ from expectant.updates import (
     leave_trace,
 )
 from expectant.verbs import (
+    add_expected,
     backed_up_value,
     begin,
     dot_through,
@@ -149,6 +150,15 @@ def _(models, state, option, weights, discount):
     """b_oᵀ s + wᵀ F_o s: the discount is inside."""
     future = dot_through(state, models.rows, option, weights)
     return dot(state, models.rewards[option]) + future
+
+
+@add_expected.register(LinearOptionsPart)
+def _(models, state, option, weights, amount):
+    rows = models.rows
+    for n in range(size(state)):
+        j, change = index(state, n), amount * value(state, n)
+        for i in range(weights.shape[0]):
+            weights[i] += change * rows[option, j, i]
 
 
 @imagine.register(LinearOptionsPart)

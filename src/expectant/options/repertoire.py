@@ -17,6 +17,7 @@ from expectant.options.several import build_options
 from expectant.parts import Buildable, Need, Option, Site, bytes_of, needs_of
 from expectant.rules import Rule, at_least, between, flag, one_of
 from expectant.verbs import (
+    add_expected,
     answering,
     backed_up_value,
     begin,
@@ -27,12 +28,16 @@ from expectant.verbs import (
 
 
 class ChoicesPart(NamedTuple):
-    """A ``model`` of the ``actions``, the ``extended`` models of the ``options``, and these."""
+    """A ``model`` of the ``actions``, the ``extended`` models of the ``options``, and these.
+
+    ``discount`` is the one that is inside the models of options.
+    """
 
     model: Any
     extended: Any
     options: Any
     actions: int
+    discount: float
 
 
 @fit.register(ChoicesPart)
@@ -47,6 +52,16 @@ def _(choices, state, action, weights, discount):
     if action < choices.actions:
         return backed_up_value(choices.model, state, action, weights, discount)
     return backed_up_value(choices.extended, state, action - choices.actions, weights, 1.0)
+
+
+@add_expected.register(ChoicesPart)
+def _(choices, state, action, weights, amount):
+    """Who asks has multiplied by γ, as for an action; an option's next state has it already."""
+    if action < choices.actions:
+        add_expected(choices.model, state, action, weights, amount)
+    elif choices.discount > 0.0:
+        inside = amount / choices.discount
+        add_expected(choices.extended, state, action - choices.actions, weights, inside)
 
 
 @imagine.register(ChoicesPart)
@@ -141,7 +156,7 @@ class Repertoire(Buildable):
             extended = linear_models(
                 count, size, width, own.actions, step, self.trace, self.bounded
             )
-        return ChoicesPart(model.build(own), extended, options, own.actions)
+        return ChoicesPart(model.build(own), extended, options, own.actions, discount)
 
 
 def _repertoire(value: Any) -> Repertoire | None:
