@@ -46,6 +46,7 @@ __all__ = [
     "dot_through",
     "draw",
     "draw_outcome",
+    "duration",
     "encode",
     "fit",
     "fit_options",
@@ -336,6 +337,12 @@ def imagine(model, state, action, successor):
 @verb
 def add_expected(model, state, action, weights, amount):
     """w += amount · s̄(s, a), at the model's own cost: what gradient planning needs of a model."""
+
+
+@optional
+def duration(model, state, action):
+    """E[Σ_{k<K} γᵏ], how long a choice takes: one step for an action, K of them for an option."""
+    return 1.0
 
 
 @optional

@@ -25,6 +25,7 @@ from expectant.verbs import (
     backed_up_value,
     begin,
     dot_through,
+    duration,
     fit_options,
     function,
     imagine,
@@ -105,25 +106,38 @@ def cumulant_error(weights, transition, cumulant, going_on):
 
 
 @function
-def fit_option(models, option, transition, ratio, stopping, discount):
-    """One intra-option step for b_o, F_o and the duration; returns the size of the errors.
-
-    ρ = π_o(a | s) / μ(a | s) and β = 1 at the end of an episode. e ← ρ(e + s), all weights move by
-    α δ e, then e ← γλ(1 − β) e.
-    """
-    trace, step = models.traces[option], models.step
-    enter_trace(trace, transition.state, ratio)
+def extend_trace(models, option, state, ratio):
+    """e ← ρ(e + s), cut short where an update would overshoot."""
+    enter_trace(models.traces[option], state, ratio)
     if models.bounded:
-        bound_trace(trace, transition.state, step)
-    going_on = discount * (1.0 - stopping)
+        bound_trace(models.traces[option], state, models.step)
+
+
+@function
+def move_option(models, option, transition, stopping, discount):
+    """b_o, F_o and the duration move by α δ e; returns the size of the errors."""
+    trace, step, going_on = models.traces[option], models.step, discount * (1.0 - stopping)
     surprise = cumulant_error(models.rewards[option], transition, transition.reward, going_on)
     late = cumulant_error(models.durations[option], transition, 1.0, going_on)
     wrong = predict_error(models, models.rows, option, transition, stopping, discount)
     follow_trace(models.rewards[option], trace, step * surprise)
     follow_trace(models.durations[option], trace, step * late)
     move_rows(models.rows, option, trace, models.work, step)
-    leave_trace(trace, going_on * transition.alive * models.trace)
-    return ratio * (abs(surprise) + wrong)
+    return abs(surprise) + wrong
+
+
+@function
+def fade_trace(models, option, transition, stopping, discount):
+    """e ← γλ(1 − β) e."""
+    decay = discount * (1.0 - stopping) * transition.alive * models.trace
+    leave_trace(models.traces[option], decay)
+
+
+@function
+def ratio_of(models, options, option, transition, behaviour):
+    """ρ = π_o(a | s) / μ(a | s)."""
+    policy_of(options, option, transition.state, models.probabilities)
+    return models.probabilities[transition.action] / behaviour[transition.action]
 
 
 @function
@@ -136,12 +150,21 @@ def stopping_at(options, option, transition):
 
 @fit_options.register(LinearOptionsPart)
 def _(models, options, transition, behaviour, discount):
-    errors, action = 0.0, transition.action
+    """One intra-option step for every option, at which β = 1 where the episode ends.
+
+    e ← ρ(e + s), all weights move by α δ e, then e ← γλ(1 − β) e. A step that an option would not
+    have taken (ρ = 0) ends its trace and teaches it nothing.
+    """
+    errors = 0.0
     for option in range(models.traces.shape[0]):
-        policy_of(options, option, transition.state, models.probabilities)
-        ratio = models.probabilities[action] / behaviour[action]
+        ratio = ratio_of(models, options, option, transition, behaviour)
+        if ratio == 0.0:
+            clear_trace(models.traces[option])
+            continue
         stopping = stopping_at(options, option, transition)
-        errors += fit_option(models, option, transition, ratio, stopping, discount)
+        extend_trace(models, option, transition.state, ratio)
+        errors += ratio * move_option(models, option, transition, stopping, discount)
+        fade_trace(models, option, transition, stopping, discount)
     return errors
 
 
@@ -150,6 +173,11 @@ def _(models, state, option, weights, discount):
     """b_oᵀ s + wᵀ F_o s: the discount is inside."""
     future = dot_through(state, models.rows, option, weights)
     return dot(state, models.rewards[option]) + future
+
+
+@duration.register(LinearOptionsPart)
+def _(models, state, option):
+    return dot(state, models.durations[option])
 
 
 @add_expected.register(LinearOptionsPart)

@@ -14,6 +14,7 @@ from expectant.descriptions import description, option
 from expectant.options.exact_models import exact_models
 from expectant.options.learned_models import linear_models, shapes
 from expectant.options.several import build_options
+from expectant.options.universal_models import universal_models, universal_shapes
 from expectant.parts import Buildable, Need, Option, Site, bytes_of, needs_of
 from expectant.rules import Rule, at_least, between, flag, one_of
 from expectant.verbs import (
@@ -22,6 +23,7 @@ from expectant.verbs import (
     backed_up_value,
     begin,
     break_off,
+    duration,
     fit,
     imagine,
 )
@@ -64,6 +66,13 @@ def _(choices, state, action, weights, amount):
         add_expected(choices.extended, state, action - choices.actions, weights, inside)
 
 
+@duration.register(ChoicesPart)
+def _(choices, state, action):
+    if action < choices.actions:
+        return duration(choices.model, state, action)
+    return duration(choices.extended, state, action - choices.actions)
+
+
 @imagine.register(ChoicesPart)
 def _(choices, state, action, successor):
     if action < choices.actions:
@@ -101,14 +110,15 @@ class Repertoire(Buildable):
     """Options for an agent to plan and act with, beside its actions.
 
     ``models`` says how their models are had: "learned" by linear off-policy learning from the
-    agent's own steps, with step size ``step`` and traces of decay λ = ``trace``; or "exact", on a
-    finite MDP with given options. With ``commits`` an option is followed until it stops, otherwise
+    agent's own steps, with step size ``step`` and traces of decay λ = ``trace``; "universal" learns
+    which states an option goes through, and rewards apart; "exact" computes them for given options
+    on a finite MDP. With ``commits`` an option is followed until it stops, otherwise
     the agent chooses anew at every step. ``bounded`` shortens an update that would overshoot, as
     large ratios of probabilities make it.
     """
 
     options: Sequence[Option] = option(Rule("a list of options", _options))
-    models: str = option(one_of("learned", "exact"), default="learned", kw_only=True)
+    models: str = option(one_of("learned", "universal", "exact"), default="learned", kw_only=True)
     step: float = option(at_least(0.0), default=0.1, kw_only=True)
     trace: float = option(between(0, 1), default=0.0, kw_only=True)
     bounded: bool = option(flag(), default=True, kw_only=True)
@@ -136,7 +146,8 @@ class Repertoire(Buildable):
             phases = site.domain.mdp().phases if site.domain.mdp() else 1
             held: list[tuple[int, ...]] = [(phases * states * count, site.width + 1)]
         else:
-            held = shapes(count, site.shape.size, site.width, own.actions)
+            sizes = universal_shapes if self.models == "universal" else shapes
+            held = sizes(count, site.shape.size, site.width, own.actions)
         needs = [need for found in self.extended for need in needs_of(found, own)]
         what = f"the models of {count:,} options ({site.shape.size:,} features)"
         return [*needs_of(model, own), *needs, Need(what, bytes_of(*held))]
@@ -152,10 +163,9 @@ class Repertoire(Buildable):
         if self.models == "exact":
             extended: Any = exact_models(options, count, own, discount)
         else:
+            make = universal_models if self.models == "universal" else linear_models
             size, width = site.shape.size, site.width
-            extended = linear_models(
-                count, size, width, own.actions, step, self.trace, self.bounded
-            )
+            extended = make(count, size, width, own.actions, step, self.trace, self.bounded)
         return ChoicesPart(model.build(own), extended, options, own.actions, discount)
 
 
