@@ -8,7 +8,7 @@
 
 from typing import Any
 
-from expectant import analysis, exact, lanes, rules, updates, verbs
+from expectant import analysis, exact, kit, lanes, rules, updates, verbs
 from expectant.agents.cached_policy import CachedPolicy
 from expectant.agents.cached_values import CachedValues
 from expectant.agents.lookahead import Lookahead
@@ -70,6 +70,7 @@ from expectant.models.episodic import EpisodicExpectation, ExactEpisodic
 from expectant.models.expectation import ExactExpectation, LinearExpectation
 from expectant.models.network import NetworkExpectation
 from expectant.models.sample import Sample
+from expectant.models.sparse import SparseExpectation
 from expectant.models.true import TrueModel
 from expectant.options.given import OneStep, TableOption
 from expectant.options.repertoire import Repertoire
@@ -87,13 +88,18 @@ from expectant.parts import (
     Site,
 )
 from expectant.show.plot import plot
+from expectant.step_sizes import IDBD, Autostep, Bounded
+from expectant.version import VERSION
 
 __all__ = [
+    "IDBD",
     "AccessControl",
     "Agent",
     "AllStates",
+    "Autostep",
     "Backups",
     "BlockingMaze",
+    "Bounded",
     "BoyanChain",
     "Branching",
     "CachedPolicy",
@@ -150,6 +156,7 @@ __all__ = [
     "Shape",
     "ShortcutMaze",
     "Site",
+    "SparseExpectation",
     "StateSampler",
     "Sweep",
     "TableOption",
@@ -172,6 +179,7 @@ __all__ = [
     "diagnostics",
     "evaluate",
     "exact",
+    "kit",
     "lanes",
     "look_as",
     "measure",
@@ -185,7 +193,7 @@ __all__ = [
     "watch",
 ]
 
-__version__ = "0.1.0"
+__version__ = VERSION
 
 
 # What needs heavy libraries is imported when it is first used.

@@ -11,6 +11,7 @@ from expectant.backups import NAMED
 from expectant.descriptions import KINDS, Description, near_miss
 from expectant.options.repertoire import Repertoire
 from expectant.parts import Agent, Backups, Domain, Features, Model, Option
+from expectant.step_sizes import StepSize
 
 GROUPS: dict[str, type[Description] | tuple[type[Description], ...]] = {
     "domains": Domain,
@@ -19,6 +20,7 @@ GROUPS: dict[str, type[Description] | tuple[type[Description], ...]] = {
     "backups": Backups,
     "options": (Option, Repertoire),
     "agents": Agent,
+    "step sizes": StepSize,
 }
 
 

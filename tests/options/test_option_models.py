@@ -89,8 +89,8 @@ class World(Built):
                     self.behaviour[state, action] * table.probabilities[0, state, action, outcome]
                 )
                 self.observe(state, action, outcome, behaviour[state], trace)
-                for array, before, total in zip(self.arrays(), kept, change, strict=True):
-                    total += chance * (array - before)
+                for n, (array, before) in enumerate(zip(self.arrays(), kept, strict=True)):
+                    change[n] += chance * (array - before)
                     array[...] = before
             largest = max(largest, *(np.abs(total).max() for total in change))
         return largest
@@ -154,16 +154,17 @@ def test_learned_models_converge_to_the_exact_ones(trace, seed):
     choices = (
         ex.Lookahead(0.1, discount=GAMMA, options=options).equip(b.setting).agent.planner.model
     )
-    models, behaviour, state = choices.extended, np.array([1.0, 1.0]), 0
-    for step in range(1200):
+    models, behaviour, state, starts = choices.extended, np.array([1.0, 1.0]), 0, 0
+    for step in range(2400):
         action = int(policy[state])
         successor = int(successors[state, action, 0])
-        ended = successor < 0 or step % 20 == 19
+        ended = successor < 0 or step % 10 == 9
         seen = b.transition(
             state, action, mdp.rewards[state, action], None if successor < 0 else successor
         )
         fit_options(models, choices.options, seen, behaviour, GAMMA)
-        state = int(rng.integers(4)) if ended else successor
+        starts += ended
+        state = starts % 4 if ended else successor
         if ended:
             begin(models, b.state(state), b.rng)
     rewards, next_states = exact.option_model(mdp, policy, stop, GAMMA)
