@@ -74,6 +74,7 @@ from expectant.models.sparse import SparseExpectation
 from expectant.models.true import TrueModel
 from expectant.options.given import OneStep, TableOption
 from expectant.options.repertoire import Repertoire
+from expectant.options.subtasks import RewardRespecting, ShortestPath
 from expectant.parts import (
     Agent,
     Backups,
@@ -149,12 +150,14 @@ __all__ = [
     "Repertoire",
     "Replay",
     "Result",
+    "RewardRespecting",
     "RiverSwim",
     "Rooms",
     "Sample",
     "SeenStates",
     "Shape",
     "ShortcutMaze",
+    "ShortestPath",
     "Site",
     "SparseExpectation",
     "StateSampler",

@@ -192,7 +192,7 @@ def test_a_softmax_is_noted_with_what_explores():
 
 
 def test_a_committed_agent_goes_on_until_the_option_stops():
-    options = ex.Repertoire((TO_THE_RIGHT,), commits=True)
+    options = ex.Repertoire((TO_THE_RIGHT,), acting="committed")
     b = Equipped(ex.Lookahead(0.1, epsilon=0.0, options=options))
     prefer_the_option(b)
     assert act(b.agent, b.state(0), b.rng) == RIGHT and b.agent.active[0] == 0
@@ -205,7 +205,7 @@ def test_a_committed_agent_goes_on_until_the_option_stops():
 
 
 def test_a_committed_agent_still_explores():
-    options = ex.Repertoire((TO_THE_RIGHT,), commits=True)
+    options = ex.Repertoire((TO_THE_RIGHT,), acting="committed")
     b = Equipped(ex.Lookahead(0.1, epsilon=0.5, options=options))
     b.agent.active[0] = 0
 
@@ -223,6 +223,16 @@ def test_an_agent_that_does_not_commit_chooses_at_every_step():
     assert act(b.agent, b.state(0), b.rng) == RIGHT and b.agent.active[0] == 0
     b.agent.agent.planner.model.model.rewards[LEFT, :4] = 9.0
     assert act(b.agent, b.state(1), b.rng) == LEFT and b.agent.active[0] == -1
+
+
+def test_an_agent_may_plan_with_options_and_act_without():
+    """ε = 0.5 over the two actions alone, however good the option is."""
+    b = Equipped(ex.Lookahead(0.1, epsilon=0.5, options=ex.Repertoire((HALF,), acting="actions")))
+    prefer_the_option(b)
+    b.agent.agent.planner.model.model.rewards[LEFT, 1] = 1.0
+    frequencies = outcomes(lambda rng: act(b.agent, b.state(1), rng), 4, 2)
+    assert frequencies == {LEFT: 0.75, RIGHT: 0.25}
+    assert b.agent.behaviour.tolist() == [0.75, 0.25] and b.agent.active[0] == -1
 
 
 def test_a_greedy_agent_begins_the_option_that_promises_most():
@@ -247,7 +257,7 @@ def test_an_action_that_was_taken_is_learned_about_whoever_chose_it():
 @pytest.mark.parametrize("backups", NAMED)
 @every_agent
 def test_options_go_with_every_agent_and_backup_distribution(agent, backups):
-    options = ex.Repertoire((TO_THE_RIGHT, ToGoal(LEFT)), commits=True, trace=0.5)
+    options = ex.Repertoire((TO_THE_RIGHT, ToGoal(LEFT)), acting="committed", trace=0.5)
     found = run(agent.replace(options=options, backups=backups), episodes=3)
     assert not found.diverged.any() and np.isfinite(found.returns).all()
 
@@ -365,7 +375,7 @@ def test_what_is_wrong_with_an_option_is_said(option, text):
 
 def test_every_choice_is_made_about_as_often_as_noted():
     """A whole run: the actions taken against the sums of what was noted, within five deviations."""
-    options = ex.Repertoire((TO_THE_RIGHT, HALF), commits=True)
+    options = ex.Repertoire((TO_THE_RIGHT, HALF), acting="committed")
     agent = ex.Lookahead(0.1, 0.1, epsilon=0.3, discount=0.9, options=options, planning_steps=1)
     b = Equipped(agent, seed=5)
     taken: Counter[int] = Counter()

@@ -157,7 +157,7 @@ class PlanningAgent(Agent):
         if own is site:
             return self.build(site)
         return with_options(
-            self.build(own), own, site.actions, self.epsilon, self.discount, self.options.commits
+            self.build(own), own, site.actions, self.epsilon, self.discount, self.options.acting
         )
 
     def distribution(self) -> Backups:

@@ -12,12 +12,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from expectant.agents.acting import epsilon_greedy, write_epsilon_greedy
+from expectant.integrity import within
 from expectant.parts import Need, Site, bytes_of
 from expectant.verbs import (
     act,
     begin,
     behave,
     break_off,
+    check_restored,
     fit_options,
     function,
     grown,
@@ -34,14 +37,16 @@ from expectant.verbs import (
 )
 
 NONE = -1  # instead of an option, while an action is taken
+ANEW, COMMITTED, ACTIONS = range(3)  # how options are acted on
+ACTING = {"anew": ANEW, "committed": COMMITTED, "actions": ACTIONS}
 
 
 class WithOptionsPart(NamedTuple):
     """``agent`` chooses; its model knows the options.
 
     ``active`` (1,) is the option that is followed, −1: an action. ``behaviour`` (A,) is μ of the
-    last decision, ``choices`` (A + n,) and ``probabilities`` (A,) are scratch. While it ``commits``
-    to an option it still takes a random action with probability ``epsilon``.
+    last decision, ``choices`` (A + n,) and ``probabilities`` (A,) are scratch. While it follows an
+    option it is committed to, it still takes a random action with probability ``epsilon``.
     """
 
     agent: Any
@@ -51,7 +56,7 @@ class WithOptionsPart(NamedTuple):
     probabilities: np.ndarray
     epsilon: float
     discount: float
-    commits: bool
+    acting: int
     observes: bool
 
 
@@ -111,9 +116,19 @@ def choose_anew(agent, state, rng):
     return draw_from(agent.probabilities, rng)
 
 
+@function
+def choose_action(agent, state, rng):
+    """ε-greedy among the actions, for options that are only planned with."""
+    if agent.observes:
+        write_epsilon_greedy(agent.agent, state, agent.epsilon, agent.behaviour)
+    return epsilon_greedy(agent.agent, state, agent.behaviour.shape[0], agent.epsilon, rng)
+
+
 @act.register(WithOptionsPart)
 def _(agent, state, rng):
-    if agent.commits and agent.active[0] != NONE:
+    if agent.acting == ACTIONS:
+        return choose_action(agent, state, rng)
+    if agent.acting == COMMITTED and agent.active[0] != NONE:
         stopping = stop_of(agent.agent.planner.model.options, agent.active[0], state)
         if rng.random() >= stopping:
             return go_on(agent, state, rng)
@@ -208,13 +223,20 @@ def _(agent):
     return agent.agent
 
 
+@check_restored.register(WithOptionsPart)
+def _(agent, built, setting):
+    most = built.choices.shape[0] - built.behaviour.shape[0] - 1
+    within("the option that is followed", agent.active, NONE, most)
+    check_restored(agent.agent, built.agent, setting)
+
+
 def options_memory(site: Site, actions: int) -> Need:
     """What is held around an agent; ``site`` counts options as actions."""
     return Need("choices", bytes_of((1,), (actions,), (site.actions,), (actions,)))
 
 
 def with_options(
-    agent: Any, site: Site, actions: int, epsilon: float, discount: float, commits: bool
+    agent: Any, site: Site, actions: int, epsilon: float, discount: float, acting: str
 ) -> WithOptionsPart:
     """Carry out the choices of an agent that was built for actions and options."""
     model = agent.planner.model
@@ -227,6 +249,6 @@ def with_options(
         np.zeros(actions),
         epsilon,
         discount,
-        commits,
+        ACTING[acting],
         observes,
     )

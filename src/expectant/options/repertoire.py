@@ -112,9 +112,9 @@ class Repertoire(Buildable):
     ``models`` says how their models are had: "learned" by linear off-policy learning from the
     agent's own steps, with step size ``step`` and traces of decay λ = ``trace``; "universal" learns
     which states an option goes through, and rewards apart; "exact" computes them for given options
-    on a finite MDP. With ``commits`` an option is followed until it stops, otherwise
-    the agent chooses anew at every step. ``bounded`` shortens an update that would overshoot, as
-    large ratios of probabilities make it.
+    on a finite MDP. ``acting`` says how: the agent chooses "anew" at every step, is "committed" to
+    an option until it stops, or takes "actions" only and plans with options. ``bounded`` shortens
+    an update that would overshoot, as large ratios of probabilities make it.
     """
 
     options: Sequence[Option] = option(Rule("a list of options", _options))
@@ -122,7 +122,7 @@ class Repertoire(Buildable):
     step: float = option(at_least(0.0), default=0.1, kw_only=True)
     trace: float = option(between(0, 1), default=0.0, kw_only=True)
     bounded: bool = option(flag(), default=True, kw_only=True)
-    commits: bool = option(flag(), default=False, kw_only=True)
+    acting: str = option(one_of("anew", "committed", "actions"), default="anew", kw_only=True)
 
     def validate(self) -> None:
         if self.models == "exact":

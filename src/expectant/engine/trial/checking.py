@@ -165,7 +165,7 @@ def check_option(
             f"check_option: option is just the action {option.only_action}, which agents have "
             "already; there is nothing to follow"
         )
-    repertoire = Repertoire((option,), commits=True)
+    repertoire = Repertoire((option,), acting="committed")
     agent = Lookahead(0.05, options=repertoire, planning_steps=2, epsilon=0.3, discount=0.9)
     job = _job("check_option", domain, features, agent, steps, seed)
     return _Check("check_option", option, job, compiled).done()
