@@ -50,7 +50,13 @@ from expectant.engine.evaluation import Evaluation
 from expectant.engine.learner.learner import Learner
 from expectant.engine.result import Result
 from expectant.engine.run import run
-from expectant.engine.trial.checking import check_agent, check_backups, check_features, check_model
+from expectant.engine.trial.checking import (
+    check_agent,
+    check_backups,
+    check_features,
+    check_model,
+    check_option,
+)
 from expectant.engine.trial.mistakes import PartError
 from expectant.features.basis import Fourier
 from expectant.features.interpolated import Interpolated
@@ -66,6 +72,9 @@ from expectant.models.network import NetworkExpectation
 from expectant.models.sample import Sample
 from expectant.models.sparse import SparseExpectation
 from expectant.models.true import TrueModel
+from expectant.options.given import OneStep, TableOption
+from expectant.options.repertoire import Repertoire
+from expectant.options.subtasks import RewardRespecting, ShortestPath
 from expectant.parts import (
     Agent,
     Backups,
@@ -75,6 +84,7 @@ from expectant.parts import (
     Features,
     Model,
     Need,
+    Option,
     Shape,
     Site,
 )
@@ -127,6 +137,8 @@ __all__ = [
     "Need",
     "NetworkExpectation",
     "OneHot",
+    "OneStep",
+    "Option",
     "Outside",
     "PartError",
     "PlanningAgent",
@@ -135,18 +147,22 @@ __all__ = [
     "QPlanning",
     "RandomBinary",
     "RecencyReplay",
+    "Repertoire",
     "Replay",
     "Result",
+    "RewardRespecting",
     "RiverSwim",
     "Rooms",
     "Sample",
     "SeenStates",
     "Shape",
     "ShortcutMaze",
+    "ShortestPath",
     "Site",
     "SparseExpectation",
     "StateSampler",
     "Sweep",
+    "TableOption",
     "Tiles",
     "Traces",
     "Trajectory",
@@ -160,6 +176,7 @@ __all__ = [
     "check_domain",
     "check_features",
     "check_model",
+    "check_option",
     "compare",
     "description",
     "diagnostics",

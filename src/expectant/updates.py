@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 
-from expectant.features.vector import dot, greatest
+from expectant.features.vector import add, dot, greatest
 from expectant.verbs import (
     adapt,
     add_expected,
@@ -153,3 +153,48 @@ def policy_gradient(policy, state, action, error, bonus, probabilities, step):
         if bonus != 0.0 and probability > 0.0:
             gradient -= bonus * probability * (math.log(probability) + entropy)
         correct(policy[other], state, gradient, step, other)
+
+
+# Traces of off-policy learning: e ← ρ(e + s), w ← w + α δ e, e ← γλ(1 − β) e, as in GTD(λ) and in
+# Sutton et al. (2023). A trace (D,) is written out.
+
+
+@function
+def enter_trace(trace, state, ratio):
+    """e ← ρ (e + s)."""
+    add(state, trace, 1.0)
+    for j in range(trace.shape[0]):
+        trace[j] *= ratio
+
+
+@function
+def bound_trace(trace, state, step):
+    """Shorten e where α eᵀs > 1: an update would then overshoot the target it moves towards.
+
+    It cuts off ratios ρ above 1 / (α sᵀs), which grows without bound as the step size falls.
+    """
+    reach = step * dot(state, trace)
+    if reach > 1.0:
+        for j in range(trace.shape[0]):
+            trace[j] /= reach
+
+
+@function
+def follow_trace(weights, trace, change):
+    """w ← w + change · e."""
+    for j in range(trace.shape[0]):
+        weights[j] += change * trace[j]
+
+
+@function
+def leave_trace(trace, decay):
+    """e ← decay · e, where the decay is γλ(1 − β)."""
+    for j in range(trace.shape[0]):
+        trace[j] *= decay
+
+
+@function
+def clear_trace(trace):
+    """e ← 0, where an episode begins."""
+    for j in range(trace.shape[0]):
+        trace[j] = 0.0

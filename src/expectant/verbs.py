@@ -39,6 +39,7 @@ __all__ = [
     "backed_up_action_value",
     "backed_up_value",
     "begin",
+    "behave",
     "break_off",
     "changed",
     "check_restored",
@@ -47,9 +48,11 @@ __all__ = [
     "dot_through",
     "draw",
     "draw_outcome",
+    "duration",
     "encode",
     "evicted",
     "fit",
+    "fit_options",
     "follow",
     "function",
     "grown",
@@ -57,6 +60,7 @@ __all__ = [
     "improve",
     "index",
     "learn",
+    "learn_options",
     "load",
     "load_successor",
     "matches",
@@ -70,6 +74,7 @@ __all__ = [
     "plain",
     "plan",
     "policy",
+    "policy_of",
     "preference",
     "put",
     "rate",
@@ -82,9 +87,12 @@ __all__ = [
     "save",
     "size",
     "step",
+    "stop",
+    "stop_of",
     "stored",
     "value",
     "verb",
+    "wrapped",
 ]
 
 
@@ -340,6 +348,12 @@ def add_expected(model, state, action, weights, amount):
 
 
 @optional
+def duration(model, state, action):
+    """E[Σ_{k<K} γᵏ], how long a choice takes: one step for an action, K of them for an option."""
+    return 1.0
+
+
+@optional
 def follow(model, state, change, discount):
     """Take note that the value weights moved by ``change`` times ``state``."""
 
@@ -351,6 +365,48 @@ def answering(model):
     One that draws its answers, or keeps them for the agent's own weights, names what is behind it.
     """
     return model
+
+
+# ------------------------------------------------------------------------------------- options
+
+
+@verb
+def stop(option, state):
+    """β_o(s), the probability that an option stops where it has arrived.
+
+    What it does there otherwise is said by the verb :func:`policy`.
+    """
+
+
+@optional
+def policy_of(options, number, state, probabilities):
+    """Write π_o(a | s) of option ``number`` of several; a part of a single one has no number."""
+    policy(options, state, probabilities)
+
+
+@optional
+def stop_of(options, number, state):
+    """β_o(s) of option ``number`` of several."""
+    return stop(options, state)
+
+
+@optional
+def learn_options(options, transition, behaviour, weights, discount):
+    """Improve options by one real step; returns the size of the errors (not finite: diverged).
+
+    ``behaviour`` (A,) is the probability with which every action was taken, ``weights`` (D,) are
+    those of the agent's state values. Options that are given have nothing to learn.
+    """
+    return 0.0
+
+
+@optional
+def fit_options(models, options, transition, behaviour, discount):
+    """Let models of options learn from one real step; returns the size of the errors.
+
+    ``behaviour`` (A,) is as above. Models that are given have nothing to learn.
+    """
+    return 0.0
 
 
 # ---------------------------------------------------------------------------------- step sizes
@@ -440,6 +496,14 @@ def act(agent, state, rng):
 
 
 @verb
+def behave(agent, state, probabilities):
+    """Write the probability with which :func:`act` chooses every action, what it explores included.
+
+    Needed of agents that learn about options, from what they do themselves.
+    """
+
+
+@verb
 def preference(agent, state, action):
     """What the agent maximises when it is asked for its greedy action."""
 
@@ -492,6 +556,12 @@ def roll_out(rollout, agent, rng):
 def plan(agent, rng):
     """Do the agent's planning; returns the size of the errors (not finite: diverged)."""
     return 0.0
+
+
+@plain
+def wrapped(agent):
+    """The agent that values and plans: itself, or the one inside what carries its choices out."""
+    return agent
 
 
 # -------------------------------------------------------------------------------- asked by Python

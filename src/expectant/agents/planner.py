@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from expectant.agents.rollout import check_rollout, rollout_memory, rollout_part
+from expectant.agents.with_options import options_memory, with_options
 from expectant.backups import NAMED
 from expectant.descriptions import abstract, option
 from expectant.features.vector import Binary, Transition, Weighted, empty_state, state_bytes
@@ -19,6 +21,7 @@ from expectant.models.network import NetworkExpectation
 from expectant.models.sample import Sample
 from expectant.models.sparse import SparseExpectation
 from expectant.models.true import TrueModel
+from expectant.options.repertoire import REPERTOIRE
 from expectant.parts import Agent, Backups, Model, Need, Site, bytes_of, needs_of
 from expectant.rules import either, flag, one_of, or_none, whole
 from expectant.step_sizes import as_used
@@ -97,6 +100,9 @@ class PlanningAgent(Agent):
     relabelled: bool = option(flag(), default=False, kw_only=True)
     stored_termination: bool = option(flag(), default=False, kw_only=True)
     rollout: int = option(whole(1), default=1, kw_only=True)
+    options: Any = option(REPERTOIRE, default=None, kw_only=True)
+
+    plans_with_options: ClassVar[bool] = True  # as state values can; action values cannot
 
     def validate(self) -> None:
         backups, owner = self.distribution(), type(self).__name__
@@ -116,6 +122,43 @@ class PlanningAgent(Agent):
             )
         if self.rollout > 1:
             check_rollout(owner, self.rollout, self.model, named_model(self.model, 0.0), backups)
+        if self.options is not None:
+            self._check_options(owner, backups)
+
+    def _check_options(self, owner: str, backups: Any) -> None:
+        """Refuse what options cannot be combined with."""
+        if not self.plans_with_options:
+            raise ValueError(
+                f"{owner}: options need an agent that plans with state values, such as Lookahead"
+            )
+        if self.stored_termination:
+            raise ValueError(
+                f"{owner}: stored_termination=True is about one step and cannot be combined with "
+                "options"
+            )
+        if self.options.models == "exact" and not getattr(backups, "knows_places", True):
+            raise ValueError(
+                f"{owner}: options with models='exact' look up the environment's own state, which "
+                f"backups={self.backups!r} does not know of the states it draws"
+            )
+        if self.rollout > 1 and getattr(named_model(self.model, 0.0), "imagines", "") != "means":
+            raise ValueError(
+                f"{owner}: rollout={self.rollout} with options needs model='expectation', which "
+                "leads to a mean state as they do"
+            )
+
+    def choosing(self, site: Site) -> Site:
+        if self.options is None or not self.options.extended:
+            return site
+        return dataclasses.replace(site, actions=site.actions + len(self.options.extended))
+
+    def equip(self, site: Site) -> Any:
+        own = self.choosing(site)
+        if own is site:
+            return self.build(site)
+        return with_options(
+            self.build(own), own, site.actions, self.epsilon, self.discount, self.options.acting
+        )
 
     def distribution(self) -> Backups:
         """The backup distribution that planning draws from."""
@@ -128,16 +171,29 @@ class PlanningAgent(Agent):
         model = named_model(self.model, getattr(self, "model_step", 0.0))
         scratch = 2 * state_bytes(site.shape) + rollout_memory(self.rollout, model, site)
         return [
-            *needs_of(model, site),
+            *self._model_memory(model, site),
             *needs_of(self.distribution(), site),
             Need("states to plan from", scratch),
         ]
+
+    def _model_memory(self, model: Model, site: Site) -> Sequence[Need]:
+        if site.actions == site.domain.actions:
+            return needs_of(model, site)
+        around = options_memory(site, site.domain.actions)
+        return [*self.options.estimate_around(model, site), around]
+
+    def _model_part(self, model: Model, site: Site) -> Any:
+        """The model; one of actions and options where the site counts those as actions."""
+        if site.actions == site.domain.actions:
+            return model.build(site)
+        step = self.scaled(self.options.step, site)
+        return self.options.build_around(model, site, step, self.discount)
 
     def planner(self, site: Site, model_step: Any) -> Planner:
         """The part all planning agents share."""
         model = named_model(self.model, as_used(self, model_step, site))
         return Planner(
-            model.build(site),
+            self._model_part(model, site),
             self.distribution().build(site),
             empty_state(site.shape),
             empty_state(site.shape),

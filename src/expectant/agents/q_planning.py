@@ -95,6 +95,8 @@ class QPlanning(PlanningAgent):
     ``invalid_update=True``.
     """
 
+    plans_with_options = False
+
     action_step: Any = option(step_size())
     model_step: Any = option(step_size(), default=0.1)
     stored_action: bool = option(flag(), default=False, kw_only=True)
