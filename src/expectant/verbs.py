@@ -66,6 +66,7 @@ __all__ = [
     "matches",
     "mean_rate",
     "moved_by",
+    "notice",
     "observation",
     "optional",
     "outcome",
@@ -354,6 +355,11 @@ def duration(model, state, action):
 
 
 @optional
+def notice(model, transition):
+    """Take note of a real transition, which is told once, however often it is fitted."""
+
+
+@optional
 def follow(model, state, change, discount):
     """Take note that the value weights moved by ``change`` times ``state``."""
 
@@ -526,8 +532,11 @@ def back_up(agent, state, slot, discount, rng):
 
 
 @verb
-def improve(update, model, actions, weights, state, discount, step):
-    """One planning update of state values w; returns (error, how far it moved wᵀs)."""
+def improve(update, model, actions, weights, state, discount, step, rate):
+    """One planning update of state values w; returns (error, how far it moved wᵀs).
+
+    ``rate`` is R̄, which a planned reward is measured against (0: as it is).
+    """
 
 
 @optional

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from expectant.agents.acting import epsilon_greedy
+from expectant.agents.centering import CenteringPart, centered, shift_rate
 from expectant.agents.planner import (
     Planner,
     PlanningAgent,
@@ -21,7 +22,7 @@ from expectant.features.vector import dot
 from expectant.parts import Need, Site
 from expectant.rules import flag
 from expectant.step_sizes import step_part, step_size, steps_memory
-from expectant.updates import move_row, q_learning
+from expectant.updates import move_row, q_learning, q_target
 from expectant.verbs import (
     act,
     back_up,
@@ -42,6 +43,8 @@ class QPlanningPart(NamedTuple):
     epsilon: float
     discount: float
     stored_action: bool
+    centering: CenteringPart
+    direct: bool
 
 
 pass_on_to_planner(QPlanningPart)
@@ -66,8 +69,15 @@ def report_action(agent, state, action, error):
 
 @learn.register(QPlanningPart)
 def _(agent, transition, rng):
-    error = q_learning(agent.weights, transition, agent.discount, agent.action_step)
-    report_action(agent, transition.state, transition.action, error)
+    centering, step, action = agent.centering, agent.action_step, transition.action
+    taken = centered(centering, transition)
+    if agent.direct:
+        error = q_learning(agent.weights, taken, agent.discount, step)
+        report_action(agent, taken.state, action, error)
+    else:
+        target = q_target(agent.weights, taken, agent.discount)
+        error = target - dot(taken.state, agent.weights[action])
+    shift_rate(centering, centering.real, step, action, taken.state, error)
     return abs(error) + absorb(agent.planner, transition, rng)
 
 
@@ -80,7 +90,9 @@ def _(agent, state, slot, discount, rng):
     else:
         action = int(rng.random() * planner.actions)
     target = backed_up_action_value(planner.model, state, action, weights, discount)
-    error = move_row(weights, state, target, agent.action_step, action)
+    centering, step = agent.centering, agent.action_step
+    error = move_row(weights, state, target - centering.rate[0], step, action)
+    shift_rate(centering, centering.planned, step, action, state, error)
     report_action(agent, state, action, error)
     return abs(error)
 
@@ -125,4 +137,6 @@ class QPlanning(PlanningAgent):
             self.epsilon,
             self.discount,
             self.stored_action,
+            self.centering_part(),
+            self.direct,
         )

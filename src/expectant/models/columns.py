@@ -90,6 +90,17 @@ def dot_column(columns, block, j, weights):
 
 
 @function
+def add_column_to(columns, block, j, amount, weights):
+    """w += amount times a column."""
+    left = columns.headers[block, j, COUNT]
+    for c in range(-(-left // CHUNK)):
+        q = columns.headers[block, j, 1 + c]
+        for e in range(min(left, CHUNK)):
+            weights[columns.indices[q, e]] += amount * columns.values[q, e]
+        left -= CHUNK
+
+
+@function
 def correct_column(columns, block, j, amount, large):
     """Add a multiple of the present sum to the entries of a column.
 
