@@ -61,7 +61,7 @@ def ours(
     domain: Any, features: Any, agent: Any, episodes: int, step_limit: int = 10_000
 ) -> Callable[[], tuple[float, int]]:
     """A measurement of one run on one thread, compiling and building excluded."""
-    job = Job(domain, features, agent, episodes, 0, 1, step_limit, 0)
+    job = Job(domain, features, agent, episodes=episodes, step_limit=step_limit)
     control = np.zeros(1, np.int64)
 
     def measure() -> tuple[float, int]:

@@ -59,7 +59,9 @@ def errors_of(run):
 
 
 def prepared(agent):
-    return Job(ex.Corridor(cells=2, slip=0.0), ex.OneHot(), agent, 1, 0, 1, 1, 0).prepare(0)[0]
+    return Job(
+        ex.Corridor(cells=2, slip=0.0), ex.OneHot(), agent, episodes=1, step_limit=1
+    ).prepare(0)[0]
 
 
 def test_errors_of_a_model_by_hand():

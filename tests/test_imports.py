@@ -13,7 +13,7 @@ SOURCE = Path(expectant.__file__).parent
 
 # Later layers may import earlier ones, never the other way; a name is a module or a folder.
 LAYERS = [
-    {"files", "integrity", "rules", "seeds", "verbs", "lanes", "progress"},
+    {"extras", "files", "integrity", "rules", "seeds", "verbs", "lanes", "progress"},
     {"descriptions"},
     {"parts"},
     {"analysis"},
@@ -22,9 +22,9 @@ LAYERS = [
     {"exact"},
     {"models", "updates", "backups"},
     {"agents", "show"},
+    {"kit"},
     {"engine"},
     {"lab"},
-    {"loca"},
     {"bench", "catalogue", "diagnostics", "watching"},
     {"cli"},
 ]

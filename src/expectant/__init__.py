@@ -8,7 +8,7 @@
 
 from typing import Any
 
-from expectant import analysis, exact, lanes, rules, updates, verbs
+from expectant import analysis, exact, kit, lanes, rules, updates, verbs
 from expectant.agents.cached_policy import CachedPolicy
 from expectant.agents.cached_values import CachedValues
 from expectant.agents.lookahead import Lookahead
@@ -26,8 +26,14 @@ from expectant.backups import (
     Trajectory,
 )
 from expectant.descriptions import Description, description, option, register
+from expectant.domains.access_control import AccessControl
+from expectant.domains.boyan_chain import BoyanChain
+from expectant.domains.branching import Branching
+from expectant.domains.changing_maze import BlockingMaze, ShortcutMaze
+from expectant.domains.cliff import Cliff
 from expectant.domains.corridor import Corridor
 from expectant.domains.counterexample import Counterexample
+from expectant.domains.dyna_maze import DynaMaze
 from expectant.domains.finite import FiniteMDP
 from expectant.domains.gym import Gym
 from expectant.domains.loca_car import LocaMountainCar
@@ -35,6 +41,10 @@ from expectant.domains.loca_grid import LocaGrid
 from expectant.domains.mountain_car import MountainCar
 from expectant.domains.outside import Outside
 from expectant.domains.own import check_domain
+from expectant.domains.river_swim import RiverSwim
+from expectant.domains.rooms import FourRooms, Rooms, TwoRooms
+from expectant.domains.transient_chain import TransientChain
+from expectant.domains.two_choice import TwoChoice
 from expectant.engine.evaluating import evaluate
 from expectant.engine.evaluation import Evaluation
 from expectant.engine.learner.learner import Learner
@@ -43,6 +53,7 @@ from expectant.engine.run import run
 from expectant.engine.trial.checking import check_agent, check_backups, check_features, check_model
 from expectant.engine.trial.mistakes import PartError
 from expectant.features.basis import Fourier
+from expectant.features.interpolated import Interpolated
 from expectant.features.memory import History, Traces
 from expectant.features.table import OneHot, RandomBinary
 from expectant.features.tiles import Tiles
@@ -55,15 +66,31 @@ from expectant.models.network import NetworkExpectation
 from expectant.models.sample import Sample
 from expectant.models.sparse import SparseExpectation
 from expectant.models.true import TrueModel
-from expectant.parts import Agent, Backups, Domain, Features, Model, Need, Shape, Site
+from expectant.parts import (
+    Agent,
+    Backups,
+    Domain,
+    Drawing,
+    Exit,
+    Features,
+    Model,
+    Need,
+    Shape,
+    Site,
+)
 from expectant.show.plot import plot
 
 __all__ = [
+    "AccessControl",
     "Agent",
     "AllStates",
     "Backups",
+    "BlockingMaze",
+    "BoyanChain",
+    "Branching",
     "CachedPolicy",
     "CachedValues",
+    "Cliff",
     "Comparison",
     "Corridor",
     "Counterexample",
@@ -71,15 +98,20 @@ __all__ = [
     "Description",
     "Distribution",
     "Domain",
+    "Drawing",
+    "DynaMaze",
     "EpisodicExpectation",
     "Evaluation",
     "ExactEpisodic",
     "ExactExpectation",
+    "Exit",
     "Features",
     "FiniteMDP",
+    "FourRooms",
     "Fourier",
     "Gym",
     "History",
+    "Interpolated",
     "Learner",
     "LinearExpectation",
     "LocaGrid",
@@ -100,9 +132,12 @@ __all__ = [
     "RecencyReplay",
     "Replay",
     "Result",
+    "RiverSwim",
+    "Rooms",
     "Sample",
     "SeenStates",
     "Shape",
+    "ShortcutMaze",
     "Site",
     "SparseExpectation",
     "StateSampler",
@@ -110,7 +145,10 @@ __all__ = [
     "Tiles",
     "Traces",
     "Trajectory",
+    "TransientChain",
     "TrueModel",
+    "TwoChoice",
+    "TwoRooms",
     "analysis",
     "check_agent",
     "check_backups",
@@ -122,7 +160,9 @@ __all__ = [
     "diagnostics",
     "evaluate",
     "exact",
+    "kit",
     "lanes",
+    "look_as",
     "measure",
     "option",
     "plot",
@@ -137,26 +177,25 @@ __all__ = [
 __version__ = "0.1.0"
 
 
+# What needs heavy libraries is imported when it is first used.
+_LATER = {
+    "Sweep": "expectant.lab.sweep",
+    "look_as": "expectant.lab.looks",
+    "measure": "expectant.lab.measures",
+    "watch": "expectant.watching.animate",
+}
+_ONCE_CALLED = {"setting": option, "Setting": Site}
+
+
 def __getattr__(name: str) -> Any:
-    """What needs heavy libraries is imported when it is first used."""
+    import importlib
+
+    if name in _LATER:
+        return getattr(importlib.import_module(_LATER[name]), name)
     if name == "diagnostics":
-        import importlib
-
         return importlib.import_module("expectant.diagnostics")
-    if name == "watch":
-        from expectant.watching.animate import watch
-
-        return watch
-    if name == "measure":
-        from expectant.lab.measures import measure
-
-        return measure
-    if name in ("setting", "Setting"):  # what option and Site were called at first
-        return option if name == "setting" else Site
-    if name == "Sweep":
-        from expectant.lab.sweep import Sweep
-
-        return Sweep
+    if name in _ONCE_CALLED:
+        return _ONCE_CALLED[name]
     raise AttributeError(f"module 'expectant' has no attribute {name!r}")
 
 

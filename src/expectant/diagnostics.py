@@ -94,7 +94,7 @@ def errors_over_time(
     compiled: bool | None = None,
 ) -> Errors:
     """How wrong an agent's model and values are while it learns, on a finite MDP."""
-    job = Job(domain, features, agent, episodes, 0, 1, step_limit, seed)
+    job = Job(domain, features, agent, episodes=episodes, step_limit=step_limit, seed=seed)
     require(job, also=_measure_memory)
     world, optimum = dynamics(domain), optimal_values(domain, discount=agent.discount)
     shape, states = features.shape(domain), all_states(domain.states)

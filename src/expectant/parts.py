@@ -84,13 +84,66 @@ class Buildable(Description):
         return ()
 
 
+class Exit(NamedTuple):
+    """A place where episodes end, and what it pays in each phase (empty: nothing to tell)."""
+
+    x: float
+    y: float
+    pays: tuple[float, ...]
+
+
+class Drawing(NamedTuple):
+    """How a domain is drawn: its states in a row, in the cells of a grid, or in a plane.
+
+    ``names`` are those of the two axes, ``actions`` those of the actions. ``cells`` are the column
+    and the row of every state of a grid, in the order of their numbers; without them numbered
+    states are a row, and vectors of two components a plane. ``directions`` is where each action
+    goes, across and down (in a plane up); None where actions have no direction. ``phases`` says in
+    words what holds in each phase.
+    """
+
+    names: tuple[str, str]
+    actions: tuple[str, ...]
+    cells: tuple[tuple[int, int], ...] | None = None
+    directions: tuple[tuple[float, float], ...] | None = None
+    exits: tuple[Exit, ...] = ()
+    phases: tuple[str, ...] = ("",)
+
+
 class Domain(Buildable):
     """A world to act in, described.
 
     Its observations are either the numbers of its states (``states`` of them) or vectors whose
     components lie in ``bounds``. ``step_limit`` is how long its episodes may be, None: as the user
-    says.
+    says. It changes after every ``switch_every`` episodes, or after each of its ``phase_steps``,
+    where it says so. A domain that is ``outside`` runs in a world that compiled code cannot step
+    through, and ``provenance`` says which code that is. Episodes of an ``endless`` one never end by
+    themselves. ``drawing`` is how it is drawn, None: by
+    the numbers of its states and actions.
     """
+
+    outside: ClassVar[bool] = False
+    switch_every: int | None = None
+
+    @property
+    def phase_steps(self) -> Sequence[int]:
+        return ()
+
+    @property
+    def endless(self) -> bool:
+        return False
+
+    @property
+    def provenance(self) -> dict[str, str] | None:
+        return None
+
+    def mdp(self) -> Any:
+        """The finite MDP that it is; None where it is none, or none that is known."""
+        return None
+
+    def world(self, seed: int, run: int) -> Any:
+        """The world of one run, where the domain is outside compiled code."""
+        raise NotImplementedError
 
     @property
     def actions(self) -> int:
@@ -107,6 +160,10 @@ class Domain(Buildable):
 
     @property
     def step_limit(self) -> int | None:
+        return None
+
+    @property
+    def drawing(self) -> Drawing | None:
         return None
 
     def build(self, rng: np.random.Generator) -> Any:

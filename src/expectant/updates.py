@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 
 from expectant.features.vector import add, dot, greatest
-from expectant.verbs import backed_up_value, function
+from expectant.verbs import add_expected, backed_up_value, function
 
 
 @function
@@ -45,6 +45,45 @@ def levi_target(model, state, actions, weights, discount):
         if candidate > best:
             best = candidate
     return best
+
+
+@function
+def levi_choice(model, state, actions, weights, discount):
+    """LEVI's target and the (first) action that attains it."""
+    best, chosen = -math.inf, 0
+    for action in range(actions):
+        candidate = backed_up_value(model, state, action, weights, discount)
+        if candidate > best:
+            best, chosen = candidate, action
+    return best, chosen
+
+
+@function
+def gradient_planning(model, state, actions, weights, helper, discount, step, helper_step):
+    """Gradient planning, corrected (Wan, Zaheer, White, White & Sutton 2019; TDC's form).
+
+    δ = max_a [r(s, a) + γ wᵀs̄(s, a)] − wᵀs; w ← w + α [δ s − γ (hᵀs) s̄]; h ← h + β (δ − hᵀs) s,
+    where s̄ is that of the maximising action and h, ``helper``, estimates the mean δ of a state.
+    """
+    target, action = levi_choice(model, state, actions, weights, discount)
+    expected = dot(state, helper)
+    error = move(weights, state, target, step)
+    if discount * expected != 0.0:
+        add_expected(model, state, action, weights, -step * discount * expected)
+    move(helper, state, error, helper_step)
+    return error
+
+
+@function
+def gtd2_planning(model, state, actions, weights, helper, discount, step, helper_step):
+    """Gradient planning as GTD2 has it: δ and h as above; w ← w + α (hᵀs) (s − γ s̄)."""
+    target, action = levi_choice(model, state, actions, weights, discount)
+    error, expected = target - dot(state, weights), dot(state, helper)
+    add(state, weights, step * expected)
+    if discount * expected != 0.0:
+        add_expected(model, state, action, weights, -step * discount * expected)
+    move(helper, state, error, helper_step)
+    return error
 
 
 @function

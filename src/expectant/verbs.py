@@ -31,6 +31,7 @@ from typing import Any, Protocol, cast
 __all__ = [
     "Verb",
     "act",
+    "add_expected",
     "answering",
     "back_up",
     "backed_up_action_value",
@@ -51,6 +52,7 @@ __all__ = [
     "function",
     "grown",
     "imagine",
+    "improve",
     "index",
     "learn",
     "load",
@@ -325,6 +327,11 @@ def imagine(model, state, action, successor):
     """Write a next state to plan on from into ``successor``; returns alive, 0.0 at the end."""
 
 
+@verb
+def add_expected(model, state, action, weights, amount):
+    """w += amount · s̄(s, a), at the model's own cost: what gradient planning needs of a model."""
+
+
 @optional
 def follow(model, state, change, discount):
     """Take note that the value weights moved by ``change`` times ``state``."""
@@ -417,6 +424,11 @@ def learn(agent, transition, rng):
 @verb
 def back_up(agent, state, slot, discount, rng):
     """One planning update from a state, drawn from ``slot`` (−1: not stored); returns the error."""
+
+
+@verb
+def improve(update, model, actions, weights, state, discount, step):
+    """One planning update of state values w; returns (error, how far it moved wᵀs)."""
 
 
 @optional

@@ -56,7 +56,9 @@ def flat(part: Any) -> list[Any]:
 def test_the_whole_state_is_the_same_after_a_compiled_and_a_plain_run(name, agent, features):
     options = {"replayed_fits": 2, "relabelled": True} if name in STORING else {}
     described = AGENTS[agent](backups=SMALL[name], **options)
-    job = Job(ex.Corridor(slip=0.3, switch_every=5), features, described, 20, 0, 1, 40, 0)
+    job = Job(
+        ex.Corridor(slip=0.3, switch_every=5), features, described, episodes=20, step_limit=40
+    )
     ends = []
     for compiled in (True, False):
         prepared, rng = job.prepare(0)
@@ -106,7 +108,13 @@ def test_options_are_run_time_numbers(name):
     }
 
     def types(backups: ex.Backups) -> list[Any]:
-        job = Job(ex.Corridor(), ex.OneHot(), AGENTS["lookahead"](backups=backups), 1, 0, 1, 9, 0)
+        job = Job(
+            ex.Corridor(),
+            ex.OneHot(),
+            AGENTS["lookahead"](backups=backups),
+            episodes=1,
+            step_limit=9,
+        )
         parts = flat(job.prepare(0)[0])
         return [(part.dtype, part.ndim) for part in parts]
 

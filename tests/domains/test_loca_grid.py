@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import expectant as ex
-from expectant.domains.loca_grid import DOWN, LEFT, RIGHT, UP
+from expectant.domains.grids import DOWN, LEFT, RIGHT, UP
 from expectant.exact import optimal_values
 from expectant.verbs import cut, outcome, phase, place, reset, reward_now, step
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import time
 from dataclasses import replace
 from typing import Any
 
@@ -19,7 +21,7 @@ AGENT = ex.QLearning(0.1)
 
 
 def of_steps(steps: int, bins: int, **options) -> Job:
-    return Job(ex.Corridor(**options), ex.OneHot(), AGENT, 0, steps, bins, None, 0)
+    return Job(ex.Corridor(**options), ex.OneHot(), AGENT, steps=steps, bins=bins)
 
 
 @pytest.mark.parametrize(("steps", "bins", "sizes"), [
@@ -46,7 +48,7 @@ def test_the_bin_in_which_a_run_diverged_is_unknown_and_so_are_all_after_it(step
 
 
 def test_an_episodes_limit_is_the_runs_or_the_domains_or_the_usual_one():
-    job = Job(ex.MountainCar(), ex.Tiles(2, 4), AGENT, 5, 0, 1, None, 0)
+    job = Job(ex.MountainCar(), ex.Tiles(2, 4), AGENT, episodes=5)
     assert job.budget().step_limit == 200
     assert replace(job, step_limit=7).budget().step_limit == 7
     assert of_steps(6, 3).budget().step_limit == 10_000
@@ -99,6 +101,29 @@ def test_the_parts_of_a_long_piece_of_work_add_up(capsys):
         assert overall.done == 3.0
     text = capsys.readouterr().err
     assert "all of it: 50 %, about" in text and "s left, now first" in text
+
+
+def test_the_time_left_counts_only_what_was_done_here_and_not_compiling(monkeypatch):
+    now = 0.0
+    monkeypatch.setattr("expectant.progress.time.perf_counter", lambda: now)
+    with Overall("all of it", 10.0) as overall:
+        overall.skip(5.0)  # was there already
+        assert overall.left(overall.done) == ""
+        with overall.counted_apart():
+            now = 1000.0
+        now += 4.0
+        overall.advance(1.0)  # in four seconds, so the four that are left take sixteen
+        assert overall.left(overall.done) == ", about 16 s left"
+
+
+def test_lines_tell_loading_from_compiling(capsys, monkeypatch):
+    monkeypatch.setattr("expectant.progress.QUIET_SECONDS", 0.0)
+    with Lines().loading("it"):
+        time.sleep(0.05)
+    assert re.fullmatch(r"loading it \.\.\.\nloaded it in [0-9.]+ s\n", capsys.readouterr().err)
+    with Lines().compiling("it"):
+        time.sleep(0.05)
+    assert capsys.readouterr().err.startswith("compiling it (once, then cached) ...\ncompiled it")
 
 
 def test_lines_say_how_far_a_run_has_come(capsys, monkeypatch):

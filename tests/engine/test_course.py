@@ -21,7 +21,7 @@ GROWING = ex.Lookahead(0.1, 0.1, planning_steps=1, replay_capacity=None)
 
 
 def job_of(domain: Any = FIVE, agent: Any = GROWING, episodes=0, steps=0, features=None) -> Job:
-    return Job(domain, features or ex.OneHot(), agent, episodes, steps, 1, None, 0)
+    return Job(domain, features or ex.OneHot(), agent, episodes=episodes, steps=steps)
 
 
 def bits(stop) -> list[Any]:

@@ -173,7 +173,7 @@ def test_a_planner_passes_it_on_to_its_model_and_its_backups():
     for agent in (
         ex.Lookahead(0.1), ex.CachedValues(0.1, 0.1), ex.CachedPolicy(0.1, 0.1), ex.QPlanning(0.1),
     ):  # fmt: skip
-        part: Any = Job(ex.Corridor(), ex.OneHot(), agent, 1, 0, 1, None, 0).prepare(0)[0].agent
+        part: Any = Job(ex.Corridor(), ex.OneHot(), agent, episodes=1).prepare(0)[0].agent
         model, backups = TracedPart(np.zeros(2)), TracedPart(np.zeros(2))
         part = part._replace(planner=part.planner._replace(model=model, backups=backups))
         state = Binary(np.zeros(1, np.int64), np.zeros(1, np.int64))
@@ -187,7 +187,7 @@ def test_planning_without_end_can_be_stopped_within_a_step():
     """One step of 10¹⁰ backups: the control is heeded between two of them."""
     control = np.zeros(1, np.int64)
     agent = ex.Lookahead(0.1, planning_steps=10**10, replayed_fits=10**10)
-    job = Job(ex.Corridor(), ex.OneHot(), agent, 1, 0, 1, None, 0)
+    job = Job(ex.Corridor(), ex.OneHot(), agent, episodes=1)
     run, rng = job.prepare(0, control)
     control[0] = 1
     going_on = np.zeros(1, np.int64)

@@ -39,6 +39,16 @@ DOMAINS = {
     "counterexample": (ex.Counterexample(), ex.OneHot()),
     "table": (TABLE, ex.OneHot()),
     "loca_grid": (GRID, ex.OneHot()),
+    "dyna_maze": (ex.DynaMaze(resolution=(2, 3)), ex.OneHot()),
+    "blocking_maze": (ex.BlockingMaze(), ex.OneHot()),
+    "shortcut_maze": (ex.ShortcutMaze(), ex.OneHot()),
+    "cliff": (ex.Cliff(), ex.OneHot()),
+    "branching": (ex.Branching(states=100, branches=4), ex.OneHot()),
+    "boyan_chain": (ex.BoyanChain(), ex.Interpolated(25)),
+    "access_control": (ex.AccessControl(), ex.OneHot()),
+    "two_choice": (ex.TwoChoice(length=40), ex.OneHot()),
+    "river_swim": (ex.RiverSwim(length=40), ex.OneHot()),
+    "transient_chain": (ex.TransientChain(length=40), ex.OneHot()),
     "mountain_car": (CAR, TILES),
     "loca_mountain_car": (ex.LocaMountainCar(), TILES),
     "outside": (ex.Outside(n_actions=2, n_states=1000), ex.OneHot()),
@@ -79,7 +89,15 @@ def held(job: Job) -> int:
 
 
 def check(domain, features, agent, **length):
-    job = Job(domain, features, agent, length.get("episodes", 9), length.get("steps", 0), 7, 20, 0)
+    job = Job(
+        domain,
+        features,
+        agent,
+        episodes=length.get("episodes", 9),
+        steps=length.get("steps", 0),
+        bins=7,
+        step_limit=20,
+    )
     demand, actual = demand_of(job), held(job)
     estimate = sum(need.bytes for need in demand.needs)
     assert abs(estimate - actual) <= 0.01 * actual + 512, f"said {estimate:,}, holds {actual:,}"

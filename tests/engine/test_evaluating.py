@@ -263,7 +263,7 @@ def test_an_exact_model_follows_the_phases_of_its_domain():
     domain = ex.Corridor(switch_every=3)
     what = _learned(train(domain, ex.Lookahead(0.2, model="true"), episodes=5))
     for where, follows in ((domain, True), (ex.Corridor(), False)):
-        job = Job(where, what.features, what.agent, 1, 0, 1, None, 0)
+        job = Job(where, what.features, what.agent, episodes=1)
         prepared: Any = _prepared(job, what, 0)
         assert (prepared.agent.planner.model.now is prepared.domain.now) == follows
         assert prepared.agent.weights is not what.runs[0].agent.weights

@@ -353,7 +353,9 @@ def test_settings_of_numba_belong_to_a_kernel_but_not_to_results(switch, value, 
 
 
 def test_part_types_can_be_gone_through_twice():
-    prepared, _ = Job(ex.Corridor(), ex.OneHot(), ex.QLearning(0.1), 1, 0, 1, 9, 0).prepare(0)
+    prepared, _ = Job(
+        ex.Corridor(), ex.OneHot(), ex.QLearning(0.1), episodes=1, step_limit=9
+    ).prepare(0)
     found = part_types(prepared)
     assert [*found] == [*found] and len(found) > 3
     assert (

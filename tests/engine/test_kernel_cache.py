@@ -469,7 +469,7 @@ def test_checked_and_unchecked_kernels_live_side_by_side():
 
 def test_a_right_part_has_the_same_bits_checked_and_unchecked(monkeypatch):
     monkeypatch.undo()  # with the kernels of all tests
-    job = Job(ex.Corridor(), ex.OneHot(), ex.QLearning(0.1), 20, 0, 1, 99, 0)
+    job = Job(ex.Corridor(), ex.OneHot(), ex.QLearning(0.1), episodes=20, step_limit=99)
     returns = []
     for kernel in (compiling.kernel_for(job.prepare(0)[0], checked=True), simulate):
         prepared, rng = job.prepare(0)

@@ -26,7 +26,7 @@ SLIPPERY = ex.Corridor(cells=4, slip=0.2)
 
 
 def prepared(agent, features=None, domain=FIVE) -> Any:
-    return Job(domain, features or ex.OneHot(), agent, 30, 0, 1, 100, 0).prepare(0)[0]
+    return Job(domain, features or ex.OneHot(), agent, episodes=30, step_limit=100).prepare(0)[0]
 
 
 def seen(run, asked=TOPICS, states=None, **options) -> Answers:
@@ -148,7 +148,9 @@ def test_memory_takes_a_state_as_the_next_one_only_after_an_action():
 )
 def test_models_answer_for_any_weights_and_without_drawing(agent, same):
     run = prepared(agent, domain=SLIPPERY)
-    (end,) = drive(Job(SLIPPERY, ex.OneHot(), same, 30, 0, 1, 100, 0), 0, simulate, going_on())
+    (end,) = drive(
+        Job(SLIPPERY, ex.OneHot(), same, episodes=30, step_limit=100), 0, simulate, going_on()
+    )
     for (_, array), (_, learned) in zip(
         arrays_in(answering(run.agent.planner.model)),
         arrays_in(end.run.agent.planner.model),
@@ -194,7 +196,7 @@ def bits(stop) -> list[Any]:
     ),
 )
 def test_a_run_that_is_looked_at_ends_in_the_same_bits(agent):
-    job = Job(SLIPPERY, ex.RandomBinary(6, 2), agent, 4, 0, 1, 20, 0)
+    job = Job(SLIPPERY, ex.RandomBinary(6, 2), agent, episodes=4, step_limit=20)
     for stop in drive(job, 0, simulate, going_on(), range(5)):
         seen(stop.run, states=all_states(4), measures=np.ones((1, 8)))
     (end,) = drive(job, 0, simulate, going_on())
@@ -203,7 +205,7 @@ def test_a_run_that_is_looked_at_ends_in_the_same_bits(agent):
 
 def test_features_that_change_when_asked_do_so_in_the_copy():
     domain, features = ex.MountainCar(step_limit=10), ex.Tiles(2, 4, hash_size=20)
-    job = Job(domain, features, ex.QLearning(0.1), 3, 0, 1, None, 0)
+    job = Job(domain, features, ex.QLearning(0.1), episodes=3)
     low, high = np.transpose(domain.bounds)
     points = np.random.default_rng(0).uniform(low, high, (30, 2))
     for stop in drive(job, 0, simulate, going_on(), range(4)):
@@ -214,7 +216,9 @@ def test_features_that_change_when_asked_do_so_in_the_copy():
 
 def test_a_copy_used_again_answers_the_same():
     agent = ex.Lookahead(0.1, model="sample", planning_steps=1)
-    (end,) = drive(Job(SLIPPERY, ex.OneHot(), agent, 9, 0, 1, 20, 0), 0, simulate, going_on())
+    (end,) = drive(
+        Job(SLIPPERY, ex.OneHot(), agent, episodes=9, step_limit=20), 0, simulate, going_on()
+    )
     first = set_aside(end.run)
     found = look(ask, first, all_states(4), TOPICS)
     again = set_aside(end.run, first)
@@ -225,7 +229,7 @@ def test_a_copy_used_again_answers_the_same():
 
 def test_compiled_answers_have_the_same_bits():
     agent, states = ex.Lookahead(0.1, 0.1), all_states(4)
-    job = Job(SLIPPERY, ex.RandomBinary(6, 2), agent, 30, 0, 1, 20, 0)
+    job = Job(SLIPPERY, ex.RandomBinary(6, 2), agent, episodes=30, step_limit=20)
     (end,) = drive(job, 0, loop_for(job, True, "", Silent()), going_on())
     subject = set_aside(end.run)
     kernel = look_for(subject, states, True, "", Silent())

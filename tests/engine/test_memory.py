@@ -19,8 +19,6 @@ from expectant.engine.memory.demand import Demand, demand_of
 from expectant.engine.memory.refusal import TooLargeError, in_words
 from expectant.lab.engines import on_threads
 from expectant.lab.sweep import Sweep
-from expectant.loca.cases import cases
-from expectant.loca.runs import Request, adaptation_test, run_case
 
 MIB = 2**20
 BOUNDS = [(-3.0, 3.0)] * 4
@@ -70,7 +68,7 @@ def test_what_is_named_instead_fits(twenty_gib):
     ):
         ex.run(CART_POLE, features, smaller, steps=5, runs=1, compiled=False)
     few = ex.LinearExpectation().estimate_memory(
-        Job(CAR, ex.Tiles(2, 3), agent, 1, 0, 1, 9, 0).site(None, None, None)
+        Job(CAR, ex.Tiles(2, 3), agent, episodes=1).site(None, None, None)
     )
     assert not few[0].instead  # of 32 features lists would be no smaller
 
@@ -99,15 +97,6 @@ def test_watching_refuses(twenty_gib, tmp_path):
     with refused(sentence):
         ex.watch(CAR, features, ex.QLearning(0.1), tmp_path / "x.html", episodes=1)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_the_adaptation_test_refuses(twenty_gib, tmp_path):
-    [case] = cases(["lookahead"], ["replay"])
-    request = Request([case], runs=1, domain=ex.LocaGrid(rows=100, columns=1000))
-    with refused("Lookahead in LocaGrid: needs 298 GiB a run"):
-        run_case(request, case)
-    with refused("Lookahead in LocaGrid: needs 298 GiB a run"):
-        adaptation_test(request, tmp_path)
 
 
 def test_a_cell_that_does_not_fit_stops_no_other(twenty_gib, tmp_path):
@@ -241,7 +230,7 @@ def test_a_job_is_asked_once():
             asked.append(site)
             return super().estimate_memory(site)
 
-    job = Job(ex.Corridor(), ex.OneHot(), Asked(0.1), 3, 0, 1, 10, 0)
+    job = Job(ex.Corridor(), ex.OneHot(), Asked(0.1), episodes=3, step_limit=10)
     for number in range(3):
         job.prepare(number)
     assert len(asked) == 1
@@ -267,7 +256,7 @@ def test_what_a_run_is_built_with_is_counted_while_it_is_built():
         (table, ex.RandomBinary(9_000, 9), ex.Lookahead(0.1, model=network)),
         (table, ex.RandomBinary(600, 9), ex.Lookahead(0.1, maintained=True)),
     ):
-        job = Job(domain, features, agent, 1, 0, 1, 10, 0)
+        job = Job(domain, features, agent, episodes=1, step_limit=10)
         said = demand_of(job).alone
         tracemalloc.start()
         job.prepare(0)

@@ -44,7 +44,7 @@ def test_compiled_is_plain_python_on_any_number_of_threads():
 
 
 def test_room_is_made_for_a_replay_without_limit():
-    job = Job(ex.Gym(HallEnv), ex.OneHot(), PLANNER, 0, 6_000, 1, None, 0)
+    job = Job(ex.Gym(HallEnv), ex.OneHot(), PLANNER, steps=6_000)
     assert job.prepare(0)[0].agent.planner.backups.actions.size < 6_000
     steps = ex.run(
         ex.Gym(HallEnv), ex.OneHot(), PLANNER.replace(planning_steps=0), steps=6_000, runs=1,
@@ -141,7 +141,7 @@ def test_an_interrupted_run_stops():
     from expectant.engine.crossing import play, respond
     from expectant.engine.loop import STOPPED
 
-    job = Job(ex.Gym(HallEnv), ex.OneHot(), PLANNER, 5, 0, 1, None, 0)
+    job = Job(ex.Gym(HallEnv), ex.OneHot(), PLANNER, episodes=5)
     run, rng = job.prepare(0)
     stop = np.ones(1, np.int64)
     _, status = play(respond, job.domain.world(0, 0), run, Budget(5, 100, 100), rng, stop)

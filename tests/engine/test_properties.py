@@ -198,7 +198,7 @@ KNOWN_TO_ALL = {"Transition", "Budget", "Ranges", "Run"}  # records that the loo
 @pytest.mark.parametrize("entry", [simulate, respond], ids=["inside", "outside"])
 def test_no_kernel_knows_a_part_by_name(entry, domain, features, agent):
     """Everything that a kernel reaches is walked: no function asks what type or name a part has."""
-    prepared, _ = Job(domain, features, agent, 1, 0, 1, 9, 0).prepare(0)
+    prepared, _ = Job(domain, features, agent, episodes=1, step_limit=9).prepare(0)
     kinds = {kind.__name__ for kind in part_types(prepared)} - KNOWN_TO_ALL
     functions = [
         account.thing
@@ -219,11 +219,11 @@ def test_no_kernel_knows_a_part_by_name(entry, domain, features, agent):
 
 def test_numbers_are_run_time_values():
     def kernel(domain, features, agent):
-        prepared, rng = Job(domain, features, agent, 5, 0, 1, 100, 0).prepare(0)
+        prepared, rng = Job(domain, features, agent, episodes=5, step_limit=100).prepare(0)
         found = compiling.kernel_for(prepared)
         found(
             prepared,
-            Job(domain, features, agent, 5, 0, 1, 100, 0).budget(),
+            Job(domain, features, agent, episodes=5, step_limit=100).budget(),
             rng,
             np.zeros(1, np.int64),
         )
@@ -414,7 +414,12 @@ def test_compiled_and_plain_runs_have_the_same_bits(name):
 
 def test_the_whole_state_is_the_same_after_a_compiled_and_a_plain_run():
     job = Job(
-        ex.Corridor(slip=0.3), ex.RandomBinary(14, 5), AGENTS["cached_policy"], 20, 0, 1, 99, 4
+        ex.Corridor(slip=0.3),
+        ex.RandomBinary(14, 5),
+        AGENTS["cached_policy"],
+        episodes=20,
+        step_limit=99,
+        seed=4,
     )
     ends = []
     for compiled in (True, False):
@@ -498,7 +503,7 @@ def test_maintained_lookahead_has_the_same_returns():
 def test_a_cut_off_bootstraps():
     """A single place with reward −1 that never ends: v = −1 / (1 − γ), cut off or not."""
     domain = ex.FiniteMDP(np.ones((1, 1, 1)), [[-1.0]], endless=True)
-    job = Job(domain, ex.OneHot(), ex.QLearning(0.1, discount=0.9), 200, 0, 1, 10, 0)
+    job = Job(domain, ex.OneHot(), ex.QLearning(0.1, discount=0.9), episodes=200, step_limit=10)
     prepared, rng = job.prepare(0)
     compiling.kernel_for(prepared)(prepared, job.budget(), rng, np.zeros(1, np.int64))
     assert (prepared.lengths == 10).all()
@@ -507,7 +512,9 @@ def test_a_cut_off_bootstraps():
 
 
 def test_parts_are_walked_in_full():
-    prepared, _ = Job(ex.Corridor(), ex.OneHot(), AGENTS["lookahead"], 1, 0, 1, 1, 0).prepare(0)
+    prepared, _ = Job(
+        ex.Corridor(), ex.OneHot(), AGENTS["lookahead"], episodes=1, step_limit=1
+    ).prepare(0)
     names = [part.__name__ for part in part_types(prepared)]
     assert {"Run", "FinitePart", "Planner", "LinearPart", "ReplayPart", "Binary"} <= set(names)
     assert Transition.__name__ not in names  # made inside the loop; found through its globals

@@ -12,9 +12,9 @@ import pytest
 import expectant as ex
 from expectant.engine.compile.compiling import kernel_for
 from expectant.engine.compile.settled import settled
+from expectant.engine.composition import composition
 from expectant.engine.job import Job, going_on, loop_for
 from expectant.engine.threads import on_threads
-from expectant.lab.cells import composition
 from expectant.progress import Silent
 
 
@@ -99,7 +99,7 @@ class Mine(ex.LinearExpectation):
 
 
 def job_with(agent: Any, features: Any = None) -> Job:
-    return Job(ex.Corridor(), features or ex.OneHot(), agent, 20, 0, 1, 50, 3)
+    return Job(ex.Corridor(), features or ex.OneHot(), agent, episodes=20, step_limit=50, seed=3)
 
 
 def test_only_the_packages_own_parts_are_known_to_stay_as_they_are():

@@ -154,7 +154,7 @@ def arrays(part: Any) -> list[np.ndarray]:
 
 
 def test_all_maps_together_are_the_same_after_a_compiled_and_a_plain_run():
-    job = Job(Plane(), EVERYTHING, ex.QLearning(0.05), 20, 0, 1, None, 0)
+    job = Job(Plane(), EVERYTHING, ex.QLearning(0.05), episodes=20)
     states = []
     for compiled in (True, False):
         prepared, rng = job.prepare(0)

@@ -261,7 +261,7 @@ AGENTS = {
 
 def run_once(agent: Any, compiled: bool = True) -> tuple[Any, list[np.ndarray]]:
     """The kernel that ran, and every number of the run after it."""
-    job = Job(CORRIDOR, FEATURES, agent, 15, 0, 1, 99, 4)
+    job = Job(CORRIDOR, FEATURES, agent, episodes=15, step_limit=99, seed=4)
     prepared, rng = job.prepare(0)
     kernel = compiling.kernel_for(prepared) if compiled else simulate
     kernel(prepared, job.budget(), rng, np.zeros(1, np.int64))
@@ -345,7 +345,7 @@ def prediction_errors(built: Any, model: Any) -> tuple[float, float]:
 def learned(domain: Any, features: Any, model: Any, seed: int) -> tuple[float, float, float]:
     """Errors of s̄ and of r, and the mean return of the last episodes, after as many steps."""
     agent = ex.Lookahead(0.1, model=model)
-    job = Job(domain, features, agent, STEPS, STEPS, 1, STEPS, seed)
+    job = Job(domain, features, agent, episodes=STEPS, steps=STEPS, step_limit=STEPS, seed=seed)
     prepared, rng = job.prepare(0)
     compiling.kernel_for(prepared)(prepared, job.budget(), rng, np.zeros(1, np.int64))
     returns = prepared.returns[: prepared.clock[0]]

@@ -13,7 +13,14 @@ import expectant as ex
 from expectant.features.vector import dense, empty_state
 from expectant.models.columns import CHUNK, COUNT, written_out
 from expectant.parts import Shape
-from expectant.verbs import backed_up_action_value, backed_up_value, evicted, fit, imagine
+from expectant.verbs import (
+    add_expected,
+    backed_up_action_value,
+    backed_up_value,
+    evicted,
+    fit,
+    imagine,
+)
 
 CORRIDOR = ex.Corridor(slip=0.25)
 FEATURES = [ex.OneHot(), ex.RandomBinary(30, 5), Values()]
@@ -106,6 +113,9 @@ def test_without_a_threshold_it_is_the_dense_model_to_the_bit(features):
                 assert ask(sparse, *asked, given, 0.9) == ask(whole, *asked, given, 0.9)
             assert imagine(sparse, *asked, ours) == imagine(whole, *asked, theirs)
             assert (ours.values == theirs.values).all()
+            sums = np.ones((2, built.setting.width))
+            add_expected(sparse, *asked, sums[0], 0.7), add_expected(whole, *asked, sums[1], 0.7)
+            assert (sums[0] == sums[1]).all()
         assert not sparse.columns.work.any()
     for action in (0, 1):
         assert (written_out(sparse.columns, action) == whole.rows[action, :, : means.size]).all()
@@ -163,6 +173,7 @@ AGENTS = {
     "cached values": ex.CachedValues(0.05, 0.05, 0.1, backups="seen"),
     "cached policy": ex.CachedPolicy(0.05, 0.05, 0.1, backups="recency"),
     "q": ex.QPlanning(0.05, 0.1, backups="trajectory", stored_action=True, invalid_update=True),
+    "gradient": ex.Lookahead(0.05, 0.1, planning_update="gradient"),
     "rollout": ex.Lookahead(0.05, 0.1, rollout=3),
 }
 

@@ -49,7 +49,7 @@ def test_what_a_figure_says(make_panel: Any) -> None:
         "Q-planning, expectation model",
         "Look-ahead (Algorithm 1)\n(runs diverged, by panel: 0/30, 2/30)",
         "95 % bootstrap interval",
-        "exact optimum",
+        "exact, ε-greedy on q*",
         "goal moves",
     ]
     for axes in figure.axes:

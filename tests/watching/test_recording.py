@@ -127,7 +127,7 @@ def test_looking_does_not_change_the_run(domain, features, agent):
 
 def test_coordinates_are_found_anew_where_features_change():
     features = ex.Tiles(2, 4, hash_size=20)
-    job = Job(CAR, features, ex.Lookahead(0.1, 0.1), 6, 0, 1, None, 0)
+    job = Job(CAR, features, ex.Lookahead(0.1, 0.1), episodes=6)
     points = layout_of(CAR, 6).points
     states = States(points, np.full(len(points), -1))
     earlier, later = Prober(ask, states, points), Prober(ask, states, points)

@@ -3,30 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from expectant.agents.planner import (
     Planner,
-    PlanningAgent,
     absorb,
     pass_on_to_planner,
     report,
+    tell,
     weights_memory,
 )
+from expectant.agents.planning_update import StatePlanningAgent
 from expectant.descriptions import description, option
 from expectant.features.vector import dot
 from expectant.parts import Need, Site, bytes_of
 from expectant.rules import at_least, between
-from expectant.updates import levi_target, move, policy_gradient, softmax, td_target
-from expectant.verbs import act, back_up, backed_up_value, function, learn, policy, preference
+from expectant.updates import move, policy_gradient, softmax, td_target
+from expectant.verbs import (
+    act,
+    back_up,
+    backed_up_value,
+    function,
+    improve,
+    learn,
+    policy,
+    preference,
+)
 
 
 class CachedPolicyPart(NamedTuple):
     weights: np.ndarray
     policy: np.ndarray
     planner: Planner
+    update: Any
     value_step: float
     policy_step: float
     entropy: float
@@ -89,11 +100,12 @@ def _(agent, transition, rng):
 
 @back_up.register(CachedPolicyPart)
 def _(agent, state, slot, discount, rng):
-    """LEVI on w; then a ~ π_θ, δ = b(s, a, w) − wᵀs with the new w, and θ along δ ∇log π."""
+    """The planning update on w; then a ~ π_θ and θ along δ ∇log π, δ = b(s, a, w) − wᵀs, new w."""
     planner, weights = agent.planner, agent.weights
-    target = levi_target(planner.model, state, planner.actions, weights, discount)
-    error = move(weights, state, target, agent.value_step)
-    report(planner, state, error, agent.value_step)
+    error, moved = improve(
+        agent.update, planner.model, planner.actions, weights, state, discount, agent.value_step
+    )
+    tell(planner, state, error, moved)
     action = sample_policy(agent, state, rng)
     target = backed_up_value(planner.model, state, action, weights, discount)
     reinforce(agent, state, action, target - dot(state, weights))
@@ -101,7 +113,7 @@ def _(agent, state, slot, discount, rng):
 
 
 @description
-class CachedPolicy(PlanningAgent):
+class CachedPolicy(StatePlanningAgent):
     """TD(0) and LEVI on state values; acts by a softmax policy learned from their errors.
 
     The softmax explores by itself: ε is 0 unless asked for, and then comes on top of it.
@@ -124,6 +136,7 @@ class CachedPolicy(PlanningAgent):
             self.state_weights(site),
             np.zeros((site.actions, site.width)),
             self.planner(site, self.model_step),
+            self.update_part(site),
             self.scaled(self.value_step, site),
             self.scaled(self.policy_step, site),
             self.entropy,

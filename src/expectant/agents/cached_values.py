@@ -3,31 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from expectant.agents.acting import epsilon_greedy
 from expectant.agents.planner import (
     Planner,
-    PlanningAgent,
     absorb,
     pass_on_to_planner,
     report,
+    tell,
     weights_memory,
 )
+from expectant.agents.planning_update import StatePlanningAgent
 from expectant.descriptions import description, option
 from expectant.features.vector import dot
 from expectant.parts import Need, Site
 from expectant.rules import at_least, flag
-from expectant.updates import levi_target, move, td_target
-from expectant.verbs import act, back_up, backed_up_value, learn, preference
+from expectant.updates import move, td_target
+from expectant.verbs import act, back_up, backed_up_value, improve, learn, preference
 
 
 class CachedValuesPart(NamedTuple):
     weights: np.ndarray
     action_weights: np.ndarray
     planner: Planner
+    update: Any
     value_step: float
     action_step: float
     epsilon: float
@@ -63,11 +65,12 @@ def _(agent, transition, rng):
 
 @back_up.register(CachedValuesPart)
 def _(agent, state, slot, discount, rng):
-    """LEVI on w, then q̂(s, a) towards b(s, a, w) for every action, with the new w."""
+    """The planning update on w, then every q̂(s, a) towards b(s, a, w), with the new w."""
     planner, weights = agent.planner, agent.weights
-    target = levi_target(planner.model, state, planner.actions, weights, discount)
-    error = move(weights, state, target, agent.value_step)
-    report(planner, state, error, agent.value_step)
+    error, moved = improve(
+        agent.update, planner.model, planner.actions, weights, state, discount, agent.value_step
+    )
+    tell(planner, state, error, moved)
     errors = abs(error)
     for action in range(planner.actions):
         target = backed_up_value(planner.model, state, action, weights, discount)
@@ -76,7 +79,7 @@ def _(agent, state, slot, discount, rng):
 
 
 @description
-class CachedValues(PlanningAgent):
+class CachedValues(StatePlanningAgent):
     """TD(0) and LEVI on state values, cached into action values; acts ε-greedily in those."""
 
     value_step: float = option(at_least(0.0))
@@ -93,6 +96,7 @@ class CachedValues(PlanningAgent):
             self.state_weights(site),
             self.action_weights(site),
             self.planner(site, self.model_step),
+            self.update_part(site),
             self.scaled(self.value_step, site),
             self.scaled(self.action_step, site),
             self.epsilon,

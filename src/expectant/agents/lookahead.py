@@ -3,30 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from expectant.agents.acting import epsilon_greedy
 from expectant.agents.planner import (
     Planner,
-    PlanningAgent,
     absorb,
     pass_on_to_planner,
     report,
+    tell,
     weights_memory,
 )
+from expectant.agents.planning_update import StatePlanningAgent
 from expectant.descriptions import description, option
 from expectant.models.maintained import maintained, maintained_memory
 from expectant.parts import Need, Site
 from expectant.rules import at_least, flag
-from expectant.updates import levi_target, move, td_target
+from expectant.updates import move, td_target
 from expectant.verbs import (
     act,
     back_up,
     backed_up_value,
     follow,
     function,
+    improve,
     learn,
     preference,
 )
@@ -35,6 +37,7 @@ from expectant.verbs import (
 class LookaheadPart(NamedTuple):
     weights: np.ndarray
     planner: Planner
+    update: Any
     value_step: float
     epsilon: float
     discount: float
@@ -72,14 +75,18 @@ def _(agent, transition, rng):
 
 @back_up.register(LookaheadPart)
 def _(agent, state, slot, discount, rng):
-    """LEVI on w."""
-    planner = agent.planner
-    target = levi_target(planner.model, state, planner.actions, agent.weights, discount)
-    return abs(move_values(agent, state, target))
+    """The planning update on w."""
+    planner, weights = agent.planner, agent.weights
+    error, moved = improve(
+        agent.update, planner.model, planner.actions, weights, state, discount, agent.value_step
+    )
+    follow(planner.model, state, agent.value_step * error, agent.discount)
+    tell(planner, state, error, moved)
+    return abs(error)
 
 
 @description
-class Lookahead(PlanningAgent):
+class Lookahead(StatePlanningAgent):
     """TD(0) and LEVI on state values; acts ε-greedily in b(s, a, w) = r + γ s̄ᵀw.
 
     ``maintained=True`` keeps the look-ahead's own weights up to date: a decision then costs O(A k)
@@ -102,6 +109,11 @@ class Lookahead(PlanningAgent):
                 "Lookahead: maintained=True has the discount in its weights and cannot be combined "
                 "with stored_termination=True"
             )
+        if self.maintained and self.planning_update != "levi":
+            raise ValueError(
+                "Lookahead: maintained=True keeps up with value steps along the planned state "
+                f"only, and planning_update={self.planning_update!r} also moves along the next one"
+            )
 
     def estimate_memory(self, site: Site) -> Sequence[Need]:
         needs = [weights_memory("the state values", site), *super().estimate_memory(site)]
@@ -112,5 +124,10 @@ class Lookahead(PlanningAgent):
         if self.maintained:
             planner = planner._replace(model=maintained(planner.model, weights, self.discount))
         return LookaheadPart(
-            weights, planner, self.scaled(self.value_step, site), self.epsilon, self.discount
+            weights,
+            planner,
+            self.update_part(site),
+            self.scaled(self.value_step, site),
+            self.epsilon,
+            self.discount,
         )

@@ -222,6 +222,12 @@ def report(planner, state, error, step):
 
 
 @function
+def tell(planner, state, error, moved):
+    """Tell the backup distribution how far a planned update has moved the value of a state."""
+    changed(planner.backups, state, moved, error - moved)
+
+
+@function
 def plan_backups(agent, rng):
     """Draw states and back them up, as many as there are planning steps; returns the errors."""
     planner, errors = agent.planner, 0.0

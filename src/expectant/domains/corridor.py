@@ -9,7 +9,7 @@ import numpy as np
 
 from expectant.descriptions import description, option
 from expectant.domains.finite import END, MAKING, FiniteMDP, FinitePart, finite_memory
-from expectant.parts import Domain, Need, Site
+from expectant.parts import Domain, Drawing, Exit, Need, Site
 from expectant.rules import between, number, or_none, whole
 
 LEFT, RIGHT = 0, 1
@@ -45,6 +45,21 @@ class Corridor(Domain):
     @property
     def actions(self) -> int:
         return 2
+
+    @property
+    def drawing(self) -> Drawing:
+        pays = (self.goal_reward, self.other_reward)
+        switched = self.switch_every is not None
+        return Drawing(
+            names=("cell", ""),
+            actions=("left", "right"),
+            directions=((-1.0, 0.0), (1.0, 0.0)),
+            exits=(
+                Exit(-1.0, 0.0, pays[::-1] if switched else pays[1:]),
+                Exit(float(self.cells), 0.0, pays if switched else pays[:1]),
+            ),
+            phases=("goal on the right", "goal on the left")[: 2 if switched else 1],
+        )
 
     def mdp(self) -> FiniteMDP:
         """The corridor as a finite MDP; outcome 0 is the move asked for, 1 the slip."""

@@ -16,6 +16,7 @@ from expectant.domains.finite import END, FiniteMDP
 from expectant.domains.gym_code import environment_code
 from expectant.domains.outside import OutsidePart
 from expectant.domains.spaces import Observations, action_count, finite_reward, observations
+from expectant.extras import need
 from expectant.parts import Domain
 from expectant.rules import Rule, flag, or_none
 from expectant.seeds import sequence
@@ -102,6 +103,7 @@ class Gym(Domain):
                 ) from None
         if callable(self.environment):
             return self.environment(**self.options)
+        need("Gym", "gym")
         import gymnasium
 
         if _module_of(self.environment) is not None:
@@ -157,6 +159,8 @@ class Gym(Domain):
 
     def build(self, rng: np.random.Generator) -> OutsidePart:
         return OutsidePart(self.reading.buffer())
+
+    outside = True
 
     def world(self, seed: int, run: int) -> World:
         """A new environment for one run, with its seed."""

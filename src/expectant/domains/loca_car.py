@@ -9,16 +9,25 @@ import numpy as np
 
 from expectant.descriptions import description, option
 from expectant.domains.finite import PHASE
-from expectant.domains.mountain_car import POSITION, POSITIVE, SPEED, Valley, check_order, drive
+from expectant.domains.mountain_car import (
+    POSITION,
+    POSITIVE,
+    SPEED,
+    Valley,
+    car_drawing,
+    check_order,
+    drive,
+)
 from expectant.domains.phases import (
     OVER,
     PHASE_STEPS,
     PhaseClock,
     phase_clock,
     present_phase,
+    right_exit_pays,
     tick,
 )
-from expectant.parts import Domain
+from expectant.parts import Domain, Drawing, Exit
 from expectant.rules import at_least, number, or_none, whole
 from expectant.verbs import cut, function, observation, phase, reset, step
 
@@ -169,6 +178,14 @@ class LocaMountainCar(Domain):
             (self.min_position, self.max_position),
             (-self.max_speed, self.max_speed),
         )
+
+    @property
+    def drawing(self) -> Drawing:
+        right = (self.right_reward, self.later_reward, self.later_reward)
+        zone = (self.zone_position + self.max_position) / 2  # only the right exit is beyond
+        left_exit = Exit(self.left_position, 0.0, (self.left_reward,) * 3)
+        exits = (left_exit, Exit(zone, self.max_speed / 2, right))
+        return car_drawing(exits, right_exit_pays(self.right_reward, self.later_reward))
 
     def valley(self) -> Valley:
         """The part of the dynamics that every mountain car has."""

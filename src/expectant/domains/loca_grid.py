@@ -20,15 +20,17 @@ from expectant.domains.finite import (
     finite_memory,
     sample,
 )
+from expectant.domains.grids import DIRECTIONS, LEFT, MOVES, RIGHT
 from expectant.domains.phases import (
     OVER,
     PHASE_STEPS,
     PhaseClock,
     phase_clock,
     present_phase,
+    right_exit_pays,
     tick,
 )
-from expectant.parts import Domain, Need, Site, bytes_of
+from expectant.parts import Domain, Drawing, Exit, Need, Site, bytes_of
 from expectant.rules import between, number, or_none, whole
 from expectant.verbs import (
     cut,
@@ -40,8 +42,6 @@ from expectant.verbs import (
     reward_now,
     step,
 )
-
-UP, RIGHT, DOWN, LEFT = 0, 1, 2, 3
 
 
 class LocaGridPart(NamedTuple):
@@ -136,6 +136,22 @@ class LocaGrid(Domain):
     @property
     def actions(self) -> int:
         return 4
+
+    @property
+    def drawing(self) -> Drawing:
+        middle, states = (self.rows - 1) / 2, range(self.states)
+        right = (self.right_reward, self.later_reward, self.later_reward)
+        return Drawing(
+            names=("column", "row"),
+            actions=MOVES,
+            cells=tuple((state % self.columns, state // self.columns) for state in states),
+            directions=DIRECTIONS,
+            exits=(
+                Exit(-1.0, middle, (self.left_reward,) * 3),
+                Exit(float(self.columns), middle, right),
+            ),
+            phases=right_exit_pays(self.right_reward, self.later_reward),
+        )
 
     def mdp(self) -> FiniteMDP:
         """The grid as a finite MDP, for exact answers in every phase.

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from expectant.descriptions import description, option
-from expectant.parts import Domain
+from expectant.parts import Domain, Drawing, Exit
 from expectant.rules import Rule, number, or_none, whole
 from expectant.verbs import function, observation, reset, step
 
@@ -97,6 +97,12 @@ def check_order(owner: str, low: tuple[str, float], high: tuple[str, float]) -> 
         )
 
 
+def car_drawing(exits: tuple[Exit, ...], phases: tuple[str, ...] = ("",)) -> Drawing:
+    """A plane of positions and speeds."""
+    pushes = ("push left", "no push", "push right")
+    return Drawing(("position", "speed"), pushes, exits=exits, phases=phases)
+
+
 @description
 class MountainCar(Domain):
     """A car in a valley that must gather speed to get out: Gymnasium's MountainCar-v0.
@@ -151,6 +157,10 @@ class MountainCar(Domain):
             (self.min_position, self.max_position),
             (-self.max_speed, self.max_speed),
         )
+
+    @property
+    def drawing(self) -> Drawing:
+        return car_drawing((Exit(self.goal_position, 0.0, ()),))
 
     def build(self, rng: np.random.Generator) -> MountainCarPart:
         return MountainCarPart(

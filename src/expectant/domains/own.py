@@ -66,7 +66,7 @@ def check_domain(domain: Any, *, episodes: int = 20, seed: int = 0) -> DomainChe
     check.repeatable(first, again)
     check.alive_is_not_done(first, seed)
     check.ends(first)
-    pairs = check_against_mdp(domain, tally, check.owner) if hasattr(domain, "mdp") else None
+    pairs = check_against_mdp(domain, tally, check.owner) if domain.mdp() is not None else None
     return DomainCheck(
         domain,
         episodes,
@@ -102,7 +102,7 @@ class _Check:
             whole(1).check(self.owner, "actions", domain.actions)
         except NotImplementedError:
             raise self.fail("needs `actions`, how many there are") from None
-        if hasattr(domain, "world"):
+        if domain.outside:
             raise self.fail("runs outside compiled code: use Gymnasium's own check_env")
         if domain.states is None and domain.bounds is None:
             raise self.fail(
@@ -238,7 +238,7 @@ class _Check:
 
     def ends(self, found: list[Episode]) -> None:
         """Some episode must end, unless it is said that they need not."""
-        limited = self.domain.step_limit is not None or getattr(self.domain, "endless", False)
+        limited = self.domain.step_limit is not None or self.domain.endless
         lengths = Counter(episode.rewards.size for episode in found)
         if not limited and not any(e.ended for e in found) and lengths[LONGEST] == len(found):
             raise self.fail(

@@ -52,6 +52,15 @@ def phase_clock(phase_steps: Sequence[int]) -> PhaseClock:
     return PhaseClock(np.cumsum(np.array(phase_steps, np.int64)), np.zeros(2, np.int64))
 
 
+def right_exit_pays(first: float, later: float) -> tuple[str, ...]:
+    """The three phases of the adaptation test in words."""
+    return (
+        f"right exit pays {first:g}",
+        f"right exit pays {later:g}, starts beside it",
+        f"right exit pays {later:g}, starts anywhere",
+    )
+
+
 def _steps(value: Any) -> tuple[int, ...]:
     steps = tuple(whole(1).convert(item) for item in value)
     if len(steps) != 3:

@@ -113,14 +113,14 @@ def _until(job: Job, stop: int) -> Budget:
 
 def _world_of(job: Job, number: int) -> AbstractContextManager[Any]:
     """The world outside that a run goes through, closed in the end; None where it needs none."""
-    if not hasattr(job.domain, "world"):
+    if not job.domain.outside:
         return nullcontext()
     return closing(job.domain.world(job.seed, number))
 
 
 def _check_stops(job: Job, stops: Stops) -> None:
     """A budget of steps that is used up cuts the episode of a world outside off."""
-    if job.steps and hasattr(job.domain, "world"):
+    if job.steps and job.domain.outside:
         for stop in stops:
             if 0 < stop < job.steps:
                 raise ValueError(

@@ -89,9 +89,14 @@ def respond(run, action, reward, situation, rng):
     return OVER
 
 
+def first_response(run: Run, rng: Any) -> tuple[Any, ...]:
+    """The arguments of ``respond`` at the first observation of an episode."""
+    return run, -1, 0.0, FIRST, rng
+
+
 def responder(run: Run, rng: Any, name: str, show: Reporter, checked: bool = False) -> Kernel:
     """``respond``, compiled for runs and generators like these; what is in them is used up."""
-    arguments = (run, -1, 0.0, FIRST, rng)
+    arguments = first_response(run, rng)
     kernel = compiled_for(respond, arguments, name, show, checked)
     from expectant.engine.compile.compiling import entry_point
 

@@ -31,7 +31,7 @@ def decision_nanoseconds(
     """
     if agent.epsilon > 0.0:
         agent = agent.replace(epsilon=0.0)
-    run, rng, _ = begun(Job(domain, features, agent, 1, 0, 1, 1, 0), 0)
+    run, rng, _ = begun(Job(domain, features, agent, episodes=1, step_limit=1), 0)
     kernel = compiled_for(decide, (run, rng, 1), "decisions", Silent())
     best = float("inf")
     for _ in range(rounds):

@@ -21,6 +21,7 @@ from expectant.engine.loop import DIVERGED, NOT_FINITE, Budget, Run
 from expectant.engine.result import Result
 from expectant.engine.threads import on_threads
 from expectant.engine.trial.mistakes import broken_promise
+from expectant.parts import Domain
 from expectant.progress import Reporter, reporter
 from expectant.rules import flag, or_none, whole
 from expectant.verbs import observation
@@ -72,7 +73,7 @@ def evaluate(
         rule.check("evaluate", argument, value)
     what = _learned(learned)
     where = _domain(domain, what.runs[0])
-    job = Job(where, what.features, what.agent, episodes, 0, 1, step_limit, seed)
+    job = Job(where, what.features, what.agent, episodes=episodes, step_limit=step_limit, seed=seed)
     show, start = reporter(progress), time.perf_counter()
     if compiled is None and isinstance(learned, Learner):
         compiled = learned._compiled
@@ -111,7 +112,7 @@ def _evaluated(
 
 def _performed(job: Job, kernel: Any, run: Run, number: int, rng: Any, control: np.ndarray) -> int:
     """All episodes of one run, in compiled code or through a world outside it; the status."""
-    if not hasattr(job.domain, "world"):
+    if not job.domain.outside:
         return advanced(kernel, run, job.budget(), rng, control)[1]
     # an environment is seeded with one number: not the one that it was trained with
     words = np.random.SeedSequence((job.seed, EVALUATION)).generate_state(1)
@@ -127,7 +128,7 @@ def _performed(job: Job, kernel: Any, run: Run, number: int, rng: Any, control: 
 
 def _kernel(job: Job, what: Learned, compiled: bool, name: str, show: Reporter) -> Kernel:
     """What acts greedily, compiled for runs like these unless asked not to."""
-    outside = hasattr(job.domain, "world")
+    outside = job.domain.outside
     if not compiled:
         return decide_outside if outside else perform
     run, rng = _prepared(job, what, 0), generator(job.seed, 0, EVALUATION)
@@ -178,19 +179,19 @@ def _learned(learned: Any) -> Learned:
 
 def _domain(given: Any, run: Run) -> Any:
     """What was given as a domain, with actions and observations like those of a run."""
+    if isinstance(given, type) and issubclass(given, Domain):
+        raise ValueError(
+            f"evaluate: domain must be a domain, got {given!r}; give one, {given.__name__}(...), "
+            "not the class"
+        )
     domain = given
-    if not (hasattr(given, "build") and hasattr(given, "actions")):
+    if not isinstance(given, Domain):
         if not (isinstance(given, str) or callable(given) or hasattr(given, "reset")):
             raise ValueError(
                 "evaluate: domain must be a domain, an environment of Gymnasium or its id, "
                 f"got {given!r}"
             )
         domain = Gym(given, numbered=None if run.ranges.states else False)
-    elif isinstance(given, type):
-        raise ValueError(
-            f"evaluate: domain must be a domain, got {given!r}; give one, {given.__name__}(...), "
-            "not the class"
-        )
     known = _described(run.ranges.actions, run.ranges.states, run.domain)
     found = _described(domain.actions, domain.states or 0, domain.build(generator(0, 0)))
     if found != known:

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
 
 from expectant.engine.apart import set_apart
-from expectant.engine.compile.kernels import Kernel, compiled_for, use_compiled
+from expectant.engine.compile.kernels import Kernel, compiled_for, is_compiled, use_compiled
 from expectant.engine.compile.settled import direct
 from expectant.engine.course import going_on
-from expectant.engine.crossing import respond, responder
+from expectant.engine.crossing import first_response, respond, responder
 from expectant.engine.loop import DONE, NUMBER, STEPS, Budget, Ranges, Run, simulate
 from expectant.engine.memory.limits import within_memory
 from expectant.engine.memory.refusal import owner
 from expectant.engine.trial.rehearsal import rehearse
 from expectant.features.vector import empty_state
 from expectant.lanes import padded
-from expectant.parts import Site
+from expectant.parts import Agent, Domain, Features, Site
 from expectant.progress import Reporter, say
 from expectant.seeds import generator
 from expectant.verbs import evicted
@@ -32,14 +32,15 @@ STEP_LIMIT = 10_000  # of an episode, where neither the user nor the domain says
 class Job:
     """One experiment: what is run, for how long, from which seed."""
 
-    domain: Any
-    features: Any
-    agent: Any
-    episodes: int
-    steps: int
-    bins: int
-    step_limit: int | None
-    seed: int
+    domain: Domain
+    features: Features
+    agent: Agent
+    _: KW_ONLY
+    episodes: int = 0
+    steps: int = 0
+    bins: int = 1
+    step_limit: int | None = None
+    seed: int = 0
 
     @property
     def length(self) -> int:
@@ -51,7 +52,7 @@ class Job:
         return max(1, -(-self.steps // self.bins))
 
     def budget(self) -> Budget:
-        limit = self.step_limit or getattr(self.domain, "step_limit", None) or STEP_LIMIT
+        limit = self.step_limit or self.domain.step_limit or STEP_LIMIT
         return Budget(self.episodes or UNLIMITED, self.steps or UNLIMITED, limit)
 
     def site(
@@ -107,14 +108,27 @@ def loop_for(
 ) -> Kernel:
     """The loop to call, compiled unless asked not to, with a check of every index if asked to."""
     prepared, rng = job.prepare(0)
-    outside = hasattr(job.domain, "world")
+    outside = job.domain.outside
     if not use_compiled(compiled):
         return respond if outside else simulate
     rehearse(job, prepared, rng)
     if outside:
         return responder(prepared, rng, name, show, checked)
-    arguments = (prepared, Budget(0, 0, 1), rng, going_on())
+    arguments = _no_steps(prepared, rng)
     return direct(job, compiled_for(simulate, arguments, name, show, checked), arguments)
+
+
+def _no_steps(prepared: Run, rng: Any) -> tuple[Any, ...]:
+    """Arguments with which the loop does nothing."""
+    return prepared, Budget(0, 0, 1), rng, going_on()
+
+
+def loop_is_compiled(job: Job) -> bool:
+    """Whether the loop for a job is in memory or on disk, so that it need not be compiled."""
+    prepared, rng = job.prepare(0)
+    if job.domain.outside:
+        return is_compiled(respond, first_response(prepared, rng))
+    return is_compiled(simulate, _no_steps(prepared, rng))
 
 
 def closed(job: Job, prepared: Run, status: int) -> Run:

@@ -11,6 +11,7 @@ import numpy as np
 
 from expectant.analysis.curves import interval
 from expectant.engine.loop import Run
+from expectant.extras import need
 from expectant.show import small_tables as tables
 from expectant.show.plot import plot
 from expectant.show.shown_curves import bin_lengths
@@ -67,6 +68,7 @@ class Result:
 
         With a budget of steps a row for every bin: run, bin, reward, and its length in steps.
         """
+        need("a table", "lab")
         import pyarrow
 
         over_steps = self.steps is not None

@@ -67,7 +67,16 @@ def run(
     ):
         rule.check("run", argument, value)
     _check_parts(domain, features, agent)
-    job = Job(domain, features, agent, episodes or 0, steps or 0, bins, step_limit, seed)
+    job = Job(
+        domain,
+        features,
+        agent,
+        episodes=episodes or 0,
+        steps=steps or 0,
+        bins=bins,
+        step_limit=step_limit,
+        seed=seed,
+    )
     name = f"{type(agent).__name__} in {type(domain).__name__}"
     start = time.perf_counter()
     show = reporter(progress)

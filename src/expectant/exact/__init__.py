@@ -1,12 +1,35 @@
 """Exact answers on finite MDPs, by dynamic programming."""
 
 from expectant.exact import targets
+from expectant.exact.average import (
+    best_epsilon_soft_gain,
+    differential_values,
+    gain,
+    optimal_gain,
+    stationary_distribution,
+)
 from expectant.exact.fixed_points import (
     FixedPoint,
     feature_matrix,
     fixed_point,
     linear_model,
     planning_gap,
+)
+from expectant.exact.options import (
+    SubtaskSolution,
+    choice_values,
+    optimal_values_with_options,
+    option_durations,
+    option_model,
+    reward_respecting_option,
+    shortest_path_option,
+    solve_subtask,
+    universal_option_model,
+)
+from expectant.exact.soft import (
+    best_epsilon_soft_policy,
+    best_epsilon_soft_return,
+    best_epsilon_soft_values,
 )
 from expectant.exact.solve import (
     backed_up,
@@ -22,18 +45,35 @@ from expectant.exact.solve import (
 
 __all__ = [
     "FixedPoint",
+    "SubtaskSolution",
     "backed_up",
+    "best_epsilon_soft_gain",
+    "best_epsilon_soft_policy",
+    "best_epsilon_soft_return",
+    "best_epsilon_soft_values",
+    "choice_values",
+    "differential_values",
     "epsilon_greedy_optimal_return",
     "epsilon_greedy_policy",
     "feature_matrix",
     "fixed_point",
+    "gain",
     "greedy_policy",
     "linear_model",
     "optimal_action_values",
+    "optimal_gain",
     "optimal_policy",
     "optimal_values",
+    "optimal_values_with_options",
+    "option_durations",
+    "option_model",
     "planning_gap",
     "policy_values",
+    "reward_respecting_option",
+    "shortest_path_option",
+    "solve_subtask",
     "start_return",
+    "stationary_distribution",
     "targets",
+    "universal_option_model",
 ]

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from expectant.parts import Domain
 from expectant.rules import between, whole
 
 TIE = 1e-9
@@ -29,9 +30,10 @@ class Dynamics(NamedTuple):
 
 def dynamics(domain: Any, phase: int = 0) -> Dynamics:
     """The arrays of one phase of a domain."""
-    if not hasattr(domain, "mdp"):
+    mdp = domain.mdp() if isinstance(domain, Domain) else None
+    if mdp is None:
         raise ValueError(f"exact: domain must be a finite MDP, got {domain!r}")
-    table = domain.mdp().outcomes
+    table = mdp.outcomes
     whole(0).check("exact", "phase", phase)
     if phase >= table.probabilities.shape[0]:
         raise ValueError(f"exact: phase must be below {table.probabilities.shape[0]}, got {phase}")
@@ -60,7 +62,7 @@ def optimal_values(domain: Any, *, discount: float = 1.0, phase: int = 0) -> np.
     try:
         return _policy_iteration(world, discount)
     except ValueError:
-        return _value_iteration(world, discount)
+        return value_iteration(world, discount)
 
 
 def optimal_action_values(domain: Any, *, discount: float = 1.0, phase: int = 0) -> np.ndarray:
@@ -89,7 +91,7 @@ def epsilon_greedy_policy(policy: np.ndarray, epsilon: float) -> np.ndarray:
 def policy_values(domain: Any, policy: Any, *, discount: float = 1.0, phase: int = 0) -> np.ndarray:
     """v_π of a policy, (S, A) probabilities or (S,) actions, by solving its linear equations."""
     world, discount = dynamics(domain, phase), _discount(discount)
-    probabilities = _checked_policy(policy, world.rewards.shape)
+    probabilities = checked_policy(policy, world.rewards.shape)
     if discount == 1.0:
         _check_ends(world, probabilities)
     return _evaluate(world, probabilities, discount)
@@ -103,7 +105,11 @@ def start_return(domain: Any, values: np.ndarray) -> float:
 def epsilon_greedy_optimal_return(
     domain: Any, epsilon: float = 0.1, *, discount: float = 1.0, phase: int = 0
 ) -> float:
-    """The expected return from the start of acting ε-greedily on optimal action values."""
+    """The expected return from the start of acting ε-greedily on optimal action values.
+
+    It is what Q-learning comes to, not the most that can be had with that ε: see
+    ``best_epsilon_soft_return``.
+    """
     policy = optimal_policy(domain, discount=discount, phase=phase)
     softened = epsilon_greedy_policy(policy, epsilon)
     return start_return(domain, policy_values(domain, softened, discount=discount, phase=phase))
@@ -113,7 +119,8 @@ def _discount(discount: float) -> float:
     return between(0, 1).check("exact", "discount", discount)
 
 
-def _checked_policy(policy: Any, shape: tuple[int, ...]) -> np.ndarray:
+def checked_policy(policy: Any, shape: tuple[int, ...]) -> np.ndarray:
+    """A policy as probabilities (S, A), or an error that says what is wrong with it."""
     given = np.asarray(policy)
     if given.shape == shape[:1] and given.dtype.kind in "iu":
         if given.min() < 0 or given.max() >= shape[1]:
@@ -189,7 +196,8 @@ def _policy_iteration(world: Dynamics, discount: float) -> np.ndarray:
         kept, policy = chosen, np.eye(actions)[chosen]
 
 
-def _value_iteration(world: Dynamics, discount: float) -> np.ndarray:
+def value_iteration(world: Dynamics, discount: float) -> np.ndarray:
+    """v* of one phase of an MDP, by sweeps until nothing changes any more."""
     values = np.zeros(world.rewards.shape[0])
     for _ in range(SWEEPS):
         old, values = values, (world.rewards + discount * expected_next(world, values)).max(axis=1)

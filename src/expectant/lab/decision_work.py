@@ -51,7 +51,7 @@ def _counted(part: Any) -> Any:
 def reads_per_decision(agent: Any, actions: int, features: int, active: int) -> int:
     """How many numbers the agent reads for one decision."""
     domain = FiniteMDP(np.ones((1, actions, 2)) * [0.0, 1.0], np.zeros((1, actions)))
-    job = Job(domain, RandomBinary(features, active), agent, 1, 0, 1, 1, 0)
+    job = Job(domain, RandomBinary(features, active), agent, episodes=1, step_limit=1)
     prepared, rng = job.prepare(0)
     prepared.state.active[:] = prepared.features.active[0]
     counted = _counted(prepared.agent)

@@ -15,6 +15,7 @@ from expectant.models.expectation import (
     ExactPart,
     LinearExpectation,
     LinearPart,
+    add_row,
     most,
     predict,
     row_of,
@@ -24,6 +25,7 @@ from expectant.parts import Model, Need, Site, bytes_of
 from expectant.rules import at_least
 from expectant.updates import move
 from expectant.verbs import (
+    add_expected,
     backed_up_action_value,
     backed_up_value,
     dot_through,
@@ -79,6 +81,13 @@ def _(episodic, state, action, weights, discount):
     return dot(state, model.rewards[action]) + discount * alive * most(weights, model.work[0])
 
 
+@add_expected.register(EpisodicPart)
+def _(episodic, state, action, weights, amount):
+    """s̄ = (1 − β) ŝ."""
+    alive = survival(episodic, state, action)
+    add_expected(episodic.model, state, action, weights, amount * alive)
+
+
 @description
 class EpisodicExpectation(Model):
     """A linear general episodic expectation model, learned by gradient descent from zero."""
@@ -124,6 +133,12 @@ def _(episodic, state, action, weights, discount):
     row = row_of(model, state, action)
     future = most(weights, model.expected[row])
     return model.rewards[row] + discount * (1.0 - episodic.endings[row]) * future
+
+
+@add_expected.register(ExactEpisodicPart)
+def _(episodic, state, action, weights, amount):
+    row = row_of(episodic.model, state, action)
+    add_row(episodic.model.expected, row, weights, amount * (1.0 - episodic.endings[row]))
 
 
 @description

@@ -16,6 +16,7 @@ from expectant.models.places import feature_table, finite_mdp
 from expectant.parts import Model, Need, Site, bytes_of, constant_weights
 from expectant.rules import at_least, number
 from expectant.verbs import (
+    add_expected,
     backed_up_action_value,
     backed_up_value,
     dot_through,
@@ -67,6 +68,13 @@ def most(weights, features):
     return best
 
 
+@function
+def add_row(rows, row, weights, amount):
+    """w += amount · rows[row], for a table (n, D) of rows."""
+    for i in range(weights.shape[0]):
+        weights[i] += amount * rows[row, i]
+
+
 @fit.register(LinearPart)
 def _(model, transition):
     """One step of gradient descent on ½‖s' − s̄‖² and ½(r − r(s, a))², s' = 0 at the end."""
@@ -98,6 +106,16 @@ def _(model, state, action, weights, discount):
     """r + γ max_a' w_a'ᵀ s̄: the invalid target (Sorg & Singh 2010), the maximum of a mean."""
     predict(model, state, action)
     return dot(state, model.rewards[action]) + discount * most(weights, model.work[0])
+
+
+@add_expected.register(LinearPart)
+def _(model, state, action, weights, amount):
+    """w += amount · F_a s, column by column."""
+    rows = model.rows
+    for n in range(size(state)):
+        j, change = index(state, n), amount * value(state, n)
+        for i in range(weights.shape[0]):
+            weights[i] += change * rows[action, j, i]
 
 
 @imagine.register(LinearPart)
@@ -176,6 +194,11 @@ def _(model, state, action, weights, discount):
     """The invalid target with an exact model: r + γ max_a' w_a'ᵀ s̄."""
     row = row_of(model, state, action)
     return model.rewards[row] + discount * most(weights, model.expected[row])
+
+
+@add_expected.register(ExactPart)
+def _(model, state, action, weights, amount):
+    add_row(model.expected, row_of(model, state, action), weights, amount)
 
 
 @description

@@ -12,11 +12,12 @@ from expectant.verbs import encode, save
 
 def finite_mdp(site: Site, owner: str) -> FiniteMDP:
     """The MDP of the setting's domain; an error where it has none."""
-    if not hasattr(site.domain, "mdp"):
+    mdp = site.domain.mdp()
+    if mdp is None:
         raise ValueError(
             f"{owner}: needs a domain that is a finite MDP, {type(site.domain).__name__} is not"
         )
-    return site.domain.mdp()
+    return mdp
 
 
 def feature_table(site: Site) -> BinaryTable | WeightedTable:

@@ -22,6 +22,7 @@ from expectant.models.columns import (
     STAMP,
     ColumnsPart,
     add_column,
+    add_column_to,
     columns_bytes,
     correct_column,
     dot_column,
@@ -34,6 +35,7 @@ from expectant.models.expectation import most
 from expectant.parts import Model, Need, Site, bytes_of, constant_weights
 from expectant.rules import at_least, number, whole
 from expectant.verbs import (
+    add_expected,
     backed_up_action_value,
     backed_up_value,
     evicted,
@@ -159,6 +161,15 @@ def _(model, state, action, weights, discount):
         future = most_of_touched(model.columns, weights, count)
     wipe(model.columns, count)
     return dot(state, model.rewards[action]) + discount * future
+
+
+@add_expected.register(SparsePart)
+def _(model, state, action, weights, amount):
+    """w += amount · F_a s, column by column."""
+    for n in range(size(state)):
+        change = amount * value(state, n)
+        if change != 0.0:
+            add_column_to(model.columns, action, index(state, n), weights, change)
 
 
 @imagine.register(SparsePart)

@@ -37,7 +37,7 @@ def common_switch(results: Sequence[Drawable]) -> int | None:
 
     Over steps nobody knows when that is.
     """
-    found = {getattr(result.domain, "switch_every", None) for result in results}
+    found = {result.domain.switch_every for result in results}
     return found.pop() if len(found) == 1 and _over_episodes(results) else None
 
 
@@ -49,10 +49,8 @@ def common_optimum(results: Sequence[Drawable]) -> Optimum:
     """
     domain, agents = results[0].domain, [result.agent for result in results]
     alike = all(result.domain == domain for result in results)
-    if not (alike and hasattr(domain, "mdp") and _over_episodes(results)):
-        return UNKNOWN
-    mdp = domain.mdp()
-    if mdp.endless or mdp.states > MOST_STATES:
+    mdp = domain.mdp() if alike and _over_episodes(results) else None
+    if mdp is None or mdp.endless or mdp.states > MOST_STATES:
         return UNKNOWN
     discounts = {float(getattr(agent, "discount", math.nan)) for agent in agents}
     discount = discounts.pop()

@@ -14,9 +14,9 @@ def changes_of(domain: Any, unit: str, length: int) -> tuple[int, ...]:
     test after so many steps; counted in the other unit, nobody knows beforehand.
     """
     if unit == "step":
-        ends = np.cumsum(getattr(domain, "phase_steps", ()))[:-1]
+        ends = np.cumsum(domain.phase_steps)[:-1]
         return tuple(int(end) for end in ends if end < length)
-    every = getattr(domain, "switch_every", None)
+    every = domain.switch_every
     return tuple(range(every, length, every)) if every else ()
 
 

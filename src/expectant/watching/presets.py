@@ -13,12 +13,13 @@ from expectant.agents.q_learning import QLearning
 from expectant.agents.q_planning import QPlanning
 from expectant.descriptions import near_miss
 from expectant.domains.corridor import Corridor
+from expectant.domains.dyna_maze import DynaMaze
 from expectant.domains.loca_car import LocaMountainCar
 from expectant.domains.loca_grid import LocaGrid
 from expectant.domains.mountain_car import MountainCar
 from expectant.features.table import OneHot
 from expectant.features.tiles import Tiles
-from expectant.loca.cases import cases
+from expectant.lab.study import packaged, read_study
 
 DEFAULT_AGENT = "lookahead"
 
@@ -46,9 +47,23 @@ def _corridor(agent: str) -> Scene:
     return Scene(Corridor(switch_every=500), OneHot(), _chosen(agents, agent), 1500, None)
 
 
+def _dyna_maze(agent: str) -> Scene:
+    agents = {
+        "lookahead": Lookahead(0.5, 0.5, planning_steps=10, discount=0.95),
+        "q_learning": QLearning(0.5, discount=0.95),
+    }
+    return Scene(DynaMaze(), OneHot(), _chosen(agents, agent), 30, None)
+
+
 def _loca_grid(agent: str) -> Scene:
     """The adaptation test with the settings it is run with, planning from all states."""
-    known = {case.agent: case.description for case in cases() if case.backups in ("all", "none")}
+    study = read_study(packaged()["loca"])
+    known = {
+        cell.panel or cell.experiment: cell.agent
+        for figure in study.figures
+        for cell in study.experiment(figure, "").cells()
+        if cell.agent_key in ("all", "none")
+    }
     return Scene(LocaGrid(), OneHot(), _chosen(known, agent), None, 200_000)
 
 
@@ -72,6 +87,7 @@ def _loca_mountain_car(agent: str) -> Scene:
 
 PRESETS = {
     "corridor": _corridor,
+    "dyna_maze": _dyna_maze,
     "loca_grid": _loca_grid,
     "mountain_car": _mountain_car,
     "loca_mountain_car": _loca_mountain_car,

@@ -44,11 +44,20 @@ def record(
     ``lattice`` × ``lattice`` states are looked at.
     """
     _check(episodes, steps, frames, seed, lattice, step_limit, compiled)
-    if steps is not None and hasattr(domain, "world"):
+    if steps is not None and domain.outside:
         raise ValueError(
             f"watch: a world outside cannot stop within an episode, give episodes, got {steps=}"
         )
-    job = Job(domain, features, agent, episodes or 0, steps or 0, BINS, step_limit, seed)
+    job = Job(
+        domain,
+        features,
+        agent,
+        episodes=episodes or 0,
+        steps=steps or 0,
+        bins=BINS,
+        step_limit=step_limit,
+        seed=seed,
+    )
     unit, layout = "episode" if episodes else "step", layout_of(domain, lattice)
     changes = changes_of(domain, unit, job.length)
     name, show = f"{type(agent).__name__} in {type(domain).__name__}", reporter(progress)

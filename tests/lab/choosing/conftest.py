@@ -3,9 +3,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from lab.choosing.synthetic import spec, write_sweep
 
 from expectant.lab.choosing.sweep_folder import SweepFolder, read_folder
+from lab.choosing.synthetic import spec, write_sweep
 
 EVIL = "</script><img src=x onerror=alert(1)><b>%{x}"
 

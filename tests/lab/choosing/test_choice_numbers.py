@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from lab.choosing.synthetic import spec, write_sweep
 
 from expectant.analysis.selection import setting_intervals
 from expectant.lab.choosing.choice_figures import heat_maps, sensitivities
@@ -19,6 +18,7 @@ from expectant.lab.choosing.stages import Score, as_data, choices
 from expectant.lab.choosing.sweep_folder import Group, read_folder
 from expectant.lab.measures import measure_named
 from expectant.show.sweep_sections import CellTable
+from lab.choosing.synthetic import spec, write_sweep
 
 
 def group_of(settings: dict[str, list[Any]]) -> Group:

@@ -9,7 +9,6 @@ import numpy as np
 import pyarrow
 import pytest
 from faults import unreadable
-from lab.choosing.synthetic import spec, write_sweep
 from pyarrow import parquet
 from typer.testing import CliRunner
 
@@ -25,6 +24,7 @@ from expectant.lab.measures import MEASURES, measure_named
 from expectant.lab.specs.spec import parse_spec
 from expectant.lab.store.store import Store
 from expectant.lab.sweep import run_sweep
+from lab.choosing.synthetic import spec, write_sweep
 
 run = CliRunner()
 

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pytest
 from browsing import Visit, needs_browser, opened_browser
-from lab.choosing.conftest import EVIL
 
 from expectant.lab.choosing.choice_figures import sensitivities
 from expectant.lab.choosing.choice_page import cells_of, report_sweep
@@ -19,6 +18,7 @@ from expectant.lab.choosing.sweep_folder import read_folder
 from expectant.show import Header, write_page
 from expectant.show.sensitivity import HeatMap, Sensitivity
 from expectant.show.sweep_sections import BestSettings, Cells, Group, Measure
+from lab.choosing.conftest import EVIL
 
 pytestmark = needs_browser
 MANY = 10_000

@@ -7,7 +7,6 @@ import shutil
 
 import numpy as np
 import pytest
-from lab.choosing.conftest import EVIL
 from scipy import stats
 from typer.testing import CliRunner
 
@@ -19,6 +18,7 @@ from expectant.lab.choosing.choice_page import banded, cells_of, read_all, secti
 from expectant.lab.choosing.scores import curves_of
 from expectant.show.page import page
 from expectant.show.sweep_sections import BestSettings, CellCurves, CellTable, packed, points_for
+from lab.choosing.conftest import EVIL
 
 run = CliRunner()
 
@@ -167,9 +167,8 @@ def test_figures_again(place, tmp_path):
 
 @pytest.mark.parametrize("runs", [1, 2])
 def test_few_runs_have_a_page_too(tmp_path, runs):
-    from lab.choosing.synthetic import spec, write_sweep
-
     from expectant.lab.choosing.sweep_folder import read_folder
+    from lab.choosing.synthetic import spec, write_sweep
 
     write_sweep(tmp_path, spec(runs=runs, steps=[0.1], model_steps=[0.1], slips=[0.0]))
     assert "no part in the choice" not in page_of(read_folder(tmp_path))

@@ -19,8 +19,20 @@ from expectant.lab.engines.tasks import Task
 from expectant.lab.store.store import versions
 
 CELL = Cell(
-    "e", "", "text", "q", "Q", ex.Corridor(cells=3), ex.OneHot(), ex.QLearning(0.1), 4, 2, 2, 0, 50
-)  # fmt: skip
+    experiment="e",
+    panel="",
+    reading="text",
+    agent_key="q",
+    label="Q",
+    domain=ex.Corridor(cells=3),
+    features=ex.OneHot(),
+    agent=ex.QLearning(0.1),
+    episodes=4,
+    runs=2,
+    bin=2,
+    seed=0,
+    step_limit=50,
+)
 
 WORLD = """
 import gymnasium

@@ -9,7 +9,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from lab.sweeps.sweeping import spec
 
 import expectant as ex
 from expectant.lab.cells import Cell, cost
@@ -21,10 +20,23 @@ from expectant.lab.store.results import panels_of
 from expectant.lab.store.store import Store
 from expectant.lab.store.table import settings_columns
 from expectant.lab.store.timings import Session, Timings, step_nanoseconds, timings_file
+from lab.sweeps.sweeping import spec
 
 CELL = Cell(
-    "e", "", "", "q", "Q", ex.Corridor(), ex.OneHot(), ex.QLearning(0.1), 40, 25, 10, 0, 1000
-)  # fmt: skip
+    experiment="e",
+    panel="",
+    reading="",
+    agent_key="q",
+    label="Q",
+    domain=ex.Corridor(),
+    features=ex.OneHot(),
+    agent=ex.QLearning(0.1),
+    episodes=40,
+    runs=25,
+    bin=10,
+    seed=0,
+    step_limit=1000,
+)
 
 
 def panel_of(*agents, domain=CELL.domain):

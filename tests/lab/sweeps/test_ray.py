@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 import pytest
+
 from lab.sweeps.sweeping import results, spec, start
 
 pytestmark = pytest.mark.skipif(

@@ -4,12 +4,12 @@ import importlib.util
 import json
 
 import pytest
-from lab.sweeps.sweeping import results, spec
 from typer.testing import CliRunner
 
 from expectant.cli import app
 from expectant.lab.search import run_search, spaces
 from expectant.lab.specs.spec import parse_spec
+from lab.sweeps.sweeping import results, spec
 
 pytestmark = pytest.mark.skipif(
     importlib.util.find_spec("optuna") is None, reason="needs the extra 'optuna'"

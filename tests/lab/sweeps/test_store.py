@@ -18,8 +18,20 @@ from expectant.lab.store.store import Block, Span, Store, StoreError
 from expectant.verbs import learn
 
 CELL = Cell(
-    "e", "", "text", "q", "Q", ex.Corridor(), ex.OneHot(), ex.QLearning(0.1), 40, 25, 10, 0, 1000
-)  # fmt: skip
+    experiment="e",
+    panel="",
+    reading="text",
+    agent_key="q",
+    label="Q",
+    domain=ex.Corridor(),
+    features=ex.OneHot(),
+    agent=ex.QLearning(0.1),
+    episodes=40,
+    runs=25,
+    bin=10,
+    seed=0,
+    step_limit=1000,
+)
 
 
 def test_blocks_cover_all_runs_once():

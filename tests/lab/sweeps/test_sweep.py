@@ -12,7 +12,6 @@ import warnings
 import numpy as np
 import pytest
 from faults import unreadable
-from lab.sweeps.sweeping import results, spec, start
 from pyarrow import parquet
 from typer.testing import CliRunner
 
@@ -27,6 +26,7 @@ from expectant.lab.store.table import cell_table, read_cells
 from expectant.lab.store.timings import Session
 from expectant.lab.sweep import Sweep, run_sweep
 from expectant.lab.sweep_command import parse_shard
+from lab.sweeps.sweeping import results, spec, start
 
 STEPS = [0.05, 0.1, 0.2]
 

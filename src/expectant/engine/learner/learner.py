@@ -295,7 +295,7 @@ class Learner:
 
     def _job(self, components: int) -> Job:
         domain = Outside(self.n_actions, self.reading.states, self.reading.bounds, components)
-        return Job(domain, self.features, self.agent, 0, 0, 1, None, self.seed)
+        return Job(domain, self.features, self.agent, seed=self.seed)
 
     def _prepare(self, components: int) -> None:
         job = self._job(components)

@@ -158,10 +158,10 @@ def _job(
     whole(1).check(owner, "steps", steps)
     whole(0).check(owner, "seed", seed)
     domain = Corridor(cells=5, slip=0.1) if domain is None else domain
-    if hasattr(domain, "world"):
+    if domain.outside:
         raise ValueError(f"{owner}: domain must run in compiled code, got {domain!r}")
     features = RandomBinary(8, 3) if features is None else features
-    return Job(domain, features, agent, 0, steps, 1, None, seed)
+    return Job(domain, features, agent, steps=steps, seed=seed)
 
 
 class _Check:

@@ -47,13 +47,23 @@ def cell_of(folder: SweepFolder, row: int, runs: int) -> Cell:
         raise damaged(folder)
     described = facts.described
     cell = Cell(
-        experiment.name, columns["panel"][row], "", columns["agent"][row], columns["label"][row],
-        describe(Domain, "domain", described["domain"]),
-        describe(Features, "features", described["features"]),
-        describe(Agent, "agents", described["agent"]),
-        experiment.episodes, runs, experiment.bin, experiment.seed, experiment.step_limit,
-        experiment.steps, experiment.bins, experiment.lengths,
-    )  # fmt: skip
+        experiment=experiment.name,
+        panel=columns["panel"][row],
+        reading="",
+        agent_key=columns["agent"][row],
+        label=columns["label"][row],
+        domain=describe(Domain, "domain", described["domain"]),
+        features=describe(Features, "features", described["features"]),
+        agent=describe(Agent, "agents", described["agent"]),
+        episodes=experiment.episodes,
+        runs=runs,
+        bin=experiment.bin,
+        seed=experiment.seed,
+        step_limit=experiment.step_limit,
+        steps=experiment.steps,
+        bins=experiment.bins,
+        lengths=experiment.lengths,
+    )
     if cell_hash(cell) != name:
         raise ValueError(
             f"--confirm: the code or the spec of {cell.id!r} has changed since its runs in "

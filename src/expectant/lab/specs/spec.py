@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from expectant.lab.cells import Cell
+from expectant.lab.records import Record
 from expectant.lab.specs.describing import Describer, settle_kinds
 from expectant.lab.specs.expansion import (
     PanelSpec,
@@ -32,6 +33,7 @@ from expectant.lab.specs.keys import (
     TABLES,
     TEXTS,
     folder_name,
+    look_wanted,
     numbers_of,
     wants_lengths,
 )
@@ -86,6 +88,7 @@ class Experiment:
     steps: int = 0
     bins: int = 1
     lengths: bool = False
+    record: Record | None = None
 
     def changed(self, changes: Changes) -> Experiment:
         """The same experiment with some settings replaced where they apply."""
@@ -104,13 +107,25 @@ class Experiment:
 
     def _cell(self, found: Point, describe: Describer, reading: str) -> Cell:
         return Cell(
-            self.name, found.panel, reading, found.agent, found.label,
-            describe(Domain, "domain", found.domain),
-            describe(Features, "features", found.features),
-            describe(Agent, f"agents.{found.agent}", found.table),
-            self.episodes, self.runs, self.bin, self.seed, self.step_limit, self.steps, self.bins,
-            self.lengths,
-        )  # fmt: skip
+            experiment=self.name,
+            panel=found.panel,
+            reading=reading,
+            agent_key=found.agent,
+            label=found.label,
+            domain=describe(Domain, "domain", found.domain),
+            features=describe(Features, "features", found.features),
+            agent=describe(Agent, f"agents.{found.agent}", found.table),
+            episodes=self.episodes,
+            runs=self.runs,
+            bin=self.bin,
+            seed=self.seed,
+            step_limit=self.step_limit,
+            steps=self.steps,
+            bins=self.bins,
+            lengths=self.lengths,
+            record=self.record,
+            panel_title=found.title,
+        )
 
 
 def read_spec(path: Path, *, trust: bool = False) -> Experiment:
@@ -172,6 +187,7 @@ def _experiment(data: Mapping[str, Any], stem: str, trust: bool) -> Experiment:
         notes=tuple(check_texts("notes", data.get("notes", []))),
         panels=panels,
         lengths=wants_lengths(data, numbers),
+        record=look_wanted(data),
         **numbers,
     )
     _check_cells(experiment, trust)

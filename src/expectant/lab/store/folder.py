@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import platform
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -107,7 +108,7 @@ def _sign(lock: IO[str]) -> None:
     """Write down who has the lock, for the message that others get."""
     try:
         lock.truncate(0)
-        lock.write(f"process {os.getpid()} on {os.uname().nodename}")
+        lock.write(f"process {os.getpid()} on {platform.node()}")
         lock.flush()
     except OSError as error:
         raise StoreError(f"cannot write {lock.name}: {error.strerror}") from None

@@ -11,16 +11,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from expectant.parts import Exit
+
+__all__ = ["GRID", "PLANE", "ROW", "UNDECIDED", "Exit", "Frame", "Layout", "Recording"]
+
 ROW, GRID, PLANE = "row", "grid", "plane"
 UNDECIDED = -1  # instead of a greedy action, where several are as good
-
-
-class Exit(NamedTuple):
-    """A place where episodes end, and what it pays in each phase (empty: nothing to tell)."""
-
-    x: float
-    y: float
-    pays: tuple[float, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +26,8 @@ class Layout:
     ``kind`` is a row of cells, a grid of cells or a plane; ``across`` are the coordinates of the
     columns, ``along`` those of the rows. ``observations`` (n, m) is what the agent sees there.
     ``directions`` (A, 2) is where each action goes, None where actions have no direction.
-    ``phases`` says in words what holds in each phase of the domain.
+    ``phases`` says in words what holds in each phase of the domain. ``cells`` (n,) are the places
+    of the states in the grid, counted row by row; None if every place has a state.
     """
 
     kind: str
@@ -42,15 +39,21 @@ class Layout:
     directions: np.ndarray | None = None
     exits: tuple[Exit, ...] = ()
     phases: tuple[str, ...] = ("",)
+    cells: np.ndarray | None = None
 
     @property
     def points(self) -> np.ndarray:
         """The coordinates (n, g) of the states."""
         pairs = np.stack(np.meshgrid(self.across, self.along), axis=-1).reshape(-1, 2)
+        pairs = pairs if self.cells is None else pairs[self.cells]
         return pairs[:, :1] if self.kind == ROW else pairs
 
     def image(self, numbers: np.ndarray) -> np.ndarray:
-        """One number per state (n,) as rows and columns."""
+        """One number per state (n,) as rows and columns, NaN where there is no state."""
+        if self.cells is not None:
+            everywhere = np.full(self.along.size * self.across.size, np.nan)
+            everywhere[self.cells] = numbers
+            numbers = everywhere
         return numbers.reshape(self.along.size, self.across.size)
 
 

@@ -17,6 +17,7 @@ Update = Callable[[Frame], None]
 
 COLOURS = "viridis"
 BAR_COLOUR, ARROW_COLOUR, GOAL_COLOUR = "#56B4E9", "#1b1f24", "#D55E00"
+WALL_COLOUR = "#8c959f"
 ARROWS = 13  # along each axis of a plane
 SHORTER = 0.75  # arrows that lead to the next cell end a little before it
 LONGEST = 1.5  # of an arrow of the model, in cells
@@ -69,7 +70,9 @@ def draw_image(axes: Any, layout: Layout, scale: tuple[float, float], colours: A
         aspect="auto" if plane else "equal",
         cmap=colours, vmin=scale[0], vmax=scale[1], interpolation="nearest",
     )  # fmt: skip
-    if not plane and layout.exits:
+    if layout.cells is not None:
+        axes.set_facecolor(WALL_COLOUR)
+    if not plane and any(not left < place.x < right for place in layout.exits):
         axes.set_xlim(left - 1.6, right + 1.6)
     _name(axes, layout)
     return image
@@ -144,7 +147,7 @@ def draw_displacements(axes: Any, recording: Recording) -> Update:
 
 def _shown(layout: Layout) -> np.ndarray:
     """Which states get an arrow: every cell, or a few of a plane."""
-    numbers = np.arange(layout.across.size * layout.along.size)
+    numbers = np.arange(len(layout.points))
     if layout.kind != PLANE:
         return numbers
     apart = max(1, layout.across.size // ARROWS)

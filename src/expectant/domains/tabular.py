@@ -1,0 +1,47 @@
+"""What domains that are finite MDPs share: all that is left to say is their table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from expectant.domains.finite import MAKING, FiniteMDP, finite_memory
+from expectant.parts import Domain, Need, Site
+
+
+class TabularDomain(Domain):
+    """A domain that is a finite MDP; ``table`` makes it, once."""
+
+    def table(self) -> FiniteMDP:
+        """The domain as a finite MDP, made anew."""
+        raise NotImplementedError
+
+    @property
+    def states(self) -> int:
+        return self.mdp().states
+
+    @property
+    def actions(self) -> int:
+        return self.mdp().actions
+
+    @property
+    def endless(self) -> bool:
+        return self.mdp().endless
+
+    def mdp(self) -> FiniteMDP:
+        """The domain as a finite MDP, for exact answers and exact models."""
+        return self._mdp
+
+    @cached_property
+    def _mdp(self) -> FiniteMDP:
+        return self.table()
+
+    def estimate_memory(self, site: Site) -> Sequence[Need]:
+        tables = finite_memory(*self.mdp().outcomes.probabilities.shape)
+        return [tables._replace(building=MAKING * tables.bytes)]
+
+    def build(self, rng: np.random.Generator) -> Any:
+        return self.mdp().build(rng)

@@ -1,0 +1,128 @@
+"""Average reward on finite MDPs that go on for ever: gains and differential values.
+
+The gain of a policy is the mean reward of a step in the long run. It is one number for all starts
+only where the policy ends up in one set of states (a *unichain*); where it does not, the functions
+here say so. The differential value of a state is how much more than the gain is earned, in all, by
+starting there (S&B 2018, section 10.3).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from expectant.exact.soft import softened
+from expectant.exact.solve import Dynamics, checked_policy, dynamics, expected_next
+
+LAZY = 0.5  # of the steps count, so that worlds that go round in circles settle too
+SWEEPS = 200_000
+SAME = 1e-13
+
+
+def gain(domain: Any, policy: Any, *, phase: int = 0) -> float:
+    """The mean reward of a step, in the long run, of a policy: (S, A) or (S,) actions."""
+    world = _going_on(dynamics(domain, phase), "gain")
+    probabilities = checked_policy(policy, world.rewards.shape)
+    frequencies = _stationary(world, probabilities, "gain")
+    return float(frequencies @ (probabilities * world.rewards).sum(axis=1))
+
+
+def stationary_distribution(domain: Any, policy: Any, *, phase: int = 0) -> np.ndarray:
+    """How often each state is visited (S,), in the long run, under a policy."""
+    owner = "stationary_distribution"
+    world = _going_on(dynamics(domain, phase), owner)
+    return _stationary(world, checked_policy(policy, world.rewards.shape), owner)
+
+
+def differential_values(domain: Any, policy: Any, *, phase: int = 0) -> np.ndarray:
+    """h = r_π − g + P_π h, (S,); of all solutions the one whose mean over visits is zero."""
+    owner = "differential_values"
+    world = _going_on(dynamics(domain, phase), owner)
+    probabilities = checked_policy(policy, world.rewards.shape)
+    frequencies = _stationary(world, probabilities, owner)
+    rewards = (probabilities * world.rewards).sum(axis=1)
+    centred = rewards - frequencies @ rewards
+    matrix = np.eye(rewards.size) - _transitions(world, probabilities)
+    return np.linalg.solve(matrix + np.outer(np.ones(rewards.size), frequencies), centred)
+
+
+def optimal_gain(domain: Any, *, phase: int = 0) -> float:
+    """The highest mean reward of a step, in the long run."""
+    return _best_gain(_going_on(dynamics(domain, phase), "optimal_gain"), "optimal_gain")
+
+
+def best_epsilon_soft_gain(domain: Any, epsilon: float = 0.1, *, phase: int = 0) -> float:
+    """The highest mean reward of a step, in the long run, of an ε-soft policy."""
+    world = _going_on(dynamics(domain, phase), "best_epsilon_soft_gain")
+    return _best_gain(softened(world, epsilon), "best_epsilon_soft_gain")
+
+
+def _going_on(world: Dynamics, owner: str) -> Dynamics:
+    ends = (world.probabilities > 0) & (world.successors < 0)
+    if ends.any():
+        state = int(np.argmax(ends.any(axis=(1, 2))))
+        raise ValueError(
+            f"{owner}: domain must go on for ever, and an episode can end in state {state}; let "
+            "its end lead back to the start (and say endless=True), or ask for policy_values"
+        )
+    return world
+
+
+def _transitions(world: Dynamics, policy: np.ndarray) -> np.ndarray:
+    """P_π (S, S)."""
+    matrix = np.zeros((policy.shape[0], policy.shape[0]))
+    rows = np.broadcast_to(np.arange(len(matrix))[:, None, None], world.successors.shape)
+    np.add.at(matrix, (rows, world.successors), policy[:, :, None] * world.probabilities)
+    return matrix
+
+
+def _stationary(world: Dynamics, policy: np.ndarray, owner: str) -> np.ndarray:
+    """The one distribution that P_π leaves as it is; an error where there are several."""
+    matrix = _transitions(world, policy)
+    closed = _closed_classes(matrix > 0)
+    if len(closed) > 1:
+        first, second = closed[0][0], closed[1][0]
+        raise ValueError(
+            f"{owner}: the policy must end up in one set of states wherever it starts, and from "
+            f"state {first} it never comes to state {second} nor back; let it explore "
+            "(epsilon_greedy_policy), or ask about each part as a domain of its own"
+        )
+    inside = closed[0]
+    part = matrix[np.ix_(inside, inside)]
+    equations = np.vstack([part.T - np.eye(len(inside)), np.ones(len(inside))])
+    wanted = np.zeros(len(inside) + 1)
+    wanted[-1] = 1.0
+    found = np.zeros(len(matrix))
+    found[inside] = np.linalg.lstsq(equations, wanted, rcond=None)[0]
+    return found
+
+
+def _closed_classes(leads: np.ndarray) -> list[np.ndarray]:
+    """The sets of states that reach each other and are never left (``leads`` (S, S))."""
+    from scipy.sparse import csr_matrix
+    from scipy.sparse.csgraph import connected_components
+
+    count, labels = connected_components(csr_matrix(leads), connection="strong")
+    leaving = leads & (labels[:, None] != labels[None, :])
+    left = {int(label) for label in labels[leaving.any(axis=1)]}
+    return [np.flatnonzero(labels == label) for label in range(count) if label not in left]
+
+
+def _best_gain(world: Dynamics, owner: str) -> float:
+    """Relative value iteration (White 1963), with lazy steps so that circles settle."""
+    values, scale = np.zeros(world.rewards.shape[0]), max(1.0, float(np.abs(world.rewards).max()))
+    low = high = 0.0
+    for _ in range(SWEEPS):
+        ahead = (world.rewards + expected_next(world, values)).max(axis=1)
+        change = ahead - values
+        low, high = float(change.min()), float(change.max())
+        if high - low <= SAME * scale:
+            return (low + high) / 2
+        values = values + LAZY * change
+        values -= values[0]
+    raise ValueError(
+        f"{owner}: the best gain depends on where one starts, or settles too slowly (from {low:g} "
+        f"to {high:g} after {SWEEPS:,} sweeps); use a domain in which every state can be reached "
+        "from every other"
+    )

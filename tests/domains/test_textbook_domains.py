@@ -1,0 +1,261 @@
+"""The textbook's domains against numbers worked by hand and against exact answers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import expectant as ex
+from expectant.domains.grids import DOWN, LEFT, RIGHT, UP
+from expectant.exact import optimal_values, policy_values, start_return
+from expectant.verbs import phase, place, reset, step
+from expectant.watching.layout import layout_of
+
+
+def at(domain: Any, row: int, column: int) -> int:
+    """The state in a cell."""
+    return domain.drawing.cells.index((column, row))
+
+
+def followed(domain: Any, moves: str, phase: int = 0) -> int:
+    """Where moves, the first letters of up, right, down and left, lead from the start."""
+    table = domain.mdp().outcomes
+    state = int(table.start.argmax())
+    for move in moves:
+        action = "urdl".index(move)
+        chosen = int(table.probabilities[phase, state, action].argmax())
+        state = int(table.successors[state, action, chosen])
+    return state
+
+
+def steps_to_goal(domain: Any, phase: int = 0) -> int:
+    """The length of the shortest way from the start."""
+    value = start_return(domain, optimal_values(domain, discount=0.5, phase=phase))
+    return round(1 - np.log2(value))  # γ^(n − 1) for a reward of 1 at step n
+
+
+def test_the_dyna_maze_by_hand():
+    maze = ex.DynaMaze()
+    assert (maze.states, maze.actions) == (46, 4)
+    assert maze.mdp().outcomes.start[at(maze, 2, 0)] == 1.0
+    assert followed(maze, "r") == at(maze, 2, 1)
+    assert followed(maze, "rr") == at(maze, 2, 1)  # the wall
+    assert followed(maze, "l") == at(maze, 2, 0)  # the edge
+    assert steps_to_goal(maze) == 14
+    assert followed(maze, "ddrrrrrr") == at(maze, 4, 4)  # the wall in row 4
+    assert followed(maze, "ddrrrrurrrruu") == at(maze, 1, 8)
+    table = maze.mdp().outcomes
+    goal = table.successors[at(maze, 1, 8), UP, 0]
+    assert (goal, table.rewards[0, at(maze, 1, 8), UP, 0]) == (-1, 1.0)
+    assert table.rewards.sum() == 1.0  # the goal can be entered from below only
+
+
+@pytest.mark.parametrize(("resolution", "states"), [(2, 184), ((1, 2), 92), ((8, 16), 46 * 128)])
+def test_a_finer_maze_has_as_many_times_more_states(resolution, states):
+    maze = ex.DynaMaze(resolution=resolution)
+    assert maze.states == states
+    assert ex.DynaMaze.from_dict(maze.to_dict()) == maze
+
+
+def test_a_finer_maze_is_the_same_maze():
+    maze = ex.DynaMaze(resolution=2)
+    start = int(maze.mdp().outcomes.start.argmax())
+    assert start == at(maze, 4, 0)
+    # two steps where there was one, less what the nearer cells of start and goal save
+    assert steps_to_goal(maze) == 28 - 1
+    assert {(place.x, place.y) for place in maze.drawing.exits} == {
+        (16, 0),
+        (17, 0),
+        (16, 1),
+        (17, 1),
+    }
+
+
+def test_the_changing_mazes_by_hand():
+    blocking, shortcut = ex.BlockingMaze(), ex.ShortcutMaze()
+    assert (blocking.states, shortcut.states) == (46, 46)
+    # 5 to the right and 5 up; or 3 to the left, 5 up and 8 to the right
+    assert [steps_to_goal(blocking, n) for n in (0, 1)] == [10, 16]
+    assert [steps_to_goal(shortcut, n) for n in (0, 1)] == [16, 10]
+    for maze, moves in ((blocking, "urrrrru"), (shortcut, "ulllu")):
+        assert followed(maze, moves, 0) == at(maze, 3, 8 if maze is blocking else 0)
+    assert followed(blocking, "urrrrru", 1) == at(blocking, 4, 8)
+    assert followed(shortcut, "urrrrru", 1) == at(shortcut, 3, 8)
+
+
+def test_a_maze_changes_after_so_many_steps_whatever_the_episode():
+    maze, rng = ex.BlockingMaze(change_after=3), np.random.default_rng(0)
+    part = maze.build(rng)
+    reset(part, 0, rng)
+    found = []
+    for action in (UP, RIGHT, RIGHT, RIGHT, RIGHT, RIGHT, UP):  # one step short of the way out
+        step(part, action, rng)
+        found.append((int(phase(part)), int(place(part))))
+    assert [number for number, _ in found] == [0, 0, 1, 1, 1, 1, 1]
+    assert found[-1][1] == at(maze, 4, 8)  # closed by now
+    reset(part, 7, rng)
+    assert phase(part) == 1  # a new episode does not bring the old wall back
+
+
+def test_who_stands_in_the_new_wall_can_leave_it():
+    maze, rng = ex.BlockingMaze(change_after=1), np.random.default_rng(0)
+    part = maze.build(rng)
+    reset(part, 0, rng)
+    step(part, UP, rng)
+    part.now[0] = at(maze, 3, 8)
+    step(part, UP, rng)
+    assert place(part) == at(maze, 2, 8)
+    step(part, DOWN, rng)
+    assert place(part) == at(maze, 2, 8)  # and not return
+
+
+def test_the_cliff_by_hand():
+    cliff = ex.Cliff()
+    assert cliff.states == 37
+    values = optimal_values(cliff)
+    start = at(cliff, 3, 0)
+    assert values[start] == -13.0  # up, eleven to the right, down
+    table = cliff.mdp().outcomes
+    assert (table.successors[start, RIGHT, 0], table.rewards[0, start, RIGHT, 0]) == (start, -100.0)
+    edge = at(cliff, 2, 5)
+    assert (table.successors[edge, DOWN, 0], table.rewards[0, edge, DOWN, 0]) == (start, -100.0)
+    assert (table.successors[at(cliff, 2, 11), DOWN, 0]) == -1
+    assert (table.successors[start, LEFT, 0], table.rewards[0, start, LEFT, 0]) == (start, -1.0)
+
+
+def test_branching_tasks_are_drawn_from_their_seed():
+    task = ex.Branching(states=50, branches=3, task_seed=7)
+    table = task.mdp().outcomes
+    assert table.probabilities.shape == (1, 50, 2, 4)
+    np.testing.assert_allclose(
+        table.probabilities, np.broadcast_to([0.3, 0.3, 0.3, 0.1], (1, 50, 2, 4))
+    )
+    assert (table.successors[..., -1] == -1).all()
+    assert (table.rewards[..., -1] == 0.0).all()
+    inner = np.sort(table.successors[..., :-1], axis=-1)
+    assert (np.diff(inner) > 0).all()  # three different ones
+    again = ex.Branching(states=50, branches=3, task_seed=7).mdp().outcomes
+    other = ex.Branching(states=50, branches=3, task_seed=8).mdp().outcomes
+    assert (again.rewards == table.rewards).all()
+    assert (other.rewards != table.rewards)[..., :-1].all()
+    paid = ex.Branching(states=50, branches=3, ends_pay=True).mdp().outcomes.rewards
+    assert abs(paid.mean()) < 4 / np.sqrt(paid.size)
+    assert abs(paid.var() - 1) < 4 * np.sqrt(2 / paid.size)
+    with pytest.raises(ValueError, match="branches must be at most states=2, got 3"):
+        ex.Branching(states=2, branches=3)
+
+
+def test_a_branching_task_ends_after_ten_steps_on_average():
+    task = ex.Branching(states=5, branches=2)
+    table = task.mdp()
+    counting = ex.FiniteMDP(table.probabilities, np.ones((5, 2)), table.successors)
+    np.testing.assert_allclose(policy_values(counting, np.zeros(5, int)), 10.0)
+
+
+def test_boyans_chain_is_worth_twice_the_number_of_the_state():
+    np.testing.assert_allclose(optimal_values(ex.BoyanChain()), -2.0 * np.arange(98))
+
+
+def test_interpolated_features_are_boyans_own_on_his_chain():
+    features = ex.exact.feature_matrix(ex.BoyanChain(length=13), ex.Interpolated(4))
+    np.testing.assert_allclose(features[12], [0, 0, 0, 1])
+    np.testing.assert_allclose(features[11], [0, 0, 0.25, 0.75])
+    np.testing.assert_allclose(features[4], [0, 1, 0, 0])
+    np.testing.assert_allclose(features.sum(axis=1), 1.0)
+    values = np.linalg.lstsq(features, -2.0 * np.arange(13), rcond=None)[0]
+    np.testing.assert_allclose(features @ values, -2.0 * np.arange(13), atol=1e-9)
+    with pytest.raises(ValueError, match="size must be at most the 3 states of the domain, got 4"):
+        ex.Interpolated(4).shape(ex.BoyanChain(length=3))
+
+
+def test_access_control_by_hand():
+    after = ex.AccessControl(servers=2, priorities=(1.0, 8.0), free_chance=0.5).mdp().outcomes
+    dense = np.zeros((6, 2, 6))
+    np.add.at(
+        dense,
+        (*np.indices(after.successors.shape)[:2], after.successors),
+        after.probabilities[0],
+    )
+    # one server free, one busy; priorities are drawn evenly
+    np.testing.assert_allclose(dense[2, 0], [0, 0, 0.25, 0.25, 0.25, 0.25])
+    np.testing.assert_allclose(dense[2, 1], [0.125, 0.125, 0.25, 0.25, 0.125, 0.125])
+    np.testing.assert_allclose(dense[0, 1], dense[0, 0])  # none free: nobody is accepted
+    assert after.rewards[0, 0, 1].max() == 0.0
+    assert after.rewards[0, 3, 1].max() == 8.0
+    before = ex.AccessControl(servers=2, priorities=(1.0, 8.0), free_chance=0.5, freed="before")
+    assert before.next_free(1, 1).tolist() == [0.5, 0.5, 0.0]  # the one just given away stays so
+    assert before.next_free(2, 1).tolist() == [0.0, 1.0, 0.0]
+    assert ex.AccessControl().states == 44
+    assert ex.AccessControl().endless
+
+
+def test_two_choice_by_hand():
+    table = ex.TwoChoice().mdp().outcomes
+    assert table.successors[:, :, 0].tolist() == [
+        [1, 5], [2, 2], [3, 3], [4, 4], [0, 0], [6, 6], [7, 7], [8, 8], [0, 0],
+    ]  # fmt: skip
+    assert table.rewards[0, 0, :, 0].tolist() == [1.0, 0.0]
+    assert table.rewards[0, 8, :, 0].tolist() == [2.0, 2.0]
+    assert table.rewards.sum() == 5.0
+
+
+def test_river_swim_by_hand():
+    river = ex.RiverSwim()
+    given = river.mdp().probabilities
+    np.testing.assert_allclose(given[0, 1], [0.7, 0.3, 0, 0, 0, 0])
+    np.testing.assert_allclose(given[2, 1], [0, 0.1, 0.6, 0.3, 0, 0])
+    np.testing.assert_allclose(given[5, 1], [0, 0, 0, 0, 0.7, 0.3])
+    np.testing.assert_allclose(given[3, 0], [0, 0, 1, 0, 0, 0])
+    assert river.mdp().rewards[0, 0, 0] == 5.0
+    assert river.mdp().rewards[5, 1, 5] == 10_000.0
+    assert river.mdp().start.tolist() == [0, 0.5, 0.5, 0, 0, 0]
+    with pytest.raises(ValueError, match="must add up to 1 at most"):
+        ex.RiverSwim(forward=0.8, back=0.3)
+
+
+def test_the_transient_chain_by_hand():
+    table = ex.TransientChain().mdp().outcomes
+    assert table.successors[:, :, 0].tolist() == [[0, 1], [1, 2], [2, 3], [3, 3]]
+    assert table.rewards[0, :, :, 0].tolist() == [[0, 0], [0, 0], [0, 0], [0, 1]]
+
+
+@pytest.mark.parametrize(
+    "domain",
+    [
+        ex.DynaMaze(),
+        ex.BlockingMaze(change_after=50),
+        ex.ShortcutMaze(change_after=50),
+        ex.Cliff(rows=3, columns=4),
+        ex.Branching(states=6, branches=2),
+        ex.BoyanChain(length=9),
+        ex.AccessControl(servers=2),
+        ex.TwoChoice(),
+        ex.RiverSwim(),
+        ex.TransientChain(),
+    ],
+    ids=lambda domain: domain.kind,
+)
+def test_steps_are_as_the_table_says(domain):
+    check = ex.check_domain(domain, episodes=1 if domain.endless else 10)
+    assert check.mdp_pairs is not None
+    assert check.steps > 50
+
+
+def test_a_maze_is_drawn_with_its_walls():
+    maze = ex.DynaMaze()
+    layout = layout_of(maze, 40)
+    image = layout.image(np.arange(46.0))
+    assert (layout.kind, image.shape) == ("grid", (6, 9))
+    assert np.isnan(image).sum() == 8  # seven walls and the goal
+    assert np.isnan(image[[0, 1, 4], [7, 2, 5]]).all()
+    assert [(place.x, place.y) for place in layout.exits] == [(8, 0)]
+    np.testing.assert_array_equal(layout.points[at(maze, 5, 3)], [3, 5])
+
+
+def test_servers_and_priorities_are_drawn_as_a_grid():
+    layout = layout_of(ex.AccessControl(), 40)
+    image = layout.image(np.arange(44))
+    assert (layout.kind, image.shape) == ("grid", (4, 11))
+    assert image[2, 7] == 7 * 4 + 2
