@@ -22,7 +22,8 @@ import numpy as np
 
 import expectant as ex
 from expectant.engine.compile.compiling import kernel_for
-from expectant.engine.job import Job, generator
+from expectant.engine.job import Job
+from expectant.seeds import streams_of
 
 HERE = Path(__file__).parent
 DOMAIN = ex.Corridor(slip=0.1, switch_every=500)
@@ -65,10 +66,10 @@ def ours(
     control = np.zeros(1, np.int64)
 
     def measure() -> tuple[float, int]:
-        prepared, rng = job.prepare(0)
+        prepared, streams = job.prepare(0)
         kernel = kernel_for(prepared)
         start = time.perf_counter()
-        kernel(prepared, job.budget(), rng, control)
+        kernel(prepared, job.budget(), streams, control)
         seconds = time.perf_counter() - start
         measure.returns = prepared.returns  # type: ignore[attr-defined]
         return seconds, int(prepared.clock[2])
@@ -105,9 +106,9 @@ def compile_c(folder: Path, flags: tuple[str, ...], world: str = "corridor") -> 
 def in_c(function: Any, agent: ex.Lookahead, episodes: int) -> Callable[[], tuple[float, int]]:
     """The same run in C, from the same random numbers."""
     calling = beside("calling")
-    rng = generator(0, 0)
-    active = FEATURES.build(DOMAIN, rng).active
-    seed, returns = calling.seed_words(rng), np.zeros(episodes)
+    streams = streams_of(0, 0)
+    active = FEATURES.build(DOMAIN, streams.building).active
+    seed, returns = calling.seed_words(streams), np.zeros(episodes)
     real, whole, pointer = ctypes.c_double, ctypes.c_int64, ctypes.c_void_p
     arguments = [
         whole(DOMAIN.cells), real(DOMAIN.slip), whole(DOMAIN.switch_every or 1),
@@ -128,12 +129,13 @@ def in_numpy(agent: ex.Lookahead, episodes: int) -> Callable[[], tuple[float, in
     plain = beside("plain")
 
     def measure() -> tuple[float, int]:
-        rng = generator(0, 0)
+        streams = streams_of(0, 0)
         features = np.zeros((DOMAIN.cells, FEATURES.size))
-        for row, active in zip(features, FEATURES.build(DOMAIN, rng).active, strict=True):
+        built = FEATURES.build(DOMAIN, streams.building)
+        for row, active in zip(features, built.active, strict=True):
             row[active] = 1.0
         start = time.perf_counter()
-        measure.returns, steps = plain.algorithm1(DOMAIN, features, agent, episodes, rng)  # type: ignore[attr-defined]
+        measure.returns, steps = plain.algorithm1(DOMAIN, features, agent, episodes, streams)  # type: ignore[attr-defined]
         return time.perf_counter() - start, steps
 
     return measure

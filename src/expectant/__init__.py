@@ -79,13 +79,18 @@ from expectant.parts import (
     Site,
 )
 from expectant.show.plot import plot
+from expectant.step_sizes import IDBD, Autostep, Bounded
+from expectant.version import VERSION
 
 __all__ = [
+    "IDBD",
     "AccessControl",
     "Agent",
     "AllStates",
+    "Autostep",
     "Backups",
     "BlockingMaze",
+    "Bounded",
     "BoyanChain",
     "Branching",
     "CachedPolicy",
@@ -174,7 +179,7 @@ __all__ = [
     "watch",
 ]
 
-__version__ = "0.1.0"
+__version__ = VERSION
 
 
 # What needs heavy libraries is imported when it is first used.

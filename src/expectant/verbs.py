@@ -31,6 +31,8 @@ from typing import Any, Protocol, cast
 __all__ = [
     "Verb",
     "act",
+    "adapt",
+    "adapt_columns",
     "add_expected",
     "answering",
     "back_up",
@@ -58,6 +60,8 @@ __all__ = [
     "load",
     "load_successor",
     "matches",
+    "mean_rate",
+    "moved_by",
     "observation",
     "optional",
     "outcome",
@@ -68,6 +72,7 @@ __all__ = [
     "policy",
     "preference",
     "put",
+    "rate",
     "relabel",
     "remember",
     "reset",
@@ -136,19 +141,21 @@ def _verb(stub: Callable[..., Any], fallback: Callable[..., Any] | None) -> Verb
     @functools.wraps(stub)
     def dispatch(part: Any, *args: Any) -> Any:
         found = implementations.get(type(part), fallback)
+        if found is None and isinstance(part, float | int):
+            found = implementations.get(float)
         if found is None:
             raise missing(stub.__name__, type(part))
         watcher = _watcher.get()
         return found(part, *args) if watcher is None else watcher(result, found, part, args)
 
     def register(part_type: type) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-        if not (issubclass(part_type, tuple) and hasattr(part_type, "_fields")):
-            raise TypeError(
-                f"{stub.__name__}.register takes a NamedTuple class, got {part_type!r}: "
-                "compiled code can only dispatch on those"
-            )
-
-        _give_home(part_type)
+        if part_type is not float:
+            if not (issubclass(part_type, tuple) and hasattr(part_type, "_fields")):
+                raise TypeError(
+                    f"{stub.__name__}.register takes a NamedTuple class, got {part_type!r}: "
+                    "compiled code can only dispatch on those"
+                )
+            _give_home(part_type)
 
         def decorate(implementation: Callable[..., Any]) -> Callable[..., Any]:
             implementations[part_type] = implementation
@@ -344,6 +351,34 @@ def answering(model):
     One that draws its answers, or keeps them for the agent's own weights, names what is behind it.
     """
     return model
+
+
+# ---------------------------------------------------------------------------------- step sizes
+
+
+@verb
+def adapt(step, row, state, error):
+    """Take note that a row of weights is about to move by rate · error · s."""
+
+
+@verb
+def adapt_columns(step, action, state, surprise, errors):
+    """The same of a linear model, whose reward was off by ``surprise`` and s̄ by ``errors`` (D,)."""
+
+
+@verb
+def rate(step, row, state, n):
+    """The step size of the n-th active feature, in the update that was taken note of last."""
+
+
+@verb
+def mean_rate(step, row, state):
+    """The mean of those step sizes, Σ α_i x_i² / Σ x_i²."""
+
+
+@verb
+def moved_by(step, row, state, error):
+    """How far that update moves wᵀs."""
 
 
 # ------------------------------------------------------------------------------------- backups

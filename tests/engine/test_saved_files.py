@@ -20,6 +20,7 @@ import expectant as ex
 from expectant.backups import replay as replay_module
 from expectant.engine.identity.fingerprint import part_types
 from expectant.engine.learner import saving
+from expectant.engine.learner.learner_facts import states_of
 
 CELL_BOUNDS = [(0.0, CELLS - 1.0)]
 PLAIN = ex.QLearning(0.1)
@@ -310,12 +311,14 @@ def test_only_a_memory_without_limit_may_have_grown(tmp_path, monkeypatch):
     ("agent.action_step", -1, "action_step must be"),
     ("agent.kind", ["q"], "is not a saved learner"),
     ("features.kind", "q_learning", "'q_learning' is not a Features"),
-    ("rng", None, "rng must be the state of a PCG64"),
-    ("rng.bit_generator", "MT19937", "rng must be the state of a PCG64"),
-    ("rng.state.state", 2**128, "rng.state must be"),
-    ("rng.state.inc", -1, "rng.inc must be"),
-    ("rng.state.inc", 0.5, "rng.inc must be"),
-    ("rng.has_uint32", 10**30, "rng.has_uint32 must be"),
+    ("streams", None, "streams must be world, acting, planning, building"),
+    ("streams", {}, "streams must be world, acting, planning, building"),
+    ("streams.world", None, "world must be the state of a PCG64"),
+    ("streams.acting.bit_generator", "MT19937", "acting must be the state of a PCG64"),
+    ("streams.planning.state.state", 2**128, "planning.state must be"),
+    ("streams.world.state.inc", -1, "world.inc must be"),
+    ("streams.acting.state.inc", 0.5, "acting.inc must be"),
+    ("streams.building.has_uint32", 10**30, "building.has_uint32 must be"),
     ("ties.uinteger", 2**32, "ties.uinteger must be"),
     ("ties.state", 7, "is not a saved learner"),
 ])  # fmt: skip
@@ -347,17 +350,17 @@ def test_learners_of_one_run_share_nothing():
         planning(ex.Replay(50), model=ex.Sample(ex.Distribution(9, 3))),
         episodes=5, runs=1, compiled=False, progress=False, keep_agents=True,
     )  # fmt: skip
-    kept, rng = result.kept[0]
+    kept, streams = result.kept[0]
     before = {name: array.copy() for name, array in saving.arrays_in(kept)}
-    state = rng.bit_generator.state
+    state = states_of(streams)
     one, other = (ex.Learner.from_result(result, 0, compiled=False) for _ in range(2))
     drive(one)
     drive(one)
     for name, array in saving.arrays_in(kept):
         assert np.array_equal(array, before[name]), name
-    assert rng.bit_generator.state == state
+    assert states_of(streams) == state
     first: Any = one._run
-    assert first.agent.planner.model.rng is one._rng  # a run has one generator
+    assert first.agent.planner.model.rng is one._streams.planning  # a run has only one
     drive(other)
     fresh = ex.Learner.from_result(result, 0, compiled=False)
     drive(fresh)

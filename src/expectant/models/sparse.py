@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -34,7 +34,9 @@ from expectant.models.columns import (
 from expectant.models.expectation import most
 from expectant.parts import Model, Need, Site, bytes_of, constant_weights
 from expectant.rules import at_least, number, whole
+from expectant.step_sizes import columns_part, number_or_bounded, step_size
 from expectant.verbs import (
+    adapt_columns,
     add_expected,
     backed_up_action_value,
     backed_up_value,
@@ -43,6 +45,7 @@ from expectant.verbs import (
     function,
     imagine,
     index,
+    rate,
     size,
     value,
 )
@@ -53,7 +56,7 @@ class SparsePart(NamedTuple):
 
     rewards: np.ndarray
     columns: ColumnsPart
-    step: float
+    step: Any
     threshold: float
 
 
@@ -121,8 +124,9 @@ def _(model, transition):
     count = expected(model, state, action)
     count = subtract_from(columns, transition.next_state, transition.alive, count)
     large, squares = put_large_first(columns, model.threshold, count)
+    adapt_columns(model.step, action, state, surprise, columns.work[0])
     for n in range(size(state)):
-        j, change = index(state, n), model.step * value(state, n)
+        j, change = index(state, n), rate(model.step, action, state, n) * value(state, n)
         if change != 0.0:
             model.rewards[action, j] += change * surprise
             correct_column(columns, action, j, change, large)
@@ -200,10 +204,13 @@ class SparseExpectation(Model):
     predicts_means: ClassVar[bool] = True
     imagines: ClassVar[str] = "means"
 
-    step: float = option(at_least(0.0), default=0.1)
+    step: Any = option(step_size(), default=0.1)
     capacity: int = option(whole(1), default=128)
     threshold: float = option(at_least(0.0), default=0.03)
     initial_reward: float = option(number(), default=0.0, kw_only=True)
+
+    def validate(self) -> None:
+        number_or_bounded("SparseExpectation", "step", self.step)
 
     def estimate_memory(self, site: Site) -> Sequence[Need]:
         columns, room = site.actions * site.shape.size, self._room(site)
@@ -218,7 +225,7 @@ class SparseExpectation(Model):
         return SparsePart(
             np.repeat(rewards[None], site.actions, axis=0),
             empty_columns(site.actions, site.shape.size, self._room(site)),
-            self.step,
+            columns_part(self.step, site),
             self.threshold,
         )
 
