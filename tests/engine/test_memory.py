@@ -19,6 +19,7 @@ from expectant.engine.memory.demand import Demand, demand_of
 from expectant.engine.memory.refusal import TooLargeError, in_words
 from expectant.lab.engines import on_threads
 from expectant.lab.sweep import Sweep
+from expectant.seeds import streams_of
 
 MIB = 2**20
 BOUNDS = [(-3.0, 3.0)] * 4
@@ -68,7 +69,7 @@ def test_what_is_named_instead_fits(twenty_gib):
     ):
         ex.run(CART_POLE, features, smaller, steps=5, runs=1, compiled=False)
     few = ex.LinearExpectation().estimate_memory(
-        Job(CAR, ex.Tiles(2, 3), agent, episodes=1).site(None, None, None)
+        Job(CAR, ex.Tiles(2, 3), agent, episodes=1).site(None, None, streams_of(0, 0))
     )
     assert not few[0].instead  # of 32 features lists would be no smaller
 

@@ -148,8 +148,8 @@ class LinearExpectation(Model):
     def estimate_memory(self, site: Site) -> Sequence[Need]:
         actions, size, width = site.actions, site.shape.size, site.width
         what = f"the linear model (A·d² numbers: {actions:,} actions, {size:,} features)"
-        instead = 'model="sparse"' if size >= SPARSE_IS_SMALLER else ""
-        own = Need(what, bytes_of((actions, size, width), (actions, width), (width,)), instead)
+        held = bytes_of((actions, size, width), (actions, width), (width,))
+        own = Need(what, held, 'model="sparse"' if size >= SPARSE_IS_SMALLER else "")
         return [own, *columns_memory(self.step, site)]
 
     def build(self, site: Site) -> LinearPart:

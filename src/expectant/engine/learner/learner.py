@@ -113,6 +113,13 @@ class Learner:
         self._look: Kernel | None = None
         self._aside: Subject | None = None  # a copy of what it knows at present, to be asked
 
+    def __repr__(self) -> str:
+        episode = "between episodes" if self._action == BETWEEN_EPISODES else "in an episode"
+        return (
+            f"Learner({self.agent!r}, {self.features!r}, n_actions={self.n_actions}, "
+            f"seed={self.seed}; {'nothing learned yet' if self._run is None else episode})"
+        )
+
     @classmethod
     def for_env(
         cls,
@@ -172,11 +179,6 @@ class Learner:
         asked = look(self._look, self._aside, states, ("preferences",), action=self._action)
         return asked.preferences[0]
 
-    @property
-    def evicted(self) -> int:
-        """How many entries of its model it has given up because there was no room for them."""
-        return 0 if self._run is None else evicted(self._run.agent)
-
     def planning_radius(self, observations: Sequence[Any]) -> PlanningRadius:
         """Whether its planning from these observations would converge, by its own model and steps.
 
@@ -186,6 +188,11 @@ class Learner:
         return learned_radius(
             self.agent, self._prepared(observations[0]), self._encoded(observations)
         )
+
+    @property
+    def evicted(self) -> int:
+        """How many entries of its model it has given up because there was no room for them."""
+        return 0 if self._run is None else evicted(self._run.agent)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything to a file, from which ``load`` goes on to the same bits."""
