@@ -59,8 +59,12 @@ from expectant.engine.trial.checking import (
 )
 from expectant.engine.trial.mistakes import PartError
 from expectant.features.basis import Fourier
+from expectant.features.categorical import Categorical
+from expectant.features.identity import Identity
 from expectant.features.interpolated import Interpolated
+from expectant.features.joined import Joined
 from expectant.features.memory import History, Traces
+from expectant.features.random_play import bounds_of
 from expectant.features.table import OneHot, RandomBinary
 from expectant.features.tiles import Tiles
 from expectant.lab.compare import compare
@@ -105,6 +109,7 @@ __all__ = [
     "Branching",
     "CachedPolicy",
     "CachedValues",
+    "Categorical",
     "Cliff",
     "Comparison",
     "Corridor",
@@ -126,7 +131,9 @@ __all__ = [
     "Fourier",
     "Gym",
     "History",
+    "Identity",
     "Interpolated",
+    "Joined",
     "Learner",
     "LinearExpectation",
     "LocaGrid",
@@ -171,6 +178,7 @@ __all__ = [
     "TwoChoice",
     "TwoRooms",
     "analysis",
+    "bounds_of",
     "check_agent",
     "check_backups",
     "check_domain",

@@ -169,11 +169,11 @@ def _(model, state, action, weights, discount):
 
 @add_expected.register(SparsePart)
 def _(model, state, action, weights, amount):
-    """w += amount · F_a s, entry by entry."""
+    """w += amount · F_a s, column by column."""
     for n in range(size(state)):
         change = amount * value(state, n)
         if change != 0.0:
-            add_column_to(model.columns, action, index(state, n), change, weights)
+            add_column_to(model.columns, action, index(state, n), weights, change)
 
 
 @imagine.register(SparsePart)
@@ -209,6 +209,9 @@ class SparseExpectation(Model):
     capacity: int = option(whole(1), default=128)
     threshold: float = option(at_least(0.0), default=0.03)
     initial_reward: float | None = option(or_none(number()), default=None, kw_only=True)
+
+    def validate(self) -> None:
+        number_or_bounded("SparseExpectation", "step", self.step)
 
     def validate(self) -> None:
         number_or_bounded("SparseExpectation", "step", self.step)
