@@ -46,6 +46,7 @@ MODELS: dict[str, Callable[[float], Model]] = {
     "episodic": EpisodicExpectation,
     "network": lambda step: NetworkExpectation(step=step),
     "distribution": lambda step: Distribution(),
+    "latest": lambda step: Distribution(outcomes=1, forgetting=1.0),
     "sample": lambda step: Sample(),
     "exact": lambda step: ExactExpectation(),
     "exact_episodic": lambda step: ExactEpisodic(),

@@ -17,21 +17,24 @@ from expectant.agents.planner import (
     pass_on_to_planner,
     weights_memory,
 )
+from expectant.backups import PrioritizedPairs
 from expectant.descriptions import description, option
 from expectant.features.vector import dot
-from expectant.parts import Need, Site
+from expectant.parts import Backups, Need, Site
 from expectant.rules import at_least, flag
 from expectant.updates import move, q_learning
 from expectant.verbs import (
     act,
     back_up,
     backed_up_action_value,
-    changed,
+    changed_action,
     function,
     learn,
     preference,
     stored,
 )
+
+PAIRS = PrioritizedPairs()
 
 
 class QPlanningPart(NamedTuple):
@@ -57,16 +60,17 @@ def _(agent, state, rng):
 
 
 @function
-def report_action(agent, state, error):
-    """Tell the backup distribution of an update; the other actions may still be as wrong."""
+def report_action(agent, state, action, error):
+    """Tell the backup distribution of an update."""
     moved = movement(state, error, agent.action_step)
-    changed(agent.planner.backups, state, moved, error)
+    backups = agent.planner.backups
+    changed_action(backups, agent.weights, state, action, moved, error, agent.discount)
 
 
 @learn.register(QPlanningPart)
 def _(agent, transition, rng):
     error = q_learning(agent.weights, transition, agent.discount, agent.action_step)
-    report_action(agent, transition.state, error)
+    report_action(agent, transition.state, transition.action, error)
     return abs(error) + absorb(agent.planner, transition, rng)
 
 
@@ -80,7 +84,7 @@ def _(agent, state, slot, discount, rng):
         action = int(rng.random() * planner.actions)
     target = backed_up_action_value(planner.model, state, action, weights, discount)
     error = move(weights[action], state, target, agent.action_step)
-    report_action(agent, state, error)
+    report_action(agent, state, action, error)
     return abs(error)
 
 
@@ -109,6 +113,10 @@ class QPlanning(PlanningAgent):
                 "asks for that update all the same"
             )
 
+    def distribution(self) -> Backups:
+        """As for all planners; but one action is backed up, so pairs are prioritized."""
+        return PAIRS if self.backups == "prioritized" else super().distribution()
+
     def estimate_memory(self, site: Site) -> Sequence[Need]:
         values = weights_memory("the action values", site, site.actions)
         return [values, *super().estimate_memory(site)]
@@ -120,5 +128,5 @@ class QPlanning(PlanningAgent):
             self.scaled(self.action_step, site),
             self.epsilon,
             self.discount,
-            self.stored_action,
+            self.stored_action or self.distribution().draws_actions,
         )
