@@ -6,31 +6,34 @@ READY := $(VENV)/.ready
 
 OLDEST := .venv-oldest
 
-.PHONY: setup test test-ray test-oldest lint bench reproduce clean
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+LOCK ?= --constraint requirements-dev.lock  # LOCK= takes the newest versions instead
+
+.PHONY: setup test test-ray test-oldest lint lock bench reproduce release clean
 
 setup: $(READY)
 
-$(READY): pyproject.toml
+$(READY): pyproject.toml requirements-dev.lock
 	@echo "setting up $(VENV) (once)"
 	@$(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@$(PIP) --upgrade 'pip>=25.1'
+	@$(PIP) $(LOCK) --editable '.[all]' --group dev
 	@touch $@
 
 test: $(READY)
 	$(BIN)/python -m pytest -n 2
 
 test-ray: $(READY)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[ray]'
+	$(PIP) --editable '.[ray]'
 	$(BIN)/python -m pytest tests/lab/sweeps/test_ray.py
 
 # the oldest versions that pyproject.toml allows; PYTHON=python3.13 tries them with another Python
 test-oldest:
 	$(PYTHON) -m venv $(OLDEST)
 	$(PYTHON) tests/oldest.py > $(OLDEST)/constraints.txt
-	$(OLDEST)/bin/python -m pip install --quiet --disable-pip-version-check --upgrade pip
+	$(OLDEST)/bin/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
 	$(OLDEST)/bin/python -m pip install --quiet --disable-pip-version-check \
-		--constraint $(OLDEST)/constraints.txt --editable '.[dev]'
+		--constraint $(OLDEST)/constraints.txt --editable '.[all]' --group dev
 	$(OLDEST)/bin/python -m pytest -n 2
 
 lint: $(READY)
@@ -44,5 +47,18 @@ bench: $(READY)
 reproduce: $(READY)
 	$(BIN)/expectant reproduce
 
+# the versions that .venv has now, for everybody; after LOCK= with a new one
+lock: $(READY)
+	$(BIN)/python -m pip freeze --exclude-editable --exclude pip --exclude setuptools \
+		> requirements-dev.lock
+
+# what goes to a package index, in dist/; EXPECTANT_REPOSITORY makes the README's links absolute
+release: $(READY)
+	rm -rf dist
+	$(PIP) $(LOCK) --group release
+	$(BIN)/python -m build --quiet
+	$(BIN)/python -m twine check --strict dist/*
+	$(BIN)/python tests/distributions.py dist
+
 clean:
-	rm -rf $(VENV) $(OLDEST) results
+	rm -rf $(VENV) $(OLDEST) results dist

@@ -11,9 +11,13 @@ PROJECT = Path(__file__).parents[1] / "pyproject.toml"
 
 def oldest() -> list[str]:
     """``name==version`` for the lower bound of every dependency, those for the tests included."""
-    project = tomllib.loads(PROJECT.read_text("utf-8"))["project"]
-    wanted = [*project["dependencies"], *project["optional-dependencies"]["dev"]]
-    found = (re.match(r"([\w-]+)>=([\w.]+)", line) for line in wanted)
+    data = tomllib.loads(PROJECT.read_text("utf-8"))
+    lists = [
+        *data["project"]["optional-dependencies"].values(),
+        *data["dependency-groups"].values(),
+    ]
+    wanted = [*data["project"]["dependencies"], *(line for lines in lists for line in lines)]
+    found = (re.match(r"([\w-]+)>=([\w.]+)", line) for line in wanted if isinstance(line, str))
     return [f"{bound[1]}=={bound[2]}" for bound in found if bound]
 
 

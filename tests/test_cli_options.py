@@ -82,11 +82,11 @@ def test_readings_are_written(tmp_path, monkeypatch):
     assert json.loads(as_data.stdout) == rows
 
 
-@pytest.mark.parametrize(("more", "runs"), [([], 10), (["--quick"], 3), (["--runs", "1"], 1)])
+@pytest.mark.parametrize(("more", "runs"), [([], None), (["--quick"], 3), (["--runs", "1"], 1)])
 def test_loca(called, more, runs):
     command = ["loca", *COMMON, "--agent", "lookahead", "--backups", "seen", *more]
-    (request, folder, threads), _ = called("expectant.loca.runs.adaptation_test", command)
-    assert [case[:2] for case in request.cases] == [("lookahead", "seen")]
+    (request, folder, threads), _ = called("expectant.lab.loca_command.adaptation_test", command)
+    assert (request.panels, request.agents) == (("lookahead",), ("seen",))
     assert (request.runs, request.seed, folder, threads) == (runs, 7, PLACE, 3)
 
 

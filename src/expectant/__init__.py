@@ -8,7 +8,7 @@
 
 from typing import Any
 
-from expectant import analysis, exact, lanes, rules, updates, verbs
+from expectant import analysis, exact, kit, lanes, rules, updates, verbs
 from expectant.agents.cached_policy import CachedPolicy
 from expectant.agents.cached_values import CachedValues
 from expectant.agents.dyna_q import DynaQ
@@ -48,6 +48,7 @@ from expectant.domains.mountain_car import MountainCar
 from expectant.domains.outside import Outside
 from expectant.domains.own import check_domain
 from expectant.domains.river_swim import RiverSwim
+from expectant.domains.rooms import FourRooms, Rooms, TwoRooms
 from expectant.domains.transient_chain import TransientChain
 from expectant.domains.two_choice import TwoChoice
 from expectant.engine.evaluating import evaluate
@@ -69,6 +70,7 @@ from expectant.models.episodic import EpisodicExpectation, ExactEpisodic
 from expectant.models.expectation import ExactExpectation, LinearExpectation
 from expectant.models.network import NetworkExpectation
 from expectant.models.sample import Sample
+from expectant.models.sparse import SparseExpectation
 from expectant.models.true import TrueModel
 from expectant.parts import (
     Agent,
@@ -83,13 +85,18 @@ from expectant.parts import (
     Site,
 )
 from expectant.show.plot import plot
+from expectant.step_sizes import IDBD, Autostep, Bounded
+from expectant.version import VERSION
 
 __all__ = [
+    "IDBD",
     "AccessControl",
     "Agent",
     "AllStates",
+    "Autostep",
     "Backups",
     "BlockingMaze",
+    "Bounded",
     "BoyanChain",
     "Branching",
     "CachedPolicy",
@@ -113,6 +120,7 @@ __all__ = [
     "ExpectedSarsa",
     "Features",
     "FiniteMDP",
+    "FourRooms",
     "Fourier",
     "Gym",
     "History",
@@ -140,6 +148,7 @@ __all__ = [
     "Replay",
     "Result",
     "RiverSwim",
+    "Rooms",
     "Sample",
     "Sarsa",
     "SeenPairs",
@@ -147,6 +156,7 @@ __all__ = [
     "Shape",
     "ShortcutMaze",
     "Site",
+    "SparseExpectation",
     "StateSampler",
     "Sweep",
     "Tiles",
@@ -155,6 +165,7 @@ __all__ = [
     "TransientChain",
     "TrueModel",
     "TwoChoice",
+    "TwoRooms",
     "analysis",
     "check_agent",
     "check_backups",
@@ -166,7 +177,9 @@ __all__ = [
     "diagnostics",
     "evaluate",
     "exact",
+    "kit",
     "lanes",
+    "look_as",
     "measure",
     "option",
     "plot",
@@ -178,29 +191,28 @@ __all__ = [
     "watch",
 ]
 
-__version__ = "0.1.0"
+__version__ = VERSION
+
+
+# What needs heavy libraries is imported when it is first used.
+_LATER = {
+    "Sweep": "expectant.lab.sweep",
+    "look_as": "expectant.lab.looks",
+    "measure": "expectant.lab.measures",
+    "watch": "expectant.watching.animate",
+}
+_ONCE_CALLED = {"setting": option, "Setting": Site}
 
 
 def __getattr__(name: str) -> Any:
-    """What needs heavy libraries is imported when it is first used."""
+    import importlib
+
+    if name in _LATER:
+        return getattr(importlib.import_module(_LATER[name]), name)
     if name == "diagnostics":
-        import importlib
-
         return importlib.import_module("expectant.diagnostics")
-    if name == "watch":
-        from expectant.watching.animate import watch
-
-        return watch
-    if name == "measure":
-        from expectant.lab.measures import measure
-
-        return measure
-    if name in ("setting", "Setting"):  # what option and Site were called at first
-        return option if name == "setting" else Site
-    if name == "Sweep":
-        from expectant.lab.sweep import Sweep
-
-        return Sweep
+    if name in _ONCE_CALLED:
+        return _ONCE_CALLED[name]
     raise AttributeError(f"module 'expectant' has no attribute {name!r}")
 
 

@@ -10,6 +10,7 @@ from expectant.agents.planner import MODELS
 from expectant.backups import NAMED
 from expectant.descriptions import KINDS, Description, near_miss
 from expectant.parts import Agent, Backups, Domain, Features, Model
+from expectant.step_sizes import StepSize
 
 GROUPS: dict[str, type[Description]] = {
     "domains": Domain,
@@ -17,6 +18,7 @@ GROUPS: dict[str, type[Description]] = {
     "models": Model,
     "backups": Backups,
     "agents": Agent,
+    "step sizes": StepSize,
 }
 
 

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
+from expectant.extras import MissingExtra, need
 from expectant.rules import Rule, whole
 from expectant.seeds import SEED
 
@@ -38,6 +39,29 @@ def obeys(rule: Rule) -> Callable[[int | None], int | None]:
 def at_least(low: int) -> Callable[[int | None], int | None]:
     """The same for a whole number."""
     return obeys(whole(low))
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from expectant import __version__
+
+        print(f"expectant {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version",
+            callback=_print_version,
+            is_eager=True,
+            help="The version, and nothing else.",
+        ),
+    ] = False,
+) -> None:
+    """What comes before a command."""
 
 
 Out = Annotated[Path, typer.Option(help="Folder for the results; what is there is gone on with.")]
@@ -68,11 +92,15 @@ def fail(message: object, status: int) -> typer.Exit:
 
 
 @contextmanager
-def plain_errors() -> Iterator[None]:
-    """Turn the mistakes that users can make into one line and the right exit status."""
+def plain_errors(*extras: str) -> Iterator[None]:
+    """Turn the mistakes that users can make into one line and the right exit status.
+
+    The extras that the command will need are looked for first, before anything is computed.
+    """
     try:
+        need("this command", *extras)
         yield
-    except (ValueError, FileNotFoundError) as error:
+    except (ValueError, FileNotFoundError, MissingExtra) as error:
         raise fail(error, 2) from None
     except OSError as error:
         raise fail(error, 1) from None
@@ -128,7 +156,7 @@ def reproduce(
     """
     if quick and runs is not None:
         raise fail(f"--quick sets the runs, it cannot be combined with --runs {runs}", 2)
-    with plain_errors(), failures():
+    with plain_errors("lab", "show"), failures():
         from expectant.descriptions import near_miss
         from expectant.lab.reproduce import Request
         from expectant.lab.reproduce import reproduce as run_study
@@ -184,7 +212,7 @@ def readings(
     """Change one reading of the paper at a time, and see which verdicts depend on it."""
     from expectant.show.page_tables import dependence_table, show
 
-    with plain_errors():
+    with plain_errors("lab"):
         from expectant.files import write_text
         from expectant.lab.readings import as_rows, dependence
         from expectant.lab.study import the_paper
@@ -210,7 +238,7 @@ def run(
     json: Json = False,
 ) -> None:
     """Run one experiment from a TOML file: curves, a table, figures and a page."""
-    with plain_errors(), failures():
+    with plain_errors("lab", "show"), failures():
         from expectant.lab.specs.spec import read_spec, read_text
         from expectant.lab.study import spec_at
 
@@ -259,7 +287,7 @@ def sweep(
     Writes blocks/ (one table of every point of every run), cells.parquet (one row per cell),
     report.html and timings.json. Interrupted or killed, the same command goes on where it was.
     """
-    with plain_errors():
+    with plain_errors("lab", "show"):
         from expectant.lab.study import spec_at
         from expectant.lab.sweep_command import sweep_file
 
@@ -311,26 +339,24 @@ def loca(
 ) -> None:
     """The local-change adaptation test: which agents carry news to states they do not visit?
 
-    Writes loca.html, loca.png and .svg, and loca.json. Interrupted, it goes on where it was.
+    The study ``loca`` or some rows of it: writes report.html, figures, curves.parquet and
+    loca.json. Interrupted, it goes on where it was.
     """
     if quick and runs is not None:
         raise fail(f"--quick sets the runs, it cannot be combined with --runs {runs}", 2)
-    with plain_errors():
-        from expectant.loca.cases import cases
-        from expectant.loca.report import rows_as_data, write_report
-        from expectant.loca.runs import Request, adaptation_test
+    with plain_errors("show"):
+        from expectant.lab.loca_command import QUICK_RUNS, adaptation_test, request_for
 
-        request = Request(cases(agent or (), backups or ()), 3 if quick else runs or 10, seed)
+        wanted = QUICK_RUNS if quick else runs
+        request = request_for(agent or (), backups or (), seed=seed, runs=wanted)
         rows = adaptation_test(request, out, threads)
-        paths = write_report(rows, request, out)
     if json:
-        print_json(rows_as_data(rows, request))
+        print_json(rows)
         return
     from expectant.show.page_tables import adaptation_table, show
 
-    show(adaptation_table(rows_as_data(rows, request)))
-    for path in paths:
-        print(path)
+    show(adaptation_table(rows))
+    print(out / "report.html")
 
 
 @app.command()
@@ -361,7 +387,7 @@ def watch(
     seed: Seed = 0,
 ) -> None:
     """Watch an agent learn: values, policy and model over the states, as an animation."""
-    with plain_errors():
+    with plain_errors("show"):
         from expectant.watching.animate import watch as animate
         from expectant.watching.presets import scene
 
@@ -404,7 +430,7 @@ def best(
     Without --confirm the first half of the runs picks and the second half reports. Writes
     best.json, sensitivity-*.png and heat-*.png, both also as .svg.
     """
-    with plain_errors(), failures():
+    with plain_errors("lab", "show"), failures():
         from expectant.lab.choosing.best_command import best as choose
         from expectant.lab.choosing.choice_table import best_text
 
@@ -425,7 +451,7 @@ def best(
 @app.command()
 def plot(folder: Folder, trust: Trust = False) -> None:
     """Draw the figures of a results folder again."""
-    with plain_errors():
+    with plain_errors("lab", "show"):
         from expectant.lab.writeup import draw_again
 
         for path in draw_again(folder, trust=trust):
@@ -435,7 +461,7 @@ def plot(folder: Folder, trust: Trust = False) -> None:
 @app.command()
 def report(folder: Folder, trust: Trust = False) -> None:
     """Write the page of a results folder again."""
-    with plain_errors():
+    with plain_errors("lab", "show"):
         from expectant.lab.writeup import report_again
 
         print(report_again(folder, trust=trust))
@@ -495,7 +521,7 @@ def show(
 @app.command()
 def bench(json: Json = False) -> None:
     """Measure speed against plain NumPy and C, side by side in one run (C needs gcc)."""
-    with plain_errors():
+    with plain_errors("gym"):
         from expectant.bench import run_benchmarks
 
         status = run_benchmarks(json)

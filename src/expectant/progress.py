@@ -6,8 +6,10 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, Protocol
+
+from expectant.extras import missing
 
 QUIET_SECONDS = 1.0
 LINE_SECONDS = 10.0
@@ -16,9 +18,13 @@ Tell = Callable[[float], None]
 
 
 class Reporter(Protocol):
-    """Shows compiling and running; ``running`` yields a function that takes the fraction done."""
+    """Shows compiling, loading what was compiled before, and running.
+
+    ``running`` yields a function that takes the fraction done.
+    """
 
     def compiling(self, what: str) -> AbstractContextManager[None]: ...
+    def loading(self, what: str) -> AbstractContextManager[None]: ...
     def running(self, what: str) -> AbstractContextManager[Tell]: ...
 
 
@@ -27,6 +33,10 @@ class Silent:
 
     @contextmanager
     def compiling(self, what: str) -> Iterator[None]:
+        yield
+
+    @contextmanager
+    def loading(self, what: str) -> Iterator[None]:
         yield
 
     @contextmanager
@@ -39,17 +49,13 @@ class Lines:
 
     @contextmanager
     def compiling(self, what: str) -> Iterator[None]:
-        start = time.perf_counter()
-        notice = threading.Timer(QUIET_SECONDS, say, [f"compiling {what} (once, then cached) ..."])
-        notice.daemon = True
-        notice.start()
-        try:
+        with _noticed(f"compiling {what} (once, then cached) ...", f"compiled {what}"):
             yield
-        finally:
-            notice.cancel()
-        took = time.perf_counter() - start
-        if took > QUIET_SECONDS:
-            say(f"compiled {what} in {took:.1f} s")
+
+    @contextmanager
+    def loading(self, what: str) -> Iterator[None]:
+        with _noticed(f"loading {what} ...", f"loaded {what}"):
+            yield
 
     @contextmanager
     def running(self, what: str) -> Iterator[Tell]:
@@ -74,25 +80,52 @@ class Bars:
             yield
 
     @contextmanager
+    def loading(self, what: str) -> Iterator[None]:
+        with live_bar() as bar:
+            bar.add_task(f"loading {what}", total=None)
+            yield
+
+    @contextmanager
     def running(self, what: str) -> Iterator[Tell]:
         with live_bar() as bar:
             task = bar.add_task(what, total=1.0)
             yield lambda fraction: bar.update(task, completed=fraction)
 
 
+@contextmanager
+def _noticed(before: str, after: str) -> Iterator[None]:
+    """A line if something takes more than a moment, and one when it is over."""
+    start = time.perf_counter()
+    notice = threading.Timer(QUIET_SECONDS, say, [before])
+    notice.daemon = True
+    notice.start()
+    try:
+        yield
+    finally:
+        notice.cancel()
+    took = time.perf_counter() - start
+    if took > QUIET_SECONDS:
+        say(f"{after} in {took:.1f} s")
+
+
 class Overall:
-    """One account of a long piece of work that consists of many weighted parts."""
+    """One account of a long piece of work that consists of many weighted parts.
+
+    The time left is judged by the work that was done here, not by what was there already, and by
+    the time it took without compiling.
+    """
 
     def __init__(self, title: str, total: float) -> None:
-        self.title, self.total, self.done = title, total, 0.0
+        self.title, self.total, self.done, self.there = title, total, 0.0, 0.0
         self.start = self.due = time.perf_counter()
         self.due += 2.0
+        self.apart = 0.0  # seconds
         self.bar: Any = None
         self.task: Any = None
 
     def __enter__(self) -> Overall:
         if interactive():
-            self.bar = live_bar()
+            self.bar = live_bar(left=False)
             self.bar.start()
             self.task = self.bar.add_task(self.title, total=self.total)
         return self
@@ -106,18 +139,39 @@ class Overall:
         return _Part(self, what, weight)
 
     def advance(self, weight: float) -> None:
+        """Count work that has been done."""
+        self.done += weight
+
+    def skip(self, weight: float) -> None:
         """Count work that did not have to be done."""
         self.done += weight
+        self.there += weight
+
+    @contextmanager
+    def counted_apart(self) -> Iterator[None]:
+        """What is done meanwhile says nothing about the rest."""
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.apart += time.perf_counter() - start
+
+    def left(self, done: float) -> str:
+        """About how long the rest will take, in words; nothing where that is not known yet."""
+        if done <= self.there:
+            return ""
+        passed = time.perf_counter() - self.start - self.apart
+        seconds = passed * (self.total - done) / (done - self.there)
+        return f", about {_duration(seconds)} left"
 
     def show(self, what: str, done: float) -> None:
         if self.bar is not None:
-            self.bar.update(self.task, completed=done, description=f"{self.title}: {what}")
+            description = f"{self.title}: {what}{self.left(done)}"
+            self.bar.update(self.task, completed=done, description=description)
         elif time.perf_counter() >= self.due:
             self.due = time.perf_counter() + LINE_SECONDS
-            passed = time.perf_counter() - self.start
-            left = f", about {passed * (self.total - done) / done:.0f} s left" if done > 0 else ""
             percent = 100 * done / max(self.total, 1e-12)
-            say(f"{self.title}: {percent:.0f} %{left}, now {what}")
+            say(f"{self.title}: {percent:.0f} %{self.left(done)}, now {what}")
 
 
 class _Part:
@@ -128,12 +182,19 @@ class _Part:
 
     @contextmanager
     def compiling(self, what: str) -> Iterator[None]:
-        self.overall.show(f"compiling {what}", self.overall.done)
-        if self.overall.bar is not None:
+        with self._apart(f"compiling {what}", Lines().compiling(what)):
             yield
-        else:
-            with Lines().compiling(what):
-                yield
+
+    @contextmanager
+    def loading(self, what: str) -> Iterator[None]:
+        with self._apart(f"loading {what}", Silent().loading(what)):
+            yield
+
+    @contextmanager
+    def _apart(self, what: str, lines: AbstractContextManager[None]) -> Iterator[None]:
+        self.overall.show(what, self.overall.done)
+        with self.overall.counted_apart(), nullcontext() if self.overall.bar else lines:
+            yield
 
     @contextmanager
     def running(self, what: str) -> Iterator[Tell]:
@@ -152,8 +213,8 @@ def reporter(wanted: bool | Reporter) -> Reporter:
 
 
 def interactive() -> bool:
-    """Whether somebody is watching the terminal."""
-    return sys.stderr.isatty()
+    """Whether somebody is watching the terminal, and bars can be drawn there."""
+    return sys.stderr.isatty() and "rich" not in missing("cli")
 
 
 def say(text: str) -> None:
@@ -161,8 +222,12 @@ def say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def live_bar() -> Any:
-    """A progress bar with percentage, time passed and time left."""
+def _duration(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
+
+
+def live_bar(left: bool = True) -> Any:
+    """A progress bar with percentage, time passed and, unless it is said otherwise, time left."""
     from rich.console import Console
     from rich.progress import (
         BarColumn,
@@ -178,7 +243,7 @@ def live_bar() -> Any:
         BarColumn(),
         TaskProgressColumn(),
         TimeElapsedColumn(),
-        TimeRemainingColumn(),
+        *([TimeRemainingColumn()] if left else []),
         console=Console(stderr=True),
         transient=True,
     )

@@ -11,14 +11,43 @@ from __future__ import annotations
 import math
 
 from expectant.features.vector import add, dot, greatest
-from expectant.verbs import backed_up_value, function
+from expectant.verbs import (
+    adapt,
+    add_expected,
+    backed_up_value,
+    function,
+    index,
+    mean_rate,
+    rate,
+    size,
+    value,
+)
+
+
+@function
+def correct(weights, state, error, step, row):
+    """w_i ← w_i + α_i δ s_i; ``row`` says which weights these are among those that share ``step``.
+
+    A step size is a number or a part that adapts (:mod:`expectant.step_sizes`).
+    """
+    adapt(step, row, state, error)
+    for n in range(size(state)):
+        weights[index(state, n)] += rate(step, row, state, n) * error * value(state, n)
+
+
+@function
+def move_row(weights, state, target, step, row):
+    """Row number ``row`` of weights (A, D) towards a target, as :func:`move`."""
+    error = target - dot(state, weights[row])
+    correct(weights[row], state, error, step, row)
+    return error
 
 
 @function
 def move(weights, state, target, step):
     """w ← w + α (g − wᵀs) s: the semi-gradient step that all linear updates share."""
     error = target - dot(state, weights)
-    add(state, weights, step * error)
+    correct(weights, state, error, step, 0)
     return error
 
 
@@ -33,7 +62,7 @@ def q_learning(weights, transition, discount, step):
     """Q-learning (Watkins 1989; S&B eq. 6.8) with linear action values, weights (A, D)."""
     future = greatest(weights, transition.next_state)
     target = transition.reward + discount * transition.alive * future
-    return move(weights[transition.action], transition.state, target, step)
+    return move_row(weights, transition.state, target, step, transition.action)
 
 
 @function
@@ -45,6 +74,47 @@ def levi_target(model, state, actions, weights, discount):
         if candidate > best:
             best = candidate
     return best
+
+
+@function
+def levi_choice(model, state, actions, weights, discount):
+    """LEVI's target and the (first) action that attains it."""
+    best, chosen = -math.inf, 0
+    for action in range(actions):
+        candidate = backed_up_value(model, state, action, weights, discount)
+        if candidate > best:
+            best, chosen = candidate, action
+    return best, chosen
+
+
+@function
+def gradient_planning(model, state, actions, weights, helper, discount, step, helper_step):
+    """Gradient planning, corrected (Wan, Zaheer, White, White & Sutton 2019; TDC's form).
+
+    δ = max_a [r(s, a) + γ wᵀs̄(s, a)] − wᵀs; w ← w + α [δ s − γ (hᵀs) s̄]; h ← h + β (δ − hᵀs) s,
+    where s̄ is that of the maximising action and h, ``helper``, estimates the mean δ of a state.
+    """
+    target, action = levi_choice(model, state, actions, weights, discount)
+    expected = dot(state, helper)
+    error = move(weights, state, target, step)
+    if discount * expected != 0.0:
+        amount = -mean_rate(step, 0, state) * discount * expected
+        add_expected(model, state, action, weights, amount)
+    move(helper, state, error, helper_step)
+    return error
+
+
+@function
+def gtd2_planning(model, state, actions, weights, helper, discount, step, helper_step):
+    """Gradient planning as GTD2 has it: δ and h as above; w ← w + α (hᵀs) (s − γ s̄)."""
+    target, action = levi_choice(model, state, actions, weights, discount)
+    error, expected = target - dot(state, weights), dot(state, helper)
+    correct(weights, state, expected, step, 0)
+    if discount * expected != 0.0:
+        amount = -mean_rate(step, 0, state) * discount * expected
+        add_expected(model, state, action, weights, amount)
+    move(helper, state, error, helper_step)
+    return error
 
 
 @function
@@ -82,7 +152,7 @@ def policy_gradient(policy, state, action, error, bonus, probabilities, step):
         gradient = error * ((1.0 if other == action else 0.0) - probability)
         if bonus != 0.0 and probability > 0.0:
             gradient -= bonus * probability * (math.log(probability) + entropy)
-        add(state, policy[other], step * gradient)
+        correct(policy[other], state, gradient, step, other)
 
 
 @function
@@ -90,7 +160,7 @@ def sarsa(weights, transition, next_action, discount, step):
     """Sarsa (Rummery & Niranjan 1994; S&B eq. 6.7) with linear action values, weights (A, D)."""
     future = dot(transition.next_state, weights[next_action])
     target = transition.reward + discount * transition.alive * future
-    return move(weights[transition.action], transition.state, target, step)
+    return move_row(weights, transition.state, target, step, transition.action)
 
 
 @function
@@ -107,7 +177,7 @@ def expected_sarsa(weights, transition, epsilon, discount, step):
     """Expected Sarsa (van Seijen et al. 2009; S&B eq. 6.9) for the ε-greedy policy."""
     future = soft_outlook(weights, transition.next_state, epsilon)
     target = transition.reward + discount * transition.alive * future
-    return move(weights[transition.action], transition.state, target, step)
+    return move_row(weights, transition.state, target, step, transition.action)
 
 
 @function
@@ -163,4 +233,4 @@ def rvi_q_learning(weights, transition, reference, step):
     """RVI Q-learning (Abounadi, Bertsekas & Borkar 2001), given f(Q) of the relative values."""
     future = transition.alive * greatest(weights, transition.next_state)
     target = transition.reward - reference + future
-    return move(weights[transition.action], transition.state, target, step)
+    return move_row(weights, transition.state, target, step, transition.action)

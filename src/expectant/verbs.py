@@ -31,6 +31,9 @@ from typing import Any, Protocol, cast
 __all__ = [
     "Verb",
     "act",
+    "adapt",
+    "adapt_columns",
+    "add_expected",
     "age",
     "answering",
     "back_up",
@@ -47,16 +50,20 @@ __all__ = [
     "draw",
     "draw_outcome",
     "encode",
+    "evicted",
     "fit",
     "follow",
     "function",
     "grown",
     "imagine",
+    "improve",
     "index",
     "learn",
     "load",
     "load_successor",
     "matches",
+    "mean_rate",
+    "moved_by",
     "observation",
     "optional",
     "outcome",
@@ -67,6 +74,7 @@ __all__ = [
     "policy",
     "preference",
     "put",
+    "rate",
     "relabel",
     "remember",
     "reset",
@@ -135,19 +143,21 @@ def _verb(stub: Callable[..., Any], fallback: Callable[..., Any] | None) -> Verb
     @functools.wraps(stub)
     def dispatch(part: Any, *args: Any) -> Any:
         found = implementations.get(type(part), fallback)
+        if found is None and isinstance(part, float | int):
+            found = implementations.get(float)
         if found is None:
             raise missing(stub.__name__, type(part))
         watcher = _watcher.get()
         return found(part, *args) if watcher is None else watcher(result, found, part, args)
 
     def register(part_type: type) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-        if not (issubclass(part_type, tuple) and hasattr(part_type, "_fields")):
-            raise TypeError(
-                f"{stub.__name__}.register takes a NamedTuple class, got {part_type!r}: "
-                "compiled code can only dispatch on those"
-            )
-
-        _give_home(part_type)
+        if part_type is not float:
+            if not (issubclass(part_type, tuple) and hasattr(part_type, "_fields")):
+                raise TypeError(
+                    f"{stub.__name__}.register takes a NamedTuple class, got {part_type!r}: "
+                    "compiled code can only dispatch on those"
+                )
+            _give_home(part_type)
 
         def decorate(implementation: Callable[..., Any]) -> Callable[..., Any]:
             implementations[part_type] = implementation
@@ -326,6 +336,11 @@ def imagine(model, state, action, successor):
     """Write a next state to plan on from into ``successor``; returns alive, 0.0 at the end."""
 
 
+@verb
+def add_expected(model, state, action, weights, amount):
+    """w += amount · s̄(s, a), at the model's own cost: what gradient planning needs of a model."""
+
+
 @optional
 def follow(model, state, change, discount):
     """Take note that the value weights moved by ``change`` times ``state``."""
@@ -338,6 +353,34 @@ def answering(model):
     One that draws its answers, or keeps them for the agent's own weights, names what is behind it.
     """
     return model
+
+
+# ---------------------------------------------------------------------------------- step sizes
+
+
+@verb
+def adapt(step, row, state, error):
+    """Take note that a row of weights is about to move by rate · error · s."""
+
+
+@verb
+def adapt_columns(step, action, state, surprise, errors):
+    """The same of a linear model, whose reward was off by ``surprise`` and s̄ by ``errors`` (D,)."""
+
+
+@verb
+def rate(step, row, state, n):
+    """The step size of the n-th active feature, in the update that was taken note of last."""
+
+
+@verb
+def mean_rate(step, row, state):
+    """The mean of those step sizes, Σ α_i x_i² / Σ x_i²."""
+
+
+@verb
+def moved_by(step, row, state, error):
+    """How far that update moves wᵀs."""
 
 
 # ------------------------------------------------------------------------------------- backups
@@ -436,6 +479,11 @@ def back_up(agent, state, slot, discount, rng):
     """One planning update from a state, drawn from ``slot`` (−1: not stored); returns the error."""
 
 
+@verb
+def improve(update, model, actions, weights, state, discount, step):
+    """One planning update of state values w; returns (error, how far it moved wᵀs)."""
+
+
 @optional
 def begin(agent, state, rng):
     """An episode begins in ``state``: forget what belongs to the last one, such as traces.
@@ -464,7 +512,16 @@ def plan(agent, rng):
     return 0.0
 
 
-# -------------------------------------------------------------------------------- learners' files
+# -------------------------------------------------------------------------------- asked by Python
+
+
+@plain
+def evicted(part):
+    """How much a part has given up because there was no room for it; people are told of it.
+
+    A part that does not implement the verb answers for the parts in it.
+    """
+    return sum(evicted(item) for item in part if isinstance(item, tuple))
 
 
 @plain

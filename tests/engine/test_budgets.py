@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import time
 from dataclasses import replace
 from typing import Any
 
@@ -10,10 +12,12 @@ import pytest
 
 import expectant as ex
 from expectant.domains.outside import OutsidePart
-from expectant.engine.job import Job, closed, generator
+from expectant.engine.job import Job, closed
+from expectant.engine.learner.learner_facts import states_of
 from expectant.engine.loop import DIVERGED, DONE, STEPS
 from expectant.engine.threads import on_threads
 from expectant.progress import Lines, Overall, Silent
+from expectant.seeds import generator
 
 AGENT = ex.QLearning(0.1)
 
@@ -101,6 +105,29 @@ def test_the_parts_of_a_long_piece_of_work_add_up(capsys):
     assert "all of it: 50 %, about" in text and "s left, now first" in text
 
 
+def test_the_time_left_counts_only_what_was_done_here_and_not_compiling(monkeypatch):
+    now = 0.0
+    monkeypatch.setattr("expectant.progress.time.perf_counter", lambda: now)
+    with Overall("all of it", 10.0) as overall:
+        overall.skip(5.0)  # was there already
+        assert overall.left(overall.done) == ""
+        with overall.counted_apart():
+            now = 1000.0
+        now += 4.0
+        overall.advance(1.0)  # in four seconds, so the four that are left take sixteen
+        assert overall.left(overall.done) == ", about 16 s left"
+
+
+def test_lines_tell_loading_from_compiling(capsys, monkeypatch):
+    monkeypatch.setattr("expectant.progress.QUIET_SECONDS", 0.0)
+    with Lines().loading("it"):
+        time.sleep(0.05)
+    assert re.fullmatch(r"loading it \.\.\.\nloaded it in [0-9.]+ s\n", capsys.readouterr().err)
+    with Lines().compiling("it"):
+        time.sleep(0.05)
+    assert capsys.readouterr().err.startswith("compiling it (once, then cached) ...\ncompiled it")
+
+
 def test_lines_say_how_far_a_run_has_come(capsys, monkeypatch):
     times = iter([0.0, 1.0, 9.0, 9.0, 10.0])
     monkeypatch.setattr("expectant.progress.time.perf_counter", lambda: next(times))
@@ -137,11 +164,11 @@ def test_after_the_last_observation_of_an_episode_nothing_is_chosen():
     from expectant.engine.crossing import FIRST, GOES_ON, OVER, TERMINATED, TRUNCATED, respond
 
     job = of_steps(6, 3)
-    prepared, rng = job.prepare(0)
+    prepared, streams = job.prepare(0)
     run = prepared._replace(domain=OutsidePart(np.zeros(1, np.int64)))
     for situation in (FIRST, GOES_ON):
-        assert respond(run, 0, 1.0, situation, rng) in (0, 1)
+        assert respond(run, 0, 1.0, situation, streams) in (0, 1)
     for situation in (TERMINATED, TRUNCATED):
-        before = rng.bit_generator.state
-        assert respond(run, 0, 1.0, situation, rng) == OVER
-        assert rng.bit_generator.state == before  # nothing was drawn for it
+        before = states_of(streams)
+        assert respond(run, 0, 1.0, situation, streams) == OVER
+        assert states_of(streams) == before  # nothing was drawn for it

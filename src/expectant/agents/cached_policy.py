@@ -3,32 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from expectant.agents.planner import (
     Planner,
-    PlanningAgent,
     absorb,
     pass_on_to_planner,
     report,
+    tell,
     weights_memory,
 )
+from expectant.agents.planning_update import StatePlanningAgent
 from expectant.descriptions import description, option
 from expectant.features.vector import dot
 from expectant.parts import Need, Site, bytes_of
 from expectant.rules import at_least, between
-from expectant.updates import levi_target, move, policy_gradient, softmax, td_target
-from expectant.verbs import act, back_up, backed_up_value, function, learn, policy, preference
+from expectant.step_sizes import step_part, step_size, steps_memory
+from expectant.updates import move, policy_gradient, softmax, td_target
+from expectant.verbs import (
+    act,
+    back_up,
+    backed_up_value,
+    function,
+    improve,
+    learn,
+    policy,
+    preference,
+)
 
 
 class CachedPolicyPart(NamedTuple):
     weights: np.ndarray
     policy: np.ndarray
     planner: Planner
-    value_step: float
-    policy_step: float
+    update: Any
+    value_step: Any
+    policy_step: Any
     entropy: float
     epsilon: float
     discount: float
@@ -89,11 +101,12 @@ def _(agent, transition, rng):
 
 @back_up.register(CachedPolicyPart)
 def _(agent, state, slot, discount, rng):
-    """LEVI on w; then a ~ π_θ, δ = b(s, a, w) − wᵀs with the new w, and θ along δ ∇log π."""
+    """The planning update on w; then a ~ π_θ and θ along δ ∇log π, δ = b(s, a, w) − wᵀs, new w."""
     planner, weights = agent.planner, agent.weights
-    target = levi_target(planner.model, state, planner.actions, weights, discount)
-    error = move(weights, state, target, agent.value_step)
-    report(planner, state, error, agent.value_step)
+    error, moved = improve(
+        agent.update, planner.model, planner.actions, weights, state, discount, agent.value_step
+    )
+    tell(planner, state, error, moved)
     action = sample_policy(agent, state, rng)
     target = backed_up_value(planner.model, state, action, weights, discount)
     reinforce(agent, state, action, target - dot(state, weights))
@@ -101,31 +114,33 @@ def _(agent, state, slot, discount, rng):
 
 
 @description
-class CachedPolicy(PlanningAgent):
+class CachedPolicy(StatePlanningAgent):
     """TD(0) and LEVI on state values; acts by a softmax policy learned from their errors.
 
     The softmax explores by itself: ε is 0 unless asked for, and then comes on top of it.
     ``entropy`` is the weight of an entropy bonus in the policy's gradient.
     """
 
-    value_step: float = option(at_least(0.0))
-    policy_step: float = option(at_least(0.0))
-    model_step: float = option(at_least(0.0), default=0.1)
+    value_step: Any = option(step_size())
+    policy_step: Any = option(step_size())
+    model_step: Any = option(step_size(), default=0.1)
     entropy: float = option(at_least(0.0), default=0.0, kw_only=True)
     epsilon: float = option(between(0, 1), default=0.0, kw_only=True)
 
     def estimate_memory(self, site: Site) -> Sequence[Need]:
         weights = weights_memory("the values and the policy", site, 1 + site.actions)
         probabilities = Need("probabilities", bytes_of((site.actions,)))
-        return [weights, probabilities, *super().estimate_memory(site)]
+        steps = ((self.value_step, 1), (self.policy_step, site.actions))
+        return [weights, probabilities, *steps_memory(site, *steps), *super().estimate_memory(site)]
 
     def build(self, site: Site) -> CachedPolicyPart:
         return CachedPolicyPart(
             self.state_weights(site),
             np.zeros((site.actions, site.width)),
             self.planner(site, self.model_step),
-            self.scaled(self.value_step, site),
-            self.scaled(self.policy_step, site),
+            self.update_part(site),
+            step_part(self, self.value_step, site),
+            step_part(self, self.policy_step, site, site.actions),
             self.entropy,
             self.epsilon,
             self.discount,

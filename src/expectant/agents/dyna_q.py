@@ -9,13 +9,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from expectant.agents.acting import epsilon_greedy
-from expectant.agents.planner import movement, weights_memory
+from expectant.agents.planner import weights_memory
 from expectant.backups import PrioritizedPairs, SeenPairs
 from expectant.descriptions import description, option
 from expectant.features.vector import Binary, Weighted, dot, empty_state, greatest, state_bytes
 from expectant.parts import Agent, Backups, Need, Site, needs_of
 from expectant.rules import at_least, one_of, whole
-from expectant.updates import move, q_learning
+from expectant.step_sizes import step_part, step_size, steps_memory
+from expectant.updates import move_row, q_learning
 from expectant.verbs import (
     act,
     age,
@@ -27,6 +28,7 @@ from expectant.verbs import (
     grown,
     learn,
     load_successor,
+    moved_by,
     plan,
     preference,
     relabel,
@@ -46,7 +48,7 @@ class DynaQPart(NamedTuple):
     memory: Any
     drawn: Binary | Weighted
     drawn_next: Binary | Weighted
-    action_step: float
+    action_step: Any
     epsilon: float
     discount: float
     planning_steps: int
@@ -67,7 +69,7 @@ def _(agent, state, rng):
 @function
 def tell(agent, state, action, error):
     """Let the memory know that an action's value has moved."""
-    moved = movement(state, error, agent.action_step)
+    moved = moved_by(agent.action_step, action, state, error)
     changed_action(agent.memory, agent.weights, state, action, moved, error, agent.discount)
 
 
@@ -89,7 +91,7 @@ def replan(agent, rng):
     if agent.bonus > 0.0:
         reward += agent.bonus * math.sqrt(age(memory, slot))
     target = reward + agent.discount * alive * greatest(weights, agent.drawn_next)
-    error = move(weights[action], drawn, target, agent.action_step)
+    error = move_row(weights, drawn, target, agent.action_step, action)
     tell(agent, drawn, action, error)
     return abs(error)
 
@@ -140,7 +142,7 @@ class DynaQ(Agent):
     planned too, as steps to nowhere that pay nothing.
     """
 
-    action_step: float = option(at_least(0.0))
+    action_step: Any = option(step_size())
     planning_steps: int = option(whole(0), default=5)
     bonus: float = option(at_least(0.0), default=0.0)
     backups: Any = option(
@@ -168,6 +170,7 @@ class DynaQ(Agent):
     def estimate_memory(self, site: Site) -> Sequence[Need]:
         return [
             weights_memory("the action values", site, site.actions),
+            *steps_memory(site, (self.action_step, site.actions)),
             *needs_of(self.distribution(), site),
             Need("states to plan from", 2 * state_bytes(site.shape)),
         ]
@@ -178,7 +181,7 @@ class DynaQ(Agent):
             self.distribution().build(site),
             empty_state(site.shape),
             empty_state(site.shape),
-            self.scaled(self.action_step, site),
+            step_part(self, self.action_step, site, site.actions),
             self.epsilon,
             self.discount,
             self.planning_steps,

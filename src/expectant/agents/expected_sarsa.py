@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,14 +12,14 @@ from expectant.agents.planner import weights_memory
 from expectant.descriptions import description, option
 from expectant.features.vector import dot
 from expectant.parts import Agent, Need, Site
-from expectant.rules import at_least
+from expectant.step_sizes import step_part, step_size, steps_memory
 from expectant.updates import expected_sarsa
 from expectant.verbs import act, learn, preference
 
 
 class ExpectedSarsaPart(NamedTuple):
     weights: np.ndarray
-    action_step: float
+    action_step: Any
     epsilon: float
     discount: float
 
@@ -44,15 +44,16 @@ def _(agent, transition, rng):
 class ExpectedSarsa(Agent):
     """ε-greedy one-step expected Sarsa with linear action values."""
 
-    action_step: float = option(at_least(0.0))
+    action_step: Any = option(step_size())
 
     def estimate_memory(self, site: Site) -> Sequence[Need]:
-        return [weights_memory("the action values", site, site.actions)]
+        steps = steps_memory(site, (self.action_step, site.actions))
+        return [weights_memory("the action values", site, site.actions), *steps]
 
     def build(self, site: Site) -> ExpectedSarsaPart:
         return ExpectedSarsaPart(
             self.action_weights(site),
-            self.scaled(self.action_step, site),
+            step_part(self, self.action_step, site, site.actions),
             self.epsilon,
             self.discount,
         )

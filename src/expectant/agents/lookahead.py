@@ -3,31 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from expectant.agents.acting import epsilon_greedy
 from expectant.agents.planner import (
     Planner,
-    PlanningAgent,
     absorb,
     pass_on_to_planner,
     report,
+    tell,
     weights_memory,
 )
+from expectant.agents.planning_update import StatePlanningAgent
 from expectant.descriptions import description, option
 from expectant.models.maintained import maintained, maintained_memory
 from expectant.parts import Need, Site
-from expectant.rules import at_least, flag
-from expectant.updates import levi_target, move, td_target
+from expectant.rules import flag
+from expectant.step_sizes import step_part, step_size, steps_memory
+from expectant.updates import move, td_target
 from expectant.verbs import (
     act,
     back_up,
     backed_up_value,
     follow,
     function,
+    improve,
     learn,
+    mean_rate,
     preference,
 )
 
@@ -35,7 +39,8 @@ from expectant.verbs import (
 class LookaheadPart(NamedTuple):
     weights: np.ndarray
     planner: Planner
-    value_step: float
+    update: Any
+    value_step: Any
     epsilon: float
     discount: float
 
@@ -47,7 +52,9 @@ pass_on_to_planner(LookaheadPart)
 def move_values(agent, state, target):
     """w towards a target, and the model and the backups told of it; returns the error."""
     error = move(agent.weights, state, target, agent.value_step)
-    follow(agent.planner.model, state, agent.value_step * error, agent.discount)
+    follow(
+        agent.planner.model, state, mean_rate(agent.value_step, 0, state) * error, agent.discount
+    )
     report(agent.planner, state, error, agent.value_step)
     return error
 
@@ -72,22 +79,26 @@ def _(agent, transition, rng):
 
 @back_up.register(LookaheadPart)
 def _(agent, state, slot, discount, rng):
-    """LEVI on w."""
-    planner = agent.planner
-    target = levi_target(planner.model, state, planner.actions, agent.weights, discount)
-    return abs(move_values(agent, state, target))
+    """The planning update on w."""
+    planner, weights = agent.planner, agent.weights
+    error, moved = improve(
+        agent.update, planner.model, planner.actions, weights, state, discount, agent.value_step
+    )
+    follow(planner.model, state, mean_rate(agent.value_step, 0, state) * error, agent.discount)
+    tell(planner, state, error, moved)
+    return abs(error)
 
 
 @description
-class Lookahead(PlanningAgent):
+class Lookahead(StatePlanningAgent):
     """TD(0) and LEVI on state values; acts ε-greedily in b(s, a, w) = r + γ s̄ᵀw.
 
     ``maintained=True`` keeps the look-ahead's own weights up to date: a decision then costs O(A k)
     instead of O(A k d), learning somewhat more.
     """
 
-    value_step: float = option(at_least(0.0))
-    model_step: float = option(at_least(0.0), default=0.1)
+    value_step: Any = option(step_size())
+    model_step: Any = option(step_size(), default=0.1)
     maintained: bool = option(flag(), default=False, kw_only=True)
 
     def validate(self) -> None:
@@ -102,9 +113,20 @@ class Lookahead(PlanningAgent):
                 "Lookahead: maintained=True has the discount in its weights and cannot be combined "
                 "with stored_termination=True"
             )
+        if self.maintained and getattr(self.value_step, "adapts", False):
+            raise ValueError(
+                "Lookahead: maintained=True keeps up with value steps along the planned state "
+                f"only, and value_step={self.value_step!r} bends them"
+            )
+        if self.maintained and self.planning_update != "levi":
+            raise ValueError(
+                "Lookahead: maintained=True keeps up with value steps along the planned state "
+                f"only, and planning_update={self.planning_update!r} also moves along the next one"
+            )
 
     def estimate_memory(self, site: Site) -> Sequence[Need]:
-        needs = [weights_memory("the state values", site), *super().estimate_memory(site)]
+        steps = steps_memory(site, (self.value_step, 1))
+        needs = [weights_memory("the state values", site), *steps, *super().estimate_memory(site)]
         return [*needs, maintained_memory(site)] if self.maintained else needs
 
     def build(self, site: Site) -> LookaheadPart:
@@ -112,5 +134,10 @@ class Lookahead(PlanningAgent):
         if self.maintained:
             planner = planner._replace(model=maintained(planner.model, weights, self.discount))
         return LookaheadPart(
-            weights, planner, self.scaled(self.value_step, site), self.epsilon, self.discount
+            weights,
+            planner,
+            self.update_part(site),
+            step_part(self, self.value_step, site),
+            self.epsilon,
+            self.discount,
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,7 +12,6 @@ from expectant.agents.planner import (
     Planner,
     PlanningAgent,
     absorb,
-    movement,
     named_model,
     pass_on_to_planner,
     weights_memory,
@@ -21,8 +20,9 @@ from expectant.backups import PrioritizedPairs
 from expectant.descriptions import description, option
 from expectant.features.vector import dot
 from expectant.parts import Backups, Need, Site
-from expectant.rules import at_least, flag
-from expectant.updates import move, q_learning
+from expectant.rules import flag
+from expectant.step_sizes import step_part, step_size, steps_memory
+from expectant.updates import move_row, q_learning
 from expectant.verbs import (
     act,
     back_up,
@@ -30,6 +30,7 @@ from expectant.verbs import (
     changed_action,
     function,
     learn,
+    moved_by,
     preference,
     stored,
 )
@@ -40,7 +41,7 @@ PAIRS = PrioritizedPairs()
 class QPlanningPart(NamedTuple):
     weights: np.ndarray
     planner: Planner
-    action_step: float
+    action_step: Any
     epsilon: float
     discount: float
     stored_action: bool
@@ -62,7 +63,7 @@ def _(agent, state, rng):
 @function
 def report_action(agent, state, action, error):
     """Tell the backup distribution of an update."""
-    moved = movement(state, error, agent.action_step)
+    moved = moved_by(agent.action_step, action, state, error)
     backups = agent.planner.backups
     changed_action(backups, agent.weights, state, action, moved, error, agent.discount)
 
@@ -83,7 +84,7 @@ def _(agent, state, slot, discount, rng):
     else:
         action = int(rng.random() * planner.actions)
     target = backed_up_action_value(planner.model, state, action, weights, discount)
-    error = move(weights[action], state, target, agent.action_step)
+    error = move_row(weights, state, target, agent.action_step, action)
     report_action(agent, state, action, error)
     return abs(error)
 
@@ -98,8 +99,8 @@ class QPlanning(PlanningAgent):
     ``invalid_update=True``.
     """
 
-    action_step: float = option(at_least(0.0))
-    model_step: float = option(at_least(0.0), default=0.1)
+    action_step: Any = option(step_size())
+    model_step: Any = option(step_size(), default=0.1)
     stored_action: bool = option(flag(), default=False, kw_only=True)
     invalid_update: bool = option(flag(), default=False, kw_only=True)
 
@@ -119,13 +120,14 @@ class QPlanning(PlanningAgent):
 
     def estimate_memory(self, site: Site) -> Sequence[Need]:
         values = weights_memory("the action values", site, site.actions)
-        return [values, *super().estimate_memory(site)]
+        steps = steps_memory(site, (self.action_step, site.actions))
+        return [values, *steps, *super().estimate_memory(site)]
 
     def build(self, site: Site) -> QPlanningPart:
         return QPlanningPart(
             self.action_weights(site),
             self.planner(site, self.model_step),
-            self.scaled(self.action_step, site),
+            step_part(self, self.action_step, site, site.actions),
             self.epsilon,
             self.discount,
             self.stored_action or self.distribution().draws_actions,

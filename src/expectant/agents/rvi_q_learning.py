@@ -12,7 +12,8 @@ from expectant.agents.planner import weights_memory
 from expectant.descriptions import description, option
 from expectant.features.vector import Binary, Weighted, dot, empty_state, state_bytes
 from expectant.parts import Agent, Need, Site
-from expectant.rules import Rule, at_least, either, one_of, whole
+from expectant.rules import Rule, either, one_of, whole
+from expectant.step_sizes import step_part, step_size, steps_memory
 from expectant.updates import rvi_q_learning
 from expectant.verbs import act, encode, function, learn, preference
 
@@ -29,7 +30,7 @@ class RVIQLearningPart(NamedTuple):
     state: Binary | Weighted
     action: int
     size: int
-    action_step: float
+    action_step: Any
     epsilon: float
 
 
@@ -80,7 +81,7 @@ class RVIQLearning(Agent):
     and again is no reference: values then grow without bound.
     """
 
-    action_step: float = option(at_least(0.0))
+    action_step: Any = option(step_size())
     reference: Any = option(
         either(one_of(*KINDS), Rule("a pair of a state and an action", _pair)), default=(0, 0)
     )
@@ -94,7 +95,8 @@ class RVIQLearning(Agent):
 
     def estimate_memory(self, site: Site) -> Sequence[Need]:
         values = weights_memory("the action values", site, site.actions)
-        return [values, Need("the reference", state_bytes(site.shape))]
+        steps = steps_memory(site, (self.action_step, site.actions))
+        return [values, *steps, Need("the reference", state_bytes(site.shape))]
 
     def build(self, site: Site) -> RVIQLearningPart:
         state, action = self._reference(site)
@@ -104,7 +106,7 @@ class RVIQLearning(Agent):
             state,
             action,
             site.shape.size,
-            self.scaled(self.action_step, site),
+            step_part(self, self.action_step, site, site.actions),
             self.epsilon,
         )
 

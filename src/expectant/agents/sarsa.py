@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,7 +13,8 @@ from expectant.descriptions import description, option
 from expectant.features.vector import dot
 from expectant.integrity import within
 from expectant.parts import Agent, Need, Site, bytes_of
-from expectant.rules import at_least, between, one_of
+from expectant.rules import between, one_of
+from expectant.step_sizes import step_part, step_size, steps_memory
 from expectant.updates import sarsa, sarsa_lambda, true_online_sarsa
 from expectant.verbs import (
     act,
@@ -36,7 +37,8 @@ class SarsaPart(NamedTuple):
     traces: np.ndarray
     ahead: np.ndarray
     expected: np.ndarray
-    action_step: float
+    action_step: Any
+    trace_step: float
     epsilon: float
     discount: float
     trace: float
@@ -86,9 +88,9 @@ def _(agent, transition, rng):
         actions = agent.weights.shape[0]
         following = epsilon_greedy(agent, transition.next_state, actions, agent.epsilon, rng)
         agent.ahead[0] = following
-    step, discount, trace = agent.action_step, agent.discount, agent.trace
+    step, discount, trace = agent.trace_step, agent.discount, agent.trace
     if trace == 0.0:
-        return abs(sarsa(agent.weights, transition, following, discount, step))
+        return abs(sarsa(agent.weights, transition, following, discount, agent.action_step))
     if agent.dutch:
         expected = agent.expected
         return abs(
@@ -114,14 +116,22 @@ class Sarsa(Agent):
     are one-step Sarsa.
     """
 
-    action_step: float = option(at_least(0.0))
+    action_step: Any = option(step_size())
     trace: float = option(between(0, 1), default=0.0)
     traces: str = option(one_of("dutch", "accumulating"), default="dutch", kw_only=True)
+
+    def validate(self) -> None:
+        if self.trace > 0.0 and not isinstance(self.action_step, float):
+            raise ValueError(
+                f"Sarsa: with trace={self.trace:g} action_step must be a number, because traces "
+                f"have one step size for all, got {self.action_step!r}"
+            )
 
     def estimate_memory(self, site: Site) -> Sequence[Need]:
         rows = site.actions * (2 if self.trace > 0.0 else 1)
         values = weights_memory("the action values and their traces", site, rows)
-        return [values, Need("the next action", bytes_of((2,)))]
+        steps = steps_memory(site, (self.action_step, site.actions))
+        return [values, *steps, Need("the next action", bytes_of((2,)))]
 
     def build(self, site: Site) -> SarsaPart:
         return SarsaPart(
@@ -129,7 +139,8 @@ class Sarsa(Agent):
             np.zeros((site.actions, site.width if self.trace > 0.0 else 0)),
             np.full(1, NONE, np.int64),
             np.zeros(1),
-            self.scaled(self.action_step, site),
+            step_part(self, self.action_step, site, site.actions),
+            self.scaled(self.action_step, site) if self.trace > 0.0 else 0.0,
             self.epsilon,
             self.discount,
             self.trace,

@@ -4,8 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
+
+
+class Level(NamedTuple):
+    """A horizontal line from ``start`` to ``end``, such as an optimum."""
+
+    start: float
+    end: float
+    height: float
+    name: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -16,6 +26,10 @@ class Panel:
     ``b * bin``. Run r of every agent had the same seed, so runs are paired. The goal moves after
     every ``switch_every`` episodes (None: never). ``optimum`` is the exact return of acting
     ε-greedily on optimal values, the same in every phase.
+
+    Instead of episodes, steps may be counted (``unit``), and instead of means over bins the curves
+    may be of something (``quantity``) that was looked at after so many of them, ``points`` (M,), in
+    the ``phases`` (M,); ``levels`` are lines to hold it against.
     """
 
     figure: str
@@ -26,16 +40,44 @@ class Panel:
     optimum: float
     curves: Mapping[str, np.ndarray]
     labels: Mapping[str, str]
+    title: str = ""
+    unit: str = "episode"
+    quantity: str = "return per episode"
+    points: np.ndarray | None = None
+    phases: np.ndarray | None = None
+    levels: tuple[Level, ...] = ()
+
+    @property
+    def x(self) -> np.ndarray:
+        """Where the values of a curve stand: a bin in its middle, so that a drop appears after the
+        switch it follows."""
+        return self.first_episodes + self.bin / 2 if self.points is None else self.points
+
+    @property
+    def end(self) -> float:
+        """Where the axis ends."""
+        firsts = self.first_episodes
+        return float(firsts[-1] + self.bin if self.points is None else firsts[-1])
+
+    @property
+    def breaks(self) -> list[float]:
+        """Where something changes."""
+        if self.points is None or self.phases is None:
+            return [float(self.first_episodes[switch]) for switch in self.switches]
+        return [float(at) for at in self.points[1:][np.diff(self.phases) > 0]]
 
     @property
     def first_episodes(self) -> np.ndarray:
+        """The first episode (or step) of every bin, or after how many something was looked at."""
+        if self.points is not None:
+            return self.points
         bins = next(iter(self.curves.values())).shape[1]
         return np.arange(bins) * self.bin
 
     @property
     def switches(self) -> tuple[int, ...]:
         """The bins at which the goal has just moved."""
-        if self.switch_every is None:
+        if self.switch_every is None or self.points is not None or self.unit != "episode":
             return ()
         bins, phase = self.first_episodes.size, self.switch_every // self.bin
         return tuple(range(phase, bins, phase))

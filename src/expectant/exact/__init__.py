@@ -15,6 +15,17 @@ from expectant.exact.fixed_points import (
     linear_model,
     planning_gap,
 )
+from expectant.exact.options import (
+    SubtaskSolution,
+    choice_values,
+    optimal_values_with_options,
+    option_durations,
+    option_model,
+    reward_respecting_option,
+    shortest_path_option,
+    solve_subtask,
+    universal_option_model,
+)
 from expectant.exact.soft import (
     best_epsilon_soft_policy,
     best_epsilon_soft_return,
@@ -31,14 +42,18 @@ from expectant.exact.solve import (
     policy_values,
     start_return,
 )
+from expectant.exact.stability import PlanningRadius, planning_radius
 
 __all__ = [
     "FixedPoint",
+    "PlanningRadius",
+    "SubtaskSolution",
     "backed_up",
     "best_epsilon_soft_gain",
     "best_epsilon_soft_policy",
     "best_epsilon_soft_return",
     "best_epsilon_soft_values",
+    "choice_values",
     "differential_values",
     "epsilon_greedy_optimal_return",
     "epsilon_greedy_policy",
@@ -51,9 +66,17 @@ __all__ = [
     "optimal_gain",
     "optimal_policy",
     "optimal_values",
+    "optimal_values_with_options",
+    "option_durations",
+    "option_model",
     "planning_gap",
+    "planning_radius",
     "policy_values",
+    "reward_respecting_option",
+    "shortest_path_option",
+    "solve_subtask",
     "start_return",
     "stationary_distribution",
     "targets",
+    "universal_option_model",
 ]

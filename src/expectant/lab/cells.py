@@ -14,10 +14,12 @@ import numpy as np
 
 from expectant.descriptions import Description
 from expectant.domains.gym import World
+from expectant.engine.asking import ask
 from expectant.engine.crossing import play, respond
 from expectant.engine.identity.fingerprint import fingerprint, part_types
 from expectant.engine.job import Job
 from expectant.engine.loop import simulate
+from expectant.lab.records import Record, recorded, schedule
 
 BLOCK = 10  # runs that are stored together
 PASS_COST = 4.0  # a step without planning costs about as much as four backups' worth of work
@@ -28,7 +30,8 @@ class Cell:
     """What is run, for how long and how often, and what it is called.
 
     Either ``episodes`` are counted and their returns averaged over ``bin`` of them, or, where
-    ``steps`` is not 0, steps are counted and their rewards averaged in so many ``bins``.
+    ``steps`` is not 0, steps are counted and their rewards averaged in so many ``bins``. With a
+    ``record`` the curve is that of looks at the agent.
     """
 
     experiment: str
@@ -47,6 +50,8 @@ class Cell:
     steps: int = 0
     bins: int = 1
     lengths: bool = False
+    record: Record | None = None
+    panel_title: str = ""
 
     @property
     def id(self) -> str:
@@ -69,7 +74,15 @@ class Cell:
     @property
     def points(self) -> int:
         """How many points a curve has."""
-        return -(-self.steps // self.width) if self.steps else -(-self.episodes // self.width)
+        return self.firsts.size
+
+    @property
+    def firsts(self) -> np.ndarray:
+        """The first episode, or step, of every point; or after how many of them it was taken."""
+        if self.record is not None:
+            return schedule(self.job, self.record.every).at
+        count = -(-(self.steps or self.episodes) // self.width)
+        return np.arange(count, dtype=np.int64) * self.width
 
     @property
     def width(self) -> int:
@@ -79,7 +92,9 @@ class Cell:
     def identity(self) -> dict[str, Any]:
         """What decides the numbers of a run (not how many runs, nor what they are called)."""
         length = {"steps": self.steps} if self.steps else {"episodes": self.episodes}
-        lengths = {"lengths": True} if self.lengths else {}
+        lengths: dict[str, Any] = {"lengths": True} if self.lengths else {}
+        if self.record is not None:
+            lengths["record"] = self.record.to_dict()
         outside = {"code": self.domain.provenance} if self.domain.provenance else {}
         return {
             "domain": self.domain.to_dict(),
@@ -103,17 +118,6 @@ def blocks(runs: int) -> Iterator[tuple[int, int]]:
 def cost(cell: Cell) -> float:
     """A rough measure of a run's work, for the progress bar."""
     return (cell.episodes or cell.steps) * (PASS_COST + getattr(cell.agent, "planning_steps", 0))
-
-
-def composition(part: Any) -> Any:
-    """The types in a part, down to those of arrays: what a kernel is compiled for."""
-    if isinstance(part, tuple):
-        return (type(part), *(composition(item) for item in part))
-    if isinstance(part, np.ndarray):
-        flags = part.flags
-        layout = "C" if flags.c_contiguous else "F" if flags.f_contiguous else "A"
-        return part.dtype.str, part.ndim, layout, flags.writeable, flags.aligned
-    return type(part)
 
 
 def own_descriptions(described: Any) -> Iterator[type]:
@@ -145,7 +149,14 @@ class Hashes:
             outside = cell.domain.outside
             entry, more = (respond, (play, World)) if outside else (simulate, ())
             self._code[code] = fingerprint(entry, (*code, *more)).name
-        return self._code[code]
+        if cell.record is None:
+            return self._code[code]
+        looked = (*code, cell.record.look)
+        if looked not in self._code:
+            of = cell.record.found.of
+            named = [fingerprint(each, code).name for each in (ask, recorded, of)]
+            self._code[looked] = "-".join([self._code[code], *named])
+        return self._code[looked]
 
 
 def cell_hash(cell: Cell) -> str:

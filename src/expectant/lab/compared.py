@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from expectant.engine.result import Result, estimate_of, extent_of, measure_of
+from expectant.extras import need
 from expectant.show import small_tables as tables
 from expectant.show.plot import plot
 from expectant.show.references import Optimum
@@ -55,6 +56,7 @@ class Comparison:
 
         The mean is of the return of an episode, or of the reward of a step; NaN if a run diverged.
         """
+        need("a table", "lab")
         import pyarrow
 
         rows = [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +13,8 @@ from expectant.files import write_text
 from expectant.lab.cells import Cell
 from expectant.lab.claims import Verdict, evaluate
 from expectant.lab.engines.compute import compute
+from expectant.lab.local_change import rows_of
+from expectant.lab.specs.expansion import PanelSpec
 from expectant.lab.specs.spec import Experiment
 from expectant.lab.store.results import CURVES, panels_of, read_curves, read_facts, write_curves
 from expectant.lab.store.store import Store, versions
@@ -27,21 +29,37 @@ LONG_BINS, WINDOW_BINS = 300, 20  # from how many bins on only the moves of the 
 
 @dataclass(frozen=True)
 class Request:
-    """What was asked for; it is written beside the results."""
+    """What was asked for; it is written beside the results.
+
+    Only some ``panels`` (a figure without panels goes by its own name) and ``agents`` of them may
+    be asked for, by name; none named means all.
+    """
 
     study: Study
     figures: tuple[str, ...]
     seed: int | None = None
     runs: int | None = None
     quick: bool = False
+    panels: tuple[str, ...] = ()
+    agents: tuple[str, ...] = ()
 
     def experiment(self, figure: str, named_set: str) -> Experiment:
         """A figure under a named set, with the seed and number of runs asked for."""
         experiment = self.study.experiment(figure, named_set)
         if self.seed is not None:
             experiment = replace(experiment, seed=self.seed)
+        if self.panels or self.agents:
+            experiment = replace(experiment, panels=tuple(self._kept(experiment)))
         runs = QUICK_RUNS if self.quick else self.runs
         return experiment if runs is None else replace(experiment, runs=runs)
+
+    def _kept(self, experiment: Experiment) -> Iterator[PanelSpec]:
+        for panel in experiment.panels:
+            if not self.panels or (panel.name or experiment.name) in self.panels:
+                wanted = self.agents or tuple(panel.agents)
+                agents = {key: table for key, table in panel.agents.items() if key in wanted}
+                if agents:
+                    yield replace(panel, agents=agents)
 
     def cells(self) -> list[Cell]:
         """Everything to compute, in the order in which it is shown."""
@@ -80,18 +98,30 @@ class Request:
             "seed": self.seed,
             "runs": self.runs,
             "quick": self.quick,
+            "panels": list(self.panels),
+            "agents": list(self.agents),
             "versions": versions(),
         }
 
 
 def reproduce(request: Request, folder: Path, threads: int | None = None) -> list[Verdict]:
     """Compute what is missing, then write everything; returns the verdicts."""
+    return write_outputs(request, folder, compute_panels(request, folder, threads))
+
+
+def compute_panels(request: Request, folder: Path, threads: int | None = None) -> list[Panel]:
+    """Compute what is missing; all curves, which are written as one table."""
     check_layout(folder)
     cells = request.cells()
     curves = compute(cells, Store(folder), threads=threads, title=request.study.name)
     panels = panels_of(cells, curves)
     write_curves(folder / CURVES, panels, request.facts())
-    return write_outputs(request, folder, panels)
+    return panels
+
+
+def agents_of(request: Request) -> dict[tuple[str, str], Any]:
+    """The agents of all cells, by the panel (or figure) and name of their curves."""
+    return {(cell.panel or cell.experiment, cell.agent_key): cell.agent for cell in request.cells()}
 
 
 def check_layout(folder: Path) -> None:
@@ -112,7 +142,10 @@ def stored(folder: Path, trust: bool = False) -> tuple[Request, list[Panel]]:
     check_layout(folder)
     facts = read_facts(path)
     study = read_study(find_study(facts["study"]), trust)
-    request = Request(study, tuple(facts["figures"]), facts["seed"], facts["runs"], facts["quick"])
+    request = Request(
+        study, tuple(facts["figures"]), facts["seed"], facts["runs"], facts["quick"],
+        tuple(facts.get("panels", ())), tuple(facts.get("agents", ())),
+    )  # fmt: skip
     cells = request.cells()
     return request, panels_of(cells, read_curves(path, cells))
 
@@ -145,13 +178,12 @@ def write_claims(path: Path, verdicts: Sequence[Verdict], request: Request) -> N
 def shown(panels: Sequence[Panel], figure: str) -> list[Panel]:
     """The panels of a figure as they are drawn: long ones only around the moves of the goal."""
     chosen = [panel for panel in panels if panel.figure == figure]
-    return [
-        part
-        for panel in chosen
-        for part in (
-            panel.windows(WINDOW_BINS) if panel.first_episodes.size > LONG_BINS else [panel]
-        )
-    ]
+    return [part for panel in chosen for part in _around_moves(panel)]
+
+
+def _around_moves(panel: Panel) -> list[Panel]:
+    long = panel.first_episodes.size > LONG_BINS
+    return (panel.windows(WINDOW_BINS) if long else []) or [panel]
 
 
 def write_figures(request: Request, folder: Path, panels: Sequence[Panel]) -> list[Path]:
@@ -180,11 +212,22 @@ def write_report(
     sections = [
         Header(request.study.title, request.warning, request.study.notes),
         Glance(found),
+        *_adaptation(request, panels),
         *(part for figure in request.figures for part in _sections(request, figure, panels, found)),
         Claims(others, "Claims without a figure"),
         Environment(environment),
     ]
     return write_page(folder / "report.html", sections, palette_of(panels))
+
+
+def _adaptation(request: Request, panels: Sequence[Panel]) -> list[Section]:
+    """Verdicts on adaptation, where agents went through a local change."""
+    from expectant.show import Adaptation
+
+    rows = rows_of(panels, agents_of(request))
+    labels = {panel.panel or panel.figure: panel.title or panel.panel for panel in panels}
+    named = {key: label or key for key, label in labels.items()}
+    return [Adaptation(rows, named)] if rows else []
 
 
 def _sections(
@@ -208,17 +251,28 @@ def _sections(
 
 def parameters(experiment: Experiment) -> list[tuple[str, str]]:
     """Every setting of an experiment as (name, value)."""
-    rows = [
-        ("episodes", f"{experiment.episodes:,}"),
-        ("runs", str(experiment.runs)),
-        ("bin", f"{experiment.bin} episodes"),
-    ]
+    rows = [_length(experiment), ("runs", str(experiment.runs)), _points(experiment)]
     for cell in experiment.cells():
         where = f" ({cell.panel})" if cell.panel else ""
         rows.append((f"domain{where}", _settings(cell.domain)))
         rows.append((f"features{where}", _settings(cell.features)))
         rows.append((f"{cell.label}{where}", _settings(cell.agent)))
     return list(dict.fromkeys(rows))
+
+
+def _length(experiment: Experiment) -> tuple[str, str]:
+    if experiment.steps:
+        return "steps", f"{experiment.steps:,}"
+    return "episodes", f"{experiment.episodes:,}"
+
+
+def _points(experiment: Experiment) -> tuple[str, str]:
+    """What a point of a curve is."""
+    unit = "steps" if experiment.steps else "episodes"
+    if experiment.record is not None:
+        return experiment.record.found.title, f"every {experiment.record.every} {unit}"
+    cell = experiment.cells()[0]
+    return "bin", f"{cell.width} {unit}"
 
 
 def _settings(described: Any) -> str:

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from expectant.engine.job import cores
+from expectant.extras import need
 from expectant.lab.cells import Cell
 from expectant.lab.engines.compute import Work
 from expectant.lab.engines.named import engine_named
@@ -192,9 +193,8 @@ def _rank(value: float | None) -> float:
 
 
 def _optuna() -> Any:
-    try:
-        import optuna
-    except ImportError:
-        raise ValueError("--search optuna needs Optuna: pip install 'expectant[optuna]'") from None
+    need("--search optuna", "optuna")
+    import optuna
+
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     return optuna

@@ -31,11 +31,6 @@ def run_experiment(
     experiment: Experiment, text: str, folder: Path, threads: int | None
 ) -> list[Panel]:
     """Compute what is missing, then write the curves, the spec, the figure and the page."""
-    if experiment.steps:
-        raise ValueError(
-            f"steps: a page has curves over episodes, got {experiment.steps} steps; "
-            "use `expectant sweep`"
-        )
     data = parse_toml(text, experiment.name)
     cells = experiment.cells()
     with opened(folder, text, data):

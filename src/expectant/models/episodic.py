@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -15,15 +15,17 @@ from expectant.models.expectation import (
     ExactPart,
     LinearExpectation,
     LinearPart,
+    add_row,
     most,
     predict,
     row_of,
 )
 from expectant.models.places import finite_mdp
 from expectant.parts import Model, Need, Site, bytes_of
-from expectant.rules import at_least
+from expectant.step_sizes import number_or_bounded, step_size
 from expectant.updates import move
 from expectant.verbs import (
+    add_expected,
     backed_up_action_value,
     backed_up_value,
     dot_through,
@@ -79,13 +81,23 @@ def _(episodic, state, action, weights, discount):
     return dot(state, model.rewards[action]) + discount * alive * most(weights, model.work[0])
 
 
+@add_expected.register(EpisodicPart)
+def _(episodic, state, action, weights, amount):
+    """s̄ = (1 − β) ŝ."""
+    alive = survival(episodic, state, action)
+    add_expected(episodic.model, state, action, weights, amount * alive)
+
+
 @description
 class EpisodicExpectation(Model):
     """A linear general episodic expectation model, learned by gradient descent from zero."""
 
     predicts_means: ClassVar[bool] = True
 
-    step: float = option(at_least(0.0), default=0.1)
+    step: Any = option(step_size(), default=0.1)
+
+    def validate(self) -> None:
+        number_or_bounded("EpisodicExpectation", "step", self.step)
 
     def estimate_memory(self, site: Site) -> Sequence[Need]:
         endings = Need("the model of endings", bytes_of((site.actions, site.width)))
@@ -124,6 +136,12 @@ def _(episodic, state, action, weights, discount):
     row = row_of(model, state, action)
     future = most(weights, model.expected[row])
     return model.rewards[row] + discount * (1.0 - episodic.endings[row]) * future
+
+
+@add_expected.register(ExactEpisodicPart)
+def _(episodic, state, action, weights, amount):
+    row = row_of(episodic.model, state, action)
+    add_row(episodic.model.expected, row, weights, amount * (1.0 - episodic.endings[row]))
 
 
 @description

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -14,8 +14,11 @@ from expectant.features.vector import dense, dot, empty_state, table_bytes
 from expectant.lanes import dot_row
 from expectant.models.places import feature_table, finite_mdp
 from expectant.parts import Model, Need, Site, bytes_of, constant_weights
-from expectant.rules import at_least, number
+from expectant.rules import number
+from expectant.step_sizes import columns_memory, columns_part, step_size
 from expectant.verbs import (
+    adapt_columns,
+    add_expected,
     backed_up_action_value,
     backed_up_value,
     dot_through,
@@ -24,9 +27,12 @@ from expectant.verbs import (
     imagine,
     index,
     load,
+    rate,
     size,
     value,
 )
+
+SPARSE_IS_SMALLER = 256  # features, from which on lists of entries are smaller than whole columns
 
 
 class LinearPart(NamedTuple):
@@ -38,7 +44,7 @@ class LinearPart(NamedTuple):
 
     rewards: np.ndarray
     rows: np.ndarray
-    step: float
+    step: Any
     work: np.ndarray
 
 
@@ -65,6 +71,13 @@ def most(weights, features):
     return best
 
 
+@function
+def add_row(rows, row, weights, amount):
+    """w += amount · rows[row], for a table (n, D) of rows."""
+    for i in range(weights.shape[0]):
+        weights[i] += amount * rows[row, i]
+
+
 @fit.register(LinearPart)
 def _(model, transition):
     """One step of gradient descent on ½‖s' − s̄‖² and ½(r − r(s, a))², s' = 0 at the end."""
@@ -76,8 +89,9 @@ def _(model, transition):
     for n in range(size(transition.next_state)):
         j, x = index(transition.next_state, n), value(transition.next_state, n)
         work[0, j] += transition.alive * x
+    adapt_columns(model.step, action, state, surprise, work[0])
     for n in range(size(state)):
-        j, change = index(state, n), model.step * value(state, n)
+        j, change = index(state, n), rate(model.step, action, state, n) * value(state, n)
         model.rewards[action, j] += change * surprise
         for i in range(work.shape[1]):
             rows[action, j, i] += change * work[0, i]
@@ -96,6 +110,16 @@ def _(model, state, action, weights, discount):
     """r + γ max_a' w_a'ᵀ s̄: the invalid target (Sorg & Singh 2010), the maximum of a mean."""
     predict(model, state, action)
     return dot(state, model.rewards[action]) + discount * most(weights, model.work[0])
+
+
+@add_expected.register(LinearPart)
+def _(model, state, action, weights, amount):
+    """w += amount · F_a s, column by column."""
+    rows = model.rows
+    for n in range(size(state)):
+        j, change = index(state, n), amount * value(state, n)
+        for i in range(weights.shape[0]):
+            weights[i] += change * rows[action, j, i]
 
 
 @imagine.register(LinearPart)
@@ -118,13 +142,15 @@ class LinearExpectation(Model):
     predicts_means: ClassVar[bool] = True
     imagines: ClassVar[str] = "means"
 
-    step: float = option(at_least(0.0), default=0.1)
+    step: Any = option(step_size(), default=0.1)
     initial_reward: float = option(number(), default=0.0)
 
     def estimate_memory(self, site: Site) -> Sequence[Need]:
         actions, size, width = site.actions, site.shape.size, site.width
         what = f"the linear model (A·d² numbers: {actions:,} actions, {size:,} features)"
-        return [Need(what, bytes_of((actions, size, width), (actions, width), (width,)))]
+        held = bytes_of((actions, size, width), (actions, width), (width,))
+        own = Need(what, held, 'model="sparse"' if size >= SPARSE_IS_SMALLER else "")
+        return [own, *columns_memory(self.step, site)]
 
     def build(self, site: Site) -> LinearPart:
         owner = "LinearExpectation: initial_reward"
@@ -132,7 +158,7 @@ class LinearExpectation(Model):
         return LinearPart(
             np.repeat(rewards[None], site.actions, axis=0),
             np.zeros((site.actions, site.shape.size, site.width)),
-            self.step,
+            columns_part(self.step, site),
             np.zeros((1, site.width)),
         )
 
@@ -173,6 +199,11 @@ def _(model, state, action, weights, discount):
     """The invalid target with an exact model: r + γ max_a' w_a'ᵀ s̄."""
     row = row_of(model, state, action)
     return model.rewards[row] + discount * most(weights, model.expected[row])
+
+
+@add_expected.register(ExactPart)
+def _(model, state, action, weights, amount):
+    add_row(model.expected, row_of(model, state, action), weights, amount)
 
 
 @description

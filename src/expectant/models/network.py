@@ -22,10 +22,11 @@ from expectant.descriptions import description, option
 from expectant.features.vector import add
 from expectant.integrity import unchanged
 from expectant.lanes import dot_row, dot_weighted_rows, padded
-from expectant.models.expectation import most
+from expectant.models.expectation import add_row, most
 from expectant.parts import Model, Need, Site, bytes_of
 from expectant.rules import at_least, between, one_of, whole
 from expectant.verbs import (
+    add_expected,
     backed_up_action_value,
     backed_up_value,
     check_restored,
@@ -158,6 +159,13 @@ def _(model, state, action, weights, discount):
     predict_next(model, action)
     reward = dot_row(model.rewards.weights[0], action, model.hidden)
     return reward + discount * most(weights, model.work[0])
+
+
+@add_expected.register(NetworkPart)
+def _(model, state, action, weights, amount):
+    excite(model, state)
+    predict_next(model, action)
+    add_row(model.work, 0, weights, amount)
 
 
 @check_restored.register(NetworkPart)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from expectant.extras import need
 from expectant.files import write_bytes
 from expectant.show.palette import Style
 from expectant.show.ranges import Mark
@@ -48,6 +49,7 @@ SETTINGS: Any = {  # matplotlib's releases disagree about the type of its keys
 @contextmanager
 def own_settings() -> Iterator[None]:
     """Matplotlib with the settings of these figures, whatever the user's own are."""
+    need("drawing", "show")
     import matplotlib
 
     with matplotlib.rc_context():

@@ -6,12 +6,12 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from expectant.analysis.curves import finite_or_nan, interval
-from expectant.analysis.panel import Panel
+from expectant.analysis.panel import Level, Panel
 from expectant.show.canvas import COLUMNS
 from expectant.show.palette import Palette
 from expectant.show.ranges import Mark, ValueRange, marks_below, value_range
@@ -31,15 +31,6 @@ class Curve:
     high: np.ndarray
     runs: int
     diverged: int
-
-
-class Level(NamedTuple):
-    """A horizontal line from ``start`` to ``end``, such as an optimum."""
-
-    start: float
-    end: float
-    height: float
-    name: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,7 +139,10 @@ def curve_of(key: str, runs: np.ndarray) -> Curve:
 def chart_of(panels: Sequence[Panel]) -> Chart:
     """The chart of some panels."""
     ordered, columns = arranged(panels)
-    return Chart([_plot_of(panel, panels) for panel in ordered], columns)
+    plots = [_plot_of(panel, panels) for panel in ordered]
+    looked = any(panel.points is not None for panel in panels)
+    names = (panels[0].unit, panels[0].quantity) if panels else ()
+    return Chart(plots, columns, *names, *(["next phase"] if looked else []))
 
 
 def palette_of(panels: Iterable[Panel]) -> Palette:
@@ -162,16 +156,16 @@ def palette_of(panels: Iterable[Panel]) -> Palette:
 
 
 def _plot_of(panel: Panel, panels: Sequence[Panel]) -> Plot:
-    end = float(panel.first_episodes[-1] + panel.bin)
-    known = math.isfinite(panel.optimum)
+    end, known = panel.end, math.isfinite(panel.optimum)
     return Plot(
         heading=panel_heading(panel, panels),
-        # A bin stands in its middle, so that a drop appears after the switch it follows.
-        x=panel.first_episodes + panel.bin / 2,
+        x=panel.x,
         end=end,
         curves=[curve_of(agent, returns) for agent, returns in panel.curves.items()],
-        breaks=[float(panel.first_episodes[switch]) for switch in panel.switches],
-        levels=[Level(0.0, end, panel.optimum, "exact, ε-greedy on q*")] if known else [],
+        breaks=panel.breaks,
+        levels=[Level(0.0, end, panel.optimum, "exact, ε-greedy on q*")]
+        if known
+        else list(panel.levels),
     )
 
 
@@ -192,7 +186,8 @@ def arranged(panels: Sequence[Panel]) -> tuple[list[Panel], int]:
 
 def panel_heading(panel: Panel, panels: Sequence[Panel]) -> str:
     """What tells a panel from its neighbours: its name, and its reading where they differ."""
-    parts = [panel.panel] if panel.panel and panel.panel != panel.figure else []
+    name = panel.title or panel.panel
+    parts = [name] if name and name != panel.figure else []
     if len({other.reading for other in panels}) > 1:
         parts.append(f"reading: {panel.reading}")
     return " · ".join(parts)

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from expectant.extras import need
 from expectant.files import write_text
 from expectant.show.claim_rows import look_of
 from expectant.show.palette import BAND_OPACITY, OPTIMUM_COLOUR, SWITCH_COLOUR, Palette
@@ -33,6 +34,7 @@ def write_page(path: str | Path, sections: Sequence[Section], palette: Palette) 
 
 def page(sections: Sequence[Section], palette: Palette) -> str:
     """The whole page as text; the first section is its header."""
+    need("a page", "show")
     first = sections[0] if sections else None
     if not isinstance(first, Header):
         raise ValueError(f"write_page: sections must begin with a Header, got {first!r}")

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from expectant.extras import need
 from expectant.show.naming import names_of
 from expectant.show.shown_curves import Drawable
 
@@ -29,6 +30,7 @@ def plot(
     """
     target = None if path is None else _target(path)
     named = _named(results)
+    need("drawing", "show")
     from expectant.show.notebook_figure import drawn, write
 
     figure = drawn(named)

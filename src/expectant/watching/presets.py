@@ -19,7 +19,7 @@ from expectant.domains.loca_grid import LocaGrid
 from expectant.domains.mountain_car import MountainCar
 from expectant.features.table import OneHot
 from expectant.features.tiles import Tiles
-from expectant.loca.cases import cases
+from expectant.lab.study import packaged, read_study
 
 DEFAULT_AGENT = "lookahead"
 
@@ -57,7 +57,13 @@ def _dyna_maze(agent: str) -> Scene:
 
 def _loca_grid(agent: str) -> Scene:
     """The adaptation test with the settings it is run with, planning from all states."""
-    known = {case.agent: case.description for case in cases() if case.backups in ("all", "none")}
+    study = read_study(packaged()["loca"])
+    known = {
+        cell.panel or cell.experiment: cell.agent
+        for figure in study.figures
+        for cell in study.experiment(figure, "").cells()
+        if cell.agent_key in ("all", "none")
+    }
     return Scene(LocaGrid(), OneHot(), _chosen(known, agent), None, 200_000)
 
 

@@ -41,6 +41,14 @@ def keep_on_disk(kernel: Any, name: str) -> None:
     kernel._cache = KernelCache(entry, folder, name) if folder else NullCache()
 
 
+def is_kept(kernel: Any, arguments: tuple[Any, ...]) -> bool:
+    """Whether a compiled function for such arguments is there already, in memory or on disk."""
+    signature = tuple(kernel.typeof_pyval(argument) for argument in arguments)
+    if signature in kernel.overloads:
+        return True
+    return isinstance(kernel._cache, KernelCache) and kernel._cache.has(signature, kernel.targetctx)
+
+
 class _Place(_CacheLocator):
     """Where a kernel is, and under what name it was stored."""
 
@@ -126,6 +134,16 @@ class KernelCache(FunctionCache):
         with suppress(OSError):
             os.utime(self.folder)
         return found
+
+    def has(self, signature: Any, target_context: Any) -> bool:
+        """Whether compiled code for a signature is on the disk, whole or not."""
+        try:
+            refuse_others(self.folder)
+            index = self._cache_file._load_index()
+            name = index.get(self._index_key(signature, target_context.codegen()))
+            return name is not None and Path(self._cache_file._data_path(name)).exists()
+        except Exception:  # loading it will say what is wrong
+            return False
 
     def save_overload(self, sig: Any, data: Any) -> None:
         try:

@@ -23,14 +23,24 @@ def compiled_for(
     entry: Kernel, arguments: tuple[Any, ...], name: str, show: Reporter, checked: bool = False
 ) -> Kernel:
     """An entry function, compiled by calling it once with such arguments; the first is a run."""
-    with show.compiling(name):
-        from numba.core.errors import NumbaError
+    from numba.core.errors import NumbaError
 
-        from expectant.engine.compile.compiling import kernel_for
+    from expectant.engine.compile.compiling import kernel_for
+    from expectant.engine.compile.kernel_cache import is_kept
 
-        kernel = kernel_for(arguments[0], entry, checked)
+    kernel = kernel_for(arguments[0], entry, checked)
+    telling = show.loading if is_kept(kernel, arguments) else show.compiling
+    with telling(name):
         try:
             kernel(*arguments)
         except NumbaError as error:
             raise explained(error) from error
     return kernel
+
+
+def is_compiled(entry: Kernel, arguments: tuple[Any, ...]) -> bool:
+    """Whether an entry function need not be compiled any more for such arguments."""
+    from expectant.engine.compile.compiling import kernel_for
+    from expectant.engine.compile.kernel_cache import is_kept
+
+    return is_kept(kernel_for(arguments[0], entry), arguments)

@@ -305,6 +305,18 @@ def _backed_up(contracts: Contracts, part: Any, args: tuple[Any, ...], result: A
     return None
 
 
+@promises(verbs.add_expected)
+def _add_expected(
+    contracts: Contracts, part: Any, args: tuple[Any, ...], result: Any
+) -> str | None:
+    weights, amount = args[2:]
+    if result is not None:
+        return f"must add to the weights it is given and return nothing, got {_told(result)}"
+    if math.isfinite(amount) and _all_finite(part) and not np.isfinite(weights).all():
+        return "must leave the weights finite"
+    return None
+
+
 @promises(verbs.fit, verbs.learn, verbs.plan, verbs.back_up, verbs.roll_out)
 def _size_of_errors(
     contracts: Contracts, part: Any, args: tuple[Any, ...], result: Any

@@ -9,6 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from expectant.engine.ahead import compile_ahead
+from expectant.engine.compile.kernels import use_compiled
 from expectant.engine.job import cores
 from expectant.lab.cells import BLOCK, Cell, Hashes, blocks, cost
 from expectant.lab.engines.on_threads import on_threads
@@ -18,6 +20,7 @@ from expectant.lab.store.timings import Session, Timings, timings_file
 from expectant.lab.store.timings import step_nanoseconds as measured
 from expectant.progress import Overall, say
 
+GOLDEN_RATIO = (1 + 5**0.5) / 2
 ATTEMPTS = 3  # at blocks that change while they are read
 
 __all__ = ["CellError", "Shard", "Work", "blocks", "compute", "step_nanoseconds"]
@@ -127,7 +130,8 @@ class Work:
                 session.compiling = time.perf_counter() - start
                 processor = time.process_time()
                 for done in engine(
-                    self._left(tasks), lambda cell, part: overall.show(cell.id, overall.done + part)
+                    self._left(spread(tasks)),
+                    lambda cell, part: overall.show(cell.id, overall.done + part),
                 ):
                     task = done.task
                     overall.advance(cost(task.cell) * task.size)
@@ -150,7 +154,10 @@ class Work:
             timings.write(session)
 
     def _compile(self, tasks: Sequence[Task], kernels: Kernels, overall: Overall) -> None:
-        """Compile every composition before anything runs."""
+        """Compile every composition before anything runs, several at once where there are more."""
+        if use_compiled(kernels.compiled):
+            with overall.counted_apart():
+                compile_ahead(kernels.one_of_each(tasks), overall)
         seen: set[str] = set()
         for task in tasks:
             if task.name not in seen:
@@ -165,6 +172,16 @@ class Work:
         for task in tasks:
             if task.cell.id not in self.failed:
                 yield task
+
+
+def spread(tasks: Sequence[Task]) -> list[Task]:
+    """The tasks in an order any beginning of which comes evenly from all over the list.
+
+    So what has been done tells how long the rest will take, and an unfinished sweep has something
+    of everything. The multiples of the golden ratio leave no large gaps.
+    """
+    places = [position * GOLDEN_RATIO % 1.0 for position in range(len(tasks))]
+    return [task for _, task in sorted(zip(places, tasks, strict=True), key=lambda pair: pair[0])]
 
 
 def _ours(shard: Shard | None, start: int, span: Span) -> bool:

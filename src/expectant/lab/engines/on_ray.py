@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from expectant.engine.memory.limits import require
+from expectant.extras import need
 from expectant.lab.cells import cell_hash
 from expectant.lab.engines.tasks import Done, Engine, Kernels, Task, Watch, assembled, run_one
 from expectant.lab.store.facts import versions
@@ -140,10 +141,9 @@ def _connect(ray: Any, address: str | None) -> bool:
 
 
 def _ray() -> Any:
-    try:
-        import ray
-    except ImportError:
-        raise ValueError("--engine ray needs Ray: pip install 'expectant[ray]'") from None
+    need("--engine ray", "ray")
+    import ray
+
     return ray
 
 

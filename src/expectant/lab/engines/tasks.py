@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from expectant.analysis.curves import learning_curve
+from expectant.engine.ahead import Order, compile_loop
 from expectant.engine.compile.kernels import Kernel
 from expectant.engine.compile.settled import settled
-from expectant.engine.course import drive, going_on, share_done
+from expectant.engine.composition import composition
+from expectant.engine.course import Stop, drive, going_on, share_done
 from expectant.engine.job import closed, loop_for
 from expectant.engine.loop import DIVERGED, STEPS
 from expectant.engine.memory.refusal import TooLargeError
-from expectant.lab.cells import Cell, composition, cost
+from expectant.lab.cells import Cell, cost
+from expectant.lab.records import compile_both, compiled_look, recorded
 from expectant.lab.store.store import Block
 from expectant.progress import Reporter, Silent
 
@@ -75,15 +79,37 @@ class Kernels:
     compiled: bool | None = None
     known: dict[Any, Kernel] = field(default_factory=dict)
     broken: dict[Any, Exception] = field(default_factory=dict)
+    keys: dict[str, Any] = field(default_factory=dict)
+
+    def one_of_each(self, tasks: Sequence[Task]) -> list[Order]:
+        """What to compile, once for every composition; what cannot be prepared is left out."""
+        found: dict[Any, Order] = {}
+        for task in {task.name: task for task in tasks}.values():
+            with suppress(Exception):  # told where it is needed
+                self.keys[task.name] = key = self._key(task.cell)
+                compiling = compile_loop if task.cell.record is None else compile_both
+                found.setdefault((key, compiling), Order(compiling, task.cell.job))
+        return list(found.values())
 
     def for_task(self, task: Task, show: Reporter | None = None) -> Kernel:
         """The loop for a task, looked up once for every cell."""
         if task.name not in self.known:
-            self.known[task.name] = self.of(task.cell, show)
+            self.known[task.name] = self.of(task.cell, show, self.keys.get(task.name))
+            if task.cell.record is not None:
+                self.look_for(task, show)
         return self.known[task.name]
 
-    def of(self, cell: Cell, show: Reporter | None = None) -> Kernel:
-        key = composition(cell.job.prepare(0)[0]), settled(cell.job)
+    def look_for(self, task: Task, show: Reporter | None = None) -> Kernel:
+        """What looks at the agent of a task."""
+        key = "look", task.name
+        if key not in self.known:
+            cell = task.cell
+            name = f"{type(cell.agent).__name__} in {type(cell.domain).__name__}"
+            self.known[key] = compiled_look(cell.job, self.compiled, name, show or Silent())
+        return self.known[key]
+
+    def of(self, cell: Cell, show: Reporter | None = None, key: Any = None) -> Kernel:
+        key = key or self._key(cell)
         if key in self.broken:
             raise self.broken[key]
         if key not in self.known:
@@ -97,11 +123,16 @@ class Kernels:
                 raise
         return self.known[key]
 
+    def _key(self, cell: Cell) -> Any:
+        return composition(cell.job.prepare(0)[0]), settled(cell.job)
+
 
 def run_one(
     task: Task, number: int, kernels: Kernels, control: np.ndarray, clocks: Clocks
 ) -> Ran | None:
     """One run of a task; None if it was stopped through ``control``."""
+    if task.cell.record is not None:
+        return _recorded(task, number, kernels, control, clocks)
     cell, job = task.cell, task.cell.job
     course = drive(job, number, kernels.for_task(task), control, (0, job.length))
     clocks[task.name, number] = cell, next(course).run.clock
@@ -120,10 +151,29 @@ def run_one(
     return Ran(values, lengths, status == DIVERGED, *took, int(run.clock[STEPS]))
 
 
+def _recorded(
+    task: Task, number: int, kernels: Kernels, control: np.ndarray, clocks: Clocks
+) -> Ran | None:
+    """One run of a task whose curve is that of looks at the agent."""
+    cell, loop, asker = task.cell, kernels.for_task(task), kernels.look_for(task)
+    assert cell.record is not None
+
+    def begun(stop: Stop) -> None:
+        clocks[task.name, number] = cell, stop.run.clock
+
+    start, processor = time.perf_counter(), time.thread_time()
+    values, stop = recorded(cell.job, number, loop, asker, control, cell.record, begun)
+    took = time.perf_counter() - start, time.thread_time() - processor
+    clocks.pop((task.name, number), None)
+    if control[0]:
+        return None
+    return Ran(values, np.empty(0), stop.status == DIVERGED, *took, int(stop.run.clock[STEPS]))
+
+
 def assembled(task: Task, runs: list[Ran]) -> Done:
     """A block from its runs, in order."""
     cell, values = task.cell, np.stack([ran.values for ran in runs])
-    curves = values if cell.steps else learning_curve(values, cell.bin)
+    curves = values if cell.steps or cell.record else learning_curve(values, cell.bin)
     lengths = None
     if cell.lengths:
         lengths = learning_curve(np.stack([ran.lengths for ran in runs]), cell.bin)

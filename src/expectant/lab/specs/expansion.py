@@ -10,7 +10,13 @@ from typing import Any
 
 from expectant.lab.specs.axes import LOCAL, Axis, axes_of, check_paths
 from expectant.lab.specs.settings import EVERY, Path, dotted, options_of, with_setting, word
-from expectant.lab.specs.spec_errors import SpecError, check_keys, check_table, check_tables
+from expectant.lab.specs.spec_errors import (
+    SpecError,
+    check_keys,
+    check_table,
+    check_tables,
+    check_text,
+)
 
 PARTS = ("domain", "features", "agents")
 MOST_CELLS = 100_000
@@ -25,6 +31,7 @@ class PanelSpec:
     features: Mapping[str, Any]
     agents: Mapping[str, Mapping[str, Any]]
     axes: tuple[Axis, ...] = ()
+    title: str = ""
 
     def axes_for(self, agent: str) -> list[Axis]:
         """What is varied for one agent."""
@@ -42,6 +49,7 @@ class Point:
     domain: Mapping[str, Any]
     features: Mapping[str, Any]
     table: Mapping[str, Any]
+    title: str = ""
 
 
 def panels_in(data: Mapping[str, Any]) -> Iterator[PanelSpec]:
@@ -55,19 +63,25 @@ def panels_in(data: Mapping[str, Any]) -> Iterator[PanelSpec]:
         name, where = panel.get("name"), f"panels.{position}."
         if not isinstance(name, str) or names.count(name) > 1:
             raise SpecError(f"{where}name: must be a text of its own, got {name!r}")
-        check_keys(where, panel, ["name", *PARTS])
+        check_keys(where, panel, ["name", "title", *PARTS])
+        title = check_text(f"{where}title", panel.get("title", ""))
         tables = _laid_over(common, panel, where)
         for variant, own in variants.items() or [("", {})]:
             place = f"variants.{variant}."
             check_keys(place, check_table(place[:-1], own), PARTS)
             laid = _laid_over(tables, own, place)
-            yield _panel(", ".join(filter(None, (name, variant))), laid, everywhere)
+            full = ", ".join(filter(None, (name, variant)))
+            shown = ", ".join(filter(None, (title, variant))) if title else ""
+            yield _panel(full, laid, everywhere, shown)
 
 
 def _laid_over(
     common: Mapping[str, Any], own: Mapping[str, Any], where: str
 ) -> dict[str, dict[str, Any]]:
-    """Tables with others laid over them; an agent called ``*`` is every agent with the option."""
+    """Tables with others laid over them; an agent called ``*`` is every agent with the option.
+
+    Agents that say no kind of their own get that of ``*``.
+    """
     own = {key: check_table(f"{where}{key}", own.get(key, {})) for key in PARTS}
     agents = {
         key: {
@@ -79,8 +93,9 @@ def _laid_over(
     }
     for name, table in agents.items():
         shared = check_table(f"{where}agents.{EVERY}", own["agents"].get(EVERY, {}))
-        options = options_of(table)
-        agents[name] = {**table, **{k: v for k, v in shared.items() if k in options}}
+        known = table if "kind" in table else {**shared, **table}
+        options = options_of(known)
+        agents[name] = {**known, **{k: v for k, v in shared.items() if k in options}}
     return {
         "domain": {**common["domain"], **own["domain"]},
         "features": {**common["features"], **own["features"]},
@@ -89,7 +104,7 @@ def _laid_over(
 
 
 def _panel(
-    name: str, tables: Mapping[str, dict[str, Any]], everywhere: Sequence[Axis]
+    name: str, tables: Mapping[str, dict[str, Any]], everywhere: Sequence[Axis], title: str
 ) -> PanelSpec:
     axes = [*everywhere]
     for key in ("domain", "features"):
@@ -99,7 +114,7 @@ def _panel(
     check_paths(axes, tables["agents"])
     agents = {key: _plain(table) for key, table in tables["agents"].items()}
     return PanelSpec(
-        name, _plain(tables["domain"]), _plain(tables["features"]), agents, tuple(axes)
+        name, _plain(tables["domain"]), _plain(tables["features"]), agents, tuple(axes), title
     )
 
 
@@ -147,6 +162,7 @@ def point(panel: PanelSpec, agent: str, settings: Mapping[Path, Any]) -> Point:
         domain=tables["domain"],
         features=tables["features"],
         table={key: item for key, item in tables["agents"].items() if key != "label"},
+        title=panel.title,
     )
 
 

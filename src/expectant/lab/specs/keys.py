@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from expectant.descriptions import near_miss
+from expectant.lab.records import Record, record_from
 from expectant.lab.specs.spec_errors import SpecError, check_rule, check_text, check_texts
 from expectant.rules import Rule, whole
 from expectant.seeds import SEED
@@ -21,7 +22,7 @@ SETTINGS: dict[str, Rule] = {
 }
 DEFAULTS = {"runs": 30, "bin": 1, "bins": 100, "seed": 0}
 TABLES = ("domain", "features", "agents", "panels", "grid", "linked", "variants")
-TEXTS = ("name", "title", "notes", "record")
+TEXTS = ("name", "title", "notes", "record")  # what is recorded may also be a look, a table
 EPISODES = {"return": False, "length": True}  # what can be recorded, and whether it is extra
 LONGEST_NAME = 100
 
@@ -60,8 +61,30 @@ def folder_name(value: Any) -> str:
     return name
 
 
+def look_wanted(data: Mapping[str, Any]) -> Record | None:
+    """The look that is recorded instead of returns, if one is."""
+    wanted = data.get("record", [])
+    tables = [item for item in wanted if isinstance(item, dict)] if _is_list(wanted) else []
+    if isinstance(wanted, dict):
+        wanted = tables = [wanted]
+    if not tables:
+        return None
+    if len(wanted) > 1:
+        raise SpecError(f"record: a look is recorded alone, got {wanted!r}")
+    try:
+        return record_from(tables[0])
+    except ValueError as error:
+        raise SpecError(str(error)) from None
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, list)
+
+
 def wants_lengths(data: Mapping[str, Any], numbers: Mapping[str, Any]) -> bool:
     """Whether the lengths of episodes are recorded beside what always is."""
+    if look_wanted(data) is not None:
+        return False
     known, first = (["reward"], "reward") if numbers["steps"] else ([*EPISODES], "return")
     wanted = check_texts("record", data.get("record", [first]))
     for name in wanted:

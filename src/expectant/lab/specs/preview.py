@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from expectant.lab.cells import Cell, blocks, composition, cost
+from expectant.engine.composition import composition
+from expectant.lab.cells import Cell, blocks, cost
 from expectant.lab.engines.tasks import Kernels, probe
 from expectant.lab.specs.axes import Range
 from expectant.lab.specs.settings import dotted, word

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from expectant.lab.cells import Cell
+from expectant.lab.records import Record
 from expectant.lab.specs.describing import Describer, settle_kinds
 from expectant.lab.specs.expansion import (
     PanelSpec,
@@ -32,6 +33,7 @@ from expectant.lab.specs.keys import (
     TABLES,
     TEXTS,
     folder_name,
+    look_wanted,
     numbers_of,
     wants_lengths,
 )
@@ -86,6 +88,7 @@ class Experiment:
     steps: int = 0
     bins: int = 1
     lengths: bool = False
+    record: Record | None = None
 
     def changed(self, changes: Changes) -> Experiment:
         """The same experiment with some settings replaced where they apply."""
@@ -120,6 +123,8 @@ class Experiment:
             steps=self.steps,
             bins=self.bins,
             lengths=self.lengths,
+            record=self.record,
+            panel_title=found.title,
         )
 
 
@@ -182,6 +187,7 @@ def _experiment(data: Mapping[str, Any], stem: str, trust: bool) -> Experiment:
         notes=tuple(check_texts("notes", data.get("notes", []))),
         panels=panels,
         lengths=wants_lengths(data, numbers),
+        record=look_wanted(data),
         **numbers,
     )
     _check_cells(experiment, trust)

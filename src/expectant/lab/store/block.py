@@ -85,7 +85,7 @@ def table_of(block: Block, cell: Cell, facts: Mapping[str, Any]) -> Any:
             "cell": arrow.repeat(cell.id, rows),
             "run": np.repeat(np.arange(first, first + runs, dtype=np.int32), bins),
             "bin": np.tile(np.arange(bins, dtype=np.int32), runs),
-            "first": np.tile(np.arange(bins, dtype=np.int64) * cell.width, runs),
+            "first": np.tile(cell.firsts, runs),
             "value": block.curves.ravel(),
             "length": lengths,
             "diverged": np.repeat(block.diverged, bins),

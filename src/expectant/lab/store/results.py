@@ -17,10 +17,21 @@ from expectant.exact import (
     start_return,
 )
 from expectant.lab.cells import Cell
+from expectant.lab.records import levels_of, schedule
 from expectant.lab.store.sealed_tables import read_table, write_table
 
 CURVES = "curves.parquet"
-COLUMNS = ("figure", "panel", "reading", "agent", "run", "bin", "first_episode", "mean_return")
+COLUMNS = (
+    "figure",
+    "panel",
+    "reading",
+    "agent",
+    "run",
+    "bin",
+    "first_episode",
+    "first_step",
+    "mean_return",
+)
 
 
 def panels_of(cells: Sequence[Cell], curves: Sequence[np.ndarray]) -> list[Panel]:
@@ -33,14 +44,34 @@ def panels_of(cells: Sequence[Cell], curves: Sequence[np.ndarray]) -> list[Panel
             figure=figure,
             panel=name,
             reading=reading,
-            bin=members[0][0].bin,
+            bin=members[0][0].width,
             switch_every=members[0][0].domain.switch_every,
-            optimum=_optimum([cell for cell, _ in members]),
             curves={cell.agent_key: curve for cell, curve in members},
             labels={cell.agent_key: cell.label for cell, _ in members},
+            title=members[0][0].panel_title,
+            **_axes([cell for cell, _ in members]),
         )
         for (figure, name, reading), members in grouped.items()
     ]
+
+
+def _axes(cells: Sequence[Cell]) -> dict[str, Any]:
+    """What the curves of a panel are of, over what, and what they are held against."""
+    first, unknown = cells[0], float("nan")
+    unit = "step" if first.steps else "episode"
+    if first.record is None:
+        if first.steps:
+            return {"unit": unit, "quantity": "reward per step", "optimum": unknown}
+        return {"optimum": _optimum(cells)}
+    when = schedule(first.job, first.record.every)
+    return {
+        "unit": unit,
+        "quantity": first.record.found.title,
+        "points": when.at,
+        "phases": when.phases,
+        "levels": levels_of(first.job, first.record),
+        "optimum": unknown,
+    }
 
 
 def _optimum(cells: Sequence[Cell]) -> float:
@@ -85,11 +116,22 @@ def write_curves(path: Path, panels: Iterable[Panel], facts: dict[str, Any]) -> 
                 columns[name].append(np.full(curve.size, value, dtype=object))
             columns["run"].append(np.repeat(np.arange(runs, dtype=np.int32), bins))
             columns["bin"].append(np.tile(np.arange(bins, dtype=np.int32), runs))
-            columns["first_episode"].append(np.tile(panel.first_episodes.astype(np.int32), runs))
+            firsts = np.tile(panel.first_episodes.astype(np.int32), runs)
+            unknown = np.full(curve.size, None, dtype=object)
+            steps = panel.unit == "step"
+            columns["first_episode"].append(unknown if steps else firsts)
+            columns["first_step"].append(firsts if steps else unknown)
             columns["mean_return"].append(curve.ravel())
-    table = arrow.table({name: np.concatenate(parts) for name, parts in columns.items()})
+    table = arrow.table({name: _column(name, parts) for name, parts in columns.items()})
     metadata = {b"expectant": json.dumps(facts, sort_keys=True).encode()}
     write_table(table.replace_schema_metadata(metadata), path)
+
+
+def _column(name: str, parts: list[Any]) -> Any:
+    import pyarrow as arrow
+
+    kind = arrow.int32() if name.startswith("first_") else None
+    return arrow.array(np.concatenate(parts), kind)
 
 
 def read_facts(path: Path) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from expectant.extras import need
 from expectant.files import (
     StoreError,
     make_folder,
@@ -46,6 +47,7 @@ def read_table(path: Path, remedy: str) -> Any:
 
     One without a seal, which somebody else has written, is as good as its pages.
     """
+    need("a folder of results", "lab")
     import pyarrow as arrow
 
     content = read_whole(path)

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from expectant.extras import need
 from expectant.lab.cells import Cell, blocks
 from expectant.lab.store.block import (
     Block,
@@ -47,6 +48,7 @@ class Store:
     """
 
     def __init__(self, folder: Path, facts: Mapping[str, Any] | None = None) -> None:
+        need("a folder of results", "lab")
         self.folder = folder / "blocks"
         self.aside = folder / SET_ASIDE
         self.facts = dict(facts or {})

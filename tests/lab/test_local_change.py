@@ -1,12 +1,21 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from expectant.loca.measures import References
-from expectant.loca.verdicts import LAST, as_data, score, verdict
+import expectant as ex
+from expectant.analysis.comparison import Unavailable
+from expectant.analysis.panel import Level, Panel
+from expectant.lab.local_change import LAST, as_data, rows_of, score, verdict
+from expectant.lab.measures import measure_named
 
-KNOWN = References(before=2.0, after=1.5, outdated=0.5)
+LEVELS = (
+    Level(0, 100, 2.0, "optimum"),
+    Level(100, 200, 1.5, "optimum"),
+    Level(100, 200, 0.5, "outdated policy"),
+)
 
 
 def measures(first, second, third=1.0, runs=2):
@@ -15,12 +24,20 @@ def measures(first, second, third=1.0, runs=2):
     rows = np.zeros((runs, phases.size))
     for phase, value in enumerate((first, second, third)):
         rows[:, np.flatnonzero(phases == phase)[-LAST:]] = np.reshape(value, (-1, 1))
-    return rows, phases
+    return panel_of(rows, phases), rows
+
+
+def panel_of(rows, phases, levels=LEVELS):
+    curves = {"all": rows}
+    return Panel(
+        "f", "one", "", 1, None, float("nan"), curves, curves, points=np.arange(phases.size),
+        phases=phases, levels=levels,
+    )  # fmt: skip
 
 
 def test_scores_by_hand():
-    rows, phases = measures([1.0, 2.0], [0.5, 1.5], [1.0, 1.25])
-    found = score(rows, phases, KNOWN)
+    panel, rows = measures([1.0, 2.0], [0.5, 1.5], [1.0, 1.25])
+    found = score(panel, rows)
     assert found.first.tolist() == [0.5, 1.0]
     assert found.adaptation.tolist() == [0.0, 1.0]
     assert (found.learned, found.adapted, found.adapted_runs) == (0.75, 0.5, 1)
@@ -67,13 +84,15 @@ def test_the_borders_of_the_verdicts(learned, adapted, expected):
 def test_the_last_twenty_measures_of_a_phase_count():
     phases = np.repeat([0, 1, 2], 30)
     rows = np.tile(np.arange(90.0), (2, 1))
-    ends = score(rows, phases, KNOWN).ends
+    ends = score(panel_of(rows, phases), rows).ends
     assert [end.tolist() for end in ends] == [[19.5] * 2, [49.5] * 2, [79.5] * 2]
 
 
 def test_a_run_has_adapted_from_the_border_on_and_the_interval_has_its_ends_in_order():
-    rows, phases = measures([20.0, 20.0, 19.0], [8.0, 7.99, 2.0], runs=3)
-    found = score(rows, phases, References(before=20.0, after=10.0, outdated=0.0))
+    panel, rows = measures([20.0, 20.0, 19.0], [8.0, 7.99, 2.0], runs=3)
+    heights = zip(LEVELS, (20.0, 10.0, 0.0), strict=True)
+    levels = tuple(level._replace(height=height) for level, height in heights)
+    found = score(replace(panel, levels=levels), rows)
     assert (found.adapted_runs, found.adaptation.tolist()) == (1, [0.8, 0.799, 0.2])
     data = as_data(found)
     assert 0.2 <= data["adaptation_low"] < data["adaptation"] < data["adaptation_high"] <= 0.8
@@ -83,9 +102,26 @@ def test_a_run_has_adapted_from_the_border_on_and_the_interval_has_its_ends_in_o
 
 
 def test_a_diverged_run_is_not_dropped():
-    rows, phases = measures([2.0, 2.0], [1.5, np.nan])
-    data = as_data(score(rows, phases, KNOWN))
+    panel, rows = measures([2.0, 2.0], [1.5, np.nan])
+    data = as_data(score(panel, rows))
     assert data["verdict"] == "undecided"
     assert data["adaptation"] is None
     assert data["phase2"] == [1.5, None]
     assert data["adapted_seeds"] == 1
+
+
+def test_rows_have_names_settings_and_measures():
+    panel, rows = measures([2.0, 2.0], [1.5, 0.5])
+    (row,) = rows_of([panel], {("one", "all"): ex.QLearning(0.3, discount=0.97)})
+    assert (row["agent"], row["backups"], row["P1"], row["adaptation"]) == ("one", "all", 1.0, 0.5)
+    assert row["settings"] == "QLearning(discount=0.97, action_step=0.3)"
+    assert measure_named("adaptation").of(panel, rows).tolist() == [1.0, 0.0]
+    assert measure_named("learned-share").of(panel, rows).tolist() == [1.0, 1.0]
+
+
+def test_other_curves_are_not_such_a_test():
+    panel, rows = measures([2.0, 2.0], [1.5, 0.5])
+    other = replace(panel, levels=LEVELS[:2])
+    assert rows_of([other], {}) == []
+    with pytest.raises(Unavailable, match="was not looked at through a local change"):
+        measure_named("adaptation").of(other, rows)

@@ -12,11 +12,18 @@ import numpy as np
 
 from expectant.domains.loca_car import INSIDE, LEFT_EXIT, RIGHT_EXIT, LocaMountainCar
 from expectant.domains.mountain_car import POSITION, SPEED
-from expectant.loca.measures import References
 
 DISCOUNT = 0.99
 EVALUATION_STARTS = ((-0.2, -0.1), (-0.01, 0.01))  # the box of positions and speeds
 THRUSTS = (-1, 0, 1)
+
+
+class References(NamedTuple):
+    """Mean returns: the optimum before and after the change, and the first optimum after it."""
+
+    before: float
+    after: float
+    outdated: float
 
 
 class Grid(NamedTuple):

@@ -1,0 +1,41 @@
+"""The README for a package index, where links to files beside it lead nowhere.
+
+With EXPECTANT_REPOSITORY, the address of the repository, they lead there, to the version that is
+built; without it their texts stay and the links go. Badges and pictures need the address too.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+from hatchling.metadata.plugin.interface import MetadataHookInterface
+
+LINK = re.compile(r"(!?)\[([^\]]*)\]\((?![a-z]+:|#)([^)\s]+)\)")
+
+
+def index_readme(text: str, repository: str, version: str) -> str:
+    """The text with every relative link made absolute, or with its words alone."""
+
+    def replace(found: re.Match[str]) -> str:
+        picture, words, target = found.groups()
+        if not repository:
+            return "" if picture else words
+        kind = "raw" if picture else "blob"
+        return f"{picture}[{words}]({repository.rstrip('/')}/{kind}/v{version}/{target})"
+
+    return LINK.sub(replace, text)
+
+
+class ReadmeHook(MetadataHookInterface):
+    """Puts the README into the metadata."""
+
+    def update(self, metadata: dict[str, Any]) -> None:
+        text = (Path(self.root) / "README.md").read_text(encoding="utf-8")
+        repository = os.environ.get("EXPECTANT_REPOSITORY", "")
+        metadata["readme"] = {
+            "content-type": "text/markdown",
+            "text": index_readme(text, repository, metadata["version"]),
+        }

@@ -1,0 +1,97 @@
+"""How planning moves state values: LEVI, or one of two forms of gradient planning."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from expectant.agents.planner import PlanningAgent, movement, named_model
+from expectant.descriptions import abstract, option
+from expectant.features.vector import dot
+from expectant.parts import Need, Site, bytes_of
+from expectant.rules import one_of
+from expectant.step_sizes import step_part, step_size, steps_memory
+from expectant.updates import gradient_planning, gtd2_planning, levi_target, move
+from expectant.verbs import improve
+
+UPDATES = ("levi", "gradient", "gtd2")
+
+
+class LeviPart(NamedTuple):
+    """w ← w + α δ s; nothing else is used."""
+
+    correction_step: float
+
+
+class GradientPart(NamedTuple):
+    """LEVI and a correction; ``helper`` (D,) is h, which ``correction_step`` β moves."""
+
+    helper: np.ndarray
+    correction_step: Any
+
+
+class Gtd2Part(NamedTuple):
+    """The gradient alone; as above."""
+
+    helper: np.ndarray
+    correction_step: Any
+
+
+@improve.register(LeviPart)
+def _(update, model, actions, weights, state, discount, step):
+    target = levi_target(model, state, actions, weights, discount)
+    error = move(weights, state, target, step)
+    return error, movement(state, error, step)
+
+
+@improve.register(GradientPart)
+def _(update, model, actions, weights, state, discount, step):
+    helper, before = update.helper, dot(state, weights)
+    error = gradient_planning(
+        model, state, actions, weights, helper, discount, step, update.correction_step
+    )
+    return error, dot(state, weights) - before
+
+
+@improve.register(Gtd2Part)
+def _(update, model, actions, weights, state, discount, step):
+    helper, before = update.helper, dot(state, weights)
+    error = gtd2_planning(
+        model, state, actions, weights, helper, discount, step, update.correction_step
+    )
+    return error, dot(state, weights) - before
+
+
+@abstract
+class StatePlanningAgent(PlanningAgent):
+    """An agent that plans with state values, described."""
+
+    planning_update: str = option(one_of(*UPDATES), default="levi", kw_only=True)
+    correction_step: Any = option(step_size(), default=0.01, kw_only=True)
+
+    def validate(self) -> None:
+        super().validate()
+        model = named_model(self.model, 0.0)
+        if self.planning_update != "levi" and not getattr(model, "predicts_means", False):
+            raise ValueError(
+                f"{type(self).__name__}: planning_update={self.planning_update!r} needs an "
+                "expectation model, which knows the mean next state (predicts_means), got "
+                f"model={self.model!r}"
+            )
+
+    def estimate_memory(self, site: Site) -> Sequence[Need]:
+        needs = super().estimate_memory(site)
+        if self.planning_update == "levi":
+            return needs
+        helper = Need("gradient planning", bytes_of((site.width,)))
+        return [*needs, helper, *steps_memory(site, (self.correction_step, 1))]
+
+    def update_part(self, site: Site) -> Any:
+        """What moves the state values when planning."""
+        if self.planning_update == "levi":
+            return LeviPart(0.0)
+        step = step_part(self, self.correction_step, site)
+        kind = GradientPart if self.planning_update == "gradient" else Gtd2Part
+        return kind(np.zeros(site.width), step)

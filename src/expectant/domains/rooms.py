@@ -1,0 +1,171 @@
+"""Rooms with walls, drawn as text: the worlds in which options are studied."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from expectant.descriptions import description, option
+from expectant.domains.finite import END, MAKING, FiniteMDP, FinitePart, finite_memory
+from expectant.parts import Domain, Need, Site
+from expectant.rules import Rule, between, number
+
+MOVES = ((-1, 0), (0, 1), (1, 0), (0, -1))  # up, right, down, left
+WALL, FREE, START, GOAL, PIT = "#.SGP"
+
+TWO_ROOMS = """\
+###############
+#.PPPP.#......#
+#.PPPP.#......#
+#SPPPP.H......#
+#.PPPP.#......#
+#.PPPP.#......#
+#......#..G...#
+###############"""
+FOUR_ROOMS = """\
+#############
+#.....#.....#
+#.....#.....#
+#.....2.....#
+#S....#.....#
+#.....#.....#
+##1####.....#
+#.PPP.###3###
+#.PPP.#.....#
+#.PPP.#G....#
+#.PPP.4.....#
+#.....#.....#
+#############"""
+
+
+def _plan(value: Any) -> str:
+    """A map as rows of equal length, without the empty lines around it."""
+    if not isinstance(value, str):
+        raise TypeError
+    rows = [line.strip() for line in value.strip().splitlines()]
+    letters = "".join(rows)
+    if not letters or len({len(row) for row in rows}) > 1:
+        raise ValueError
+    if not all(letter in "#." or letter.isalnum() for letter in letters):
+        raise ValueError
+    return "\n".join(rows)
+
+
+PLAN = Rule(
+    "lines of equal length of # (a wall), . (a cell), S (a start), G (a goal), P (a pit) and "
+    "other letters or digits (cells with a name)",
+    _plan,
+)
+
+
+@description
+class Rooms(Domain):
+    """A grid of cells between walls, drawn as text.
+
+    Dynamics
+        four actions: up (0), right (1), down (2), left (3). The wanted move is made with
+        probability 1 − ``slip``, each of the others with ``slip`` / 3. Walls and edges block.
+    Reward
+        that of the cell arrived in, also by staying there: ``goal_reward`` for a goal G,
+        ``pit_reward`` for a pit P, else 0.
+    Start
+        evenly in the cells S; anywhere if there are none.
+    End
+        in a goal.
+
+    States are the cells in reading order, walls and goals left out. Every other letter or digit is
+    a cell that has a name, such as a hallway: ``named`` tells its number.
+    """
+
+    plan: str = option(PLAN)
+    slip: float = option(between(0, 1), default=0.0, kw_only=True)
+    goal_reward: float = option(number(), default=1.0, kw_only=True)
+    pit_reward: float = option(number(), default=-1.0, kw_only=True)
+
+    def validate(self) -> None:
+        if GOAL not in self.plan:
+            raise ValueError(f"{type(self).__name__}: plan must have a goal G, where episodes end")
+        if not self.states:
+            raise ValueError(f"{type(self).__name__}: plan must have a cell that is not a goal")
+
+    @cached_property
+    def letters(self) -> np.ndarray:
+        """The map (rows, columns), a letter a cell."""
+        return np.array([list(row) for row in self.plan.split("\n")])
+
+    @cached_property
+    def cells(self) -> np.ndarray:
+        """Row and column of every state: (S, 2)."""
+        return np.argwhere((self.letters != WALL) & (self.letters != GOAL))
+
+    @property
+    def states(self) -> int:
+        return len(self.cells)
+
+    @property
+    def actions(self) -> int:
+        return 4
+
+    @property
+    def named(self) -> dict[str, int]:
+        """The states that have a name of their own in the map."""
+        letters = self.letters[tuple(self.cells.T)]
+        return {str(x): s for s, x in enumerate(letters) if x not in (FREE, START, PIT)}
+
+    def mdp(self) -> FiniteMDP:
+        """The rooms as a finite MDP; outcome o is the move o."""
+        return self._mdp
+
+    @cached_property
+    def _mdp(self) -> FiniteMDP:
+        padded = np.pad(self.letters, 1, constant_values=WALL)
+        numbers = np.full(padded.shape, END)
+        cells = self.cells + 1
+        numbers[tuple(cells.T)] = np.arange(self.states)
+        moved = cells[:, None, :] + np.array(MOVES)
+        blocked = padded[moved[..., 0], moved[..., 1]] == WALL
+        moved = np.where(blocked[..., None], cells[:, None, :], moved)
+        arrived = padded[moved[..., 0], moved[..., 1]]
+        pays = self.goal_reward * (arrived == GOAL) + self.pit_reward * (arrived == PIT)
+        chances = np.full((4, 4), self.slip / 3) + (1.0 - 4 / 3 * self.slip) * np.eye(4)
+        shape = (self.states, 4, 4)
+        starts = self.letters[tuple(self.cells.T)] == START
+        return FiniteMDP(
+            probabilities=np.broadcast_to(chances, shape),
+            rewards=np.broadcast_to(pays[:, None, :], shape),
+            successors=np.broadcast_to(numbers[moved[..., 0], moved[..., 1]][:, None, :], shape),
+            start=starts / starts.sum() if starts.any() else None,
+        )
+
+    def estimate_memory(self, site: Site) -> Sequence[Need]:
+        tables = finite_memory(1, self.states, 4, 4)
+        return [tables._replace(building=MAKING * tables.bytes)]
+
+    def build(self, rng: np.random.Generator) -> FinitePart:
+        return self.mdp().build(rng)
+
+
+@description
+class TwoRooms(Rooms):
+    """Two rooms and a hallway, with pits on the short way to it (Sutton et al. 2023).
+
+    Dynamics, reward, start, end
+        as in ``Rooms``; without slips.
+    """
+
+    plan: str = option(PLAN, default=TWO_ROOMS)
+
+
+@description
+class FourRooms(Rooms):
+    """Four rooms and four hallways, with pits in one room (Sutton et al. 2023).
+
+    Dynamics, reward, start, end
+        as in ``Rooms``; the wanted move is made with probability 2/3.
+    """
+
+    plan: str = option(PLAN, default=FOUR_ROOMS)
+    slip: float = option(between(0, 1), default=1 / 3, kw_only=True)

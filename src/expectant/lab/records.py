@@ -1,0 +1,157 @@
+"""What a run leaves besides returns: looks at the agent, taken on a schedule.
+
+A record names a look and says how often it is taken. The look asks a copy of the agent about all
+states of the domain and makes one number of the answers; the numbers of a run, in order, are its
+curve.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from expectant.analysis.panel import Level
+from expectant.descriptions import near_miss
+from expectant.engine.compile.kernels import Kernel
+from expectant.engine.course import Stop, drive
+from expectant.engine.job import Job, loop_for
+from expectant.engine.look import all_states, look, look_for, set_aside
+from expectant.engine.loop import DONE
+from expectant.lab.looks import Look, Seen, look_named
+from expectant.progress import Reporter, Silent
+from expectant.rules import whole
+
+
+class Schedule(NamedTuple):
+    """When looks are taken: after so many episodes or steps, ``at`` (M,), in which ``phases`` (M,).
+
+    At the border of two phases one look belongs to each of them.
+    """
+
+    at: np.ndarray
+    phases: np.ndarray
+
+
+@dataclass(frozen=True)
+class Record:
+    """A look, how many episodes or steps lie between two of them, and its options."""
+
+    look: str
+    every: int
+    options: tuple[tuple[str, Any], ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"look": self.look, "every": self.every, **dict(self.options)}
+
+    @property
+    def found(self) -> Look:
+        return look_named(self.look)
+
+
+def record_from(data: Mapping[str, Any]) -> Record:
+    """The record that a table of a spec stands for; a ``ValueError`` says what is wrong."""
+    wanted = dict(data)
+    found = look_named(wanted.pop("look", None))
+    every = whole(1).check("record", "every", wanted.pop("every", 1))
+    options = {}
+    for key, value in wanted.items():
+        if key not in found.options:
+            known = ["every", *found.options]
+            raise ValueError(f"record: unknown {key!r}" + near_miss(key, known))
+        options[key] = found.options[key][0].check("record", key, value)
+    defaults = {key: default for key, (_, default) in found.options.items()}
+    return Record(found.name, every, tuple(sorted({**defaults, **options}.items())))
+
+
+def schedule(job: Job, every: int) -> Schedule:
+    """At the first moment of each phase, then so often, and at the end of each phase.
+
+    The look at the end of a phase comes before anything changes, the one at the start of the next
+    after it: both are at the same agent.
+    """
+    at, phases, first = [], [], 0
+    for phase, length in enumerate(_phases(job)):
+        found = [*range(0, length, every), length]
+        at += [first + step for step in found]
+        phases += [phase] * len(found)
+        first += length
+    return Schedule(np.array(at), np.array(phases))
+
+
+def _phases(job: Job) -> list[int]:
+    """How long the phases of a run are, in what is counted."""
+    if job.steps and job.domain.phase_steps:
+        ends = np.minimum(np.cumsum(job.domain.phase_steps), job.length)
+        ends[-1] = job.length  # the last one goes on as long as the run does
+        return [int(length) for length in np.diff(ends, prepend=0) if length > 0]
+    every = job.domain.switch_every
+    if job.steps or every is None:
+        return [job.length]
+    whole_ones, rest = divmod(job.length, every)
+    return [every] * whole_ones + ([rest] if rest else [])
+
+
+def compiled_look(job: Job, compiled: bool | None, name: str, show: Reporter) -> Kernel:
+    """What asks the agent of a job about all states, compiled unless asked not to."""
+    return look_for(set_aside(job.prepare(0)[0]), _states(job), compiled, name, show)
+
+
+def compile_both(job: Job) -> None:
+    """Leave the loop and what looks at the agent in the cache."""
+    loop_for(job, True, "", Silent())
+    compiled_look(job, True, "", Silent())
+
+
+def recorded(
+    job: Job, number: int, loop: Kernel, asker: Kernel, control: np.ndarray, record: Record,
+    begun: Callable[[Stop], None] = lambda stop: None,
+) -> tuple[np.ndarray, Stop]:  # fmt: skip
+    """The curve (M,) of one run, NaN from a divergence on, and where the run stopped."""
+    when, states, found = schedule(job, record.every), _states(job), record.found
+    shape = (when.at.size, states.places.size)
+    seen = Seen(
+        np.full(shape if "values" in found.topics else (0, 0), np.nan),
+        np.full(
+            (*shape, job.domain.actions) if "preferences" in found.topics else (0, 0, 0), np.nan
+        ),
+        when.phases,
+    )
+    for row, stop in enumerate(drive(job, number, loop, control, when.at)):
+        begun(stop)
+        if stop.status == DONE:
+            answers = look(asker, set_aside(stop.run), states, found.topics)
+            for topic in found.topics:
+                getattr(seen, topic)[row] = getattr(answers, topic)
+    return found.of(job.domain, job.agent, seen, **dict(record.options)), stop
+
+
+def levels_of(job: Job, record: Record) -> tuple[Level, ...]:
+    """The lines to hold a record against, joined where they go on from phase to phase."""
+    levels = record.found.levels
+    if levels is None:
+        return ()
+    lines: list[Level] = []
+    start = 0.0
+    lengths = _phases(job)
+    known = levels(job.domain, job.agent, len(lengths), **dict(record.options))
+    for length, heights in zip(lengths, known, strict=True):
+        for name, height in heights.items():
+            before = next((line for line in lines if (line.name, line.end) == (name, start)), None)
+            if before is not None and before.height == height:
+                lines[lines.index(before)] = before._replace(end=start + length)
+            else:
+                lines.append(Level(start, start + length, height, name))
+        start += length
+    return tuple(lines)
+
+
+def _states(job: Job) -> Any:
+    if job.domain.states is None:
+        raise ValueError(
+            f"record: a look asks about all states, and {type(job.domain).__name__} does not "
+            "number its states"
+        )
+    return all_states(job.domain.states)

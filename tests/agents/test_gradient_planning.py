@@ -1,0 +1,220 @@
+"""Gradient planning: worked by hand, where it ends, and that what ran away no longer does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from building import Built
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import expectant as ex
+from expectant.engine.trial.contracts import CHECKS
+from expectant.models.expectation import LinearPart
+from expectant.verbs import add_expected, backed_up_value, improve, learn, plan
+
+FORMS = ("gradient", "gtd2")
+DOMAIN = ex.Corridor(cells=2, slip=0.0)
+
+
+def planned(update: str, agent: Any = ex.Lookahead, **options: Any) -> Built:
+    steps = {ex.Lookahead: (0.5, 0.5), ex.CachedValues: (0.5, 0.25, 0.5)}
+    steps[ex.CachedPolicy] = (0.5, 0.1, 0.5)
+    described = agent(*steps[agent], planning_update=update, **options)
+    return Built(DOMAIN, ex.OneHot(), described)
+
+
+def loop_of_two(b: Built) -> None:
+    """State 0 promises a reward of 1 and twice itself: s̄ = 2 s, whichever action."""
+    model = b.agent.planner.model
+    model.rewards[:, 0] = 1.0
+    model.rows[:, 0, 0] = 2.0
+
+
+def once(b: Built, discount: float) -> float:
+    agent, planner, before = b.agent, b.agent.planner, b.agent.weights[0]
+    error, moved = improve(
+        agent.update, planner.model, 2, agent.weights, b.state(0), discount, agent.value_step
+    )
+    assert moved == pytest.approx(agent.weights[0] - before)
+    return error
+
+
+def test_the_corrected_form_by_hand():
+    b = planned("gradient", correction_step=0.25)
+    loop_of_two(b)
+    # δ = 1 + 0.5 · 2 · 0 − 0 = 1, h = 0: w = 0.5 · 1; h = 0.25 (1 − 0)
+    assert once(b, 0.5) == 1.0
+    assert (b.agent.weights[0], b.agent.update.helper[0]) == (0.5, 0.25)
+    # δ = 1 + 0.5 − 0.5 = 1: w = 0.5 + 0.5 (1 − 0.5 · 0.25 · 2); h = 0.25 + 0.25 (1 − 0.25)
+    assert once(b, 0.5) == 1.0
+    assert (b.agent.weights[0], b.agent.update.helper[0]) == (0.875, 0.4375)
+
+
+def test_gtd2_by_hand():
+    b = planned("gtd2", correction_step=0.25)
+    loop_of_two(b)
+    assert once(b, 0.25) == 1.0  # h = 0: w stays
+    assert (b.agent.weights[0], b.agent.update.helper[0]) == (0.0, 0.25)
+    # w = 0.5 · 0.25 (1 − 0.25 · 2), h = 0.25 + 0.25 (1 − 0.25)
+    assert once(b, 0.25) == 1.0
+    assert (b.agent.weights[0], b.agent.update.helper[0]) == (0.0625, 0.4375)
+
+
+def test_the_next_state_is_that_of_the_best_action():
+    b = planned("gradient", correction_step=0.0)
+    b.agent.update.helper[0] = 1.0
+    model = b.agent.planner.model
+    model.rewards[1, 0], model.rows[0, 0, 1], model.rows[1, 0, 0] = 3.0, 100.0, 1.0
+    once(b, 1.0)  # δ = 3, s̄(0, right) = s(0): w(0) = 0.5 (3 − 1), w(1) = 0
+    assert b.agent.weights[:2].tolist() == [1.0, 0.0]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_what_runs_away_under_levi_ends_at_the_solution(form):
+    """δ = 1 + 0.9 · 2 w − w grows with w: LEVI doubles its error for ever, w = −1.25 solves it."""
+    b, levi = planned(form, correction_step=0.5), planned("levi")
+    b.agent = b.agent._replace(value_step=0.05)
+    for built in (b, levi):
+        loop_of_two(built)
+        for _ in range(2_000 if built is b else 100):
+            once(built, 0.9)
+    assert b.agent.weights[0] == pytest.approx(-1.25, abs=1e-9)
+    assert b.agent.update.helper[0] == pytest.approx(0.0, abs=1e-9)
+    assert levi.agent.weights[0] > 1e10
+
+
+class Problem:
+    """Random states (n, d), a random linear model of one action, any discount."""
+
+    def __init__(self, seed: int, discount: float) -> None:
+        rng = np.random.default_rng(seed)
+        self.discount = discount
+        self.agent = ex.Lookahead(0.01, planning_steps=0, planning_update="gradient")
+        self.features = ex.RandomBinary(size=4, active=2)
+        self.built = Built(ex.Corridor(cells=6), self.features, self.agent, seed)
+        self.model = LinearPart(np.zeros((1, 8)), np.zeros((1, 4, 8)), 0.0, np.zeros((1, 8)))
+        self.model.rewards[0, :4] = rng.normal(size=4)
+        self.model.rows[0, :, :4] = rng.normal(size=(4, 4))
+        self.states = [self.built.state(number) for number in range(6)]
+
+    def equations(self) -> tuple[np.ndarray, np.ndarray]:
+        """A w = c: the mean of δ s is zero."""
+        rows = np.zeros((6, 4))
+        for row, state in zip(rows, self.states, strict=True):
+            row[state.active] += 1.0
+        after = rows @ self.model.rows[0, :, :4]
+        a = rows.T @ (rows - self.discount * after)
+        return a, rows.T @ (rows @ self.model.rewards[0, :4])
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10_000), st.floats(0.0, 1.0), st.sampled_from(FORMS))
+def test_it_ends_where_the_projected_error_of_the_model_is_zero(seed, discount, form):
+    """At A w = c, h = 0 the updates of all states cancel: the minimum of the MBPBE, LEVI's too."""
+    problem = Problem(seed, discount)
+    a, c = problem.equations()
+    if np.linalg.matrix_rank(a, tol=1e-3) < 4:
+        return
+    solution = np.zeros(8)
+    solution[:4] = np.linalg.solve(a, c)
+    update = planned(form, correction_step=0.1).agent.update._replace(helper=np.zeros(8))
+    moved, helped, by_levi = np.zeros(8), np.zeros(8), np.zeros(8)
+    levi = planned("levi").agent.update
+    for state in problem.states:
+        weights, helper = solution.copy(), np.zeros(8)
+        improve(update._replace(helper=helper), problem.model, 1, weights, state, discount, 0.1)
+        moved += weights - solution
+        helped += helper
+        weights = solution.copy()
+        improve(levi, problem.model, 1, weights, state, discount, 0.1)
+        by_levi += weights - solution
+    scale = 1e-9 * (1.0 + np.abs(solution).max())
+    np.testing.assert_allclose(moved, 0.0, atol=scale)
+    np.testing.assert_allclose(helped, 0.0, atol=scale)
+    np.testing.assert_allclose(by_levi, 0.0, atol=scale)
+
+
+@pytest.mark.parametrize("agent", [ex.Lookahead, ex.CachedValues, ex.CachedPolicy])
+def test_without_a_correction_step_it_is_levi_to_the_bit(agent):
+    gradient, levi = (
+        planned(update, agent, correction_step=0.0, planning_steps=20)
+        for update in ("gradient", "levi")
+    )
+    for b in (gradient, levi):
+        for _ in range(5):
+            learn(b.agent, b.transition(0, 1, -1.0, 1), b.rng)
+            learn(b.agent, b.transition(1, 1, 20.0, None), b.rng)
+            plan(b.agent, b.rng)
+    np.testing.assert_array_equal(gradient.agent.weights, levi.agent.weights)
+    assert not gradient.agent.update.helper.any()
+
+
+MODELS = {
+    "expectation": "expectation",
+    "episodic": "episodic",
+    "exact": "exact",
+    "exact_episodic": "exact_episodic",
+    "network": ex.NetworkExpectation(hidden=3, step=0.1),
+}
+
+
+@pytest.mark.parametrize(
+    ("model", "weighted"),
+    [*((model, False) for model in MODELS), ("expectation", True), ("network", True)],
+)
+def test_what_a_model_adds_is_what_it_backs_up(model, weighted):
+    """wᵀs̄ by ``backed_up_value`` and u + a s̄ by ``add_expected`` have the same s̄."""
+    features: Any = ex.RandomBinary(size=6, active=2)
+    if weighted:
+        features = ex.Traces(features, decay=0.5)
+    b = Built(ex.Corridor(cells=5), features, ex.Lookahead(0.1, 0.2, model=MODELS[model]))
+    for number in range(4):
+        learn(b.agent, b.transition(number, number % 2, 1.0, number + 1), b.rng)
+    learn(b.agent, b.transition(4, 1, 5.0, None), b.rng)
+    part, width = b.agent.planner.model, b.setting.width
+    for action in (0, 1):
+        added = np.zeros(width)
+        add_expected(part, b.state(3), action, added, 2.0)
+        reward = backed_up_value(part, b.state(3), action, np.zeros(width), 1.0)
+        for feature in range(6):
+            unit = np.eye(1, width, feature)[0]
+            promised = backed_up_value(part, b.state(3), action, unit, 1.0) - reward
+            assert added[feature] == pytest.approx(2.0 * promised, abs=1e-12)
+        assert np.abs(added).max() > 0.0
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"model": "sample"}, "needs an expectation model"),
+        ({"model": "true"}, "needs an expectation model"),
+        ({"maintained": True}, "also moves along the next one"),
+    ],
+)
+def test_what_cannot_work_is_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        ex.Lookahead(0.1, planning_update="gradient", **options)
+    with pytest.raises(ValueError, match="'levi' or 'gradient' or 'gtd2'"):
+        ex.Lookahead(0.1, planning_update="tdc")
+
+
+def test_what_a_model_of_ones_own_must_not_do():
+    check, state = CHECKS[add_expected], planned("levi").state(0)
+    contracts: Any = None
+    assert check(contracts, (), (state, 0, np.zeros(8), 1.0), None) is None
+    assert "return nothing" in str(check(contracts, (), (state, 0, np.zeros(8), 1.0), 1.0))
+    assert "finite" in str(check(contracts, (), (state, 0, np.full(8, np.nan), 1.0), None))
+
+
+def test_compiled_and_plain_agree_and_no_run_runs_away():
+    """Slip 0 and 20 planning steps: some runs of LEVI overflow here, none of gradient planning."""
+    domain, features = ex.Corridor(slip=0.0), ex.RandomBinary(14, 5)
+    agent = ex.Lookahead(0.1, 0.05, planning_steps=20, planning_update="gradient")
+    fast = ex.run(domain, features, agent, episodes=1_000, runs=10)
+    slow = ex.run(domain, features, agent, episodes=4, runs=2, compiled=False)
+    np.testing.assert_array_equal(fast.returns[:2, :4], slow.returns)
+    assert not fast.diverged.any()
+    assert fast.returns[:, -300:].mean() > 11.0

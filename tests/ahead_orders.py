@@ -1,0 +1,17 @@
+"""What the tests have other processes do instead of compiling, which takes too long."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+
+def note(job):
+    """Leave a file with the name of the agent, where the environment says."""
+    folder = Path(os.environ["NOTES"])
+    (folder / f"{type(job.agent).__name__}-{os.getpid()}").touch()
+
+
+def die(job):
+    """End the process, as one does that runs out of memory."""
+    os._exit(1)

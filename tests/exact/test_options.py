@@ -1,0 +1,150 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import expectant as ex
+from expectant import exact
+
+RIGHT = 1
+LINE = ex.Corridor(cells=3, slip=0.0, goal_reward=20.0, other_reward=0.0, step_reward=-1.0)
+
+
+def random_option(seed: int):
+    """A random MDP, an option on it."""
+    rng = np.random.default_rng(seed)
+    probabilities = 0.9 * rng.dirichlet(np.full(6, 0.5), size=(5, 3))
+    probabilities[..., -1] += 0.1
+    domain = ex.FiniteMDP(probabilities, rng.normal(size=(5, 3)))
+    return domain, rng.dirichlet(np.ones(3), size=5), rng.random(5)
+
+
+def test_to_the_right_until_the_last_cell():
+    """From cell 0 two steps of −1, the second discounted; from the last cell out of the goal."""
+    rewards, successors = exact.option_model(LINE, np.full(3, RIGHT), [0.0, 0.0, 1.0], 0.5)
+    assert rewards.tolist() == [-1.5, -1.0, 20.0]
+    assert successors.tolist() == [[0, 0, 0.25], [0, 0, 0.5], [0, 0, 0]]
+    durations = exact.option_durations(LINE, np.full(3, RIGHT), [0.0, 0.0, 1.0])
+    assert durations.tolist() == [2.0, 1.0, 1.0]
+    universal = exact.universal_option_model(LINE, np.full(3, RIGHT), [0.0, 0.0, 1.0], 0.5)
+    assert universal.tolist() == [[1, 0.5, 0], [0, 1, 0], [0, 0, 1]]
+
+
+def test_stopping_halfway_with_probability_one_half():
+    rewards, successors = exact.option_model(LINE, np.full(3, RIGHT), [0.0, 0.5, 1.0], 0.5)
+    # from cell 0: −1, then with probability one half another −1 discounted
+    assert rewards[0] == -1.25
+    assert successors[0].tolist() == [0.0, 0.25, 0.125]
+
+
+@given(st.integers(0, 10**6))
+@settings(max_examples=20, deadline=None)
+def test_an_option_that_stops_at_once_is_its_policy_for_a_step(seed):
+    domain, policy, _ = random_option(seed)
+    rewards, successors = exact.option_model(domain, policy, np.ones(5), 0.9)
+    values = np.random.default_rng(seed).normal(size=5)
+    action_values = exact.backed_up(domain, values, discount=0.9)
+    np.testing.assert_allclose(rewards + successors @ values, (policy * action_values).sum(axis=1))
+
+
+@given(st.integers(0, 10**6))
+@settings(max_examples=20, deadline=None)
+def test_an_option_that_never_stops_is_worth_its_policy(seed):
+    domain, policy, _ = random_option(seed)
+    rewards, successors = exact.option_model(domain, policy, np.zeros(5), 0.9)
+    np.testing.assert_allclose(rewards, exact.policy_values(domain, policy, discount=0.9))
+    assert not successors.any()
+
+
+@given(st.integers(0, 10**6))
+@settings(max_examples=20, deadline=None)
+def test_models_are_what_walks_come_to(seed):
+    """Summed over the steps of a walk, without any equation solved."""
+    domain, policy, stop = random_option(seed)
+    world = exact.solve.dynamics(domain)
+    here, rewards, successors, universal = (
+        np.eye(5),
+        np.zeros(5),
+        np.zeros((5, 5)),
+        np.zeros((5, 5)),
+    )
+    for _ in range(400):
+        rewards += here @ (policy * world.rewards).sum(axis=1)
+        universal += here
+        per_action = exact.solve.expected_next(world, np.eye(5))  # (S, A, S)
+        arrived = 0.9 * here @ (policy[:, :, None] * per_action).sum(axis=1)
+        successors += arrived * stop
+        here = arrived * (1.0 - stop)
+    model = exact.option_model(domain, policy, stop, 0.9)
+    np.testing.assert_allclose(model[0], rewards, atol=1e-12)
+    np.testing.assert_allclose(model[1], successors, atol=1e-12)
+    np.testing.assert_allclose(
+        exact.universal_option_model(domain, policy, stop, 0.9), universal, atol=1e-12
+    )
+    np.testing.assert_allclose(
+        exact.option_durations(domain, policy, stop, 0.9), universal.sum(axis=1), atol=1e-12
+    )
+
+
+@given(st.integers(0, 10**6))
+@settings(max_examples=10, deadline=None)
+def test_options_beside_actions_do_not_change_what_is_optimal(seed):
+    domain, policy, stop = random_option(seed)
+    model = exact.option_model(domain, policy, stop, 0.9)
+    best = exact.optimal_values(domain, discount=0.9)
+    both = exact.optimal_values_with_options(domain, [model], 0.9)
+    np.testing.assert_allclose(both, best, atol=1e-9)
+    alone = exact.optimal_values_with_options(domain, [model], 0.9, actions=False)
+    assert (alone <= best + 1e-9).all()
+    np.testing.assert_allclose(alone, model[0] + model[1] @ alone, atol=1e-9)
+
+
+def test_the_hallway_of_two_rooms():
+    """Around the pits in 12 steps; the shortest path takes 6 and falls into four pits."""
+    domain = ex.TwoRooms()
+    start, hallway = 24, domain.named["H"]
+    kept = exact.reward_respecting_option(domain, hallway, 1.0, 0.99)
+    assert kept.values[start] == pytest.approx(0.99**12)
+    assert np.flatnonzero(kept.stop).tolist() == [hallway]
+    rewards, successors = exact.option_model(domain, kept.policy, kept.stop, 0.99)
+    assert rewards[start] == pytest.approx(0.0)
+    assert successors[start, hallway] == pytest.approx(0.99**12)
+    short = exact.shortest_path_option(domain, hallway, 0.99)
+    rewards, successors = exact.option_model(domain, short.policy, short.stop, 0.99)
+    assert successors[start, hallway] == pytest.approx(0.99**6)
+    assert rewards[start] == pytest.approx(-sum(0.99**k for k in range(4)))
+
+
+def test_an_option_that_may_stop_anywhere_stops_where_going_on_is_bad():
+    domain = ex.TwoRooms()
+    free = exact.reward_respecting_option(domain, domain.named["H"], 1.0, 0.99, anywhere=True)
+    letters = domain.letters[tuple(domain.cells.T)]
+    stops = set(letters[free.stop > 0])
+    assert stops == {"P", "H"}  # deep in the pits nothing is worth the way out
+    by_hand = free.values[free.stop > 0]
+    assert (by_hand[letters[free.stop > 0] == "P"] <= 0).all()
+
+
+def test_values_of_the_main_task_count_where_an_option_stops():
+    values = np.array([0.0, 11.0, 0.0])
+    found = exact.reward_respecting_option(LINE, 2, 1.0, 0.5, values=values, anywhere=True)
+    # from cell 0: one step to cell 1 and stop for 11, −1 + 5.5; going on would come to 3.5
+    assert found.values.tolist() == [4.5, 9.0, 20.0]
+    assert found.stop.tolist() == [0.0, 1.0, 0.0]
+
+
+def test_what_is_wrong_is_said():
+    policy = np.full(3, RIGHT)
+    for stop, text in (([0.0, 0.0], "must be"), ([0.0, 2.0, 0.0], "state 1 must be a probability")):
+        with pytest.raises(ValueError, match=text):
+            exact.option_model(LINE, policy, stop, 0.9)
+    turning = np.array([RIGHT, 0, RIGHT])  # between cells 0 and 1 for ever
+    with pytest.raises(ValueError, match="never stops from state 0"):
+        exact.option_model(LINE, turning, [0.0, 0.0, 1.0])
+    assert np.isfinite(exact.option_model(LINE, turning, [0.0, 0.0, 1.0], 0.9)[0]).all()
+    with pytest.raises(ValueError, match="state must be from 0 to 2, got 3"):
+        exact.shortest_path_option(LINE, 3, 0.9)
+    with pytest.raises(ValueError, match="without actions"):
+        exact.optimal_values_with_options(LINE, [], 0.9, actions=False)

@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import expectant as ex
+from expectant.exact import optimal_policy
+from expectant.lab.looks import LOOKS, Seen, look_as, look_named, policies_of, returns_within
+
+AGENT = ex.QLearning(0.1, discount=0.97)
+
+
+@pytest.mark.parametrize(
+    ("noise", "expected"), [(0.25, (2.596, 1.295, 0.873)), (0.0, (2.846, 1.423, 0.771))]
+)
+def test_levels_are_the_published_ones(noise, expected):
+    levels = look_named("greedy_return").levels
+    assert levels is not None
+    before, local, after = levels(ex.LocaGrid(noise=noise), AGENT, 3, horizon=40)
+    found = before["optimum"], local["optimum"], local["outdated policy"]
+    assert [round(x, 3) for x in found] == list(expected)
+    assert "outdated policy" not in before and local == after
+
+
+def test_ties_are_split_evenly():
+    preferences = np.array([[[1.0, 1.0, 0.0, 0.5], [0.0, 0.0, 2.0, 0.0]]])
+    assert policies_of(preferences).tolist() == [[[0.5, 0.5, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]]]
+
+
+def test_returns_by_hand():
+    grid = ex.LocaGrid(rows=1, columns=3, noise=0.0)
+    right = np.tile([0.0, 1.0, 0.0, 0.0], (1, 3, 1))
+    # 4 after one, two and three steps: the last is the first to lie beyond a horizon of two
+    three = returns_within(grid, right, 0, discount=0.5, horizon=3)
+    two = returns_within(grid, right, 0, discount=0.5, horizon=2)
+    np.testing.assert_allclose([three, two], [[(4 + 2 + 1) / 3], [(4 + 2) / 3]])
+    assert returns_within(grid, right, 1, discount=0.5, horizon=3) == pytest.approx(1.75 / 3)
+    half = np.tile([0.0, 0.5, 0.0, 0.5], (1, 3, 1))  # in the last column, left stays
+    assert returns_within(grid, half, 0, discount=0.5, horizon=1) == pytest.approx((1 + 2) / 3)
+
+
+def test_many_policies_at_once_are_measured_alike():
+    grid = ex.LocaGrid()
+    policies = np.stack([optimal_policy(grid, discount=0.97, phase=p) for p in (0, 1)])
+    together = returns_within(grid, policies, 1, discount=0.97)
+    apart = [returns_within(grid, policy[None], 1, discount=0.97)[0] for policy in policies]
+    np.testing.assert_allclose(together, apart)
+    assert together[1] > together[0]
+
+
+def test_every_phase_is_measured_with_its_own_rewards():
+    grid = ex.LocaGrid(rows=1, columns=4, noise=0.0)
+    right = np.tile([0.0, 1.0, 0.0, 0.0], (2, 4, 1))
+    seen = Seen(np.empty((0, 0)), right, np.array([0, 1]))
+    before, after = look_named("greedy_return").of(grid, AGENT, seen, horizon=40)
+    assert before == pytest.approx(4 * after)
+
+
+def test_the_error_of_values_by_hand():
+    chain = ex.FiniteMDP(np.ones((2, 1, 1)), [[1.0], [2.0]], successors=[[[1]], [[-1]]])
+    seen = Seen(np.array([[3.0, 2.0], [3.0, 5.0], [np.nan, 0.0]]), np.empty((0, 0, 0)), np.zeros(3))
+    found = look_named("value_error").of(chain, ex.QLearning(0.1), seen)
+    np.testing.assert_allclose(found, [0.0, np.sqrt(4.5), np.nan])  # v* = (3, 2)
+
+
+def test_a_look_of_ones_own():
+    @look_as("largest value", "the largest state value", topics=("values",))
+    def largest(domain, agent, seen):
+        return seen.values.max(axis=1)
+
+    try:
+        assert look_named("largest value").of is largest
+        with pytest.raises(ValueError, match="the name 'largest value' is taken"):
+            look_as("largest value", "")(largest)
+        with pytest.raises(
+            ValueError, match=r"look: unknown 'largest valu', did you mean 'largest"
+        ):
+            look_named("largest valu")
+    finally:
+        LOOKS.pop("largest value")

@@ -1,0 +1,195 @@
+"""Looks at an agent on a schedule, as the curve of a run."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import expectant as ex
+from expectant.engine.asking import ask
+from expectant.engine.job import Job
+from expectant.engine.look import all_states, look, set_aside
+from expectant.engine.loop import DIVERGED, DONE, Budget, simulate
+from expectant.lab.cells import Cell, cell_hash
+from expectant.lab.engines.compute import compute
+from expectant.lab.records import Record, levels_of, record_from, recorded, schedule
+from expectant.lab.specs.spec import SpecError, parse_spec
+from expectant.lab.store.results import panels_of
+from expectant.lab.store.store import Store
+
+SMALL = ex.LocaGrid(rows=1, columns=4, noise=0.0, phase_steps=(600, 300, 300))
+FAST = ex.Lookahead(
+    0.5,
+    model=ex.LinearExpectation(0.5, 8.0),
+    backups="all",
+    initial_value=8.0,
+    planning_steps=1,
+    discount=0.97,
+)
+
+
+def job_of(domain, agent):
+    return Job(domain, ex.OneHot(), agent, steps=sum(domain.phase_steps))
+
+
+def greedy(every):
+    return record_from({"look": "greedy_return", "every": every})
+
+
+def run_plain(agent, domain=SMALL, every=100, number=0, loop=simulate):
+    control = np.zeros(1, np.int64)
+    return recorded(job_of(domain, agent), number, loop, ask, control, greedy(every))[0]
+
+
+def test_looks_come_at_both_sides_of_every_border():
+    when = schedule(job_of(ex.LocaGrid(phase_steps=(1000, 700, 500)), FAST), 500)
+    assert when.at.tolist() == [0, 500, 1000, 1000, 1500, 1700, 1700, 2200]
+    assert when.phases.tolist() == [0, 0, 0, 1, 1, 1, 2, 2]
+
+
+def test_the_published_test_has_403_looks():
+    assert schedule(job_of(ex.LocaGrid(), FAST), 500).at.size == 201 + 101 + 101
+
+
+@pytest.mark.parametrize(
+    ("domain", "length", "at", "phases"),
+    [
+        (ex.Corridor(), {"episodes": 25}, [0, 10, 20, 25], [0] * 4),
+        (ex.Corridor(), {"steps": 20}, [0, 10, 20], [0] * 3),
+        (
+            ex.Corridor(switch_every=10),
+            {"episodes": 25},
+            [0, 10, 10, 20, 20, 25],
+            [0, 0, 1, 1, 2, 2],
+        ),
+        (ex.Corridor(switch_every=10), {"steps": 20}, [0, 10, 20], [0] * 3),
+        (
+            SMALL.replace(phase_steps=(10, 10, 10)),
+            {"steps": 45},
+            [0, 10, 10, 20, 20, 30, 40, 45],
+            [0, 0, 1, 1, 2, 2, 2, 2],
+        ),
+        (SMALL.replace(phase_steps=(10, 10, 10)), {"steps": 12}, [0, 10, 10, 12], [0, 0, 1, 1]),
+    ],
+)
+def test_schedules_of_other_runs(domain, length, at, phases):
+    when = schedule(Job(domain, ex.OneHot(), FAST, **length), 10)
+    assert when.at.tolist() == at
+    assert when.phases.tolist() == phases
+
+
+def test_an_agent_that_plans_everywhere_carries_the_news():
+    found, when = run_plain(FAST), schedule(job_of(SMALL, FAST), 100)
+    best = [4 * (1 + 0.97 + 0.97**2 + 0.97**3) / 4, (2 + 1.94 + 2 * 0.97**2 + 1) / 4]
+    assert found[when.at == 600].tolist() == pytest.approx([best[0], best[0] / 4])
+    assert found[when.at == 900][0] == pytest.approx(best[1])
+    assert found[-1] == pytest.approx(best[1])
+    levels = levels_of(job_of(SMALL, FAST), greedy(100))
+    assert [(level.start, level.end, level.name) for level in levels] == [
+        (0, 600, "optimum"),
+        (600, 1200, "optimum"),
+        (600, 1200, "outdated policy"),
+    ]
+    assert [level.height for level in levels] == pytest.approx([*best, best[0] / 4])
+
+
+def test_an_agent_that_does_not_plan_does_not():
+    grid = SMALL.replace(phase_steps=(3000, 300, 300))
+    found = run_plain(ex.QLearning(0.5, epsilon=0.5, discount=0.97), grid)
+    outdated = (1 + 0.97 + 0.97**2 + 0.97**3) / 4
+    at = schedule(job_of(grid, FAST), 100).at
+    assert found[at == 3000] == pytest.approx([4 * outdated, outdated])
+    assert found[at == 3300][0] <= outdated + 1e-9
+
+
+def test_looking_leaves_no_trace():
+    weights = []
+    for every in (7, 140):
+        prepared, rng = job_of(SMALL, FAST).prepare(0)
+        for step in range(every, 141, every):
+            simulate(prepared, Budget(2**62, step, 100), rng, np.zeros(1, np.int64))
+            look(ask, set_aside(prepared), all_states(4), ("preferences",))
+        weights.append(prepared.agent.weights.copy())
+    assert (weights[0] == weights[1]).all()
+
+
+def test_a_diverged_run_is_nan_from_there_on():
+    with np.errstate(all="ignore"):
+        found = run_plain(FAST.replace(value_step=50.0))
+    assert np.isfinite(found[0])
+    assert np.isnan(found[-1])
+
+
+def test_what_is_seen_after_a_divergence_does_not_count():
+    """Weights may still be finite when an error is not."""
+    statuses = [DONE, DONE, DIVERGED, DONE, DONE]
+    found = run_plain(FAST, every=600, loop=lambda *_: statuses.pop(0))
+    assert np.isnan(found).tolist() == [False, False, True, True, True, True]
+
+
+# ---------------------------------------------------------------------------------------- in specs
+
+SPEC = """
+steps = 1_200
+runs = 2
+record = [{ look = "greedy_return", every = 500, horizon = 40 }]
+[domain]
+kind = "loca_grid"
+rows = 1
+columns = 4
+noise = 0.0
+phase_steps = [600, 300, 300]
+[features]
+kind = "one_hot"
+[agents.lookahead]
+kind = "lookahead"
+value_step = 0.5
+model = { kind = "linear_expectation", step = 0.5, initial_reward = 8.0 }
+backups = "all"
+initial_value = 8.0
+planning_steps = 1
+discount = 0.97
+"""
+
+
+def test_a_record_goes_through_the_store_and_onto_a_panel(tmp_path):
+    cells = parse_spec(SPEC, "test.toml").cells()
+    assert cells[0].record == greedy(500) == Record("greedy_return", 500, (("horizon", 40),))
+    assert cells[0].firsts.tolist() == [0, 500, 600, 600, 900, 900, 1200]
+    curves = compute(cells, Store(tmp_path))
+    plain = [run_plain(FAST, every=500, number=number) for number in range(2)]
+    assert (curves[0] == np.stack(plain)).all()  # compiled and plain: the same bits
+    (panel,) = panels_of(cells, curves)
+    assert (panel.unit, panel.quantity) == ("step", "expected return of the greedy policy")
+    assert panel.x.tolist() == cells[0].firsts.tolist()
+    assert (panel.end, panel.breaks) == (1200.0, [600.0, 900.0])
+    assert panel.levels == levels_of(cells[0].job, greedy(500))
+
+
+def test_what_is_recorded_belongs_to_a_cells_identity():
+    (cell,) = parse_spec(SPEC, "test.toml").cells()
+    settings = {name: getattr(cell, name) for name in cell.__dataclass_fields__}
+    for record in (None, greedy(400), Record("value_error", 500)):
+        assert cell_hash(Cell(**{**settings, "record": record})) != cell_hash(cell)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ('{ look = "greedy_retur" }', "look: unknown 'greedy_retur', did you mean 'greedy_return'"),
+        ('{ look = "value_error", horizon = 3 }', "record: unknown 'horizon'"),
+        ('{ look = "value_error", every = 0 }', "record: every must be a whole number, 1 or more"),
+        ("{ every = 5 }", "look: unknown None"),
+        ('{ look = "value_error" }, "reward"', "record: a look is recorded alone"),
+    ],
+)
+def test_mistakes_in_records(wrong, message):
+    text = SPEC.replace('{ look = "greedy_return", every = 500, horizon = 40 }', wrong)
+    with pytest.raises(SpecError, match=message):
+        parse_spec(text, "test.toml")
+
+
+def test_a_look_needs_numbered_states():
+    job = Job(ex.MountainCar(), ex.Tiles(2, 3), FAST, steps=10)
+    with pytest.raises(ValueError, match="MountainCar does not number its states"):
+        recorded(job, 0, simulate, ask, np.zeros(1, np.int64), greedy(5))
