@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copyreg
 import importlib.util
 import itertools
 import os
@@ -9,7 +10,7 @@ import subprocess
 import sys
 import types
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
@@ -366,3 +367,15 @@ def test_part_types_can_be_gone_through_twice():
         fingerprint.fingerprint(simulate, found).name
         == fingerprint.fingerprint(simulate, found).name
     )
+
+
+def test_pickling_a_part_changes_no_name():
+    """It leaves a mark on the class, which is not code."""
+
+    class OwnPart(NamedTuple):
+        weights: np.ndarray
+
+    before = fingerprint.fingerprint(simulate, (OwnPart,)).name
+    copyreg._slotnames(OwnPart)  # type: ignore[attr-defined]
+    assert "__slotnames__" in vars(OwnPart)
+    assert fingerprint.fingerprint(simulate, (OwnPart,)).name == before

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
+import importlib
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields
 from functools import cached_property
@@ -32,6 +33,16 @@ def _module_of(environment: Any) -> str | None:
     return environment.partition(":")[0] if named else None
 
 
+def _class_at(environment: str) -> Callable[..., Any] | None:
+    """What makes an environment at "module:Class"; None where it is an id in that module."""
+    module, _, name = environment.partition(":")
+    try:
+        found = getattr(importlib.import_module(module), name, None)
+    except ImportError as error:
+        raise ValueError(f"Gym: cannot import {module!r} of {environment!r}: {error}") from None
+    return found if callable(found) else None
+
+
 def _source(value: Any) -> Any:
     if not (isinstance(value, str) or callable(value) or _is_made(value)):
         raise ValueError
@@ -46,8 +57,9 @@ _OPTIONS = Rule("for gymnasium.make, each written as an option of its own", dict
 class Gym(Domain):
     """A Gymnasium environment with numbered actions.
 
-    ``environment`` is an id for ``gymnasium.make``, which gets all further options; a function that
-    makes an environment; or an environment, which is copied for every run and left as it is.
+    ``environment`` is an id for ``gymnasium.make``, which gets all further options; where a class
+    or function is that makes one, "module:Class", which gets them too; such a function itself; or
+    an environment, which is copied for every run and left as it is.
     ``numbered`` says whether observations of whole numbers are numbers of states (for ``OneHot``
     and ``RandomBinary``) or vectors (for ``Tiles``); None: states, unless they are too many.
     """
@@ -107,6 +119,9 @@ class Gym(Domain):
 
         if _module_of(self.environment) is not None:
             look_here_too()
+            own = _class_at(self.environment)
+            if own is not None:
+                return own(**self.options)
         try:
             return gymnasium.make(self.environment, **self.options)
         except (gymnasium.error.Error, TypeError, ImportError) as error:

@@ -27,6 +27,7 @@ _OF_CLASSES = {
     "__annotate__", "__annotate_func__", "__annotations_cache__", "__orig_bases__",
     "__parameters__", "__abstractmethods__", "_abc_impl", "__dataclass_fields__",
     "__dataclass_params__", "__match_args__", "__firstlineno__", "__static_attributes__",
+    "__slotnames__",  # left behind by whoever has pickled or copied one
 }  # fmt: skip
 _OF_NAMED_TUPLES = _OF_CLASSES | set(vars(namedtuple("_", "")))
 

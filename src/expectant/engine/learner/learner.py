@@ -113,6 +113,13 @@ class Learner:
         self._look: Kernel | None = None
         self._aside: Subject | None = None  # a copy of what it knows at present, to be asked
 
+    def __repr__(self) -> str:
+        episode = "between episodes" if self._action == BETWEEN_EPISODES else "in an episode"
+        return (
+            f"Learner({self.agent!r}, {self.features!r}, n_actions={self.n_actions}, "
+            f"seed={self.seed}; {'nothing learned yet' if self._run is None else episode})"
+        )
+
     @classmethod
     def for_env(
         cls,
