@@ -11,16 +11,22 @@ from typing import Any
 from expectant import analysis, exact, kit, lanes, rules, updates, verbs
 from expectant.agents.cached_policy import CachedPolicy
 from expectant.agents.cached_values import CachedValues
+from expectant.agents.dyna_q import DynaQ
+from expectant.agents.expected_sarsa import ExpectedSarsa
 from expectant.agents.lookahead import Lookahead
 from expectant.agents.planner import PlanningAgent
 from expectant.agents.q_learning import QLearning
 from expectant.agents.q_planning import QPlanning
+from expectant.agents.rvi_q_learning import RVIQLearning
+from expectant.agents.sarsa import Sarsa
 from expectant.backups import (
     AllStates,
     CurrentState,
+    PrioritizedPairs,
     PrioritizedSweeping,
     RecencyReplay,
     Replay,
+    SeenPairs,
     SeenStates,
     StateSampler,
     Trajectory,
@@ -120,11 +126,13 @@ __all__ = [
     "Domain",
     "Drawing",
     "DynaMaze",
+    "DynaQ",
     "EpisodicExpectation",
     "Evaluation",
     "ExactEpisodic",
     "ExactExpectation",
     "Exit",
+    "ExpectedSarsa",
     "Features",
     "FiniteMDP",
     "FourRooms",
@@ -149,9 +157,11 @@ __all__ = [
     "Outside",
     "PartError",
     "PlanningAgent",
+    "PrioritizedPairs",
     "PrioritizedSweeping",
     "QLearning",
     "QPlanning",
+    "RVIQLearning",
     "RandomBinary",
     "RecencyReplay",
     "Repertoire",
@@ -161,6 +171,8 @@ __all__ = [
     "RiverSwim",
     "Rooms",
     "Sample",
+    "Sarsa",
+    "SeenPairs",
     "SeenStates",
     "Shape",
     "ShortcutMaze",

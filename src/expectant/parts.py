@@ -215,11 +215,13 @@ class Backups(Buildable):
     """A backup distribution, described.
 
     ``stores_transitions`` says that every draw is a stored transition, whose action, reward and
-    next state the verbs ``stored`` and ``load_successor`` give back; ``knows_places`` that the
-    states it draws carry the number of the environment's own state, for exact models.
+    next state the verbs ``stored`` and ``load_successor`` give back; ``draws_actions`` that a draw
+    means its action too, where one action's value is backed up; ``knows_places`` that the states it
+    draws carry the number of the environment's own state, for exact models.
     """
 
     stores_transitions: ClassVar[bool] = False
+    draws_actions: ClassVar[bool] = False
     knows_places: ClassVar[bool] = True
 
     def build(self, site: Site) -> Any:

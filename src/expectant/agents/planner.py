@@ -54,6 +54,7 @@ MODELS: dict[str, Callable[[Any], Model]] = {
     "episodic": EpisodicExpectation,
     "network": lambda step: NetworkExpectation(step=getattr(step, "step", step)),
     "distribution": lambda step: Distribution(),
+    "latest": lambda step: Distribution(outcomes=1, forgetting=1.0),
     "sample": lambda step: Sample(),
     "exact": lambda step: ExactExpectation(),
     "exact_episodic": lambda step: ExactEpisodic(),

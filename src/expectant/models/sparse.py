@@ -213,9 +213,6 @@ class SparseExpectation(Model):
     def validate(self) -> None:
         number_or_bounded("SparseExpectation", "step", self.step)
 
-    def validate(self) -> None:
-        number_or_bounded("SparseExpectation", "step", self.step)
-
     def estimate_memory(self, site: Site) -> Sequence[Need]:
         columns, room = site.actions * site.shape.size, self._room(site)
         what = f"the sparse model ({columns:,} columns of {room} entries)"
