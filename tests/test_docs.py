@@ -105,7 +105,11 @@ def test_every_page_is_in_the_contents():
 
 @pytest.mark.parametrize(
     "page",
-    [README, DOCS / "own-parts.md", DOCS / "results.md", DOCS / "domains.md", DOCS / "options.md"],
+    [
+        README,
+        *(DOCS / f"{name}.md" for name in ("own-parts", "results", "domains", "options")),
+        *sorted((DOCS / "tutorials").glob("*.md")),
+    ],
     ids=lambda page: page.stem,
 )
 def test_python_blocks_run_and_print_what_the_page_says(page, tmp_path):
