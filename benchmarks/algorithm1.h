@@ -1,6 +1,7 @@
 /* Algorithm 1, written for speed by hand: what the compiled Python is held against.
  *
- * It draws the same random numbers (PCG64) in the same order and adds in the same order as the
+ * It draws the same random numbers (PCG64, a stream each for the world, for acting and for planning)
+ * in the same order and adds in the same order as the
  * library, so both must arrive at the same returns. A world defines ACTIONS and includes this.
  */
 #include <math.h>
@@ -114,10 +115,14 @@ typedef struct {
 typedef struct {
     Agent agent;
     Replay replay;
-    Random random;
+    Random world, acting, planning;
     double value_step, model_step, epsilon;
     int64_t planning_steps;
 } Learner;
+
+static inline Random stream(const uint64_t *seed) {
+    return (Random){((uint128)seed[0] << 64) | seed[1], ((uint128)seed[2] << 64) | seed[3]};
+}
 
 static inline Learner new_learner(int64_t size, int64_t active, double value_step, double model_step,
                                   double epsilon, double discount, int64_t planning_steps,
@@ -125,7 +130,7 @@ static inline Learner new_learner(int64_t size, int64_t active, double value_ste
     const int64_t width = (size + LANES - 1) / LANES * LANES;
     Learner made = {{size, width, active, NULL, NULL, NULL, NULL, discount},
                     {capacity, 0, 0, NULL, NULL, NULL, NULL, NULL},
-                    {((uint128)seed[0] << 64) | seed[1], ((uint128)seed[2] << 64) | seed[3]},
+                    stream(seed), stream(seed + 4), stream(seed + 8),
                     value_step, model_step, epsilon, planning_steps};
     made.agent.weights = calloc((size_t)width, sizeof(double));
     made.agent.rewards = calloc((size_t)(ACTIONS * width), sizeof(double));
@@ -166,7 +171,7 @@ static inline double learn_and_plan(Learner *learner, const int64_t *state, int6
     if (replay->stored < replay->capacity) replay->stored++;
     errors += fit(agent, state, action, reward, next, alive, learner->model_step);
     for (int64_t backup = 0; backup < learner->planning_steps; backup++) {
-        int64_t row = (int64_t)(uniform(&learner->random) * (double)replay->stored);
+        int64_t row = (int64_t)(uniform(&learner->planning) * (double)replay->stored);
         const int64_t *drawn = replay->states + row * active;
         double best = -INFINITY;
         for (int64_t a = 0; a < ACTIONS; a++) {

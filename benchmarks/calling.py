@@ -9,10 +9,13 @@ from typing import Any
 import numpy as np
 
 
-def seed_words(rng: np.random.Generator) -> np.ndarray:
-    """The state of a generator as four words of 64 bits."""
-    state, mask = rng.bit_generator.state["state"], 2**64 - 1
-    words = [state["state"] >> 64, state["state"] & mask, state["inc"] >> 64, state["inc"] & mask]
+def seed_words(streams: Any) -> np.ndarray:
+    """The states of the world's, the acting and the planning stream, four words of 64 bits each."""
+    words, mask = [], 2**64 - 1
+    for rng in (streams.world, streams.acting, streams.planning):
+        state = rng.bit_generator.state["state"]
+        words += [state["state"] >> 64, state["state"] & mask]
+        words += [state["inc"] >> 64, state["inc"] & mask]
     return np.array(words, np.uint64)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import expectant as ex
-from expectant.engine.job import generator
+from expectant.seeds import streams_of
 
 DOMAIN = ex.MountainCar()
 FEATURES = ex.Tiles(8, 8)
@@ -21,9 +21,9 @@ GYM_STEPS = 20_000
 
 def in_c(function: Any, calling: Any) -> Callable[[], tuple[float, int]]:
     """Algorithm 1 in C, from the same random numbers as run 0 of the library."""
-    rng = generator(0, 0)
-    tiles: Any = FEATURES.build(DOMAIN, rng)
-    seed, returns = calling.seed_words(rng), np.zeros(EPISODES)
+    streams = streams_of(0, 0)
+    tiles: Any = FEATURES.build(DOMAIN, streams.building)
+    seed, returns = calling.seed_words(streams), np.zeros(EPISODES)
     real, whole, pointer = ctypes.c_double, ctypes.c_int64, ctypes.c_void_p
     arrays = [tiles.low, tiles.scale, tiles.parts, tiles.displaced, tiles.strides]
     arguments = [

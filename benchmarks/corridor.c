@@ -14,12 +14,12 @@ int64_t corridor(int64_t cells, double slip, int64_t switch_every, int64_t size,
     int64_t steps = 0;
     for (int64_t episode = 0; episode < episodes; episode++) {
         const int goal = (episode / switch_every) % 2 == 0 ? RIGHT : LEFT;
-        int64_t cell = (int64_t)(uniform(&learner.random) * (double)cells);
+        int64_t cell = (int64_t)(uniform(&learner.world) * (double)cells);
         double total = 0.0, alive = 1.0;
         for (int64_t time = 0; alive > 0.0 && time < step_limit; time++) {
             const int64_t *state = features + cell * active;
-            int64_t action = act(&learner.agent, state, epsilon, &learner.random);
-            int64_t direction = uniform(&learner.random) < 1.0 - slip ? action : 1 - action;
+            int64_t action = act(&learner.agent, state, epsilon, &learner.acting);
+            int64_t direction = uniform(&learner.world) < 1.0 - slip ? action : 1 - action;
             int64_t target = direction == RIGHT ? cell + 1 : cell - 1;
             double reward = -1.0;
             if (target < 0 || target >= cells) {

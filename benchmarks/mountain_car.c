@@ -40,11 +40,11 @@ int64_t mountain_car(const double *low, const double *scale, const int64_t *part
                                   discount, planning_steps, capacity, seed);
     int64_t state[MOST_TILINGS] = {0}, next[MOST_TILINGS] = {0}, steps = 0;
     for (int64_t episode = 0; episode < episodes; episode++) {
-        double car[DIMENSIONS] = {-0.6 + (-0.4 - -0.6) * uniform(&learner.random), 0.0};
+        double car[DIMENSIONS] = {-0.6 + (-0.4 - -0.6) * uniform(&learner.world), 0.0};
         double total = 0.0, alive = 1.0;
         encode(&tiles, car, state);
         for (int64_t time = 0; alive > 0.0 && time < step_limit; time++) {
-            int64_t action = act(&learner.agent, state, epsilon, &learner.random);
+            int64_t action = act(&learner.agent, state, epsilon, &learner.acting);
             double pull = cos(3.0 * car[0]) * -0.0025;
             car[1] = clipped(car[1] + ((double)(action - 1) * 0.001 + pull), -0.07, 0.07);
             car[0] = clipped(car[0] + car[1], -1.2, 0.6);

@@ -1,6 +1,6 @@
 """Algorithm 1 on the corridor as one would write it in NumPy: what the speed-up is measured from.
 
-It draws the same random numbers in the same order as the library, so the returns must agree.
+It draws the same random numbers from the same streams as the library, so the returns must agree.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import numpy as np
 class Algorithm1:
     """Linear state values and a linear expectation model, with dense arrays."""
 
-    def __init__(self, agent: Any, size: int, rng: np.random.Generator) -> None:
-        self.agent, self.rng = agent, rng
+    def __init__(self, agent: Any, size: int, streams: Any) -> None:
+        self.agent, self.acting, self.planning = agent, streams.acting, streams.planning
         self.weights = np.zeros(size)
         self.model = np.zeros((2, size, size))  # F_a, s̄ = F_a s
         self.rewards = np.zeros((2, size))
@@ -27,11 +27,11 @@ class Algorithm1:
         return self.rewards @ state + self.agent.discount * (expected @ self.weights)
 
     def act(self, state: np.ndarray) -> int:
-        if self.rng.random() < self.agent.epsilon:
-            return int(self.rng.random() * 2)
+        if self.acting.random() < self.agent.epsilon:
+            return int(self.acting.random() * 2)
         left, right = self.backed_up(state)
         if left == right:
-            return int(self.rng.random() * 2 < 1.0)
+            return int(self.acting.random() * 2 < 1.0)
         return int(right > left)
 
     def step(self, state: np.ndarray, action: int, reward: float, next_state: np.ndarray) -> None:
@@ -44,7 +44,7 @@ class Algorithm1:
         self.rewards[action] += agent.model_step * surprise * state
         self.model[action] += agent.model_step * np.outer(error, state)
         for _ in range(agent.planning_steps):
-            drawn = self.replay[int(self.rng.random() * len(self.replay))]
+            drawn = self.replay[int(self.planning.random() * len(self.replay))]
             delta = self.backed_up(drawn).max() - weights @ drawn
             weights += agent.value_step * delta * drawn
 
@@ -57,17 +57,17 @@ class Algorithm1:
 
 
 def algorithm1(
-    domain: Any, features: np.ndarray, agent: Any, episodes: int, rng: np.random.Generator
+    domain: Any, features: np.ndarray, agent: Any, episodes: int, streams: Any
 ) -> tuple[np.ndarray, int]:
     """Returns of the episodes and the number of steps; ``features`` is (cells, d)."""
-    learner, returns, steps = Algorithm1(agent, features.shape[1], rng), np.zeros(episodes), 0
+    learner, returns, steps = Algorithm1(agent, features.shape[1], streams), np.zeros(episodes), 0
     for episode in range(episodes):
         goal = 1 if (episode // domain.switch_every) % 2 == 0 else 0
-        cell = int(rng.random() * domain.cells)
+        cell = int(streams.world.random() * domain.cells)
         inside = True
         while inside:
             action = learner.act(features[cell])
-            direction = action if rng.random() < 1.0 - domain.slip else 1 - action
+            direction = action if streams.world.random() < 1.0 - domain.slip else 1 - action
             target = cell + (1 if direction else -1)
             inside = 0 <= target < domain.cells
             reward = -1.0 if inside else (20.0 if direction == goal else 0.0)

@@ -22,7 +22,8 @@ import numpy as np
 
 import expectant as ex
 from expectant.engine.compile.compiling import kernel_for
-from expectant.engine.job import Job, generator
+from expectant.engine.job import Job
+from expectant.seeds import streams_of
 
 HERE = Path(__file__).parent
 DOMAIN = ex.Corridor(slip=0.1, switch_every=500)
@@ -30,7 +31,7 @@ FEATURES = ex.RandomBinary(size=14, active=5)
 FLAGS = ("-O3", "-march=native")
 REPEATS = 7
 TARGETS = {"c_5": 1.6, "c_20": 1.4, "numpy_5": 100.0, "threads": 1.6, "encodings": 5.0,
-           "car": 1.4, "gym": 1 / 3}  # fmt: skip
+           "car": 1.4, "gym": 1 / 3, "sparse": 5.0, "many": 1.5}  # fmt: skip
 
 
 def beside(name: str) -> Any:
@@ -65,10 +66,10 @@ def ours(
     control = np.zeros(1, np.int64)
 
     def measure() -> tuple[float, int]:
-        prepared, rng = job.prepare(0)
+        prepared, streams = job.prepare(0)
         kernel = kernel_for(prepared)
         start = time.perf_counter()
-        kernel(prepared, job.budget(), rng, control)
+        kernel(prepared, job.budget(), streams, control)
         seconds = time.perf_counter() - start
         measure.returns = prepared.returns  # type: ignore[attr-defined]
         return seconds, int(prepared.clock[2])
@@ -105,9 +106,9 @@ def compile_c(folder: Path, flags: tuple[str, ...], world: str = "corridor") -> 
 def in_c(function: Any, agent: ex.Lookahead, episodes: int) -> Callable[[], tuple[float, int]]:
     """The same run in C, from the same random numbers."""
     calling = beside("calling")
-    rng = generator(0, 0)
-    active = FEATURES.build(DOMAIN, rng).active
-    seed, returns = calling.seed_words(rng), np.zeros(episodes)
+    streams = streams_of(0, 0)
+    active = FEATURES.build(DOMAIN, streams.building).active
+    seed, returns = calling.seed_words(streams), np.zeros(episodes)
     real, whole, pointer = ctypes.c_double, ctypes.c_int64, ctypes.c_void_p
     arguments = [
         whole(DOMAIN.cells), real(DOMAIN.slip), whole(DOMAIN.switch_every or 1),
@@ -128,12 +129,13 @@ def in_numpy(agent: ex.Lookahead, episodes: int) -> Callable[[], tuple[float, in
     plain = beside("plain")
 
     def measure() -> tuple[float, int]:
-        rng = generator(0, 0)
+        streams = streams_of(0, 0)
         features = np.zeros((DOMAIN.cells, FEATURES.size))
-        for row, active in zip(features, FEATURES.build(DOMAIN, rng).active, strict=True):
+        built = FEATURES.build(DOMAIN, streams.building)
+        for row, active in zip(features, built.active, strict=True):
             row[active] = 1.0
         start = time.perf_counter()
-        measure.returns, steps = plain.algorithm1(DOMAIN, features, agent, episodes, rng)  # type: ignore[attr-defined]
+        measure.returns, steps = plain.algorithm1(DOMAIN, features, agent, episodes, streams)  # type: ignore[attr-defined]
         return time.perf_counter() - start, steps
 
     return measure
@@ -193,6 +195,12 @@ def mountain_car(say: Callable[[str], None]) -> dict[str, Any]:
     pairs = [(nanoseconds(car.at_random, 1), nanoseconds(car.learning, 1)) for _ in range(3)]
     random, learning = (min(column) for column in zip(*pairs, strict=True))
     return {**times, "same_returns": bool(same), "gym_random": random, "gym_learning": learning}
+
+
+def sparse(say: Callable[[str], None]) -> dict[str, float]:
+    """The mountain car with the dense and the sparse model, by number of features."""
+    say("the mountain car with a sparse model")
+    return beside("sparse").speeds(ours, nanoseconds)
 
 
 def threads(say: Callable[[str], None]) -> dict[str, Any]:
@@ -261,7 +269,7 @@ def growth(say: Callable[[str], None]) -> dict[str, dict[str, list[tuple[int, fl
 
 
 BACKUPS = ("replay", "recency", "trajectory", "current", "seen", "prioritized", "sampler")
-MODELS = ("expectation", "episodic", "network", "distribution", "sample", "true", "exact")
+MODELS = ("expectation", "sparse", "episodic", "network", "distribution", "sample", "true", "exact")
 
 
 def parts(say: Callable[[str], None]) -> dict[str, dict[str, float]]:
@@ -333,6 +341,9 @@ def report(results: dict[str, Any]) -> None:
         + f" (same returns: {'yes' if car['same_returns'] else 'NO'}); through Gymnasium, "
         f"Q-learning {car['gym_learning'] / 1e3:.1f}, at random {car['gym_random'] / 1e3:.1f}"
     )
+    for name, took in results["sparse"].items():
+        model, size = name.split()
+        console.print(f"mountain car, {model} model of {int(size):,} features: {took / 1e3:.1f} µs")
     pair = results["threads"]
     busy = beside("busy").in_words(pair)
     console.print(f"two threads against one: {pair['ratio']:.2f} times as fast ({busy})\n")
@@ -378,6 +389,16 @@ def verdicts(results: dict[str, Any]) -> dict[str, tuple[float, str, bool]]:
     found["steps a second through Gymnasium ÷ acting at random"] = (
         value, f"at least {least:.2f}", value >= least,
     )  # fmt: skip
+    (_, dense), (_, small), *larger = results["sparse"].items()
+    value, least = dense / small, TARGETS["sparse"]
+    found["dense ÷ sparse model, mountain car"] = (value, f"at least {least}", value >= least)
+    for name, took in larger:
+        value, most, size = took / small, TARGETS["many"], int(name.split()[1])
+        found[f"sparse model, {size:,} ÷ 2,312 features"] = (
+            value,
+            f"at most {most}",
+            value <= most,
+        )
     value, least = results["threads"]["ratio"], TARGETS["threads"]
     found["one thread ÷ two"] = (value, f"at least {least}", value >= least)
     name, speed = next(iter(results["encodings"].items()))
@@ -395,6 +416,7 @@ def main(as_json: bool = False) -> int:
     results = {
         "side_by_side": side_by_side(say),
         "mountain_car": mountain_car(say),
+        "sparse": sparse(say),
         "threads": threads(say),
         "growth": growth(say),
         "decisions": decisions(say),

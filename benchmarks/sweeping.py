@@ -36,10 +36,10 @@ def backups_needed(agent: ex.Lookahead, seed: int) -> int:
     """Planning backups until the values are right but for a tenth of the initial error."""
     optimal = ex.exact.optimal_values(DOMAIN, discount=agent.discount)
     goal = SHARE * np.sqrt(np.mean(optimal**2))
-    prepared, rng = Job(DOMAIN, ex.OneHot(), agent, step_limit=STEP_LIMIT, seed=seed).prepare(0)
+    prepared, streams = Job(DOMAIN, ex.OneHot(), agent, step_limit=STEP_LIMIT, seed=seed).prepare(0)
     kernel, control = kernel_for(prepared), np.zeros(1, np.int64)
     for steps in range(EVERY, LIMIT // agent.planning_steps + 1, EVERY):
-        kernel(prepared, Budget(UNLIMITED, steps, STEP_LIMIT), rng, control)
+        kernel(prepared, Budget(UNLIMITED, steps, STEP_LIMIT), streams, control)
         error = prepared.agent.weights[: DOMAIN.cells] - optimal
         if np.sqrt(np.mean(error**2)) <= goal:
             return steps * agent.planning_steps

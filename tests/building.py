@@ -28,6 +28,7 @@ class Built:
             domain_part=self.domain,
             features_part=self.features,
             rng=self.rng,
+            planning=self.rng,
         )
         self.agent: Any = agent.build(self.setting) if agent is not None else None
 

@@ -42,9 +42,9 @@ def test_every_page_has_its_place_in_the_site():
 def test_the_reference_has_every_part_function_verb_and_command():
     pages = site("reference").pages()
     for entry in catalogue():
-        assert f"\n## {entry['name']}\n" in pages[f"{entry['group']}.md"]
+        assert f"\n## {entry['name']}\n" in pages[site("reference")._file(entry["group"])]
         for option in entry["options"]:
-            assert f"| `{option['name']}` | " in pages[f"{entry['group']}.md"]
+            assert f"| `{option['name']}` | " in pages[site("reference")._file(entry["group"])]
     program: Any = get_command(app)
     for name in program.commands:
         assert f"\n## expectant {name}\n" in pages["commands.md"]

@@ -27,8 +27,18 @@ MODULES = {
     "updates": "Published updates",
     "kit": "The kit for parts of your own",
 }
+
+
+def _file(group: str) -> str:
+    return f"{group.replace(' ', '-').replace('_', '-')}.md"
+
+
+def _title(group: str) -> str:
+    return GROUP_TITLES.get(group, f"{group.capitalize()} with their options")
+
+
 CONTENTS = [
-    *((f"{group}.md", GROUP_TITLES[group], f"every option of all {group}: meaning, rule, default")
+    *((_file(group), _title(group), f"every option of all {group}: meaning, rule, default")
       for group in GROUPS),
     ("python.md", "Functions and results", "what `import expectant as ex` has besides parts"),
     *((f"{name}.md", title, f"the functions of `ex.{name}`") for name, title in MODULES.items()
@@ -40,7 +50,7 @@ CONTENTS = [
 
 def pages() -> dict[str, str]:
     """All pages of the reference by their names."""
-    made = {f"{group}.md": parts_page(group) for group in GROUPS}
+    made = {_file(group): parts_page(group) for group in GROUPS}
     made["python.md"] = python_page()
     for name, title in MODULES.items():
         if hasattr(expectant, name):
@@ -53,7 +63,7 @@ def pages() -> dict[str, str]:
 def parts_page(group: str) -> str:
     """Every description of a group."""
     out = [
-        f"# {GROUP_TITLES[group]}",
+        f"# {_title(group)}",
         "",
         f"The same as `expectant show NAME` tells of {group}.",
         "",

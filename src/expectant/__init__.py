@@ -64,6 +64,7 @@ from expectant.models.episodic import EpisodicExpectation, ExactEpisodic
 from expectant.models.expectation import ExactExpectation, LinearExpectation
 from expectant.models.network import NetworkExpectation
 from expectant.models.sample import Sample
+from expectant.models.sparse import SparseExpectation
 from expectant.models.true import TrueModel
 from expectant.parts import (
     Agent,
@@ -78,13 +79,18 @@ from expectant.parts import (
     Site,
 )
 from expectant.show.plot import plot
+from expectant.step_sizes import IDBD, Autostep, Bounded
+from expectant.version import VERSION
 
 __all__ = [
+    "IDBD",
     "AccessControl",
     "Agent",
     "AllStates",
+    "Autostep",
     "Backups",
     "BlockingMaze",
+    "Bounded",
     "BoyanChain",
     "Branching",
     "CachedPolicy",
@@ -138,6 +144,7 @@ __all__ = [
     "Shape",
     "ShortcutMaze",
     "Site",
+    "SparseExpectation",
     "StateSampler",
     "Sweep",
     "Tiles",
@@ -172,7 +179,7 @@ __all__ = [
     "watch",
 ]
 
-__version__ = "0.1.0"
+__version__ = VERSION
 
 
 # What needs heavy libraries is imported when it is first used.

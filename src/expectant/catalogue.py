@@ -9,6 +9,7 @@ from expectant.agents.planner import MODELS
 from expectant.backups import NAMED
 from expectant.descriptions import KINDS, OPTIONS, Description, near_miss, options_of
 from expectant.parts import Agent, Backups, Domain, Features, Model
+from expectant.step_sizes import StepSize
 
 GROUPS: dict[str, type[Description]] = {
     "domains": Domain,
@@ -16,6 +17,7 @@ GROUPS: dict[str, type[Description]] = {
     "models": Model,
     "backups": Backups,
     "agents": Agent,
+    "step sizes": StepSize,
 }
 
 

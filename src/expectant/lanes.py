@@ -50,3 +50,8 @@ def dot_weighted_rows(rows, action, active, values, weights):
 def dot_row(rows, row, weights):
     """rows[row] · weights, for a table (n, D) of rows."""
     return _fold(rows[row] * weights)
+
+
+def dot_listed(values, indices, row, weights):
+    """Σ_e values[row, e] · weights[indices[row, e]], for tables (n, m) of lists in whole lanes."""
+    return _fold(values[row] * weights[indices[row]])

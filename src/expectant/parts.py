@@ -60,7 +60,9 @@ def bytes_of(*shapes: tuple[int, ...]) -> int:
 class Site:
     """What a model, a backup distribution or an agent is built for, in one run.
 
-    ``control`` (1,) is not zero once the run is to stop; work that takes long heeds it.
+    ``rng`` is what is drawn from while it is built; a part that draws later without being given a
+    generator keeps ``planning``, the run's stream for that. ``control`` (1,) is not zero once the
+    run is to stop; work that takes long heeds it.
     """
 
     shape: Shape
@@ -70,6 +72,7 @@ class Site:
     domain_part: Any
     features_part: Any
     rng: np.random.Generator
+    planning: np.random.Generator
     control: np.ndarray = dataclasses.field(default_factory=lambda: np.zeros(1, np.int64))
 
 
@@ -244,6 +247,7 @@ class Agent(Buildable):
     epsilon: float = option(between(0, 1), default=0.1, kw_only=True)
     discount: float = option(between(0, 1), default=1.0, kw_only=True)
     doubled_steps: bool = option(flag(), default=False, kw_only=True)
+    bounded_step: bool = option(flag(), default=False, kw_only=True)
     step_unit: str = option(one_of("feature", "total"), default="feature", kw_only=True)
     initial_value: float = option(number(), default=0.0, kw_only=True)
 

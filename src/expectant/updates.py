@@ -10,15 +10,44 @@ from __future__ import annotations
 
 import math
 
-from expectant.features.vector import add, dot, greatest
-from expectant.verbs import add_expected, backed_up_value, function
+from expectant.features.vector import dot, greatest
+from expectant.verbs import (
+    adapt,
+    add_expected,
+    backed_up_value,
+    function,
+    index,
+    mean_rate,
+    rate,
+    size,
+    value,
+)
+
+
+@function
+def correct(weights, state, error, step, row):
+    """w_i ← w_i + α_i δ s_i; ``row`` says which weights these are among those that share ``step``.
+
+    A step size is a number or a part that adapts (:mod:`expectant.step_sizes`).
+    """
+    adapt(step, row, state, error)
+    for n in range(size(state)):
+        weights[index(state, n)] += rate(step, row, state, n) * error * value(state, n)
+
+
+@function
+def move_row(weights, state, target, step, row):
+    """Row number ``row`` of weights (A, D) towards a target, as :func:`move`."""
+    error = target - dot(state, weights[row])
+    correct(weights[row], state, error, step, row)
+    return error
 
 
 @function
 def move(weights, state, target, step):
     """w ← w + α (g − wᵀs) s: the semi-gradient step that all linear updates share."""
     error = target - dot(state, weights)
-    add(state, weights, step * error)
+    correct(weights, state, error, step, 0)
     return error
 
 
@@ -33,7 +62,7 @@ def q_learning(weights, transition, discount, step):
     """Q-learning (Watkins 1989; S&B eq. 6.8) with linear action values, weights (A, D)."""
     future = greatest(weights, transition.next_state)
     target = transition.reward + discount * transition.alive * future
-    return move(weights[transition.action], transition.state, target, step)
+    return move_row(weights, transition.state, target, step, transition.action)
 
 
 @function
@@ -69,7 +98,8 @@ def gradient_planning(model, state, actions, weights, helper, discount, step, he
     expected = dot(state, helper)
     error = move(weights, state, target, step)
     if discount * expected != 0.0:
-        add_expected(model, state, action, weights, -step * discount * expected)
+        amount = -mean_rate(step, 0, state) * discount * expected
+        add_expected(model, state, action, weights, amount)
     move(helper, state, error, helper_step)
     return error
 
@@ -79,9 +109,10 @@ def gtd2_planning(model, state, actions, weights, helper, discount, step, helper
     """Gradient planning as GTD2 has it: δ and h as above; w ← w + α (hᵀs) (s − γ s̄)."""
     target, action = levi_choice(model, state, actions, weights, discount)
     error, expected = target - dot(state, weights), dot(state, helper)
-    add(state, weights, step * expected)
+    correct(weights, state, expected, step, 0)
     if discount * expected != 0.0:
-        add_expected(model, state, action, weights, -step * discount * expected)
+        amount = -mean_rate(step, 0, state) * discount * expected
+        add_expected(model, state, action, weights, amount)
     move(helper, state, error, helper_step)
     return error
 
@@ -121,4 +152,4 @@ def policy_gradient(policy, state, action, error, bonus, probabilities, step):
         gradient = error * ((1.0 if other == action else 0.0) - probability)
         if bonus != 0.0 and probability > 0.0:
             gradient -= bonus * probability * (math.log(probability) + entropy)
-        add(state, policy[other], step * gradient)
+        correct(policy[other], state, gradient, step, other)

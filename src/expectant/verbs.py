@@ -31,6 +31,8 @@ from typing import Any, Protocol, cast
 __all__ = [
     "Verb",
     "act",
+    "adapt",
+    "adapt_columns",
     "add_expected",
     "answering",
     "back_up",
@@ -46,6 +48,7 @@ __all__ = [
     "draw",
     "draw_outcome",
     "encode",
+    "evicted",
     "fit",
     "follow",
     "function",
@@ -57,6 +60,8 @@ __all__ = [
     "load",
     "load_successor",
     "matches",
+    "mean_rate",
+    "moved_by",
     "observation",
     "optional",
     "outcome",
@@ -67,6 +72,7 @@ __all__ = [
     "policy",
     "preference",
     "put",
+    "rate",
     "relabel",
     "remember",
     "reset",
@@ -135,19 +141,21 @@ def _verb(stub: Callable[..., Any], fallback: Callable[..., Any] | None) -> Verb
     @functools.wraps(stub)
     def dispatch(part: Any, *args: Any) -> Any:
         found = implementations.get(type(part), fallback)
+        if found is None and isinstance(part, float | int):
+            found = implementations.get(float)
         if found is None:
             raise missing(stub.__name__, type(part))
         watcher = _watcher.get()
         return found(part, *args) if watcher is None else watcher(result, found, part, args)
 
     def register(part_type: type) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-        if not (issubclass(part_type, tuple) and hasattr(part_type, "_fields")):
-            raise TypeError(
-                f"{stub.__name__}.register takes a NamedTuple class, got {part_type!r}: "
-                "compiled code can only dispatch on those"
-            )
-
-        _give_home(part_type)
+        if part_type is not float:
+            if not (issubclass(part_type, tuple) and hasattr(part_type, "_fields")):
+                raise TypeError(
+                    f"{stub.__name__}.register takes a NamedTuple class, got {part_type!r}: "
+                    "compiled code can only dispatch on those"
+                )
+            _give_home(part_type)
 
         def decorate(implementation: Callable[..., Any]) -> Callable[..., Any]:
             implementations[part_type] = implementation
@@ -345,6 +353,34 @@ def answering(model):
     return model
 
 
+# ---------------------------------------------------------------------------------- step sizes
+
+
+@verb
+def adapt(step, row, state, error):
+    """Take note that a row of weights is about to move by rate · error · s."""
+
+
+@verb
+def adapt_columns(step, action, state, surprise, errors):
+    """The same of a linear model, whose reward was off by ``surprise`` and s̄ by ``errors`` (D,)."""
+
+
+@verb
+def rate(step, row, state, n):
+    """The step size of the n-th active feature, in the update that was taken note of last."""
+
+
+@verb
+def mean_rate(step, row, state):
+    """The mean of those step sizes, Σ α_i x_i² / Σ x_i²."""
+
+
+@verb
+def moved_by(step, row, state, error):
+    """How far that update moves wᵀs."""
+
+
 # ------------------------------------------------------------------------------------- backups
 
 
@@ -458,7 +494,16 @@ def plan(agent, rng):
     return 0.0
 
 
-# -------------------------------------------------------------------------------- learners' files
+# -------------------------------------------------------------------------------- asked by Python
+
+
+@plain
+def evicted(part):
+    """How much a part has given up because there was no room for it; people are told of it.
+
+    A part that does not implement the verb answers for the parts in it.
+    """
+    return sum(evicted(item) for item in part if isinstance(item, tuple))
 
 
 @plain

@@ -61,10 +61,10 @@ def test_the_whole_state_is_the_same_after_a_compiled_and_a_plain_run(name, agen
     )
     ends = []
     for compiled in (True, False):
-        prepared, rng = job.prepare(0)
+        prepared, streams = job.prepare(0)
         kernel = compiling.kernel_for(prepared) if compiled else simulate
-        assert kernel(prepared, job.budget(), rng, np.zeros(1, np.int64)) == 0
-        ends.append([*flat(prepared), np.array(rng.random())])
+        assert kernel(prepared, job.budget(), streams, np.zeros(1, np.int64)) == 0
+        ends.append([*flat(prepared), np.array([rng.random() for rng in streams.named().values()])])
     for one, other in zip(*ends, strict=True):
         np.testing.assert_array_equal(one, other)
 

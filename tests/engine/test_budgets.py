@@ -12,10 +12,12 @@ import pytest
 
 import expectant as ex
 from expectant.domains.outside import OutsidePart
-from expectant.engine.job import Job, closed, generator
+from expectant.engine.job import Job, closed
+from expectant.engine.learner.learner_facts import states_of
 from expectant.engine.loop import DIVERGED, DONE, STEPS
 from expectant.engine.threads import on_threads
 from expectant.progress import Lines, Overall, Silent
+from expectant.seeds import generator
 
 AGENT = ex.QLearning(0.1)
 
@@ -162,11 +164,11 @@ def test_after_the_last_observation_of_an_episode_nothing_is_chosen():
     from expectant.engine.crossing import FIRST, GOES_ON, OVER, TERMINATED, TRUNCATED, respond
 
     job = of_steps(6, 3)
-    prepared, rng = job.prepare(0)
+    prepared, streams = job.prepare(0)
     run = prepared._replace(domain=OutsidePart(np.zeros(1, np.int64)))
     for situation in (FIRST, GOES_ON):
-        assert respond(run, 0, 1.0, situation, rng) in (0, 1)
+        assert respond(run, 0, 1.0, situation, streams) in (0, 1)
     for situation in (TERMINATED, TRUNCATED):
-        before = rng.bit_generator.state
-        assert respond(run, 0, 1.0, situation, rng) == OVER
-        assert rng.bit_generator.state == before  # nothing was drawn for it
+        before = states_of(streams)
+        assert respond(run, 0, 1.0, situation, streams) == OVER
+        assert states_of(streams) == before  # nothing was drawn for it

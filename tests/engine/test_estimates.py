@@ -65,6 +65,7 @@ AGENTS = {
     "cached_policy": ex.CachedPolicy(0.1, 0.1),
 }
 OWN_MODELS = {
+    "short_columns": ex.SparseExpectation(0.1, capacity=20),
     "adam": ex.NetworkExpectation(hidden=20, optimiser="adam"),
     "many_states": ex.Distribution(states=3000, outcomes=5),
     "true_draws": ex.Sample(ex.TrueModel()),

@@ -12,6 +12,7 @@ from outside_worlds import CELLS, Hall, HallEnv
 import expectant as ex
 from expectant.engine.evaluating import _learned, _prepared
 from expectant.engine.job import Job
+from expectant.engine.learner.learner_facts import states_of
 from expectant.engine.learner.saving import arrays_in
 from expectant.verbs import observation, reset, step
 
@@ -180,7 +181,7 @@ def test_environments_are_seeded_anew(result):
 
 
 def everything(runs: list[Any]) -> list[Any]:
-    return [copy.deepcopy((run, rng.bit_generator.state)) for run, rng in runs]
+    return [copy.deepcopy((run, states_of(streams))) for run, streams in runs]
 
 
 def assert_same(before, after):

@@ -17,8 +17,8 @@ import numpy as np
 import pytest
 
 import expectant as ex
-from expectant import verbs
-from expectant.engine.compile import compiled_lanes, compiling, overloads
+from expectant import verbs, version
+from expectant.engine.compile import compiled_lanes, compiled_streams, compiling, overloads
 from expectant.engine.identity import fingerprint
 from expectant.engine.identity.fingerprint import part_types
 from expectant.engine.job import Job
@@ -291,9 +291,12 @@ def test_the_name_is_the_same_in_other_processes(before, tmp_path):
 # ------------------------------------------------------------------- what is not the user's code
 
 
-@pytest.mark.parametrize("package", [ex, numba, np, sys.modules["llvmlite"]])
-def test_versions_belong_to_it(package, monkeypatch, before, tmp_path):
-    monkeypatch.setattr(package, "__version__", "0.0.0")
+@pytest.mark.parametrize(
+    ("package", "called"),
+    [(version, "VERSION"), *((m, "__version__") for m in (numba, np, sys.modules["llvmlite"]))],
+)
+def test_versions_belong_to_it(package, called, monkeypatch, before, tmp_path):
+    monkeypatch.setattr(package, called, "0.0.0")
     assert name(load(tmp_path)) != before
 
 
@@ -311,6 +314,7 @@ def _another(vector: Any) -> Any:
     (compiled_lanes, "_fold", _another),
     (compiled_lanes._dot_row, "_defn", _another),
     (compiled_lanes._Array, "element", _another),
+    (compiled_streams, "_generator", _another),
     (overloads, "KERNEL_OPTIONS", {"nogil": True}),
     (overloads, "_OPTIONS", {**overloads._OPTIONS, "fastmath": True}),
     (overloads, "with_borrowed", _another),

@@ -14,6 +14,7 @@ from expectant.backups import NAMED
 from expectant.engine.asking import Answers, States, ask
 from expectant.engine.course import drive, going_on
 from expectant.engine.job import Job, loop_for
+from expectant.engine.learner.learner_facts import states_of
 from expectant.engine.learner.saving import arrays_in
 from expectant.engine.look import TOPICS, all_states, look, look_for, set_aside
 from expectant.engine.loop import simulate
@@ -185,7 +186,7 @@ def composed() -> list[Any]:
 
 def bits(stop) -> list[Any]:
     arrays = [(name, array.tobytes()) for name, array in arrays_in(stop.run)]
-    return [stop.rng.bit_generator.state, *arrays]
+    return [states_of(stop.streams), *arrays]
 
 
 @pytest.mark.parametrize(

@@ -183,7 +183,7 @@ GENERATOR = {  # works at compile time, or in plain Python only
     "expectant.verbs",
     *(
         f"expectant.engine.compile.{name}"
-        for name in ("borrow", "compiled_lanes", "overloads", "inside_numba")
+        for name in ("borrow", "compiled_lanes", "compiled_streams", "overloads", "inside_numba")
     ),
 }
 KNOWN_TO_ALL = {"Transition", "Budget", "Ranges", "Run"}  # records that the loop itself makes
@@ -219,12 +219,12 @@ def test_no_kernel_knows_a_part_by_name(entry, domain, features, agent):
 
 def test_numbers_are_run_time_values():
     def kernel(domain, features, agent):
-        prepared, rng = Job(domain, features, agent, episodes=5, step_limit=100).prepare(0)
+        prepared, streams = Job(domain, features, agent, episodes=5, step_limit=100).prepare(0)
         found = compiling.kernel_for(prepared)
         found(
             prepared,
             Job(domain, features, agent, episodes=5, step_limit=100).budget(),
-            rng,
+            streams,
             np.zeros(1, np.int64),
         )
         return found
@@ -423,10 +423,12 @@ def test_the_whole_state_is_the_same_after_a_compiled_and_a_plain_run():
     )
     ends = []
     for compiled in (True, False):
-        prepared, rng = job.prepare(0)
+        prepared, streams = job.prepare(0)
         kernel = compiling.kernel_for(prepared) if compiled else simulate
-        kernel(prepared, job.budget(), rng, np.zeros(1, np.int64))
-        ends.append([*_flat(prepared), np.array(rng.random())])
+        kernel(prepared, job.budget(), streams, np.zeros(1, np.int64))
+        ends.append(
+            [*_flat(prepared), np.array([rng.random() for rng in streams.named().values()])]
+        )
     assert len(ends[0]) > 20
     for one, other in zip(*ends, strict=True):
         np.testing.assert_array_equal(one, other)
@@ -504,8 +506,8 @@ def test_a_cut_off_bootstraps():
     """A single place with reward −1 that never ends: v = −1 / (1 − γ), cut off or not."""
     domain = ex.FiniteMDP(np.ones((1, 1, 1)), [[-1.0]], endless=True)
     job = Job(domain, ex.OneHot(), ex.QLearning(0.1, discount=0.9), episodes=200, step_limit=10)
-    prepared, rng = job.prepare(0)
-    compiling.kernel_for(prepared)(prepared, job.budget(), rng, np.zeros(1, np.int64))
+    prepared, streams = job.prepare(0)
+    compiling.kernel_for(prepared)(prepared, job.budget(), streams, np.zeros(1, np.int64))
     assert (prepared.lengths == 10).all()
     assert (prepared.returns == -10.0).all()
     assert prepared.agent.weights[0, 0] == pytest.approx(-10.0, abs=1e-6)  # not −1

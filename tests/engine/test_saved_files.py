@@ -20,6 +20,7 @@ import expectant as ex
 from expectant.backups import replay as replay_module
 from expectant.engine.identity.fingerprint import part_types
 from expectant.engine.learner import saving
+from expectant.engine.learner.learner_facts import states_of
 
 CELL_BOUNDS = [(0.0, CELLS - 1.0)]
 PLAIN = ex.QLearning(0.1)
@@ -44,6 +45,7 @@ COMPOSITIONS: dict[str, tuple[Any, Any]] = {
     "distribution": (planning(ex.Replay(7), model=ex.Distribution(9, 3)), ex.OneHot()),
     "sample": (ex.QPlanning(0.1, model=ex.Sample(ex.Distribution(9, 3)), rollout=2), ex.Fourier(2)),
     "network": (planning(ex.Replay(7), model=ex.NetworkExpectation(3)), ex.OneHot()),
+    "sparse": (planning(ex.Replay(7), model=ex.SparseExpectation(0.1, 2)), ex.RandomBinary(5, 2)),
     "hashed": (PLAIN, ex.Tiles(2, 9, hash_size=8, bias=True)),
     "wrapped": (PLAIN, ex.Tiles(4, 5, wrap=(0,))),
     "history of traces": (PLAIN, ex.History(ex.Traces(ex.Tiles(2, 3)), 2)),
@@ -179,6 +181,12 @@ def test_what_is_harmless_does_no_harm(tmp_path):
     ("distribution", "agent.planner.model.states.used", 0, 2),
     ("hashed", "features.counts", 0, 1),
     ("network", "agent.planner.model.units", 1, 2),
+    ("sparse", "agent.planner.model.columns.headers", 1, 1),  # the chunk of another column
+    ("sparse", "agent.planner.model.columns.values", -1, 1.0),  # of a chunk that is not in use
+    ("sparse", "agent.planner.model.columns.values", 15, 1.0),  # beyond the first column's entries
+    ("sparse", "agent.planner.model.columns.indices", slice(0, 2), 0),  # a feature twice
+    ("sparse", "agent.planner.model.columns.tally", 1, 0),
+    ("sparse", "agent.planner.model.columns.work", 0, 1.0),
     ("wrapped", "features.strides", 0, 2),
 ])  # fmt: skip
 def test_numbers_in_range_that_do_not_agree(tmp_path, name, field, place, value):
@@ -303,12 +311,14 @@ def test_only_a_memory_without_limit_may_have_grown(tmp_path, monkeypatch):
     ("agent.action_step", -1, "action_step must be"),
     ("agent.kind", ["q"], "is not a saved learner"),
     ("features.kind", "q_learning", "'q_learning' is not a Features"),
-    ("rng", None, "rng must be the state of a PCG64"),
-    ("rng.bit_generator", "MT19937", "rng must be the state of a PCG64"),
-    ("rng.state.state", 2**128, "rng.state must be"),
-    ("rng.state.inc", -1, "rng.inc must be"),
-    ("rng.state.inc", 0.5, "rng.inc must be"),
-    ("rng.has_uint32", 10**30, "rng.has_uint32 must be"),
+    ("streams", None, "streams must be world, acting, planning, building"),
+    ("streams", {}, "streams must be world, acting, planning, building"),
+    ("streams.world", None, "world must be the state of a PCG64"),
+    ("streams.acting.bit_generator", "MT19937", "acting must be the state of a PCG64"),
+    ("streams.planning.state.state", 2**128, "planning.state must be"),
+    ("streams.world.state.inc", -1, "world.inc must be"),
+    ("streams.acting.state.inc", 0.5, "acting.inc must be"),
+    ("streams.building.has_uint32", 10**30, "building.has_uint32 must be"),
     ("ties.uinteger", 2**32, "ties.uinteger must be"),
     ("ties.state", 7, "is not a saved learner"),
 ])  # fmt: skip
@@ -340,17 +350,17 @@ def test_learners_of_one_run_share_nothing():
         planning(ex.Replay(50), model=ex.Sample(ex.Distribution(9, 3))),
         episodes=5, runs=1, compiled=False, progress=False, keep_agents=True,
     )  # fmt: skip
-    kept, rng = result.kept[0]
+    kept, streams = result.kept[0]
     before = {name: array.copy() for name, array in saving.arrays_in(kept)}
-    state = rng.bit_generator.state
+    state = states_of(streams)
     one, other = (ex.Learner.from_result(result, 0, compiled=False) for _ in range(2))
     drive(one)
     drive(one)
     for name, array in saving.arrays_in(kept):
         assert np.array_equal(array, before[name]), name
-    assert rng.bit_generator.state == state
+    assert states_of(streams) == state
     first: Any = one._run
-    assert first.agent.planner.model.rng is one._rng  # a run has one generator
+    assert first.agent.planner.model.rng is one._streams.planning  # a run has only one
     drive(other)
     fresh = ex.Learner.from_result(result, 0, compiled=False)
     drive(fresh)

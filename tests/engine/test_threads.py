@@ -119,9 +119,11 @@ def test_code_that_does_not_ask_for_types_gives_the_same_run():
     assert not hasattr(loop, "overloads")  # the compiled code itself
     found = []
     for kernel in (loop, kernel_for(job.prepare(0)[0])):
-        run, rng = job.prepare(7)
-        kernel(run, job.budget(), rng, going_on())
-        found.append((run.returns, run.agent.weights, rng.random()))
+        run, streams = job.prepare(7)
+        kernel(run, job.budget(), streams, going_on())
+        found.append(
+            (run.returns, run.agent.weights, [rng.random() for rng in streams.named().values()])
+        )
     for mine, other in zip(*found, strict=True):
         np.testing.assert_array_equal(mine, other)
 

@@ -14,6 +14,7 @@ from expectant.engine.crossing import play, respond
 from expectant.engine.loop import DIVERGED, DONE, FULL, STOPPED, Budget, Ranges, Run, simulate
 from expectant.features.vector import empty_state
 from expectant.parts import Shape
+from expectant.seeds import Streams
 from expectant.verbs import (
     act,
     cut,
@@ -32,6 +33,7 @@ from expectant.verbs import (
 )
 
 CELLS, MANY = 20, 1000
+NOTHING = Streams(None, None, None, None)  # nobody draws
 
 
 class Track(NamedTuple):
@@ -165,7 +167,7 @@ def track(end: int = MANY, cut_after: int = MANY) -> Track:
 def go(
     run: Run, *, episodes: int = MANY, steps: int = MANY, limit: int = MANY, stop: int = 0
 ) -> int:
-    return simulate(run, Budget(episodes, steps, limit), None, np.array([stop]))
+    return simulate(run, Budget(episodes, steps, limit), NOTHING, np.array([stop]))
 
 
 def brief(agent: Witness) -> list[tuple[float, ...]]:
@@ -204,7 +206,7 @@ def test_errors_of_learning_and_of_planning_both_count_as_divergence(where, lost
     assert go(run, episodes=2) == DIVERGED
     assert len(agent.seen) == 1 and np.isnan(run.returns).all()
     outside = a_run(OutsidePart(np.zeros(1, np.int64)), agent._replace(seen=[]), episodes=2)
-    _, status = play(respond, World([]), outside, Budget(2, MANY, MANY), None, np.zeros(1))
+    _, status = play(respond, World([]), outside, Budget(2, MANY, MANY), NOTHING, np.zeros(1))
     assert status == DIVERGED and outside.clock.tolist()[:3] == [0, 1, 1]
 
 
@@ -236,10 +238,10 @@ def test_the_loop_stops_when_asked_and_when_there_is_no_room():
 def test_room_is_made_where_it_is_asked_for():
     full = Witness([], [], room=0)
     budget, going_on = Budget(1, MANY, MANY), np.zeros(1, np.int64)
-    inside, status = advanced(simulate, a_run(track(end=3), full), budget, None, going_on)  # type: ignore[arg-type]
+    inside, status = advanced(simulate, a_run(track(end=3), full), budget, NOTHING, going_on)
     assert status == DONE and inside.agent.room == 1 and len(full.seen) == 3
     outside = a_run(OutsidePart(np.zeros(1, np.int64)), full)
-    outside, status = play(respond, World([(3, "ended")]), outside, budget, None, going_on)
+    outside, status = play(respond, World([(3, "ended")]), outside, budget, NOTHING, going_on)
     assert status == DONE and outside.agent.room == 1 and len(full.seen) == 6
 
 
@@ -275,7 +277,7 @@ class World:
 def played(ends: list[tuple[int, str]], **budget: int) -> tuple[Run, int]:
     run = a_run(OutsidePart(np.zeros(1, np.int64)), episodes=2, bins=4, bin=2)
     limits = Budget(budget.get("episodes", 2), budget.get("steps", MANY), budget.get("limit", MANY))
-    return play(respond, World(ends), run, limits, None, np.zeros(1))
+    return play(respond, World(ends), run, limits, NOTHING, np.zeros(1))
 
 
 def test_outside_an_episode_ends_or_is_cut_off():

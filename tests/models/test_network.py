@@ -172,7 +172,7 @@ def test_a_fit_is_a_step_against_the_gradient_of_every_parameter(hidden, next_st
 def test_features_with_values_and_entries_that_are_off(optimiser):
     rng = np.random.default_rng(0)
     shape = ex.Shape(6, 3, weighted=True)
-    setting = Site(shape, padded(6), 2, None, None, None, rng)
+    setting = Site(shape, padded(6), 2, None, None, None, rng, rng)
     model = disturbed(NetworkExpectation(4, 1.0, optimiser).build(setting))
     state = weighted([0, 2, 5], [0.5, -2.0, 0.0])
     after = weighted([1, 2, 3], [1.5, 0.0, -0.5])
@@ -262,10 +262,10 @@ AGENTS = {
 def run_once(agent: Any, compiled: bool = True) -> tuple[Any, list[np.ndarray]]:
     """The kernel that ran, and every number of the run after it."""
     job = Job(CORRIDOR, FEATURES, agent, episodes=15, step_limit=99, seed=4)
-    prepared, rng = job.prepare(0)
+    prepared, streams = job.prepare(0)
     kernel = compiling.kernel_for(prepared) if compiled else simulate
-    kernel(prepared, job.budget(), rng, np.zeros(1, np.int64))
-    return kernel, [*_flat(prepared), np.array(rng.random())]
+    kernel(prepared, job.budget(), streams, np.zeros(1, np.int64))
+    return kernel, [*_flat(prepared), np.array(streams.planning.random())]
 
 
 def _flat(part: Any) -> list[np.ndarray]:
@@ -346,8 +346,8 @@ def learned(domain: Any, features: Any, model: Any, seed: int) -> tuple[float, f
     """Errors of s̄ and of r, and the mean return of the last episodes, after as many steps."""
     agent = ex.Lookahead(0.1, model=model)
     job = Job(domain, features, agent, episodes=STEPS, steps=STEPS, step_limit=STEPS, seed=seed)
-    prepared, rng = job.prepare(0)
-    compiling.kernel_for(prepared)(prepared, job.budget(), rng, np.zeros(1, np.int64))
+    prepared, streams = job.prepare(0)
+    compiling.kernel_for(prepared)(prepared, job.budget(), streams, np.zeros(1, np.int64))
     returns = prepared.returns[: prepared.clock[0]]
     errors = prediction_errors(Built(domain, features), prepared.agent.planner.model)
     return *errors, float(returns[-LAST:].mean())

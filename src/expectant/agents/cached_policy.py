@@ -20,6 +20,7 @@ from expectant.descriptions import description, option
 from expectant.features.vector import dot
 from expectant.parts import Need, Site, bytes_of
 from expectant.rules import at_least, between
+from expectant.step_sizes import step_part, step_size, steps_memory
 from expectant.updates import move, policy_gradient, softmax, td_target
 from expectant.verbs import (
     act,
@@ -38,8 +39,8 @@ class CachedPolicyPart(NamedTuple):
     policy: np.ndarray
     planner: Planner
     update: Any
-    value_step: float
-    policy_step: float
+    value_step: Any
+    policy_step: Any
     entropy: float
     epsilon: float
     discount: float
@@ -120,16 +121,17 @@ class CachedPolicy(StatePlanningAgent):
     ``entropy`` is the weight of an entropy bonus in the policy's gradient.
     """
 
-    value_step: float = option(at_least(0.0))
-    policy_step: float = option(at_least(0.0))
-    model_step: float = option(at_least(0.0), default=0.1)
+    value_step: Any = option(step_size())
+    policy_step: Any = option(step_size())
+    model_step: Any = option(step_size(), default=0.1)
     entropy: float = option(at_least(0.0), default=0.0, kw_only=True)
     epsilon: float = option(between(0, 1), default=0.0, kw_only=True)
 
     def estimate_memory(self, site: Site) -> Sequence[Need]:
         weights = weights_memory("the values and the policy", site, 1 + site.actions)
         probabilities = Need("probabilities", bytes_of((site.actions,)))
-        return [weights, probabilities, *super().estimate_memory(site)]
+        steps = ((self.value_step, 1), (self.policy_step, site.actions))
+        return [weights, probabilities, *steps_memory(site, *steps), *super().estimate_memory(site)]
 
     def build(self, site: Site) -> CachedPolicyPart:
         return CachedPolicyPart(
@@ -137,8 +139,8 @@ class CachedPolicy(StatePlanningAgent):
             np.zeros((site.actions, site.width)),
             self.planner(site, self.model_step),
             self.update_part(site),
-            self.scaled(self.value_step, site),
-            self.scaled(self.policy_step, site),
+            step_part(self, self.value_step, site),
+            step_part(self, self.policy_step, site, site.actions),
             self.entropy,
             self.epsilon,
             self.discount,

@@ -20,8 +20,9 @@ from expectant.agents.planning_update import StatePlanningAgent
 from expectant.descriptions import description, option
 from expectant.features.vector import dot
 from expectant.parts import Need, Site
-from expectant.rules import at_least, flag
-from expectant.updates import move, td_target
+from expectant.rules import flag
+from expectant.step_sizes import step_part, step_size, steps_memory
+from expectant.updates import move, move_row, td_target
 from expectant.verbs import act, back_up, backed_up_value, improve, learn, preference
 
 
@@ -30,8 +31,8 @@ class CachedValuesPart(NamedTuple):
     action_weights: np.ndarray
     planner: Planner
     update: Any
-    value_step: float
-    action_step: float
+    value_step: Any
+    action_step: Any
     epsilon: float
     discount: float
     printed_delta: bool
@@ -58,8 +59,9 @@ def _(agent, transition, rng):
     error = move(weights, transition.state, target, agent.value_step)
     report(agent.planner, transition.state, error, agent.value_step)
     cached = error if agent.printed_delta else td_target(weights, transition, discount)
-    row = agent.action_weights[transition.action]
-    cache_error = move(row, transition.state, cached, agent.action_step)
+    cache_error = move_row(
+        agent.action_weights, transition.state, cached, agent.action_step, transition.action
+    )
     return abs(error) + abs(cache_error) + absorb(agent.planner, transition, rng)
 
 
@@ -74,7 +76,7 @@ def _(agent, state, slot, discount, rng):
     errors = abs(error)
     for action in range(planner.actions):
         target = backed_up_value(planner.model, state, action, weights, discount)
-        errors += abs(move(agent.action_weights[action], state, target, agent.action_step))
+        errors += abs(move_row(agent.action_weights, state, target, agent.action_step, action))
     return errors
 
 
@@ -82,14 +84,15 @@ def _(agent, state, slot, discount, rng):
 class CachedValues(StatePlanningAgent):
     """TD(0) and LEVI on state values, cached into action values; acts ε-greedily in those."""
 
-    value_step: float = option(at_least(0.0))
-    action_step: float = option(at_least(0.0))
-    model_step: float = option(at_least(0.0), default=0.1)
+    value_step: Any = option(step_size())
+    action_step: Any = option(step_size())
+    model_step: Any = option(step_size(), default=0.1)
     printed_delta: bool = option(flag(), default=False, kw_only=True)
 
     def estimate_memory(self, site: Site) -> Sequence[Need]:
         values = weights_memory("the state and action values", site, 1 + site.actions)
-        return [values, *super().estimate_memory(site)]
+        steps = ((self.value_step, 1), (self.action_step, site.actions))
+        return [values, *steps_memory(site, *steps), *super().estimate_memory(site)]
 
     def build(self, site: Site) -> CachedValuesPart:
         return CachedValuesPart(
@@ -97,8 +100,8 @@ class CachedValues(StatePlanningAgent):
             self.action_weights(site),
             self.planner(site, self.model_step),
             self.update_part(site),
-            self.scaled(self.value_step, site),
-            self.scaled(self.action_step, site),
+            step_part(self, self.value_step, site),
+            step_part(self, self.action_step, site, site.actions),
             self.epsilon,
             self.discount,
             self.printed_delta,

@@ -20,7 +20,8 @@ from expectant.agents.planning_update import StatePlanningAgent
 from expectant.descriptions import description, option
 from expectant.models.maintained import maintained, maintained_memory
 from expectant.parts import Need, Site
-from expectant.rules import at_least, flag
+from expectant.rules import flag
+from expectant.step_sizes import step_part, step_size, steps_memory
 from expectant.updates import move, td_target
 from expectant.verbs import (
     act,
@@ -30,6 +31,7 @@ from expectant.verbs import (
     function,
     improve,
     learn,
+    mean_rate,
     preference,
 )
 
@@ -38,7 +40,7 @@ class LookaheadPart(NamedTuple):
     weights: np.ndarray
     planner: Planner
     update: Any
-    value_step: float
+    value_step: Any
     epsilon: float
     discount: float
 
@@ -50,7 +52,9 @@ pass_on_to_planner(LookaheadPart)
 def move_values(agent, state, target):
     """w towards a target, and the model and the backups told of it; returns the error."""
     error = move(agent.weights, state, target, agent.value_step)
-    follow(agent.planner.model, state, agent.value_step * error, agent.discount)
+    follow(
+        agent.planner.model, state, mean_rate(agent.value_step, 0, state) * error, agent.discount
+    )
     report(agent.planner, state, error, agent.value_step)
     return error
 
@@ -80,7 +84,7 @@ def _(agent, state, slot, discount, rng):
     error, moved = improve(
         agent.update, planner.model, planner.actions, weights, state, discount, agent.value_step
     )
-    follow(planner.model, state, agent.value_step * error, agent.discount)
+    follow(planner.model, state, mean_rate(agent.value_step, 0, state) * error, agent.discount)
     tell(planner, state, error, moved)
     return abs(error)
 
@@ -93,8 +97,8 @@ class Lookahead(StatePlanningAgent):
     instead of O(A k d), but a step of learning and planning 2 to 6 times as much.
     """
 
-    value_step: float = option(at_least(0.0))
-    model_step: float = option(at_least(0.0), default=0.1)
+    value_step: Any = option(step_size())
+    model_step: Any = option(step_size(), default=0.1)
     maintained: bool = option(flag(), default=False, kw_only=True)
 
     def validate(self) -> None:
@@ -109,6 +113,11 @@ class Lookahead(StatePlanningAgent):
                 "Lookahead: maintained=True has the discount in its weights and cannot be combined "
                 "with stored_termination=True"
             )
+        if self.maintained and getattr(self.value_step, "adapts", False):
+            raise ValueError(
+                "Lookahead: maintained=True keeps up with value steps along the planned state "
+                f"only, and value_step={self.value_step!r} bends them"
+            )
         if self.maintained and self.planning_update != "levi":
             raise ValueError(
                 "Lookahead: maintained=True keeps up with value steps along the planned state "
@@ -116,7 +125,8 @@ class Lookahead(StatePlanningAgent):
             )
 
     def estimate_memory(self, site: Site) -> Sequence[Need]:
-        needs = [weights_memory("the state values", site), *super().estimate_memory(site)]
+        steps = steps_memory(site, (self.value_step, 1))
+        needs = [weights_memory("the state values", site), *steps, *super().estimate_memory(site)]
         return [*needs, maintained_memory(site)] if self.maintained else needs
 
     def build(self, site: Site) -> LookaheadPart:
@@ -127,7 +137,7 @@ class Lookahead(StatePlanningAgent):
             weights,
             planner,
             self.update_part(site),
-            self.scaled(self.value_step, site),
+            step_part(self, self.value_step, site),
             self.epsilon,
             self.discount,
         )

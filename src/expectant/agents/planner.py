@@ -17,9 +17,11 @@ from expectant.models.episodic import EpisodicExpectation, ExactEpisodic
 from expectant.models.expectation import ExactExpectation, LinearExpectation
 from expectant.models.network import NetworkExpectation
 from expectant.models.sample import Sample
+from expectant.models.sparse import SparseExpectation
 from expectant.models.true import TrueModel
 from expectant.parts import Agent, Backups, Model, Need, Site, bytes_of, needs_of
 from expectant.rules import either, flag, one_of, or_none, whole
+from expectant.step_sizes import as_used
 from expectant.verbs import (
     back_up,
     begin,
@@ -30,21 +32,21 @@ from expectant.verbs import (
     function,
     grown,
     load_successor,
+    moved_by,
     plan,
     relabel,
     remember,
     roll_out,
     room,
-    size,
     stored,
-    value,
 )
 
 # What the names of models stand for, given the agent's model step.
-MODELS: dict[str, Callable[[float], Model]] = {
+MODELS: dict[str, Callable[[Any], Model]] = {
     "expectation": LinearExpectation,
+    "sparse": SparseExpectation,
     "episodic": EpisodicExpectation,
-    "network": lambda step: NetworkExpectation(step=step),
+    "network": lambda step: NetworkExpectation(step=getattr(step, "step", step)),
     "distribution": lambda step: Distribution(),
     "sample": lambda step: Sample(),
     "exact": lambda step: ExactExpectation(),
@@ -61,7 +63,7 @@ def weights_memory(what: str, site: Site, rows: int = 1) -> Need:
 
 
 @lru_cache  # every run of every agent asks
-def model_by_name(name: str, step: float) -> Model:
+def model_by_name(name: str, step: Any) -> Model:
     return MODELS[name](step)
 
 
@@ -70,7 +72,7 @@ def backups_by_name(name: str, capacity: int | None) -> Backups:
     return NAMED[name](capacity)
 
 
-def named_model(model: Any, step: float) -> Model:
+def named_model(model: Any, step: Any) -> Model:
     """The model that an agent's ``model=`` stands for."""
     return model_by_name(model, step) if isinstance(model, str) else model
 
@@ -98,6 +100,7 @@ class PlanningAgent(Agent):
 
     def validate(self) -> None:
         backups, owner = self.distribution(), type(self).__name__
+        named_model(self.model, getattr(self, "model_step", 0.0))  # which may refuse that step
         fits = ["replayed_fits"] if self._fits() > 0 else []
         flags = [name for name in STORED if getattr(self, name, False)]
         for name in fits + flags:
@@ -122,7 +125,7 @@ class PlanningAgent(Agent):
 
     def estimate_memory(self, site: Site) -> Sequence[Need]:
         """What the planner holds; an agent adds its own weights."""
-        model = named_model(self.model, 0.0)
+        model = named_model(self.model, getattr(self, "model_step", 0.0))
         scratch = 2 * state_bytes(site.shape) + rollout_memory(self.rollout, model, site)
         return [
             *needs_of(model, site),
@@ -130,10 +133,9 @@ class PlanningAgent(Agent):
             Need("states to plan from", scratch),
         ]
 
-    def planner(self, site: Site, model_step: float) -> Planner:
+    def planner(self, site: Site, model_step: Any) -> Planner:
         """The part all planning agents share."""
-        step = self.scaled(model_step, site)
-        model = named_model(self.model, step)
+        model = named_model(self.model, as_used(self, model_step, site))
         return Planner(
             model.build(site),
             self.distribution().build(site),
@@ -206,10 +208,7 @@ def backup_discount(planner, slot, discount):
 @function
 def movement(state, error, step):
     """How far w += step · error · s moves wᵀs."""
-    length = 0.0
-    for n in range(size(state)):
-        length += value(state, n) * value(state, n)
-    return step * error * length
+    return moved_by(step, 0, state, error)
 
 
 @function

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,14 +12,15 @@ from expectant.agents.planner import weights_memory
 from expectant.descriptions import description, option
 from expectant.features.vector import dot
 from expectant.parts import Agent, Need, Site
-from expectant.rules import Rule, at_least
+from expectant.rules import Rule
+from expectant.step_sizes import step_part, step_size, steps_memory
 from expectant.updates import q_learning
 from expectant.verbs import act, learn, preference
 
 
 class QLearningPart(NamedTuple):
     weights: np.ndarray
-    action_step: float
+    action_step: Any
     epsilon: float
     discount: float
 
@@ -49,18 +50,19 @@ def _zero(value: object) -> int:
 class QLearning(Agent):
     """ε-greedy one-step Q-learning with linear action values."""
 
-    action_step: float = option(at_least(0.0))
+    action_step: Any = option(step_size())
     planning_steps: int = option(
         Rule("0, because Q-learning does not plan (QPlanning does)", _zero), default=0, kw_only=True
     )
 
     def estimate_memory(self, site: Site) -> Sequence[Need]:
-        return [weights_memory("the action values", site, site.actions)]
+        steps = steps_memory(site, (self.action_step, site.actions))
+        return [weights_memory("the action values", site, site.actions), *steps]
 
     def build(self, site: Site) -> QLearningPart:
         return QLearningPart(
             self.action_weights(site),
-            self.scaled(self.action_step, site),
+            step_part(self, self.action_step, site, site.actions),
             self.epsilon,
             self.discount,
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,7 +12,6 @@ from expectant.agents.planner import (
     Planner,
     PlanningAgent,
     absorb,
-    movement,
     named_model,
     pass_on_to_planner,
     weights_memory,
@@ -20,8 +19,9 @@ from expectant.agents.planner import (
 from expectant.descriptions import description, option
 from expectant.features.vector import dot
 from expectant.parts import Need, Site
-from expectant.rules import at_least, flag
-from expectant.updates import move, q_learning
+from expectant.rules import flag
+from expectant.step_sizes import step_part, step_size, steps_memory
+from expectant.updates import move_row, q_learning
 from expectant.verbs import (
     act,
     back_up,
@@ -29,6 +29,7 @@ from expectant.verbs import (
     changed,
     function,
     learn,
+    moved_by,
     preference,
     stored,
 )
@@ -37,7 +38,7 @@ from expectant.verbs import (
 class QPlanningPart(NamedTuple):
     weights: np.ndarray
     planner: Planner
-    action_step: float
+    action_step: Any
     epsilon: float
     discount: float
     stored_action: bool
@@ -57,16 +58,16 @@ def _(agent, state, rng):
 
 
 @function
-def report_action(agent, state, error):
+def report_action(agent, state, action, error):
     """Tell the backup distribution of an update; the other actions may still be as wrong."""
-    moved = movement(state, error, agent.action_step)
+    moved = moved_by(agent.action_step, action, state, error)
     changed(agent.planner.backups, state, moved, error)
 
 
 @learn.register(QPlanningPart)
 def _(agent, transition, rng):
     error = q_learning(agent.weights, transition, agent.discount, agent.action_step)
-    report_action(agent, transition.state, error)
+    report_action(agent, transition.state, transition.action, error)
     return abs(error) + absorb(agent.planner, transition, rng)
 
 
@@ -79,8 +80,8 @@ def _(agent, state, slot, discount, rng):
     else:
         action = int(rng.random() * planner.actions)
     target = backed_up_action_value(planner.model, state, action, weights, discount)
-    error = move(weights[action], state, target, agent.action_step)
-    report_action(agent, state, error)
+    error = move_row(weights, state, target, agent.action_step, action)
+    report_action(agent, state, action, error)
     return abs(error)
 
 
@@ -94,8 +95,8 @@ class QPlanning(PlanningAgent):
     ``invalid_update=True``.
     """
 
-    action_step: float = option(at_least(0.0))
-    model_step: float = option(at_least(0.0), default=0.1)
+    action_step: Any = option(step_size())
+    model_step: Any = option(step_size(), default=0.1)
     stored_action: bool = option(flag(), default=False, kw_only=True)
     invalid_update: bool = option(flag(), default=False, kw_only=True)
 
@@ -111,13 +112,14 @@ class QPlanning(PlanningAgent):
 
     def estimate_memory(self, site: Site) -> Sequence[Need]:
         values = weights_memory("the action values", site, site.actions)
-        return [values, *super().estimate_memory(site)]
+        steps = steps_memory(site, (self.action_step, site.actions))
+        return [values, *steps, *super().estimate_memory(site)]
 
     def build(self, site: Site) -> QPlanningPart:
         return QPlanningPart(
             self.action_weights(site),
             self.planner(site, self.model_step),
-            self.scaled(self.action_step, site),
+            step_part(self, self.action_step, site, site.actions),
             self.epsilon,
             self.discount,
             self.stored_action,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import importlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields
 from functools import cached_property
@@ -13,14 +13,13 @@ from typing import Any
 import numpy as np
 
 from expectant.descriptions import description, look_here_too, option
-from expectant.domains.finite import END, FiniteMDP
 from expectant.domains.gym_code import environment_code
 from expectant.domains.outside import OutsidePart
 from expectant.domains.spaces import Observations, action_count, finite_reward, observations
 from expectant.extras import need
 from expectant.parts import Domain
 from expectant.rules import Rule, flag, or_none
-from expectant.seeds import sequence
+from expectant.seeds import ENVIRONMENT, sequence
 
 
 def _is_made(environment: Any) -> bool:
@@ -190,7 +189,7 @@ class World:
         self.reading = reading
         self.run = run
         self.first_action = int(env.action_space.start)
-        words = sequence(seed, run, 1).generate_state(1)
+        words = sequence(seed, run, ENVIRONMENT).generate_state(1)
         self.seed: int | None = int(words[0] >> 1)
         self.episode, self.taken = -1, 0
 
@@ -232,34 +231,3 @@ class World:
 
     def close(self) -> None:
         self.env.close()
-
-
-Table = Mapping[int, Mapping[int, list[tuple[float, int, float, bool]]]]
-
-
-def from_gym(source: Any, *, start: Any = None, **options: Any) -> FiniteMDP:
-    """A toy-text environment (its id, itself, or its table ``P``) as a finite MDP."""
-    table: Table
-    if isinstance(source, Mapping):
-        table = source
-    else:
-        env = Gym(source, **options).make().unwrapped
-        if not hasattr(env, "P"):
-            raise ValueError(
-                f"FiniteMDP.from_gym: {source!r} has no table P of its transitions; only toy-text "
-                "environments do"
-            )
-        table = env.P
-        start = getattr(env, "initial_state_distrib", None) if start is None else start
-        env.close()
-    states, actions = len(table), len(table[0])
-    most = max(len(table[s][a]) for s in range(states) for a in range(actions))
-    probabilities = np.zeros((states, actions, most))
-    rewards = np.zeros((states, actions, most))
-    successors = np.full((states, actions, most), END)
-    for s in range(states):
-        for a in range(actions):
-            for o, (probability, successor, reward, ended) in enumerate(table[s][a]):
-                probabilities[s, a, o], rewards[s, a, o] = probability, reward
-                successors[s, a, o] = END if ended else successor
-    return FiniteMDP(probabilities, rewards, successors=successors, start=start)

@@ -22,6 +22,7 @@ from expectant.engine.loop import (
     perceive,
 )
 from expectant.engine.trial.mistakes import beyond_an_array, broken_promise
+from expectant.seeds import Streams
 from expectant.verbs import grown
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ class Stop(NamedTuple):
     """A run where it has stopped, its random numbers, and the status that the loop returned."""
 
     run: Run
-    rng: np.random.Generator
+    streams: Streams
     status: int
 
 
@@ -54,15 +55,15 @@ def drive(
     """
     stops = (job.length,) if stops is None else stops
     _check_stops(job, stops)
-    run, rng = job.prepare(number, control)
+    run, streams = job.prepare(number, control)
     with _world_of(job, number) as world:
         for stop in stops:
             budget = _until(job, int(stop))
             if world is None:
-                run, status = advanced(kernel, run, budget, rng, control)
+                run, status = advanced(kernel, run, budget, streams, control)
             else:
-                run, status = play(kernel, world, run, budget, rng, control)
-            yield Stop(run, rng, status)
+                run, status = play(kernel, world, run, budget, streams, control)
+            yield Stop(run, streams, status)
             if status != DONE:
                 return
 
@@ -71,15 +72,15 @@ def advanced(
     kernel: Callable[..., int],
     prepared: Run,
     budget: Budget,
-    rng: np.random.Generator,
+    streams: Streams,
     control: np.ndarray,
 ) -> tuple[Run, int]:
     """Call the loop until it is done, making room where a part asks; a broken promise raises."""
     try:
-        status = kernel(prepared, budget, rng, control)
+        status = kernel(prepared, budget, streams, control)
         while status == FULL:
             prepared = prepared._replace(agent=grown(prepared.agent))
-            status = kernel(prepared, budget, rng, control)
+            status = kernel(prepared, budget, streams, control)
     except IndexError as error:
         raise beyond_an_array(prepared, error) from error
     if status >= NOT_FINITE:
@@ -89,16 +90,16 @@ def advanced(
 
 def begun(job: Job, number: int) -> Stop:
     """A run at its first observation, where the agent has not acted yet."""
-    run, rng = job.prepare(number)
+    run, streams = job.prepare(number)
     with _world_of(job, number) as world:
         if world is None:
-            status = begin_episode(run, rng)
+            status = begin_episode(run, streams)
         else:
             world.reset(run.domain.received)
             status = perceive(run, -1, run.state)
     if status != DONE:
         raise broken_promise(run, status)
-    return Stop(run, rng, status)
+    return Stop(run, streams, status)
 
 
 def share_done(job: Job, clock: np.ndarray) -> float:

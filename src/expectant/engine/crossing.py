@@ -60,43 +60,45 @@ def start(run, rng):
 
 
 @function
-def respond(run, action, reward, situation, rng):
+def respond(run, action, reward, situation, streams):
     """Learn from what an action led to, and choose the next one.
 
     The observation is in the run's domain already. Returns an action, or one of the answers that
     are none, such as OVER after the last observation of an episode.
     """
-    run, rng = borrowed(run), borrowed(rng)
+    run, streams = borrowed(run), borrowed(streams)
     agent, state, next_state = run.agent, run.state, run.next_state
     if room(agent) <= 0:
         return NO_ROOM
     if situation == FIRST:
-        return start(run, rng)
+        return start(run, streams.acting)
     alive = 0.0 if situation == TERMINATED else 1.0
     if alive > 0.0:
         status = perceive(run, action, next_state)
         if status != DONE:
             return MISTAKES - status
-    errors = learn(agent, Transition(state, action, reward, next_state, alive, -1), rng)
-    errors += plan(agent, rng)
+    errors = learn(
+        agent, Transition(state, action, reward, next_state, alive, -1), streams.planning
+    )
+    errors += plan(agent, streams.planning)
     if not math.isfinite(errors):
         return OVERFLOW
     if situation == GOES_ON:
         copy(state, next_state)
-        return answer(run, rng)
+        return answer(run, streams.acting)
     if situation == TRUNCATED:
-        break_off(agent, next_state, rng)
+        break_off(agent, next_state, streams.acting)
     return OVER
 
 
-def first_response(run: Run, rng: Any) -> tuple[Any, ...]:
+def first_response(run: Run, streams: Any) -> tuple[Any, ...]:
     """The arguments of ``respond`` at the first observation of an episode."""
-    return run, -1, 0.0, FIRST, rng
+    return run, -1, 0.0, FIRST, streams
 
 
-def responder(run: Run, rng: Any, name: str, show: Reporter, checked: bool = False) -> Kernel:
-    """``respond``, compiled for runs and generators like these; what is in them is used up."""
-    arguments = first_response(run, rng)
+def responder(run: Run, streams: Any, name: str, show: Reporter, checked: bool = False) -> Kernel:
+    """``respond``, compiled for runs and streams like these; what is in them is used up."""
+    arguments = first_response(run, streams)
     kernel = compiled_for(respond, arguments, name, show, checked)
     from expectant.engine.compile.compiling import entry_point
 
@@ -104,27 +106,27 @@ def responder(run: Run, rng: Any, name: str, show: Reporter, checked: bool = Fal
 
 
 def answered(
-    kernel: Any, run: Run, action: int, reward: float, situation: int, rng: Any
+    kernel: Any, run: Run, action: int, reward: float, situation: int, streams: Any
 ) -> tuple[Run, int]:
     """The kernel's answer, with room made where a part asks for it; a broken promise raises."""
-    answer = kernel(run, action, reward, situation, rng)
+    answer = kernel(run, action, reward, situation, streams)
     while answer == NO_ROOM:
         run = run._replace(agent=grown(run.agent))
-        answer = kernel(run, action, reward, situation, rng)
+        answer = kernel(run, action, reward, situation, streams)
     if answer <= MISTAKES:
         raise broken_promise(run, MISTAKES - answer)
     return run, answer
 
 
 def play(
-    kernel: Any, world: Any, run: Run, budget: Budget, rng: Any, control: np.ndarray
+    kernel: Any, world: Any, run: Run, budget: Budget, streams: Any, control: np.ndarray
 ) -> tuple[Run, int]:
     """Go through a world until the budget is used up; the counterpart of ``simulate``."""
     clock, received, rewards = run.clock, run.domain.received, run.rewards
     while clock[EPISODE] < budget.episodes and clock[STEPS] < budget.steps:
         world.reset(received)
         run.total[0] = 0.0
-        run, action = answered(kernel, run, -1, 0.0, FIRST, rng)
+        run, action = answered(kernel, run, -1, 0.0, FIRST, streams)
         situation, taken, total = GOES_ON, 0, 0.0
         left = min(budget.step_limit, budget.steps - int(clock[STEPS]))
         while situation == GOES_ON:
@@ -141,7 +143,7 @@ def play(
                 situation = TERMINATED
             elif truncated or taken >= left:
                 situation = TRUNCATED
-            run, action = answered(kernel, run, action, reward, situation, rng)
+            run, action = answered(kernel, run, action, reward, situation, streams)
             if action == OVERFLOW:
                 return run, DIVERGED
         run.total[0] = total

@@ -31,7 +31,8 @@ def decision_nanoseconds(
     """
     if agent.epsilon > 0.0:
         agent = agent.replace(epsilon=0.0)
-    run, rng, _ = begun(Job(domain, features, agent, episodes=1, step_limit=1), 0)
+    run, streams, _ = begun(Job(domain, features, agent, episodes=1, step_limit=1), 0)
+    rng = streams.acting
     kernel = compiled_for(decide, (run, rng, 1), "decisions", Silent())
     best = float("inf")
     for _ in range(rounds):

@@ -14,7 +14,7 @@ from expectant.engine.compile.kernels import Kernel, compiled_for, use_compiled
 from expectant.engine.course import advanced, going_on
 from expectant.engine.evaluation import Evaluation
 from expectant.engine.greedily import decide_outside, perform, perform_outside
-from expectant.engine.job import Job, cores, generator
+from expectant.engine.job import Job, cores
 from expectant.engine.learner.learner import Learner
 from expectant.engine.learner.saving import arrays_in
 from expectant.engine.loop import DIVERGED, NOT_FINITE, Budget, Run
@@ -24,9 +24,8 @@ from expectant.engine.trial.mistakes import broken_promise
 from expectant.parts import Domain
 from expectant.progress import Reporter, reporter
 from expectant.rules import flag, or_none, whole
+from expectant.seeds import EVALUATION, Streams, evaluation_streams, generator
 from expectant.verbs import observation
-
-EVALUATION = 3  # the stream of random numbers of an evaluation, apart from those of the run
 
 
 class Learned(NamedTuple):
@@ -96,10 +95,10 @@ def _evaluated(
     def one(place: int) -> tuple[np.ndarray, np.ndarray]:
         number = what.numbers[place]
         run = _prepared(job, what, place)
-        rng = generator(job.seed, number, EVALUATION)
+        streams = evaluation_streams(job.seed, number)
         status = DIVERGED
         if not what.diverged[place]:
-            status = _performed(job, kernel, run, number, rng, control)
+            status = _performed(job, kernel, run, number, streams, control)
         if status == DIVERGED:
             return np.full(job.episodes, np.nan), np.zeros(job.episodes, np.int64)
         return run.returns, run.lengths
@@ -110,15 +109,17 @@ def _evaluated(
     return np.stack([row[0] for row in found]), np.stack([row[1] for row in found])
 
 
-def _performed(job: Job, kernel: Any, run: Run, number: int, rng: Any, control: np.ndarray) -> int:
+def _performed(
+    job: Job, kernel: Any, run: Run, number: int, streams: Streams, control: np.ndarray
+) -> int:
     """All episodes of one run, in compiled code or through a world outside it; the status."""
     if not job.domain.outside:
-        return advanced(kernel, run, job.budget(), rng, control)[1]
+        return advanced(kernel, run, job.budget(), streams, control)[1]
     # an environment is seeded with one number: not the one that it was trained with
     words = np.random.SeedSequence((job.seed, EVALUATION)).generate_state(1)
     world = job.domain.world(int(words[0]), number)
     try:
-        status = perform_outside(kernel, world, run, job.budget(), rng, control)
+        status = perform_outside(kernel, world, run, job.budget(), streams.acting, control)
     finally:
         world.close()
     if status >= NOT_FINITE:
@@ -131,13 +132,13 @@ def _kernel(job: Job, what: Learned, compiled: bool, name: str, show: Reporter) 
     outside = job.domain.outside
     if not compiled:
         return decide_outside if outside else perform
-    run, rng = _prepared(job, what, 0), generator(job.seed, 0, EVALUATION)
+    run, streams = _prepared(job, what, 0), evaluation_streams(job.seed, 0)
     if not outside:
-        return compiled_for(perform, (run, Budget(0, 0, 1), rng, going_on()), name, show)
+        return compiled_for(perform, (run, Budget(0, 0, 1), streams, going_on()), name, show)
     from expectant.engine.compile.compiling import entry_point
 
-    kernel = compiled_for(decide_outside, (run, -1, rng), name, show)
-    return entry_point(kernel, run, -1, rng)
+    kernel = compiled_for(decide_outside, (run, -1, streams.acting), name, show)
+    return entry_point(kernel, run, -1, streams.acting)
 
 
 def _prepared(job: Job, what: Learned, place: int) -> Run:

@@ -47,22 +47,22 @@ def decide_outside(run, action, rng):
 
 
 @function
-def perform(run, budget, rng, control):
+def perform(run, budget, streams, control):
     """Act greedily until the budget is used up; the loop without learning."""
-    run, rng, control = borrowed(run), borrowed(rng), borrowed(control)
+    run, streams, control = borrowed(run), borrowed(streams), borrowed(control)
     domain, clock = run.domain, run.clock
     while clock[EPISODE] < budget.episodes:
         if control[0] != 0:
             return STOPPED
         if clock[STEP] == 0:
-            reset(domain, clock[EPISODE], rng)
+            reset(domain, clock[EPISODE], streams.world)
             run.total[0] = 0.0
             clock[ACTION] = -1
-        action = decide(run, clock[ACTION], rng)
+        action = decide(run, clock[ACTION], streams.acting)
         if action < 0:
             return -1 - action
         clock[ACTION] = action
-        reward, alive = step(domain, action, rng)
+        reward, alive = step(domain, action, streams.world)
         run.total[0] += reward
         clock[STEP] += 1
         if alive == 0.0 or clock[STEP] >= budget.step_limit or cut(domain):

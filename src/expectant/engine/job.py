@@ -15,12 +15,14 @@ from expectant.engine.course import going_on
 from expectant.engine.crossing import first_response, respond, responder
 from expectant.engine.loop import DONE, NUMBER, STEPS, Budget, Ranges, Run, simulate
 from expectant.engine.memory.limits import within_memory
+from expectant.engine.memory.refusal import owner
 from expectant.engine.trial.rehearsal import rehearse
 from expectant.features.vector import empty_state
 from expectant.lanes import padded
 from expectant.parts import Agent, Domain, Features, Site
-from expectant.progress import Reporter
-from expectant.seeds import generator
+from expectant.progress import Reporter, say
+from expectant.seeds import Streams, streams_of
+from expectant.verbs import evicted
 
 UNLIMITED = 2**62
 STEP_LIMIT = 10_000  # of an episode, where neither the user nor the domain says otherwise
@@ -54,9 +56,13 @@ class Job:
         return Budget(self.episodes or UNLIMITED, self.steps or UNLIMITED, limit)
 
     def site(
-        self, domain_part: Any, features_part: Any, rng: Any, control: np.ndarray | None = None
+        self,
+        domain_part: Any,
+        features_part: Any,
+        streams: Any,
+        control: np.ndarray | None = None,
     ) -> Site:
-        """What the agent's parts are built for."""
+        """What the agent's parts are built for; None for streams where nothing is drawn."""
         shape = self.features.shape(self.domain)
         return Site(
             shape=shape,
@@ -65,19 +71,18 @@ class Job:
             domain=self.domain,
             domain_part=domain_part,
             features_part=features_part,
-            rng=rng,
+            rng=streams and streams.building,
+            planning=streams and streams.planning,
             control=going_on() if control is None else control,
         )
 
     @within_memory
-    def prepare(
-        self, number: int, control: np.ndarray | None = None
-    ) -> tuple[Run, np.random.Generator]:
+    def prepare(self, number: int, control: np.ndarray | None = None) -> tuple[Run, Streams]:
         """All the arrays of one run, from its own seed; setting ``control[0]`` stops its work."""
-        rng = generator(self.seed, number)
-        features_part = self.features.build(self.domain, rng)
-        domain_part = self.domain.build(rng)
-        site = self.site(domain_part, features_part, rng, control)
+        drawn = streams_of(self.seed, number)
+        features_part = self.features.build(self.domain, drawn.building)
+        domain_part = self.domain.build(drawn.building)
+        site = self.site(domain_part, features_part, drawn, control)
         prepared = Run(
             domain=domain_part,
             features=features_part,
@@ -93,7 +98,7 @@ class Job:
             bin=self.bin,
         )
         prepared.clock[NUMBER] = number
-        return set_apart(prepared, site.control), rng
+        return set_apart(prepared, site.control), drawn
 
 
 def cores() -> int:
@@ -105,28 +110,28 @@ def loop_for(
     job: Job, compiled: bool | None, name: str, show: Reporter, checked: bool = False
 ) -> Kernel:
     """The loop to call, compiled unless asked not to, with a check of every index if asked to."""
-    prepared, rng = job.prepare(0)
+    prepared, drawn = job.prepare(0)
     outside = job.domain.outside
     if not use_compiled(compiled):
         return respond if outside else simulate
-    rehearse(job, prepared, rng)
+    rehearse(job, prepared, drawn)
     if outside:
-        return responder(prepared, rng, name, show, checked)
-    arguments = _no_steps(prepared, rng)
+        return responder(prepared, drawn, name, show, checked)
+    arguments = _no_steps(prepared, drawn)
     return direct(job, compiled_for(simulate, arguments, name, show, checked), arguments)
 
 
-def _no_steps(prepared: Run, rng: Any) -> tuple[Any, ...]:
+def _no_steps(prepared: Run, drawn: Any) -> tuple[Any, ...]:
     """Arguments with which the loop does nothing."""
-    return prepared, Budget(0, 0, 1), rng, going_on()
+    return prepared, Budget(0, 0, 1), drawn, going_on()
 
 
 def loop_is_compiled(job: Job) -> bool:
     """Whether the loop for a job is in memory or on disk, so that it need not be compiled."""
-    prepared, rng = job.prepare(0)
+    prepared, drawn = job.prepare(0)
     if job.domain.outside:
-        return is_compiled(respond, first_response(prepared, rng))
-    return is_compiled(simulate, _no_steps(prepared, rng))
+        return is_compiled(respond, first_response(prepared, drawn))
+    return is_compiled(simulate, _no_steps(prepared, drawn))
 
 
 def closed(job: Job, prepared: Run, status: int) -> Run:
@@ -138,5 +143,17 @@ def closed(job: Job, prepared: Run, status: int) -> Run:
         rewards = rewards / sizes
         if status != DONE:
             rewards[(prepared.clock[STEPS] - 1) // job.bin :] = np.nan
+    tell_of_evictions(job, prepared)
     # the parts themselves are not kept: thousands of runs would hold all their weights
     return prepared._replace(rewards=rewards, agent=None, domain=None, features=None)
+
+
+def tell_of_evictions(job: Job, finished: Run) -> None:
+    """Say once for every job that there was too little room for what a run would have kept."""
+    count = evicted(finished.agent)
+    if count and "told" not in vars(job):
+        vars(job)["told"] = True
+        say(
+            f"{owner(job)}: run {finished.clock[NUMBER]} evicted {count:,} entries of its model, "
+            "whose columns were full: use a larger capacity, or a larger threshold"
+        )

@@ -19,6 +19,7 @@ from expectant.engine.loop import NO_FEATURE, Ranges, Run
 from expectant.engine.trial.mistakes import PartError
 from expectant.lanes import padded
 from expectant.progress import Reporter
+from expectant.seeds import Streams
 from expectant.verbs import answering, backed_up_value
 
 TOPICS = ("features", "values", "preferences", "policy", "model")
@@ -38,6 +39,8 @@ def copied(part: Any, copies: dict[int, Any] | None = None) -> Any:
     if isinstance(part, tuple):
         items = [copied(item, copies) for item in part]
         return type(part)(*items) if hasattr(part, "_fields") else tuple(items)
+    if isinstance(part, Streams):
+        return Streams(*(copied(rng, copies) for rng in part.named().values()))
     if isinstance(part, np.ndarray | np.random.Generator):
         if id(part) not in copies:
             copies[id(part)] = copy.deepcopy(part)

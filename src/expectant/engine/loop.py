@@ -118,17 +118,17 @@ def choose(run, rng):
 
 
 @function
-def begin_episode(run, rng):
+def begin_episode(run, streams):
     """Reset the domain and encode its first observation; returns as :func:`perceive` does."""
     clock = run.clock
-    reset(run.domain, clock[EPISODE], rng)
+    reset(run.domain, clock[EPISODE], streams.world)
     if phase(run.domain) != clock[PHASE]:
         clock[PHASE] = phase(run.domain)
         relabel(run.agent, run.domain)
     run.total[0] = 0.0
     status = perceive(run, -1, run.state)
     if status == DONE:
-        begin(run.agent, run.state, rng)
+        begin(run.agent, run.state, streams.acting)
     return status
 
 
@@ -144,14 +144,14 @@ def end_episode(run):
 
 
 @function
-def simulate(run, budget, rng, control):
+def simulate(run, budget, streams, control):
     """Go on until the budget is used up (DONE) or something else has to happen first.
 
     An episode that reaches the step limit, or that its domain cuts off, has not terminated: its
     last transition is learned from like any other, so it bootstraps. Setting ``control[0]`` stops
     the loop before its next step.
     """
-    run, rng, control = borrowed(run), borrowed(rng), borrowed(control)
+    run, streams, control = borrowed(run), borrowed(streams), borrowed(control)
     domain, agent, clock = run.domain, run.agent, run.clock
     state, next_state, rewards = run.state, run.next_state, run.rewards
     while clock[EPISODE] < budget.episodes and clock[STEPS] < budget.steps:
@@ -159,13 +159,13 @@ def simulate(run, budget, rng, control):
             return STOPPED
         if room(agent) <= 0:
             return FULL
-        status = begin_episode(run, rng) if clock[STEP] == 0 else DONE
+        status = begin_episode(run, streams) if clock[STEP] == 0 else DONE
         if status == DONE:
-            status = choose(run, rng)
+            status = choose(run, streams.acting)
         if status != DONE:
             return status
         action = int(clock[ACTION])
-        reward, alive = step(domain, action, rng)
+        reward, alive = step(domain, action, streams.world)
         run.total[0] += reward
         if rewards.shape[0] > 0:
             rewards[clock[STEPS] // run.bin] += reward
@@ -176,14 +176,14 @@ def simulate(run, budget, rng, control):
             if status != DONE:
                 return status
         transition = Transition(state, action, reward, next_state, alive, outcome(domain))
-        errors = learn(agent, transition, rng)
-        errors += plan(agent, rng)
+        errors = learn(agent, transition, streams.planning)
+        errors += plan(agent, streams.planning)
         if not math.isfinite(errors):
             return DIVERGED
         if alive == 0.0:
             end_episode(run)
         elif clock[STEP] >= budget.step_limit or cut(domain):
-            break_off(agent, next_state, rng)
+            break_off(agent, next_state, streams.acting)
             end_episode(run)
         else:
             copy(state, next_state)

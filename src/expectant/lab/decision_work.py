@@ -52,11 +52,11 @@ def reads_per_decision(agent: Any, actions: int, features: int, active: int) -> 
     """How many numbers the agent reads for one decision."""
     domain = FiniteMDP(np.ones((1, actions, 2)) * [0.0, 1.0], np.zeros((1, actions)))
     job = Job(domain, RandomBinary(features, active), agent, episodes=1, step_limit=1)
-    prepared, rng = job.prepare(0)
+    prepared, streams = job.prepare(0)
     prepared.state.active[:] = prepared.features.active[0]
     counted = _counted(prepared.agent)
     Counted.reads = 0
-    act(counted, prepared.state, rng)
+    act(counted, prepared.state, streams.acting)
     return Counted.reads
 
 

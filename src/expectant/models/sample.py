@@ -28,7 +28,7 @@ from expectant.verbs import (
 class SamplePart(NamedTuple):
     """``distribution`` is what is drawn from; every backup averages ``draws`` draws.
 
-    ``rng`` is the run's own generator.
+    ``rng`` is the run's own generator for planning.
     """
 
     distribution: Any
@@ -141,4 +141,4 @@ class Sample(Model):
         return self.distribution.estimate_memory(site)
 
     def build(self, site: Site) -> SamplePart:
-        return SamplePart(self.distribution.build(site), self.draws, site.rng)
+        return SamplePart(self.distribution.build(site), self.draws, site.planning)

@@ -29,11 +29,11 @@ _lock = threading.Lock()
 
 def register_overloads() -> None:
     """Tell Numba about every verb and function declared so far."""
-    from expectant.engine.compile import compiled_lanes, overloads
+    from expectant.engine.compile import compiled_lanes, compiled_streams, overloads
 
     if not _registered:
         compiled_lanes.install()
-        _registered.add(id(compiled_lanes))
+        _registered.update((id(compiled_lanes), id(compiled_streams)))
     for verb in verbs.VERBS:
         if id(verb) not in _registered:
             _registered.add(id(verb))

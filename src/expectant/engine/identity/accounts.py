@@ -101,6 +101,7 @@ def _verb(thing: Any, writer: Writer) -> Iterator[str]:
     """A verb's own body; its implementations belong to the part types."""
     yield f"verb {name_of(thing)}"
     yield f"fallback = {writer.value(thing.fallback)}"
+    yield f"numbers = {writer.value(thing.implementations.get(float))}"
 
 
 def _function(thing: types.FunctionType, writer: Writer) -> Iterator[str]:

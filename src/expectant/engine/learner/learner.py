@@ -30,6 +30,7 @@ from expectant.engine.crossing import (
     respond,
     responder,
 )
+from expectant.engine.divergence import learned_radius
 from expectant.engine.job import Job
 from expectant.engine.learner import saving
 from expectant.engine.learner.learner_facts import (
@@ -37,18 +38,21 @@ from expectant.engine.learner.learner_facts import (
     components_of,
     observations_of,
     set_state,
+    set_states,
+    states_of,
 )
 from expectant.engine.look import look, look_for, set_aside
 from expectant.engine.loop import Run, unusable
 from expectant.engine.result import Result
 from expectant.engine.trial.rehearsal import rehearse
+from expectant.exact.stability import PlanningRadius
 from expectant.parts import Agent, Features
 from expectant.progress import Reporter, reporter
 from expectant.rules import flag, or_none, whole
-from expectant.seeds import SEED, generator
+from expectant.seeds import SEED, TIES, generator
+from expectant.verbs import encode, evicted
 
 BETWEEN_EPISODES = -1  # where the last action stands otherwise
-TIES = 2  # the stream of random numbers that breaks ties for ``greedy``
 
 
 class Learner:
@@ -175,6 +179,21 @@ class Learner:
         asked = look(self._look, self._aside, states, ("preferences",), action=self._action)
         return asked.preferences[0]
 
+    def planning_radius(self, observations: Sequence[Any]) -> PlanningRadius:
+        """Whether its planning from these observations would converge, by its own model and steps.
+
+        See ``ex.exact.planning_radius``. The model must be linear in the features and the
+        agent plan with state values; features with memory take each as the first of an episode.
+        """
+        return learned_radius(
+            self.agent, self._prepared(observations[0]), self._encoded(observations)
+        )
+
+    @property
+    def evicted(self) -> int:
+        """How many entries of its model it has given up because there was no room for them."""
+        return 0 if self._run is None else evicted(self._run.agent)
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything to a file, from which ``load`` goes on to the same bits."""
         if self._run is None:
@@ -187,7 +206,7 @@ class Learner:
             "reading": self.reading._asdict(),
             "components": self._run.domain.received.size,
             "action": self._action,
-            "rng": self._rng.bit_generator.state,
+            "streams": states_of(self._streams),
             "ties": self._ties.bit_generator.state,
         }
         saving.write(Path(path), facts, self._run)
@@ -219,10 +238,10 @@ class Learner:
             components = components_of(facts["components"], learner.reading)
             action = action_of(facts["action"], learner.n_actions)
             job = learner._job(components)
-            built, rng = job.prepare(0)
-            site = job.site(built.domain, built.features, rng)
+            built, streams = job.prepare(0)
+            site = job.site(built.domain, built.features, streams)
             run, ties = saving.restored(built, entries, site), generator(0, 0)
-            set_state(rng, "rng", facts["rng"])
+            set_states(streams, facts["streams"])
             set_state(ties, "ties", facts["ties"])
         except KeyError as error:
             raise ValueError(f"{path}: is not a saved learner: {error} is missing") from None
@@ -231,7 +250,8 @@ class Learner:
         except ValueError as error:
             raise ValueError(f"{path}: {error}") from None
         learner._prepare(components)
-        learner._run, learner._rng, learner._ties, learner._action = run, rng, ties, action
+        learner._run, learner._streams, learner._ties = run, streams, ties
+        learner._action = action
         return learner
 
     @classmethod
@@ -242,8 +262,8 @@ class Learner:
                 f"Learner.from_result: run must be below {len(result.kept)}, got {run!r}"
                 + ("" if result.kept else "; ex.run keeps what it learned with keep_agents=True")
             )
-        domain, (kept, rng) = result.domain, result.kept[run]
-        agent_part, features_part, rng = copy.deepcopy((kept.agent, kept.features, rng))
+        domain, (kept, streams) = result.domain, result.kept[run]
+        agent_part, features_part, streams = copy.deepcopy((kept.agent, kept.features, streams))
         reading = getattr(domain, "reading", None)
         learner = cls(
             result.agent, result.features, domain.actions, states=domain.states,
@@ -253,16 +273,26 @@ class Learner:
         learner._prepare(learner.reading.buffer().size)
         assert learner._run is not None
         learner._run = learner._run._replace(agent=agent_part, features=features_part)
-        learner._rng = rng
+        learner._streams = streams
         return learner
 
     # ------------------------------------------------------------------------------- inside
+
+    def _encoded(self, observations: Sequence[Any]) -> list[Any]:
+        """The feature vectors of observations."""
+        run, states = self._prepared(observations[0]), []
+        for observation in observations:
+            self._receive(run, observation)
+            features, state = copy.deepcopy((run.features, run.state))
+            encode(features, run.domain.received, -1, state)
+            states.append(state)
+        return states
 
     def _answer(self, observation: Any, action: int, reward: float, situation: int) -> int:
         run, self._aside = self._prepared(observation), None
         if situation != TERMINATED:  # the end has no features
             self._receive(run, observation)
-        self._run, answer = answered(self._respond, run, action, reward, situation, self._rng)
+        self._run, answer = answered(self._respond, run, action, reward, situation, self._streams)
         if answer == OVERFLOW:
             raise FloatingPointError(
                 f"Learner: the weights of {self.agent!r} have overflowed; use smaller step sizes"
@@ -302,9 +332,9 @@ class Learner:
         job = self._job(components)
         self._respond: Kernel = respond
         if self._compiled:
-            run, rng = job.prepare(0)
-            rehearse(job, run, rng)
-            self._respond = responder(run, rng, self._name, self._show)
+            run, streams = job.prepare(0)
+            rehearse(job, run, streams)
+            self._respond = responder(run, streams, self._name, self._show)
             del run  # one at a time may be all that fits
-        self._run, self._rng = job.prepare(0)
+        self._run, self._streams = job.prepare(0)
         self._ties = generator(self.seed, 0, TIES)

@@ -12,6 +12,7 @@ from expectant.domains.spaces import Observations
 from expectant.engine.loop import Run
 from expectant.integrity import counted
 from expectant.rules import LARGEST, Rule, or_none, whole
+from expectant.seeds import Streams
 from expectant.verbs import check_restored
 
 OWNER = "Learner.load"
@@ -53,6 +54,19 @@ def action_of(value: Any, actions: int) -> int:
     """The last action, −1 between episodes."""
     action: int = whole(-1, actions - 1).check(OWNER, "action", value)
     return action
+
+
+def states_of(streams: Streams) -> dict[str, Any]:
+    """Where every stream is, by its name."""
+    return {name: rng.bit_generator.state for name, rng in streams.named().items()}
+
+
+def set_states(streams: Streams, states: Any) -> None:
+    """Let streams go on where those of a file were."""
+    if not isinstance(states, dict) or set(states) != set(streams.named()):
+        raise ValueError(f"{OWNER}: streams must be {', '.join(streams.named())}, got {states!r}")
+    for name, rng in streams.named().items():
+        set_state(rng, name, states[name])
 
 
 def set_state(rng: np.random.Generator, name: str, state: Any) -> None:

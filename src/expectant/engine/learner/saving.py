@@ -22,7 +22,7 @@ from numpy.lib import format as numpy_format
 from expectant.files import write_whole
 from expectant.verbs import check_restored, grown, room
 
-FORMAT = 2
+FORMAT = 3  # 2 had one generator for everything
 CONTROL = "control"  # asks work under way to stop: it belongs to a process, not to what was learned
 FACTS = "expectant"  # the entry that holds the settings
 LONGEST_FACTS = 2**24  # bytes
@@ -121,7 +121,10 @@ def read(path: Path) -> tuple[dict[str, Any], Entries]:
     except _BROKEN:
         raise ValueError(f"{path}: is not a saved learner, or not all of one") from None
     if written != FORMAT:
-        raise ValueError(f"{path}: has format {written!r}, this version reads format {FORMAT}")
+        raise ValueError(
+            f"{path}: has format {written!r}, this version reads format {FORMAT}: load it with the "
+            "version of the package that wrote it, or learn again"
+        )
     return facts, entries
 
 

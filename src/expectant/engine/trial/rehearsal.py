@@ -29,6 +29,7 @@ from expectant.engine.look import copied
 from expectant.engine.loop import Run, simulate
 from expectant.engine.trial.contracts import Contracts, Enough, is_ours
 from expectant.engine.trial.mistakes import PartError
+from expectant.seeds import Streams
 from expectant.verbs import VERBS, watched
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ EPISODE = 12  # steps of an episode that is made up
 _ALLOWED = (bool, int, float, np.bool_, np.integer, np.floating, np.random.Generator)
 
 
-def rehearse(job: Job, run: Run, rng: np.random.Generator) -> None:
+def rehearse(job: Job, run: Run, streams: Streams) -> None:
     """Try the parts of a run for some steps, on copies; an error says what is wrong with one.
 
     Where all parts are the package's own there is nothing to try.
@@ -50,16 +51,16 @@ def rehearse(job: Job, run: Run, rng: np.random.Generator) -> None:
     if ours and all(map(is_ours, part_types(run))):
         return
     check_parts(run)
-    run, rng = copied((run._replace(rewards=np.empty(0)), rng))  # nothing is kept
+    run, streams = copied((run._replace(rewards=np.empty(0)), streams))  # nothing is kept
     contracts = Contracts(run, job.domain.bounds, time.perf_counter() + SECONDS)
     with watched(contracts), warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         try:
             if hasattr(run.domain, "received"):
-                _converse(run, rng, job.domain.bounds)
+                _converse(run, streams, job.domain.bounds)
             else:
                 budget = job.budget()._replace(episodes=STEPS, steps=STEPS)
-                advanced(simulate, run, budget, rng, going_on())
+                advanced(simulate, run, budget, streams, going_on())
         except (Enough, ArithmeticError):
             pass  # the run itself will say that it has diverged
         except ValueError as error:
@@ -132,7 +133,7 @@ def _check_signatures(part_type: type) -> None:
             ) from None
 
 
-def _converse(run: Run, rng: np.random.Generator, bounds: Any) -> None:
+def _converse(run: Run, streams: Streams, bounds: Any) -> None:
     """Let an agent answer observations and rewards that are made up."""
     action, situation = -1, FIRST
     for taken in range(STEPS):
@@ -141,8 +142,9 @@ def _converse(run: Run, rng: np.random.Generator, bounds: Any) -> None:
         elif taken > 0:
             ends = taken % EPISODE == EPISODE - 1
             situation = (TERMINATED, TRUNCATED)[taken // EPISODE % 2] if ends else GOES_ON
-        run.domain.received[...] = _made_up(run, rng, bounds)
-        run, action = answered(respond, run, action, float(rng.normal()), situation, rng)
+        run.domain.received[...] = _made_up(run, streams.world, bounds)
+        reward = float(streams.world.normal())
+        run, action = answered(respond, run, action, reward, situation, streams)
         if action == OVERFLOW:
             return
 
