@@ -17,6 +17,7 @@ import os
 import re
 import sys
 import tempfile
+import types
 from pathlib import Path
 from typing import Any
 
@@ -44,8 +45,9 @@ def cells_of(text: str) -> list[tuple[str, str]]:
 
 def notebook_of(text: str) -> dict[str, Any]:
     """The page as a notebook; its code is run in a folder that is thrown away."""
-    scope: dict[str, Any] = {"__name__": "__tutorial__"}
-    cells, count = [], 0
+    module = types.ModuleType("tutorial")  # where classes say that they are from
+    sys.modules[module.__name__] = module
+    scope, cells, count = vars(module), [], 0
     here = Path.cwd()
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
@@ -71,9 +73,10 @@ def executed(source: str, scope: dict[str, Any]) -> list[dict[str, Any]]:
     last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
     printed, value = io.StringIO(), None
     with contextlib.redirect_stdout(printed):
-        exec(compile(tree, "tutorial", "exec"), scope)
+        exec(compile(tree, "tutorial", "exec", dont_inherit=True), scope)
         if last is not None:
-            value = eval(compile(ast.Expression(last.value), "tutorial", "eval"), scope)
+            expression = ast.Expression(last.value)
+            value = eval(compile(expression, "tutorial", "eval", dont_inherit=True), scope)
     found: list[dict[str, Any]] = []
     if printed.getvalue():
         lines = printed.getvalue().splitlines(keepends=True)
