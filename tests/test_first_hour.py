@@ -70,18 +70,18 @@ def test_an_option_of_ones_own_says_what_it_means():
 
 
 @pytest.mark.parametrize(
-    ("make", "meant"),
+    ("agent", "given", "meant"),
     [
-        (lambda: ex.QLearning(alpha=0.1), "'action_step'?"),
-        (lambda: ex.Lookahead(lr=0.1), "'value_step' or 'model_step'?"),
-        (lambda: ex.Lookahead(0.1, gamma=0.9), "'discount'?"),
-        (lambda: ex.Lookahead(0.1, n_planning_steps=5), "'planning_steps'?"),
-        (lambda: ex.Lookahead(0.1, planing_steps=5), "'planning_steps'?"),
+        (ex.QLearning, {"alpha": 0.1}, "'action_step'?"),
+        (ex.Lookahead, {"lr": 0.1}, "'value_step' or 'model_step'?"),
+        (ex.Lookahead, {"value_step": 0.1, "gamma": 0.9}, "'discount'?"),
+        (ex.Lookahead, {"value_step": 0.1, "n_planning_steps": 5}, "'planning_steps'?"),
+        (ex.Lookahead, {"value_step": 0.1, "planing_steps": 5}, "'planning_steps'?"),
     ],
 )
-def test_names_from_elsewhere_get_a_hint(make, meant):
+def test_names_from_elsewhere_get_a_hint(agent, given, meant):
     with pytest.raises(ValueError, match=r"unknown option \w+=[\d.]+, did you mean ") as error:
-        make()
+        agent(**given)
     assert str(error.value).endswith(f"did you mean {meant}")
 
 

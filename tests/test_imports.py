@@ -13,18 +13,8 @@ SOURCE = Path(expectant.__file__).parent
 
 # Later layers may import earlier ones, never the other way; a name is a module or a folder.
 LAYERS = [
-    {
-        "extras",
-        "files",
-        "integrity",
-        "meanings",
-        "rules",
-        "seeds",
-        "verbs",
-        "lanes",
-        "progress",
-        "version",
-    },
+    {"extras", "files", "integrity", "lanes", "meanings", "progress", "rules", "seeds", "verbs"}
+    | {"version"},
     {"descriptions"},
     {"parts"},
     {"analysis", "step_sizes"},

@@ -30,7 +30,11 @@ STEP_LIMIT = 10_000  # of an episode, where neither the user nor the domain says
 
 @dataclass(frozen=True)
 class Job:
-    """One experiment: what is run, for how long, from which seed."""
+    """One experiment: what is run, for how long, from which seed.
+
+    Small arrays are set apart from those of other runs, which is faster; where one looks for arrays
+    that runs share by mistake they are not.
+    """
 
     domain: Domain
     features: Features
@@ -41,6 +45,7 @@ class Job:
     bins: int = 1
     step_limit: int | None = None
     seed: int = 0
+    apart: bool = True
 
     @property
     def length(self) -> int:
@@ -98,7 +103,7 @@ class Job:
             bin=self.bin,
         )
         prepared.clock[NUMBER] = number
-        return set_apart(prepared, site.control), drawn
+        return set_apart(prepared, site.control) if self.apart else prepared, drawn
 
 
 def cores() -> int:

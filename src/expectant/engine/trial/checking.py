@@ -161,7 +161,7 @@ def _job(
     if domain.outside:
         raise ValueError(f"{owner}: domain must run in compiled code, got {domain!r}")
     features = RandomBinary(8, 3) if features is None else features
-    return Job(domain, features, agent, steps=steps, seed=seed)
+    return Job(domain, features, agent, steps=steps, seed=seed, apart=False)
 
 
 class _Check:
