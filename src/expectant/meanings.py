@@ -10,8 +10,8 @@ MEANINGS = {
     # agents
     "action_step": "step size of the action values",
     "backups": "where planning starts from: which states are backed up",
+    "bounded_step": "never step beyond the target, however large the step size",
     "bonus": "what planning adds for the untried, times the root of the time since",
-    "bounded_step": "scale a step size down where one update would overshoot its target",
     "centering": "η, the step size of the average reward relative to that of the values; 0: off",
     "centering_from": "which errors move the average reward: all of values, or real ones only",
     "correction_step": "step size of the second weights that gradient planning learns",
@@ -57,12 +57,11 @@ MEANINGS = {
     "outcomes": "successors of a state and action that are told apart",
     "square_decay": "β₂ of Adam, how slowly the mean square changes",
     "step": "step size of the model",
-    # step sizes
-    "Bounded.step": "the step size, where it does not overshoot",
-    "bounded": "keep an update from overshooting",
-    "initial_step": "the step size of every weight at first",
-    "memory": "τ, over how many updates the largest gradient fades",
-    "meta_step": "θ, the step size of the step sizes' logarithms",
+    # step sizes that adapt
+    "bounded": "keep a step from going beyond its target",
+    "initial_step": "what every step size is at first",
+    "memory": "over how many steps the largest gradient is remembered",
+    "meta_step": "how fast the step sizes change",
     # backup distributions
     "PrioritizedSweeping.capacity": "distinct states there is room for",
     "SeenStates.capacity": "distinct states there is room for",

@@ -48,6 +48,8 @@ class Need(NamedTuple):
 
 def needs_of(described: Any, site: Site) -> Sequence[Need]:
     """What a part will hold; nothing where what describes it does not say."""
+    if isinstance(described, Agent):
+        site = described.choosing(site)
     return described.estimate_memory(site) if isinstance(described, Buildable) else ()
 
 
@@ -213,15 +215,43 @@ class Backups(Buildable):
     """A backup distribution, described.
 
     ``stores_transitions`` says that every draw is a stored transition, whose action, reward and
-    next state the verbs ``stored`` and ``load_successor`` give back; ``knows_places`` that the
-    states it draws carry the number of the environment's own state, for exact models.
+    next state the verbs ``stored`` and ``load_successor`` give back; ``draws_actions`` that a draw
+    means its action too, where one action's value is backed up; ``knows_places`` that the states it
+    draws carry the number of the environment's own state, for exact models.
     """
 
     stores_transitions: ClassVar[bool] = False
+    draws_actions: ClassVar[bool] = False
     knows_places: ClassVar[bool] = True
 
     def build(self, site: Site) -> Any:
         """The part that compiled code draws from, made for one run."""
+        raise NotImplementedError
+
+
+class Option(Buildable):
+    """A course of action, described: what is done in each state, and where it stops.
+
+    Its part has the verbs ``policy``, π_o(a | s), and ``stop``, β_o(s).
+    """
+
+    @property
+    def only_action(self) -> int:
+        """The action that it is, if it takes that one everywhere and stops at once; else −1."""
+        return -1
+
+    @property
+    def learns(self) -> bool:
+        """Whether its policy is learned from transitions; a given one stays as it is."""
+        return False
+
+    @classmethod
+    def build_together(cls, options: Sequence[Any], site: Site) -> Any:
+        """One part for several of this kind, found by their numbers; None: each has its own."""
+        return None
+
+    def build(self, site: Site) -> Any:
+        """The part that compiled code follows, made for one run."""
         raise NotImplementedError
 
 
@@ -257,6 +287,14 @@ class Agent(Buildable):
     def build(self, site: Site) -> Any:
         """The part that compiled code runs, made for one run."""
         raise NotImplementedError
+
+    def choosing(self, site: Site) -> Site:
+        """The site that it chooses at: where it has options, they count as further actions."""
+        return site
+
+    def equip(self, site: Site) -> Any:
+        """The part that a run works with: the agent's own, and what carries out its choices."""
+        return self.build(site)
 
     def state_weights(self, site: Site) -> np.ndarray:
         """Weights (D,) that give every state its initial value."""

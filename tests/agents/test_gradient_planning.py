@@ -156,6 +156,7 @@ def test_without_a_correction_step_it_is_levi_to_the_bit(agent):
 
 MODELS = {
     "expectation": "expectation",
+    "sparse": "sparse",
     "episodic": "episodic",
     "exact": "exact",
     "exact_episodic": "exact_episodic",

@@ -27,6 +27,7 @@ from expectant.verbs import (
     act,
     back_up,
     backed_up_value,
+    behave,
     function,
     improve,
     learn,
@@ -89,6 +90,14 @@ def _(agent, state, rng):
     if agent.epsilon > 0.0 and rng.random() < agent.epsilon:
         return int(rng.random() * agent.policy.shape[0])
     return sample_policy(agent, state, rng)
+
+
+@behave.register(CachedPolicyPart)
+def _(agent, state, probabilities):
+    softmax(agent.policy, state, probabilities)
+    for action in range(probabilities.shape[0]):
+        explored = agent.epsilon / probabilities.shape[0]
+        probabilities[action] = explored + (1.0 - agent.epsilon) * probabilities[action]
 
 
 @learn.register(CachedPolicyPart)

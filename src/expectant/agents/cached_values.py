@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from expectant.agents.acting import epsilon_greedy
+from expectant.agents.acting import epsilon_greedy, write_epsilon_greedy
 from expectant.agents.centering import CenteringPart, centered, shift_rate
 from expectant.agents.planner import (
     Planner,
@@ -24,7 +24,7 @@ from expectant.parts import Need, Site
 from expectant.rules import flag
 from expectant.step_sizes import step_part, step_size, steps_memory
 from expectant.updates import move, move_row, td_target
-from expectant.verbs import act, back_up, backed_up_value, improve, learn, preference
+from expectant.verbs import act, back_up, backed_up_value, behave, improve, learn, preference
 
 
 class CachedValuesPart(NamedTuple):
@@ -52,6 +52,11 @@ def _(agent, state, action):
 @act.register(CachedValuesPart)
 def _(agent, state, rng):
     return epsilon_greedy(agent, state, agent.action_weights.shape[0], agent.epsilon, rng)
+
+
+@behave.register(CachedValuesPart)
+def _(agent, state, probabilities):
+    write_epsilon_greedy(agent, state, agent.epsilon, probabilities)
 
 
 @learn.register(CachedValuesPart)

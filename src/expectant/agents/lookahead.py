@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from expectant.agents.acting import epsilon_greedy
+from expectant.agents.acting import epsilon_greedy, write_epsilon_greedy
 from expectant.agents.centering import CenteringPart, centered, shift_rate
 from expectant.agents.planner import (
     Planner,
@@ -29,6 +29,7 @@ from expectant.verbs import (
     act,
     back_up,
     backed_up_value,
+    behave,
     follow,
     function,
     improve,
@@ -72,6 +73,11 @@ def _(agent, state, action):
 @act.register(LookaheadPart)
 def _(agent, state, rng):
     return epsilon_greedy(agent, state, agent.planner.actions, agent.epsilon, rng)
+
+
+@behave.register(LookaheadPart)
+def _(agent, state, probabilities):
+    write_epsilon_greedy(agent, state, agent.epsilon, probabilities)
 
 
 @learn.register(LookaheadPart)
@@ -119,6 +125,11 @@ class Lookahead(StatePlanningAgent):
             raise ValueError(
                 "Lookahead: maintained=True needs model='expectation', whose look-ahead is linear "
                 f"in the features, got model={self.model!r}"
+            )
+        if self.maintained and self.options is not None:
+            raise ValueError(
+                "Lookahead: maintained=True keeps look-ahead weights of actions only and cannot be "
+                "combined with options"
             )
         if self.maintained and self.stored_termination:
             raise ValueError(

@@ -17,9 +17,10 @@ from expectant.agents.planner import (
     pass_on_to_planner,
     weights_memory,
 )
+from expectant.backups import PrioritizedPairs
 from expectant.descriptions import description, option
 from expectant.features.vector import dot
-from expectant.parts import Need, Site
+from expectant.parts import Backups, Need, Site
 from expectant.rules import flag
 from expectant.step_sizes import step_part, step_size, steps_memory
 from expectant.updates import move_row, q_learning, q_target
@@ -27,13 +28,15 @@ from expectant.verbs import (
     act,
     back_up,
     backed_up_action_value,
-    changed,
+    changed_action,
     function,
     learn,
     moved_by,
     preference,
     stored,
 )
+
+PAIRS = PrioritizedPairs()
 
 
 class QPlanningPart(NamedTuple):
@@ -62,9 +65,10 @@ def _(agent, state, rng):
 
 @function
 def report_action(agent, state, action, error):
-    """Tell the backup distribution of an update; the other actions may still be as wrong."""
+    """Tell the backup distribution of an update."""
     moved = moved_by(agent.action_step, action, state, error)
-    changed(agent.planner.backups, state, moved, error)
+    backups = agent.planner.backups
+    changed_action(backups, agent.weights, state, action, moved, error, agent.discount)
 
 
 @learn.register(QPlanningPart)
@@ -107,6 +111,8 @@ class QPlanning(PlanningAgent):
     ``invalid_update=True``.
     """
 
+    plans_with_options = False
+
     action_step: Any = option(step_size())
     model_step: Any = option(step_size(), default=0.1)
     stored_action: bool = option(flag(), default=False, kw_only=True)
@@ -122,6 +128,10 @@ class QPlanning(PlanningAgent):
                 "asks for that update all the same"
             )
 
+    def distribution(self) -> Backups:
+        """As for all planners; but one action is backed up, so pairs are prioritized."""
+        return PAIRS if self.backups == "prioritized" else super().distribution()
+
     def estimate_memory(self, site: Site) -> Sequence[Need]:
         values = weights_memory("the action values", site, site.actions)
         steps = steps_memory(site, (self.action_step, site.actions))
@@ -134,7 +144,7 @@ class QPlanning(PlanningAgent):
             step_part(self, self.action_step, site, site.actions),
             self.epsilon,
             self.discount,
-            self.stored_action,
+            self.stored_action or self.distribution().draws_actions,
             self.centering_part(),
             self.direct,
         )

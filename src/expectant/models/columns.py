@@ -90,13 +90,13 @@ def dot_column(columns, block, j, weights):
 
 
 @function
-def add_column_to(columns, block, j, amount, weights):
+def add_column_to(columns, block, j, weights, amount):
     """w += amount times a column."""
-    left = columns.headers[block, j, COUNT]
+    indices, values, left = columns.indices, columns.values, columns.headers[block, j, COUNT]
     for c in range(-(-left // CHUNK)):
         q = columns.headers[block, j, 1 + c]
         for e in range(min(left, CHUNK)):
-            weights[columns.indices[q, e]] += amount * columns.values[q, e]
+            weights[indices[q, e]] += amount * values[q, e]
         left -= CHUNK
 
 

@@ -169,11 +169,11 @@ def _(model, state, action, weights, discount):
 
 @add_expected.register(SparsePart)
 def _(model, state, action, weights, amount):
-    """w += amount · F_a s, entry by entry."""
+    """w += amount · F_a s, column by column."""
     for n in range(size(state)):
         change = amount * value(state, n)
         if change != 0.0:
-            add_column_to(model.columns, action, index(state, n), change, weights)
+            add_column_to(model.columns, action, index(state, n), weights, change)
 
 
 @imagine.register(SparsePart)
