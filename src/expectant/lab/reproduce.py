@@ -77,7 +77,10 @@ class Request:
         """The command that makes the results, or one figure of them, again."""
         words = [self.study.command]
         figures = self.figures if figure is None else (figure,)
-        if figures != self.study.figures:
+        if self.panels or self.agents:  # which only `loca` asks for
+            words = ["expectant loca", *(f"--agent {name}" for name in self.panels)]
+            words += [f"--backups {name}" for name in self.agents]
+        elif figures != self.study.figures:
             words += [f"--figure {name}" for name in figures]
         if self.quick:
             words.append("--quick")
