@@ -586,7 +586,7 @@ def plan(agent, rng):
 
 
 @plain
-def wrapped(agent):
+def wrapped(agent: Any) -> Any:
     """The agent that values and plans: itself, or the one inside what carries its choices out."""
     return agent
 
