@@ -20,6 +20,8 @@ from expectant.analysis.adaptation import (
     unrecovered,
 )
 from expectant.analysis.comparison import Unavailable
+from expectant.analysis.local_change import LAST as LOOKS_AT_END
+from expectant.analysis.local_change import score
 from expectant.analysis.panel import Panel
 from expectant.descriptions import near_miss
 
@@ -241,5 +243,20 @@ for _found in (
         per_run=True,
     ),
     Measure("rise", "rise", "lowest bin after the third switch minus that after the first", _rise),
+    Measure(
+        "learned-share",
+        "share of the optimum before the change",
+        f"mean of the last {LOOKS_AT_END} looks of the first phase, divided by the optimum",
+        lambda panel, curves: score(panel, curves).first,
+        per_run=True,
+    ),
+    Measure(
+        "adaptation",
+        "adaptation",
+        f"mean of the last {LOOKS_AT_END} looks of the second phase, on a scale where the policy "
+        "that was best before has 0 and the new optimum 1",
+        lambda panel, curves: score(panel, curves).adaptation,
+        per_run=True,
+    ),
 ):
     add(_found)
