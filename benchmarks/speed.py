@@ -31,7 +31,7 @@ FEATURES = ex.RandomBinary(size=14, active=5)
 FLAGS = ("-O3", "-march=native")
 REPEATS = 7
 TARGETS = {"c_5": 1.6, "c_20": 1.4, "numpy_5": 100.0, "threads": 1.6, "encodings": 5.0,
-           "car": 1.4, "gym": 1 / 3}  # fmt: skip
+           "car": 1.4, "gym": 1 / 3, "sparse": 5.0, "many": 1.5}  # fmt: skip
 
 
 def beside(name: str) -> Any:
@@ -197,6 +197,12 @@ def mountain_car(say: Callable[[str], None]) -> dict[str, Any]:
     return {**times, "same_returns": bool(same), "gym_random": random, "gym_learning": learning}
 
 
+def sparse(say: Callable[[str], None]) -> dict[str, float]:
+    """The mountain car with the dense and the sparse model, by number of features."""
+    say("the mountain car with a sparse model")
+    return beside("sparse").speeds(ours, nanoseconds)
+
+
 def threads(say: Callable[[str], None]) -> dict[str, Any]:
     """The same runs on one thread and on two, and how busy the machine was with other things."""
     say("one thread against two")
@@ -263,7 +269,7 @@ def growth(say: Callable[[str], None]) -> dict[str, dict[str, list[tuple[int, fl
 
 
 BACKUPS = ("replay", "recency", "trajectory", "current", "seen", "prioritized", "sampler")
-MODELS = ("expectation", "episodic", "network", "distribution", "sample", "true", "exact")
+MODELS = ("expectation", "sparse", "episodic", "network", "distribution", "sample", "true", "exact")
 
 
 def parts(say: Callable[[str], None]) -> dict[str, dict[str, float]]:
@@ -335,6 +341,9 @@ def report(results: dict[str, Any]) -> None:
         + f" (same returns: {'yes' if car['same_returns'] else 'NO'}); through Gymnasium, "
         f"Q-learning {car['gym_learning'] / 1e3:.1f}, at random {car['gym_random'] / 1e3:.1f}"
     )
+    for name, took in results["sparse"].items():
+        model, size = name.split()
+        console.print(f"mountain car, {model} model of {int(size):,} features: {took / 1e3:.1f} µs")
     pair = results["threads"]
     busy = beside("busy").in_words(pair)
     console.print(f"two threads against one: {pair['ratio']:.2f} times as fast ({busy})\n")
@@ -380,6 +389,16 @@ def verdicts(results: dict[str, Any]) -> dict[str, tuple[float, str, bool]]:
     found["steps a second through Gymnasium ÷ acting at random"] = (
         value, f"at least {least:.2f}", value >= least,
     )  # fmt: skip
+    (_, dense), (_, small), *larger = results["sparse"].items()
+    value, least = dense / small, TARGETS["sparse"]
+    found["dense ÷ sparse model, mountain car"] = (value, f"at least {least}", value >= least)
+    for name, took in larger:
+        value, most, size = took / small, TARGETS["many"], int(name.split()[1])
+        found[f"sparse model, {size:,} ÷ 2,312 features"] = (
+            value,
+            f"at most {most}",
+            value <= most,
+        )
     value, least = results["threads"]["ratio"], TARGETS["threads"]
     found["one thread ÷ two"] = (value, f"at least {least}", value >= least)
     name, speed = next(iter(results["encodings"].items()))
@@ -397,6 +416,7 @@ def main(as_json: bool = False) -> int:
     results = {
         "side_by_side": side_by_side(say),
         "mountain_car": mountain_car(say),
+        "sparse": sparse(say),
         "threads": threads(say),
         "growth": growth(say),
         "decisions": decisions(say),

@@ -3,8 +3,7 @@
 from typing import Any, NamedTuple
 
 import expectant as ex
-from expectant.features.vector import empty_state
-from expectant.verbs import copy, draw, load_successor, remember, stored
+from expectant.kit import copy, draw, empty_state, load_successor, remember, stored
 
 
 class HalfPart(NamedTuple):

@@ -5,8 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 import expectant as ex
-from expectant.features.vector import dot
-from expectant.verbs import backed_up_value, fit, index, size, value
+from expectant.kit import backed_up_value, dot, fit, index, size, value
 
 
 class LatestPart(NamedTuple):

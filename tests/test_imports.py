@@ -13,15 +13,17 @@ SOURCE = Path(expectant.__file__).parent
 
 # Later layers may import earlier ones, never the other way; a name is a module or a folder.
 LAYERS = [
-    {"extras", "files", "integrity", "rules", "seeds", "verbs", "lanes", "progress"},
+    {"extras", "files", "integrity", "lanes", "meanings", "progress", "rules", "seeds", "verbs"}
+    | {"version"},
     {"descriptions"},
     {"parts"},
-    {"analysis"},
+    {"analysis", "step_sizes"},
     {"domains"},
     {"features"},
     {"exact"},
-    {"models", "updates", "backups"},
+    {"models", "updates", "backups", "options"},
     {"agents", "show"},
+    {"kit"},
     {"engine"},
     {"lab"},
     {"bench", "catalogue", "diagnostics", "watching"},
@@ -99,3 +101,35 @@ def test_every_class_and_function_of_the_package_is_listed():
         if not name.startswith("_") and getattr(thing, "__module__", "").startswith("expectant.")
     }
     assert own <= set(expectant.__all__)
+
+
+def edges() -> dict[str, set[str]]:
+    """Which modules import which, when they are imported or later; not for types alone."""
+    modules = {}
+    for path in SOURCE.rglob("*.py"):
+        name = ".".join(("expectant", *path.relative_to(SOURCE).with_suffix("").parts))
+        modules[name.removesuffix(".__init__")] = ast.parse(path.read_text())
+    found: dict[str, set[str]] = {}
+    for name, tree in modules.items():
+        conditions = [node for node in ast.walk(tree) if isinstance(node, ast.If)]
+        typing = [node for node in conditions if "TYPE_CHECKING" in ast.unparse(node.test)]
+        skipped = {id(inner) for node in typing for inner in ast.walk(node)}
+        wanted = {
+            f"{node.module}.{alias.name}"
+            for node in ast.walk(tree)
+            if isinstance(node, ast.ImportFrom) and node.module and id(node) not in skipped
+            for alias in node.names
+        }
+        known = {each if each in modules else each.rpartition(".")[0] for each in wanted}
+        found[name] = (known & set(modules)) - {name}
+    return found
+
+
+def test_no_modules_import_each_other():
+    left = edges()
+    while True:  # take away what imports nothing that is left
+        free = {name for name, imports in left.items() if not imports & set(left)}
+        if not free:
+            break
+        left = {name: imports for name, imports in left.items() if name not in free}
+    assert not left, f"in a circle, or above one: {sorted(left)}"

@@ -38,5 +38,18 @@ def test_compiled_sums_have_the_same_bits_as_plain_ones(size, active):
     np.testing.assert_allclose(plain[2], rows[1, chosen[0]] @ weights, rtol=1e-9)
 
 
+@pytest.mark.parametrize("kind", [np.int32, np.int64])
+def test_compiled_sums_over_lists_have_the_same_bits_as_plain_ones(kind):
+    register_overloads()
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(3, 16)) * 10.0 ** rng.integers(-8, 8, (3, 16))
+    indices, weights = rng.integers(40, size=(3, 16)).astype(kind), rng.normal(size=40)
+    compiled = numba.njit(lambda *given: lanes.dot_listed(*given))
+    for row in range(3):
+        plain = lanes.dot_listed(values, indices, row, weights)
+        assert compiled(values, indices, row, weights) == plain
+        np.testing.assert_allclose(plain, values[row] @ weights[indices[row]], rtol=1e-9)
+
+
 def test_padding():
     assert [lanes.padded(n) for n in (1, 8, 9, 14, 4096)] == [8, 8, 16, 16, 4096]

@@ -8,19 +8,25 @@
 
 from typing import Any
 
-from expectant import analysis, exact, lanes, rules, updates, verbs
+from expectant import analysis, exact, kit, lanes, rules, updates, verbs
 from expectant.agents.cached_policy import CachedPolicy
 from expectant.agents.cached_values import CachedValues
+from expectant.agents.dyna_q import DynaQ
+from expectant.agents.expected_sarsa import ExpectedSarsa
 from expectant.agents.lookahead import Lookahead
 from expectant.agents.planner import PlanningAgent
 from expectant.agents.q_learning import QLearning
 from expectant.agents.q_planning import QPlanning
+from expectant.agents.rvi_q_learning import RVIQLearning
+from expectant.agents.sarsa import Sarsa
 from expectant.backups import (
     AllStates,
     CurrentState,
+    PrioritizedPairs,
     PrioritizedSweeping,
     RecencyReplay,
     Replay,
+    SeenPairs,
     SeenStates,
     StateSampler,
     Trajectory,
@@ -50,11 +56,21 @@ from expectant.engine.evaluation import Evaluation
 from expectant.engine.learner.learner import Learner
 from expectant.engine.result import Result
 from expectant.engine.run import run
-from expectant.engine.trial.checking import check_agent, check_backups, check_features, check_model
+from expectant.engine.trial.checking import (
+    check_agent,
+    check_backups,
+    check_features,
+    check_model,
+    check_option,
+)
 from expectant.engine.trial.mistakes import PartError
 from expectant.features.basis import Fourier
+from expectant.features.categorical import Categorical
+from expectant.features.identity import Identity
 from expectant.features.interpolated import Interpolated
+from expectant.features.joined import Joined
 from expectant.features.memory import History, Traces
+from expectant.features.random_play import bounds_of
 from expectant.features.table import OneHot, RandomBinary
 from expectant.features.tiles import Tiles
 from expectant.lab.compare import compare
@@ -64,7 +80,11 @@ from expectant.models.episodic import EpisodicExpectation, ExactEpisodic
 from expectant.models.expectation import ExactExpectation, LinearExpectation
 from expectant.models.network import NetworkExpectation
 from expectant.models.sample import Sample
+from expectant.models.sparse import SparseExpectation
 from expectant.models.true import TrueModel
+from expectant.options.given import OneStep, TableOption
+from expectant.options.repertoire import Repertoire
+from expectant.options.subtasks import RewardRespecting, ShortestPath
 from expectant.parts import (
     Agent,
     Backups,
@@ -74,21 +94,28 @@ from expectant.parts import (
     Features,
     Model,
     Need,
+    Option,
     Shape,
     Site,
 )
 from expectant.show.plot import plot
+from expectant.step_sizes import IDBD, Autostep, Bounded
+from expectant.version import VERSION
 
 __all__ = [
+    "IDBD",
     "AccessControl",
     "Agent",
     "AllStates",
+    "Autostep",
     "Backups",
     "BlockingMaze",
+    "Bounded",
     "BoyanChain",
     "Branching",
     "CachedPolicy",
     "CachedValues",
+    "Categorical",
     "Cliff",
     "Comparison",
     "Corridor",
@@ -99,18 +126,22 @@ __all__ = [
     "Domain",
     "Drawing",
     "DynaMaze",
+    "DynaQ",
     "EpisodicExpectation",
     "Evaluation",
     "ExactEpisodic",
     "ExactExpectation",
     "Exit",
+    "ExpectedSarsa",
     "Features",
     "FiniteMDP",
     "FourRooms",
     "Fourier",
     "Gym",
     "History",
+    "Identity",
     "Interpolated",
+    "Joined",
     "Learner",
     "LinearExpectation",
     "LocaGrid",
@@ -121,25 +152,36 @@ __all__ = [
     "Need",
     "NetworkExpectation",
     "OneHot",
+    "OneStep",
+    "Option",
     "Outside",
     "PartError",
     "PlanningAgent",
+    "PrioritizedPairs",
     "PrioritizedSweeping",
     "QLearning",
     "QPlanning",
+    "RVIQLearning",
     "RandomBinary",
     "RecencyReplay",
+    "Repertoire",
     "Replay",
     "Result",
+    "RewardRespecting",
     "RiverSwim",
     "Rooms",
     "Sample",
+    "Sarsa",
+    "SeenPairs",
     "SeenStates",
     "Shape",
     "ShortcutMaze",
+    "ShortestPath",
     "Site",
+    "SparseExpectation",
     "StateSampler",
     "Sweep",
+    "TableOption",
     "Tiles",
     "Traces",
     "Trajectory",
@@ -148,16 +190,19 @@ __all__ = [
     "TwoChoice",
     "TwoRooms",
     "analysis",
+    "bounds_of",
     "check_agent",
     "check_backups",
     "check_domain",
     "check_features",
     "check_model",
+    "check_option",
     "compare",
     "description",
     "diagnostics",
     "evaluate",
     "exact",
+    "kit",
     "lanes",
     "look_as",
     "measure",
@@ -171,7 +216,7 @@ __all__ = [
     "watch",
 ]
 
-__version__ = "0.1.0"
+__version__ = VERSION
 
 
 # What needs heavy libraries is imported when it is first used.

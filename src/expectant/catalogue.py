@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-import dataclasses
 import inspect
 from typing import Any
 
 from expectant.agents.planner import MODELS
 from expectant.backups import NAMED
-from expectant.descriptions import KINDS, Description, near_miss
-from expectant.parts import Agent, Backups, Domain, Features, Model
+from expectant.descriptions import KINDS, OPTIONS, Description, near_miss, options_of
+from expectant.options.repertoire import Repertoire
+from expectant.parts import Agent, Backups, Domain, Features, Model, Option
+from expectant.step_sizes import StepSize
 
-GROUPS: dict[str, type[Description]] = {
+GROUPS: dict[str, type[Description] | tuple[type[Description], ...]] = {
     "domains": Domain,
     "features": Features,
     "models": Model,
     "backups": Backups,
+    "options": (Option, Repertoire),
     "agents": Agent,
+    "step sizes": StepSize,
 }
 
 
@@ -45,16 +48,8 @@ def entry(kind: str) -> dict[str, Any]:
         "kind": kind,
         "name": found.__name__,
         "short": short_names().get(kind),
-        "text": inspect.cleandoc(found.__doc__ or ""),
-        "options": [
-            {
-                "name": field.name,
-                "rule": field.metadata["rule"].text,
-                "default": None if field.default is dataclasses.MISSING else field.default,
-                "required": field.default is dataclasses.MISSING,
-            }
-            for field in dataclasses.fields(found)
-        ],
+        "text": inspect.cleandoc((found.__doc__ or "").partition(OPTIONS)[0]),
+        "options": options_of(found),
     }
 
 

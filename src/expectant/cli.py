@@ -158,7 +158,7 @@ def reproduce(
         raise fail(f"--quick sets the runs, it cannot be combined with --runs {runs}", 2)
     with plain_errors("lab", "show"), failures():
         from expectant.descriptions import near_miss
-        from expectant.lab.reproduce import Request
+        from expectant.lab.reproduce import Request, place_for
         from expectant.lab.reproduce import reproduce as run_study
         from expectant.lab.study import find_study, read_study
 
@@ -170,7 +170,8 @@ def reproduce(
         wanted = tuple(name for name in found.figures if not figure or name in figure)
         request = Request(found, wanted, seed, runs, quick)
         folder = out or found.out
-        verdicts = run_study(request, folder, threads)
+        place = place_for(request, folder)
+        verdicts = run_study(request, folder, threads, place=place)
     if json:
         print_json([verdict.to_dict() for verdict in verdicts])
         return
@@ -180,7 +181,7 @@ def reproduce(
         show(verdict_table(verdicts))
     if request.warning:
         print(request.warning)
-    print(f"report: {folder / 'report.html'}")
+    print(f"report: {place / 'report.html'}")
 
 
 @app.command()
@@ -344,19 +345,21 @@ def loca(
     """
     if quick and runs is not None:
         raise fail(f"--quick sets the runs, it cannot be combined with --runs {runs}", 2)
-    with plain_errors("show"):
+    with plain_errors("lab", "show"):
         from expectant.lab.loca_command import QUICK_RUNS, adaptation_test, request_for
+        from expectant.lab.reproduce import place_for
 
         wanted = QUICK_RUNS if quick else runs
         request = request_for(agent or (), backups or (), seed=seed, runs=wanted)
-        rows = adaptation_test(request, out, threads)
+        place = place_for(request, out)
+        rows = adaptation_test(request, out, threads, place=place)
     if json:
         print_json(rows)
         return
     from expectant.show.page_tables import adaptation_table, show
 
     show(adaptation_table(rows))
-    print(out / "report.html")
+    print(place / "report.html")
 
 
 @app.command()
@@ -515,7 +518,8 @@ def show(
         print("\noptions")
     for option in entry["options"]:
         default = "required" if option["required"] else f"default {option['default']!r}"
-        print(f"  {option['name']:20} {option['rule']} ({default})")
+        print(f"  {option['name']:20} {option['meaning']}")
+        print(f"  {'':20} {option['rule']} ({default})")
 
 
 @app.command()

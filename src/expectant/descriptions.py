@@ -18,14 +18,56 @@ from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 
 import numpy as np
 
+from expectant.meanings import known_elsewhere, meaning_of
 from expectant.rules import Rule
 
 KINDS: dict[str, type[Description]] = {}
 
 
-def option(rule: Rule, *, default: Any = dataclasses.MISSING, kw_only: bool = False) -> Any:
-    """An argument of a description, with the rule that its values obey."""
-    return dataclasses.field(default=default, kw_only=kw_only, metadata={"rule": rule})
+OPTIONS = "\n\nOptions\n"  # what the generated end of a docstring begins with
+
+
+def option(
+    rule: Rule, *, default: Any = dataclasses.MISSING, kw_only: bool = False, meaning: str = ""
+) -> Any:
+    """An argument of a description, with the rule that its values obey, and what it means."""
+    metadata = {"rule": rule, "meaning": meaning}
+    return dataclasses.field(default=default, kw_only=kw_only, metadata=metadata)
+
+
+def options_of(described: type) -> list[dict[str, Any]]:
+    """Every option of a class as plain data: name, rule, default, whether required, meaning."""
+    return [
+        {
+            "name": field.name,
+            "rule": field.metadata["rule"].text,
+            "default": None if field.default is dataclasses.MISSING else field.default,
+            "required": field.default is dataclasses.MISSING,
+            "meaning": meaning_of(
+                described.__name__, field.name, field.metadata.get("meaning", "")
+            ),
+        }
+        for field in dataclasses.fields(described)
+        if "rule" in field.metadata
+    ]
+
+
+def _documented(made: Any) -> None:
+    """Let ``help`` tell the options of a class, too."""
+    if made.__doc__ is None:  # python -OO
+        return
+    lines = [
+        f"    {found['name']}: {found['meaning'] or 'no meaning given'}; {found['rule']}"
+        + (" (required)" if found["required"] else f" (default {found['default']!r})")
+        for found in options_of(made)
+    ]
+    if lines:
+        made.__doc__ = made.__doc__.partition(OPTIONS)[0].rstrip() + OPTIONS + "\n".join(lines)
+
+
+def hint(name: str, known: list[str]) -> str:
+    """The same for options, which other libraries may call something else."""
+    return known_elsewhere(name, known) or near_miss(name, known)
 
 
 def near_miss(name: str, known: list[str]) -> str:
@@ -117,6 +159,9 @@ def kinds_in(thing: Any) -> Iterator[type]:
         yield type(thing)
         for inner in vars(thing).values():
             yield from kinds_in(inner)
+    elif isinstance(thing, tuple):
+        for inner in thing:
+            yield from kinds_in(inner)
 
 
 def all_ours(*described: Any) -> bool:
@@ -190,12 +235,14 @@ def _plain(value: Any) -> Any:
         return value.to_dict()
     if isinstance(value, np.ndarray):
         return value.tolist()
-    return list(value) if isinstance(value, tuple) else value
+    return [_plain(item) for item in value] if isinstance(value, tuple) else value
 
 
 def _described(value: Any, trust: bool) -> Any:
     if isinstance(value, dict) and "kind" in value:
         return Description.from_dict(value, trust=trust)
+    if isinstance(value, list):
+        return [_described(item, trust) for item in value]
     return value
 
 
@@ -229,6 +276,7 @@ def description(cls: Class) -> Class:
             f"{taken.__module__}.{taken.__name__}"
         )
     KINDS[made.kind] = made
+    _documented(made)
     return made
 
 
@@ -238,9 +286,7 @@ def _checked_init(
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
         for name, given in kwargs.items():
             if name not in known:
-                raise ValueError(
-                    f"{owner}: unknown option {name}={given!r}" + near_miss(name, known)
-                )
+                raise ValueError(f"{owner}: unknown option {name}={given!r}" + hint(name, known))
         missing = [name for name in required[len(args) :] if name not in kwargs]
         if missing:
             raise ValueError(f"{owner}: needs {' and '.join(missing)}")

@@ -22,6 +22,9 @@ class Rule:
     text: str
     convert: Callable[[Any], Any]
 
+    def __repr__(self) -> str:
+        return f"Rule({self.text!r})"
+
     def check(self, owner: str, argument: str, value: Any) -> Any:
         try:
             return self.convert(value)

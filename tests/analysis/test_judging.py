@@ -152,12 +152,12 @@ def test_percentiles_of_resamples_cover_less_in_few_runs():
     """Why Student's t and not the percentile bootstrap decides."""
     from expectant.analysis import interval
 
-    rng, covered, percentile = np.random.default_rng(3), 0, 0
+    rng, covered, percentile = np.random.default_rng(3), 0.0, 0.0
     for values in rng.normal(size=(600, 10)):
         found = find(values, Statement())
         covered += found.low <= 0.0 <= found.high
         _, low, high = interval(values, resamples=500)
-        percentile += low <= 0.0 <= high
+        percentile += float(low <= 0.0 <= high)
     assert covered / 600 > 0.925 > percentile / 600
 
 

@@ -50,9 +50,10 @@ def test_what_is_shared_stays_shared():
 
 
 def test_large_arrays_and_views_stay_where_they_are():
-    large, whole = np.zeros(SMALL), np.arange(4)
+    large, whole, objects = np.zeros(SMALL), np.arange(4), np.array([{}, None])
     view = whole[1:]
-    moved = set_apart((large, view, whole), going_on())
+    moved = set_apart((large, view, whole, objects), going_on())
+    assert moved[3] is objects
     assert moved[0] is large
     assert moved[1] is view
     assert moved[2] is whole

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copyreg
 import importlib.util
 import itertools
 import os
@@ -9,14 +10,14 @@ import subprocess
 import sys
 import types
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
 import pytest
 
 import expectant as ex
-from expectant import verbs
+from expectant import verbs, version
 from expectant.engine.compile import compiled_lanes, compiled_streams, compiling, overloads
 from expectant.engine.identity import fingerprint
 from expectant.engine.identity.fingerprint import part_types
@@ -290,9 +291,12 @@ def test_the_name_is_the_same_in_other_processes(before, tmp_path):
 # ------------------------------------------------------------------- what is not the user's code
 
 
-@pytest.mark.parametrize("package", [ex, numba, np, sys.modules["llvmlite"]])
-def test_versions_belong_to_it(package, monkeypatch, before, tmp_path):
-    monkeypatch.setattr(package, "__version__", "0.0.0")
+@pytest.mark.parametrize(
+    ("package", "called"),
+    [(version, "VERSION"), *((m, "__version__") for m in (numba, np, sys.modules["llvmlite"]))],
+)
+def test_versions_belong_to_it(package, called, monkeypatch, before, tmp_path):
+    monkeypatch.setattr(package, called, "0.0.0")
     assert name(load(tmp_path)) != before
 
 
@@ -363,3 +367,15 @@ def test_part_types_can_be_gone_through_twice():
         fingerprint.fingerprint(simulate, found).name
         == fingerprint.fingerprint(simulate, found).name
     )
+
+
+def test_pickling_a_part_changes_no_name():
+    """It leaves a mark on the class, which is not code."""
+
+    class OwnPart(NamedTuple):
+        weights: np.ndarray
+
+    before = fingerprint.fingerprint(simulate, (OwnPart,)).name
+    copyreg._slotnames(OwnPart)  # type: ignore[attr-defined]
+    assert "__slotnames__" in vars(OwnPart)
+    assert fingerprint.fingerprint(simulate, (OwnPart,)).name == before

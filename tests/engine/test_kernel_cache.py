@@ -485,6 +485,7 @@ class Rows(NamedTuple):
     weights: np.ndarray
     action: int
     way: int
+    listed: np.ndarray
 
 
 def add_up(part):
@@ -494,6 +495,8 @@ def add_up(part):
         return lanes.dot_rows(rows, part.action, active, weights)
     if part.way == 1:
         return lanes.dot_weighted_rows(rows, part.action, active, part.values, weights)
+    if part.way == 3:
+        return lanes.dot_listed(rows[0], part.listed, active[0], weights)
     return lanes.dot_row(rows[0], active[0], weights)
 
 
@@ -503,12 +506,19 @@ BEYOND: list[dict[str, Any]] = [
 ]  # fmt: skip
 
 
+LISTED: list[dict[str, Any]] = [
+    *BEYOND[:2], {"listed": np.full((3, 8), 8)}, {"listed": np.full((3, 8), -1)},
+    {"listed": np.zeros((3, 16), np.int64)},
+]  # fmt: skip
+
+
 def test_vector_code_is_checked_too():
     numbers = np.random.default_rng(0).normal(size=(2, 3, 8))
-    right = Rows(numbers, np.array([0, 2]), np.array([0.5, 0.1]), numbers[0, 0] * 3, 1, 0)
+    listed = np.arange(24).reshape(3, 8) % 8
+    right = Rows(numbers, np.array([0, 2]), np.array([0.5, 0.1]), numbers[0, 0] * 3, 1, 0, listed)
     checked: Any = compiling.kernel_for(right, add_up, checked=True)
     unchecked: Any = compiling.kernel_for(right, add_up)
-    for way, wrong in ((0, BEYOND[:5]), (1, BEYOND), (2, BEYOND[:3])):
+    for way, wrong in ((0, BEYOND[:5]), (1, BEYOND), (2, BEYOND[:3]), (3, LISTED)):
         part = right._replace(way=way)
         assert checked(part) == unchecked(part) == add_up(part)
         for changes in wrong:

@@ -17,8 +17,9 @@ from expectant.engine.memory import limits as memory
 from expectant.engine.memory.available import free_memory, given_memory
 from expectant.engine.memory.demand import Demand, demand_of
 from expectant.engine.memory.refusal import TooLargeError, in_words
-from expectant.lab.engines import on_threads
+from expectant.lab.engines import on_threads, tasks
 from expectant.lab.sweep import Sweep
+from expectant.seeds import streams_of
 
 MIB = 2**20
 BOUNDS = [(-3.0, 3.0)] * 4
@@ -29,7 +30,7 @@ MIDDLING = ex.Tiles(8, 12)  # 8 · 13² = 1,352 features: the model has 3 · 1,3
 SENTENCE = (
     r"Lookahead in Gym: needs 204 GiB a run, 204 GiB of it for the linear model \(A·d² numbers: 2 "
     r"actions, 117,128 features\); 20 GiB are free: use fewer features \(up to 36,000 fit: fewer "
-    r"tiles, or hash_size=\)$"
+    r"tiles, or hash_size=\) or model=\"sparse\"$"
 )
 
 
@@ -58,6 +59,19 @@ def refused(sentence):
 def test_run_refuses(twenty_gib):
     with refused("^" + SENTENCE):
         ex.run(CART_POLE, HUGE, ex.Lookahead(0.1), episodes=1, runs=1)
+
+
+def test_what_is_named_instead_fits(twenty_gib):
+    agent = ex.Lookahead(0.1)
+    for features, smaller in (
+        (HUGE, agent.replace(model="sparse")),
+        (ex.Tiles(8, 10, bounds=BOUNDS, hash_size=4096), agent),
+    ):
+        ex.run(CART_POLE, features, smaller, steps=5, runs=1, compiled=False)
+    few = ex.LinearExpectation().estimate_memory(
+        Job(CAR, ex.Tiles(2, 3), agent, episodes=1).site(None, None, streams_of(0, 0))
+    )
+    assert not few[0].instead  # of 32 features lists would be no smaller
 
 
 def test_a_learner_refuses_at_its_first_observation(twenty_gib):
@@ -168,7 +182,7 @@ def test_results_must_fit_too(monkeypatch):
 
 def test_runs_of_a_sweep_wait_for_room(monkeypatch, tmp_path, capsys):
     monkeypatch.setenv("EXPECTANT_MEMORY", "60 MiB")
-    run_one, lock, under_way, most = on_threads.run_one, threading.Lock(), [0], [0]
+    run_one, lock, under_way, most = tasks.run_one, threading.Lock(), [0], [0]
 
     def counted(*arguments):
         with lock:

@@ -236,7 +236,7 @@ AFTERWARDS = {  # what is needed beside the change
         '"progress": False, "checked": True}',
     ),
     "values that are not finite": ("state.active[1] = features.last", "state.values[1] = np.inf"),
-    "a feature out of range later on": ("default=0.2", "default=0.55"),
+    "a feature out of range later on": ("default=0.2", "default=0.45"),
 }
 
 

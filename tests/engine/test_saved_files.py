@@ -45,6 +45,11 @@ COMPOSITIONS: dict[str, tuple[Any, Any]] = {
     "distribution": (planning(ex.Replay(7), model=ex.Distribution(9, 3)), ex.OneHot()),
     "sample": (ex.QPlanning(0.1, model=ex.Sample(ex.Distribution(9, 3)), rollout=2), ex.Fourier(2)),
     "network": (planning(ex.Replay(7), model=ex.NetworkExpectation(3)), ex.OneHot()),
+    "sparse": (planning(ex.Replay(7), model=ex.SparseExpectation(0.1, 2)), ex.RandomBinary(5, 2)),
+    "categories": (PLAIN, ex.Categorical((CELLS,))),
+    "categories of vectors": (PLAIN, ex.Joined(ex.Categorical(), ex.Tiles(2, 3))),
+    "joined": (PLAIN, ex.Joined(ex.OneHot(), ex.Traces(ex.OneHot()))),
+    "identity": (PLAIN, ex.Joined(ex.Identity(), ex.Tiles(2, 3, dimensions=(0,)))),
     "hashed": (PLAIN, ex.Tiles(2, 9, hash_size=8, bias=True)),
     "wrapped": (PLAIN, ex.Tiles(4, 5, wrap=(0,))),
     "history of traces": (PLAIN, ex.History(ex.Traces(ex.Tiles(2, 3)), 2)),
@@ -180,6 +185,12 @@ def test_what_is_harmless_does_no_harm(tmp_path):
     ("distribution", "agent.planner.model.states.used", 0, 2),
     ("hashed", "features.counts", 0, 1),
     ("network", "agent.planner.model.units", 1, 2),
+    ("sparse", "agent.planner.model.columns.headers", 1, 1),  # the chunk of another column
+    ("sparse", "agent.planner.model.columns.values", -1, 1.0),  # of a chunk that is not in use
+    ("sparse", "agent.planner.model.columns.values", 15, 1.0),  # beyond the first column's entries
+    ("sparse", "agent.planner.model.columns.indices", slice(0, 2), 0),  # a feature twice
+    ("sparse", "agent.planner.model.columns.tally", 1, 0),
+    ("sparse", "agent.planner.model.columns.work", 0, 1.0),
     ("wrapped", "features.strides", 0, 2),
 ])  # fmt: skip
 def test_numbers_in_range_that_do_not_agree(tmp_path, name, field, place, value):

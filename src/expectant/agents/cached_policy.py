@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from expectant.agents.centering import CenteringPart, centered, shift_rate
 from expectant.agents.planner import (
     Planner,
     absorb,
@@ -20,11 +21,13 @@ from expectant.descriptions import description, option
 from expectant.features.vector import dot
 from expectant.parts import Need, Site, bytes_of
 from expectant.rules import at_least, between
+from expectant.step_sizes import step_part, step_size, steps_memory
 from expectant.updates import move, policy_gradient, softmax, td_target
 from expectant.verbs import (
     act,
     back_up,
     backed_up_value,
+    behave,
     function,
     improve,
     learn,
@@ -38,12 +41,14 @@ class CachedPolicyPart(NamedTuple):
     policy: np.ndarray
     planner: Planner
     update: Any
-    value_step: float
-    policy_step: float
+    value_step: Any
+    policy_step: Any
     entropy: float
     epsilon: float
     discount: float
     probabilities: np.ndarray
+    centering: CenteringPart
+    direct: bool
 
 
 pass_on_to_planner(CachedPolicyPart)
@@ -87,28 +92,43 @@ def _(agent, state, rng):
     return sample_policy(agent, state, rng)
 
 
+@behave.register(CachedPolicyPart)
+def _(agent, state, probabilities):
+    softmax(agent.policy, state, probabilities)
+    for action in range(probabilities.shape[0]):
+        explored = agent.epsilon / probabilities.shape[0]
+        probabilities[action] = explored + (1.0 - agent.epsilon) * probabilities[action]
+
+
 @learn.register(CachedPolicyPart)
 def _(agent, transition, rng):
     """TD(0) on w, then θ with the same δ."""
-    target = td_target(agent.weights, transition, agent.discount)
-    error = move(agent.weights, transition.state, target, agent.value_step)
-    report(agent.planner, transition.state, error, agent.value_step)
-    softmax(agent.policy, transition.state, agent.probabilities)
-    reinforce(agent, transition.state, transition.action, error)
+    centering, step, state = agent.centering, agent.value_step, transition.state
+    target = td_target(agent.weights, centered(centering, transition), agent.discount)
+    if agent.direct:
+        error = move(agent.weights, state, target, step)
+        report(agent.planner, state, error, step)
+        softmax(agent.policy, state, agent.probabilities)
+        reinforce(agent, state, transition.action, error)
+    else:
+        error = target - dot(state, agent.weights)
+    shift_rate(centering, centering.real, step, 0, state, error)
     return abs(error) + absorb(agent.planner, transition, rng)
 
 
 @back_up.register(CachedPolicyPart)
 def _(agent, state, slot, discount, rng):
     """The planning update on w; then a ~ π_θ and θ along δ ∇log π, δ = b(s, a, w) − wᵀs, new w."""
-    planner, weights = agent.planner, agent.weights
+    planner, weights, centering = agent.planner, agent.weights, agent.centering
     error, moved = improve(
-        agent.update, planner.model, planner.actions, weights, state, discount, agent.value_step
-    )
+        agent.update, planner.model, planner.actions, weights, state, discount, agent.value_step,
+        centering.rate[0],
+    )  # fmt: skip
+    shift_rate(centering, centering.planned, agent.value_step, 0, state, error)
     tell(planner, state, error, moved)
     action = sample_policy(agent, state, rng)
     target = backed_up_value(planner.model, state, action, weights, discount)
-    reinforce(agent, state, action, target - dot(state, weights))
+    reinforce(agent, state, action, target - centering.rate[0] - dot(state, weights))
     return abs(error)
 
 
@@ -120,16 +140,17 @@ class CachedPolicy(StatePlanningAgent):
     ``entropy`` is the weight of an entropy bonus in the policy's gradient.
     """
 
-    value_step: float = option(at_least(0.0))
-    policy_step: float = option(at_least(0.0))
-    model_step: float = option(at_least(0.0), default=0.1)
+    value_step: Any = option(step_size())
+    policy_step: Any = option(step_size())
+    model_step: Any = option(step_size(), default=0.1)
     entropy: float = option(at_least(0.0), default=0.0, kw_only=True)
     epsilon: float = option(between(0, 1), default=0.0, kw_only=True)
 
     def estimate_memory(self, site: Site) -> Sequence[Need]:
         weights = weights_memory("the values and the policy", site, 1 + site.actions)
         probabilities = Need("probabilities", bytes_of((site.actions,)))
-        return [weights, probabilities, *super().estimate_memory(site)]
+        steps = ((self.value_step, 1), (self.policy_step, site.actions))
+        return [weights, probabilities, *steps_memory(site, *steps), *super().estimate_memory(site)]
 
     def build(self, site: Site) -> CachedPolicyPart:
         return CachedPolicyPart(
@@ -137,10 +158,12 @@ class CachedPolicy(StatePlanningAgent):
             np.zeros((site.actions, site.width)),
             self.planner(site, self.model_step),
             self.update_part(site),
-            self.scaled(self.value_step, site),
-            self.scaled(self.policy_step, site),
+            step_part(self, self.value_step, site),
+            step_part(self, self.policy_step, site, site.actions),
             self.entropy,
             self.epsilon,
             self.discount,
             np.zeros(site.actions),
+            self.centering_part(),
+            self.direct,
         )

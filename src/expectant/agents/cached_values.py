@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from expectant.agents.acting import epsilon_greedy
+from expectant.agents.acting import epsilon_greedy, write_epsilon_greedy
+from expectant.agents.centering import CenteringPart, centered, shift_rate
 from expectant.agents.planner import (
     Planner,
     absorb,
@@ -20,9 +21,10 @@ from expectant.agents.planning_update import StatePlanningAgent
 from expectant.descriptions import description, option
 from expectant.features.vector import dot
 from expectant.parts import Need, Site
-from expectant.rules import at_least, flag
-from expectant.updates import move, td_target
-from expectant.verbs import act, back_up, backed_up_value, improve, learn, preference
+from expectant.rules import flag
+from expectant.step_sizes import step_part, step_size, steps_memory
+from expectant.updates import move, move_row, td_target
+from expectant.verbs import act, back_up, backed_up_value, behave, improve, learn, preference
 
 
 class CachedValuesPart(NamedTuple):
@@ -30,11 +32,13 @@ class CachedValuesPart(NamedTuple):
     action_weights: np.ndarray
     planner: Planner
     update: Any
-    value_step: float
-    action_step: float
+    value_step: Any
+    action_step: Any
     epsilon: float
     discount: float
     printed_delta: bool
+    centering: CenteringPart
+    direct: bool
 
 
 pass_on_to_planner(CachedValuesPart)
@@ -50,31 +54,45 @@ def _(agent, state, rng):
     return epsilon_greedy(agent, state, agent.action_weights.shape[0], agent.epsilon, rng)
 
 
+@behave.register(CachedValuesPart)
+def _(agent, state, probabilities):
+    write_epsilon_greedy(agent, state, agent.epsilon, probabilities)
+
+
 @learn.register(CachedValuesPart)
 def _(agent, transition, rng):
     """TD(0) on w, then q̂ towards r + γ v̂(s') with the new w (or towards δ, as printed)."""
-    weights, discount = agent.weights, agent.discount
-    target = td_target(weights, transition, discount)
-    error = move(weights, transition.state, target, agent.value_step)
-    report(agent.planner, transition.state, error, agent.value_step)
-    cached = error if agent.printed_delta else td_target(weights, transition, discount)
-    row = agent.action_weights[transition.action]
-    cache_error = move(row, transition.state, cached, agent.action_step)
+    weights, discount, centering = agent.weights, agent.discount, agent.centering
+    taken, step, cache_error = centered(centering, transition), agent.value_step, 0.0
+    target = td_target(weights, taken, discount)
+    if agent.direct:
+        error = move(weights, taken.state, target, step)
+        report(agent.planner, taken.state, error, step)
+        cached = error if agent.printed_delta else td_target(weights, taken, discount)
+        cache_error = move_row(
+            agent.action_weights, taken.state, cached, agent.action_step, taken.action
+        )
+    else:
+        error = target - dot(taken.state, weights)
+    shift_rate(centering, centering.real, step, 0, taken.state, error)
     return abs(error) + abs(cache_error) + absorb(agent.planner, transition, rng)
 
 
 @back_up.register(CachedValuesPart)
 def _(agent, state, slot, discount, rng):
     """The planning update on w, then every q̂(s, a) towards b(s, a, w), with the new w."""
-    planner, weights = agent.planner, agent.weights
+    planner, weights, centering = agent.planner, agent.weights, agent.centering
     error, moved = improve(
-        agent.update, planner.model, planner.actions, weights, state, discount, agent.value_step
-    )
+        agent.update, planner.model, planner.actions, weights, state, discount, agent.value_step,
+        centering.rate[0],
+    )  # fmt: skip
+    shift_rate(centering, centering.planned, agent.value_step, 0, state, error)
     tell(planner, state, error, moved)
-    errors = abs(error)
+    errors, rate = abs(error), centering.rate[0]
     for action in range(planner.actions):
         target = backed_up_value(planner.model, state, action, weights, discount)
-        errors += abs(move(agent.action_weights[action], state, target, agent.action_step))
+        target -= rate
+        errors += abs(move_row(agent.action_weights, state, target, agent.action_step, action))
     return errors
 
 
@@ -82,14 +100,15 @@ def _(agent, state, slot, discount, rng):
 class CachedValues(StatePlanningAgent):
     """TD(0) and LEVI on state values, cached into action values; acts ε-greedily in those."""
 
-    value_step: float = option(at_least(0.0))
-    action_step: float = option(at_least(0.0))
-    model_step: float = option(at_least(0.0), default=0.1)
+    value_step: Any = option(step_size())
+    action_step: Any = option(step_size())
+    model_step: Any = option(step_size(), default=0.1)
     printed_delta: bool = option(flag(), default=False, kw_only=True)
 
     def estimate_memory(self, site: Site) -> Sequence[Need]:
         values = weights_memory("the state and action values", site, 1 + site.actions)
-        return [values, *super().estimate_memory(site)]
+        steps = ((self.value_step, 1), (self.action_step, site.actions))
+        return [values, *steps_memory(site, *steps), *super().estimate_memory(site)]
 
     def build(self, site: Site) -> CachedValuesPart:
         return CachedValuesPart(
@@ -97,9 +116,11 @@ class CachedValues(StatePlanningAgent):
             self.action_weights(site),
             self.planner(site, self.model_step),
             self.update_part(site),
-            self.scaled(self.value_step, site),
-            self.scaled(self.action_step, site),
+            step_part(self, self.value_step, site),
+            step_part(self, self.action_step, site, site.actions),
             self.epsilon,
             self.discount,
             self.printed_delta,
+            self.centering_part(),
+            self.direct,
         )

@@ -11,7 +11,8 @@ from expectant.agents.planner import PlanningAgent, movement, named_model
 from expectant.descriptions import abstract, option
 from expectant.features.vector import dot
 from expectant.parts import Need, Site, bytes_of
-from expectant.rules import at_least, one_of
+from expectant.rules import one_of
+from expectant.step_sizes import step_part, step_size, steps_memory
 from expectant.updates import gradient_planning, gtd2_planning, levi_target, move
 from expectant.verbs import improve
 
@@ -19,7 +20,7 @@ UPDATES = ("levi", "gradient", "gtd2")
 
 
 class LeviPart(NamedTuple):
-    """w ← w + α δ s; ``correction_step`` is not used."""
+    """w ← w + α δ s; nothing else is used."""
 
     correction_step: float
 
@@ -28,37 +29,37 @@ class GradientPart(NamedTuple):
     """LEVI and a correction; ``helper`` (D,) is h, which ``correction_step`` β moves."""
 
     helper: np.ndarray
-    correction_step: float
+    correction_step: Any
 
 
 class Gtd2Part(NamedTuple):
     """The gradient alone; as above."""
 
     helper: np.ndarray
-    correction_step: float
+    correction_step: Any
 
 
 @improve.register(LeviPart)
-def _(update, model, actions, weights, state, discount, step):
+def _(update, model, actions, weights, state, discount, step, rate):
     target = levi_target(model, state, actions, weights, discount)
-    error = move(weights, state, target, step)
+    error = move(weights, state, target - rate, step)
     return error, movement(state, error, step)
 
 
 @improve.register(GradientPart)
-def _(update, model, actions, weights, state, discount, step):
+def _(update, model, actions, weights, state, discount, step, rate):
     helper, before = update.helper, dot(state, weights)
     error = gradient_planning(
-        model, state, actions, weights, helper, discount, step, update.correction_step
+        model, state, actions, weights, helper, discount, step, update.correction_step, rate
     )
     return error, dot(state, weights) - before
 
 
 @improve.register(Gtd2Part)
-def _(update, model, actions, weights, state, discount, step):
+def _(update, model, actions, weights, state, discount, step, rate):
     helper, before = update.helper, dot(state, weights)
     error = gtd2_planning(
-        model, state, actions, weights, helper, discount, step, update.correction_step
+        model, state, actions, weights, helper, discount, step, update.correction_step, rate
     )
     return error, dot(state, weights) - before
 
@@ -68,7 +69,7 @@ class StatePlanningAgent(PlanningAgent):
     """An agent that plans with state values, described."""
 
     planning_update: str = option(one_of(*UPDATES), default="levi", kw_only=True)
-    correction_step: float = option(at_least(0.0), default=0.01, kw_only=True)
+    correction_step: Any = option(step_size(), default=0.01, kw_only=True)
 
     def validate(self) -> None:
         super().validate()
@@ -84,12 +85,13 @@ class StatePlanningAgent(PlanningAgent):
         needs = super().estimate_memory(site)
         if self.planning_update == "levi":
             return needs
-        return [*needs, Need("gradient planning", bytes_of((site.width,)))]
+        helper = Need("gradient planning", bytes_of((site.width,)))
+        return [*needs, helper, *steps_memory(site, (self.correction_step, 1))]
 
     def update_part(self, site: Site) -> Any:
         """What moves the state values when planning."""
-        step = self.scaled(self.correction_step, site)
         if self.planning_update == "levi":
-            return LeviPart(step)
+            return LeviPart(0.0)
+        step = step_part(self, self.correction_step, site)
         kind = GradientPart if self.planning_update == "gradient" else Gtd2Part
         return kind(np.zeros(site.width), step)

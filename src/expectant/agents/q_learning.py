@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from expectant.agents.acting import epsilon_greedy
+from expectant.agents.centering import CenteringPart, centered, centering_part, shift_rate
 from expectant.agents.planner import weights_memory
 from expectant.descriptions import description, option
 from expectant.features.vector import dot
 from expectant.parts import Agent, Need, Site
-from expectant.rules import Rule, at_least
+from expectant.rules import Rule
+from expectant.step_sizes import step_part, step_size, steps_memory
 from expectant.updates import q_learning
 from expectant.verbs import act, learn, preference
 
 
 class QLearningPart(NamedTuple):
     weights: np.ndarray
-    action_step: float
+    action_step: Any
     epsilon: float
     discount: float
+    centering: CenteringPart
 
 
 @preference.register(QLearningPart)
@@ -36,7 +39,10 @@ def _(agent, state, rng):
 
 @learn.register(QLearningPart)
 def _(agent, transition, rng):
-    return abs(q_learning(agent.weights, transition, agent.discount, agent.action_step))
+    centering, step = agent.centering, agent.action_step
+    error = q_learning(agent.weights, centered(centering, transition), agent.discount, step)
+    shift_rate(centering, centering.real, step, transition.action, transition.state, error)
+    return abs(error)
 
 
 def _zero(value: object) -> int:
@@ -49,18 +55,20 @@ def _zero(value: object) -> int:
 class QLearning(Agent):
     """ε-greedy one-step Q-learning with linear action values."""
 
-    action_step: float = option(at_least(0.0))
+    action_step: Any = option(step_size())
     planning_steps: int = option(
         Rule("0, because Q-learning does not plan (QPlanning does)", _zero), default=0, kw_only=True
     )
 
     def estimate_memory(self, site: Site) -> Sequence[Need]:
-        return [weights_memory("the action values", site, site.actions)]
+        steps = steps_memory(site, (self.action_step, site.actions))
+        return [weights_memory("the action values", site, site.actions), *steps]
 
     def build(self, site: Site) -> QLearningPart:
         return QLearningPart(
             self.action_weights(site),
-            self.scaled(self.action_step, site),
+            step_part(self, self.action_step, site, site.actions),
             self.epsilon,
             self.discount,
+            centering_part(self.centering),
         )

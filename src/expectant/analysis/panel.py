@@ -47,6 +47,11 @@ class Panel:
     phases: np.ndarray | None = None
     levels: tuple[Level, ...] = ()
 
+    def __repr__(self) -> str:
+        names = "/".join(filter(None, (self.reading, self.figure, self.panel)))
+        sizes = ", ".join(f"{agent} {curve.shape}" for agent, curve in self.curves.items())
+        return f"Panel({names}: {self.quantity} of {sizes})"
+
     @property
     def x(self) -> np.ndarray:
         """Where the values of a curve stand: a bin in its middle, so that a drop appears after the

@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from expectant.domains.outcomes import Outcomes
+
 if TYPE_CHECKING:
-    from expectant.domains.finite import FiniteMDP, Outcomes
+    from expectant.domains.finite import FiniteMDP
 
 TOLERANCE = 1e-9
 
 
 def checked_outcomes(mdp: FiniteMDP) -> Outcomes:
     """The MDP's outcomes as (P, S, A, O) arrays without needless columns."""
-    from expectant.domains.finite import Outcomes
-
     probabilities = _with_phases(mdp.probabilities)
     successors = _successors(mdp, probabilities.shape[1:])
     rewards = _rewards(mdp.rewards, probabilities.shape)

@@ -9,11 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from expectant.descriptions import description, option
+from expectant.domains.checks import checked_outcomes
+from expectant.domains.outcomes import END, Outcomes
 from expectant.parts import Domain, Need, Site, bytes_of
 from expectant.rules import Rule, flag, or_none, whole
 from expectant.verbs import function, observation, outcome, phase, place, reset, reward_now, step
 
-END = -1
 MAKING = 2  # tables of a finite MDP are held in about so many copies beside those of its part
 STATE, PHASE, OUTCOME = 0, 1, 2
 
@@ -100,16 +101,6 @@ def _(domain, outcome):
 def _cumulative(probabilities: np.ndarray) -> np.ndarray:
     total = np.cumsum(probabilities, axis=-1)
     return total / total[..., -1:]
-
-
-class Outcomes(NamedTuple):
-    """An MDP's arrays in one form: ``probabilities``, ``rewards`` (P, S, A, O), ``successors``
-    (S, A, O) with −1 for the end, ``start`` (S,)."""
-
-    probabilities: np.ndarray
-    rewards: np.ndarray
-    successors: np.ndarray
-    start: np.ndarray
 
 
 def finite_memory(phases: int, states: int, actions: int, outcomes: int) -> Need:
@@ -205,9 +196,11 @@ class FiniteMDP(Domain):
         ``start`` is (S,), by default as the environment has it; ``options`` go to
         ``gymnasium.make``.
         """
-        from expectant.domains.gym import from_gym
+        from expectant.domains.toy_text import Tabled, tabled
 
-        return from_gym(source, start=start, **options)
+        found: Tabled = tabled(source, **options)
+        start = found.start if start is None else start
+        return cls(found.probabilities, found.rewards, successors=found.successors, start=start)
 
     def mdp(self) -> FiniteMDP:
         """Itself: every domain on a finite MDP has this method."""
@@ -216,8 +209,6 @@ class FiniteMDP(Domain):
     @cached_property
     def outcomes(self) -> Outcomes:
         """The arrays in their one form, checked."""
-        from expectant.domains.checks import checked_outcomes
-
         return checked_outcomes(self)
 
     @cached_property

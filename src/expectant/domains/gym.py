@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Mapping
+import importlib
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields
 from functools import cached_property
@@ -12,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from expectant.descriptions import description, look_here_too, option
-from expectant.domains.finite import END, FiniteMDP
 from expectant.domains.gym_code import environment_code
 from expectant.domains.outside import OutsidePart
 from expectant.domains.spaces import Observations, action_count, finite_reward, observations
@@ -33,6 +33,16 @@ def _module_of(environment: Any) -> str | None:
     return environment.partition(":")[0] if named else None
 
 
+def _class_at(environment: str) -> Callable[..., Any] | None:
+    """What makes an environment at "module:Class"; None where it is an id in that module."""
+    module, _, name = environment.partition(":")
+    try:
+        found = getattr(importlib.import_module(module), name, None)
+    except ImportError as error:
+        raise ValueError(f"Gym: cannot import {module!r} of {environment!r}: {error}") from None
+    return found if callable(found) else None
+
+
 def _source(value: Any) -> Any:
     if not (isinstance(value, str) or callable(value) or _is_made(value)):
         raise ValueError
@@ -47,8 +57,9 @@ _OPTIONS = Rule("for gymnasium.make, each written as an option of its own", dict
 class Gym(Domain):
     """A Gymnasium environment with numbered actions.
 
-    ``environment`` is an id for ``gymnasium.make``, which gets all further options; a function that
-    makes an environment; or an environment, which is copied for every run and left as it is.
+    ``environment`` is an id for ``gymnasium.make``, which gets all further options; where a class
+    or function is that makes one, "module:Class", which gets them too; such a function itself; or
+    an environment, which is copied for every run and left as it is.
     ``numbered`` says whether observations of whole numbers are numbers of states (for ``OneHot``
     and ``RandomBinary``) or vectors (for ``Tiles``); None: states, unless they are too many.
     """
@@ -108,6 +119,9 @@ class Gym(Domain):
 
         if _module_of(self.environment) is not None:
             look_here_too()
+            own = _class_at(self.environment)
+            if own is not None:
+                return own(**self.options)
         try:
             return gymnasium.make(self.environment, **self.options)
         except (gymnasium.error.Error, TypeError, ImportError) as error:
@@ -217,34 +231,3 @@ class World:
 
     def close(self) -> None:
         self.env.close()
-
-
-Table = Mapping[int, Mapping[int, list[tuple[float, int, float, bool]]]]
-
-
-def from_gym(source: Any, *, start: Any = None, **options: Any) -> FiniteMDP:
-    """A toy-text environment (its id, itself, or its table ``P``) as a finite MDP."""
-    table: Table
-    if isinstance(source, Mapping):
-        table = source
-    else:
-        env = Gym(source, **options).make().unwrapped
-        if not hasattr(env, "P"):
-            raise ValueError(
-                f"FiniteMDP.from_gym: {source!r} has no table P of its transitions; only toy-text "
-                "environments do"
-            )
-        table = env.P
-        start = getattr(env, "initial_state_distrib", None) if start is None else start
-        env.close()
-    states, actions = len(table), len(table[0])
-    most = max(len(table[s][a]) for s in range(states) for a in range(actions))
-    probabilities = np.zeros((states, actions, most))
-    rewards = np.zeros((states, actions, most))
-    successors = np.full((states, actions, most), END)
-    for s in range(states):
-        for a in range(actions):
-            for o, (probability, successor, reward, ended) in enumerate(table[s][a]):
-                probabilities[s, a, o], rewards[s, a, o] = probability, reward
-                successors[s, a, o] = END if ended else successor
-    return FiniteMDP(probabilities, rewards, successors=successors, start=start)

@@ -45,7 +45,9 @@ def _collect(part: Any, found: dict[int, np.ndarray]) -> None:
 
 
 def _to_move(array: np.ndarray) -> bool:
-    return bool(array.nbytes <= SMALL and array.flags.owndata and array.flags.c_contiguous)
+    """Whether an array is small and all its own; one of objects cannot be moved."""
+    plain = array.flags.owndata and array.flags.c_contiguous and not array.dtype.hasobject
+    return bool(plain and array.nbytes <= SMALL)
 
 
 def _moved(array: np.ndarray, block: np.ndarray, place: int) -> np.ndarray:

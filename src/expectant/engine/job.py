@@ -15,12 +15,14 @@ from expectant.engine.course import going_on
 from expectant.engine.crossing import first_response, respond, responder
 from expectant.engine.loop import DONE, NUMBER, STEPS, Budget, Ranges, Run, simulate
 from expectant.engine.memory.limits import within_memory
+from expectant.engine.memory.refusal import owner
 from expectant.engine.trial.rehearsal import rehearse
 from expectant.features.vector import empty_state
 from expectant.lanes import padded
 from expectant.parts import Agent, Domain, Features, Site
-from expectant.progress import Reporter
+from expectant.progress import Reporter, say
 from expectant.seeds import Streams, streams_of
+from expectant.verbs import evicted
 
 UNLIMITED = 2**62
 STEP_LIMIT = 10_000  # of an episode, where neither the user nor the domain says otherwise
@@ -28,7 +30,11 @@ STEP_LIMIT = 10_000  # of an episode, where neither the user nor the domain says
 
 @dataclass(frozen=True)
 class Job:
-    """One experiment: what is run, for how long, from which seed."""
+    """One experiment: what is run, for how long, from which seed.
+
+    Small arrays are set apart from those of other runs, which is faster; where one looks for arrays
+    that runs share by mistake they are not.
+    """
 
     domain: Domain
     features: Features
@@ -39,6 +45,7 @@ class Job:
     bins: int = 1
     step_limit: int | None = None
     seed: int = 0
+    apart: bool = True
 
     @property
     def length(self) -> int:
@@ -50,7 +57,9 @@ class Job:
         return max(1, -(-self.steps // self.bins))
 
     def budget(self) -> Budget:
-        limit = self.step_limit or self.domain.step_limit or STEP_LIMIT
+        """Episodes or steps; a world without an end that is run by steps is never broken off."""
+        longest = UNLIMITED if self.steps and self.domain.endless else STEP_LIMIT
+        limit = self.step_limit or self.domain.step_limit or longest
         return Budget(self.episodes or UNLIMITED, self.steps or UNLIMITED, limit)
 
     def site(
@@ -84,7 +93,7 @@ class Job:
         prepared = Run(
             domain=domain_part,
             features=features_part,
-            agent=self.agent.build(site),
+            agent=getattr(self.agent, "equip", self.agent.build)(site),
             state=empty_state(site.shape),
             next_state=empty_state(site.shape),
             ranges=Ranges(site.actions, site.shape.size, int(self.domain.states or 0)),
@@ -96,7 +105,7 @@ class Job:
             bin=self.bin,
         )
         prepared.clock[NUMBER] = number
-        return set_apart(prepared, site.control), drawn
+        return set_apart(prepared, site.control) if self.apart else prepared, drawn
 
 
 def cores() -> int:
@@ -141,5 +150,17 @@ def closed(job: Job, prepared: Run, status: int) -> Run:
         rewards = rewards / sizes
         if status != DONE:
             rewards[(prepared.clock[STEPS] - 1) // job.bin :] = np.nan
+    tell_of_evictions(job, prepared)
     # the parts themselves are not kept: thousands of runs would hold all their weights
     return prepared._replace(rewards=rewards, agent=None, domain=None, features=None)
+
+
+def tell_of_evictions(job: Job, finished: Run) -> None:
+    """Say once for every job that there was too little room for what a run would have kept."""
+    count = evicted(finished.agent)
+    if count and "told" not in vars(job):
+        vars(job)["told"] = True
+        say(
+            f"{owner(job)}: run {finished.clock[NUMBER]} evicted {count:,} entries of its model, "
+            "whose columns were full: use a larger capacity, or a larger threshold"
+        )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,7 +29,10 @@ class Result:
     ``returns`` and ``lengths`` are (runs, episodes): total reward and number of steps. With a
     budget of ``steps`` they are empty and ``rewards`` is (runs, bins): the mean reward of a step in
     each bin. ``diverged`` (runs,) marks runs whose weights overflowed: NaN (and length 0) from
-    that episode or bin on. Runs are numbered from ``first_run`` on.
+    that episode or bin on; ``divergence`` says of each of them, and of runs whose weights have
+    grown far beyond anything earned, in one sentence why and what to do. Runs are numbered from
+    ``first_run`` on. ``evicted`` (runs,) is how many entries of its model a run gave up because
+    there was no room for them.
     """
 
     returns: np.ndarray
@@ -45,6 +48,8 @@ class Result:
     kept: tuple[tuple[Run, Streams], ...] = ()
     steps: int | None = None
     first_run: int = 0
+    divergence: tuple[str, ...] = ()
+    evicted: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
 
     @property
     def bin(self) -> int:
@@ -90,6 +95,7 @@ class Result:
             extent_of(self),
             *([f"mean {measure_of(self)} {shown}"] if math.isfinite(mean) else []),
             f"{int(self.diverged.sum())} diverged",
+            *([f"{int(self.evicted.sum()):,} entries evicted"] if self.evicted.any() else []),
             f"{self.seconds:.2f} s",
         ]
         where = f"{type(self.agent).__name__} in {type(self.domain).__name__}"

@@ -9,15 +9,17 @@ import numpy as np
 
 from expectant.engine.compile.kernels import Kernel
 from expectant.engine.course import drive, going_on, share_done
+from expectant.engine.divergence import explained
 from expectant.engine.job import Job, closed, cores, loop_for
 from expectant.engine.loop import DIVERGED, Run
 from expectant.engine.memory.limits import threads_that_fit
 from expectant.engine.result import Result
 from expectant.engine.threads import on_threads
 from expectant.parts import Agent, Domain, Features
-from expectant.progress import Reporter, reporter
+from expectant.progress import Reporter, reporter, say
 from expectant.rules import flag, or_none, whole
 from expectant.seeds import SEED, Streams
+from expectant.verbs import evicted
 
 
 def run(
@@ -43,8 +45,8 @@ def run(
     Run r draws everything from streams of its own (:mod:`expectant.seeds`), one each for the world,
     for acting, for planning and for building: the same for every setting, and the same bits for
     any number of threads (None: one per core; fewer where not all would fit into memory). An
-    episode longer than ``step_limit`` (None: the domain's own, or 10,000) is cut off, which is not
-    a termination.
+    episode longer than ``step_limit`` (None: the domain's own, or 10,000; no limit for ``steps`` in
+    a domain without an end) is cut off, which is not a termination.
     ``first_run`` numbers the runs from there on, to add to earlier ones. ``compiled=False`` runs
     the same code as plain Python, with the same numbers, for debugging. ``checked=True`` compiles
     with a check of every index, which is slower: for parts of one's own that end in a crash.
@@ -86,11 +88,16 @@ def run(
     numbers = range(first_run, first_run + runs)
     finished = _run_all(job, kernel, numbers, threads, keep_agents, name, show)
     end = time.perf_counter()
+    divergence = tuple(done.divergence for done in finished if done.divergence)
+    if divergence and progress is True:
+        others = f" (and {len(divergence) - 1} more, see result.divergence)"
+        say(divergence[0] + (others if len(divergence) > 1 else ""))
     return Result(
         returns=np.stack([done.records.returns for done in finished]),
         lengths=np.stack([done.records.lengths for done in finished]),
         rewards=np.stack([done.records.rewards for done in finished]),
         diverged=np.array([done.diverged for done in finished]),
+        divergence=divergence,
         domain=domain,
         features=features,
         agent=agent,
@@ -100,6 +107,7 @@ def run(
         kept=tuple(done.kept for done in finished if done.kept is not None),
         steps=steps,
         first_run=first_run,
+        evicted=np.array([done.evicted for done in finished]),
     )
 
 
@@ -128,6 +136,8 @@ class Finished(NamedTuple):
 
     records: Run
     diverged: bool
+    divergence: str
+    evicted: int
     kept: tuple[Run, Streams] | None
 
 
@@ -144,7 +154,10 @@ def _run_all(
             clocks[number] = stop.run.clock
         clocks.pop(number)
         kept = (stop.run, stop.streams) if keep else None
-        return Finished(closed(job, stop.run, stop.status), stop.status == DIVERGED, kept)
+        why = explained(stop.run, stop.status, job.agent, job.domain)
+        given_up = evicted(stop.run.agent)
+        records = closed(job, stop.run, stop.status)
+        return Finished(records, stop.status == DIVERGED, why, given_up, kept)
 
     def report(done: int) -> None:
         under_way = sum(share_done(job, clock) for clock in list(clocks.values()))

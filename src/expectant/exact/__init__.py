@@ -42,9 +42,11 @@ from expectant.exact.solve import (
     policy_values,
     start_return,
 )
+from expectant.exact.stability import PlanningRadius, planning_radius
 
 __all__ = [
     "FixedPoint",
+    "PlanningRadius",
     "SubtaskSolution",
     "backed_up",
     "best_epsilon_soft_gain",
@@ -68,6 +70,7 @@ __all__ = [
     "option_durations",
     "option_model",
     "planning_gap",
+    "planning_radius",
     "policy_values",
     "reward_respecting_option",
     "shortest_path_option",

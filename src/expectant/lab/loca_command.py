@@ -48,14 +48,17 @@ def request_for(
     return Request(study, chosen, seed, runs, panels=tuple(agents), agents=tuple(backups))
 
 
-def adaptation_test(request: Request, folder: Path, threads: int | None) -> list[dict[str, Any]]:
+def adaptation_test(
+    request: Request, folder: Path, threads: int | None, place: Path | None = None
+) -> list[dict[str, Any]]:
     """Compute what is missing and write everything; the rows of the test."""
-    panels = compute_panels(request, folder, threads)
-    write_outputs(request, folder, panels)
+    place = place or folder
+    panels = compute_panels(request, folder, threads, place)
+    write_outputs(request, place, panels)
     rows = rows_of(panels, agents_of(request))
     known = references(next(filter(is_test, panels)))
     content = {"references": known, "seed": request.seed, "rows": rows}
-    write_text(folder / "loca.json", json.dumps(content, indent=2, ensure_ascii=False))
+    write_text(place / "loca.json", json.dumps(content, indent=2, ensure_ascii=False))
     return rows
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -117,6 +118,28 @@ class Request:
             return f"quick run: {QUICK_RUNS} runs of everything, verdicts are provisional"
         return "" if self.runs is None else f"{self.runs} runs of everything"
 
+    @property
+    def part(self) -> str:
+        """A name for what is asked for of the whole study, such as "quick" or "figure-5a"."""
+        figures = self.figures if self.figures != self.study.figures else ()
+        words = [
+            *(f"figure-{name}" for name in figures if not self.panels),
+            *self.panels,
+            *self.agents,
+            *(["quick"] if self.quick else [] if self.runs is None else [f"runs-{self.runs}"]),
+        ]
+        return "-".join(words) or "again"
+
+    def is_less_than(self, facts: Mapping[str, Any]) -> bool:
+        """Whether results with such facts have figures, rows or runs that this does not ask for."""
+        before = _runs(facts["quick"], facts["runs"])
+        fewer = any(
+            getattr(self, name) and set(facts.get(name) or ["all"]) - set(getattr(self, name))
+            for name in ("panels", "agents")
+        )
+        figures = bool(set(facts["figures"]) - set(self.figures))
+        return figures or fewer or before > _runs(self.quick, self.runs)
+
     def facts(self) -> dict[str, Any]:
         return {
             "study": word_for(self.study.folder),
@@ -130,30 +153,57 @@ class Request:
         }
 
 
-def reproduce(request: Request, folder: Path, threads: int | None = None) -> list[Verdict]:
-    """Compute what is missing, then write everything; returns the verdicts.
+def reproduce(
+    request: Request, folder: Path, threads: int | None = None, place: Path | None = None
+) -> list[Verdict]:
+    """Compute what is missing in a folder, then write everything; returns the verdicts.
 
-    As soon as all that is drawn is there, everything is written for a first time, and again
-    whenever there are so many more runs that verdicts are sharper: whoever stops it has a page.
+    ``place`` is where it is written, by default the folder itself, see :func:`place_for`. As soon
+    as all that is drawn is there, everything is written for a first time, and again whenever there
+    are so many more runs that verdicts are sharper: whoever stops it has a page.
     """
     stages, verdicts = request.stages(), list[Verdict]()
     for most in stages:
-        panels = compute_panels(request, folder, threads, most)
-        verdicts = write_outputs(request, folder, panels)
+        panels = compute_panels(request, folder, threads, place, most)
+        verdicts = write_outputs(request, place or folder, panels)
         if most != stages[-1]:
-            say(f"{folder / 'report.html'}: verdicts so far; going on with more runs")
+            say(f"{(place or folder) / 'report.html'}: verdicts so far; going on with more runs")
     return verdicts
 
 
+def _runs(quick: bool, runs: int | None) -> float:
+    """How many runs were asked for; without a number as many as there can be."""
+    return QUICK_RUNS if quick else math.inf if runs is None else runs
+
+
+def place_for(request: Request, folder: Path) -> Path:
+    """Where to write: the folder, or one within it if results of more than this are there.
+
+    So neither a quick run nor a single figure ever replaces what took longer.
+    """
+    if not (folder / CURVES).exists():
+        return folder
+    facts = read_facts(folder / CURVES)
+    if facts.get("study") != word_for(request.study.folder) or not request.is_less_than(facts):
+        return folder
+    place = folder / request.part
+    say(f"{folder} has results of more than this; these go to {place}")
+    return place
+
+
 def compute_panels(
-    request: Request, folder: Path, threads: int | None = None, most: int | None = None
+    request: Request,
+    folder: Path,
+    threads: int | None = None,
+    place: Path | None = None,
+    most: int | None = None,
 ) -> list[Panel]:
     """Compute what is missing; all curves, which are written as one table."""
     check_layout(folder)
     cells = request.cells(most)
     curves = compute(cells, Store(folder), threads=threads, title=request.study.name)
     panels = panels_of(cells, curves)
-    write_curves(folder / CURVES, panels, request.facts())
+    write_curves((place or folder) / CURVES, panels, request.facts())
     return panels
 
 

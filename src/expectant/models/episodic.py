@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from expectant.models.expectation import (
 )
 from expectant.models.places import finite_mdp
 from expectant.parts import Model, Need, Site, bytes_of
-from expectant.rules import at_least
+from expectant.step_sizes import number_or_bounded, step_size
 from expectant.updates import move
 from expectant.verbs import (
     add_expected,
@@ -94,7 +94,10 @@ class EpisodicExpectation(Model):
 
     predicts_means: ClassVar[bool] = True
 
-    step: float = option(at_least(0.0), default=0.1)
+    step: Any = option(step_size(), default=0.1)
+
+    def validate(self) -> None:
+        number_or_bounded("EpisodicExpectation", "step", self.step)
 
     def estimate_memory(self, site: Site) -> Sequence[Need]:
         endings = Need("the model of endings", bytes_of((site.actions, site.width)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -14,8 +14,10 @@ from expectant.features.vector import dense, dot, empty_state, table_bytes
 from expectant.lanes import dot_row
 from expectant.models.places import feature_table, finite_mdp
 from expectant.parts import Model, Need, Site, bytes_of, constant_weights
-from expectant.rules import at_least, number
+from expectant.rules import number, or_none
+from expectant.step_sizes import columns_memory, columns_part, step_size
 from expectant.verbs import (
+    adapt_columns,
     add_expected,
     backed_up_action_value,
     backed_up_value,
@@ -25,9 +27,12 @@ from expectant.verbs import (
     imagine,
     index,
     load,
+    rate,
     size,
     value,
 )
+
+SPARSE_IS_SMALLER = 256  # features, from which on lists of entries are smaller than whole columns
 
 
 class LinearPart(NamedTuple):
@@ -39,7 +44,7 @@ class LinearPart(NamedTuple):
 
     rewards: np.ndarray
     rows: np.ndarray
-    step: float
+    step: Any
     work: np.ndarray
 
 
@@ -84,8 +89,9 @@ def _(model, transition):
     for n in range(size(transition.next_state)):
         j, x = index(transition.next_state, n), value(transition.next_state, n)
         work[0, j] += transition.alive * x
+    adapt_columns(model.step, action, state, surprise, work[0])
     for n in range(size(state)):
-        j, change = index(state, n), model.step * value(state, n)
+        j, change = index(state, n), rate(model.step, action, state, n) * value(state, n)
         model.rewards[action, j] += change * surprise
         for i in range(work.shape[1]):
             rows[action, j, i] += change * work[0, i]
@@ -129,28 +135,31 @@ def _(model, state, action, successor):
 class LinearExpectation(Model):
     """A linear zero-terminal expectation model, learned by gradient descent.
 
-    It starts with s̄ = 0 and r = ``initial_reward`` everywhere: a high one makes what has not been
-    tried look good.
+    It starts with s̄ = 0 and r = ``initial_reward`` everywhere (None: the agent's initial value): a
+    high one makes what has not been tried look good.
     """
 
     predicts_means: ClassVar[bool] = True
     imagines: ClassVar[str] = "means"
 
-    step: float = option(at_least(0.0), default=0.1)
-    initial_reward: float = option(number(), default=0.0)
+    step: Any = option(step_size(), default=0.1)
+    initial_reward: float | None = option(or_none(number()), default=None)
 
     def estimate_memory(self, site: Site) -> Sequence[Need]:
         actions, size, width = site.actions, site.shape.size, site.width
         what = f"the linear model (A·d² numbers: {actions:,} actions, {size:,} features)"
-        return [Need(what, bytes_of((actions, size, width), (actions, width), (width,)))]
+        held = bytes_of((actions, size, width), (actions, width), (width,))
+        own = Need(what, held, 'model="sparse"' if size >= SPARSE_IS_SMALLER else "")
+        return [own, *columns_memory(self.step, site)]
 
     def build(self, site: Site) -> LinearPart:
         owner = "LinearExpectation: initial_reward"
-        rewards = constant_weights(site.shape, site.width, self.initial_reward, owner)
+        first = site.promise if self.initial_reward is None else self.initial_reward
+        rewards = constant_weights(site.shape, site.width, first, owner)
         return LinearPart(
             np.repeat(rewards[None], site.actions, axis=0),
             np.zeros((site.actions, site.shape.size, site.width)),
-            self.step,
+            columns_part(self.step, site),
             np.zeros((1, site.width)),
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -95,14 +96,16 @@ def curve_table(panels: Sequence[Any], times: Mapping[tuple[str, str], float]) -
 
     from expectant.analysis.curves import interval
 
+    unit = panels[0].unit if panels else "episode"
     columns = [("panel", "left"), ("agent", "left"), ("runs", "right"), ("diverged", "right")]
     more = [
-        ("all episodes", "right"),
+        (f"all {unit}s", "right"),
         ("last quarter", "right"),
         ("optimum", "right"),
         ("ns a step", "right"),
     ]
-    table = _table("mean return per episode, 95 % intervals", [*columns, *more])
+    quantity = panels[0].quantity if panels else "return per episode"
+    table = _table(f"mean {quantity}, 95 % intervals", [*columns, *more])
     for panel in panels:
         for agent, curve in panel.curves.items():
             late = curve[:, -max(1, curve.shape[1] // 4) :]
@@ -113,7 +116,7 @@ def curve_table(panels: Sequence[Any], times: Mapping[tuple[str, str], float]) -
             diverged = int(np.isnan(curve).any(axis=1).sum())
             table.add_row(
                 escape(panel.panel), escape(panel.labels[agent]), str(curve.shape[0]),
-                str(diverged), *cells, f"{panel.optimum:.2f}",
+                str(diverged), *cells, "" if math.isnan(panel.optimum) else f"{panel.optimum:.2f}",
                 f"{times.get((panel.panel, agent), float('nan')):.0f}",
             )  # fmt: skip
     return table

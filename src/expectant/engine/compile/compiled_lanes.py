@@ -137,6 +137,39 @@ def _dot_row(typing_context, rows, row, weights):
     return signature, codegen
 
 
+@intrinsic
+def _dot_listed(typing_context, values, indices, row, weights):
+    signature = types.float64(values, indices, types.int64, weights)
+
+    def codegen(context, builder, signature, arguments):
+        kinds = signature.args
+        values = _Array(context, builder, kinds[0], arguments[0])
+        indices = _Array(context, builder, kinds[1], arguments[1])
+        weights = _Array(context, builder, kinds[3], arguments[3])
+        width = values.shape[1]
+        base = builder.mul(arguments[2], width)
+        total = cgutils.alloca_once_value(builder, _ZEROS)
+        blocks = cgutils.for_range_slice(builder, _WORD(0), width, _WORD(_LANES), intp=_WORD)
+        with blocks as (position, _):
+            start = builder.add(base, position)
+            listed = _gather(builder, indices, start, weights)
+            product = builder.fmul(values.block(start), listed)
+            builder.store(builder.fadd(builder.load(total), product), total)
+        return _fold(builder, builder.load(total))
+
+    return signature, codegen
+
+
+def _gather(builder, indices, start, weights):
+    """The weights that eight indices in a row stand for."""
+    listed = ir.Constant(_VECTOR, ir.Undefined)
+    for lane in range(_LANES):
+        place = indices.element(builder.add(start, _WORD(lane)))
+        place = place if place.type == _WORD else builder.sext(place, _WORD)
+        listed = builder.insert_element(listed, weights.element(place), ir.IntType(32)(lane))
+    return listed
+
+
 @register_jitable
 def _within(rows, action, active, weights):
     """An IndexError where the vector code would read beyond the rows."""
@@ -186,5 +219,20 @@ def install() -> None:
 
         def fast(rows, row, weights):
             return _dot_row(rows, row, weights)
+
+        return checked if checking() else fast
+
+    @overload(lanes.dot_listed)
+    def _listed(values, indices, row, weights):
+        def checked(values, indices, row, weights):
+            if row < 0 or row >= values.shape[0] or values.shape != indices.shape:
+                raise IndexError("the row does not fit the lists")
+            for e in range(indices.shape[1]):
+                if indices[row, e] < 0 or indices[row, e] >= weights.shape[0]:
+                    raise IndexError("an index is out of bounds for the weights")
+            return _dot_listed(values, indices, row, weights)
+
+        def fast(values, indices, row, weights):
+            return _dot_listed(values, indices, row, weights)
 
         return checked if checking() else fast

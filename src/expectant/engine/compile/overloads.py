@@ -11,6 +11,7 @@ import types
 from collections.abc import Callable
 from typing import Any
 
+from numba.core import types as numba_types
 from numba.core.errors import TypingError
 from numba.core.targetconfig import ConfigStack
 from numba.extending import overload
@@ -65,7 +66,8 @@ def _options(counted: bool, checked: bool) -> dict[str, Any]:
 
 def _implementation(verb: verbs.Verb, part_type: Any, ours: bool) -> Callable[..., Any] | None:
     """What a verb means for a part type, if that code is (or is not) the package's own."""
-    part_class: Any = getattr(part_type, "instance_class", None)
+    number = isinstance(part_type, numba_types.Float | numba_types.Integer)
+    part_class: Any = float if number else getattr(part_type, "instance_class", None)
     found = verb.implementations.get(part_class, verb.fallback)
     if found is None:
         raise TypingError(str(verbs.missing(verb.__name__, part_class or type(part_type))))

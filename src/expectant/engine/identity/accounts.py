@@ -27,6 +27,7 @@ _OF_CLASSES = {
     "__annotate__", "__annotate_func__", "__annotations_cache__", "__orig_bases__",
     "__parameters__", "__abstractmethods__", "_abc_impl", "__dataclass_fields__",
     "__dataclass_params__", "__match_args__", "__firstlineno__", "__static_attributes__",
+    "__slotnames__",  # left behind by whoever has pickled or copied one
 }  # fmt: skip
 _OF_NAMED_TUPLES = _OF_CLASSES | set(vars(namedtuple("_", "")))
 
@@ -100,6 +101,7 @@ def _verb(thing: Any, writer: Writer) -> Iterator[str]:
     """A verb's own body; its implementations belong to the part types."""
     yield f"verb {name_of(thing)}"
     yield f"fallback = {writer.value(thing.fallback)}"
+    yield f"numbers = {writer.value(thing.implementations.get(float))}"
 
 
 def _function(thing: types.FunctionType, writer: Writer) -> Iterator[str]:

@@ -12,7 +12,7 @@ import platform
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-import expectant
+from expectant import version
 from expectant.engine.identity.accounts import Account, accounts, digest
 
 
@@ -57,5 +57,5 @@ def _versions() -> list[str]:
     import numba
     import numpy
 
-    packages = (expectant, numba, llvmlite, numpy)
-    return [platform.python_version(), *(f"{p.__name__} {p.__version__}" for p in packages)]
+    packages = [f"{each.__name__} {each.__version__}" for each in (numba, llvmlite, numpy)]
+    return [platform.python_version(), f"expectant {version.VERSION}", *packages]

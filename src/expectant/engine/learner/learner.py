@@ -30,6 +30,7 @@ from expectant.engine.crossing import (
     respond,
     responder,
 )
+from expectant.engine.divergence import learned_radius
 from expectant.engine.job import Job
 from expectant.engine.learner import saving
 from expectant.engine.learner.learner_facts import (
@@ -44,10 +45,12 @@ from expectant.engine.look import look, look_for, set_aside
 from expectant.engine.loop import Run, unusable
 from expectant.engine.result import Result
 from expectant.engine.trial.rehearsal import rehearse
+from expectant.exact.stability import PlanningRadius
 from expectant.parts import Agent, Features
 from expectant.progress import Reporter, reporter
 from expectant.rules import flag, or_none, whole
 from expectant.seeds import SEED, TIES, generator
+from expectant.verbs import encode, evicted
 
 BETWEEN_EPISODES = -1  # where the last action stands otherwise
 
@@ -110,6 +113,13 @@ class Learner:
         self._look: Kernel | None = None
         self._aside: Subject | None = None  # a copy of what it knows at present, to be asked
 
+    def __repr__(self) -> str:
+        episode = "between episodes" if self._action == BETWEEN_EPISODES else "in an episode"
+        return (
+            f"Learner({self.agent!r}, {self.features!r}, n_actions={self.n_actions}, "
+            f"seed={self.seed}; {'nothing learned yet' if self._run is None else episode})"
+        )
+
     @classmethod
     def for_env(
         cls,
@@ -168,6 +178,29 @@ class Learner:
             self._look = look_for(self._aside, states, self._compiled, self._name, self._show)
         asked = look(self._look, self._aside, states, ("preferences",), action=self._action)
         return asked.preferences[0]
+
+    @property
+    def reward_rate(self) -> float:
+        """R̄, the mean reward of a step as the agent's ``centering`` has estimated it so far."""
+        centering = getattr(self._run and self._run.agent, "centering", None)
+        if self._run is not None and centering is None:
+            raise ValueError(f"reward_rate: {type(self.agent).__name__} does not estimate any")
+        return float(centering.rate[0]) if centering is not None else 0.0
+
+    def planning_radius(self, observations: Sequence[Any]) -> PlanningRadius:
+        """Whether its planning from these observations would converge, by its own model and steps.
+
+        See ``ex.exact.planning_radius``. The model must be linear in the features and the
+        agent plan with state values; features with memory take each as the first of an episode.
+        """
+        return learned_radius(
+            self.agent, self._prepared(observations[0]), self._encoded(observations)
+        )
+
+    @property
+    def evicted(self) -> int:
+        """How many entries of its model it has given up because there was no room for them."""
+        return 0 if self._run is None else evicted(self._run.agent)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything to a file, from which ``load`` goes on to the same bits."""
@@ -252,6 +285,16 @@ class Learner:
         return learner
 
     # ------------------------------------------------------------------------------- inside
+
+    def _encoded(self, observations: Sequence[Any]) -> list[Any]:
+        """The feature vectors of observations."""
+        run, states = self._prepared(observations[0]), []
+        for observation in observations:
+            self._receive(run, observation)
+            features, state = copy.deepcopy((run.features, run.state))
+            encode(features, run.domain.received, -1, state)
+            states.append(state)
+        return states
 
     def _answer(self, observation: Any, action: int, reward: float, situation: int) -> int:
         run, self._aside = self._prepared(observation), None

@@ -8,6 +8,8 @@ from expectant.lab.choosing.best_command import Best
 from expectant.lab.choosing.stages import RULES, Choice, Score
 from expectant.show.wording import number
 
+EDGE = " (edge)"
+EDGE_NOTE = "(edge): the last value of its grid; a better one may lie beyond, so widen the grid."
 COLUMNS = (
     ("agent", "left"),
     ("in", "left"),
@@ -35,12 +37,13 @@ def best_text(found: Best) -> tuple[Any, list[str]]:
     for row in rows:
         table.add_row(*(escape(row[n]) for n in told))
     notes = [f"{stage[0].upper()}{stage[1:]}." for stage in found.stages]
-    return table, [*notes, *RULES]
+    edges = [EDGE_NOTE] if any(choice.at_edge for choice in found.choices) else []
+    return table, [*notes, *edges, *RULES]
 
 
 def _row(choice: Choice) -> list[str]:
     settings = ", ".join(
-        f"{name.removeprefix('agent.')} {number(value)}"
+        f"{name.removeprefix('agent.')} {number(value)}{EDGE * (name in choice.at_edge)}"
         for name, value in choice.settings(choice.best).items()
     )
     best = "none: every setting diverged" if choice.best is None else settings or "the only one"

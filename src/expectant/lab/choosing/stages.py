@@ -19,6 +19,7 @@ from expectant.analysis.selection import (
 )
 from expectant.lab.choosing.sweep_folder import Group, SweepFolder
 
+EDGE_VALUES = 3  # from so many on a grid has an inside
 HALVES = "halves"
 SAME = "same runs"
 FRESH = "fresh runs"
@@ -79,6 +80,20 @@ class Choice:
         place = int(np.flatnonzero(self.group.rows == row)[0])
         return {name: column[place] for name, column in self.group.settings.items()}
 
+    @property
+    def at_edge(self) -> tuple[str, ...]:
+        """The numbers that are the best setting's smallest or largest of three or more tried."""
+        found = []
+        for name, best in self.settings(self.best).items():
+            tried = {value for value in self.group.settings[name] if _is_number(value)}
+            if len(tried) >= EDGE_VALUES and _is_number(best) and best in (min(tried), max(tried)):
+                found.append(name)
+        return tuple(found)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
 
 def score(values: np.ndarray) -> Score:
     """The mean of some runs (runs,) with its interval."""
@@ -136,6 +151,7 @@ def _data(folder: SweepFolder, choice: Choice) -> dict[str, Any]:
         "stage": choice.stage,
         "best": None if choice.best is None else ids[choice.best],
         "settings": choice.settings(choice.best),
+        "at_edge": list(choice.at_edge),
         "picked": None if choice.picked is None else choice.picked.as_data(),
         "reported": None if choice.reported is None else choice.reported.as_data(),
         "best_by_all_runs": None if choice.by_all is None else ids[choice.by_all],

@@ -10,12 +10,14 @@ from typing import Any
 
 import numpy as np
 
+from expectant.lab.engines.compute import Work
 from expectant.lab.specs.expansion import PanelSpec
 from expectant.lab.specs.settings import word
 from expectant.lab.specs.spec import Experiment, parse_toml, read_spec, read_text, spec_hash
 from expectant.lab.store.folder import SPEC
 from expectant.lab.store.store import Span, Store
-from expectant.lab.store.table import read_cells
+from expectant.lab.store.table import CELLS, cell_table, read_cells
+from expectant.progress import say
 
 CHOSEN = ("features.", "agent.")  # settings that are for choosing; those of the domain are not
 
@@ -102,13 +104,21 @@ class SweepFolder:
 
 def read_folder(path: Path, *, trust: bool = False) -> SweepFolder:
     """The sweep in a folder; with ``trust``, classes that its spec names are imported."""
-    table = read_cells(path)
+    table = read_cells(path) if (path / CELLS).exists() else unfinished_cells(path, trust=trust)
     if table.num_rows == 0:
         raise ValueError(f"{path}: the sweep has no cells")
     given = parse_toml(read_text(path / SPEC), str(path / SPEC))
     title = given.get("title", given.get("name", path.resolve().name))
     experiment = replace(read_spec(path / SPEC, trust=trust), title=title)
     return SweepFolder(path, experiment, Store(path), table)
+
+
+def unfinished_cells(path: Path, *, trust: bool = False) -> Any:
+    """The table of a sweep that has not come to its end, made from the blocks that are there."""
+    if not (path / SPEC).exists():
+        return read_cells(path)  # which says what is wrong
+    say(f"{path}: the sweep is not finished; cells that lack runs are left out")
+    return cell_table(Work(read_spec(path / SPEC, trust=trust).cells(), Store(path)))
 
 
 def _groups(folder: SweepFolder) -> Iterable[Group]:

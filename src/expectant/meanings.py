@@ -1,0 +1,196 @@
+"""What the options of the package's own parts mean, in a line each.
+
+An option means the same wherever it has the same name; where it does not, it goes by
+"Class.option". A part of somebody's own says it itself, in ``option(..., meaning=…)``.
+"""
+
+from __future__ import annotations
+
+MEANINGS = {
+    # agents
+    "action_step": "step size of the action values",
+    "backups": "where planning starts from: which states are backed up",
+    "bounded_step": "never step beyond the target, however large the step size",
+    "bonus": "what planning adds for the untried, times the root of the time since",
+    "centering": "η, the step size of the average reward relative to that of the values; 0: off",
+    "correction_step": "step size of the second weights that gradient planning learns",
+    "direct": "learn values from real steps too; False: by planning alone",
+    "discount": "γ, how much less a reward is worth one step later",
+    "doubled_steps": "use twice every step size, as the gradient of the whole squared error would",
+    "entropy": "weight of an entropy bonus in the policy's gradient",
+    "epsilon": "probability of a random action, which may be the greedy one",
+    "initial_value": "what everything is worth at first; a high one explores by itself",
+    "invalid_update": "allow the maximum of the mean with other expectation models, too",
+    "maintained": (
+        "keep the look-ahead's own weights: a decision is cheaper, a step 2 to 6 times dearer; for "
+        "agents that decide much more often than they learn"
+    ),
+    "model": "what to plan with: a learned or a given model, by name, or one of your own",
+    "model_step": "step size of the learned model",
+    "planning_steps": "backups after every real step",
+    "planning_update": "how a backup moves the values: by LEVI, or along a gradient that is stable",
+    "policy_step": "step size of the policy's weights",
+    "printed_delta": "cache with the temporal-difference error as printed, not with the look-ahead",
+    "QLearning.planning_steps": "0: it does not plan",
+    "relabelled": "give stored transitions the reward of the present phase when the phase changes",
+    "replay_capacity": "transitions kept for replay (None: all)",
+    "replayed_fits": "extra fits of the model to replayed transitions after every real step",
+    "rollout": "length of iterated backups: 1 is the drawn state only, more go along the model",
+    "step_unit": (
+        "whether step sizes are for every active feature, or in total, divided by how many are"
+    ),
+    "stored_action": "back up the action that was stored, not one drawn evenly",
+    "stored_termination": "bootstrap in a backup only if the replayed transition did not end",
+    "trace": "λ, how long a step is remembered for credit; 0: one step",
+    "value_step": "step size of the state values",
+    # models
+    "Distribution.states": "how many distinct states there is room for",
+    "distribution": "the distribution model that outcomes are drawn from",
+    "draws": "outcomes drawn for every backup",
+    "floor": "ε of Adam, added to the root of the mean square",
+    "forgetting": "share that older counts lose with every new one",
+    "hidden": "units in the hidden layer",
+    "initial_reward": "reward predicted before anything is learned; a high one explores",
+    "mean_decay": "β₁ of Adam, how slowly the mean gradient changes",
+    "optimiser": "plain gradient descent, or Adam",
+    "outcomes": "successors of a state and action that are told apart",
+    "square_decay": "β₂ of Adam, how slowly the mean square changes",
+    "step": "step size of the model",
+    # step sizes that adapt
+    "bounded": "keep a step from going beyond its target",
+    "initial_step": "what every step size is at first",
+    "memory": "over how many steps the largest gradient is remembered",
+    "meta_step": "how fast the step sizes change",
+    # backup distributions
+    "PrioritizedSweeping.capacity": "distinct states there is room for",
+    "SeenStates.capacity": "distinct states there is room for",
+    "Trajectory.length": "transitions of a walk",
+    "capacity": "transitions kept (None: all)",
+    "clusters": "prototypes that the states are made from",
+    "halflife": "after so many newer transitions one is drawn half as often",
+    "links": "predecessors kept of every state",
+    "threshold": "the least priority, in units of value, for which a state waits for a backup",
+    # features
+    "History.actions": "also tell which action led to each observation",
+    "active": "ones in every state's vector",
+    "base": "the features of one observation",
+    "bias": "add a feature that is always 1",
+    "bounds": "(low, high) in every dimension; None: the domain's own",
+    "decay": "how much of the trace is left after a step",
+    "hash_size": "put all tiles into so many features (None: a feature for every tile)",
+    "order": "the highest frequency in every dimension",
+    "scaled": "divide every feature by the root of its frequency's length",
+    "size": "length of the feature vectors",
+    "steps": "observations that are remembered, the present one included",
+    "tiles": "tiles in every dimension, or in each",
+    "tilings": "grids, displaced against each other; as many features are active",
+    "wrap": "dimensions, from 0, whose two ends are the same place",
+    # domains
+    "Branching.actions": "actions in every state",
+    "Branching.states": "states of the task",
+    "MountainCar.reward": "of every step",
+    "back": "probability that right leads back",
+    "branches": "states that an action can lead to",
+    "cells": "cells between the two ends",
+    "change_after": "steps in all after which the wall changes",
+    "cliff_reward": "for a step into the cliff",
+    "columns": "columns of the grid",
+    "components": "numbers in an observation",
+    "ending": "probability that a step ends the episode",
+    "endless": "True: the end need not be reachable from every state",
+    "ends_pay": "draw a reward for the end, too",
+    "environment": (
+        'an id, an environment, or a function that makes one; in specs also "module:Class"'
+    ),
+    "exit_reward": "of action B in the first state",
+    "force": "of a push",
+    "forward": "probability that right leads on",
+    "free_chance": "probability that a busy server becomes free in a step",
+    "freed": "whether servers become free before or after the customer is served",
+    "goal_position": "where the goal begins",
+    "goal_reward": "for reaching the goal",
+    "goal_velocity": "the least speed at the goal",
+    "gravity": "how strongly the slope pulls",
+    "high_reward": "for right in the last state, when it holds",
+    "hold": "probability that right holds in the last state",
+    "last_reward": "for the last step but one",
+    "late": "reward at the end of the longer way",
+    "later_reward": "at the right exit in the second and third phase",
+    "left_position": "where the left exit is",
+    "left_reward": "at the left exit",
+    "left_size": "how large the left exit is",
+    "left_stretch": "how much more speed counts than position in the left exit",
+    "length": "states in a row",
+    "limits": "(low, high) of every number of an observation, where they are known",
+    "low_reward": "for left in the first state",
+    "max_position": "the right end",
+    "max_speed": "the largest speed, either way",
+    "max_start": "the rightmost start",
+    "min_position": "the left end, a wall",
+    "min_start": "the leftmost start",
+    "n_actions": "how many actions there are",
+    "n_states": "how many states there are, where observations are their numbers",
+    "noise": "probability that a random action is taken instead",
+    "numbered": "whether whole numbers are states or vectors (None: states, unless too many)",
+    "options": "for making the environment",
+    "other_reward": "for reaching the other end",
+    "phase_steps": "steps of each of the three phases",
+    "pit_reward": "for arriving in a pit",
+    "plan": "the rooms as text",
+    "priorities": "what serving a customer of each priority pays",
+    "probabilities": "of every outcome of every action in every state",
+    "resolution": "every cell becomes so many by so many",
+    "reward": "of the one transition that pays",
+    "rewards": "of every action in every state, or of every outcome",
+    "right_reward": "at the right exit in the first phase",
+    "rows": "rows of the grid",
+    "servers": "how many there are",
+    "slip": "probability that a move goes elsewhere",
+    "soon": "reward at the end of the shorter way",
+    "start": "probabilities of the first state (None: all the same)",
+    "step_limit": "steps after which an episode is cut off, which is no end (None: the run's own)",
+    "step_reward": "of every other step",
+    "successors": "the state that every outcome leads to, −1 for the end",
+    "switch_every": "episodes after which the phase changes (None: never)",
+    "task_seed": "what the task is drawn from",
+    "terminal": "states that end the episode",
+    "zone_position": "where the zone of the second phase begins",
+    "zone_speed": "the least speed in that zone",
+}
+
+# What options are called elsewhere; the first of these that a part has is meant.
+ELSEWHERE = {
+    "alpha": ("action_step", "value_step", "policy_step", "model_step", "step"),
+    "batch_size": ("planning_steps",),
+    "beta": ("policy_step", "model_step"),
+    "buffer_size": ("replay_capacity", "capacity"),
+    "eps": ("epsilon",),
+    "exploration": ("epsilon",),
+    "gamma": ("discount",),
+    "k": ("planning_steps",),
+    "lam": ("trace",),
+    "lambda_": ("trace",),
+    "learning_rate": ("action_step", "value_step", "policy_step", "model_step", "step"),
+    "lr": ("action_step", "value_step", "policy_step", "model_step", "step"),
+    "max_episode_steps": ("step_limit",),
+    "memory_size": ("replay_capacity", "capacity"),
+    "n": ("planning_steps", "size"),
+    "n_planning": ("planning_steps",),
+    "n_planning_steps": ("planning_steps",),
+    "n_tilings": ("tilings",),
+    "optimistic": ("initial_value",),
+    "planning": ("planning_steps",),
+    "q_init": ("initial_value",),
+    "step_size": ("action_step", "value_step", "policy_step", "model_step", "step"),
+}
+
+
+def meaning_of(owner: str, name: str, own: str = "") -> str:
+    """What an option of a class means: in its own words, or in ours."""
+    return own or MEANINGS.get(f"{owner}.{name}") or MEANINGS.get(name, "")
+
+
+def known_elsewhere(name: str, known: list[str]) -> str:
+    """', did you mean …?' where a name is used elsewhere for options among the known ones."""
+    meant = [repr(option) for option in ELSEWHERE.get(name.lower(), ()) if option in known]
+    return f", did you mean {' or '.join(meant)}?" if meant else ""

@@ -1,0 +1,228 @@
+"""Matrices whose columns are short lists of entries, and sums of such columns.
+
+An entry is a feature and a value. A column has its entries in chunks of sixteen, which are handed
+out one after another as columns grow: what is in use lies close together, however many columns
+there could be. Vectors that columns are added up in are dense, and zero outside of a sum, so that
+a sum costs as much as it has entries.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from expectant.integrity import counted, require, unchanged, within
+from expectant.lanes import dot_listed, padded
+from expectant.verbs import check_restored, function
+
+CHUNK = 16  # entries
+COUNT = 0  # where a header has the number of entries; the numbers of chunks follow
+STAMP, USED, EVICTED = 0, 1, 2  # places in the tally
+
+
+class ColumnsPart(NamedTuple):
+    """Column j of block a begins with its header, a row of ``headers`` (A, d, H): the number of its
+    entries and those of its chunks. Chunk q is row q of ``indices`` and ``values`` (Q, 16).
+
+    A column has at most ``room`` entries. ``tally`` (3,) has the present stamp, how many chunks are
+    in use, and how many entries were evicted. ``work`` (1, D) is for sums; ``touched`` (D,) are the
+    features in the present one, ``marks`` (D,) the stamps of those that have had their turn.
+    """
+
+    headers: np.ndarray
+    indices: np.ndarray
+    values: np.ndarray
+    room: int
+    tally: np.ndarray
+    work: np.ndarray
+    touched: np.ndarray
+    marks: np.ndarray
+
+
+@function
+def next_stamp(columns):
+    """A stamp that no feature has yet."""
+    columns.tally[STAMP] += 1
+    return columns.tally[STAMP]
+
+
+@function
+def touch(columns, i, stamp, count):
+    """Note that feature i is in the present sum of so many; returns how many there are now."""
+    if columns.marks[i] == stamp:
+        return count
+    columns.marks[i] = stamp
+    columns.touched[count] = i
+    return count + 1
+
+
+@function
+def add_column(columns, block, j, amount, stamp, count):
+    """Add a multiple of a column to the present sum; returns how many features are in it now."""
+    indices, values, work = columns.indices, columns.values, columns.work
+    left = columns.headers[block, j, COUNT]
+    for c in range(-(-left // CHUNK)):
+        q = columns.headers[block, j, 1 + c]
+        for e in range(min(left, CHUNK)):
+            i = indices[q, e]
+            count = touch(columns, i, stamp, count)
+            work[0, i] += amount * values[q, e]
+        left -= CHUNK
+    return count
+
+
+@function
+def wipe(columns, count):
+    """Make a sum of so many features zero again."""
+    for t in range(count):
+        columns.work[0, columns.touched[t]] = 0.0
+
+
+@function
+def dot_column(columns, block, j, weights):
+    """wᵀ times a column, in the order of its entries."""
+    total = 0.0
+    for c in range(-(-columns.headers[block, j, COUNT] // CHUNK)):
+        q = columns.headers[block, j, 1 + c]
+        total += dot_listed(columns.values, columns.indices, q, weights)
+    return total
+
+
+@function
+def add_column_to(columns, block, j, weights, amount):
+    """w += amount times a column."""
+    indices, values, left = columns.indices, columns.values, columns.headers[block, j, COUNT]
+    for c in range(-(-left // CHUNK)):
+        q = columns.headers[block, j, 1 + c]
+        for e in range(min(left, CHUNK)):
+            weights[indices[q, e]] += amount * values[q, e]
+        left -= CHUNK
+
+
+@function
+def correct_column(columns, block, j, amount, large):
+    """Add a multiple of the present sum to the entries of a column.
+
+    The first ``large`` features of the sum come into the column if they are not in it. Where it is
+    full, the one of them that is largest takes the place of the smallest entry.
+    """
+    indices, values, work, marks = columns.indices, columns.values, columns.work, columns.marks
+    stamp, left = next_stamp(columns), columns.headers[block, j, COUNT]
+    for c in range(-(-left // CHUNK)):
+        q = columns.headers[block, j, 1 + c]
+        for e in range(min(left, CHUNK)):
+            i = indices[q, e]
+            marks[i] = stamp
+            values[q, e] += amount * work[0, i]
+        left -= CHUNK
+    left_out, most = -1, 0.0
+    for t in range(large):
+        i = columns.touched[t]
+        if marks[i] != stamp:
+            if columns.headers[block, j, COUNT] < columns.room:
+                append(columns, block, j, i, amount * work[0, i])
+            elif abs(work[0, i]) > most:
+                left_out, most = i, abs(work[0, i])
+    if left_out >= 0:
+        evict(columns, block, j, left_out, amount * work[0, left_out])
+
+
+@function
+def append(columns, block, j, i, value):
+    """A new entry in a column that is not full, in a new chunk if the last one is."""
+    header = columns.headers[block, j]
+    count = header[COUNT]
+    if count % CHUNK == 0:
+        header[1 + count // CHUNK] = columns.tally[USED]
+        columns.tally[USED] += 1
+    q = header[1 + count // CHUNK]
+    columns.indices[q, count % CHUNK] = i
+    columns.values[q, count % CHUNK] = value
+    header[COUNT] = count + 1
+
+
+@function
+def evict(columns, block, j, i, value):
+    """Put a new entry in the place of the one that is nearest to zero."""
+    values, header, place, least = columns.values, columns.headers[block, j], 0, np.inf
+    for e in range(header[COUNT]):
+        size = abs(values[header[1 + e // CHUNK], e % CHUNK])
+        if size < least:
+            place, least = e, size
+    q = header[1 + place // CHUNK]
+    columns.indices[q, place % CHUNK] = i
+    values[q, place % CHUNK] = value
+    columns.tally[EVICTED] += 1
+
+
+def chunks_for(entries: int) -> int:
+    """How many chunks a column of so many entries has."""
+    return -(-entries // CHUNK)
+
+
+def columns_bytes(blocks: int, size: int, room: int) -> int:
+    """The memory of :func:`empty_columns`."""
+    chunks = blocks * size * chunks_for(room)
+    header = 4 * blocks * size * padded(1 + chunks_for(room))
+    return header + 12 * CHUNK * chunks + 8 * (3 + 3 * padded(size))
+
+
+def empty_columns(blocks: int, size: int, room: int) -> ColumnsPart:
+    """``blocks`` square matrices of ``size`` columns, none of which has an entry."""
+    chunks, width = blocks * size * chunks_for(room), padded(size)
+    return ColumnsPart(
+        np.zeros((blocks, size, padded(1 + chunks_for(room))), np.int32),
+        np.zeros((chunks, CHUNK), np.int32),
+        np.zeros((chunks, CHUNK)),
+        room,
+        np.zeros(3, np.int64),
+        np.zeros((1, width)),
+        np.zeros(width, np.int64),
+        np.zeros(width, np.int64),
+    )
+
+
+def written_out(columns: ColumnsPart, block: int) -> np.ndarray:
+    """A matrix (d, d) written out, column j in row j (plain Python only)."""
+    size = columns.headers.shape[1]
+    rows = np.zeros((size, size))
+    for j in range(size):
+        for e in range(columns.headers[block, j, COUNT]):
+            q = columns.headers[block, j, 1 + e // CHUNK]
+            rows[j, columns.indices[q, e % CHUNK]] = columns.values[q, e % CHUNK]
+    return rows
+
+
+@check_restored.register(ColumnsPart)
+def _(columns, built, site):
+    last = columns.headers.shape[1] - 1
+    within("columns: counts", columns.headers[..., COUNT], 0, columns.room)
+    within("columns: indices", columns.indices, 0, last)
+    within("columns: touched", columns.touched, 0, last)
+    counted("columns: tally", columns.tally)
+    within("columns: marks", columns.marks, 0, int(columns.tally[STAMP]))
+    unchanged("columns: work", columns.work, built.work)
+    _check_chunks(columns)
+
+
+def _check_chunks(columns: ColumnsPart) -> None:
+    """Every chunk in use belongs to one column, which has no feature twice; the rest is zero."""
+    counts, chunks = columns.headers[..., COUNT, None], columns.headers[..., 1:]
+    taken = np.arange(chunks.shape[2]) < -(-counts // CHUNK)
+    owned = np.sort(chunks[taken])
+    require(not chunks[~taken].any(), "columns: a chunk that is not in use must not be named")
+    require(
+        owned.size == columns.tally[USED] and np.array_equal(owned, np.arange(owned.size)),
+        "columns: every chunk in use must belong to one column",
+    )
+    place = np.arange(chunks.shape[2])[:, None] * CHUNK + np.arange(CHUNK)
+    filled = np.zeros((owned.size, CHUNK), bool)
+    filled[chunks[taken]] = (place < counts[..., None])[taken]
+    require(
+        not columns.values[: owned.size][~filled].any() and not columns.values[owned.size :].any(),
+        "columns: values beyond a column's entries must be zero",
+    )
+    for block, j in np.argwhere(counts[..., 0] > 0):
+        entries = columns.indices[chunks[block, j][taken[block, j]]].ravel()[: counts[block, j, 0]]
+        require(len(set(entries.tolist())) == entries.size, "columns: a feature may come once only")

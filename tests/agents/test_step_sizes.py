@@ -1,0 +1,224 @@
+"""Step sizes that are more than a number: worked by hand, and the experiment of 1992."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from building import Built
+
+import expectant as ex
+from expectant.catalogue import entry
+from expectant.engine.compile.compiling import kernel_for
+from expectant.features.vector import Weighted
+from expectant.lab.specs.spec import parse_spec
+from expectant.step_sizes import effective_step
+from expectant.updates import move, move_row
+from expectant.verbs import borrowed, fit, moved_by
+
+DOMAIN = ex.Corridor(cells=2, slip=0.0)
+ADAPTIVE = (ex.IDBD(0.5, 0.1), ex.Autostep(0.5, 0.1, memory=10.0))
+
+
+def built(step: Any = 0.1, **options: Any) -> Built:
+    return Built(DOMAIN, ex.OneHot(), ex.QLearning(step, **options))
+
+
+@pytest.mark.parametrize("described", ADAPTIVE, ids=lambda step: step.kind)
+def test_a_rate_grows_while_errors_agree_worked_by_hand(described):
+    b, weights = built(), np.zeros(8)
+    step = described.build(b.setting, 1)
+    # δ = 2, h = 0: α stays, w = 0.5 · 2, h = 0.5 · 2
+    assert move(weights, b.state(0), 2.0, step) == 2.0
+    assert (weights[0], step.traces[0, 0], step.rates[0, 0]) == (1.0, 1.0, 0.5)
+    # δ = 1: δ x h = 1 (which is Autostep's maximum too): α = 0.5 e^0.1, h = 1 (1 − α) + α
+    assert move(weights, b.state(0), 2.0, step) == 1.0
+    rate = 0.5 * math.exp(0.1)
+    assert step.rates[0, 0] == pytest.approx(rate, rel=1e-12)
+    assert weights[0] == pytest.approx(1.0 + rate, rel=1e-12)
+    assert step.traces[0, 0] == pytest.approx(1.0, rel=1e-12)
+    # an error the other way: α shrinks, by Autostep with the slope over its fading maximum
+    error = move(weights, b.state(0), 1.0, step)
+    slope = error * 1.0
+    if isinstance(described, ex.Autostep):
+        slope /= max(abs(slope), 1.0 + rate / 10.0 * (abs(slope) - 1.0))
+    assert error < 0.0
+    assert step.rates[0, 0] == pytest.approx(rate * math.exp(0.1 * slope), rel=1e-12)
+    assert step.rates[0, 1] == 0.5  # a feature that is off is not touched
+
+
+def two_active() -> Weighted:
+    return Weighted(np.array([0, 3]), np.array([1.0, 2.0]), np.array([-1]))
+
+
+def test_no_single_update_overshoots():
+    b, state = built(), two_active()
+    for described in (ex.Bounded(1.0), ex.Autostep(1.0), ex.IDBD(1.0, bounded=True)):
+        weights, step = np.zeros(8), described.build(b.setting, 1)
+        move(weights, state, 10.0, step)
+        assert effective_step(step, 0, state) == pytest.approx(1.0)
+        assert weights[0] + 2.0 * weights[3] == pytest.approx(10.0)
+        assert moved_by(step, 0, state, 10.0) == pytest.approx(10.0)
+    weights, step = np.zeros(8), ex.Bounded(0.1).build(b.setting, 1)
+    move(weights, state, 10.0, step)
+    assert weights[3] == 0.1 * 10.0 * 2.0  # small ones are left alone
+    unbounded = np.zeros(8)
+    move(unbounded, state, 10.0, ex.IDBD(1.0).build(b.setting, 1))
+    assert unbounded[0] + 2.0 * unbounded[3] == 50.0
+
+
+def test_an_agents_steps_are_bounded_scaled_and_doubled_in_all_its_parts():
+    agent = ex.CachedValues(
+        0.8, ex.IDBD(0.6), 0.4, bounded_step=True, doubled_steps=True, planning_update="gradient"
+    )
+    part = Built(DOMAIN, ex.RandomBinary(4, 2), agent).agent
+    assert (part.value_step.step, part.planner.model.step.step) == (1.6, 0.8)
+    assert part.update.correction_step.step == 0.02
+    assert part.action_step.bounded and (part.action_step.rates == 1.2).all()
+    total = agent.replace(step_unit="total", doubled_steps=False, bounded_step=False)
+    part = Built(DOMAIN, ex.RandomBinary(4, 2), total).agent
+    assert part.value_step == 0.4 and (part.action_step.rates == 0.3).all()
+
+
+def test_rows_of_weights_have_rates_of_their_own():
+    b, weights = built(), np.zeros((2, 8))
+    step = ex.IDBD(0.5, 0.1).build(b.setting, 2)
+    for _ in range(2):
+        move_row(weights, b.state(0), 2.0, step, 1)
+    assert weights[0].tolist() == [0.0] * 8
+    assert step.rates[0, 0] == 0.5 < step.rates[1, 0]
+
+
+@pytest.mark.parametrize("described", ADAPTIVE, ids=lambda step: step.kind)
+def test_a_models_column_has_one_rate_for_all_its_outputs(described):
+    model = ex.LinearExpectation(described).build(built().setting)
+    b = built()
+    fit(model, b.transition(0, 1, -1.0, 1))
+    assert (model.rewards[1, 0], model.rows[1, 0, 1]) == (-0.5, 0.5)
+    # errors −0.5 and 0.5, traces −0.5 and 0.5: the slope is 0.25 + 0.25
+    fit(model, b.transition(0, 1, -1.0, 1))
+    slope = 1.0 if isinstance(described, ex.Autostep) else 0.5
+    rate = 0.5 * math.exp(0.1 * slope)
+    assert model.step.rates[1, 0] == pytest.approx(rate, rel=1e-12)
+    assert model.rows[1, 0, 1] == pytest.approx(0.5 + rate * 0.5, rel=1e-12)
+    assert model.rewards[1, 0] == pytest.approx(-0.5 - rate * 0.5, rel=1e-12)
+    assert model.step.rates[0, 0] == model.step.rates[1, 1] == 0.5
+
+
+class Task(NamedTuple):
+    """Inputs (N, 20) with targets (N,), and what learns them."""
+
+    inputs: np.ndarray
+    targets: np.ndarray
+    errors: np.ndarray
+    weights: np.ndarray
+    state: Weighted
+    step: Any
+
+
+def track(task):
+    """Learn one example after the other."""
+    task = borrowed(task)
+    for example in range(task.targets.shape[0]):
+        for i in range(20):
+            task.state.values[i] = task.inputs[example, i]
+        task.errors[example] = move(task.weights, task.state, task.targets[example], task.step)
+
+
+def tracked(described: Any, examples: int) -> Task:
+    """The task of Sutton (1992): 20 inputs, five of which matter, with signs that flip."""
+    rng, features = np.random.default_rng(1), ex.RandomBinary(20, 5)
+    flips = np.eye(5)[rng.integers(5, size=examples // 20)]
+    signs = np.repeat(np.where(np.cumsum(flips, axis=0) % 2, -1.0, 1.0), 20, axis=0)
+    inputs = rng.normal(size=(examples, 20))
+    site = Built(ex.Corridor(), features).setting
+    step = described if isinstance(described, float) else described.build(site, 1)
+    state = Weighted(np.arange(20), np.zeros(20), np.array([-1]))
+    targets = (signs * inputs[:, :5]).sum(axis=1)
+    task = Task(inputs, targets, np.zeros(examples), np.zeros(24), state, step)
+    kernel_for(task, track)(task)
+    return task
+
+
+def late_error(task: Task) -> float:
+    """The mean squared error of the last third."""
+    return float(np.mean(np.square(task.errors[-task.errors.size // 3 :])))
+
+
+def test_idbd_finds_which_inputs_matter_as_in_1992():
+    """About 3.5 by the best fixed step, about 1.5 by IDBD; 0.13 and below 0.007 (there)."""
+    fixed = min(late_error(tracked(step, 30_000)) for step in (0.02, 0.03, 0.04, 0.05))
+    assert fixed == pytest.approx(3.5, abs=0.2)
+    assert late_error(tracked(ex.IDBD(0.05, 0.01), 30_000)) == pytest.approx(1.5, abs=0.2)
+    assert late_error(tracked(ex.Autostep(0.05, 0.01), 30_000)) < 2.4
+    rates = tracked(ex.IDBD(0.05, 0.001), 350_000).step.rates[0]
+    assert rates[:5] == pytest.approx(0.13, abs=0.025)
+    assert rates[5:20].max() < 0.007
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (lambda: ex.IDBD(0.0), "initial_step must be a finite number above 0"),
+        (lambda: ex.QLearning("idbd"), "or ex.IDBD, ex.Autostep or ex.Bounded, got 'idbd'"),
+        (lambda: ex.Lookahead(0.1, ex.IDBD(), model="episodic"), "must be a number or ex.Bounded"),
+        (lambda: ex.Lookahead(0.1, ex.IDBD(), model="network"), "NetworkExpectation: step must be"),
+        (lambda: ex.Lookahead(ex.IDBD(), maintained=True), "maintained=True keeps up"),
+    ],
+)
+def test_what_cannot_work_is_refused(wrong, message):
+    with pytest.raises(ValueError, match=message):
+        wrong()
+
+
+SPEC = """
+episodes = 3
+runs = 1
+[domain]
+kind = "corridor"
+[features]
+kind = "one_hot"
+[agents.a]
+kind = "lookahead"
+value_step = { kind = "autostep", initial_step = 0.2 }
+model_step = { kind = "idbd" }
+correction_step = { kind = "bounded", step = 0.5 }
+planning_update = "gradient"
+grid = { "value_step.meta_step" = [0.01, 0.02], planning_steps = [1, 2] }
+"""
+
+
+def test_they_are_written_in_specs_and_swept():
+    cells = parse_spec(SPEC, "steps.toml").cells()
+    steps = [cell.agent.value_step for cell in cells]
+    assert sorted({step.meta_step for step in steps}) == [0.01, 0.02]
+    assert len(cells) == 4 and {step.initial_step for step in steps} == {0.2}
+    for agent in (cell.agent for cell in cells):
+        assert ex.Agent.from_dict(agent.to_dict()) == agent
+    assert entry("idbd")["group"] == "step sizes"
+
+
+def test_they_are_kept_in_learners_files_and_compiled_code_agrees(tmp_path):
+    agent = ex.Lookahead(ex.IDBD(0.1, bounded=True), ex.Autostep(0.1), planning_steps=1)
+    features = ex.RandomBinary(14, 5)
+    fast = ex.run(ex.Corridor(), features, agent, episodes=8, runs=2)
+    slow = ex.run(ex.Corridor(), features, agent, episodes=8, runs=2, compiled=False)
+    np.testing.assert_array_equal(fast.returns, slow.returns)
+    kept = ex.run(ex.Corridor(), features, agent, episodes=8, keep_agents=True, runs=1)
+    learner = ex.Learner.from_result(kept, compiled=False)
+    learner.start(3)
+    learner.save(tmp_path / "learner")
+    again = ex.Learner.load(tmp_path / "learner", compiled=False)
+    for observation in (4, 5, 4, 3, 2, 3):
+        assert learner.step(-1.0, observation, False) == again.step(-1.0, observation, False)
+
+
+def test_memory_is_counted_before_it_is_taken():
+    site = built().setting
+    plain = sum(need.bytes for need in ex.CachedValues(0.1, 0.1).estimate_memory(site))
+    adapts = ex.CachedValues(ex.IDBD(), ex.Autostep(), ex.IDBD())
+    more = sum(need.bytes for need in adapts.estimate_memory(site)) - plain
+    # 2 rows of values, 3 times 2 rows of caches, 2 times 2 rows and the traces of 2 columns
+    assert more == 8 * 8 * (2 + 3 * 2 + 2 * 2 + 2 * 2)

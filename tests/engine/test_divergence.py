@@ -1,0 +1,76 @@
+"""What a run says when its weights grow without bound."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import pytest
+
+import expectant as ex
+
+DOMAIN, FEATURES = ex.Corridor(slip=0.0), ex.RandomBinary(14, 5)
+
+
+def ran(agent: Any, **options: Any) -> Any:
+    settings: dict[str, Any] = {"episodes": 30, "runs": 1, "compiled": False, **options}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of NumPy, about overflows
+        return ex.run(DOMAIN, FEATURES, agent, **settings)
+
+
+def test_planning_that_overshoots_is_explained(capsys):
+    result = ran(ex.Lookahead(0.5, 0.1))
+    (text,) = result.divergence
+    assert result.diverged.all()
+    assert text.startswith("planning is diverging: Lookahead in Corridor, run 0, episode ")
+    assert "an update takes 250 % of its error away" in text
+    assert "makes errors grow by" in text
+    assert text.endswith("use planning_update='gradient' or a smaller value_step")
+    assert capsys.readouterr().err.strip().splitlines()[-1] == text
+
+
+@pytest.mark.parametrize(
+    ("agent", "cause", "advice"),
+    [
+        (ex.QLearning(0.5), "learning", "smaller step sizes or bounded_step=True"),
+        (ex.Lookahead(0.01, 0.5), "the model", "a smaller model_step or bounded_step=True"),
+        (ex.QPlanning(0.5, 0.1), "planning", "a smaller action_step"),
+    ],
+)
+def test_other_causes_are_named(agent, cause, advice):
+    (text,) = ran(agent, progress=False).divergence
+    assert text.startswith(f"{cause} is diverging: {type(agent).__name__} in Corridor, run 0")
+    assert text.endswith(f"use {advice}")
+
+
+def test_a_bound_keeps_single_updates_from_it():
+    for agent in (ex.QLearning(0.5), ex.Lookahead(0.01, 0.5)):
+        assert ran(agent.replace(bounded_step=True)).divergence == ()
+
+
+def test_weights_that_only_grow_are_told_of_too():
+    agent = ex.QLearning(0.5)
+    lengths = (ran(agent, steps=n, episodes=None, progress=False) for n in range(20, 400, 20))
+    grown = next(result for result in lengths if result.divergence)
+    assert not grown.diverged.any()
+    assert "weights have grown to" in grown.divergence[0]
+
+
+def test_a_run_that_learns_says_nothing(capsys):
+    result = ran(ex.Lookahead(0.05, 0.05))
+    assert result.divergence == () and capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("maintained", [False, True])
+def test_a_learner_says_whether_its_own_planning_converges(maintained):
+    agent = ex.Lookahead(0.1, 0.5, planning_steps=1, discount=0.9, maintained=maintained)
+    learner = ex.Learner(agent, ex.OneHot(), 2, states=2, compiled=False)
+    learner.start(0)
+    for _ in range(40):
+        learner.step(1.0, 0, False)
+    # s̄(0) = s(0): the error of state 0 is multiplied by 1 − 0.1 (1 − 0.9)
+    assert learner.planning_radius([0]).radius == pytest.approx(0.99, abs=1e-4)
+    values = ex.Learner(ex.QLearning(0.1), ex.OneHot(), 2, states=2, compiled=False)
+    with pytest.raises(ValueError, match="plans with state values"):
+        values.planning_radius([0])

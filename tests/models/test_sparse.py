@@ -1,0 +1,251 @@
+"""The sparse model by hand, and against the dense one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from backups.weighted import Values
+from building import Built
+
+import expectant as ex
+from expectant.features.vector import dense, empty_state
+from expectant.models.columns import CHUNK, COUNT, written_out
+from expectant.parts import Shape
+from expectant.verbs import (
+    add_expected,
+    backed_up_action_value,
+    backed_up_value,
+    evicted,
+    fit,
+    imagine,
+)
+
+CORRIDOR = ex.Corridor(slip=0.25)
+FEATURES = [ex.OneHot(), ex.RandomBinary(30, 5), Values()]
+
+
+def models(features, step=0.1, **options):
+    """A built setting, a dense model and a sparse one."""
+    built = Built(CORRIDOR, features)
+    sparse = ex.SparseExpectation(step, **options).build(built.setting)
+    return built, ex.LinearExpectation(step).build(built.setting), sparse
+
+
+def some_transitions(built, count, seed=0):
+    rng = np.random.default_rng(seed)
+    for _ in range(count):
+        state, action = int(rng.integers(9)), int(rng.integers(2))
+        following = state + (1 if action else -1) * (1 if rng.random() < 0.75 else -1)
+        inside = following if 0 <= following < 9 else None
+        yield built.transition(state, action, float(rng.normal()), inside)
+
+
+def entries(model, action, j):
+    """A column as it stands in memory: features in the order they came in."""
+    row = written_out(model.columns, action)[j]
+    return {int(i): float(row[i]) for i in np.flatnonzero(row)}
+
+
+def test_entries_come_in_when_their_error_exceeds_the_threshold():
+    """One step of 0.5: from state 1 to 0, then to 2, with three features in a row."""
+    built = Built(ex.Corridor(cells=3), ex.OneHot())
+    model = ex.SparseExpectation(0.5, threshold=0.3).build(built.setting)
+    assert fit(model, built.transition(1, 0, -1.0, 0)) == 1.0 + 1.0
+    assert entries(model, 0, 1) == {0: 0.5}
+    fit(model, built.transition(1, 0, -1.0, 2))
+    assert entries(model, 0, 1) == {0: 0.25, 2: 0.5}
+    assert model.rewards[0, 1] == -0.75
+    fit(model, built.transition(1, 0, 20.0, None))  # the end is the zero vector
+    assert entries(model, 0, 1) == {0: 0.125, 2: 0.25}
+    weights = np.array([4.0, 9.0, -8.0, 0, 0, 0, 0, 0])
+    value = backed_up_value(model, built.state(1), 0, weights, 0.5)
+    assert value == 9.625 + 0.5 * (0.125 * 4.0 - 0.25 * 8.0)
+    assert not model.columns.headers[1].any() and not model.rewards[1].any()
+
+
+def test_small_errors_of_entries_that_are_there_count_and_others_do_not():
+    built = Built(ex.Corridor(cells=3), Values())
+    strict, free = (
+        ex.SparseExpectation(0.5, threshold=threshold).build(built.setting)
+        for threshold in (0.4, 0.0)
+    )
+    step = built.transition(0, 1, 0.0, 1)
+    successor = dense(step.next_state, 7)
+    for model in (strict, free):
+        for _ in range(3):
+            fit(model, step)
+    for j in range(7):
+        kept = entries(strict, 1, j)
+        assert set(kept) <= set(np.flatnonzero(abs(successor) > 0.4).tolist())
+        assert kept.items() <= entries(free, 1, j).items()  # errors of others do not mix
+    assert any(abs(successor) > 0.4) and any((abs(successor) > 0) & (abs(successor) <= 0.4))
+
+
+def test_the_smallest_entry_makes_room_for_the_largest_error():
+    """Column 1 of capacity 2, worked by hand: step 0.5, features of their own."""
+    built = Built(ex.Corridor(cells=5), ex.OneHot())
+    model = ex.SparseExpectation(0.5, capacity=2).build(built.setting)
+    for following in (0, 0, 2):
+        fit(model, built.transition(1, 0, 0.0, following))
+    assert entries(model, 0, 1) == {0: 0.375, 2: 0.5} and evicted(model) == 0
+    fit(model, built.transition(1, 0, 0.0, 4))
+    assert entries(model, 0, 1) == {4: 0.5, 2: 0.25} and evicted(model) == 1
+    fit(model, built.transition(1, 0, 0.0, 2))
+    assert entries(model, 0, 1) == {4: 0.25, 2: 0.625} and evicted(model) == 1
+    assert model.columns.headers[0, 1, COUNT] == 2
+
+
+@pytest.mark.parametrize("features", FEATURES, ids=repr)
+def test_without_a_threshold_it_is_the_dense_model_to_the_bit(features):
+    built, whole, sparse = models(features, threshold=0.0)
+    weights = np.random.default_rng(1).normal(size=(2, built.setting.width))
+    weights[:, built.shape.size :] = 0.0
+    means = Shape(built.shape.size, built.shape.size, True)
+    ours: Any = empty_state(means)
+    theirs: Any = empty_state(means)
+    for transition in some_transitions(built, 300):
+        np.testing.assert_allclose(fit(sparse, transition), fit(whole, transition), rtol=1e-12)
+        for action in (0, 1):
+            asked = (transition.next_state, action)
+            for ask, given in ((backed_up_value, weights[0]), (backed_up_action_value, weights)):
+                assert ask(sparse, *asked, given, 0.9) == ask(whole, *asked, given, 0.9)
+            assert imagine(sparse, *asked, ours) == imagine(whole, *asked, theirs)
+            assert (ours.values == theirs.values).all()
+            sums = np.ones((2, built.setting.width))
+            add_expected(sparse, *asked, sums[0], 0.7), add_expected(whole, *asked, sums[1], 0.7)
+            assert (sums[0] == sums[1]).all()
+        assert not sparse.columns.work.any()
+    for action in (0, 1):
+        assert (written_out(sparse.columns, action) == whole.rows[action, :, : means.size]).all()
+    assert (sparse.rewards == whole.rewards).all() and evicted(sparse) == 0
+
+
+def reference(rows, known, state, error, step, threshold):
+    """The same in words of matrices: an entry is known from its first large error on."""
+    large = abs(error) > threshold
+    for j in np.flatnonzero(state):
+        known[j] |= large
+        rows[j] += np.where(known[j], step * state[j] * error, 0.0)
+
+
+@pytest.mark.parametrize("features", FEATURES, ids=repr)
+@pytest.mark.parametrize("threshold", [0.03, 0.3])
+def test_it_is_a_dense_model_of_the_entries_that_were_ever_wrong(features, threshold):
+    built, _, sparse = models(features, threshold=threshold)
+    size = built.shape.size
+    rows, known = np.zeros((2, size, size)), np.zeros((2, size, size), bool)
+    weights = np.zeros(built.setting.width)
+    weights[:size] = np.random.default_rng(1).normal(size=size)
+    for transition in some_transitions(built, 300):
+        action, state = transition.action, dense(transition.state, size)
+        error = transition.alive * dense(transition.next_state, size) - state @ rows[action]
+        reference(rows[action], known[action], state, error, 0.1, threshold)
+        fit(sparse, transition)
+        future = backed_up_value(sparse, transition.state, action, weights, 1.0)
+        future -= sparse.rewards[action, :size] @ state
+        assert future == pytest.approx(state @ rows[action] @ weights[:size], abs=1e-9)
+        both = np.stack([weights, -weights])
+        most = backed_up_action_value(sparse, transition.state, action, both, 1.0)
+        expected = abs(state @ rows[action] @ weights[:size])
+        assert most - sparse.rewards[action, :size] @ state == pytest.approx(expected, abs=1e-9)
+    for action in (0, 1):
+        np.testing.assert_allclose(written_out(sparse.columns, action), rows[action], atol=1e-12)
+        counts = sparse.columns.headers[action, :, COUNT]
+        assert (counts == known[action].sum(axis=1)).all()
+
+
+def test_columns_grow_over_many_chunks():
+    built, whole, sparse = models(ex.RandomBinary(60, 20), threshold=0.0)
+    for transition in some_transitions(built, 100):
+        fit(sparse, transition), fit(whole, transition)
+    counts = sparse.columns.headers[..., COUNT]
+    assert counts.max() > 2 * CHUNK
+    assert sparse.columns.tally[1] == (-(-counts // CHUNK)).sum()
+    assert (written_out(sparse.columns, 0) == whole.rows[0, :, :60]).all()
+
+
+AGENTS = {
+    "lookahead": ex.Lookahead(0.05, 0.1),
+    "planning alone": ex.Lookahead(0.05, 0.1, backups="prioritized", replayed_fits=0),
+    "replayed": ex.Lookahead(0.05, 0.1, replayed_fits=2, relabelled=True, stored_termination=True),
+    "cached values": ex.CachedValues(0.05, 0.05, 0.1, backups="seen"),
+    "cached policy": ex.CachedPolicy(0.05, 0.05, 0.1, backups="recency"),
+    "q": ex.QPlanning(0.05, 0.1, backups="trajectory", stored_action=True, invalid_update=True),
+    "bounded": ex.Lookahead(0.05, 0.1, bounded_step=True),
+    "gradient": ex.Lookahead(0.05, 0.1, planning_update="gradient"),
+    "rollout": ex.Lookahead(0.05, 0.1, rollout=3),
+}
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_agents_have_the_dense_models_returns_to_the_bit(agent):
+    world = ex.Corridor(cells=5, slip=0.2, switch_every=4)
+    for features in (ex.RandomBinary(14, 5), ex.Traces(ex.OneHot(), 0.5)):
+        options: Any = {"episodes": 8, "runs": 1, "compiled": False, "progress": False}
+        described = AGENTS[agent]
+        whole = ex.run(world, features, described, **options)
+        step: Any = ex.Bounded(0.1) if described.bounded_step else 0.1
+        model = ex.SparseExpectation(step, capacity=20, threshold=0.0)
+        sparse = described.replace(model=model)
+        np.testing.assert_array_equal(
+            ex.run(world, features, sparse, **options).returns, whole.returns
+        )
+
+
+def test_compiled_and_plain_runs_have_the_same_bits():
+    car, tiles = ex.MountainCar(), ex.Tiles(4, 5)
+    agent = ex.Lookahead(0.05, model=ex.SparseExpectation(0.05, capacity=6), planning_steps=3)
+    options: Any = {"steps": 300, "runs": 1, "keep_agents": True, "progress": False}
+    fast, slow = (
+        ex.run(car, tiles, agent, **options, compiled=compiled) for compiled in (True, False)
+    )
+    mine, theirs = (result.kept[0][0].agent for result in (fast, slow))
+    assert (mine.weights == theirs.weights).all()
+    assert (mine.planner.model.columns.values == theirs.planner.model.columns.values).all()
+    assert fast.evicted[0] == evicted(fast.kept[0][0].agent) > 0
+
+
+def test_a_capacity_that_overflows_is_said(capsys):
+    agent = ex.Lookahead(0.05, model=ex.SparseExpectation(0.1, capacity=2))
+    options: Any = {"episodes": 5, "runs": 2, "compiled": False, "progress": False}
+    result = ex.run(CORRIDOR, ex.RandomBinary(14, 5), agent, **options)
+    said = capsys.readouterr().err
+    assert said.count("entries of its model, whose columns were full: use a larger capacity") == 1
+    assert (result.evicted > 0).all() and f"{result.evicted.sum():,} entries evicted" in repr(
+        result
+    )
+    roomy = ex.run(CORRIDOR, ex.OneHot(), agent, **options)
+    assert "evict" not in capsys.readouterr().err + repr(roomy) and not roomy.evicted.any()
+
+
+def test_a_learner_says_what_it_evicted():
+    agent = ex.Lookahead(0.1, model=ex.SparseExpectation(0.1, capacity=1))
+    learner = ex.Learner(agent, ex.OneHot(), 2, states=4, compiled=False)
+    assert learner.evicted == 0
+    learner.start(1)
+    for cell in (0, 1, 2, 1, 0, 1, 2, 1):
+        learner.step(0.0, cell, terminated=False)
+    assert learner.evicted > 0
+
+
+def test_its_options_are_checked():
+    wrong: Any = (
+        ({"capacity": 0}, "capacity"),
+        ({"threshold": -0.1}, "threshold"),
+        ({"step": -1.0}, "step"),
+        ({"threshold": float("nan")}, "threshold"),
+    )
+    for options, name in wrong:
+        with pytest.raises(ValueError, match=f"SparseExpectation: {name} must be"):
+            ex.SparseExpectation(**options)
+    with pytest.raises(ValueError, match=r"SparseExpectation: initial_reward=1\.0 needs features"):
+        ex.run(ex.MountainCar(), ex.Traces(ex.Tiles(2, 2)), ex.Lookahead(
+            0.1, model=ex.SparseExpectation(initial_reward=1.0)), steps=1)  # fmt: skip
+    with pytest.raises(
+        ValueError, match=r"SparseExpectation: step must be a number or ex\.Bounded"
+    ):
+        ex.Lookahead(0.1, ex.IDBD(0.1), model="sparse")
+    with pytest.raises(ValueError, match="invalid_update=True"):
+        ex.QPlanning(0.1, model="sparse")
