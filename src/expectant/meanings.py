@@ -13,6 +13,7 @@ MEANINGS = {
     "bounded_step": "never step beyond the target, however large the step size",
     "bonus": "what planning adds for the untried, times the root of the time since",
     "centering": "η, the step size of the average reward relative to that of the values; 0: off",
+    "centering_from": "which errors move the average reward: all of values, or real ones only",
     "correction_step": "step size of the second weights that gradient planning learns",
     "direct": "learn values from real steps too; False: by planning alone",
     "discount": "γ, how much less a reward is worth one step later",

@@ -87,6 +87,15 @@ def final(panel: Panel, curve: np.ndarray) -> np.ndarray:
     return curve[..., -max(1, round(FINAL_SHARE * curve.shape[-1])) :].mean(axis=-1)
 
 
+def last_third(panel: Panel, curve: np.ndarray) -> np.ndarray:
+    """The mean of the last third of the bins."""
+    return curve[..., -max(1, round(curve.shape[-1] / 3)) :].mean(axis=-1)
+
+
+def _diverged(panel: Panel, curve: np.ndarray) -> np.ndarray:
+    return 1.0 - np.isfinite(curve).all(axis=-1)
+
+
 def last(panel: Panel, curve: np.ndarray) -> np.ndarray:
     """The last point."""
     return curve[..., -1]
@@ -160,6 +169,14 @@ LOST = (
 for _found in (
     Measure("mean", "return", "mean over all episodes", lambda panel, curve: curve.mean(axis=-1)),
     Measure("final", "final level", f"mean return over {LAST}", final),
+    Measure("last-third", "late level", "mean return over the last third of the bins", last_third),
+    Measure(
+        "diverged",
+        "share of diverged runs",
+        "the share of runs whose weights have overflowed",
+        _diverged,
+        per_run=True,
+    ),
     Measure(
         "after-switch",
         "return after the first switch",
