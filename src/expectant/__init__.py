@@ -56,11 +56,21 @@ from expectant.engine.evaluation import Evaluation
 from expectant.engine.learner.learner import Learner
 from expectant.engine.result import Result
 from expectant.engine.run import run
-from expectant.engine.trial.checking import check_agent, check_backups, check_features, check_model
+from expectant.engine.trial.checking import (
+    check_agent,
+    check_backups,
+    check_features,
+    check_model,
+    check_option,
+)
 from expectant.engine.trial.mistakes import PartError
 from expectant.features.basis import Fourier
+from expectant.features.categorical import Categorical
+from expectant.features.identity import Identity
 from expectant.features.interpolated import Interpolated
+from expectant.features.joined import Joined
 from expectant.features.memory import History, Traces
+from expectant.features.random_play import bounds_of
 from expectant.features.table import OneHot, RandomBinary
 from expectant.features.tiles import Tiles
 from expectant.lab.compare import compare
@@ -72,6 +82,9 @@ from expectant.models.network import NetworkExpectation
 from expectant.models.sample import Sample
 from expectant.models.sparse import SparseExpectation
 from expectant.models.true import TrueModel
+from expectant.options.given import OneStep, TableOption
+from expectant.options.repertoire import Repertoire
+from expectant.options.subtasks import RewardRespecting, ShortestPath
 from expectant.parts import (
     Agent,
     Backups,
@@ -81,6 +94,7 @@ from expectant.parts import (
     Features,
     Model,
     Need,
+    Option,
     Shape,
     Site,
 )
@@ -101,6 +115,7 @@ __all__ = [
     "Branching",
     "CachedPolicy",
     "CachedValues",
+    "Categorical",
     "Cliff",
     "Comparison",
     "Corridor",
@@ -124,7 +139,9 @@ __all__ = [
     "Fourier",
     "Gym",
     "History",
+    "Identity",
     "Interpolated",
+    "Joined",
     "Learner",
     "LinearExpectation",
     "LocaGrid",
@@ -135,6 +152,8 @@ __all__ = [
     "Need",
     "NetworkExpectation",
     "OneHot",
+    "OneStep",
+    "Option",
     "Outside",
     "PartError",
     "PlanningAgent",
@@ -145,8 +164,10 @@ __all__ = [
     "RVIQLearning",
     "RandomBinary",
     "RecencyReplay",
+    "Repertoire",
     "Replay",
     "Result",
+    "RewardRespecting",
     "RiverSwim",
     "Rooms",
     "Sample",
@@ -155,10 +176,12 @@ __all__ = [
     "SeenStates",
     "Shape",
     "ShortcutMaze",
+    "ShortestPath",
     "Site",
     "SparseExpectation",
     "StateSampler",
     "Sweep",
+    "TableOption",
     "Tiles",
     "Traces",
     "Trajectory",
@@ -167,11 +190,13 @@ __all__ = [
     "TwoChoice",
     "TwoRooms",
     "analysis",
+    "bounds_of",
     "check_agent",
     "check_backups",
     "check_domain",
     "check_features",
     "check_model",
+    "check_option",
     "compare",
     "description",
     "diagnostics",

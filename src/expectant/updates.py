@@ -58,10 +58,16 @@ def td_target(weights, transition, discount):
 
 
 @function
+def q_target(weights, transition, discount):
+    """R + γ max_a' q̂(s', a'), weights (A, D)."""
+    future = greatest(weights, transition.next_state)
+    return transition.reward + discount * transition.alive * future
+
+
+@function
 def q_learning(weights, transition, discount, step):
     """Q-learning (Watkins 1989; S&B eq. 6.8) with linear action values, weights (A, D)."""
-    future = greatest(weights, transition.next_state)
-    target = transition.reward + discount * transition.alive * future
+    target = q_target(weights, transition, discount)
     return move_row(weights, transition.state, target, step, transition.action)
 
 
@@ -88,15 +94,15 @@ def levi_choice(model, state, actions, weights, discount):
 
 
 @function
-def gradient_planning(model, state, actions, weights, helper, discount, step, helper_step):
+def gradient_planning(model, state, actions, weights, helper, discount, step, helper_step, rate):
     """Gradient planning, corrected (Wan, Zaheer, White, White & Sutton 2019; TDC's form).
 
-    δ = max_a [r(s, a) + γ wᵀs̄(s, a)] − wᵀs; w ← w + α [δ s − γ (hᵀs) s̄]; h ← h + β (δ − hᵀs) s,
+    δ = max_a [r(s, a) + γ wᵀs̄(s, a)] − R̄ − wᵀs; w ← w + α [δ s − γ (hᵀs) s̄]; h ← h + β (δ − hᵀs) s,
     where s̄ is that of the maximising action and h, ``helper``, estimates the mean δ of a state.
     """
     target, action = levi_choice(model, state, actions, weights, discount)
     expected = dot(state, helper)
-    error = move(weights, state, target, step)
+    error = move(weights, state, target - rate, step)
     if discount * expected != 0.0:
         amount = -mean_rate(step, 0, state) * discount * expected
         add_expected(model, state, action, weights, amount)
@@ -105,10 +111,10 @@ def gradient_planning(model, state, actions, weights, helper, discount, step, he
 
 
 @function
-def gtd2_planning(model, state, actions, weights, helper, discount, step, helper_step):
+def gtd2_planning(model, state, actions, weights, helper, discount, step, helper_step, rate):
     """Gradient planning as GTD2 has it: δ and h as above; w ← w + α (hᵀs) (s − γ s̄)."""
     target, action = levi_choice(model, state, actions, weights, discount)
-    error, expected = target - dot(state, weights), dot(state, helper)
+    error, expected = target - rate - dot(state, weights), dot(state, helper)
     correct(weights, state, expected, step, 0)
     if discount * expected != 0.0:
         amount = -mean_rate(step, 0, state) * discount * expected
@@ -234,3 +240,48 @@ def rvi_q_learning(weights, transition, reference, step):
     future = transition.alive * greatest(weights, transition.next_state)
     target = transition.reward - reference + future
     return move_row(weights, transition.state, target, step, transition.action)
+
+
+# Traces of off-policy learning: e ← ρ(e + s), w ← w + α δ e, e ← γλ(1 − β) e, as in GTD(λ) and in
+# Sutton et al. (2023). A trace (D,) is written out.
+
+
+@function
+def enter_trace(trace, state, ratio):
+    """e ← ρ (e + s)."""
+    add(state, trace, 1.0)
+    for j in range(trace.shape[0]):
+        trace[j] *= ratio
+
+
+@function
+def bound_trace(trace, state, step):
+    """Shorten e where α eᵀs > 1: an update would then overshoot the target it moves towards.
+
+    It cuts off ratios ρ above 1 / (α sᵀs), which grows without bound as the step size falls.
+    """
+    reach = step * dot(state, trace)
+    if reach > 1.0:
+        for j in range(trace.shape[0]):
+            trace[j] /= reach
+
+
+@function
+def follow_trace(weights, trace, change):
+    """w ← w + change · e."""
+    for j in range(trace.shape[0]):
+        weights[j] += change * trace[j]
+
+
+@function
+def leave_trace(trace, decay):
+    """e ← decay · e, where the decay is γλ(1 − β)."""
+    for j in range(trace.shape[0]):
+        trace[j] *= decay
+
+
+@function
+def clear_trace(trace):
+    """e ← 0, where an episode begins."""
+    for j in range(trace.shape[0]):
+        trace[j] = 0.0

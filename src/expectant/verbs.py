@@ -40,6 +40,7 @@ __all__ = [
     "backed_up_action_value",
     "backed_up_value",
     "begin",
+    "behave",
     "break_off",
     "changed",
     "changed_action",
@@ -49,9 +50,11 @@ __all__ = [
     "dot_through",
     "draw",
     "draw_outcome",
+    "duration",
     "encode",
     "evicted",
     "fit",
+    "fit_options",
     "follow",
     "function",
     "grown",
@@ -59,11 +62,13 @@ __all__ = [
     "improve",
     "index",
     "learn",
+    "learn_options",
     "load",
     "load_successor",
     "matches",
     "mean_rate",
     "moved_by",
+    "notice",
     "observation",
     "optional",
     "outcome",
@@ -72,6 +77,7 @@ __all__ = [
     "plain",
     "plan",
     "policy",
+    "policy_of",
     "preference",
     "put",
     "rate",
@@ -84,9 +90,12 @@ __all__ = [
     "save",
     "size",
     "step",
+    "stop",
+    "stop_of",
     "stored",
     "value",
     "verb",
+    "wrapped",
 ]
 
 
@@ -198,7 +207,7 @@ def function(plain: Callable[..., Any]) -> Callable[..., Any]:
     return plain
 
 
-def borrowed(part):
+def borrowed(part: Any) -> Any:
     """The part itself; under Numba the same without reference counts, for the present call."""
     return part
 
@@ -342,6 +351,17 @@ def add_expected(model, state, action, weights, amount):
 
 
 @optional
+def duration(model, state, action):
+    """E[Σ_{k<K} γᵏ], how long a choice takes: one step for an action, K of them for an option."""
+    return 1.0
+
+
+@optional
+def notice(model, transition):
+    """Take note of a real transition, which is told once, however often it is fitted."""
+
+
+@optional
 def follow(model, state, change, discount):
     """Take note that the value weights moved by ``change`` times ``state``."""
 
@@ -353,6 +373,48 @@ def answering(model):
     One that draws its answers, or keeps them for the agent's own weights, names what is behind it.
     """
     return model
+
+
+# ------------------------------------------------------------------------------------- options
+
+
+@verb
+def stop(option, state):
+    """β_o(s), the probability that an option stops where it has arrived.
+
+    What it does there otherwise is said by the verb :func:`policy`.
+    """
+
+
+@optional
+def policy_of(options, number, state, probabilities):
+    """Write π_o(a | s) of option ``number`` of several; a part of a single one has no number."""
+    policy(options, state, probabilities)
+
+
+@optional
+def stop_of(options, number, state):
+    """β_o(s) of option ``number`` of several."""
+    return stop(options, state)
+
+
+@optional
+def learn_options(options, transition, behaviour, weights, discount):
+    """Improve options by one real step; returns the size of the errors (not finite: diverged).
+
+    ``behaviour`` (A,) is the probability with which every action was taken, ``weights`` (D,) are
+    those of the agent's state values. Options that are given have nothing to learn.
+    """
+    return 0.0
+
+
+@optional
+def fit_options(models, options, transition, behaviour, discount):
+    """Let models of options learn from one real step; returns the size of the errors.
+
+    ``behaviour`` (A,) is as above. Models that are given have nothing to learn.
+    """
+    return 0.0
 
 
 # ---------------------------------------------------------------------------------- step sizes
@@ -458,6 +520,14 @@ def act(agent, state, rng):
 
 
 @verb
+def behave(agent, state, probabilities):
+    """Write the probability with which :func:`act` chooses every action, what it explores included.
+
+    Needed of agents that learn about options, from what they do themselves.
+    """
+
+
+@verb
 def preference(agent, state, action):
     """What the agent maximises when it is asked for its greedy action."""
 
@@ -480,8 +550,11 @@ def back_up(agent, state, slot, discount, rng):
 
 
 @verb
-def improve(update, model, actions, weights, state, discount, step):
-    """One planning update of state values w; returns (error, how far it moved wᵀs)."""
+def improve(update, model, actions, weights, state, discount, step, rate):
+    """One planning update of state values w; returns (error, how far it moved wᵀs).
+
+    ``rate`` is R̄, which a planned reward is measured against (0: as it is).
+    """
 
 
 @optional
@@ -512,11 +585,17 @@ def plan(agent, rng):
     return 0.0
 
 
+@plain
+def wrapped(agent):
+    """The agent that values and plans: itself, or the one inside what carries its choices out."""
+    return agent
+
+
 # -------------------------------------------------------------------------------- asked by Python
 
 
 @plain
-def evicted(part):
+def evicted(part: Any) -> int:
     """How much a part has given up because there was no room for it; people are told of it.
 
     A part that does not implement the verb answers for the parts in it.
@@ -525,7 +604,7 @@ def evicted(part):
 
 
 @plain
-def check_restored(part, built, setting):
+def check_restored(part: Any, built: Any, setting: Any) -> None:
     """Raise a ``ValueError`` if the arrays of a part, read from a file, could not be its own.
 
     Compiled code follows whole numbers without looking: every index must be in range, and what is

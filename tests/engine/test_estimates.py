@@ -28,6 +28,10 @@ FEATURES = {
     "random_binary": (CORRIDOR, ex.RandomBinary(100, 7)),
     "tiles": (CAR, TILES),
     "hashed": (CAR, ex.Tiles(8, 6, hash_size=128, bias=True)),
+    "some_dimensions": (CAR, ex.Tiles(8, 6, dimensions=(1,))),
+    "identity": (CAR, ex.Identity()),
+    "categorical": (CORRIDOR, ex.Categorical((8, 5))),
+    "joined": (CAR, ex.Joined(TILES, ex.Joined(ex.Identity(), ex.Fourier(4)))),
     "fourier": (CAR, ex.Fourier(9)),
     "history": (CORRIDOR, ex.History(ex.OneHot(), 5, actions=True)),
     "traces": (CAR, ex.Traces(TILES)),
@@ -38,6 +42,9 @@ DOMAINS = {
     "one_phase": (ex.Corridor(cells=40), ex.OneHot()),
     "counterexample": (ex.Counterexample(), ex.OneHot()),
     "table": (TABLE, ex.OneHot()),
+    "rooms": (ex.Rooms("S..\n.PG"), ex.OneHot()),
+    "two_rooms": (ex.TwoRooms(), ex.OneHot()),
+    "four_rooms": (ex.FourRooms(), ex.OneHot()),
     "loca_grid": (GRID, ex.OneHot()),
     "dyna_maze": (ex.DynaMaze(resolution=(2, 3)), ex.OneHot()),
     "blocking_maze": (ex.BlockingMaze(), ex.OneHot()),
@@ -86,6 +93,15 @@ PLANS = [
     *(ex.Lookahead(0.1, model=model) for model in (*MODELS, *OWN_MODELS.values())),
     *(ex.Lookahead(0.1, backups=backups) for backups in (*NAMED, *OWN_BACKUPS.values())),
 ]
+
+
+OPTION = ex.TableOption((0,) * 40, (0.5,) * 40)
+REPERTOIRES = {
+    "learned": ex.Repertoire((OPTION, OPTION.replace(policy=(1,) * 40), ex.OneStep(1))),
+    "exact": ex.Repertoire((OPTION,), models="exact"),
+    "universal": ex.Repertoire((OPTION,), models="universal"),
+    "subtasks": ex.Repertoire((ex.RewardRespecting(3), ex.RewardRespecting(4), ex.ShortestPath(3))),
+}
 
 
 def held(job: Job) -> int:
@@ -140,6 +156,12 @@ def test_models_and_backups_say_what_they_hold(agent):
     check(TABLE, ex.OneHot(), agent)
 
 
+@pytest.mark.parametrize("options", REPERTOIRES.values(), ids=REPERTOIRES.keys())
+@pytest.mark.parametrize("agent", ["lookahead", "imagining", "cached_values", "cached_policy"])
+def test_agents_with_options_say_what_they_hold(agent, options):
+    check(CORRIDOR, ex.OneHot(), AGENTS[agent].replace(options=options, discount=0.9))
+
+
 @pytest.mark.parametrize("backups", [*NAMED, *OWN_BACKUPS.values()], ids=repr)
 def test_backups_of_weighted_states_say_what_they_hold(backups):
     if backups != "all":
@@ -160,7 +182,12 @@ def test_no_part_of_the_package_is_forgotten():
             covered.add(written_kind(type(described)))
             for value in vars(described).values():
                 cover(value)
+        elif isinstance(described, tuple):
+            for value in described:
+                cover(value)
 
+    for options in REPERTOIRES.values():
+        cover(options)
     for domain, features in (*FEATURES.values(), *DOMAINS.values()):
         cover(domain), cover(features)
     for agent in (*AGENTS.values(), *PLANS, RELATIVE):

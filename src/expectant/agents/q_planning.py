@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from expectant.agents.acting import epsilon_greedy
+from expectant.agents.centering import CenteringPart, centered, shift_rate
 from expectant.agents.planner import (
     Planner,
     PlanningAgent,
@@ -22,7 +23,7 @@ from expectant.features.vector import dot
 from expectant.parts import Backups, Need, Site
 from expectant.rules import flag
 from expectant.step_sizes import step_part, step_size, steps_memory
-from expectant.updates import move_row, q_learning
+from expectant.updates import move_row, q_learning, q_target
 from expectant.verbs import (
     act,
     back_up,
@@ -45,6 +46,8 @@ class QPlanningPart(NamedTuple):
     epsilon: float
     discount: float
     stored_action: bool
+    centering: CenteringPart
+    direct: bool
 
 
 pass_on_to_planner(QPlanningPart)
@@ -70,8 +73,15 @@ def report_action(agent, state, action, error):
 
 @learn.register(QPlanningPart)
 def _(agent, transition, rng):
-    error = q_learning(agent.weights, transition, agent.discount, agent.action_step)
-    report_action(agent, transition.state, transition.action, error)
+    centering, step, action = agent.centering, agent.action_step, transition.action
+    taken = centered(centering, transition)
+    if agent.direct:
+        error = q_learning(agent.weights, taken, agent.discount, step)
+        report_action(agent, taken.state, action, error)
+    else:
+        target = q_target(agent.weights, taken, agent.discount)
+        error = target - dot(taken.state, agent.weights[action])
+    shift_rate(centering, centering.real, step, action, taken.state, error)
     return abs(error) + absorb(agent.planner, transition, rng)
 
 
@@ -84,7 +94,9 @@ def _(agent, state, slot, discount, rng):
     else:
         action = int(rng.random() * planner.actions)
     target = backed_up_action_value(planner.model, state, action, weights, discount)
-    error = move_row(weights, state, target, agent.action_step, action)
+    centering, step = agent.centering, agent.action_step
+    error = move_row(weights, state, target - centering.rate[0], step, action)
+    shift_rate(centering, centering.planned, step, action, state, error)
     report_action(agent, state, action, error)
     return abs(error)
 
@@ -98,6 +110,8 @@ class QPlanning(PlanningAgent):
     paper shows to be invalid in stochastic worlds; other expectation models do so only with
     ``invalid_update=True``.
     """
+
+    plans_with_options = False
 
     action_step: Any = option(step_size())
     model_step: Any = option(step_size(), default=0.1)
@@ -131,4 +145,6 @@ class QPlanning(PlanningAgent):
             self.epsilon,
             self.discount,
             self.stored_action or self.distribution().draws_actions,
+            self.centering_part(),
+            self.direct,
         )
