@@ -101,6 +101,12 @@ def last(panel: Panel, curve: np.ndarray) -> np.ndarray:
     return curve[..., -1]
 
 
+def late_slope(panel: Panel, curve: np.ndarray) -> np.ndarray:
+    """By how much a curve rises in an episode or step, over the last quarter of its bins."""
+    bins = max(1, round(FINAL_SHARE * curve.shape[-1]))
+    return (curve[..., -1] - curve[..., -1 - bins]) / (bins * panel.bin)
+
+
 def settling(panel: Panel, curve: np.ndarray) -> np.ndarray:
     """From when on a curve that falls stays close to its final level."""
     level = final(panel, curve)[..., None]
@@ -229,6 +235,12 @@ for _found in (
     Measure("first", "first point", "the first bin", lambda panel, curve: curve[..., 0]),
     Measure("second", "second point", "the second bin", lambda panel, curve: curve[..., 1]),
     Measure("last", "last point", "the last bin, or the last look", last),
+    Measure(
+        "late-slope",
+        "late slope",
+        f"by how much the curve rises in an episode, or step, over {LAST}",
+        late_slope,
+    ),
     Measure(
         "settling",
         "settling time",
