@@ -204,7 +204,7 @@ def function(plain: Callable[..., Any]) -> Callable[..., Any]:
     return plain
 
 
-def borrowed(part):
+def borrowed(part: Any) -> Any:
     """The part itself; under Numba the same without reference counts, for the present call."""
     return part
 
@@ -568,7 +568,7 @@ def wrapped(agent):
 
 
 @plain
-def evicted(part):
+def evicted(part: Any) -> int:
     """How much a part has given up because there was no room for it; people are told of it.
 
     A part that does not implement the verb answers for the parts in it.
@@ -577,7 +577,7 @@ def evicted(part):
 
 
 @plain
-def check_restored(part, built, setting):
+def check_restored(part: Any, built: Any, setting: Any) -> None:
     """Raise a ``ValueError`` if the arrays of a part, read from a file, could not be its own.
 
     Compiled code follows whole numbers without looking: every index must be in range, and what is

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from expectant.descriptions import description, option
-from expectant.domains.finite import END, MAKING, FiniteMDP, FinitePart, finite_memory
+from expectant.domains.finite import MAKING, FiniteMDP, FinitePart, finite_memory
 from expectant.domains.grids import GOAL, START, Grid, grid_drawing, grid_in, moves_in, numbered
+from expectant.domains.outcomes import END
 from expectant.parts import Domain, Drawing, Need, Site
 from expectant.rules import Rule, between, number
 
