@@ -33,6 +33,10 @@ AGENTS = {
     "lookahead": "lookahead",
     "cached-values": "cached_values",
     "cached-policy": "cached_policy",
+    "dyna-q": "dyna_q",
+    "sarsa": "sarsa",
+    "expected-sarsa": "expected_sarsa",
+    "rvi-q-learning": "rviq_learning",
 }
 HEADINGS = [
     "What it is",
@@ -105,7 +109,14 @@ def test_every_page_is_in_the_contents():
 
 @pytest.mark.parametrize(
     "page",
-    [README, DOCS / "own-parts.md", DOCS / "results.md", DOCS / "domains.md", DOCS / "options.md"],
+    [
+        README,
+        DOCS / "own-parts.md",
+        DOCS / "results.md",
+        DOCS / "domains.md",
+        DOCS / "options.md",
+        DOCS / "dyna.md",
+    ],
     ids=lambda page: page.stem,
 )
 def test_python_blocks_run_and_print_what_the_page_says(page, tmp_path, monkeypatch):

@@ -11,16 +11,22 @@ from typing import Any
 from expectant import analysis, exact, kit, lanes, rules, updates, verbs
 from expectant.agents.cached_policy import CachedPolicy
 from expectant.agents.cached_values import CachedValues
+from expectant.agents.dyna_q import DynaQ
+from expectant.agents.expected_sarsa import ExpectedSarsa
 from expectant.agents.lookahead import Lookahead
 from expectant.agents.planner import PlanningAgent
 from expectant.agents.q_learning import QLearning
 from expectant.agents.q_planning import QPlanning
+from expectant.agents.rvi_q_learning import RVIQLearning
+from expectant.agents.sarsa import Sarsa
 from expectant.backups import (
     AllStates,
     CurrentState,
+    PrioritizedPairs,
     PrioritizedSweeping,
     RecencyReplay,
     Replay,
+    SeenPairs,
     SeenStates,
     StateSampler,
     Trajectory,
@@ -59,8 +65,12 @@ from expectant.engine.trial.checking import (
 )
 from expectant.engine.trial.mistakes import PartError
 from expectant.features.basis import Fourier
+from expectant.features.categorical import Categorical
+from expectant.features.identity import Identity
 from expectant.features.interpolated import Interpolated
+from expectant.features.joined import Joined
 from expectant.features.memory import History, Traces
+from expectant.features.random_play import bounds_of
 from expectant.features.table import OneHot, RandomBinary
 from expectant.features.tiles import Tiles
 from expectant.lab.compare import compare
@@ -105,6 +115,7 @@ __all__ = [
     "Branching",
     "CachedPolicy",
     "CachedValues",
+    "Categorical",
     "Cliff",
     "Comparison",
     "Corridor",
@@ -115,18 +126,22 @@ __all__ = [
     "Domain",
     "Drawing",
     "DynaMaze",
+    "DynaQ",
     "EpisodicExpectation",
     "Evaluation",
     "ExactEpisodic",
     "ExactExpectation",
     "Exit",
+    "ExpectedSarsa",
     "Features",
     "FiniteMDP",
     "FourRooms",
     "Fourier",
     "Gym",
     "History",
+    "Identity",
     "Interpolated",
+    "Joined",
     "Learner",
     "LinearExpectation",
     "LocaGrid",
@@ -142,9 +157,11 @@ __all__ = [
     "Outside",
     "PartError",
     "PlanningAgent",
+    "PrioritizedPairs",
     "PrioritizedSweeping",
     "QLearning",
     "QPlanning",
+    "RVIQLearning",
     "RandomBinary",
     "RecencyReplay",
     "Repertoire",
@@ -154,6 +171,8 @@ __all__ = [
     "RiverSwim",
     "Rooms",
     "Sample",
+    "Sarsa",
+    "SeenPairs",
     "SeenStates",
     "Shape",
     "ShortcutMaze",
@@ -171,6 +190,7 @@ __all__ = [
     "TwoChoice",
     "TwoRooms",
     "analysis",
+    "bounds_of",
     "check_agent",
     "check_backups",
     "check_domain",

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from expectant.descriptions import Description, abstract, option
-from expectant.rules import between, flag, number, one_of
+from expectant.rules import at_least, between, flag, number, one_of
 
 
 class Shape(NamedTuple):
@@ -64,7 +64,8 @@ class Site:
 
     ``rng`` is what is drawn from while it is built; a part that draws later without being given a
     generator keeps ``planning``, the run's stream for that. ``control`` (1,) is not zero once the
-    run is to stop; work that takes long heeds it.
+    run is to stop; work that takes long heeds it. ``promise`` is what an agent wants its model to
+    promise of what was never tried.
     """
 
     shape: Shape
@@ -76,6 +77,7 @@ class Site:
     rng: np.random.Generator
     planning: np.random.Generator
     control: np.ndarray = dataclasses.field(default_factory=lambda: np.zeros(1, np.int64))
+    promise: float = 0.0
 
 
 class Buildable(Description):
@@ -213,11 +215,13 @@ class Backups(Buildable):
     """A backup distribution, described.
 
     ``stores_transitions`` says that every draw is a stored transition, whose action, reward and
-    next state the verbs ``stored`` and ``load_successor`` give back; ``knows_places`` that the
-    states it draws carry the number of the environment's own state, for exact models.
+    next state the verbs ``stored`` and ``load_successor`` give back; ``draws_actions`` that a draw
+    means its action too, where one action's value is backed up; ``knows_places`` that the states it
+    draws carry the number of the environment's own state, for exact models.
     """
 
     stores_transitions: ClassVar[bool] = False
+    draws_actions: ClassVar[bool] = False
     knows_places: ClassVar[bool] = True
 
     def build(self, site: Site) -> Any:
@@ -278,6 +282,7 @@ class Agent(Buildable):
     bounded_step: bool = option(flag(), default=False, kw_only=True)
     step_unit: str = option(one_of("feature", "total"), default="feature", kw_only=True)
     initial_value: float = option(number(), default=0.0, kw_only=True)
+    centering: float = option(at_least(0), default=0.0, kw_only=True)
 
     def build(self, site: Site) -> Any:
         """The part that compiled code runs, made for one run."""

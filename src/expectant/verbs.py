@@ -34,6 +34,7 @@ __all__ = [
     "adapt",
     "adapt_columns",
     "add_expected",
+    "age",
     "answering",
     "back_up",
     "backed_up_action_value",
@@ -42,6 +43,7 @@ __all__ = [
     "behave",
     "break_off",
     "changed",
+    "changed_action",
     "check_restored",
     "copy",
     "cut",
@@ -66,6 +68,7 @@ __all__ = [
     "matches",
     "mean_rate",
     "moved_by",
+    "notice",
     "observation",
     "optional",
     "outcome",
@@ -354,6 +357,11 @@ def duration(model, state, action):
 
 
 @optional
+def notice(model, transition):
+    """Take note of a real transition, which is told once, however often it is fitted."""
+
+
+@optional
 def follow(model, state, change, discount):
     """Take note that the value weights moved by ``change`` times ``state``."""
 
@@ -460,6 +468,16 @@ def changed(backups, state, moved, left):
 
 
 @optional
+def changed_action(backups, weights, state, action, moved, error, discount):
+    """As :func:`changed`, of one action's value: an update found ``error`` and moved it so far.
+
+    ``weights`` (A, D) are those of all actions, after the update. Distributions that rank states
+    are told that the other actions may still be as wrong.
+    """
+    changed(backups, state, moved, error)
+
+
+@optional
 def stored(backups, slot):
     """(action, reward, alive) of a stored transition; never asked where none are stored."""
     return 0, 0.0, 1.0
@@ -468,6 +486,12 @@ def stored(backups, slot):
 @optional
 def load_successor(backups, slot, state):
     """Write the next state of a stored transition into ``state``; as above."""
+
+
+@optional
+def age(backups, slot):
+    """How many steps ago the transition in a slot was taken in; 0 where that is unknown."""
+    return 0
 
 
 @optional
@@ -526,8 +550,11 @@ def back_up(agent, state, slot, discount, rng):
 
 
 @verb
-def improve(update, model, actions, weights, state, discount, step):
-    """One planning update of state values w; returns (error, how far it moved wᵀs)."""
+def improve(update, model, actions, weights, state, discount, step, rate):
+    """One planning update of state values w; returns (error, how far it moved wᵀs).
+
+    ``rate`` is R̄, which a planned reward is measured against (0: as it is).
+    """
 
 
 @optional

@@ -28,6 +28,10 @@ FEATURES = {
     "random_binary": (CORRIDOR, ex.RandomBinary(100, 7)),
     "tiles": (CAR, TILES),
     "hashed": (CAR, ex.Tiles(8, 6, hash_size=128, bias=True)),
+    "some_dimensions": (CAR, ex.Tiles(8, 6, dimensions=(1,))),
+    "identity": (CAR, ex.Identity()),
+    "categorical": (CORRIDOR, ex.Categorical((8, 5))),
+    "joined": (CAR, ex.Joined(TILES, ex.Joined(ex.Identity(), ex.Fourier(4)))),
     "fourier": (CAR, ex.Fourier(9)),
     "history": (CORRIDOR, ex.History(ex.OneHot(), 5, actions=True)),
     "traces": (CAR, ex.Traces(TILES)),
@@ -60,6 +64,10 @@ DOMAINS = {
 AGENTS = {
     "q_learning": ex.QLearning(0.1),
     "q_planning": ex.QPlanning(0.1, model="true"),
+    "sarsa": ex.Sarsa(0.1, 0.9),
+    "expected_sarsa": ex.ExpectedSarsa(0.1),
+    "dyna_q": ex.DynaQ(0.1),
+    "dyna_q_prioritized": ex.DynaQ(0.1, backups=ex.PrioritizedPairs(capacity=700, links=3)),
     "lookahead": ex.Lookahead(0.1),
     "maintained": ex.Lookahead(0.1, maintained=True),
     "imagining": ex.Lookahead(0.1, rollout=3),
@@ -75,6 +83,8 @@ OWN_MODELS = {
 }
 OWN_BACKUPS = {
     "unlimited": ex.Replay(None),
+    "untried": ex.SeenPairs(untried=True, capacity=300),
+    "pair_sweeping": ex.PrioritizedPairs(capacity=300),
     "unlimited_recency": ex.RecencyReplay(None),
     "small_sweeping": ex.PrioritizedSweeping(capacity=700, links=3),
     "few_clusters": ex.StateSampler(clusters=5),
@@ -117,6 +127,13 @@ def check(domain, features, agent, **length):
 
 def pairs(first, second):
     return list(itertools.product(first, second))
+
+
+RELATIVE = ex.RVIQLearning(0.1)
+
+
+def test_relative_values_say_what_they_hold():
+    check(CORRIDOR, ex.RandomBinary(100, 7), RELATIVE)
 
 
 @pytest.mark.parametrize("domain", DOMAINS)
@@ -173,7 +190,7 @@ def test_no_part_of_the_package_is_forgotten():
         cover(options)
     for domain, features in (*FEATURES.values(), *DOMAINS.values()):
         cover(domain), cover(features)
-    for agent in (*AGENTS.values(), *PLANS):
+    for agent in (*AGENTS.values(), *PLANS, RELATIVE):
         cover(agent)
     for name in MODELS:
         cover(MODELS[name](0.1))

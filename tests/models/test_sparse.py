@@ -13,7 +13,14 @@ import expectant as ex
 from expectant.features.vector import dense, empty_state
 from expectant.models.columns import CHUNK, COUNT, written_out
 from expectant.parts import Shape
-from expectant.verbs import backed_up_action_value, backed_up_value, evicted, fit, imagine
+from expectant.verbs import (
+    add_expected,
+    backed_up_action_value,
+    backed_up_value,
+    evicted,
+    fit,
+    imagine,
+)
 
 CORRIDOR = ex.Corridor(slip=0.25)
 FEATURES = [ex.OneHot(), ex.RandomBinary(30, 5), Values()]
@@ -106,6 +113,9 @@ def test_without_a_threshold_it_is_the_dense_model_to_the_bit(features):
                 assert ask(sparse, *asked, given, 0.9) == ask(whole, *asked, given, 0.9)
             assert imagine(sparse, *asked, ours) == imagine(whole, *asked, theirs)
             assert (ours.values == theirs.values).all()
+            sums = np.ones((2, built.setting.width))
+            add_expected(sparse, *asked, sums[0], 0.7), add_expected(whole, *asked, sums[1], 0.7)
+            assert (sums[0] == sums[1]).all()
         assert not sparse.columns.work.any()
     for action in (0, 1):
         assert (written_out(sparse.columns, action) == whole.rows[action, :, : means.size]).all()
@@ -163,6 +173,8 @@ AGENTS = {
     "cached values": ex.CachedValues(0.05, 0.05, 0.1, backups="seen"),
     "cached policy": ex.CachedPolicy(0.05, 0.05, 0.1, backups="recency"),
     "q": ex.QPlanning(0.05, 0.1, backups="trajectory", stored_action=True, invalid_update=True),
+    "bounded": ex.Lookahead(0.05, 0.1, bounded_step=True),
+    "gradient": ex.Lookahead(0.05, 0.1, planning_update="gradient"),
     "rollout": ex.Lookahead(0.05, 0.1, rollout=3),
 }
 
@@ -174,8 +186,9 @@ def test_agents_have_the_dense_models_returns_to_the_bit(agent):
         options: Any = {"episodes": 8, "runs": 1, "compiled": False, "progress": False}
         described = AGENTS[agent]
         whole = ex.run(world, features, described, **options)
-        steps: Any = {"step": 0.1, "capacity": 20, "threshold": 0.0}
-        sparse = described.replace(model=ex.SparseExpectation(**steps))
+        step: Any = ex.Bounded(0.1) if described.bounded_step else 0.1
+        model = ex.SparseExpectation(step, capacity=20, threshold=0.0)
+        sparse = described.replace(model=model)
         np.testing.assert_array_equal(
             ex.run(world, features, sparse, **options).returns, whole.returns
         )
@@ -230,5 +243,7 @@ def test_its_options_are_checked():
     with pytest.raises(ValueError, match=r"SparseExpectation: initial_reward=1\.0 needs features"):
         ex.run(ex.MountainCar(), ex.Traces(ex.Tiles(2, 2)), ex.Lookahead(
             0.1, model=ex.SparseExpectation(initial_reward=1.0)), steps=1)  # fmt: skip
+    with pytest.raises(ValueError, match=r"SparseExpectation: step must be a number or ex\.Bounded"):
+        ex.Lookahead(0.1, ex.IDBD(0.1), model="sparse")
     with pytest.raises(ValueError, match="invalid_update=True"):
         ex.QPlanning(0.1, model="sparse")

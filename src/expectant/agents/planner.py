@@ -9,11 +9,13 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from expectant.agents.centering import FROM, CenteringPart, centering_part
 from expectant.agents.rollout import check_rollout, rollout_memory, rollout_part
 from expectant.agents.with_options import options_memory, with_options
 from expectant.backups import NAMED
 from expectant.descriptions import abstract, option
 from expectant.features.vector import Binary, Transition, Weighted, empty_state, state_bytes
+from expectant.models.curious import curious, curious_memory
 from expectant.models.distribution import Distribution
 from expectant.models.episodic import EpisodicExpectation, ExactEpisodic
 from expectant.models.expectation import ExactExpectation, LinearExpectation
@@ -23,7 +25,7 @@ from expectant.models.sparse import SparseExpectation
 from expectant.models.true import TrueModel
 from expectant.options.repertoire import REPERTOIRE
 from expectant.parts import Agent, Backups, Model, Need, Site, bytes_of, needs_of
-from expectant.rules import either, flag, one_of, or_none, whole
+from expectant.rules import at_least, either, flag, one_of, or_none, whole
 from expectant.step_sizes import as_used
 from expectant.verbs import (
     back_up,
@@ -36,6 +38,7 @@ from expectant.verbs import (
     grown,
     load_successor,
     moved_by,
+    notice,
     plan,
     relabel,
     remember,
@@ -51,6 +54,7 @@ MODELS: dict[str, Callable[[Any], Model]] = {
     "episodic": EpisodicExpectation,
     "network": lambda step: NetworkExpectation(step=getattr(step, "step", step)),
     "distribution": lambda step: Distribution(),
+    "latest": lambda step: Distribution(outcomes=1, forgetting=1.0),
     "sample": lambda step: Sample(),
     "exact": lambda step: ExactExpectation(),
     "exact_episodic": lambda step: ExactEpisodic(),
@@ -101,6 +105,9 @@ class PlanningAgent(Agent):
     stored_termination: bool = option(flag(), default=False, kw_only=True)
     rollout: int = option(whole(1), default=1, kw_only=True)
     options: Any = option(REPERTOIRE, default=None, kw_only=True)
+    direct: bool = option(flag(), default=True, kw_only=True)
+    bonus: float = option(at_least(0), default=0.0, kw_only=True)
+    centering_from: str = option(one_of(*FROM), default="all", kw_only=True)
 
     plans_with_options: ClassVar[bool] = True  # as state values can; action values cannot
 
@@ -120,6 +127,11 @@ class PlanningAgent(Agent):
                 f"{owner}: model={self.model!r} looks up the environment's own state, which "
                 f"backups={self.backups!r} does not know of the states it draws"
             )
+        if not self.direct and self.planning_steps == 0:
+            raise ValueError(
+                f"{owner}: direct=False learns values by planning alone, so planning_steps must be "
+                "1 or more, got 0"
+            )
         if self.rollout > 1:
             check_rollout(owner, self.rollout, self.model, named_model(self.model, 0.0), backups)
         if self.options is not None:
@@ -130,6 +142,11 @@ class PlanningAgent(Agent):
         if not self.plans_with_options:
             raise ValueError(
                 f"{owner}: options need an agent that plans with state values, such as Lookahead"
+            )
+        if self.bonus > 0.0:
+            raise ValueError(
+                f"{owner}: bonus={self.bonus!r} counts when actions were last tried, and cannot be "
+                "combined with options"
             )
         if self.stored_termination:
             raise ValueError(
@@ -160,6 +177,10 @@ class PlanningAgent(Agent):
             self.build(own), own, site.actions, self.epsilon, self.discount, self.options.acting
         )
 
+    def centering_part(self) -> CenteringPart:
+        """What keeps the mean reward."""
+        return centering_part(self.centering, self.direct, self.centering_from)
+
     def distribution(self) -> Backups:
         """The backup distribution that planning draws from."""
         if isinstance(self.backups, str):
@@ -174,6 +195,7 @@ class PlanningAgent(Agent):
             *self._model_memory(model, site),
             *needs_of(self.distribution(), site),
             Need("states to plan from", scratch),
+            *([curious_memory(site)] if self.bonus > 0.0 else []),
         ]
 
     def _model_memory(self, model: Model, site: Site) -> Sequence[Need]:
@@ -192,8 +214,9 @@ class PlanningAgent(Agent):
     def planner(self, site: Site, model_step: Any) -> Planner:
         """The part all planning agents share."""
         model = named_model(self.model, as_used(self, model_step, site))
+        part = self._model_part(model, dataclasses.replace(site, promise=self.initial_value))
         return Planner(
-            self._model_part(model, site),
+            curious(part, site, self.bonus) if self.bonus > 0.0 else part,
             self.distribution().build(site),
             empty_state(site.shape),
             empty_state(site.shape),
@@ -240,6 +263,7 @@ class Planner(NamedTuple):
 def absorb(planner, transition, rng):
     """Store a real transition, fit the model to it, then to replayed ones; returns the errors."""
     remember(planner.backups, transition)
+    notice(planner.model, transition)
     errors = fit(planner.model, transition)
     for _ in range(planner.replayed_fits):
         if planner.control[0] != 0:

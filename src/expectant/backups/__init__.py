@@ -6,6 +6,8 @@ from collections.abc import Callable
 
 from expectant.backups.all_states import AllStates, AllStatesPart
 from expectant.backups.current import CurrentPart, CurrentState
+from expectant.backups.pair_sweeping import PairSweepingPart, PrioritizedPairs
+from expectant.backups.pairs import PairsPart, SeenPairs
 from expectant.backups.recency import RecencyPart, RecencyReplay
 from expectant.backups.replay import Replay, ReplayPart
 from expectant.backups.sampler import SamplerPart, StateSampler
@@ -21,12 +23,16 @@ __all__ = [
     "Backups",
     "CurrentPart",
     "CurrentState",
+    "PairSweepingPart",
+    "PairsPart",
+    "PrioritizedPairs",
     "PrioritizedSweeping",
     "RecencyPart",
     "RecencyReplay",
     "Replay",
     "ReplayPart",
     "SamplerPart",
+    "SeenPairs",
     "SeenPart",
     "SeenStates",
     "StateSampler",
@@ -42,6 +48,7 @@ NAMED: dict[str, Callable[[int | None], Backups]] = {
     "trajectory": lambda capacity: Trajectory(capacity=capacity),
     "current": lambda capacity: CurrentState(),
     "seen": lambda capacity: SeenStates(),
+    "pairs": lambda capacity: SeenPairs(),
     "all": lambda capacity: AllStates(),
     "prioritized": lambda capacity: PrioritizedSweeping(),
     "sampler": lambda capacity: StateSampler(),

@@ -27,8 +27,28 @@ def _pairs(value: Any) -> Bounds:
 PAIRS = Rule("a list of (low, high) with finite low < high", _pairs)
 
 
-def known_bounds(owner: str, domain: Any, given: Bounds | None) -> Bounds:
-    """The bounds that were given, or else the domain's own; an error if they cannot be used."""
+def known_bounds(
+    owner: str, domain: Any, given: Bounds | None, dimensions: Sequence[int] | None = None
+) -> Bounds:
+    """The bounds that were given, or else the domain's own; an error if they cannot be used.
+
+    If only some ``dimensions`` are asked for, the others need not be finite.
+    """
+    bounds = _all_bounds(owner, domain, given, dimensions)
+    if dimensions is None:
+        return bounds
+    for dimension in dimensions:
+        if dimension >= len(bounds):
+            raise ValueError(
+                f"{owner}: dimensions must be from 0 to {len(bounds) - 1} in "
+                f"{type(domain).__name__}, got {dimension}"
+            )
+    return tuple(bounds[dimension] for dimension in dimensions)
+
+
+def _all_bounds(
+    owner: str, domain: Any, given: Bounds | None, dimensions: Sequence[int] | None
+) -> Bounds:
     own, name = getattr(domain, "bounds", None), type(domain).__name__
     if given is None:
         if own is None:
@@ -36,7 +56,7 @@ def known_bounds(owner: str, domain: Any, given: Bounds | None) -> Bounds:
                 f"{owner}: needs a domain with bounds, {name} has none: give bounds=, "
                 "a (low, high) for every component of its observations"
             )
-        _check_finite(owner, own, name)
+        _check_finite(owner, own, name, dimensions)
         return tuple((float(low), float(high)) for low, high in own)
     numbered = getattr(domain, "states", None) is not None
     components = 1 if numbered else None if own is None else len(own)
@@ -48,10 +68,17 @@ def known_bounds(owner: str, domain: Any, given: Bounds | None) -> Bounds:
     return given
 
 
-def _check_finite(owner: str, bounds: Sequence[tuple[float, float]], name: str) -> None:
+def _check_finite(
+    owner: str,
+    bounds: Sequence[tuple[float, float]],
+    name: str,
+    dimensions: Sequence[int] | None,
+) -> None:
     for dimension, (low, high) in enumerate(bounds):
-        if not (math.isfinite(low) and math.isfinite(high) and low < high):
+        usable = math.isfinite(low) and math.isfinite(high) and low < high
+        if not usable and (dimensions is None or dimension in dimensions):
             raise ValueError(
                 f"{owner}: dimension {dimension} of {name} has bounds ({low:g}, {high:g}), which "
-                "must be finite with low < high: give bounds= for all dimensions"
+                "must be finite with low < high: give bounds= for all dimensions, such as those "
+                "that ex.bounds_of finds by acting at random"
             )

@@ -33,6 +33,7 @@ class TilesPart(NamedTuple):
     those there are, ``wraps`` (m,) is 1 where they wrap around. ``displaced`` (m, n) is by how many
     parts a tiling is displaced. A tiling has ``rows`` (m,) tiles in a dimension, ``strides`` (m,)
     apart in its numbering, and ``each`` in all. ``bias`` is the unit that is always on, −1: none.
+    ``components`` (m,) says which of an observation the dimensions are.
     """
 
     low: np.ndarray
@@ -44,6 +45,7 @@ class TilesPart(NamedTuple):
     strides: np.ndarray
     each: int
     bias: int
+    components: np.ndarray
 
 
 @function
@@ -68,7 +70,8 @@ def _(features, observation, action, state):
     for tiling in range(tilings):
         active[tiling] = tiling * each
     for dimension in range(displaced.shape[0]):
-        part = part_of(features, dimension, float(observation[dimension]))
+        component = features.components[dimension]
+        part = part_of(features, dimension, float(observation[component]))
         tile = part // tilings
         left = part - tile * tilings
         rows, stride = features.rows[dimension], features.strides[dimension]
@@ -83,11 +86,11 @@ def _(features, observation, action, state):
 
 @check_restored.register(TilesPart)
 def _(features, built, site):
-    for name in ("parts", "wraps", "displaced", "rows", "strides"):
+    for name in ("parts", "wraps", "displaced", "rows", "strides", "components"):
         unchanged(f"tiles: {name}", getattr(features, name), getattr(built, name))
 
 
-def _wholes(low: int) -> Rule:
+def wholes(low: int) -> Rule:
     def convert(value: Any) -> tuple[int, ...]:
         if not isinstance(value, Sequence | np.ndarray):
             raise TypeError
@@ -113,26 +116,38 @@ class Tiles(Features):
         (:func:`expectant.features.hashing.collisions` counts how often).
     ``bias``
         adds a feature that is always one, the last.
+    ``dimensions``
+        which components of an observation to tile, numbered from 0; None: all of them. ``tiles``
+        has a number for each of these, ``bounds`` and ``wrap`` are about the whole observation.
+        Tiles of several subsets stand side by side in ``Joined``.
     """
 
     tilings: int = option(whole(1))
-    tiles: int | Sequence[int] = option(either(whole(1), _wholes(1)))
+    tiles: int | Sequence[int] = option(either(whole(1), wholes(1)))
     bounds: Any = option(or_none(PAIRS), default=None)
-    wrap: Sequence[int] = option(_wholes(0), default=())
+    wrap: Sequence[int] = option(wholes(0), default=())
     hash_size: int | None = option(or_none(whole(1)), default=None)
     bias: bool = option(flag(), default=False)
+    dimensions: Sequence[int] | None = option(or_none(wholes(0)), default=None)
 
     def validate(self) -> None:
+        chosen = self.dimensions
+        if chosen is not None and (not chosen or len(set(chosen)) < len(chosen)):
+            raise ValueError(f"Tiles: dimensions must be distinct, and some, got {chosen!r}")
         if self.hash_size is not None and self.hash_size % self.tilings != 0:
             raise ValueError(
                 f"Tiles: hash_size must be a multiple of tilings, got hash_size={self.hash_size} "
                 f"with tilings={self.tilings}"
             )
-        if self.bounds is not None:
+        if self.bounds is not None and chosen is None:
             self._check_dimensions(len(self.bounds), "bounds")
+        if chosen is not None and not set(self.wrap) <= set(chosen):
+            raise ValueError(
+                f"Tiles: wrap must be among dimensions={chosen!r}, got {tuple(self.wrap)!r}"
+            )
 
     def shape(self, domain: Any) -> Shape:
-        bounds = known_bounds("Tiles", domain, self.bounds)
+        bounds = self._bounds(domain)
         self._check_dimensions(len(bounds), f"the observations of {type(domain).__name__}")
         features = self._features(len(bounds))
         if self.bias:
@@ -140,8 +155,8 @@ class Tiles(Features):
         return Shape(features, self.tilings)
 
     def estimate_memory(self, site: Site) -> Sequence[Need]:
-        dimensions = len(known_bounds("Tiles", site.domain, self.bounds))
-        tilings = bytes_of((dimensions, 6 + self.tilings))
+        dimensions = len(self._bounds(site.domain))
+        tilings = bytes_of((dimensions, 7 + self.tilings))
         if self.hash_size is None:
             return [Need("tile coding", tilings, "fewer tiles, or hash_size=")]
         hashing = bytes_of((self.hash_size,), (3,))
@@ -149,10 +164,21 @@ class Tiles(Features):
 
     def build(self, domain: Any, rng: np.random.Generator) -> TilesPart | HashedPart:
         shape = self.shape(domain)
-        part = self._part(known_bounds("Tiles", domain, self.bounds), shape.bias)
+        part = self._part(self._bounds(domain), shape.bias)
         if self.hash_size is None:
             return part
         return hashed(part, self.tilings, self.hash_size)
+
+    def _bounds(self, domain: Any) -> Bounds:
+        """Those of the dimensions that are tiled."""
+        return known_bounds("Tiles", domain, self.bounds, self.dimensions)
+
+    def _wrapped(self, dimensions: int) -> list[bool]:
+        """Which of the dimensions that are tiled wrap around."""
+        return [component in self.wrap for component in self._components(dimensions)]
+
+    def _components(self, dimensions: int) -> Sequence[int]:
+        return range(dimensions) if self.dimensions is None else self.dimensions
 
     def _part(self, bounds: Bounds, bias: int) -> TilesPart:
         dimensions, rows = len(bounds), self._rows(len(bounds))
@@ -163,12 +189,13 @@ class Tiles(Features):
             low=low,
             scale=parts / (high - low),
             parts=parts,
-            wraps=np.array([i in self.wrap for i in range(dimensions)], np.int64),
+            wraps=np.array(self._wrapped(dimensions), np.int64),
             displaced=odd * np.arange(self.tilings)[None, :] % self.tilings,
             rows=np.array(rows, np.int64),
             strides=np.array([math.prod(rows[i + 1 :]) for i in range(dimensions)], np.int64),
             each=math.prod(rows),
             bias=bias,
+            components=np.array(self._components(dimensions), np.int64),
         )
 
     def _per_dimension(self, dimensions: int) -> tuple[int, ...]:
@@ -177,8 +204,8 @@ class Tiles(Features):
     def _rows(self, dimensions: int) -> list[int]:
         """How many tiles a tiling has in each dimension."""
         spare = 1 if self.tilings > 1 else 0
-        tiles = self._per_dimension(dimensions)
-        return [n if i in self.wrap else n + spare for i, n in enumerate(tiles)]
+        tiles, wrapped = self._per_dimension(dimensions), self._wrapped(dimensions)
+        return [n if wraps else n + spare for n, wraps in zip(tiles, wrapped, strict=True)]
 
     def _features(self, dimensions: int) -> int:
         """How many features there are, without the bias unit."""
@@ -195,7 +222,7 @@ class Tiles(Features):
                 f"Tiles: tiles must have a number for each of the {dimensions} dimensions of "
                 f"{what}, got {len(self.tiles)}: {self.tiles!r}"
             )
-        for dimension in self.wrap:
+        for dimension in self.wrap if self.dimensions is None else ():
             if dimension >= dimensions:
                 raise ValueError(
                     f"Tiles: wrap must name dimensions from 0 to {dimensions - 1} of {what}, "

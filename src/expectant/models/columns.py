@@ -90,6 +90,17 @@ def dot_column(columns, block, j, weights):
 
 
 @function
+def add_column_to(columns, block, j, weights, amount):
+    """w += amount times a column."""
+    indices, values, left = columns.indices, columns.values, columns.headers[block, j, COUNT]
+    for c in range(-(-left // CHUNK)):
+        q = columns.headers[block, j, 1 + c]
+        for e in range(min(left, CHUNK)):
+            weights[indices[q, e]] += amount * values[q, e]
+        left -= CHUNK
+
+
+@function
 def correct_column(columns, block, j, amount, large):
     """Add a multiple of the present sum to the entries of a column.
 

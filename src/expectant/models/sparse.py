@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from expectant.models.columns import (
     STAMP,
     ColumnsPart,
     add_column,
+    add_column_to,
     columns_bytes,
     correct_column,
     dot_column,
@@ -32,8 +33,11 @@ from expectant.models.columns import (
 )
 from expectant.models.expectation import most
 from expectant.parts import Model, Need, Site, bytes_of, constant_weights
-from expectant.rules import at_least, number, whole
+from expectant.rules import at_least, number, or_none, whole
+from expectant.step_sizes import columns_part, number_or_bounded, step_size
 from expectant.verbs import (
+    adapt_columns,
+    add_expected,
     backed_up_action_value,
     backed_up_value,
     evicted,
@@ -41,6 +45,7 @@ from expectant.verbs import (
     function,
     imagine,
     index,
+    rate,
     size,
     value,
 )
@@ -51,7 +56,7 @@ class SparsePart(NamedTuple):
 
     rewards: np.ndarray
     columns: ColumnsPart
-    step: float
+    step: Any
     threshold: float
 
 
@@ -119,8 +124,9 @@ def _(model, transition):
     count = expected(model, state, action)
     count = subtract_from(columns, transition.next_state, transition.alive, count)
     large, squares = put_large_first(columns, model.threshold, count)
+    adapt_columns(model.step, action, state, surprise, columns.work[0])
     for n in range(size(state)):
-        j, change = index(state, n), model.step * value(state, n)
+        j, change = index(state, n), rate(model.step, action, state, n) * value(state, n)
         if change != 0.0:
             model.rewards[action, j] += change * surprise
             correct_column(columns, action, j, change, large)
@@ -161,6 +167,15 @@ def _(model, state, action, weights, discount):
     return dot(state, model.rewards[action]) + discount * future
 
 
+@add_expected.register(SparsePart)
+def _(model, state, action, weights, amount):
+    """w += amount · F_a s, column by column."""
+    for n in range(size(state)):
+        change = amount * value(state, n)
+        if change != 0.0:
+            add_column_to(model.columns, action, index(state, n), weights, change)
+
+
 @imagine.register(SparsePart)
 def _(model, state, action, successor):
     """s̄ itself, which shrinks with the probability of having ended."""
@@ -183,16 +198,20 @@ class SparseExpectation(Model):
     An entry is kept from when its error first exceeds ``threshold``. A column has ``capacity`` of
     them; when it is full the smallest is evicted, which is counted and said. With ``threshold=0``
     and a capacity that is never reached the returns are those of the dense model to the last bit,
-    at a cost that grows with d. It starts with s̄ = 0 and r = ``initial_reward`` everywhere.
+    at a cost that grows with d. It starts with s̄ = 0 and r = ``initial_reward`` everywhere (None:
+    the agent's initial value).
     """
 
     predicts_means: ClassVar[bool] = True
     imagines: ClassVar[str] = "means"
 
-    step: float = option(at_least(0.0), default=0.1)
+    step: Any = option(step_size(), default=0.1)
     capacity: int = option(whole(1), default=128)
     threshold: float = option(at_least(0.0), default=0.03)
-    initial_reward: float = option(number(), default=0.0, kw_only=True)
+    initial_reward: float | None = option(or_none(number()), default=None, kw_only=True)
+
+    def validate(self) -> None:
+        number_or_bounded("SparseExpectation", "step", self.step)
 
     def estimate_memory(self, site: Site) -> Sequence[Need]:
         columns, room = site.actions * site.shape.size, self._room(site)
@@ -203,11 +222,12 @@ class SparseExpectation(Model):
 
     def build(self, site: Site) -> SparsePart:
         owner = "SparseExpectation: initial_reward"
-        rewards = constant_weights(site.shape, site.width, self.initial_reward, owner)
+        first = site.promise if self.initial_reward is None else self.initial_reward
+        rewards = constant_weights(site.shape, site.width, first, owner)
         return SparsePart(
             np.repeat(rewards[None], site.actions, axis=0),
             empty_columns(site.actions, site.shape.size, self._room(site)),
-            self.step,
+            columns_part(self.step, site),
             self.threshold,
         )
 

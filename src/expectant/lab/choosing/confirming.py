@@ -63,6 +63,7 @@ def cell_of(folder: SweepFolder, row: int, runs: int) -> Cell:
         steps=experiment.steps,
         bins=experiment.bins,
         lengths=experiment.lengths,
+        curve=experiment.curve,
     )
     if cell_hash(cell) != name:
         raise ValueError(

@@ -1,0 +1,212 @@
+"""Maps of observations that are vectors: as they are, by category, and by subsets of dimensions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from gymnasium.envs.toy_text.taxi import TaxiEnv
+
+import expectant as ex
+from expectant.domains.spaces import Observations
+from expectant.features.vector import dense, empty_state
+from expectant.verbs import encode
+
+
+class Box(ex.Domain):
+    """Vectors within bounds, or numbers of states that are made of several."""
+
+    actions = 2
+
+    def __init__(self, *bounds, states=None, counts=None):
+        self._bounds, self._states = bounds or None, states
+        if counts is not None:
+            self.reading = Observations(states, None, counts, (0,) * len(counts))
+
+    bounds = property(lambda self: self._bounds)
+    states = property(lambda self: self._states)
+
+
+def vector(features: Any, domain: Any, seen: Any) -> list[float]:
+    shape = features.shape(domain)
+    state = empty_state(shape)
+    encode(features.build(domain, np.random.default_rng(0)), np.array(seen), -1, state)
+    assert len(state.active) == shape.active
+    return dense(state, shape.size).tolist()
+
+
+def test_identity_by_hand():
+    domain = Box((0.0, 4.0), (-1.0, 1.0))
+    assert ex.Identity().shape(domain) == ex.Shape(3, 3, weighted=True, bias=2)
+    assert vector(ex.Identity(), domain, [3.0, -0.25]) == [0.5, -0.25, 1.0]
+    assert vector(ex.Identity(), domain, [9.0, -7.0]) == [1.0, -1.0, 1.0]  # at the bound
+    assert vector(ex.Identity([(0, 2), (0, 4)]), domain, [2.0, 1.0]) == [1.0, -0.5, 1.0]
+    with pytest.raises(ValueError, match=r"Identity: dimension 1 .* ex\.bounds_of"):
+        ex.Identity().shape(Box((0.0, 1.0), (0.0, np.inf)))
+
+
+def test_what_is_linear_in_the_observation_is_learned_from_it():
+    """The values of a car that coasts down are out of reach; a sum of two components is not."""
+    learner = ex.Learner(
+        ex.QLearning(0.2, discount=0.0, epsilon=1.0), ex.Identity(), 2, bounds=[(0, 1), (0, 1)],
+        compiled=False,
+    )  # fmt: skip
+    rng = np.random.default_rng(0)
+    for _ in range(400):
+        seen = rng.random(2)
+        action = learner.start(seen)
+        learner.step(float(seen.sum() + action), seen, terminated=True)
+    assert learner.preferences([0.2, 0.7]) == pytest.approx([0.9, 1.9], abs=1e-6)
+
+
+def test_categories_of_vectors_by_hand():
+    domain = Box((0.0, 2.0), (5.0, 6.0))
+    assert ex.Categorical().shape(domain) == ex.Shape(5, 2)
+    assert vector(ex.Categorical(), domain, [1.0, 6.0]) == [0, 1, 0, 0, 1]
+    assert vector(ex.Categorical(), domain, [9.0, -3.0]) == [0, 0, 1, 1, 0]
+
+
+def test_digits_of_numbered_states_by_hand():
+    features = ex.Categorical(counts=(2, 3, 2))
+    assert features.shape(Box(states=12)) == ex.Shape(7, 3)
+    found = [vector(features, Box(states=12), [n]) for n in range(12)]
+    for n, row in enumerate(found):
+        expected = np.zeros(7)
+        expected[[n // 6, 2 + n // 2 % 3, 5 + n % 2]] = 1.0
+        assert row == expected.tolist()
+
+
+def test_an_environment_of_several_whole_numbers_knows_its_digits():
+    domain = Box(states=6, counts=(2, 3))
+    assert vector(ex.Categorical(), domain, [4]) == [0, 1, 0, 1, 0]
+
+
+@pytest.mark.parametrize(("features", "domain", "message"), [
+    (ex.Categorical(), Box(states=6), "the 6 states of Box are single numbers: give counts="),
+    (ex.Categorical(), Box(states=6, counts=(6,)), "single numbers: give counts="),
+    (ex.Categorical((2, 2)), Box(states=6), "counts must multiply to the 6 states of Box"),
+    (ex.Categorical(), Box((0.0, 0.5)), r"bounds \(0, 0.5\), which must be whole numbers"),
+    (ex.Categorical((3,)), Box((0.0, 1.0)), r"counts must be those of the domain's bounds, \(2,\)"),
+    (ex.Tiles(2, 2, dimensions=(0, 3)), Box((0.0, 1.0)), "dimensions must be from 0 to 0 in Box"),
+])  # fmt: skip
+def test_what_does_not_fit_is_refused(features, domain, message):
+    with pytest.raises(ValueError, match=message):
+        features.shape(domain)
+
+
+def test_taxi_by_its_digits():
+    """Row, column, passenger and destination; four digits tell every state apart."""
+    taxi, features = ex.Gym(TaxiEnv), ex.Categorical((5, 5, 5, 4))
+    env = taxi.make().unwrapped
+    for number in (0, 3, 123, 499):
+        row, column, passenger, destination = env.decode(number)
+        expected = np.zeros(19)
+        expected[[row, 5 + column, 10 + passenger, 15 + destination]] = 1.0
+        assert vector(features, taxi, [number]) == expected.tolist()
+
+
+# --------------------------------------------------------------------------------------- subsets
+
+
+def test_tiles_of_some_dimensions_are_those_of_a_smaller_observation():
+    whole = Box((0.0, 1.0), (0.0, np.inf), (2.0, 3.0), (0.0, 4.0))
+    small = Box((0.0, 4.0), (0.0, 1.0))
+    some = ex.Tiles(4, (3, 5), dimensions=(3, 0), wrap=(0,), bias=True)
+    alike = ex.Tiles(4, (3, 5), wrap=(1,), bias=True)
+    assert some.shape(whole) == alike.shape(small)
+    for seen in np.random.default_rng(0).uniform(0, 4, (50, 4)):
+        assert vector(some, whole, seen) == vector(alike, small, seen[[3, 0]])
+
+
+def test_hashed_tiles_of_some_dimensions():
+    domain = Box((0.0, 1.0), (0.0, 1.0))
+    features = ex.Tiles(2, 3, dimensions=[1], hash_size=20)
+    ours, theirs = (vector(features, domain, [x, 0.4]) for x in (0.1, 0.9))
+    assert ours == theirs and features == ex.Tiles.from_dict(features.to_dict())
+
+
+def test_subsets_are_checked():
+    for options, message in (
+        ({"dimensions": ()}, "dimensions must be distinct, and some"),
+        ({"dimensions": (1, 1)}, "dimensions must be distinct"),
+        ({"dimensions": (0,), "wrap": (1,)}, "wrap must be among dimensions"),
+        ({"dimensions": (-1,)}, "dimensions must be a list of whole numbers, 0 or more"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            ex.Tiles(2, 2, **options)
+
+
+def test_joined_maps_stand_side_by_side():
+    domain = Box((0.0, 1.0), (0.0, 1.0))
+    tiles, plain = ex.Tiles(2, 3, dimensions=(1,)), ex.Identity()
+    both = ex.Joined(tiles, ex.Joined(plain, tiles))
+    assert both.shape(domain) == ex.Shape(8 + 3 + 8, 2 + 3 + 2, weighted=True, bias=10)
+    seen = [0.3, 0.8]
+    left, right = vector(tiles, domain, seen), vector(plain, domain, seen)
+    assert vector(both, domain, seen) == left + right + left
+    assert ex.Joined(tiles, tiles).shape(domain) == ex.Shape(16, 4)
+    assert both == ex.Joined.from_dict(both.to_dict())
+    with pytest.raises(ValueError, match="Joined: second must be a feature map"):
+        ex.Joined(tiles, 3)
+
+
+def test_joined_maps_remember_as_their_parts_do():
+    features = ex.Joined(ex.OneHot(), ex.History(ex.OneHot(), 2))
+    corridor = ex.Corridor(cells=3)
+    assert features.shape(corridor).remembers
+    part, state = (
+        features.build(corridor, np.random.default_rng(0)),
+        empty_state(features.shape(corridor)),
+    )
+    for action, cell in ((-1, 0), (1, 1)):
+        encode(part, np.array([cell]), action, state)
+    assert dense(state, 9).tolist() == [0, 1, 0, 0, 1, 0, 1, 0, 0]
+
+
+def test_compiled_and_plain_runs_have_the_same_bits():
+    features = ex.Joined(ex.Tiles(4, 3, dimensions=(1,)), ex.Identity())
+    results = [
+        ex.run(ex.MountainCar(), features, ex.QLearning(0.01), steps=200, runs=1, compiled=compiled,
+               keep_agents=True, progress=False)
+        for compiled in (True, False)
+    ]  # fmt: skip
+    ours, theirs = (result.kept[0][0].agent.weights for result in results)
+    assert (ours == theirs).all() and ours.any()
+
+
+# ---------------------------------------------------------------------------------------- bounds
+
+
+def test_bounds_that_are_known_stay_as_they_are(capsys):
+    assert ex.bounds_of(ex.MountainCar()) == [(-1.2, 0.6), (-0.07, 0.07)]
+    assert capsys.readouterr().err == ""
+
+
+def test_bounds_of_an_environment_without(capsys):
+    found = ex.bounds_of("CartPole-v1", episodes=30, margin=0.5)
+    (_, far), (low, high), (_, angle), (_, turning) = found
+    assert far == pytest.approx(4.8) and angle == pytest.approx(0.418, abs=1e-3)
+    assert 1.0 < high < 6.0 and low == pytest.approx(-high, rel=0.9) and 1.0 < turning < 8.0
+    said = capsys.readouterr().err
+    assert "bounds_of: components without bounds in Gym('CartPole-v1'), estimated from 30" in said
+    assert "1: " in said and "3: " in said and "2: " not in said
+    assert found == ex.bounds_of(ex.Gym("CartPole-v1"), episodes=30, margin=0.5)
+    tiles = ex.Tiles(4, 2, bounds=found)
+    assert ex.run(ex.Gym("CartPole-v1"), tiles, ex.QLearning(0.1), episodes=1, runs=1,
+                  compiled=False, progress=False).lengths[0, 0] > 0  # fmt: skip
+
+
+def test_the_margin_is_a_share_of_what_was_seen():
+    narrow, wide = (
+        ex.bounds_of("CartPole-v1", episodes=5, margin=margin)[1] for margin in (0.0, 0.25)
+    )
+    reach = narrow[1] - narrow[0]
+    assert wide == pytest.approx((narrow[0] - reach / 4, narrow[1] + reach / 4))
+
+
+def test_bounds_of_what_has_none():
+    with pytest.raises(ValueError, match="bounds_of: Corridor has no vectors for observations"):
+        ex.bounds_of(ex.Corridor())
+    with pytest.raises(ValueError, match="bounds_of: episodes must be a whole number, 1 or more"):
+        ex.bounds_of("CartPole-v1", episodes=0)
