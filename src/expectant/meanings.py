@@ -42,6 +42,7 @@ MEANINGS = {
     "stored_termination": "bootstrap in a backup only if the replayed transition did not end",
     "trace": "λ, how long a step is remembered for credit; 0: one step",
     "value_step": "step size of the state values",
+    "options": "courses of action to plan and act with beside the actions",
     # options: courses of action
     "OneStep.action": "the action that it is",
     "Repertoire.acting": "choose at every step, keep to an option till it stops, or act without",
@@ -139,7 +140,7 @@ MEANINGS = {
     "n_states": "how many states there are, where observations are their numbers",
     "noise": "probability that a random action is taken instead",
     "numbered": "whether whole numbers are states or vectors (None: states, unless too many)",
-    "options": "for making the environment",
+    "Gym.options": "for making the environment",
     "other_reward": "for reaching the other end",
     "phase_steps": "steps of each of the three phases",
     "pit_reward": "for arriving in a pit",
