@@ -16,9 +16,9 @@ import pytest
 
 from expectant.analysis import Panel
 from expectant.analysis.judging import ABOUT, ABOVE, AT_LEAST
+from expectant.analysis.local_change import is_test  # noqa: F401  its measures
 from expectant.lab.claims import BLOCKS, Claim, Verdict
 from expectant.lab.claims import evaluate as evaluate_all
-from expectant.lab.local_change import is_test  # noqa: F401  its measures
 from expectant.lab.study import Study, packaged, read_study, the_paper
 
 HOLDS, EQUAL, FAILS, UNCLEAR = "holds", "equal", "does not hold", "unclear"
