@@ -72,7 +72,6 @@ MEANINGS = {
     "square_decay": "β₂ of Adam, how slowly the mean square changes",
     "step": "step size of the model",
     # step sizes that adapt
-    "bounded": "keep a step from going beyond its target",
     "initial_step": "what every step size is at first",
     "memory": "over how many steps the largest gradient is remembered",
     "meta_step": "how fast the step sizes change",

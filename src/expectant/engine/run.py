@@ -154,7 +154,7 @@ def _run_all(
             clocks[number] = stop.run.clock
         clocks.pop(number)
         kept = (stop.run, stop.streams) if keep else None
-        why = explained(stop.run, stop.status, job.agent, job.domain)
+        why = explained(stop.run, stop.status, job.agent, type(job.domain).__name__)
         given_up = evicted(stop.run.agent)
         records = closed(job, stop.run, stop.status)
         return Finished(records, stop.status == DIVERGED, why, given_up, kept)
