@@ -26,6 +26,7 @@ from expectant.descriptions import near_miss
 SETTLED = 0.1  # above the final level counts as settled
 SAME = 1e-9
 FINAL_SHARE = 0.25  # of the bins: late enough to have settled, long enough to average the noise
+ATTAINED = 0.95  # of an optimum, to count as attained
 LAST = f"the last {FINAL_SHARE:.0%} of the bins"
 SHORT = f"at most {1 - RECOVERED_FRACTION:.0%} short of the optimum, or of the phase if none is"
 UNTIL = f"the episodes until the end of the run's first bin that is {SHORT}"
@@ -113,6 +114,16 @@ def _after_switch(panel: Panel, curve: np.ndarray) -> np.ndarray:
     if first >= curve.shape[-1]:
         raise Unavailable("the goal does not move before the last bin")
     return curve[..., first:].mean(axis=-1)
+
+
+def _attainment(panel: Panel, curve: np.ndarray) -> np.ndarray:
+    """When the looks of a run are first close to the optimum; where they never are, the end."""
+    best = [level.height for level in panel.levels if level.name == "optimum"]
+    if panel.points is None or not best:
+        raise Unavailable("no optimum is known of what is looked at")
+    reached = curve >= ATTAINED * best[-1]
+    first = np.where(reached.any(axis=-1), reached.argmax(axis=-1), curve.shape[-1] - 1)
+    return np.asarray(panel.points[first], float)
 
 
 def _shortening(panel: Panel, curve: np.ndarray) -> np.ndarray:
@@ -221,6 +232,14 @@ for _found in (
         "mean over runs of the binary logarithm of the episodes, or steps, until the curve is "
         "first 1 (all, if it never is)",
         lambda panel, curve: np.log2(np.maximum(first_full(panel, curve), 1)),
+        per_run=True,
+    ),
+    Measure(
+        "attainment",
+        "time to the optimum",
+        "mean over runs of the steps (or episodes) until the first look that is at least 95 % of "
+        "the optimum",
+        _attainment,
         per_run=True,
     ),
     Measure("rise", "rise", "lowest bin after the third switch minus that after the first", _rise),
