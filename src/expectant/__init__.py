@@ -82,7 +82,7 @@ from expectant.models.network import NetworkExpectation
 from expectant.models.sample import Sample
 from expectant.models.sparse import SparseExpectation
 from expectant.models.true import TrueModel
-from expectant.options.given import OneStep, TableOption
+from expectant.options.given import BestOption, OneStep, TableOption
 from expectant.options.repertoire import Repertoire
 from expectant.options.subtasks import RewardRespecting, ShortestPath
 from expectant.parts import (
@@ -109,6 +109,7 @@ __all__ = [
     "AllStates",
     "Autostep",
     "Backups",
+    "BestOption",
     "BlockingMaze",
     "Bounded",
     "BoyanChain",

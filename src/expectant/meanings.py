@@ -22,6 +22,7 @@ MEANINGS = {
     "epsilon": "probability of a random action, which may be the greedy one",
     "initial_value": "what everything is worth at first; a high one explores by itself",
     "invalid_update": "allow the maximum of the mean with other expectation models, too",
+    "lessons": "real steps to learn from before planning begins; from then on it only plans",
     "maintained": (
         "keep the look-ahead's own weights: a decision is cheaper, a step 2 to 6 times dearer; for "
         "agents that decide much more often than they learn"
@@ -55,6 +56,11 @@ MEANINGS = {
     "ShortestPath.bonus": "what stopping with the feature is worth",
     "TableOption.policy": "what is done in each state: an action, or probabilities",
     "TableOption.stop": "the probability of stopping in each state that it arrives in",
+    "AllStates.sweeps": "visit every state once before any again, in a new random order each time",
+    "BestOption.bonus": "what stopping in the state is worth",
+    "BestOption.discount": "γ of the subtask that it solves",
+    "BestOption.rewarded": "count rewards on the way; False: the shortest path",
+    "BestOption.state": "number of the state to attain",
     "anywhere": "stop wherever that is worth at least as much as going on, not in the subgoal only",
     "bounded": "cut an update short that would overshoot its target",
     "feature": "number of the feature to attain",
