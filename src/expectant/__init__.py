@@ -18,10 +18,13 @@ from expectant.agents.q_planning import QPlanning
 from expectant.backups import (
     AllStates,
     CurrentState,
+    FeatureSweeping,
     PrioritizedSweeping,
     RecencyReplay,
     Replay,
+    RowSweeping,
     SeenStates,
+    SingleFeatures,
     StateSampler,
     Trajectory,
 )
@@ -83,7 +86,7 @@ from expectant.parts import (
     Site,
 )
 from expectant.show.plot import plot
-from expectant.step_sizes import IDBD, Autostep, Bounded
+from expectant.step_sizes import IDBD, Autostep, Bounded, Decaying
 from expectant.version import VERSION
 
 __all__ = [
@@ -105,6 +108,7 @@ __all__ = [
     "Corridor",
     "Counterexample",
     "CurrentState",
+    "Decaying",
     "Description",
     "Distribution",
     "Domain",
@@ -115,6 +119,7 @@ __all__ = [
     "ExactEpisodic",
     "ExactExpectation",
     "Exit",
+    "FeatureSweeping",
     "Features",
     "FiniteMDP",
     "FourRooms",
@@ -146,10 +151,12 @@ __all__ = [
     "Result",
     "RiverSwim",
     "Rooms",
+    "RowSweeping",
     "Sample",
     "SeenStates",
     "Shape",
     "ShortcutMaze",
+    "SingleFeatures",
     "Site",
     "SparseExpectation",
     "StateSampler",

@@ -54,6 +54,7 @@ from expectant.verbs import (
     backed_up_value,
     begin,
     break_off,
+    came_from,
     changed,
     check_restored,
     copy,
@@ -94,8 +95,12 @@ from expectant.verbs import (
     size,
     step,
     stored,
+    tick,
+    trace_back,
+    unfinished,
     value,
     verb,
+    with_predecessors,
 )
 
 __all__ = [
@@ -127,6 +132,7 @@ __all__ = [
     "begin",
     "break_off",
     "bytes_of",
+    "came_from",
     "changed",
     "check_restored",
     "constant_weights",
@@ -189,7 +195,11 @@ __all__ = [
     "step",
     "stored",
     "td_target",
+    "tick",
+    "trace_back",
+    "unfinished",
     "value",
     "verb",
     "weights_memory",
+    "with_predecessors",
 ]

@@ -31,6 +31,7 @@ from expectant.verbs import (
     learn,
     policy,
     preference,
+    tick,
 )
 
 
@@ -91,6 +92,8 @@ def _(agent, state, rng):
 @learn.register(CachedPolicyPart)
 def _(agent, transition, rng):
     """TD(0) on w, then θ with the same δ."""
+    tick(agent.value_step)
+    tick(agent.policy_step)
     target = td_target(agent.weights, transition, agent.discount)
     error = move(agent.weights, transition.state, target, agent.value_step)
     report(agent.planner, transition.state, error, agent.value_step)

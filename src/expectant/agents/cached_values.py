@@ -23,7 +23,7 @@ from expectant.parts import Need, Site
 from expectant.rules import flag
 from expectant.step_sizes import step_part, step_size, steps_memory
 from expectant.updates import move, move_row, td_target
-from expectant.verbs import act, back_up, backed_up_value, improve, learn, preference
+from expectant.verbs import act, back_up, backed_up_value, improve, learn, preference, tick
 
 
 class CachedValuesPart(NamedTuple):
@@ -54,6 +54,8 @@ def _(agent, state, rng):
 @learn.register(CachedValuesPart)
 def _(agent, transition, rng):
     """TD(0) on w, then q̂ towards r + γ v̂(s') with the new w (or towards δ, as printed)."""
+    tick(agent.value_step)
+    tick(agent.action_step)
     weights, discount = agent.weights, agent.discount
     target = td_target(weights, transition, discount)
     error = move(weights, transition.state, target, agent.value_step)

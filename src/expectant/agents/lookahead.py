@@ -33,6 +33,7 @@ from expectant.verbs import (
     learn,
     mean_rate,
     preference,
+    tick,
 )
 
 
@@ -72,6 +73,7 @@ def _(agent, state, rng):
 
 @learn.register(LookaheadPart)
 def _(agent, transition, rng):
+    tick(agent.value_step)
     target = td_target(agent.weights, transition, agent.discount)
     error = abs(move_values(agent, transition.state, target))
     return error + absorb(agent.planner, transition, rng)

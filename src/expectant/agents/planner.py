@@ -39,6 +39,8 @@ from expectant.verbs import (
     roll_out,
     room,
     stored,
+    unfinished,
+    with_predecessors,
 )
 
 # What the names of models stand for, given the agent's model step.
@@ -114,6 +116,12 @@ class PlanningAgent(Agent):
                 f"{owner}: model={self.model!r} looks up the environment's own state, which "
                 f"backups={self.backups!r} does not know of the states it draws"
             )
+        if backups.draws_features and not getattr(named_model(self.model, 0.0), "linear", False):
+            raise ValueError(
+                f"{owner}: backups={self.backups!r} plans from single features, which needs a "
+                "model that is linear in them ('expectation' or 'sparse'), "
+                f"got model={self.model!r}"
+            )
         if self.rollout > 1:
             check_rollout(owner, self.rollout, self.model, named_model(self.model, 0.0), backups)
 
@@ -126,9 +134,12 @@ class PlanningAgent(Agent):
     def estimate_memory(self, site: Site) -> Sequence[Need]:
         """What the planner holds; an agent adds its own weights."""
         model = named_model(self.model, getattr(self, "model_step", 0.0))
-        scratch = 2 * state_bytes(site.shape) + rollout_memory(self.rollout, model, site)
+        drawn = state_bytes(self.distribution().drawn_shape(site))
+        scratch = drawn + state_bytes(site.shape) + rollout_memory(self.rollout, model, site)
+        traced = self.distribution().traces_back and isinstance(model, Model)
         return [
             *needs_of(model, site),
+            *(model.predecessors_memory(site) if traced else ()),
             *needs_of(self.distribution(), site),
             Need("states to plan from", scratch),
         ]
@@ -136,10 +147,12 @@ class PlanningAgent(Agent):
     def planner(self, site: Site, model_step: Any) -> Planner:
         """The part all planning agents share."""
         model = named_model(self.model, as_used(self, model_step, site))
+        backups = self.distribution()
+        built = with_predecessors(model.build(site)) if backups.traces_back else model.build(site)
         return Planner(
-            model.build(site),
-            self.distribution().build(site),
-            empty_state(site.shape),
+            built,
+            backups.build_with(site, built),
+            empty_state(backups.drawn_shape(site)),
             empty_state(site.shape),
             site.actions,
             self.planning_steps,
@@ -231,11 +244,20 @@ def plan_backups(agent, rng):
     for _ in range(planner.planning_steps):
         if planner.control[0] != 0:
             break
-        slot = draw(planner.backups, planner.drawn, rng)
-        discount = backup_discount(planner, slot, agent.discount)
-        errors += back_up(agent, planner.drawn, slot, discount, rng)
-        errors += roll_out(planner.rollout, agent, rng)
+        errors += plan_once(agent, rng)
+        while unfinished(planner.backups):
+            errors += plan_once(agent, rng)
     return errors
+
+
+@function
+def plan_once(agent, rng):
+    """Draw a state and back it up; returns the errors."""
+    planner = agent.planner
+    slot = draw(planner.backups, planner.drawn, rng)
+    discount = backup_discount(planner, slot, agent.discount)
+    errors = back_up(agent, planner.drawn, slot, discount, rng)
+    return errors + roll_out(planner.rollout, agent, rng)
 
 
 @relabel.register(Planner)

@@ -15,7 +15,7 @@ from expectant.parts import Agent, Need, Site
 from expectant.rules import Rule
 from expectant.step_sizes import step_part, step_size, steps_memory
 from expectant.updates import q_learning
-from expectant.verbs import act, learn, preference
+from expectant.verbs import act, learn, preference, tick
 
 
 class QLearningPart(NamedTuple):
@@ -37,6 +37,7 @@ def _(agent, state, rng):
 
 @learn.register(QLearningPart)
 def _(agent, transition, rng):
+    tick(agent.action_step)
     return abs(q_learning(agent.weights, transition, agent.discount, agent.action_step))
 
 

@@ -32,6 +32,7 @@ from expectant.verbs import (
     moved_by,
     preference,
     stored,
+    tick,
 )
 
 
@@ -66,6 +67,7 @@ def report_action(agent, state, action, error):
 
 @learn.register(QPlanningPart)
 def _(agent, transition, rng):
+    tick(agent.action_step)
     error = q_learning(agent.weights, transition, agent.discount, agent.action_step)
     report_action(agent, transition.state, transition.action, error)
     return abs(error) + absorb(agent.planner, transition, rng)
