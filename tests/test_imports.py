@@ -21,7 +21,7 @@ LAYERS = [
     {"domains"},
     {"features"},
     {"exact"},
-    {"models", "updates", "backups"},
+    {"models", "updates", "backups", "options"},
     {"agents", "show"},
     {"kit"},
     {"engine"},

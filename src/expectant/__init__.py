@@ -11,18 +11,24 @@ from typing import Any
 from expectant import analysis, exact, kit, lanes, rules, updates, verbs
 from expectant.agents.cached_policy import CachedPolicy
 from expectant.agents.cached_values import CachedValues
+from expectant.agents.dyna_q import DynaQ
+from expectant.agents.expected_sarsa import ExpectedSarsa
 from expectant.agents.lookahead import Lookahead
 from expectant.agents.planner import PlanningAgent
 from expectant.agents.q_learning import QLearning
 from expectant.agents.q_planning import QPlanning
+from expectant.agents.rvi_q_learning import RVIQLearning
+from expectant.agents.sarsa import Sarsa
 from expectant.backups import (
     AllStates,
     CurrentState,
     FeatureSweeping,
+    PrioritizedPairs,
     PrioritizedSweeping,
     RecencyReplay,
     Replay,
     RowSweeping,
+    SeenPairs,
     SeenStates,
     SingleFeatures,
     StateSampler,
@@ -53,7 +59,13 @@ from expectant.engine.evaluation import Evaluation
 from expectant.engine.learner.learner import Learner
 from expectant.engine.result import Result
 from expectant.engine.run import run
-from expectant.engine.trial.checking import check_agent, check_backups, check_features, check_model
+from expectant.engine.trial.checking import (
+    check_agent,
+    check_backups,
+    check_features,
+    check_model,
+    check_option,
+)
 from expectant.engine.trial.mistakes import PartError
 from expectant.features.basis import Fourier
 from expectant.features.categorical import Categorical
@@ -73,6 +85,9 @@ from expectant.models.network import NetworkExpectation
 from expectant.models.sample import Sample
 from expectant.models.sparse import SparseExpectation
 from expectant.models.true import TrueModel
+from expectant.options.given import OneStep, TableOption
+from expectant.options.repertoire import Repertoire
+from expectant.options.subtasks import RewardRespecting, ShortestPath
 from expectant.parts import (
     Agent,
     Backups,
@@ -82,6 +97,7 @@ from expectant.parts import (
     Features,
     Model,
     Need,
+    Option,
     Shape,
     Site,
 )
@@ -114,11 +130,13 @@ __all__ = [
     "Domain",
     "Drawing",
     "DynaMaze",
+    "DynaQ",
     "EpisodicExpectation",
     "Evaluation",
     "ExactEpisodic",
     "ExactExpectation",
     "Exit",
+    "ExpectedSarsa",
     "FeatureSweeping",
     "Features",
     "FiniteMDP",
@@ -139,28 +157,38 @@ __all__ = [
     "Need",
     "NetworkExpectation",
     "OneHot",
+    "OneStep",
+    "Option",
     "Outside",
     "PartError",
     "PlanningAgent",
+    "PrioritizedPairs",
     "PrioritizedSweeping",
     "QLearning",
     "QPlanning",
+    "RVIQLearning",
     "RandomBinary",
     "RecencyReplay",
+    "Repertoire",
     "Replay",
     "Result",
+    "RewardRespecting",
     "RiverSwim",
     "Rooms",
     "RowSweeping",
     "Sample",
+    "Sarsa",
+    "SeenPairs",
     "SeenStates",
     "Shape",
     "ShortcutMaze",
+    "ShortestPath",
     "SingleFeatures",
     "Site",
     "SparseExpectation",
     "StateSampler",
     "Sweep",
+    "TableOption",
     "Tiles",
     "Traces",
     "Trajectory",
@@ -175,6 +203,7 @@ __all__ = [
     "check_domain",
     "check_features",
     "check_model",
+    "check_option",
     "compare",
     "description",
     "diagnostics",

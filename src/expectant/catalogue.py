@@ -8,14 +8,16 @@ from typing import Any
 from expectant.agents.planner import MODELS
 from expectant.backups import NAMED
 from expectant.descriptions import KINDS, OPTIONS, Description, near_miss, options_of
-from expectant.parts import Agent, Backups, Domain, Features, Model
+from expectant.options.repertoire import Repertoire
+from expectant.parts import Agent, Backups, Domain, Features, Model, Option
 from expectant.step_sizes import StepSize
 
-GROUPS: dict[str, type[Description]] = {
+GROUPS: dict[str, type[Description] | tuple[type[Description], ...]] = {
     "domains": Domain,
     "features": Features,
     "models": Model,
     "backups": Backups,
+    "options": (Option, Repertoire),
     "agents": Agent,
     "step sizes": StepSize,
 }

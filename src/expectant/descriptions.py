@@ -159,6 +159,9 @@ def kinds_in(thing: Any) -> Iterator[type]:
         yield type(thing)
         for inner in vars(thing).values():
             yield from kinds_in(inner)
+    elif isinstance(thing, tuple):
+        for inner in thing:
+            yield from kinds_in(inner)
 
 
 def all_ours(*described: Any) -> bool:
@@ -232,12 +235,14 @@ def _plain(value: Any) -> Any:
         return value.to_dict()
     if isinstance(value, np.ndarray):
         return value.tolist()
-    return list(value) if isinstance(value, tuple) else value
+    return [_plain(item) for item in value] if isinstance(value, tuple) else value
 
 
 def _described(value: Any, trust: bool) -> Any:
     if isinstance(value, dict) and "kind" in value:
         return Description.from_dict(value, trust=trust)
+    if isinstance(value, list):
+        return [_described(item, trust) for item in value]
     return value
 
 

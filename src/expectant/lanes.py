@@ -31,7 +31,7 @@ def _fold(products: np.ndarray) -> float:
     return float(total[0])
 
 
-def dot_rows(rows, action, active, weights):
+def dot_rows(rows: np.ndarray, action: int, active: np.ndarray, weights: np.ndarray) -> float:
     """Σ_j rows[action, j] · weights over the active j."""
     combined = np.zeros(weights.shape[0])
     for j in active:
@@ -39,7 +39,9 @@ def dot_rows(rows, action, active, weights):
     return _fold(combined * weights)
 
 
-def dot_weighted_rows(rows, action, active, values, weights):
+def dot_weighted_rows(
+    rows: np.ndarray, action: int, active: np.ndarray, values: np.ndarray, weights: np.ndarray
+) -> float:
     """Σ_j x_j rows[action, j] · weights over the active j with values x_j."""
     combined = np.zeros(weights.shape[0])
     for n in range(active.shape[0]):
@@ -47,11 +49,11 @@ def dot_weighted_rows(rows, action, active, values, weights):
     return _fold(combined * weights)
 
 
-def dot_row(rows, row, weights):
+def dot_row(rows: np.ndarray, row: int, weights: np.ndarray) -> float:
     """rows[row] · weights, for a table (n, D) of rows."""
     return _fold(rows[row] * weights)
 
 
-def dot_listed(values, indices, row, weights):
+def dot_listed(values: np.ndarray, indices: np.ndarray, row: int, weights: np.ndarray) -> float:
     """Σ_e values[row, e] · weights[indices[row, e]], for tables (n, m) of lists in whole lanes."""
     return _fold(values[row] * weights[indices[row]])

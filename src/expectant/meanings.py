@@ -10,6 +10,7 @@ MEANINGS = {
     # agents
     "action_step": "step size of the action values",
     "backups": "where planning starts from: which states are backed up",
+    "bounded_step": "never step beyond the target, however large the step size",
     "bonus": "what planning adds for the untried, times the root of the time since",
     "centering": "η, the step size of the average reward relative to that of the values; 0: off",
     "correction_step": "step size of the second weights that gradient planning learns",
@@ -55,6 +56,11 @@ MEANINGS = {
     "outcomes": "successors of a state and action that are told apart",
     "square_decay": "β₂ of Adam, how slowly the mean square changes",
     "step": "step size of the model",
+    # step sizes that adapt
+    "bounded": "keep a step from going beyond its target",
+    "initial_step": "what every step size is at first",
+    "memory": "over how many steps the largest gradient is remembered",
+    "meta_step": "how fast the step sizes change",
     # backup distributions
     "PrioritizedSweeping.capacity": "distinct states there is room for",
     "SeenStates.capacity": "distinct states there is room for",

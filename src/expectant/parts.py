@@ -15,7 +15,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from expectant.descriptions import Description, abstract, option
-from expectant.rules import between, flag, number, one_of
+from expectant.rules import at_least, between, flag, number, one_of
 
 
 class Shape(NamedTuple):
@@ -48,6 +48,8 @@ class Need(NamedTuple):
 
 def needs_of(described: Any, site: Site) -> Sequence[Need]:
     """What a part will hold; nothing where what describes it does not say."""
+    if isinstance(described, Agent):
+        site = described.choosing(site)
     return described.estimate_memory(site) if isinstance(described, Buildable) else ()
 
 
@@ -62,7 +64,8 @@ class Site:
 
     ``rng`` is what is drawn from while it is built; a part that draws later without being given a
     generator keeps ``planning``, the run's stream for that. ``control`` (1,) is not zero once the
-    run is to stop; work that takes long heeds it.
+    run is to stop; work that takes long heeds it. ``promise`` is what an agent wants its model to
+    promise of what was never tried.
     """
 
     shape: Shape
@@ -74,6 +77,7 @@ class Site:
     rng: np.random.Generator
     planning: np.random.Generator
     control: np.ndarray = dataclasses.field(default_factory=lambda: np.zeros(1, np.int64))
+    promise: float = 0.0
 
 
 class Buildable(Description):
@@ -217,13 +221,15 @@ class Backups(Buildable):
     """A backup distribution, described.
 
     ``stores_transitions`` says that every draw is a stored transition, whose action, reward and
-    next state the verbs ``stored`` and ``load_successor`` give back; ``knows_places`` that the
-    states it draws carry the number of the environment's own state, for exact models.
-    ``draws_features`` says that what it draws are single features, which needs a linear model, and
-    ``traces_back`` that it asks the model which features lead to one.
+    next state the verbs ``stored`` and ``load_successor`` give back; ``draws_actions`` that a draw
+    means its action too, where one action's value is backed up; ``knows_places`` that the states it
+    draws carry the number of the environment's own state, for exact models. ``draws_features`` says
+    that what it draws are single features, which needs a linear model, and ``traces_back`` that it
+    asks the model which features lead to one.
     """
 
     stores_transitions: ClassVar[bool] = False
+    draws_actions: ClassVar[bool] = False
     knows_places: ClassVar[bool] = True
     draws_features: ClassVar[bool] = False
     traces_back: ClassVar[bool] = False
@@ -239,6 +245,32 @@ class Backups(Buildable):
     def drawn_shape(self, site: Site) -> Shape:
         """The shape of the vectors that it draws."""
         return Shape(site.shape.size, 1) if self.draws_features else site.shape
+
+
+class Option(Buildable):
+    """A course of action, described: what is done in each state, and where it stops.
+
+    Its part has the verbs ``policy``, π_o(a | s), and ``stop``, β_o(s).
+    """
+
+    @property
+    def only_action(self) -> int:
+        """The action that it is, if it takes that one everywhere and stops at once; else −1."""
+        return -1
+
+    @property
+    def learns(self) -> bool:
+        """Whether its policy is learned from transitions; a given one stays as it is."""
+        return False
+
+    @classmethod
+    def build_together(cls, options: Sequence[Any], site: Site) -> Any:
+        """One part for several of this kind, found by their numbers; None: each has its own."""
+        return None
+
+    def build(self, site: Site) -> Any:
+        """The part that compiled code follows, made for one run."""
+        raise NotImplementedError
 
 
 def constant_weights(shape: Shape, width: int, value: float, owner: str) -> np.ndarray:
@@ -268,10 +300,19 @@ class Agent(Buildable):
     bounded_step: bool = option(flag(), default=False, kw_only=True)
     step_unit: str = option(one_of("feature", "total"), default="feature", kw_only=True)
     initial_value: float = option(number(), default=0.0, kw_only=True)
+    centering: float = option(at_least(0), default=0.0, kw_only=True)
 
     def build(self, site: Site) -> Any:
         """The part that compiled code runs, made for one run."""
         raise NotImplementedError
+
+    def choosing(self, site: Site) -> Site:
+        """The site that it chooses at: where it has options, they count as further actions."""
+        return site
+
+    def equip(self, site: Site) -> Any:
+        """The part that a run works with: the agent's own, and what carries out its choices."""
+        return self.build(site)
 
     def state_weights(self, site: Site) -> np.ndarray:
         """Weights (D,) that give every state its initial value."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 
-from expectant.features.vector import dot, greatest
+from expectant.features.vector import add, dot, greatest
 from expectant.verbs import (
     adapt,
     add_expected,
@@ -58,10 +58,16 @@ def td_target(weights, transition, discount):
 
 
 @function
+def q_target(weights, transition, discount):
+    """R + γ max_a' q̂(s', a'), weights (A, D)."""
+    future = greatest(weights, transition.next_state)
+    return transition.reward + discount * transition.alive * future
+
+
+@function
 def q_learning(weights, transition, discount, step):
     """Q-learning (Watkins 1989; S&B eq. 6.8) with linear action values, weights (A, D)."""
-    future = greatest(weights, transition.next_state)
-    target = transition.reward + discount * transition.alive * future
+    target = q_target(weights, transition, discount)
     return move_row(weights, transition.state, target, step, transition.action)
 
 
@@ -88,15 +94,15 @@ def levi_choice(model, state, actions, weights, discount):
 
 
 @function
-def gradient_planning(model, state, actions, weights, helper, discount, step, helper_step):
+def gradient_planning(model, state, actions, weights, helper, discount, step, helper_step, rate):
     """Gradient planning, corrected (Wan, Zaheer, White, White & Sutton 2019; TDC's form).
 
-    δ = max_a [r(s, a) + γ wᵀs̄(s, a)] − wᵀs; w ← w + α [δ s − γ (hᵀs) s̄]; h ← h + β (δ − hᵀs) s,
+    δ = max_a [r(s, a) + γ wᵀs̄(s, a)] − R̄ − wᵀs; w ← w + α [δ s − γ (hᵀs) s̄]; h ← h + β (δ − hᵀs) s,
     where s̄ is that of the maximising action and h, ``helper``, estimates the mean δ of a state.
     """
     target, action = levi_choice(model, state, actions, weights, discount)
     expected = dot(state, helper)
-    error = move(weights, state, target, step)
+    error = move(weights, state, target - rate, step)
     if discount * expected != 0.0:
         amount = -mean_rate(step, 0, state) * discount * expected
         add_expected(model, state, action, weights, amount)
@@ -105,10 +111,10 @@ def gradient_planning(model, state, actions, weights, helper, discount, step, he
 
 
 @function
-def gtd2_planning(model, state, actions, weights, helper, discount, step, helper_step):
+def gtd2_planning(model, state, actions, weights, helper, discount, step, helper_step, rate):
     """Gradient planning as GTD2 has it: δ and h as above; w ← w + α (hᵀs) (s − γ s̄)."""
     target, action = levi_choice(model, state, actions, weights, discount)
-    error, expected = target - dot(state, weights), dot(state, helper)
+    error, expected = target - rate - dot(state, weights), dot(state, helper)
     correct(weights, state, expected, step, 0)
     if discount * expected != 0.0:
         amount = -mean_rate(step, 0, state) * discount * expected
@@ -153,3 +159,129 @@ def policy_gradient(policy, state, action, error, bonus, probabilities, step):
         if bonus != 0.0 and probability > 0.0:
             gradient -= bonus * probability * (math.log(probability) + entropy)
         correct(policy[other], state, gradient, step, other)
+
+
+@function
+def sarsa(weights, transition, next_action, discount, step):
+    """Sarsa (Rummery & Niranjan 1994; S&B eq. 6.7) with linear action values, weights (A, D)."""
+    future = dot(transition.next_state, weights[next_action])
+    target = transition.reward + discount * transition.alive * future
+    return move_row(weights, transition.state, target, step, transition.action)
+
+
+@function
+def soft_outlook(weights, state, epsilon):
+    """Σ_a π(a | s) w_aᵀ s of the ε-greedy policy π."""
+    mean = 0.0
+    for action in range(weights.shape[0]):
+        mean += dot(state, weights[action]) / weights.shape[0]
+    return (1.0 - epsilon) * greatest(weights, state) + epsilon * mean
+
+
+@function
+def expected_sarsa(weights, transition, epsilon, discount, step):
+    """Expected Sarsa (van Seijen et al. 2009; S&B eq. 6.9) for the ε-greedy policy."""
+    future = soft_outlook(weights, transition.next_state, epsilon)
+    target = transition.reward + discount * transition.alive * future
+    return move_row(weights, transition.state, target, step, transition.action)
+
+
+@function
+def follow_traces(weights, traces, amount):
+    """w ← w + amount · z, for all actions."""
+    for action in range(weights.shape[0]):
+        for j in range(weights.shape[1]):
+            weights[action, j] += amount * traces[action, j]
+
+
+@function
+def accumulate(traces, state, action, decay, weight):
+    """z ← decay · z + weight · x, where x is the state in the row of the action."""
+    for other in range(traces.shape[0]):
+        for j in range(traces.shape[1]):
+            traces[other, j] *= decay
+    add(state, traces[action], weight)
+
+
+@function
+def sarsa_lambda(weights, traces, transition, next_action, discount, trace, step):
+    """Sarsa(λ) with accumulating traces (S&B section 12.7)."""
+    state, action = transition.state, transition.action
+    future = dot(transition.next_state, weights[next_action])
+    target = transition.reward + discount * transition.alive * future
+    error = target - dot(state, weights[action])
+    accumulate(traces, state, action, discount * trace, 1.0)
+    follow_traces(weights, traces, step * error)
+    return error
+
+
+@function
+def true_online_sarsa(weights, traces, expected, transition, next_action, discount, trace, step):
+    """True online Sarsa(λ), with dutch traces (van Seijen et al. 2016; S&B section 12.7).
+
+    ``expected`` (1,) is what the present action's value was before the last update; 0 at first.
+    """
+    state, action = transition.state, transition.action
+    now = dot(state, weights[action])
+    future = transition.alive * dot(transition.next_state, weights[next_action])
+    error = transition.reward + discount * future - now
+    shrunk = 1.0 - step * discount * trace * dot(state, traces[action])
+    accumulate(traces, state, action, discount * trace, shrunk)
+    since = now - expected[0]
+    follow_traces(weights, traces, step * (error + since))
+    add(state, weights[action], -step * since)
+    expected[0] = future
+    return error
+
+
+@function
+def rvi_q_learning(weights, transition, reference, step):
+    """RVI Q-learning (Abounadi, Bertsekas & Borkar 2001), given f(Q) of the relative values."""
+    future = transition.alive * greatest(weights, transition.next_state)
+    target = transition.reward - reference + future
+    return move_row(weights, transition.state, target, step, transition.action)
+
+
+# Traces of off-policy learning: e ← ρ(e + s), w ← w + α δ e, e ← γλ(1 − β) e, as in GTD(λ) and in
+# Sutton et al. (2023). A trace (D,) is written out.
+
+
+@function
+def enter_trace(trace, state, ratio):
+    """e ← ρ (e + s)."""
+    add(state, trace, 1.0)
+    for j in range(trace.shape[0]):
+        trace[j] *= ratio
+
+
+@function
+def bound_trace(trace, state, step):
+    """Shorten e where α eᵀs > 1: an update would then overshoot the target it moves towards.
+
+    It cuts off ratios ρ above 1 / (α sᵀs), which grows without bound as the step size falls.
+    """
+    reach = step * dot(state, trace)
+    if reach > 1.0:
+        for j in range(trace.shape[0]):
+            trace[j] /= reach
+
+
+@function
+def follow_trace(weights, trace, change):
+    """w ← w + change · e."""
+    for j in range(trace.shape[0]):
+        weights[j] += change * trace[j]
+
+
+@function
+def leave_trace(trace, decay):
+    """e ← decay · e, where the decay is γλ(1 − β)."""
+    for j in range(trace.shape[0]):
+        trace[j] *= decay
+
+
+@function
+def clear_trace(trace):
+    """e ← 0, where an episode begins."""
+    for j in range(trace.shape[0]):
+        trace[j] = 0.0

@@ -34,23 +34,28 @@ __all__ = [
     "adapt",
     "adapt_columns",
     "add_expected",
+    "age",
     "answering",
     "back_up",
     "backed_up_action_value",
     "backed_up_value",
     "begin",
+    "behave",
     "break_off",
     "came_from",
     "changed",
+    "changed_action",
     "check_restored",
     "copy",
     "cut",
     "dot_through",
     "draw",
     "draw_outcome",
+    "duration",
     "encode",
     "evicted",
     "fit",
+    "fit_options",
     "follow",
     "function",
     "grown",
@@ -58,11 +63,13 @@ __all__ = [
     "improve",
     "index",
     "learn",
+    "learn_options",
     "load",
     "load_successor",
     "matches",
     "mean_rate",
     "moved_by",
+    "notice",
     "observation",
     "optional",
     "outcome",
@@ -71,6 +78,7 @@ __all__ = [
     "plain",
     "plan",
     "policy",
+    "policy_of",
     "preference",
     "put",
     "rate",
@@ -83,6 +91,8 @@ __all__ = [
     "save",
     "size",
     "step",
+    "stop",
+    "stop_of",
     "stored",
     "tick",
     "trace_back",
@@ -90,6 +100,7 @@ __all__ = [
     "value",
     "verb",
     "with_predecessors",
+    "wrapped",
 ]
 
 
@@ -201,7 +212,7 @@ def function(plain: Callable[..., Any]) -> Callable[..., Any]:
     return plain
 
 
-def borrowed(part):
+def borrowed(part: Any) -> Any:
     """The part itself; under Numba the same without reference counts, for the present call."""
     return part
 
@@ -358,6 +369,17 @@ def came_from(model, feature, link):
 
 
 @optional
+def duration(model, state, action):
+    """E[Σ_{k<K} γᵏ], how long a choice takes: one step for an action, K of them for an option."""
+    return 1.0
+
+
+@optional
+def notice(model, transition):
+    """Take note of a real transition, which is told once, however often it is fitted."""
+
+
+@optional
 def follow(model, state, change, discount):
     """Take note that the value weights moved by ``change`` times ``state``."""
 
@@ -369,6 +391,48 @@ def answering(model):
     One that draws its answers, or keeps them for the agent's own weights, names what is behind it.
     """
     return model
+
+
+# ------------------------------------------------------------------------------------- options
+
+
+@verb
+def stop(option, state):
+    """β_o(s), the probability that an option stops where it has arrived.
+
+    What it does there otherwise is said by the verb :func:`policy`.
+    """
+
+
+@optional
+def policy_of(options, number, state, probabilities):
+    """Write π_o(a | s) of option ``number`` of several; a part of a single one has no number."""
+    policy(options, state, probabilities)
+
+
+@optional
+def stop_of(options, number, state):
+    """β_o(s) of option ``number`` of several."""
+    return stop(options, state)
+
+
+@optional
+def learn_options(options, transition, behaviour, weights, discount):
+    """Improve options by one real step; returns the size of the errors (not finite: diverged).
+
+    ``behaviour`` (A,) is the probability with which every action was taken, ``weights`` (D,) are
+    those of the agent's state values. Options that are given have nothing to learn.
+    """
+    return 0.0
+
+
+@optional
+def fit_options(models, options, transition, behaviour, discount):
+    """Let models of options learn from one real step; returns the size of the errors.
+
+    ``behaviour`` (A,) is as above. Models that are given have nothing to learn.
+    """
+    return 0.0
 
 
 # ---------------------------------------------------------------------------------- step sizes
@@ -433,6 +497,16 @@ def unfinished(backups):
 
 
 @optional
+def changed_action(backups, weights, state, action, moved, error, discount):
+    """As :func:`changed`, of one action's value: an update found ``error`` and moved it so far.
+
+    ``weights`` (A, D) are those of all actions, after the update. Distributions that rank states
+    are told that the other actions may still be as wrong.
+    """
+    changed(backups, state, moved, error)
+
+
+@optional
 def stored(backups, slot):
     """(action, reward, alive) of a stored transition; never asked where none are stored."""
     return 0, 0.0, 1.0
@@ -441,6 +515,12 @@ def stored(backups, slot):
 @optional
 def load_successor(backups, slot, state):
     """Write the next state of a stored transition into ``state``; as above."""
+
+
+@optional
+def age(backups, slot):
+    """How many steps ago the transition in a slot was taken in; 0 where that is unknown."""
+    return 0
 
 
 @optional
@@ -469,6 +549,14 @@ def act(agent, state, rng):
 
 
 @verb
+def behave(agent, state, probabilities):
+    """Write the probability with which :func:`act` chooses every action, what it explores included.
+
+    Needed of agents that learn about options, from what they do themselves.
+    """
+
+
+@verb
 def preference(agent, state, action):
     """What the agent maximises when it is asked for its greedy action."""
 
@@ -491,8 +579,11 @@ def back_up(agent, state, slot, discount, rng):
 
 
 @verb
-def improve(update, model, actions, weights, state, discount, step):
-    """One planning update of state values w; returns (error, how far it moved wᵀs)."""
+def improve(update, model, actions, weights, state, discount, step, rate):
+    """One planning update of state values w; returns (error, how far it moved wᵀs).
+
+    ``rate`` is R̄, which a planned reward is measured against (0: as it is).
+    """
 
 
 @optional
@@ -523,11 +614,17 @@ def plan(agent, rng):
     return 0.0
 
 
+@plain
+def wrapped(agent: Any) -> Any:
+    """The agent that values and plans: itself, or the one inside what carries its choices out."""
+    return agent
+
+
 # -------------------------------------------------------------------------------- asked by Python
 
 
 @plain
-def evicted(part):
+def evicted(part: Any) -> int:
     """How much a part has given up because there was no room for it; people are told of it.
 
     A part that does not implement the verb answers for the parts in it.
@@ -536,13 +633,13 @@ def evicted(part):
 
 
 @plain
-def with_predecessors(model):
+def with_predecessors(model: Any) -> Any:
     """The same model, newly built, as one that can be traced back (called from Python)."""
     return model
 
 
 @plain
-def check_restored(part, built, setting):
+def check_restored(part: Any, built: Any, setting: Any) -> None:
     """Raise a ``ValueError`` if the arrays of a part, read from a file, could not be its own.
 
     Compiled code follows whole numbers without looking: every index must be in range, and what is

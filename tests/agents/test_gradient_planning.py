@@ -36,7 +36,7 @@ def loop_of_two(b: Built) -> None:
 def once(b: Built, discount: float) -> float:
     agent, planner, before = b.agent, b.agent.planner, b.agent.weights[0]
     error, moved = improve(
-        agent.update, planner.model, 2, agent.weights, b.state(0), discount, agent.value_step
+        agent.update, planner.model, 2, agent.weights, b.state(0), discount, agent.value_step, 0.0
     )
     assert moved == pytest.approx(agent.weights[0] - before)
     return error
@@ -125,11 +125,13 @@ def test_it_ends_where_the_projected_error_of_the_model_is_zero(seed, discount, 
     levi = planned("levi").agent.update
     for state in problem.states:
         weights, helper = solution.copy(), np.zeros(8)
-        improve(update._replace(helper=helper), problem.model, 1, weights, state, discount, 0.1)
+        improve(
+            update._replace(helper=helper), problem.model, 1, weights, state, discount, 0.1, 0.0
+        )
         moved += weights - solution
         helped += helper
         weights = solution.copy()
-        improve(levi, problem.model, 1, weights, state, discount, 0.1)
+        improve(levi, problem.model, 1, weights, state, discount, 0.1, 0.0)
         by_levi += weights - solution
     scale = 1e-9 * (1.0 + np.abs(solution).max())
     np.testing.assert_allclose(moved, 0.0, atol=scale)

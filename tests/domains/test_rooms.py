@@ -5,7 +5,6 @@ import pytest
 
 import expectant as ex
 from expectant import exact
-from expectant.domains.rooms import MOVES
 
 TINY = """
 #####
@@ -21,7 +20,10 @@ def start_of(domain: ex.Rooms) -> int:
 
 def test_a_map_by_hand():
     rooms = ex.Rooms(TINY)
-    assert rooms.cells.tolist() == [[1, 1], [1, 2], [2, 1], [2, 2], [2, 3]]
+    assert "".join(rooms.letters) == "S.PA."
+    drawing = rooms.drawing
+    assert drawing.cells == ((1, 1), (2, 1), (1, 2), (2, 2), (3, 2))  # column and row
+    assert drawing.exits == (ex.Exit(3.0, 1.0, (1.0,)),)
     assert rooms.named == {"A": 3}
     table = rooms.mdp().outcomes
     assert table.start.tolist() == [1.0, 0.0, 0.0, 0.0, 0.0]
@@ -62,7 +64,6 @@ def test_four_rooms_are_those_of_the_paper():
     table = domain.mdp().outcomes
     chances = table.probabilities[0, start_of(domain), 0]
     np.testing.assert_allclose(sorted(chances), [1 / 9, 1 / 9, 1 / 9, 2 / 3])
-    assert len(MOVES) == 4
     ex.check_domain(domain, episodes=3)
 
 

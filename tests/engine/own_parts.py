@@ -181,7 +181,7 @@ def _(agent, transition, rng):
 
 
 @ex.description
-class ExpectedSarsa(ex.Agent):
+class SoftSarsa(ex.Agent):
     action_step: float = ex.option(ex.rules.at_least(0))
 
     def build(self, site):
@@ -192,7 +192,7 @@ class ExpectedSarsa(ex.Agent):
 def learned():
     """A run of one's own agent, and one of one's own model and backups."""
     options: Any = {"episodes": 50, "runs": 2, "progress": False}
-    ex.run(Queue(), Pairs(), ExpectedSarsa(0.05), **options)
+    ex.run(Queue(), Pairs(), SoftSarsa(0.05), **options)
     planner = ex.Lookahead(
         0.05, model=Cautious(), backups=Latest(), planning_steps=2, replayed_fits=1
     )

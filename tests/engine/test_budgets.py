@@ -12,14 +12,24 @@ import pytest
 
 import expectant as ex
 from expectant.domains.outside import OutsidePart
-from expectant.engine.job import Job, closed
+from expectant.engine.course import drive, going_on
+from expectant.engine.job import STEP_LIMIT, Job, closed
 from expectant.engine.learner.learner_facts import states_of
-from expectant.engine.loop import DIVERGED, DONE, STEPS
+from expectant.engine.loop import DIVERGED, DONE, EPISODE, STEPS, simulate
 from expectant.engine.threads import on_threads
 from expectant.progress import Lines, Overall, Silent
 from expectant.seeds import generator
 
 AGENT = ex.QLearning(0.1)
+
+
+def test_a_world_without_an_end_is_not_broken_off_by_a_budget_of_steps():
+    job = Job(ex.TwoChoice(), ex.OneHot(), AGENT, steps=12_000)
+    run, _, status = next(drive(job, 0, simulate, going_on()))
+    assert (status, run.clock[EPISODE], run.clock[STEPS]) == (DONE, 0, 12_000)
+    assert replace(job, step_limit=5).budget().step_limit == 5
+    assert replace(job, steps=0, episodes=3).budget().step_limit == STEP_LIMIT
+    assert of_steps(12_000, 1).budget().step_limit == STEP_LIMIT  # a corridor ends
 
 
 def of_steps(steps: int, bins: int, **options) -> Job:

@@ -36,7 +36,7 @@ def checks(own: Any, **options: Any) -> dict[str, Any]:
         "features": lambda: ex.check_features(own.Pairs(), own.Queue(), **options),
         "model": lambda: ex.check_model(own.Cautious(), **options),
         "backups": lambda: ex.check_backups(own.Latest(), **options),
-        "agent": lambda: ex.check_agent(own.ExpectedSarsa(0.1), **options),
+        "agent": lambda: ex.check_agent(own.SoftSarsa(0.1), **options),
     }
 
 
@@ -84,7 +84,7 @@ WRONG = {
     "agent": (
         "    return dot(state, agent.weights[action])\n",
         "    state.active[0] = 0\n    return dot(state, agent.weights[action])\n",
-        r"check_agent: ExpectedSarsa: preference of SarsaPart must not change what it is given, and changed \[",
+        r"check_agent: SoftSarsa: preference of SarsaPart must not change what it is given, and changed \[",
     ),
 }  # fmt: skip
 

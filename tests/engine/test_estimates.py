@@ -42,6 +42,9 @@ DOMAINS = {
     "one_phase": (ex.Corridor(cells=40), ex.OneHot()),
     "counterexample": (ex.Counterexample(), ex.OneHot()),
     "table": (TABLE, ex.OneHot()),
+    "rooms": (ex.Rooms("S..\n.PG"), ex.OneHot()),
+    "two_rooms": (ex.TwoRooms(), ex.OneHot()),
+    "four_rooms": (ex.FourRooms(), ex.OneHot()),
     "loca_grid": (GRID, ex.OneHot()),
     "dyna_maze": (ex.DynaMaze(resolution=(2, 3)), ex.OneHot()),
     "blocking_maze": (ex.BlockingMaze(), ex.OneHot()),
@@ -61,6 +64,10 @@ DOMAINS = {
 AGENTS = {
     "q_learning": ex.QLearning(0.1),
     "q_planning": ex.QPlanning(0.1, model="true"),
+    "sarsa": ex.Sarsa(0.1, 0.9),
+    "expected_sarsa": ex.ExpectedSarsa(0.1),
+    "dyna_q": ex.DynaQ(0.1),
+    "dyna_q_prioritized": ex.DynaQ(0.1, backups=ex.PrioritizedPairs(capacity=700, links=3)),
     "lookahead": ex.Lookahead(0.1),
     "maintained": ex.Lookahead(0.1, maintained=True),
     "imagining": ex.Lookahead(0.1, rollout=3),
@@ -76,6 +83,8 @@ OWN_MODELS = {
 }
 OWN_BACKUPS = {
     "unlimited": ex.Replay(None),
+    "untried": ex.SeenPairs(untried=True, capacity=300),
+    "pair_sweeping": ex.PrioritizedPairs(capacity=300),
     "unlimited_recency": ex.RecencyReplay(None),
     "small_sweeping": ex.PrioritizedSweeping(capacity=700, links=3),
     "few_clusters": ex.StateSampler(clusters=5),
@@ -85,6 +94,15 @@ PLANS = [
     *(ex.Lookahead(0.1, backups=backups) for backups in (*NAMED, *OWN_BACKUPS.values())),
     ex.Lookahead(0.1, backups="mg", model="sparse"),
 ]
+
+
+OPTION = ex.TableOption((0,) * 40, (0.5,) * 40)
+REPERTOIRES = {
+    "learned": ex.Repertoire((OPTION, OPTION.replace(policy=(1,) * 40), ex.OneStep(1))),
+    "exact": ex.Repertoire((OPTION,), models="exact"),
+    "universal": ex.Repertoire((OPTION,), models="universal"),
+    "subtasks": ex.Repertoire((ex.RewardRespecting(3), ex.RewardRespecting(4), ex.ShortestPath(3))),
+}
 
 
 def held(job: Job) -> int:
@@ -112,6 +130,13 @@ def pairs(first, second):
     return list(itertools.product(first, second))
 
 
+RELATIVE = ex.RVIQLearning(0.1)
+
+
+def test_relative_values_say_what_they_hold():
+    check(CORRIDOR, ex.RandomBinary(100, 7), RELATIVE)
+
+
 @pytest.mark.parametrize("domain", DOMAINS)
 def test_domains_say_what_they_hold(domain):
     check(*DOMAINS[domain], AGENTS["q_learning"])
@@ -130,6 +155,12 @@ def test_agents_say_what_they_hold(features, agent):
 def test_models_and_backups_say_what_they_hold(agent):
     check(CORRIDOR, ex.RandomBinary(60, 4), agent)
     check(TABLE, ex.OneHot(), agent)
+
+
+@pytest.mark.parametrize("options", REPERTOIRES.values(), ids=REPERTOIRES.keys())
+@pytest.mark.parametrize("agent", ["lookahead", "imagining", "cached_values", "cached_policy"])
+def test_agents_with_options_say_what_they_hold(agent, options):
+    check(CORRIDOR, ex.OneHot(), AGENTS[agent].replace(options=options, discount=0.9))
 
 
 @pytest.mark.parametrize("backups", [*NAMED, *OWN_BACKUPS.values()], ids=repr)
@@ -152,10 +183,15 @@ def test_no_part_of_the_package_is_forgotten():
             covered.add(written_kind(type(described)))
             for value in vars(described).values():
                 cover(value)
+        elif isinstance(described, tuple):
+            for value in described:
+                cover(value)
 
+    for options in REPERTOIRES.values():
+        cover(options)
     for domain, features in (*FEATURES.values(), *DOMAINS.values()):
         cover(domain), cover(features)
-    for agent in (*AGENTS.values(), *PLANS):
+    for agent in (*AGENTS.values(), *PLANS, RELATIVE):
         cover(agent)
     for name in MODELS:
         cover(MODELS[name](0.1))

@@ -17,7 +17,7 @@ from expectant.engine.memory import limits as memory
 from expectant.engine.memory.available import free_memory, given_memory
 from expectant.engine.memory.demand import Demand, demand_of
 from expectant.engine.memory.refusal import TooLargeError, in_words
-from expectant.lab.engines import on_threads
+from expectant.lab.engines import on_threads, tasks
 from expectant.lab.sweep import Sweep
 from expectant.seeds import streams_of
 
@@ -182,7 +182,7 @@ def test_results_must_fit_too(monkeypatch):
 
 def test_runs_of_a_sweep_wait_for_room(monkeypatch, tmp_path, capsys):
     monkeypatch.setenv("EXPECTANT_MEMORY", "60 MiB")
-    run_one, lock, under_way, most = on_threads.run_one, threading.Lock(), [0], [0]
+    run_one, lock, under_way, most = tasks.run_one, threading.Lock(), [0], [0]
 
     def counted(*arguments):
         with lock:

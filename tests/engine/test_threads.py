@@ -13,7 +13,8 @@ import expectant as ex
 from expectant.engine.compile.compiling import kernel_for
 from expectant.engine.compile.settled import settled
 from expectant.engine.composition import composition
-from expectant.engine.job import Job, going_on, loop_for
+from expectant.engine.course import going_on
+from expectant.engine.job import Job, loop_for
 from expectant.engine.threads import on_threads
 from expectant.progress import Silent
 

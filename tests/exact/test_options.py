@@ -120,7 +120,7 @@ def test_the_hallway_of_two_rooms():
 def test_an_option_that_may_stop_anywhere_stops_where_going_on_is_bad():
     domain = ex.TwoRooms()
     free = exact.reward_respecting_option(domain, domain.named["H"], 1.0, 0.99, anywhere=True)
-    letters = domain.letters[tuple(domain.cells.T)]
+    letters = domain.letters
     stops = set(letters[free.stop > 0])
     assert stops == {"P", "H"}  # deep in the pits nothing is worth the way out
     by_hand = free.values[free.stop > 0]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from expectant.analysis.panel import Level
 from expectant.show import Adaptation, Chart, Curves, Header, Palette, draw_chart
-from expectant.show.chart import Level, Plot, curve_of
+from expectant.show.chart import Plot, curve_of
 from expectant.show.page import page
 from expectant.show.palette import BACKUPS
 

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 
 from expectant.analysis.curves import interval
+from expectant.analysis.panel import Level
 from expectant.lab.writeup import summary
 from expectant.show import Adaptation, Header, Palette
 from expectant.show.animation.panels import _smoothed
-from expectant.show.chart import Chart, Level, Plot, chart_of, curve_of, palette_of
+from expectant.show.chart import Chart, Plot, chart_of, curve_of, palette_of
 from expectant.show.page import page
 from expectant.show.page_tables import adaptation_table, curve_table, dependence_table
 from expectant.show.sensitivity import HeatMap, Sensitivity

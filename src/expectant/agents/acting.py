@@ -28,3 +28,18 @@ def epsilon_greedy(agent, state, actions, epsilon, rng):
     if rng.random() < epsilon:
         return int(rng.random() * actions)
     return greedy(agent, state, actions, rng)
+
+
+@function
+def write_epsilon_greedy(agent, state, epsilon, probabilities):
+    """How likely :func:`epsilon_greedy` is to choose each action; ties share what is greedy."""
+    actions, best, ties = probabilities.shape[0], -math.inf, 0
+    for action in range(actions):
+        probabilities[action] = preference(agent, state, action)
+        if probabilities[action] > best:
+            best, ties = probabilities[action], 1
+        elif probabilities[action] == best:
+            ties += 1
+    for action in range(actions):
+        greedy_share = (1.0 - epsilon) / ties if probabilities[action] == best else 0.0
+        probabilities[action] = epsilon / actions + greedy_share

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from expectant.agents.centering import CenteringPart, centered, shift_rate
 from expectant.agents.planner import (
     Planner,
     absorb,
@@ -26,6 +27,7 @@ from expectant.verbs import (
     act,
     back_up,
     backed_up_value,
+    behave,
     function,
     improve,
     learn,
@@ -46,6 +48,8 @@ class CachedPolicyPart(NamedTuple):
     epsilon: float
     discount: float
     probabilities: np.ndarray
+    centering: CenteringPart
+    direct: bool
 
 
 pass_on_to_planner(CachedPolicyPart)
@@ -89,30 +93,45 @@ def _(agent, state, rng):
     return sample_policy(agent, state, rng)
 
 
+@behave.register(CachedPolicyPart)
+def _(agent, state, probabilities):
+    softmax(agent.policy, state, probabilities)
+    for action in range(probabilities.shape[0]):
+        explored = agent.epsilon / probabilities.shape[0]
+        probabilities[action] = explored + (1.0 - agent.epsilon) * probabilities[action]
+
+
 @learn.register(CachedPolicyPart)
 def _(agent, transition, rng):
     """TD(0) on w, then θ with the same δ."""
     tick(agent.value_step)
     tick(agent.policy_step)
-    target = td_target(agent.weights, transition, agent.discount)
-    error = move(agent.weights, transition.state, target, agent.value_step)
-    report(agent.planner, transition.state, error, agent.value_step)
-    softmax(agent.policy, transition.state, agent.probabilities)
-    reinforce(agent, transition.state, transition.action, error)
+    centering, step, state = agent.centering, agent.value_step, transition.state
+    target = td_target(agent.weights, centered(centering, transition), agent.discount)
+    if agent.direct:
+        error = move(agent.weights, state, target, step)
+        report(agent.planner, state, error, step)
+        softmax(agent.policy, state, agent.probabilities)
+        reinforce(agent, state, transition.action, error)
+    else:
+        error = target - dot(state, agent.weights)
+    shift_rate(centering, centering.real, step, 0, state, error)
     return abs(error) + absorb(agent.planner, transition, rng)
 
 
 @back_up.register(CachedPolicyPart)
 def _(agent, state, slot, discount, rng):
     """The planning update on w; then a ~ π_θ and θ along δ ∇log π, δ = b(s, a, w) − wᵀs, new w."""
-    planner, weights = agent.planner, agent.weights
+    planner, weights, centering = agent.planner, agent.weights, agent.centering
     error, moved = improve(
-        agent.update, planner.model, planner.actions, weights, state, discount, agent.value_step
-    )
+        agent.update, planner.model, planner.actions, weights, state, discount, agent.value_step,
+        centering.rate[0],
+    )  # fmt: skip
+    shift_rate(centering, centering.planned, agent.value_step, 0, state, error)
     tell(planner, state, error, moved)
     action = sample_policy(agent, state, rng)
     target = backed_up_value(planner.model, state, action, weights, discount)
-    reinforce(agent, state, action, target - dot(state, weights))
+    reinforce(agent, state, action, target - centering.rate[0] - dot(state, weights))
     return abs(error)
 
 
@@ -148,4 +167,6 @@ class CachedPolicy(StatePlanningAgent):
             self.epsilon,
             self.discount,
             np.zeros(site.actions),
+            self.centering_part(),
+            self.direct,
         )

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from expectant.agents.acting import epsilon_greedy
+from expectant.agents.acting import epsilon_greedy, write_epsilon_greedy
+from expectant.agents.centering import CenteringPart, centered, shift_rate
 from expectant.agents.planner import (
     Planner,
     absorb,
@@ -23,7 +24,7 @@ from expectant.parts import Need, Site
 from expectant.rules import flag
 from expectant.step_sizes import step_part, step_size, steps_memory
 from expectant.updates import move, move_row, td_target
-from expectant.verbs import act, back_up, backed_up_value, improve, learn, preference, tick
+from expectant.verbs import act, back_up, backed_up_value, behave, improve, learn, preference, tick
 
 
 class CachedValuesPart(NamedTuple):
@@ -36,6 +37,8 @@ class CachedValuesPart(NamedTuple):
     epsilon: float
     discount: float
     printed_delta: bool
+    centering: CenteringPart
+    direct: bool
 
 
 pass_on_to_planner(CachedValuesPart)
@@ -51,33 +54,46 @@ def _(agent, state, rng):
     return epsilon_greedy(agent, state, agent.action_weights.shape[0], agent.epsilon, rng)
 
 
+@behave.register(CachedValuesPart)
+def _(agent, state, probabilities):
+    write_epsilon_greedy(agent, state, agent.epsilon, probabilities)
+
+
 @learn.register(CachedValuesPart)
 def _(agent, transition, rng):
     """TD(0) on w, then q̂ towards r + γ v̂(s') with the new w (or towards δ, as printed)."""
     tick(agent.value_step)
     tick(agent.action_step)
-    weights, discount = agent.weights, agent.discount
-    target = td_target(weights, transition, discount)
-    error = move(weights, transition.state, target, agent.value_step)
-    report(agent.planner, transition.state, error, agent.value_step)
-    cached = error if agent.printed_delta else td_target(weights, transition, discount)
-    cache_error = move_row(
-        agent.action_weights, transition.state, cached, agent.action_step, transition.action
-    )
+    weights, discount, centering = agent.weights, agent.discount, agent.centering
+    taken, step, cache_error = centered(centering, transition), agent.value_step, 0.0
+    target = td_target(weights, taken, discount)
+    if agent.direct:
+        error = move(weights, taken.state, target, step)
+        report(agent.planner, taken.state, error, step)
+        cached = error if agent.printed_delta else td_target(weights, taken, discount)
+        cache_error = move_row(
+            agent.action_weights, taken.state, cached, agent.action_step, taken.action
+        )
+    else:
+        error = target - dot(taken.state, weights)
+    shift_rate(centering, centering.real, step, 0, taken.state, error)
     return abs(error) + abs(cache_error) + absorb(agent.planner, transition, rng)
 
 
 @back_up.register(CachedValuesPart)
 def _(agent, state, slot, discount, rng):
     """The planning update on w, then every q̂(s, a) towards b(s, a, w), with the new w."""
-    planner, weights = agent.planner, agent.weights
+    planner, weights, centering = agent.planner, agent.weights, agent.centering
     error, moved = improve(
-        agent.update, planner.model, planner.actions, weights, state, discount, agent.value_step
-    )
+        agent.update, planner.model, planner.actions, weights, state, discount, agent.value_step,
+        centering.rate[0],
+    )  # fmt: skip
+    shift_rate(centering, centering.planned, agent.value_step, 0, state, error)
     tell(planner, state, error, moved)
-    errors = abs(error)
+    errors, rate = abs(error), centering.rate[0]
     for action in range(planner.actions):
         target = backed_up_value(planner.model, state, action, weights, discount)
+        target -= rate
         errors += abs(move_row(agent.action_weights, state, target, agent.action_step, action))
     return errors
 
@@ -107,4 +123,6 @@ class CachedValues(StatePlanningAgent):
             self.epsilon,
             self.discount,
             self.printed_delta,
+            self.centering_part(),
+            self.direct,
         )

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from expectant.agents.acting import epsilon_greedy
+from expectant.agents.acting import epsilon_greedy, write_epsilon_greedy
+from expectant.agents.centering import CenteringPart, centered, shift_rate
 from expectant.agents.planner import (
     Planner,
     absorb,
@@ -18,6 +19,7 @@ from expectant.agents.planner import (
 )
 from expectant.agents.planning_update import StatePlanningAgent
 from expectant.descriptions import description, option
+from expectant.features.vector import dot
 from expectant.models.maintained import maintained, maintained_memory
 from expectant.parts import Need, Site
 from expectant.rules import flag
@@ -27,6 +29,7 @@ from expectant.verbs import (
     act,
     back_up,
     backed_up_value,
+    behave,
     follow,
     function,
     improve,
@@ -44,6 +47,8 @@ class LookaheadPart(NamedTuple):
     value_step: Any
     epsilon: float
     discount: float
+    centering: CenteringPart
+    direct: bool
 
 
 pass_on_to_planner(LookaheadPart)
@@ -71,21 +76,34 @@ def _(agent, state, rng):
     return epsilon_greedy(agent, state, agent.planner.actions, agent.epsilon, rng)
 
 
+@behave.register(LookaheadPart)
+def _(agent, state, probabilities):
+    write_epsilon_greedy(agent, state, agent.epsilon, probabilities)
+
+
 @learn.register(LookaheadPart)
 def _(agent, transition, rng):
     tick(agent.value_step)
-    target = td_target(agent.weights, transition, agent.discount)
-    error = abs(move_values(agent, transition.state, target))
-    return error + absorb(agent.planner, transition, rng)
+    centering, state = agent.centering, transition.state
+    target = td_target(agent.weights, centered(centering, transition), agent.discount)
+    if agent.direct:
+        error = move_values(agent, state, target)
+    else:
+        error = target - dot(state, agent.weights)
+    shift_rate(centering, centering.real, agent.value_step, 0, state, error)
+    return abs(error) + absorb(agent.planner, transition, rng)
 
 
 @back_up.register(LookaheadPart)
 def _(agent, state, slot, discount, rng):
     """The planning update on w."""
-    planner, weights = agent.planner, agent.weights
+    planner, weights, step = agent.planner, agent.weights, agent.value_step
+    centering = agent.centering
     error, moved = improve(
-        agent.update, planner.model, planner.actions, weights, state, discount, agent.value_step
-    )
+        agent.update, planner.model, planner.actions, weights, state, discount, step,
+        centering.rate[0],
+    )  # fmt: skip
+    shift_rate(centering, centering.planned, step, 0, state, error)
     follow(planner.model, state, mean_rate(agent.value_step, 0, state) * error, agent.discount)
     tell(planner, state, error, moved)
     return abs(error)
@@ -110,10 +128,19 @@ class Lookahead(StatePlanningAgent):
                 "Lookahead: maintained=True needs model='expectation', whose look-ahead is linear "
                 f"in the features, got model={self.model!r}"
             )
+        if self.maintained and self.options is not None:
+            raise ValueError(
+                "Lookahead: maintained=True keeps look-ahead weights of actions only and cannot be "
+                "combined with options"
+            )
         if self.maintained and self.stored_termination:
             raise ValueError(
                 "Lookahead: maintained=True has the discount in its weights and cannot be combined "
                 "with stored_termination=True"
+            )
+        if self.maintained and self.bonus > 0.0:
+            raise ValueError(
+                f"Lookahead: maintained=True has no place for a bonus, got bonus={self.bonus!r}"
             )
         if self.maintained and getattr(self.value_step, "adapts", False):
             raise ValueError(
@@ -142,4 +169,6 @@ class Lookahead(StatePlanningAgent):
             step_part(self, self.value_step, site),
             self.epsilon,
             self.discount,
+            self.centering_part(),
+            self.direct,
         )

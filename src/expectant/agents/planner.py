@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from expectant.agents.centering import FROM, CenteringPart, centering_part
 from expectant.agents.rollout import check_rollout, rollout_memory, rollout_part
+from expectant.agents.with_options import options_memory, with_options
 from expectant.backups import NAMED
 from expectant.descriptions import abstract, option
 from expectant.features.vector import Binary, Transition, Weighted, empty_state, state_bytes
+from expectant.models.curious import curious, curious_memory
 from expectant.models.distribution import Distribution
 from expectant.models.episodic import EpisodicExpectation, ExactEpisodic
 from expectant.models.expectation import ExactExpectation, LinearExpectation
@@ -19,8 +23,9 @@ from expectant.models.network import NetworkExpectation
 from expectant.models.sample import Sample
 from expectant.models.sparse import SparseExpectation
 from expectant.models.true import TrueModel
+from expectant.options.repertoire import REPERTOIRE
 from expectant.parts import Agent, Backups, Model, Need, Site, bytes_of, needs_of
-from expectant.rules import either, flag, one_of, or_none, whole
+from expectant.rules import at_least, either, flag, one_of, or_none, whole
 from expectant.step_sizes import as_used
 from expectant.verbs import (
     back_up,
@@ -33,6 +38,7 @@ from expectant.verbs import (
     grown,
     load_successor,
     moved_by,
+    notice,
     plan,
     relabel,
     remember,
@@ -50,6 +56,7 @@ MODELS: dict[str, Callable[[Any], Model]] = {
     "episodic": EpisodicExpectation,
     "network": lambda step: NetworkExpectation(step=getattr(step, "step", step)),
     "distribution": lambda step: Distribution(),
+    "latest": lambda step: Distribution(outcomes=1, forgetting=1.0),
     "sample": lambda step: Sample(),
     "exact": lambda step: ExactExpectation(),
     "exact_episodic": lambda step: ExactEpisodic(),
@@ -99,6 +106,12 @@ class PlanningAgent(Agent):
     relabelled: bool = option(flag(), default=False, kw_only=True)
     stored_termination: bool = option(flag(), default=False, kw_only=True)
     rollout: int = option(whole(1), default=1, kw_only=True)
+    options: Any = option(REPERTOIRE, default=None, kw_only=True)
+    direct: bool = option(flag(), default=True, kw_only=True)
+    bonus: float = option(at_least(0), default=0.0, kw_only=True)
+    centering_from: str = option(one_of(*FROM), default="all", kw_only=True)
+
+    plans_with_options: ClassVar[bool] = True  # as state values can; action values cannot
 
     def validate(self) -> None:
         backups, owner = self.distribution(), type(self).__name__
@@ -122,8 +135,59 @@ class PlanningAgent(Agent):
                 "model that is linear in them ('expectation' or 'sparse'), "
                 f"got model={self.model!r}"
             )
+        if not self.direct and self.planning_steps == 0:
+            raise ValueError(
+                f"{owner}: direct=False learns values by planning alone, so planning_steps must be "
+                "1 or more, got 0"
+            )
         if self.rollout > 1:
             check_rollout(owner, self.rollout, self.model, named_model(self.model, 0.0), backups)
+        if self.options is not None:
+            self._check_options(owner, backups)
+
+    def _check_options(self, owner: str, backups: Any) -> None:
+        """Refuse what options cannot be combined with."""
+        if not self.plans_with_options:
+            raise ValueError(
+                f"{owner}: options need an agent that plans with state values, such as Lookahead"
+            )
+        if self.bonus > 0.0:
+            raise ValueError(
+                f"{owner}: bonus={self.bonus!r} counts when actions were last tried, and cannot be "
+                "combined with options"
+            )
+        if self.stored_termination:
+            raise ValueError(
+                f"{owner}: stored_termination=True is about one step and cannot be combined with "
+                "options"
+            )
+        if self.options.models == "exact" and not getattr(backups, "knows_places", True):
+            raise ValueError(
+                f"{owner}: options with models='exact' look up the environment's own state, which "
+                f"backups={self.backups!r} does not know of the states it draws"
+            )
+        if self.rollout > 1 and getattr(named_model(self.model, 0.0), "imagines", "") != "means":
+            raise ValueError(
+                f"{owner}: rollout={self.rollout} with options needs model='expectation', which "
+                "leads to a mean state as they do"
+            )
+
+    def choosing(self, site: Site) -> Site:
+        if self.options is None or not self.options.extended:
+            return site
+        return dataclasses.replace(site, actions=site.actions + len(self.options.extended))
+
+    def equip(self, site: Site) -> Any:
+        own = self.choosing(site)
+        if own is site:
+            return self.build(site)
+        return with_options(
+            self.build(own), own, site.actions, self.epsilon, self.discount, self.options.acting
+        )
+
+    def centering_part(self) -> CenteringPart:
+        """What keeps the mean reward."""
+        return centering_part(self.centering, self.direct, self.centering_from)
 
     def distribution(self) -> Backups:
         """The backup distribution that planning draws from."""
@@ -138,20 +202,35 @@ class PlanningAgent(Agent):
         scratch = drawn + state_bytes(site.shape) + rollout_memory(self.rollout, model, site)
         traced = self.distribution().traces_back and isinstance(model, Model)
         return [
-            *needs_of(model, site),
+            *self._model_memory(model, site),
             *(model.predecessors_memory(site) if traced else ()),
             *needs_of(self.distribution(), site),
             Need("states to plan from", scratch),
+            *([curious_memory(site)] if self.bonus > 0.0 else []),
         ]
+
+    def _model_memory(self, model: Model, site: Site) -> Sequence[Need]:
+        if site.actions == site.domain.actions:
+            return needs_of(model, site)
+        around = options_memory(site, site.domain.actions)
+        return [*self.options.estimate_around(model, site), around]
+
+    def _model_part(self, model: Model, site: Site) -> Any:
+        """The model; one of actions and options where the site counts those as actions."""
+        if site.actions == site.domain.actions:
+            return model.build(site)
+        step = self.scaled(self.options.step, site)
+        return self.options.build_around(model, site, step, self.discount)
 
     def planner(self, site: Site, model_step: Any) -> Planner:
         """The part all planning agents share."""
         model = named_model(self.model, as_used(self, model_step, site))
+        part = self._model_part(model, dataclasses.replace(site, promise=self.initial_value))
         backups = self.distribution()
-        built = with_predecessors(model.build(site)) if backups.traces_back else model.build(site)
+        part = with_predecessors(part) if backups.traces_back else part
         return Planner(
-            built,
-            backups.build_with(site, built),
+            curious(part, site, self.bonus) if self.bonus > 0.0 else part,
+            backups.build_with(site, part),
             empty_state(backups.drawn_shape(site)),
             empty_state(site.shape),
             site.actions,
@@ -197,6 +276,7 @@ class Planner(NamedTuple):
 def absorb(planner, transition, rng):
     """Store a real transition, fit the model to it, then to replayed ones; returns the errors."""
     remember(planner.backups, transition)
+    notice(planner.model, transition)
     errors = fit(planner.model, transition)
     for _ in range(planner.replayed_fits):
         if planner.control[0] != 0:

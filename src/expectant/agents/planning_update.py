@@ -40,26 +40,26 @@ class Gtd2Part(NamedTuple):
 
 
 @improve.register(LeviPart)
-def _(update, model, actions, weights, state, discount, step):
+def _(update, model, actions, weights, state, discount, step, rate):
     target = levi_target(model, state, actions, weights, discount)
-    error = move(weights, state, target, step)
+    error = move(weights, state, target - rate, step)
     return error, movement(state, error, step)
 
 
 @improve.register(GradientPart)
-def _(update, model, actions, weights, state, discount, step):
+def _(update, model, actions, weights, state, discount, step, rate):
     helper, before = update.helper, dot(state, weights)
     error = gradient_planning(
-        model, state, actions, weights, helper, discount, step, update.correction_step
+        model, state, actions, weights, helper, discount, step, update.correction_step, rate
     )
     return error, dot(state, weights) - before
 
 
 @improve.register(Gtd2Part)
-def _(update, model, actions, weights, state, discount, step):
+def _(update, model, actions, weights, state, discount, step, rate):
     helper, before = update.helper, dot(state, weights)
     error = gtd2_planning(
-        model, state, actions, weights, helper, discount, step, update.correction_step
+        model, state, actions, weights, helper, discount, step, update.correction_step, rate
     )
     return error, dot(state, weights) - before
 

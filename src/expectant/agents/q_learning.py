@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from expectant.agents.acting import epsilon_greedy
+from expectant.agents.centering import CenteringPart, centered, centering_part, shift_rate
 from expectant.agents.planner import weights_memory
 from expectant.descriptions import description, option
 from expectant.features.vector import dot
@@ -23,6 +24,7 @@ class QLearningPart(NamedTuple):
     action_step: Any
     epsilon: float
     discount: float
+    centering: CenteringPart
 
 
 @preference.register(QLearningPart)
@@ -38,7 +40,10 @@ def _(agent, state, rng):
 @learn.register(QLearningPart)
 def _(agent, transition, rng):
     tick(agent.action_step)
-    return abs(q_learning(agent.weights, transition, agent.discount, agent.action_step))
+    centering, step = agent.centering, agent.action_step
+    error = q_learning(agent.weights, centered(centering, transition), agent.discount, step)
+    shift_rate(centering, centering.real, step, transition.action, transition.state, error)
+    return abs(error)
 
 
 def _zero(value: object) -> int:
@@ -66,4 +71,5 @@ class QLearning(Agent):
             step_part(self, self.action_step, site, site.actions),
             self.epsilon,
             self.discount,
+            centering_part(self.centering),
         )

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from expectant.agents.acting import epsilon_greedy
+from expectant.agents.centering import CenteringPart, centered, shift_rate
 from expectant.agents.planner import (
     Planner,
     PlanningAgent,
@@ -16,17 +17,18 @@ from expectant.agents.planner import (
     pass_on_to_planner,
     weights_memory,
 )
+from expectant.backups import PrioritizedPairs
 from expectant.descriptions import description, option
 from expectant.features.vector import dot
-from expectant.parts import Need, Site
+from expectant.parts import Backups, Need, Site
 from expectant.rules import flag
 from expectant.step_sizes import step_part, step_size, steps_memory
-from expectant.updates import move_row, q_learning
+from expectant.updates import move_row, q_learning, q_target
 from expectant.verbs import (
     act,
     back_up,
     backed_up_action_value,
-    changed,
+    changed_action,
     function,
     learn,
     moved_by,
@@ -34,6 +36,8 @@ from expectant.verbs import (
     stored,
     tick,
 )
+
+PAIRS = PrioritizedPairs()
 
 
 class QPlanningPart(NamedTuple):
@@ -43,6 +47,8 @@ class QPlanningPart(NamedTuple):
     epsilon: float
     discount: float
     stored_action: bool
+    centering: CenteringPart
+    direct: bool
 
 
 pass_on_to_planner(QPlanningPart)
@@ -60,16 +66,24 @@ def _(agent, state, rng):
 
 @function
 def report_action(agent, state, action, error):
-    """Tell the backup distribution of an update; the other actions may still be as wrong."""
+    """Tell the backup distribution of an update."""
     moved = moved_by(agent.action_step, action, state, error)
-    changed(agent.planner.backups, state, moved, error)
+    backups = agent.planner.backups
+    changed_action(backups, agent.weights, state, action, moved, error, agent.discount)
 
 
 @learn.register(QPlanningPart)
 def _(agent, transition, rng):
     tick(agent.action_step)
-    error = q_learning(agent.weights, transition, agent.discount, agent.action_step)
-    report_action(agent, transition.state, transition.action, error)
+    centering, step, action = agent.centering, agent.action_step, transition.action
+    taken = centered(centering, transition)
+    if agent.direct:
+        error = q_learning(agent.weights, taken, agent.discount, step)
+        report_action(agent, taken.state, action, error)
+    else:
+        target = q_target(agent.weights, taken, agent.discount)
+        error = target - dot(taken.state, agent.weights[action])
+    shift_rate(centering, centering.real, step, action, taken.state, error)
     return abs(error) + absorb(agent.planner, transition, rng)
 
 
@@ -82,7 +96,9 @@ def _(agent, state, slot, discount, rng):
     else:
         action = int(rng.random() * planner.actions)
     target = backed_up_action_value(planner.model, state, action, weights, discount)
-    error = move_row(weights, state, target, agent.action_step, action)
+    centering, step = agent.centering, agent.action_step
+    error = move_row(weights, state, target - centering.rate[0], step, action)
+    shift_rate(centering, centering.planned, step, action, state, error)
     report_action(agent, state, action, error)
     return abs(error)
 
@@ -96,6 +112,8 @@ class QPlanning(PlanningAgent):
     paper shows to be invalid in stochastic worlds; other expectation models do so only with
     ``invalid_update=True``.
     """
+
+    plans_with_options = False
 
     action_step: Any = option(step_size())
     model_step: Any = option(step_size(), default=0.1)
@@ -112,6 +130,10 @@ class QPlanning(PlanningAgent):
                 "asks for that update all the same"
             )
 
+    def distribution(self) -> Backups:
+        """As for all planners; but one action is backed up, so pairs are prioritized."""
+        return PAIRS if self.backups == "prioritized" else super().distribution()
+
     def estimate_memory(self, site: Site) -> Sequence[Need]:
         values = weights_memory("the action values", site, site.actions)
         steps = steps_memory(site, (self.action_step, site.actions))
@@ -124,5 +146,7 @@ class QPlanning(PlanningAgent):
             step_part(self, self.action_step, site, site.actions),
             self.epsilon,
             self.discount,
-            self.stored_action,
+            self.stored_action or self.distribution().draws_actions,
+            self.centering_part(),
+            self.direct,
         )

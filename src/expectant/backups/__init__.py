@@ -6,6 +6,8 @@ from collections.abc import Callable
 
 from expectant.backups.all_states import AllStates, AllStatesPart
 from expectant.backups.current import CurrentPart, CurrentState
+from expectant.backups.pair_sweeping import PairSweepingPart, PrioritizedPairs
+from expectant.backups.pairs import PairsPart, SeenPairs
 from expectant.backups.recency import RecencyPart, RecencyReplay
 from expectant.backups.replay import Replay, ReplayPart
 from expectant.backups.sampler import SamplerPart, StateSampler
@@ -23,6 +25,9 @@ __all__ = [
     "CurrentPart",
     "CurrentState",
     "FeatureSweeping",
+    "PairSweepingPart",
+    "PairsPart",
+    "PrioritizedPairs",
     "PrioritizedSweeping",
     "RecencyPart",
     "RecencyReplay",
@@ -30,6 +35,7 @@ __all__ = [
     "ReplayPart",
     "RowSweeping",
     "SamplerPart",
+    "SeenPairs",
     "SeenPart",
     "SeenStates",
     "SingleFeatures",
@@ -46,6 +52,7 @@ NAMED: dict[str, Callable[[int | None], Backups]] = {
     "trajectory": lambda capacity: Trajectory(capacity=capacity),
     "current": lambda capacity: CurrentState(),
     "seen": lambda capacity: SeenStates(),
+    "pairs": lambda capacity: SeenPairs(),
     "all": lambda capacity: AllStates(),
     "prioritized": lambda capacity: PrioritizedSweeping(),
     "sampler": lambda capacity: StateSampler(),

@@ -65,20 +65,20 @@ def row_in(sweeping, state):
 
 
 @function
-def is_kept(sweeping, serial):
+def is_kept(seen, serial):
     """Whether a link leads to a state that is still there."""
-    return serial != NONE and serial >= sweeping.seen.total[0] - sweeping.tries.shape[0]
+    return serial != NONE and serial >= seen.total[0] - seen.serials.shape[0]
 
 
 @function
-def link_from(sweeping, row, serial):
+def link_from(sweeping, seen, row, serial):
     """The link of a state to a predecessor; a new one takes a free link, or the least used."""
     chosen, fewest = 0, -1
     for link in range(sweeping.sources.shape[1]):
         if sweeping.sources[row, link] == serial:
             return link
         uses = 0
-        if is_kept(sweeping, sweeping.sources[row, link]):
+        if is_kept(seen, sweeping.sources[row, link]):
             for action in range(sweeping.counts.shape[2]):
                 uses += sweeping.counts[row, link, action]
         if fewest < 0 or uses < fewest:
@@ -105,7 +105,7 @@ def sweep_back(sweeping, row, moved):
     heap, rows = sweeping.heap, sweeping.tries.shape[0]
     for link in range(sweeping.sources.shape[1]):
         serial = sweeping.sources[row, link]
-        if is_kept(sweeping, serial):
+        if is_kept(sweeping.seen, serial):
             source = serial % rows
             raised = abs(moved) * chance(sweeping, row, link, source)
             rank(heap, source, heap.priorities[source] + raised, sweeping.threshold)
@@ -138,7 +138,7 @@ def _(sweeping, transition):
     sweeping.tries[source, action] += 1
     if transition.alive > 0.0:
         row = row_in(sweeping, transition.next_state)  # may replace the first state, if that is old
-        link = link_from(sweeping, row, serial)
+        link = link_from(sweeping, sweeping.seen, row, serial)
         sweeping.counts[row, link, action] += 1
 
 

@@ -8,8 +8,9 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from expectant.descriptions import abstract, description, option
-from expectant.domains.finite import END, OUTCOME, PHASE, STATE, FiniteMDP, FinitePart
+from expectant.domains.finite import OUTCOME, PHASE, STATE, FiniteMDP, FinitePart
 from expectant.domains.grids import Grid, grid_drawing, grid_in, moves_in, numbered, start_in
+from expectant.domains.outcomes import END
 from expectant.domains.phases import PhaseClock, phase_clock, present_phase, tick
 from expectant.domains.tabular import TabularDomain
 from expectant.parts import Drawing, Need, Site, bytes_of

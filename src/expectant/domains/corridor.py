@@ -8,7 +8,8 @@ from functools import cached_property
 import numpy as np
 
 from expectant.descriptions import description, option
-from expectant.domains.finite import END, MAKING, FiniteMDP, FinitePart, finite_memory
+from expectant.domains.finite import MAKING, FiniteMDP, FinitePart, finite_memory
+from expectant.domains.outcomes import END
 from expectant.parts import Domain, Drawing, Exit, Need, Site
 from expectant.rules import between, number, or_none, whole
 

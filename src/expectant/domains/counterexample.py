@@ -7,7 +7,8 @@ from functools import cached_property
 import numpy as np
 
 from expectant.descriptions import description, option
-from expectant.domains.finite import END, FiniteMDP, FinitePart
+from expectant.domains.finite import FiniteMDP, FinitePart
+from expectant.domains.outcomes import END
 from expectant.parts import Domain
 from expectant.rules import number
 

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from expectant.descriptions import description, option
-from expectant.domains.finite import END, FiniteMDP
+from expectant.domains.finite import FiniteMDP
 from expectant.domains.grids import Grid, grid_drawing, grid_in, moves_in, numbered, start_in
+from expectant.domains.outcomes import END
 from expectant.domains.tabular import TabularDomain
 from expectant.parts import Drawing
 from expectant.rules import Rule, either, number, whole

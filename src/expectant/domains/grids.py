@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from expectant.domains.finite import END
+from expectant.domains.outcomes import END
 from expectant.parts import Drawing, Exit
 
 UP, RIGHT, DOWN, LEFT = 0, 1, 2, 3

@@ -10,7 +10,6 @@ import numpy as np
 
 from expectant.descriptions import description, option
 from expectant.domains.finite import (
-    END,
     MAKING,
     OUTCOME,
     PHASE,
@@ -21,6 +20,7 @@ from expectant.domains.finite import (
     sample,
 )
 from expectant.domains.grids import DIRECTIONS, LEFT, MOVES, RIGHT
+from expectant.domains.outcomes import END
 from expectant.domains.phases import (
     OVER,
     PHASE_STEPS,

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from expectant.domains.finite import END
+from expectant.domains.outcomes import END
 from expectant.domains.own_mdp import Tally, check_against_mdp, count
 from expectant.parts import Domain
 from expectant.rules import whole

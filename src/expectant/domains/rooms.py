@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 
 from expectant.descriptions import description, option
-from expectant.domains.finite import END, MAKING, FiniteMDP, FinitePart, finite_memory
-from expectant.parts import Domain, Need, Site
+from expectant.domains.finite import MAKING, FiniteMDP, FinitePart, finite_memory
+from expectant.domains.grids import GOAL, START, Grid, grid_drawing, grid_in, moves_in, numbered
+from expectant.domains.outcomes import END
+from expectant.parts import Domain, Drawing, Need, Site
 from expectant.rules import Rule, between, number
 
-MOVES = ((-1, 0), (0, 1), (1, 0), (0, -1))  # up, right, down, left
-WALL, FREE, START, GOAL, PIT = "#.SGP"
+FREE, PIT = ".", "P"
 
 TWO_ROOMS = """\
 ###############
@@ -92,18 +93,23 @@ class Rooms(Domain):
             raise ValueError(f"{type(self).__name__}: plan must have a cell that is not a goal")
 
     @cached_property
-    def letters(self) -> np.ndarray:
-        """The map (rows, columns), a letter a cell."""
-        return np.array([list(row) for row in self.plan.split("\n")])
+    def grid(self) -> Grid:
+        """The map, a letter a cell."""
+        return grid_in(self.plan)
 
     @cached_property
-    def cells(self) -> np.ndarray:
-        """Row and column of every state: (S, 2)."""
-        return np.argwhere((self.letters != WALL) & (self.letters != GOAL))
+    def numbers(self) -> np.ndarray:
+        """The number of every cell of the map, −1 at goals."""
+        return numbered([self.grid])
+
+    @property
+    def letters(self) -> np.ndarray:
+        """The letter of every state: (S,)."""
+        return self.grid.cells[self.numbers >= 0]
 
     @property
     def states(self) -> int:
-        return len(self.cells)
+        return int(self.numbers.max()) + 1
 
     @property
     def actions(self) -> int:
@@ -112,8 +118,8 @@ class Rooms(Domain):
     @property
     def named(self) -> dict[str, int]:
         """The states that have a name of their own in the map."""
-        letters = self.letters[tuple(self.cells.T)]
-        return {str(x): s for s, x in enumerate(letters) if x not in (FREE, START, PIT)}
+        plain = (FREE, START, PIT)
+        return {str(name): s for s, name in enumerate(self.letters) if name not in plain}
 
     def mdp(self) -> FiniteMDP:
         """The rooms as a finite MDP; outcome o is the move o."""
@@ -121,27 +127,25 @@ class Rooms(Domain):
 
     @cached_property
     def _mdp(self) -> FiniteMDP:
-        padded = np.pad(self.letters, 1, constant_values=WALL)
-        numbers = np.full(padded.shape, END)
-        cells = self.cells + 1
-        numbers[tuple(cells.T)] = np.arange(self.states)
-        moved = cells[:, None, :] + np.array(MOVES)
-        blocked = padded[moved[..., 0], moved[..., 1]] == WALL
-        moved = np.where(blocked[..., None], cells[:, None, :], moved)
-        arrived = padded[moved[..., 0], moved[..., 1]]
-        pays = self.goal_reward * (arrived == GOAL) + self.pit_reward * (arrived == PIT)
+        moves, letters = moves_in(self.grid, self.numbers), self.letters
+        pays = np.where(letters[moves] == PIT, self.pit_reward, 0.0)
+        pays = np.where(moves == END, self.goal_reward, pays)
         chances = np.full((4, 4), self.slip / 3) + (1.0 - 4 / 3 * self.slip) * np.eye(4)
-        shape = (self.states, 4, 4)
-        starts = self.letters[tuple(self.cells.T)] == START
+        shape, starts = (self.states, 4, 4), letters == START
         return FiniteMDP(
             probabilities=np.broadcast_to(chances, shape),
             rewards=np.broadcast_to(pays[:, None, :], shape),
-            successors=np.broadcast_to(numbers[moved[..., 0], moved[..., 1]][:, None, :], shape),
+            successors=np.broadcast_to(moves[:, None, :], shape),
             start=starts / starts.sum() if starts.any() else None,
         )
 
+    @property
+    def drawing(self) -> Drawing:
+        return grid_drawing(self.numbers, (self.goal_reward,))
+
     def estimate_memory(self, site: Site) -> Sequence[Need]:
-        tables = finite_memory(1, self.states, 4, 4)
+        ways = 1 if self.slip == 0.0 else 4 - (self.slip == 1.0)
+        tables = finite_memory(1, self.states, 4, ways)
         return [tables._replace(building=MAKING * tables.bytes)]
 
     def build(self, rng: np.random.Generator) -> FinitePart:

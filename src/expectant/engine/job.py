@@ -57,7 +57,9 @@ class Job:
         return max(1, -(-self.steps // self.bins))
 
     def budget(self) -> Budget:
-        limit = self.step_limit or self.domain.step_limit or STEP_LIMIT
+        """Episodes or steps; a world without an end that is run by steps is never broken off."""
+        longest = UNLIMITED if self.steps and self.domain.endless else STEP_LIMIT
+        limit = self.step_limit or self.domain.step_limit or longest
         return Budget(self.episodes or UNLIMITED, self.steps or UNLIMITED, limit)
 
     def site(
@@ -91,7 +93,7 @@ class Job:
         prepared = Run(
             domain=domain_part,
             features=features_part,
-            agent=self.agent.build(site),
+            agent=getattr(self.agent, "equip", self.agent.build)(site),
             state=empty_state(site.shape),
             next_state=empty_state(site.shape),
             ranges=Ranges(site.actions, site.shape.size, int(self.domain.states or 0)),

@@ -20,7 +20,7 @@ from expectant.engine.trial.mistakes import PartError
 from expectant.lanes import padded
 from expectant.progress import Reporter
 from expectant.seeds import Streams
-from expectant.verbs import answering, backed_up_value
+from expectant.verbs import answering, backed_up_value, wrapped
 
 TOPICS = ("features", "values", "preferences", "policy", "model")
 
@@ -109,14 +109,15 @@ def _questions(
 
 def _model_of(agent: Any) -> Any:
     """What answers for the model of an agent; a stand-in where there is none that could."""
-    planner: Any = getattr(agent, "planner", None)
+    planner: Any = getattr(wrapped(agent), "planner", None)
     model = answering(planner.model) if hasattr(planner, "model") else None
     return model if type(model) in backed_up_value.implementations else NoModelPart(np.nan)
 
 
 def _weights_of(subject: Subject, needed: bool) -> np.ndarray:
     """The weights of an agent's values; without rows where it has none and they are not needed."""
-    weights, features = getattr(subject.agent, "weights", None), subject.ranges.features
+    weights = getattr(wrapped(subject.agent), "weights", None)
+    features = subject.ranges.features
     if isinstance(weights, np.ndarray) and weights.ndim in (1, 2) and weights.shape[-1] >= features:
         return weights
     if needed:

@@ -45,8 +45,8 @@ def run(
     Run r draws everything from streams of its own (:mod:`expectant.seeds`), one each for the world,
     for acting, for planning and for building: the same for every setting, and the same bits for
     any number of threads (None: one per core; fewer where not all would fit into memory). An
-    episode longer than ``step_limit`` (None: the domain's own, or 10,000) is cut off, which is not
-    a termination.
+    episode longer than ``step_limit`` (None: the domain's own, or 10,000; no limit for ``steps`` in
+    a domain without an end) is cut off, which is not a termination.
     ``first_run`` numbers the runs from there on, to add to earlier ones. ``compiled=False`` runs
     the same code as plain Python, with the same numbers, for debugging. ``checked=True`` compiles
     with a check of every index, which is slower: for parts of one's own that end in a crash.

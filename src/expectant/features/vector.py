@@ -14,7 +14,7 @@ import numpy as np
 
 from expectant.integrity import finite, within
 from expectant.lanes import dot_rows, dot_weighted_rows
-from expectant.parts import Shape
+from expectant.parts import Shape, Site
 from expectant.verbs import (
     check_restored,
     copy,
@@ -275,7 +275,7 @@ def _(table, built, site):
     finite("table of states: values", table.values)
 
 
-def _check(what, active, places, site):
+def _check(what: str, active: np.ndarray, places: np.ndarray, site: Site) -> None:
     """Only numbered states have places."""
     within(f"{what}: active", active, 0, site.shape.size - 1)
     if site.domain.states is not None:

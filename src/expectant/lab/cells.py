@@ -21,6 +21,7 @@ from expectant.engine.job import Job
 from expectant.engine.loop import simulate
 from expectant.lab.records import Record, recorded, schedule
 
+LENGTH, TOTAL = "length", "total reward"  # what can be the curve instead of returns or rewards
 BLOCK = 10  # runs that are stored together
 PASS_COST = 4.0  # a step without planning costs about as much as four backups' worth of work
 
@@ -31,7 +32,8 @@ class Cell:
 
     Either ``episodes`` are counted and their returns averaged over ``bin`` of them, or, where
     ``steps`` is not 0, steps are counted and their rewards averaged in so many ``bins``. With a
-    ``record`` the curve is that of looks at the agent.
+    ``record`` the curve is that of looks at the agent; with ``curve`` it is of the lengths of
+    episodes ("length") or of the sum of rewards so far ("total reward").
     """
 
     experiment: str
@@ -51,7 +53,10 @@ class Cell:
     bins: int = 1
     lengths: bool = False
     record: Record | None = None
+    curve: str = ""
     panel_title: str = ""
+    base_panel: str = ""
+    base_agent: str = ""
 
     @property
     def id(self) -> str:
@@ -95,6 +100,8 @@ class Cell:
         lengths: dict[str, Any] = {"lengths": True} if self.lengths else {}
         if self.record is not None:
             lengths["record"] = self.record.to_dict()
+        if self.curve:
+            lengths["curve"] = self.curve
         outside = {"code": self.domain.provenance} if self.domain.provenance else {}
         return {
             "domain": self.domain.to_dict(),

@@ -14,6 +14,8 @@ import numpy as np
 
 from expectant.descriptions import near_miss
 from expectant.exact.solve import (
+    TIE,
+    Dynamics,
     dynamics,
     expected_next,
     greedy_policy,
@@ -24,6 +26,7 @@ from expectant.parts import Agent, Domain
 from expectant.rules import Rule, whole
 
 HORIZON = 40
+SCATTERED = 64
 
 
 class Seen(NamedTuple):
@@ -173,6 +176,70 @@ def _value_error(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
     return _by_phase(domain, seen, np.isfinite(seen.values).all(axis=1), of)
 
 
+def _solved(domain: Domain, agent: Agent, seen: Seen, horizon: int) -> np.ndarray:
+    """The greedy policy's return from the start, as a share of the optimal one."""
+    discount, table = agent.discount, seen.preferences
+
+    def of(rows: np.ndarray, phase: int) -> np.ndarray:
+        world = dynamics(domain, phase)
+        best = world.start @ optimal_values(domain, discount=discount, phase=phase)
+        return np.array([_from_start(world, p, discount, horizon) for p in table[rows]]) / best
+
+    return _by_phase(domain, seen, np.isfinite(table).all(axis=(1, 2)), of)
+
+
+def _from_start(world: Dynamics, preferences: np.ndarray, discount: float, horizon: int) -> float:
+    """The discounted return of a greedy policy within so many steps, followed from the start.
+
+    Only states that it comes to are looked at, which are few where there is little chance.
+    """
+    weights, total = {int(s): float(world.start[s]) for s in np.flatnonzero(world.start)}, 0.0
+    for step in range(horizon):
+        following: dict[int, float] = {}
+        for state, weight in weights.items():
+            chosen = np.flatnonzero(preferences[state] >= preferences[state].max() - TIE)
+            for action in chosen:
+                share = weight / chosen.size
+                total += share * discount**step * float(world.rewards[state, action])
+                for o in np.flatnonzero(world.probabilities[state, action]):
+                    successor = int(world.successors[state, action, o])
+                    if successor >= 0:
+                        more = share * float(world.probabilities[state, action, o])
+                        following[successor] = following.get(successor, 0.0) + more
+        weights = following
+        if len(weights) > SCATTERED:  # not a policy that knows its way
+            return 0.0
+    return total
+
+
+def _decided(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
+    """In how many states one action is preferred to all others."""
+    ranked = np.sort(seen.preferences, axis=-1)
+    decided = (ranked[..., -1] > ranked[..., -2] + TIE).sum(axis=-1).astype(float)
+    return np.where(np.isfinite(seen.preferences).all(axis=(1, 2)), decided, np.nan)
+
+
+add_look(
+    Look(
+        "solved",
+        "greedy return from the start, as a share of the optimum",
+        "the discounted return of the greedy policy from the start within `horizon` steps, as a "
+        "share of the optimal one; 0 for a policy that could be in more than "
+        f"{SCATTERED} states at once",
+        ("preferences",),
+        _solved,
+        options={"horizon": (whole(1), 1000)},
+    )
+)
+add_look(
+    Look(
+        "decided_states",
+        "states with a preferred action",
+        "the number of states in which one action is preferred to all others",
+        ("preferences",),
+        _decided,
+    )
+)
 add_look(
     Look(
         "greedy_return",

@@ -23,6 +23,8 @@ from expectant.analysis.comparison import Unavailable
 from expectant.analysis.panel import Panel
 from expectant.descriptions import near_miss
 
+SETTLED = 0.1  # above the final level counts as settled
+SAME = 1e-9
 FINAL_SHARE = 0.25  # of the bins: late enough to have settled, long enough to average the noise
 LAST = f"the last {FINAL_SHARE:.0%} of the bins"
 SHORT = f"at most {1 - RECOVERED_FRACTION:.0%} short of the optimum, or of the phase if none is"
@@ -83,6 +85,25 @@ def measure_named(name: str, where: str = "measure") -> Measure:
 def final(panel: Panel, curve: np.ndarray) -> np.ndarray:
     """The mean of the last quarter of the bins."""
     return curve[..., -max(1, round(FINAL_SHARE * curve.shape[-1])) :].mean(axis=-1)
+
+
+def last(panel: Panel, curve: np.ndarray) -> np.ndarray:
+    """The last point."""
+    return curve[..., -1]
+
+
+def settling(panel: Panel, curve: np.ndarray) -> np.ndarray:
+    """From when on a curve that falls stays close to its final level."""
+    level = final(panel, curve)[..., None]
+    above = curve > level + SETTLED * np.abs(level)
+    beyond = np.where(above.any(axis=-1), curve.shape[-1] - above[..., ::-1].argmax(axis=-1), 0)
+    return np.append(panel.first_episodes[1:], panel.end)[np.minimum(beyond, curve.shape[-1] - 1)]
+
+
+def first_full(panel: Panel, curve: np.ndarray) -> np.ndarray:
+    """After how many episodes or steps a curve is first 1; the end, if it never is."""
+    full = curve >= 1.0 - SAME
+    return np.where(full.any(axis=-1), panel.first_episodes[full.argmax(axis=-1)], panel.end)
 
 
 def _after_switch(panel: Panel, curve: np.ndarray) -> np.ndarray:
@@ -175,6 +196,32 @@ for _found in (
         "lowest point",
         "lowest bin after the first switch",
         lambda panel, curve: lowests(panel, curve)[0],
+    ),
+    Measure("first", "first point", "the first bin", lambda panel, curve: curve[..., 0]),
+    Measure("second", "second point", "the second bin", lambda panel, curve: curve[..., 1]),
+    Measure("last", "last point", "the last bin, or the last look", last),
+    Measure(
+        "settling",
+        "settling time",
+        f"the episode, or step, from which on the mean curve stays at most {SETTLED:.0%} above "
+        f"its mean over {LAST}",
+        settling,
+    ),
+    Measure(
+        "first-full",
+        "time until it is full",
+        "mean over runs of the episodes, or steps, until the curve is first 1 (all, if it never "
+        "is)",
+        first_full,
+        per_run=True,
+    ),
+    Measure(
+        "log-first-full",
+        "binary logarithm of the time until it is full",
+        "mean over runs of the binary logarithm of the episodes, or steps, until the curve is "
+        "first 1 (all, if it never is)",
+        lambda panel, curve: np.log2(np.maximum(first_full(panel, curve), 1)),
+        per_run=True,
     ),
     Measure("rise", "rise", "lowest bin after the third switch minus that after the first", _rise),
 ):

@@ -13,12 +13,13 @@ from expectant.analysis.panel import Panel
 from expectant.files import write_text
 from expectant.lab.cells import Cell
 from expectant.lab.claims import Verdict, evaluate
-from expectant.lab.engines.compute import compute
+from expectant.lab.engines.compute import computed
 from expectant.lab.local_change import rows_of
 from expectant.lab.specs.expansion import PanelSpec
 from expectant.lab.specs.spec import Experiment
 from expectant.lab.store.results import CURVES, panels_of, read_curves, read_facts, write_curves
 from expectant.lab.store.store import Store, versions
+from expectant.lab.store.table import write_cells
 from expectant.lab.study import Study, find_study, read_study, word_for
 from expectant.progress import say
 
@@ -165,7 +166,8 @@ def compute_panels(
     """Compute what is missing; all curves, which are written as one table."""
     check_layout(folder)
     cells = request.cells()
-    curves = compute(cells, Store(folder), threads=threads, title=request.study.name)
+    work, curves = computed(cells, Store(folder), threads=threads, title=request.study.name)
+    write_cells(work, folder)
     panels = panels_of(cells, curves)
     write_curves((place or folder) / CURVES, panels, request.facts())
     return panels

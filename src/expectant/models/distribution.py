@@ -23,7 +23,7 @@ from expectant.features.distinct import (
 from expectant.features.vector import Binary, Weighted, empty_state, outlook, state_bytes
 from expectant.integrity import require, within
 from expectant.parts import Model, Need, Site, bytes_of
-from expectant.rules import between, whole
+from expectant.rules import between, number, or_none, whole
 from expectant.verbs import (
     backed_up_action_value,
     backed_up_value,
@@ -40,7 +40,8 @@ class DistributionPart(NamedTuple):
     """``counts``, ``successors`` and ``rewards`` (N, A, O) for N distinct states and O outcomes.
 
     A successor is a state's number, −1 for the end, −2 for an outcome that is still free;
-    ``rewards`` are mean rewards of the outcomes. ``successor`` is scratch.
+    ``rewards`` are mean rewards of the outcomes; ``promise`` is what is said of what was never
+    tried. ``successor`` is scratch.
     """
 
     states: DistinctPart
@@ -48,6 +49,7 @@ class DistributionPart(NamedTuple):
     successors: np.ndarray
     rewards: np.ndarray
     forgetting: float
+    promise: float
     successor: Binary | Weighted
 
 
@@ -97,10 +99,10 @@ def _(model, transition):
 
 @function
 def expected_outlook(model, state, action, weights, discount):
-    """Σ p(s' | s, a) [r + γ · the outlook of s'], 0 where nothing is known."""
-    number, total = number_of(model.states, state), 0.0
+    """Σ p(s' | s, a) [r + γ · the outlook of s'], the promise where nothing is known."""
+    number, total, tried = number_of(model.states, state), 0.0, False
     if number < 0:
-        return total
+        return model.promise
     for o in range(model.counts.shape[2]):
         if model.counts[number, action, o] > 0.0:
             value = model.rewards[number, action, o]
@@ -109,7 +111,8 @@ def expected_outlook(model, state, action, weights, discount):
                 load(model.states.vectors, row, model.successor)
                 value += discount * outlook(weights, model.successor)
             total += probability(model, number, action, o) * value
-    return total
+            tried = True
+    return total if tried else model.promise
 
 
 @backed_up_value.register(DistributionPart)
@@ -141,12 +144,14 @@ class Distribution(Model):
     """Counts of successors per distinct state and action, from at most so many ``states``.
 
     ``outcomes`` is how many successors of a state and action are told apart; ``forgetting`` is the
-    share that older counts lose with every new one, so that a changing world is followed.
+    share that older counts lose with every new one, so that a changing world is followed. What was
+    never tried is said to earn ``initial_reward`` and end (None: the agent's initial value).
     """
 
     states: int = option(whole(1), default=1000)
     outcomes: int = option(whole(1), default=8)
     forgetting: float = option(between(0, 1), default=0.0)
+    initial_reward: float | None = option(or_none(number()), default=None, kw_only=True)
 
     def estimate_memory(self, site: Site) -> Sequence[Need]:
         counted = bytes_of((3, self.states, site.actions, self.outcomes))
@@ -162,5 +167,6 @@ class Distribution(Model):
             np.full(shape, FREE, np.int64),
             np.zeros(shape),
             self.forgetting,
+            site.promise if self.initial_reward is None else self.initial_reward,
             empty_state(site.shape),
         )

@@ -14,7 +14,7 @@ from expectant.features.vector import dense, dot, empty_state, table_bytes
 from expectant.lanes import dot_row
 from expectant.models.places import feature_table, finite_mdp
 from expectant.parts import Model, Need, Site, bytes_of, constant_weights
-from expectant.rules import number
+from expectant.rules import number, or_none
 from expectant.step_sizes import columns_memory, columns_part, step_size
 from expectant.verbs import (
     adapt_columns,
@@ -153,8 +153,8 @@ def _(model, state, action, successor):
 class LinearExpectation(Model):
     """A linear zero-terminal expectation model, learned by gradient descent.
 
-    It starts with s̄ = 0 and r = ``initial_reward`` everywhere: a high one makes what has not been
-    tried look good.
+    It starts with s̄ = 0 and r = ``initial_reward`` everywhere (None: the agent's initial value): a
+    high one makes what has not been tried look good.
     """
 
     predicts_means: ClassVar[bool] = True
@@ -162,7 +162,7 @@ class LinearExpectation(Model):
     linear: ClassVar[bool] = True
 
     step: Any = option(step_size(), default=0.1)
-    initial_reward: float = option(number(), default=0.0)
+    initial_reward: float | None = option(or_none(number()), default=None)
 
     def estimate_memory(self, site: Site) -> Sequence[Need]:
         actions, size, width = site.actions, site.shape.size, site.width
@@ -173,7 +173,8 @@ class LinearExpectation(Model):
 
     def build(self, site: Site) -> LinearPart:
         owner = "LinearExpectation: initial_reward"
-        rewards = constant_weights(site.shape, site.width, self.initial_reward, owner)
+        first = site.promise if self.initial_reward is None else self.initial_reward
+        rewards = constant_weights(site.shape, site.width, first, owner)
         return LinearPart(
             np.repeat(rewards[None], site.actions, axis=0),
             np.zeros((site.actions, site.shape.size, site.width)),

@@ -182,8 +182,9 @@ class NetworkExpectation(Model):
     lazy, to cost no more than the gradient: rows of features that are off and heads of other
     actions neither move nor let running means decay, and bias corrections count a row's own steps.
 
-    Heads start from zero, like the linear model; hidden weights normal with variance 1 / (k + 1),
-    from a child of the run's generator, so a run's own random numbers stay those of other models.
+    Heads start from zero, like the linear model, the constant of the reward at the agent's initial
+    value; hidden weights normal with variance 1 / (k + 1), from a child of the run's generator, so
+    a run's own random numbers stay those of other models.
     """
 
     predicts_means: ClassVar[bool] = True
@@ -212,6 +213,9 @@ class NetworkExpectation(Model):
         draws = site.rng.spawn(1)[0].normal(size=(rows, self.hidden))
         inner[0, :, : self.hidden] = draws / math.sqrt(site.shape.active + 1)
 
+        rewards = np.zeros((1, site.actions, width))
+        rewards[0, :, self.hidden] = site.promise  # by the constant unit
+
         def layer(weights: np.ndarray) -> Layer:
             shape = weights.shape if adam else (0, 0, 0)
             return Layer(weights, np.zeros(shape), np.zeros(shape), np.zeros((*shape[:2], 2)))
@@ -219,7 +223,7 @@ class NetworkExpectation(Model):
         return NetworkPart(
             layer(inner),
             layer(np.zeros((site.actions, units, site.width))),
-            layer(np.zeros((1, site.actions, width))),
+            layer(rewards),
             np.eye(1, width, self.hidden)[0],
             np.zeros(width),
             np.zeros((1, site.width)),

@@ -62,7 +62,7 @@ def _(model, state, action, successor, rng):
 def _(model, state, action, successor, rng):
     number, left, chosen = number_of(model.states, state), rng.random(), -1
     if number < 0:
-        return 0.0, 0.0
+        return model.promise, 0.0
     for o in range(model.counts.shape[2]):
         share = probability(model, number, action, o)
         if share > 0.0:
@@ -71,7 +71,7 @@ def _(model, state, action, successor, rng):
             if left < 0.0:
                 break
     if chosen < 0:
-        return 0.0, 0.0  # never tried: nothing is known to follow
+        return model.promise, 0.0  # never tried: nothing is known to follow
     row = model.successors[number, action, chosen]
     reward = model.rewards[number, action, chosen]
     if row == END:

@@ -36,7 +36,7 @@ from expectant.models.columns import (
 )
 from expectant.models.expectation import most
 from expectant.parts import Model, Need, Site, bytes_of, constant_weights
-from expectant.rules import at_least, number, whole
+from expectant.rules import at_least, number, or_none, whole
 from expectant.step_sizes import columns_part, number_or_bounded, step_size
 from expectant.verbs import (
     adapt_columns,
@@ -221,7 +221,8 @@ class SparseExpectation(Model):
     An entry is kept from when its error first exceeds ``threshold``. A column has ``capacity`` of
     them; when it is full the smallest is evicted, which is counted and said. With ``threshold=0``
     and a capacity that is never reached the returns are those of the dense model to the last bit,
-    at a cost that grows with d. It starts with s̄ = 0 and r = ``initial_reward`` everywhere.
+    at a cost that grows with d. It starts with s̄ = 0 and r = ``initial_reward`` everywhere (None:
+    the agent's initial value).
     """
 
     predicts_means: ClassVar[bool] = True
@@ -231,7 +232,7 @@ class SparseExpectation(Model):
     step: Any = option(step_size(), default=0.1)
     capacity: int = option(whole(1), default=128)
     threshold: float = option(at_least(0.0), default=0.03)
-    initial_reward: float = option(number(), default=0.0, kw_only=True)
+    initial_reward: float | None = option(or_none(number()), default=None, kw_only=True)
 
     def validate(self) -> None:
         number_or_bounded("SparseExpectation", "step", self.step)
@@ -249,7 +250,8 @@ class SparseExpectation(Model):
 
     def build(self, site: Site) -> SparsePart:
         owner = "SparseExpectation: initial_reward"
-        rewards = constant_weights(site.shape, site.width, self.initial_reward, owner)
+        first = site.promise if self.initial_reward is None else self.initial_reward
+        rewards = constant_weights(site.shape, site.width, first, owner)
         return SparsePart(
             np.repeat(rewards[None], site.actions, axis=0),
             empty_columns(site.actions, site.shape.size, self._room(site)),

@@ -8,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from expectant.descriptions import description
-from expectant.domains.finite import END, PHASE
+from expectant.domains.finite import PHASE
+from expectant.domains.outcomes import END
 from expectant.features.vector import (
     Binary,
     BinaryTable,

@@ -179,6 +179,14 @@ class Learner:
         asked = look(self._look, self._aside, states, ("preferences",), action=self._action)
         return asked.preferences[0]
 
+    @property
+    def reward_rate(self) -> float:
+        """R̄, the mean reward of a step as the agent's ``centering`` has estimated it so far."""
+        centering = getattr(self._run and self._run.agent, "centering", None)
+        if self._run is not None and centering is None:
+            raise ValueError(f"reward_rate: {type(self.agent).__name__} does not estimate any")
+        return float(centering.rate[0]) if centering is not None else 0.0
+
     def planning_radius(self, observations: Sequence[Any]) -> PlanningRadius:
         """Whether its planning from these observations would converge, by its own model and steps.
 

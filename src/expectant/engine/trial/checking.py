@@ -27,7 +27,8 @@ from expectant.engine.trial.contracts import CHECKS, Contracts
 from expectant.engine.trial.mistakes import PartError
 from expectant.engine.trial.rehearsal import check_parts
 from expectant.features.table import RandomBinary
-from expectant.parts import Agent, Backups, Domain, Features, Model
+from expectant.options.repertoire import Repertoire
+from expectant.parts import Agent, Backups, Domain, Features, Model, Option
 from expectant.progress import reporter
 from expectant.rules import flag, whole
 from expectant.verbs import (
@@ -38,8 +39,12 @@ from expectant.verbs import (
     encode,
     fit,
     learn,
+    policy,
+    policy_of,
     preference,
     remember,
+    stop,
+    stop_of,
     watched,
 )
 
@@ -52,6 +57,10 @@ READ_ONLY: dict[Verb, tuple[int, ...]] = {  # arguments that a verb may look at 
     encode: (0,),
     backed_up_value: (0, 2),
     backed_up_action_value: (0, 2),
+    policy: (0,),
+    policy_of: (1,),
+    stop: (0,),
+    stop_of: (1,),
 }
 
 
@@ -138,6 +147,28 @@ def check_agent(
     _must_be(agent, Agent, "check_agent: agent")
     job = _job("check_agent", domain, features, agent, steps, seed)
     return _Check("check_agent", agent, job, compiled).done()
+
+
+def check_option(
+    option: Option,
+    domain: Domain | None = None,
+    features: Features | None = None,
+    *,
+    steps: int = 300,
+    seed: int = 0,
+    compiled: bool = True,
+) -> PartCheck:
+    """Check an option under Algorithm 1, which follows it until it stops and learns its model."""
+    _must_be(option, Option, "check_option: option")
+    if option.only_action >= 0:
+        raise ValueError(
+            f"check_option: option is just the action {option.only_action}, which agents have "
+            "already; there is nothing to follow"
+        )
+    repertoire = Repertoire((option,), acting="committed")
+    agent = Lookahead(0.05, options=repertoire, planning_steps=2, epsilon=0.3, discount=0.9)
+    job = _job("check_option", domain, features, agent, steps, seed)
+    return _Check("check_option", option, job, compiled).done()
 
 
 def _must_be(given: Any, kind: type[Description], argument: str) -> None:

@@ -54,6 +54,10 @@ class Contracts:
         self.until = until
         self.encoded = {id(run.state.active), id(run.next_state.active)}
         self.observed: dict[int, np.ndarray] = {}  # the array that each domain shows
+        inside = verbs.wrapped(run.agent)  # an agent with options chooses among more than actions
+        planner: Any = getattr(inside, "planner", None)
+        self.chooser = None if inside is run.agent else type(inside)
+        self.choices = getattr(planner, "actions", self.ranges.actions)
 
     def __call__(
         self, verb: verbs.Verb, implementation: Callable[..., Any], part: Any, args: tuple[Any, ...]
@@ -284,7 +288,28 @@ def _imagine(contracts: Contracts, part: Any, args: tuple[Any, ...], result: Any
 
 @promises(verbs.act)
 def _act(contracts: Contracts, part: Any, args: tuple[Any, ...], result: Any) -> str | None:
+    if type(part) is contracts.chooser and _is_whole(result) and 0 <= result < contracts.choices:
+        return None
     return _action(contracts, result)
+
+
+@promises(verbs.stop, verbs.stop_of)
+def _stop(contracts: Contracts, part: Any, args: tuple[Any, ...], result: Any) -> str | None:
+    if not (_is_number(result) and 0.0 <= result <= 1.0):
+        return f"must return the probability of stopping, from 0 to 1, got {_told(result)}"
+    return None
+
+
+@promises(verbs.policy, verbs.policy_of, verbs.behave)
+def _probabilities(
+    contracts: Contracts, part: Any, args: tuple[Any, ...], result: Any
+) -> str | None:
+    written = args[-1]
+    if np.isnan(written).all():  # an agent without a policy, or one that has diverged
+        return None
+    if not (written >= 0.0).all() or abs(written.sum() - 1.0) > 1e-6:
+        return f"must write probabilities that sum to 1, got {written}"
+    return None
 
 
 @promises(verbs.preference, verbs.reward_now)
@@ -317,7 +342,15 @@ def _add_expected(
     return None
 
 
-@promises(verbs.fit, verbs.learn, verbs.plan, verbs.back_up, verbs.roll_out)
+@promises(
+    verbs.fit,
+    verbs.fit_options,
+    verbs.learn,
+    verbs.learn_options,
+    verbs.plan,
+    verbs.back_up,
+    verbs.roll_out,
+)
 def _size_of_errors(
     contracts: Contracts, part: Any, args: tuple[Any, ...], result: Any
 ) -> str | None:

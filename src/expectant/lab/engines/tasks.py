@@ -18,9 +18,9 @@ from expectant.engine.compile.settled import settled
 from expectant.engine.composition import composition
 from expectant.engine.course import Stop, drive, going_on, share_done
 from expectant.engine.job import closed, loop_for
-from expectant.engine.loop import DIVERGED, STEPS
+from expectant.engine.loop import DIVERGED, STEPS, Run
 from expectant.engine.memory.refusal import TooLargeError
-from expectant.lab.cells import Cell, cost
+from expectant.lab.cells import LENGTH, TOTAL, Cell, cost
 from expectant.lab.records import compile_both, compiled_look, recorded
 from expectant.lab.store.store import Block
 from expectant.progress import Reporter, Silent
@@ -144,11 +144,21 @@ def run_one(
     if control[0]:
         return None
     run = closed(job, run, status)
-    values = run.rewards if job.steps else run.returns
+    values = curve_values(cell, run)
     lengths = np.empty(0)
     if cell.lengths:
         lengths = np.where(np.isnan(run.returns), np.nan, run.lengths)
     return Ran(values, lengths, status == DIVERGED, *took, int(run.clock[STEPS]))
+
+
+def curve_values(cell: Cell, run: Run) -> np.ndarray:
+    """What the curve of a run is made of: returns, lengths, rewards, or rewards added up."""
+    if cell.curve == LENGTH:
+        return np.where(np.isnan(run.returns), np.nan, run.lengths)
+    if cell.curve == TOTAL:
+        sizes = np.diff(np.append(cell.firsts, cell.steps))
+        return np.cumsum(run.rewards * sizes)
+    return run.rewards if cell.steps else run.returns
 
 
 def _recorded(

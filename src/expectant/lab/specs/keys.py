@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from expectant.descriptions import near_miss
+from expectant.lab.cells import LENGTH, TOTAL
 from expectant.lab.records import Record, record_from
 from expectant.lab.specs.spec_errors import SpecError, check_rule, check_text, check_texts
 from expectant.rules import Rule, whole
@@ -81,15 +82,23 @@ def _is_list(value: Any) -> bool:
     return isinstance(value, list)
 
 
+def curve_wanted(data: Mapping[str, Any], numbers: Mapping[str, Any]) -> str:
+    """What the curve is of, where it is not returns, rewards or a look; else nothing."""
+    wanted, other = data.get("record"), TOTAL if numbers["steps"] else LENGTH
+    return other if wanted == [other] else ""
+
+
 def wants_lengths(data: Mapping[str, Any], numbers: Mapping[str, Any]) -> bool:
     """Whether the lengths of episodes are recorded beside what always is."""
-    if look_wanted(data) is not None:
+    if look_wanted(data) is not None or curve_wanted(data, numbers):
         return False
-    known, first = (["reward"], "reward") if numbers["steps"] else ([*EPISODES], "return")
+    known, first = (["reward", TOTAL], "reward") if numbers["steps"] else ([*EPISODES], "return")
     wanted = check_texts("record", data.get("record", [first]))
     for name in wanted:
         if name not in known:
             raise SpecError(f"record: unknown {name!r}" + near_miss(name, known))
+    if TOTAL in wanted:
+        raise SpecError(f"record: {TOTAL!r} is recorded alone, got {wanted!r}")
     if first not in wanted:
         raise SpecError(f"record: must contain {first!r}, got {wanted!r}")
     return "length" in wanted

@@ -32,6 +32,7 @@ from expectant.lab.specs.keys import (
     SETTINGS,
     TABLES,
     TEXTS,
+    curve_wanted,
     folder_name,
     look_wanted,
     numbers_of,
@@ -88,6 +89,7 @@ class Experiment:
     steps: int = 0
     bins: int = 1
     lengths: bool = False
+    curve: str = ""
     record: Record | None = None
 
     def changed(self, changes: Changes) -> Experiment:
@@ -111,6 +113,8 @@ class Experiment:
             panel=found.panel,
             reading=reading,
             agent_key=found.agent,
+            base_panel=found.base_panel,
+            base_agent=found.base_agent,
             label=found.label,
             domain=describe(Domain, "domain", found.domain),
             features=describe(Features, "features", found.features),
@@ -123,6 +127,7 @@ class Experiment:
             steps=self.steps,
             bins=self.bins,
             lengths=self.lengths,
+            curve=self.curve,
             record=self.record,
             panel_title=found.title,
         )
@@ -187,6 +192,7 @@ def _experiment(data: Mapping[str, Any], stem: str, trust: bool) -> Experiment:
         notes=tuple(check_texts("notes", data.get("notes", []))),
         panels=panels,
         lengths=wants_lengths(data, numbers),
+        curve=curve_wanted(data, numbers),
         record=look_wanted(data),
         **numbers,
     )

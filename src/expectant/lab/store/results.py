@@ -16,11 +16,12 @@ from expectant.exact import (
     policy_values,
     start_return,
 )
-from expectant.lab.cells import Cell
+from expectant.lab.cells import LENGTH, TOTAL, Cell
 from expectant.lab.records import levels_of, schedule
 from expectant.lab.store.sealed_tables import read_table, write_table
 
 CURVES = "curves.parquet"
+QUANTITIES = {LENGTH: "steps of an episode", TOTAL: "sum of rewards so far"}
 COLUMNS = (
     "figure",
     "panel",
@@ -59,6 +60,8 @@ def _axes(cells: Sequence[Cell]) -> dict[str, Any]:
     """What the curves of a panel are of, over what, and what they are held against."""
     first, unknown = cells[0], float("nan")
     unit = "step" if first.steps else "episode"
+    if first.curve:
+        return {"unit": unit, "quantity": QUANTITIES[first.curve], "optimum": unknown}
     if first.record is None:
         if first.steps:
             return {"unit": unit, "quantity": "reward per step", "optimum": unknown}

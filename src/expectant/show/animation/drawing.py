@@ -16,8 +16,8 @@ import numpy as np
 
 from expectant.progress import Tell
 from expectant.show.animation.frames import GRID, PLANE, Frame, Layout, Recording
+from expectant.show.animation.marks import Update
 from expectant.show.animation.panels import (
-    Update,
     curve_panel,
     model_panel,
     policy_panel,

@@ -1,0 +1,192 @@
+"""Dyna-Q and Dyna-Q+: the textbook's planning agents."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from expectant.agents.acting import epsilon_greedy
+from expectant.agents.planner import weights_memory
+from expectant.backups import PrioritizedPairs, SeenPairs
+from expectant.descriptions import description, option
+from expectant.features.vector import Binary, Weighted, dot, empty_state, greatest, state_bytes
+from expectant.parts import Agent, Backups, Need, Site, needs_of
+from expectant.rules import at_least, one_of, whole
+from expectant.step_sizes import step_part, step_size, steps_memory
+from expectant.updates import move_row, q_learning
+from expectant.verbs import (
+    act,
+    age,
+    begin,
+    break_off,
+    changed_action,
+    draw,
+    function,
+    grown,
+    learn,
+    load_successor,
+    moved_by,
+    plan,
+    preference,
+    relabel,
+    remember,
+    room,
+    stored,
+    tick,
+)
+
+NAMED = {"pairs": SeenPairs, "prioritized": PrioritizedPairs}
+
+
+class DynaQPart(NamedTuple):
+    """``memory`` holds the latest outcomes, which are the model; ``drawn`` and ``drawn_next`` are
+    scratch; ``control`` (1,) is not zero once planning is to be broken off."""
+
+    weights: np.ndarray
+    memory: Any
+    drawn: Binary | Weighted
+    drawn_next: Binary | Weighted
+    action_step: Any
+    epsilon: float
+    discount: float
+    planning_steps: int
+    bonus: float
+    control: np.ndarray
+
+
+@preference.register(DynaQPart)
+def _(agent, state, action):
+    return dot(state, agent.weights[action])
+
+
+@act.register(DynaQPart)
+def _(agent, state, rng):
+    return epsilon_greedy(agent, state, agent.weights.shape[0], agent.epsilon, rng)
+
+
+@function
+def tell(agent, state, action, error):
+    """Let the memory know that an action's value has moved."""
+    moved = moved_by(agent.action_step, action, state, error)
+    changed_action(agent.memory, agent.weights, state, action, moved, error, agent.discount)
+
+
+@learn.register(DynaQPart)
+def _(agent, transition, rng):
+    tick(agent.action_step)
+    error = q_learning(agent.weights, transition, agent.discount, agent.action_step)
+    tell(agent, transition.state, transition.action, error)
+    remember(agent.memory, transition)
+    return abs(error)
+
+
+@function
+def replan(agent, rng):
+    """One update by a remembered outcome, whose reward is raised by κ √τ (S&B section 8.3)."""
+    memory, drawn, weights = agent.memory, agent.drawn, agent.weights
+    slot = draw(memory, drawn, rng)
+    action, reward, alive = stored(memory, slot)
+    load_successor(memory, slot, agent.drawn_next)
+    if agent.bonus > 0.0:
+        reward += agent.bonus * math.sqrt(age(memory, slot))
+    target = reward + agent.discount * alive * greatest(weights, agent.drawn_next)
+    error = move_row(weights, drawn, target, agent.action_step, action)
+    tell(agent, drawn, action, error)
+    return abs(error)
+
+
+@plan.register(DynaQPart)
+def _(agent, rng):
+    errors = 0.0
+    for _ in range(agent.planning_steps):
+        if agent.control[0] != 0:
+            break
+        errors += replan(agent, rng)
+    return errors
+
+
+@relabel.register(DynaQPart)
+def _(agent, domain):
+    """A model is not told that the world has changed."""
+
+
+@begin.register(DynaQPart)
+def _(agent, state, rng):
+    begin(agent.memory, state, rng)
+
+
+@break_off.register(DynaQPart)
+def _(agent, state, rng):
+    break_off(agent.memory, state, rng)
+
+
+@room.register(DynaQPart)
+def _(agent):
+    return room(agent.memory)
+
+
+@grown.register(DynaQPart)
+def _(agent):
+    return agent._replace(memory=grown(agent.memory))
+
+
+@description
+class DynaQ(Agent):
+    """Q-learning plus ``planning_steps`` updates a step by remembered outcomes (S&B section 8.2).
+
+    The model is the latest outcome of every pair of a state and an action that was tried;
+    ``backups`` draws from them, "pairs" evenly, "prioritized" by prioritized sweeping. ``bonus`` is
+    κ of Dyna-Q+: a planned reward grows by κ √τ, τ being the steps since the pair was last tried
+    (since the beginning, if never), and actions that were never tried in a visited state are
+    planned too, as steps to nowhere that pay nothing.
+    """
+
+    action_step: Any = option(step_size())
+    planning_steps: int = option(whole(0), default=5)
+    bonus: float = option(at_least(0.0), default=0.0)
+    backups: Any = option(
+        one_of(*NAMED, or_part="a backup distribution"), default="pairs", kw_only=True
+    )
+
+    def validate(self) -> None:
+        found = self.distribution()
+        if not found.stores_transitions:
+            raise ValueError(
+                f"DynaQ: backups must store transitions, which are its model, got {self.backups!r}"
+            )
+        if self.bonus > 0.0 and not (isinstance(found, SeenPairs) and found.untried):
+            raise ValueError(
+                f"DynaQ: bonus={self.bonus:g} needs the age of every pair, tried or not: "
+                f"backups='pairs' or SeenPairs(untried=True), got {self.backups!r}"
+            )
+
+    def distribution(self) -> Backups:
+        """Where planning starts from, and what it goes by."""
+        if self.backups == "pairs":
+            return SeenPairs(untried=self.bonus > 0.0)
+        return NAMED[self.backups]() if isinstance(self.backups, str) else self.backups
+
+    def estimate_memory(self, site: Site) -> Sequence[Need]:
+        return [
+            weights_memory("the action values", site, site.actions),
+            *steps_memory(site, (self.action_step, site.actions)),
+            *needs_of(self.distribution(), site),
+            Need("states to plan from", 2 * state_bytes(site.shape)),
+        ]
+
+    def build(self, site: Site) -> DynaQPart:
+        return DynaQPart(
+            self.action_weights(site),
+            self.distribution().build(site),
+            empty_state(site.shape),
+            empty_state(site.shape),
+            step_part(self, self.action_step, site, site.actions),
+            self.epsilon,
+            self.discount,
+            self.planning_steps,
+            self.bonus,
+            site.control,
+        )

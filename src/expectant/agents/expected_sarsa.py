@@ -1,0 +1,60 @@
+"""Expected Sarsa: the future is worth what the ε-greedy policy makes of it, on average."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from expectant.agents.acting import epsilon_greedy
+from expectant.agents.planner import weights_memory
+from expectant.descriptions import description, option
+from expectant.features.vector import dot
+from expectant.parts import Agent, Need, Site
+from expectant.step_sizes import step_part, step_size, steps_memory
+from expectant.updates import expected_sarsa
+from expectant.verbs import act, learn, preference, tick
+
+
+class ExpectedSarsaPart(NamedTuple):
+    weights: np.ndarray
+    action_step: Any
+    epsilon: float
+    discount: float
+
+
+@preference.register(ExpectedSarsaPart)
+def _(agent, state, action):
+    return dot(state, agent.weights[action])
+
+
+@act.register(ExpectedSarsaPart)
+def _(agent, state, rng):
+    return epsilon_greedy(agent, state, agent.weights.shape[0], agent.epsilon, rng)
+
+
+@learn.register(ExpectedSarsaPart)
+def _(agent, transition, rng):
+    step, epsilon = agent.action_step, agent.epsilon
+    tick(step)
+    return abs(expected_sarsa(agent.weights, transition, epsilon, agent.discount, step))
+
+
+@description
+class ExpectedSarsa(Agent):
+    """ε-greedy one-step expected Sarsa with linear action values."""
+
+    action_step: Any = option(step_size())
+
+    def estimate_memory(self, site: Site) -> Sequence[Need]:
+        steps = steps_memory(site, (self.action_step, site.actions))
+        return [weights_memory("the action values", site, site.actions), *steps]
+
+    def build(self, site: Site) -> ExpectedSarsaPart:
+        return ExpectedSarsaPart(
+            self.action_weights(site),
+            step_part(self, self.action_step, site, site.actions),
+            self.epsilon,
+            self.discount,
+        )

@@ -1,0 +1,131 @@
+"""RVI Q-learning: the baseline for average reward, which depends on a reference."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from expectant.agents.acting import epsilon_greedy
+from expectant.agents.planner import weights_memory
+from expectant.descriptions import description, option
+from expectant.features.vector import Binary, Weighted, dot, empty_state, state_bytes
+from expectant.parts import Agent, Need, Site
+from expectant.rules import Rule, either, one_of, whole
+from expectant.step_sizes import step_part, step_size, steps_memory
+from expectant.updates import rvi_q_learning
+from expectant.verbs import act, encode, function, learn, preference, tick
+
+PAIR, GREATEST, MEAN = 0, 1, 2
+KINDS = {"max": GREATEST, "mean": MEAN}
+
+
+class RVIQLearningPart(NamedTuple):
+    """``reference`` is how f(Q) is computed; of one pair, its ``state`` and ``action``; ``size`` is
+    how many features there are (the rows of weights are padded)."""
+
+    weights: np.ndarray
+    reference: int
+    state: Binary | Weighted
+    action: int
+    size: int
+    action_step: Any
+    epsilon: float
+
+
+@preference.register(RVIQLearningPart)
+def _(agent, state, action):
+    return dot(state, agent.weights[action])
+
+
+@act.register(RVIQLearningPart)
+def _(agent, state, rng):
+    return epsilon_greedy(agent, state, agent.weights.shape[0], agent.epsilon, rng)
+
+
+@function
+def reference_value(agent):
+    """f(Q): the value of one pair, the greatest or the mean of all."""
+    weights, actions = agent.weights, agent.weights.shape[0]
+    if agent.reference == PAIR:
+        return dot(agent.state, weights[agent.action])
+    total, best = 0.0, weights[0, 0]
+    for action in range(actions):
+        for j in range(agent.size):
+            total += weights[action, j]
+            if weights[action, j] > best:
+                best = weights[action, j]
+    return best if agent.reference == GREATEST else total / (actions * agent.size)
+
+
+@learn.register(RVIQLearningPart)
+def _(agent, transition, rng):
+    tick(agent.action_step)
+    reference = reference_value(agent)
+    return abs(rvi_q_learning(agent.weights, transition, reference, agent.action_step))
+
+
+def _pair(value: Any) -> tuple[int, ...]:
+    pair = tuple(whole(0).convert(item) for item in value)
+    if len(pair) != 2:
+        raise ValueError
+    return pair
+
+
+@description
+class RVIQLearning(Agent):
+    """ε-greedy RVI Q-learning: relative action values for average reward, without a discount.
+
+    The rate is f(Q) of a ``reference``: the value of one pair (state, action), or the "max" or the
+    "mean" of all values, which need one feature per state. A pair whose state is not visited again
+    and again is no reference: values then grow without bound.
+    """
+
+    action_step: Any = option(step_size())
+    reference: Any = option(
+        either(one_of(*KINDS), Rule("a pair of a state and an action", _pair)), default=(0, 0)
+    )
+
+    def validate(self) -> None:
+        if self.discount != 1.0:
+            raise ValueError(
+                f"RVIQLearning: discount must be 1, because relative values have none, got "
+                f"{self.discount!r}"
+            )
+
+    def estimate_memory(self, site: Site) -> Sequence[Need]:
+        values = weights_memory("the action values", site, site.actions)
+        steps = steps_memory(site, (self.action_step, site.actions))
+        return [values, *steps, Need("the reference", state_bytes(site.shape))]
+
+    def build(self, site: Site) -> RVIQLearningPart:
+        state, action = self._reference(site)
+        return RVIQLearningPart(
+            self.action_weights(site),
+            KINDS.get(self.reference, PAIR) if isinstance(self.reference, str) else PAIR,
+            state,
+            action,
+            site.shape.size,
+            step_part(self, self.action_step, site, site.actions),
+            self.epsilon,
+        )
+
+    def _reference(self, site: Site) -> tuple[Binary | Weighted, int]:
+        """The feature vector and the action of the reference pair."""
+        state, states = empty_state(site.shape), site.domain.states
+        if isinstance(self.reference, str):
+            if site.shape.size != states or site.shape.active != 1 or site.shape.weighted:
+                raise ValueError(
+                    f"RVIQLearning: reference={self.reference!r} needs one feature per state "
+                    f"(OneHot), got {site.shape}"
+                )
+            return state, 0
+        number, action = self.reference
+        if states is None or site.shape.remembers or number >= states or action >= site.actions:
+            raise ValueError(
+                f"RVIQLearning: reference must be a state below {states} and an action below "
+                f"{site.actions}, got {self.reference!r}"
+            )
+        encode(site.features_part, np.array([number]), -1, state)
+        return state, action

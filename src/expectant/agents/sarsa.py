@@ -1,0 +1,150 @@
+"""Sarsa: action values of the policy that is followed, with or without traces."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from expectant.agents.acting import epsilon_greedy
+from expectant.agents.planner import weights_memory
+from expectant.descriptions import description, option
+from expectant.features.vector import dot
+from expectant.integrity import within
+from expectant.parts import Agent, Need, Site, bytes_of
+from expectant.rules import between, one_of
+from expectant.step_sizes import step_part, step_size, steps_memory
+from expectant.updates import sarsa, sarsa_lambda, true_online_sarsa
+from expectant.verbs import (
+    act,
+    begin,
+    break_off,
+    check_restored,
+    function,
+    learn,
+    preference,
+    tick,
+)
+
+NONE = -1
+
+
+class SarsaPart(NamedTuple):
+    """``traces`` (A, D), none without λ; ``ahead`` (1,) is the action chosen ahead of time (−1:
+    none); ``expected`` (1,) is what its value was before the last update."""
+
+    weights: np.ndarray
+    traces: np.ndarray
+    ahead: np.ndarray
+    expected: np.ndarray
+    action_step: Any
+    trace_step: float
+    epsilon: float
+    discount: float
+    trace: float
+    dutch: bool
+
+
+@preference.register(SarsaPart)
+def _(agent, state, action):
+    return dot(state, agent.weights[action])
+
+
+@function
+def forget_episode(agent):
+    """Nothing of an episode may reach into the next one."""
+    agent.ahead[0] = NONE
+    agent.expected[0] = 0.0
+    for action in range(agent.traces.shape[0]):
+        for j in range(agent.traces.shape[1]):
+            agent.traces[action, j] = 0.0
+
+
+@begin.register(SarsaPart)
+def _(agent, state, rng):
+    forget_episode(agent)
+
+
+@break_off.register(SarsaPart)
+def _(agent, state, rng):
+    """The last transition was learned from, towards an action that will not be taken."""
+    forget_episode(agent)
+
+
+@act.register(SarsaPart)
+def _(agent, state, rng):
+    chosen = agent.ahead[0]
+    if chosen == NONE:
+        return epsilon_greedy(agent, state, agent.weights.shape[0], agent.epsilon, rng)
+    agent.ahead[0] = NONE
+    return chosen
+
+
+@learn.register(SarsaPart)
+def _(agent, transition, rng):
+    """The next action is chosen first, by the values as they were."""
+    tick(agent.action_step)
+    following = 0
+    if transition.alive > 0.0:
+        actions = agent.weights.shape[0]
+        following = epsilon_greedy(agent, transition.next_state, actions, agent.epsilon, rng)
+        agent.ahead[0] = following
+    step, discount, trace = agent.trace_step, agent.discount, agent.trace
+    if trace == 0.0:
+        return abs(sarsa(agent.weights, transition, following, discount, agent.action_step))
+    if agent.dutch:
+        expected = agent.expected
+        return abs(
+            true_online_sarsa(
+                agent.weights, agent.traces, expected, transition, following, discount, trace, step
+            )
+        )
+    return abs(
+        sarsa_lambda(agent.weights, agent.traces, transition, following, discount, trace, step)
+    )
+
+
+@check_restored.register(SarsaPart)
+def _(agent, built, site):
+    within("sarsa: ahead", agent.ahead, NONE, site.actions - 1)
+
+
+@description
+class Sarsa(Agent):
+    """ε-greedy Sarsa(λ) with linear action values; ``trace`` is λ.
+
+    ``traces`` are "dutch", which makes it true online Sarsa(λ), or "accumulating". Without λ both
+    are one-step Sarsa.
+    """
+
+    action_step: Any = option(step_size())
+    trace: float = option(between(0, 1), default=0.0)
+    traces: str = option(one_of("dutch", "accumulating"), default="dutch", kw_only=True)
+
+    def validate(self) -> None:
+        if self.trace > 0.0 and not isinstance(self.action_step, float):
+            raise ValueError(
+                f"Sarsa: with trace={self.trace:g} action_step must be a number, because traces "
+                f"have one step size for all, got {self.action_step!r}"
+            )
+
+    def estimate_memory(self, site: Site) -> Sequence[Need]:
+        rows = site.actions * (2 if self.trace > 0.0 else 1)
+        values = weights_memory("the action values and their traces", site, rows)
+        steps = steps_memory(site, (self.action_step, site.actions))
+        return [values, *steps, Need("the next action", bytes_of((2,)))]
+
+    def build(self, site: Site) -> SarsaPart:
+        return SarsaPart(
+            self.action_weights(site),
+            np.zeros((site.actions, site.width if self.trace > 0.0 else 0)),
+            np.full(1, NONE, np.int64),
+            np.zeros(1),
+            step_part(self, self.action_step, site, site.actions),
+            self.scaled(self.action_step, site) if self.trace > 0.0 else 0.0,
+            self.epsilon,
+            self.discount,
+            self.trace,
+            self.traces == "dutch",
+        )

@@ -1,0 +1,234 @@
+"""Planning from every state and action that has been tried, by what came of it last.
+
+This is the memory of Dyna-Q (Sutton 1990; S&B section 8.2): of every pair of a state and an action
+the latest outcome, all pairs alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from expectant.backups.seen import SeenPart, row_of, seen_memory, seen_states
+from expectant.descriptions import description, option
+from expectant.features.vector import BinaryTable, WeightedTable, empty_table, table_bytes
+from expectant.integrity import counted, require, within
+from expectant.parts import Backups, Need, Site, bytes_of
+from expectant.rules import flag, whole
+from expectant.verbs import (
+    age,
+    check_restored,
+    draw,
+    function,
+    load,
+    load_successor,
+    relabel,
+    remember,
+    reward_now,
+    save,
+    stored,
+)
+
+NONE = -1
+COUNT, STEPS = 0, 1
+
+
+class PairsPart(NamedTuple):
+    """The latest outcome of every pair; pair (row, a) is number row · A + a.
+
+    ``successors``, ``rewards``, ``alive``, ``outcomes`` and ``times`` (n · A rows) are what came of
+    each pair, and at which step. ``order`` (n · A,) lists the pairs to draw from, ``positions``
+    (n · A,) says where each is in the list (−1: it is not). ``counters`` (2,): how long the list
+    is, and the steps so far. With ``untried`` all actions of a state that was acted in are listed.
+    """
+
+    seen: SeenPart
+    successors: BinaryTable | WeightedTable
+    rewards: np.ndarray
+    alive: np.ndarray
+    outcomes: np.ndarray
+    times: np.ndarray
+    order: np.ndarray
+    positions: np.ndarray
+    counters: np.ndarray
+    actions: int
+    untried: bool
+
+
+@function
+def enlist(pairs, pair):
+    """Put a pair on the list, if it is not there."""
+    if pairs.positions[pair] == NONE:
+        last = pairs.counters[COUNT]
+        pairs.order[last] = pair
+        pairs.positions[pair] = last
+        pairs.counters[COUNT] = last + 1
+
+
+@function
+def strike(pairs, pair):
+    """Take a pair off the list, if it is there; the last one takes its place."""
+    position = pairs.positions[pair]
+    if position != NONE:
+        last = pairs.counters[COUNT] - 1
+        moved = pairs.order[last]
+        pairs.order[position] = moved
+        pairs.positions[moved] = position
+        pairs.positions[pair] = NONE
+        pairs.counters[COUNT] = last
+
+
+@function
+def enter(pairs, row, state):
+    """Make the row of a state that is new: no pair of it is known, or all as steps to nowhere."""
+    for action in range(pairs.actions):
+        pair = row * pairs.actions + action
+        strike(pairs, pair)
+        pairs.times[pair] = 0
+        if pairs.untried:
+            save(pairs.successors, pair, state)
+            pairs.rewards[pair], pairs.alive[pair], pairs.outcomes[pair] = 0.0, 1.0, NONE
+            enlist(pairs, pair)
+
+
+@function
+def pair_in(pairs, state, action):
+    """The number of a pair, whose state is given a row now if it has none."""
+    total = pairs.seen.total[0]
+    row = row_of(pairs.seen, state)
+    if pairs.seen.total[0] > total:
+        enter(pairs, row, state)
+    return row * pairs.actions + action
+
+
+@remember.register(PairsPart)
+def _(pairs, transition):
+    pair = pair_in(pairs, transition.state, transition.action)
+    save(pairs.successors, pair, transition.next_state)
+    pairs.rewards[pair] = transition.reward
+    pairs.alive[pair] = transition.alive
+    pairs.outcomes[pair] = transition.outcome
+    pairs.counters[STEPS] += 1
+    pairs.times[pair] = pairs.counters[STEPS]
+    enlist(pairs, pair)
+
+
+@function
+def any_pair(pairs, rng):
+    """A pair drawn evenly from the list."""
+    return pairs.order[int(rng.random() * pairs.counters[COUNT])]
+
+
+@function
+def load_state(pairs, pair, state):
+    """Write the state of a pair into ``state``."""
+    load(pairs.seen.distinct.vectors, pair // pairs.actions, state)
+
+
+@draw.register(PairsPart)
+def _(pairs, state, rng):
+    pair = any_pair(pairs, rng)
+    load_state(pairs, pair, state)
+    return pair
+
+
+@stored.register(PairsPart)
+def _(pairs, slot):
+    return slot % pairs.actions, pairs.rewards[slot], pairs.alive[slot]
+
+
+@load_successor.register(PairsPart)
+def _(pairs, slot, state):
+    load(pairs.successors, slot, state)
+
+
+@age.register(PairsPart)
+def _(pairs, slot):
+    return pairs.counters[STEPS] - pairs.times[slot]
+
+
+@relabel.register(PairsPart)
+def _(pairs, domain):
+    for position in range(pairs.counters[COUNT]):
+        pair = pairs.order[position]
+        if pairs.outcomes[pair] != NONE:
+            pairs.rewards[pair] = reward_now(domain, pairs.outcomes[pair])
+
+
+@check_restored.register(PairsPart)
+def _(pairs, built, site):
+    check_restored(pairs.seen, built.seen, site)
+    check_restored(pairs.successors, built.successors, site)
+    counted("pairs: counters", pairs.counters)
+    counted("pairs: times", pairs.times)
+    size, count = pairs.order.shape[0], pairs.counters[COUNT]
+    known = min(pairs.seen.serials.shape[0], int(pairs.seen.total[0])) * pairs.actions
+    within("pairs: order", pairs.order, 0, size - 1)
+    within("pairs: positions", pairs.positions, NONE, size - 1)
+    places = np.arange(min(int(count), size))
+    require(
+        count <= known
+        and (pairs.order[places] < known).all()
+        and np.array_equal(pairs.positions[pairs.order[places]], places)
+        and np.count_nonzero(pairs.positions != NONE) == count,
+        "pairs: order and positions must agree",
+    )
+
+
+def rows_for(site: Site, capacity: int) -> int:
+    """How many distinct states to make room for: no more than there can be."""
+    states = site.domain.states
+    return capacity if states is None or site.shape.remembers else min(capacity, int(states))
+
+
+def pairs_memory(site: Site, capacity: int) -> list[Need]:
+    """The memory of :func:`latest_pairs`."""
+    rows = rows_for(site, capacity)
+    size = rows * site.actions
+    held = table_bytes(site.shape, size) + bytes_of((6, size), (2,))
+    what = f"the latest outcomes of {size:,} pairs of a state and an action"
+    return [seen_memory(site.shape, rows), Need(what, held, "a smaller capacity of the backups")]
+
+
+def latest_pairs(site: Site, capacity: int, untried: bool) -> PairsPart:
+    """Room for the pairs of so many states."""
+    rows = rows_for(site, capacity)
+    size = rows * site.actions
+    return PairsPart(
+        seen_states(site.shape, rows),
+        empty_table(site.shape, size),
+        np.zeros(size),
+        np.zeros(size),
+        np.zeros(size, np.int64),
+        np.zeros(size, np.int64),
+        np.zeros(size, np.int64),
+        np.full(size, NONE, np.int64),
+        np.zeros(2, np.int64),
+        site.actions,
+        untried,
+    )
+
+
+@description
+class SeenPairs(Backups):
+    """Uniform over the pairs of a state and an action that have been tried, with what came of it.
+
+    Each keeps its latest outcome. With ``untried`` the other actions of states that were acted in
+    are drawn too, as steps to nowhere that pay nothing (Dyna-Q+). States are told apart by their
+    feature vectors; there is room for ``capacity`` of them, and a new one then takes the place of
+    the one that was first seen longest ago.
+    """
+
+    stores_transitions: ClassVar[bool] = True
+    draws_actions: ClassVar[bool] = True
+
+    capacity: int = option(whole(1), default=10_000)
+    untried: bool = option(flag(), default=False)
+
+    def estimate_memory(self, site: Site) -> Sequence[Need]:
+        return pairs_memory(site, self.capacity)
+
+    def build(self, site: Site) -> PairsPart:
+        return latest_pairs(site, self.capacity, self.untried)

@@ -1,0 +1,127 @@
+"""A bonus for what has not been tried for long, on top of what any model promises.
+
+Dyna-Q+ (Sutton 1990; S&B section 8.3) adds κ√τ to a planned reward, τ being how many steps ago that
+action was last tried in that state. Here τ is kept for every action and feature, and √τ averaged
+over the features of a state by the size of their values: with one-hot features that is Dyna-Q+.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from expectant.parts import Need, Site, bytes_of
+from expectant.verbs import (
+    add_expected,
+    answering,
+    backed_up_action_value,
+    backed_up_value,
+    begin,
+    break_off,
+    evicted,
+    fit,
+    follow,
+    function,
+    imagine,
+    index,
+    notice,
+    size,
+    value,
+)
+
+
+class CuriousPart(NamedTuple):
+    """``model`` is any model, ``bonus`` κ; ``tried`` (A, D) says in which step an action was last
+    tried with a feature, ``clock`` (1,) which step it is."""
+
+    model: Any
+    tried: np.ndarray
+    clock: np.ndarray
+    bonus: float
+
+
+@function
+def bonus_for(curious, state, action):
+    """κ times the mean √τ of the features of a state."""
+    total, weight = 0.0, 0.0
+    for n in range(size(state)):
+        since = float(curious.clock[0] - curious.tried[action, index(state, n)])
+        total += abs(value(state, n)) * math.sqrt(since)
+        weight += abs(value(state, n))
+    return curious.bonus * total / weight if weight > 0.0 else 0.0
+
+
+@notice.register(CuriousPart)
+def _(curious, transition):
+    """Another step has passed, in which one action was tried with some features."""
+    curious.clock[0] += 1
+    for n in range(size(transition.state)):
+        if value(transition.state, n) != 0.0:
+            curious.tried[transition.action, index(transition.state, n)] = curious.clock[0]
+    notice(curious.model, transition)
+
+
+@fit.register(CuriousPart)
+def _(curious, transition):
+    return fit(curious.model, transition)
+
+
+@backed_up_value.register(CuriousPart)
+def _(curious, state, action, weights, discount):
+    promised = backed_up_value(curious.model, state, action, weights, discount)
+    return promised + bonus_for(curious, state, action)
+
+
+@backed_up_action_value.register(CuriousPart)
+def _(curious, state, action, weights, discount):
+    promised = backed_up_action_value(curious.model, state, action, weights, discount)
+    return promised + bonus_for(curious, state, action)
+
+
+@add_expected.register(CuriousPart)
+def _(curious, state, action, weights, amount):
+    add_expected(curious.model, state, action, weights, amount)
+
+
+@imagine.register(CuriousPart)
+def _(curious, state, action, successor):
+    return imagine(curious.model, state, action, successor)
+
+
+@follow.register(CuriousPart)
+def _(curious, state, change, discount):
+    follow(curious.model, state, change, discount)
+
+
+@begin.register(CuriousPart)
+def _(curious, state, rng):
+    begin(curious.model, state, rng)
+
+
+@break_off.register(CuriousPart)
+def _(curious, state, rng):
+    break_off(curious.model, state, rng)
+
+
+@evicted.register(CuriousPart)
+def _(curious):
+    return evicted(curious.model)
+
+
+@answering.register(CuriousPart)
+def _(curious):
+    """What is looked at is what the model says, without the bonus."""
+    return answering(curious.model)
+
+
+def curious_memory(site: Site) -> Need:
+    """What is kept beside the model."""
+    return Need("when actions were last tried", bytes_of((site.actions, site.width)))
+
+
+def curious(model: Any, site: Site, bonus: float) -> CuriousPart:
+    """Add a bonus to what a model promises."""
+    tried = np.zeros((site.actions, site.width), np.int64)
+    return CuriousPart(model, tried, np.zeros(1, np.int64), bonus)

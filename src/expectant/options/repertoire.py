@@ -1,0 +1,178 @@
+"""A repertoire: the options of an agent, how their models are had and how they are followed.
+
+To planning a choice is an action or an option: choices below A are the actions, those from A on
+the options. So a model of both is one model, and agents plan with it as with any other.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from expectant.descriptions import description, option
+from expectant.options.exact_models import exact_models
+from expectant.options.learned_models import linear_models, shapes
+from expectant.options.several import build_options
+from expectant.options.universal_models import universal_models, universal_shapes
+from expectant.parts import Buildable, Need, Option, Site, bytes_of, needs_of
+from expectant.rules import Rule, at_least, between, flag, one_of
+from expectant.verbs import (
+    add_expected,
+    answering,
+    backed_up_value,
+    begin,
+    break_off,
+    duration,
+    fit,
+    imagine,
+)
+
+
+class ChoicesPart(NamedTuple):
+    """A ``model`` of the ``actions``, the ``extended`` models of the ``options``, and these.
+
+    ``discount`` is the one that is inside the models of options.
+    """
+
+    model: Any
+    extended: Any
+    options: Any
+    actions: int
+    discount: float
+
+
+@fit.register(ChoicesPart)
+def _(choices, transition):
+    """Options learn from real steps only, of which it is known how likely they were."""
+    return fit(choices.model, transition)
+
+
+@backed_up_value.register(ChoicesPart)
+def _(choices, state, action, weights, discount):
+    """b(s, a, w) of an action; of an option b_oᵀ s + wᵀ F_o s, whose discount is inside."""
+    if action < choices.actions:
+        return backed_up_value(choices.model, state, action, weights, discount)
+    return backed_up_value(choices.extended, state, action - choices.actions, weights, 1.0)
+
+
+@add_expected.register(ChoicesPart)
+def _(choices, state, action, weights, amount):
+    """Who asks has multiplied by γ, as for an action; an option's next state has it already."""
+    if action < choices.actions:
+        add_expected(choices.model, state, action, weights, amount)
+    elif choices.discount > 0.0:
+        inside = amount / choices.discount
+        add_expected(choices.extended, state, action - choices.actions, weights, inside)
+
+
+@duration.register(ChoicesPart)
+def _(choices, state, action):
+    if action < choices.actions:
+        return duration(choices.model, state, action)
+    return duration(choices.extended, state, action - choices.actions)
+
+
+@imagine.register(ChoicesPart)
+def _(choices, state, action, successor):
+    if action < choices.actions:
+        return imagine(choices.model, state, action, successor)
+    return imagine(choices.extended, state, action - choices.actions, successor)
+
+
+@answering.register(ChoicesPart)
+def _(choices):
+    return choices._replace(model=answering(choices.model))
+
+
+@begin.register(ChoicesPart)
+def _(choices, state, rng):
+    begin(choices.model, state, rng)
+    begin(choices.extended, state, rng)
+    begin(choices.options, state, rng)
+
+
+@break_off.register(ChoicesPart)
+def _(choices, state, rng):
+    break_off(choices.model, state, rng)
+
+
+def _options(value: Any) -> tuple[Option, ...]:
+    if not isinstance(value, Sequence) or isinstance(value, str):
+        raise TypeError
+    if not all(isinstance(item, Option) for item in value):
+        raise ValueError
+    return tuple(value)
+
+
+@description
+class Repertoire(Buildable):
+    """Options for an agent to plan and act with, beside its actions.
+
+    ``models`` says how their models are had: "learned" by linear off-policy learning from the
+    agent's own steps, with step size ``step`` and traces of decay λ = ``trace``; "universal" learns
+    which states an option goes through, and rewards apart; "exact" computes them for given options
+    on a finite MDP. ``acting`` says how: the agent chooses "anew" at every step, is "committed" to
+    an option until it stops, or takes "actions" only and plans with options. ``bounded`` shortens
+    an update that would overshoot, as large ratios of probabilities make it.
+    """
+
+    options: Sequence[Option] = option(Rule("a list of options", _options))
+    models: str = option(one_of("learned", "universal", "exact"), default="learned", kw_only=True)
+    step: float = option(at_least(0.0), default=0.1, kw_only=True)
+    trace: float = option(between(0, 1), default=0.0, kw_only=True)
+    bounded: bool = option(flag(), default=True, kw_only=True)
+    acting: str = option(one_of("anew", "committed", "actions"), default="anew", kw_only=True)
+
+    def validate(self) -> None:
+        if self.models == "exact":
+            for found in self.options:
+                if found.learns:
+                    raise ValueError(
+                        "Repertoire: models='exact' needs options that are given, got "
+                        f"{found!r}, which is learned"
+                    )
+
+    @property
+    def extended(self) -> tuple[Option, ...]:
+        """The options that are not just an action, which the agent has already."""
+        return tuple(found for found in self.options if found.only_action < 0)
+
+    def estimate_around(self, model: Any, site: Site) -> Sequence[Need]:
+        """What a model with these options holds; ``site`` counts options as actions."""
+        own = self.at(site)
+        count, states = len(self.extended), int(site.domain.states or 0)
+        if self.models == "exact":
+            phases = site.domain.mdp().phases if site.domain.mdp() else 1
+            held: list[tuple[int, ...]] = [(phases * states * count, site.width + 1)]
+        else:
+            sizes = universal_shapes if self.models == "universal" else shapes
+            held = sizes(count, site.shape.size, site.width, own.actions)
+        needs = [need for found in self.extended for need in needs_of(found, own)]
+        what = f"the models of {count:,} options ({site.shape.size:,} features)"
+        return [*needs_of(model, own), *needs, Need(what, bytes_of(*held))]
+
+    def at(self, site: Site) -> Site:
+        """The site of the actions' own model."""
+        return dataclasses.replace(site, actions=site.domain.actions)
+
+    def build_around(self, model: Any, site: Site, step: float, discount: float) -> ChoicesPart:
+        """A model of actions and options; ``site`` counts options as actions."""
+        own, count = self.at(site), len(self.extended)
+        options = build_options(self.extended, own)
+        if self.models == "exact":
+            extended: Any = exact_models(options, count, own, discount)
+        else:
+            make = universal_models if self.models == "universal" else linear_models
+            size, width = site.shape.size, site.width
+            extended = make(count, size, width, own.actions, step, self.trace, self.bounded)
+        return ChoicesPart(model.build(own), extended, options, own.actions, discount)
+
+
+def _repertoire(value: Any) -> Repertoire | None:
+    if value is None or isinstance(value, Repertoire):
+        return value
+    return Repertoire(_options(value))
+
+
+REPERTOIRE = Rule("a list of options, a Repertoire, or None", _repertoire)

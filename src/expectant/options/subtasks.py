@@ -1,0 +1,262 @@
+"""Subtasks, and options that are learned for them by an off-policy actor and critic.
+
+A subtask says what an option is good for: the rewards on its way, and what stopping is worth. That
+of attaining feature i with a bonus *respects rewards* (Sutton et al. 2023): its cumulant is the
+reward itself, and stopping in s is worth z(s) = wᵀs − w_i s_i + bonus · s_i, by the agent's own
+value weights w. A *shortest path* ignores rewards and values: z(s) = s_i, and γ makes it hurry.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from expectant.descriptions import abstract, description, option
+from expectant.features.vector import dot
+from expectant.integrity import unchanged
+from expectant.parts import Need, Option, Site, bytes_of
+from expectant.rules import at_least, between, flag, number, whole
+from expectant.updates import (
+    bound_trace,
+    clear_trace,
+    enter_trace,
+    follow_trace,
+    leave_trace,
+    softmax,
+)
+from expectant.verbs import (
+    begin,
+    check_restored,
+    function,
+    index,
+    learn_options,
+    policy_of,
+    size,
+    stop_of,
+    value,
+)
+
+
+class SubtaskOptionsPart(NamedTuple):
+    """Options that learn: ``values`` (n, D) are the critics' v_o, ``policies`` (n, A, D) softmax.
+
+    ``features`` (n,), ``bonuses`` (n,) and ``respects`` (n,) say what the subtasks are,
+    ``anywhere`` (n,) whether an option may stop outside its subgoal. ``steps`` (n, 3) are α of the
+    critic, α' of the actor and λ; ``weights`` (D,) the agent's own, as of the last step.
+    ``value_traces`` (n, D) and ``policy_traces`` (n, A, D) are the e; ``probabilities`` (A,) is
+    scratch.
+    """
+
+    values: np.ndarray
+    policies: np.ndarray
+    features: np.ndarray
+    bonuses: np.ndarray
+    respects: np.ndarray
+    anywhere: np.ndarray
+    steps: np.ndarray
+    weights: np.ndarray
+    value_traces: np.ndarray
+    policy_traces: np.ndarray
+    probabilities: np.ndarray
+
+
+@function
+def attained(options, option, state):
+    """s_i, how much of the subtask's feature there is."""
+    total = 0.0
+    for n in range(size(state)):
+        if index(state, n) == options.features[option]:
+            total += value(state, n)
+    return total
+
+
+@function
+def stopping_value(options, option, state):
+    """z(s) = wᵀs − w_i s_i + bonus · s_i; without the values for a shortest path."""
+    here = attained(options, option, state)
+    if not options.respects[option]:
+        return options.bonuses[option] * here
+    own = options.weights[options.features[option]]
+    return dot(state, options.weights) + (options.bonuses[option] - own) * here
+
+
+@function
+def stops(options, option, state):
+    """Whether to stop in s: where z(s) ≥ v_o(s), if it is a place to stop at."""
+    if not options.anywhere[option] and attained(options, option, state) == 0.0:
+        return False
+    return stopping_value(options, option, state) >= dot(state, options.values[option])
+
+
+@policy_of.register(SubtaskOptionsPart)
+def _(options, number, state, probabilities):
+    softmax(options.policies[number], state, probabilities)
+
+
+@stop_of.register(SubtaskOptionsPart)
+def _(options, number, state):
+    return 1.0 if stops(options, number, state) else 0.0
+
+
+@function
+def subtask_error(options, option, transition, discount):
+    """δ = c + γ[(1 − β) v_o(s') + β z(s')] − v_o(s), nothing at the end; and 1 − β."""
+    cumulant = transition.reward if options.respects[option] else 0.0
+    error = cumulant - dot(transition.state, options.values[option])
+    if transition.alive == 0.0:
+        return error, 0.0
+    if stops(options, option, transition.next_state):
+        return error + discount * stopping_value(options, option, transition.next_state), 0.0
+    return error + discount * dot(transition.next_state, options.values[option]), 1.0
+
+
+@function
+def enter_policy_trace(options, option, transition, ratio):
+    """e ← ρ(e + ∇log π_o(a | s)), where ∇ is (1[b = a] − π_b) s in θ_b."""
+    state = transition.state
+    for other in range(options.policies.shape[1]):
+        trace = options.policy_traces[option, other]
+        taken = 1.0 if other == transition.action else 0.0
+        gradient = taken - options.probabilities[other]
+        for n in range(size(state)):
+            trace[index(state, n)] += gradient * value(state, n)
+        leave_trace(trace, ratio)
+
+
+@function
+def forget_traces(options, option):
+    clear_trace(options.value_traces[option])
+    for action in range(options.policies.shape[1]):
+        clear_trace(options.policy_traces[option, action])
+
+
+@function
+def improve_option(options, option, transition, ratio, discount):
+    """One step of the critic v_o and the actor π_o, with one δ; returns its size.
+
+    The actor's trace is not cut, as nothing there can overshoot; the critic's is.
+    """
+    step, policy_step = options.steps[option, 0], options.steps[option, 1]
+    error, going_on = subtask_error(options, option, transition, discount)
+    enter_trace(options.value_traces[option], transition.state, ratio)
+    bound_trace(options.value_traces[option], transition.state, step)
+    follow_trace(options.values[option], options.value_traces[option], step * error)
+    enter_policy_trace(options, option, transition, ratio)
+    decay = discount * options.steps[option, 2] * going_on
+    leave_trace(options.value_traces[option], decay)
+    for action in range(options.policies.shape[1]):
+        eligible = options.policy_traces[option, action]
+        follow_trace(options.policies[option, action], eligible, policy_step * error)
+        leave_trace(eligible, decay)
+    return abs(error)
+
+
+@learn_options.register(SubtaskOptionsPart)
+def _(options, transition, behaviour, weights, discount):
+    errors = 0.0
+    for i in range(weights.shape[0]):
+        options.weights[i] = weights[i]
+    for which in range(options.values.shape[0]):
+        softmax(options.policies[which], transition.state, options.probabilities)
+        ratio = options.probabilities[transition.action] / behaviour[transition.action]
+        errors += improve_option(options, which, transition, ratio, discount)
+    return errors
+
+
+@begin.register(SubtaskOptionsPart)
+def _(options, state, rng):
+    for which in range(options.values.shape[0]):
+        forget_traces(options, which)
+
+
+@check_restored.register(SubtaskOptionsPart)
+def _(options, built, setting):
+    for name in ("features", "bonuses", "respects", "anywhere", "steps"):
+        unchanged(f"subtasks: {name}", getattr(options, name), getattr(built, name))
+
+
+@abstract
+class Subtask(Option):
+    """What subtasks share: the feature to attain, and how the option for it is learned.
+
+    ``step`` is the critic's step size α, ``policy_step`` the actor's α', ``trace`` is λ.
+    """
+
+    feature: int = option(whole(0))
+    bonus: float = option(number(), default=1.0)
+    step: float = option(at_least(0.0), default=0.1, kw_only=True)
+    policy_step: float = option(at_least(0.0), default=0.1, kw_only=True)
+    trace: float = option(between(0, 1), default=0.0, kw_only=True)
+
+    @property
+    def learns(self) -> bool:
+        return True
+
+    @property
+    def respects(self) -> bool:
+        """Whether its cumulant is the reward, and values count where it stops."""
+        return True
+
+    @property
+    def stops_anywhere(self) -> bool:
+        return False
+
+    def estimate_memory(self, site: Site) -> Sequence[Need]:
+        actions, width = site.actions, site.width
+        shared = bytes_of(
+            (width,), (actions,)
+        )  # counted once for each, which is too much by little
+        held = bytes_of((2, width), (2, actions, width), (3,), (2,)) + 2
+        return [Need(f"an option ({site.shape.size:,} features)", held + shared)]
+
+    @classmethod
+    def build_together(cls, options: Sequence[Subtask], site: Site) -> SubtaskOptionsPart:
+        for found in options:
+            if found.feature >= site.shape.size:
+                raise ValueError(
+                    f"{cls.__name__}: feature must be below {site.shape.size}, got {found.feature}"
+                )
+        count, width, actions = len(options), site.width, site.actions
+        return SubtaskOptionsPart(
+            np.zeros((count, width)),
+            np.zeros((count, actions, width)),
+            np.array([found.feature for found in options]),
+            np.array([found.bonus for found in options]),
+            np.array([found.respects for found in options]),
+            np.array([found.stops_anywhere for found in options]),
+            np.array([(found.step, found.policy_step, found.trace) for found in options]),
+            np.zeros(width),
+            np.zeros((count, width)),
+            np.zeros((count, actions, width)),
+            np.zeros(actions),
+        )
+
+    def build(self, site: Site) -> SubtaskOptionsPart:
+        return self.build_together([self], site)
+
+
+@description
+class RewardRespecting(Subtask):
+    """An option that is learned to attain a feature without disregard for rewards.
+
+    It earns rewards on its way, and where it stops the worth of the state, in which a bonus takes
+    the place of what the feature is worth. It stops where that is at least as much as going on, in
+    a state that has the feature, or ``anywhere``.
+    """
+
+    anywhere: bool = option(flag(), default=False, kw_only=True)
+
+    @property
+    def stops_anywhere(self) -> bool:
+        return self.anywhere
+
+
+@description
+class ShortestPath(Subtask):
+    """An option that is learned to attain a feature soonest, whatever that costs."""
+
+    @property
+    def respects(self) -> bool:
+        return False

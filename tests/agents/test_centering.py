@@ -1,0 +1,141 @@
+"""Average reward and learning by planning alone: worked by hand, and where they end."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from building import Built
+
+import expectant as ex
+from expectant.verbs import learn, plan
+
+DOMAIN = ex.Corridor(cells=2, slip=0.0)
+STEPS: dict[Any, tuple[float, ...]] = {
+    ex.QLearning: (0.5,),
+    ex.QPlanning: (0.5, 0.5),
+    ex.Lookahead: (0.5, 0.5),
+    ex.CachedValues: (0.5, 0.25, 0.5),
+    ex.CachedPolicy: (0.5, 0.1, 0.5),
+}
+PLANNERS = [kind for kind in STEPS if kind is not ex.QLearning]
+
+
+def built(kind: Any, **options: Any) -> Built:
+    return Built(DOMAIN, ex.OneHot(), kind(*STEPS[kind], **options))
+
+
+@pytest.mark.parametrize("kind", STEPS)
+def test_a_real_error_moves_the_mean_reward_worked_by_hand(kind):
+    b = built(kind, centering=0.25)
+    learn(b.agent, b.transition(0, 1, 4.0, 1), b.rng)
+    # δ = 4: the value is 0.5 · 4, R̄ = 0.25 · 0.5 · 4
+    values = b.agent.weights if b.agent.weights.ndim == 1 else b.agent.weights[1]
+    assert (values[0], b.agent.centering.rate[0]) == (2.0, 0.5)
+    learn(b.agent, b.transition(0, 1, 4.0, 1), b.rng)
+    # δ = 4 − 0.5 + 0 − 2 = 1.5
+    assert (values[0], b.agent.centering.rate[0]) == (2.75, 0.5 + 0.25 * 0.5 * 1.5)
+
+
+def test_a_planned_error_moves_it_too_unless_told_otherwise():
+    for source, moves in (("all", True), ("real", False)):
+        b = built(ex.Lookahead, centering=0.25, centering_from=source, planning_steps=1)
+        learn(b.agent, b.transition(0, 1, 4.0, 1), b.rng)  # w(0) = 2, R̄ = 0.5, r(0, right) = 2
+        b.agent.planner.model.rewards[1, 0] = 8.0
+        plan(b.agent, b.rng)  # δ = 8 − 0.5 − 2
+        assert b.agent.weights[0] == 2.0 + 0.5 * 5.5
+        assert b.agent.centering.rate[0] == 0.5 + (0.25 * 0.5 * 5.5 if moves else 0.0)
+
+
+def test_caches_are_centred_as_values_are():
+    b = built(ex.CachedValues, centering=0.25, planning_steps=1)
+    learn(b.agent, b.transition(0, 1, 4.0, 1), b.rng)
+    assert b.agent.action_weights[1, 0] == 0.25 * 4.0  # the R̄ of this step was 0
+    plan(b.agent, b.rng)  # r(0, right) = 2: δ = 2 − 0.5 − 2, R̄ = 0.5 − 0.0625
+    rate = 0.5 - 0.25 * 0.5 * 0.5
+    future = 0.5 * b.agent.weights[1]
+    assert b.agent.centering.rate[0] == rate
+    assert b.agent.action_weights[1, 0] == 1.0 + 0.25 * (2.0 + future - rate - 1.0)
+    assert b.agent.action_weights[0, 0] == 0.25 * -rate
+
+
+@pytest.mark.parametrize("update", ["gradient", "gtd2"])
+def test_gradient_planning_is_centred(update):
+    b = built(ex.Lookahead, centering=0.25, planning_steps=1, planning_update=update,
+              correction_step=0.5)  # fmt: skip
+    learn(b.agent, b.transition(0, 1, 4.0, 1), b.rng)
+    plan(b.agent, b.rng)  # δ = 2 − 0.5 − 2, h = 0
+    assert b.agent.update.helper[0] == 0.5 * -0.5
+    assert b.agent.weights[0] == (1.75 if update == "gradient" else 2.0)
+
+
+@pytest.mark.parametrize("kind", PLANNERS)
+def test_without_direct_updates_a_real_step_moves_no_values(kind):
+    b = built(kind, direct=False, planning_steps=1, centering=0.25, centering_from="real")
+    learn(b.agent, b.transition(1, 1, 20.0, None), b.rng)
+    assert not b.agent.weights.any()
+    for name in ("action_weights", "policy"):
+        assert not getattr(b.agent, name, np.zeros(1)).any()
+    assert b.agent.planner.model.rewards[1, 1] == 10.0  # the model has learned
+    assert b.agent.centering.rate[0] == 0.25 * 0.5 * 20.0  # and so has the rate, if asked to
+    for _ in range(60):
+        plan(b.agent, b.rng)
+    values = b.agent.weights if b.agent.weights.ndim == 1 else b.agent.weights[1]
+    assert values[1] == pytest.approx(10.0 - 2.5)
+
+
+def test_a_mean_reward_from_all_values_ignores_real_steps_that_move_none():
+    b = built(ex.Lookahead, direct=False, centering=0.25)
+    learn(b.agent, b.transition(1, 1, 20.0, None), b.rng)
+    assert b.agent.centering.rate[0] == 0.0
+
+
+def test_planning_alone_needs_planning():
+    with pytest.raises(ValueError, match="direct=False learns values by planning alone"):
+        ex.Lookahead(0.1, direct=False, planning_steps=0)
+    with pytest.raises(ValueError, match="centering must be a finite number, 0 or more"):
+        ex.QLearning(0.1, centering=-1)
+
+
+def rate_of(agent: Any, steps: int) -> float:
+    result = ex.run(ex.TwoChoice(), ex.OneHot(), agent, steps=steps, runs=1, compiled=False,
+                    keep_agents=True)  # fmt: skip
+    return float(result.kept[0][0].agent.centering.rate[0])
+
+
+def test_planning_with_state_values_finds_the_best_gain():
+    """By planning alone, with the exact model: R̄ is the best reward of a step, 0.4."""
+    agent = ex.Lookahead(
+        0.2, model="exact", direct=False, centering=0.5, planning_steps=5, epsilon=0.2
+    )
+    best = ex.exact.optimal_gain(ex.TwoChoice())
+    assert best == pytest.approx(0.4)
+    assert rate_of(agent, 1_500) == pytest.approx(best, abs=1e-3)
+
+
+def test_differential_q_learning_finds_the_best_gain():
+    assert rate_of(ex.QLearning(0.2, centering=0.5, epsilon=0.2), 4_000) == pytest.approx(
+        0.4, abs=0.05
+    )
+
+
+def test_centring_takes_the_mean_out_of_discounted_values():
+    """A reward of 1 for ever at γ = 0.9: the values are about 0 instead of 10, R̄ is 1."""
+    domain = ex.FiniteMDP(np.ones((1, 1, 1)), np.ones((1, 1)), endless=True)
+    agent = ex.QLearning(0.2, centering=0.5, discount=0.9)
+    result = ex.run(domain, ex.OneHot(), agent, steps=400, runs=1, compiled=False,
+                    keep_agents=True)  # fmt: skip
+    part = result.kept[0][0].agent
+    # δ = 0 with R̄ = η q, as long as both began at 0: 1 − R̄ = 0.1 q
+    assert part.centering.rate[0] == pytest.approx(0.5 * part.weights[0, 0])
+    assert part.weights[0, 0] == pytest.approx(1.0 / 0.6, abs=1e-6)
+
+
+def test_a_learner_tells_the_mean_reward():
+    agent = ex.QLearning(0.5, centering=0.25)
+    learner = ex.Learner(agent, ex.OneHot(), 2, states=3, compiled=False)
+    assert learner.reward_rate == 0.0
+    learner.start(0)
+    learner.step(4.0, 1, False)
+    assert learner.reward_rate == 0.5

@@ -1,0 +1,118 @@
+"""What was never tried is worth the initial value, and what was not tried for long a bonus."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from building import Built
+
+import expectant as ex
+from expectant.verbs import (
+    add_expected,
+    backed_up_action_value,
+    backed_up_value,
+    fit,
+    imagine,
+    learn,
+    notice,
+    preference,
+)
+
+DOMAIN = ex.Corridor(cells=3, slip=0.0)
+LEARNED = ["expectation", "sparse", "episodic", "network", "distribution", "sample"]
+
+
+def built(model: Any = "expectation", features: Any = None, **options: Any) -> Built:
+    agent = ex.Lookahead(0.1, 0.1, model=model, **options)
+    return Built(DOMAIN, features or ex.OneHot(), agent)
+
+
+@pytest.mark.parametrize("model", LEARNED)
+@pytest.mark.parametrize("features", [ex.OneHot(), ex.RandomBinary(6, 2)], ids=["one", "two"])
+def test_an_action_that_was_never_tried_promises_the_initial_value(model, features):
+    b = built(model, features, initial_value=6.0, discount=0.9)
+    for action in (0, 1):
+        assert preference(b.agent, b.state(0), action) == pytest.approx(6.0)
+        assert backed_up_action_value(
+            b.agent.planner.model, b.state(0), action, np.ones((2, b.setting.width)), 0.9
+        ) == pytest.approx(6.0)
+    learn(b.agent, b.transition(0, 1, -1.0, 1), b.rng)
+    assert preference(b.agent, b.state(0), 1) != pytest.approx(6.0)
+    if model != "network":  # whose actions share their hidden units
+        assert preference(b.agent, b.state(0), 0) == pytest.approx(6.0)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        ex.LinearExpectation(0.1, initial_reward=2.0),
+        ex.SparseExpectation(0.1, initial_reward=2.0),
+        ex.Distribution(initial_reward=2.0),
+    ],
+    ids=lambda model: model.kind,
+)
+def test_a_model_of_ones_choice_keeps_its_own_promise(model):
+    b = built(model, initial_value=6.0)
+    assert preference(b.agent, b.state(0), 0) == pytest.approx(2.0)
+    assert preference(built(model.replace(initial_reward=0.0)).agent, b.state(0), 0) == 0.0
+
+
+def test_the_bonus_of_single_states_is_that_of_dyna_q_plus():
+    b = built(bonus=0.5)
+    model = b.agent.planner.model
+    for _ in range(3):
+        learn(b.agent, b.transition(0, 1, 0.0, 0), b.rng)
+    learn(b.agent, b.transition(1, 1, 0.0, 0), b.rng)
+    # after four steps: (0, right) was tried in the third, (1, right) just now, the others never
+    for state, action, since in ((0, 1, 1), (1, 1, 0), (0, 0, 4), (2, 1, 4)):
+        plain = backed_up_value(model.model, b.state(state), action, b.agent.weights, 1.0)
+        expected = plain + 0.5 * math.sqrt(since)
+        assert preference(b.agent, b.state(state), action) == pytest.approx(expected)
+
+
+def test_the_bonus_of_shared_features_is_their_mean():
+    b = built(features=ex.RandomBinary(6, 2), bonus=2.0)
+    model, state = b.agent.planner.model, b.state(0)
+    model.clock[0] = 25
+    model.tried[1, state.active[0]], model.tried[1, state.active[1]] = 16, 9
+    assert preference(b.agent, state, 1) == 2.0 * (3.0 + 4.0) / 2.0
+
+
+def test_fits_of_replayed_transitions_are_no_tries():
+    b = built(bonus=1.0, replayed_fits=3)
+    learn(b.agent, b.transition(0, 1, 0.0, 1), b.rng)
+    assert b.agent.planner.model.clock[0] == 1
+    fit(b.agent.planner.model, b.transition(1, 1, 0.0, 1))
+    assert b.agent.planner.model.tried[1].tolist()[:2] == [1, 0]
+
+
+def test_the_rest_is_the_models_own():
+    b = built(bonus=1.0, planning_update="gradient", rollout=2)
+    outer = b.agent.planner.model
+    notice(outer, b.transition(0, 1, 1.0, 1))
+    fit(outer, b.transition(0, 1, 1.0, 1))
+    added, own = np.zeros(8), np.zeros(8)
+    add_expected(outer, b.state(0), 1, added, 3.0)
+    add_expected(outer.model, b.state(0), 1, own, 3.0)
+    assert added.tolist() == own.tolist() and added[1] == pytest.approx(0.3)
+    led_to = b.agent.planner.rollout.imagined
+    assert imagine(outer, b.state(0), 1, led_to) == 1.0 and led_to.values[1] == pytest.approx(0.1)
+    with pytest.raises(ValueError, match="maintained=True has no place for a bonus"):
+        built(bonus=1.0, maintained=True)
+
+
+def test_a_bonus_has_bad_actions_tried_again_and_again():
+    """One action pays 1, the other 0: it is tried when 0.24 √τ exceeds 1, after 18 others."""
+    domain = ex.FiniteMDP(
+        np.ones((1, 2, 1)), np.array([[[1.0], [0.0]]]), successors=np.full((1, 2, 1), -1)
+    )
+    tried = {}
+    for bonus in (0.0, 0.24):
+        agent = ex.Lookahead(1.0, 1.0, bonus=bonus, epsilon=0.0, planning_steps=1)
+        result = ex.run(domain, ex.OneHot(), agent, episodes=180, runs=1, compiled=False)
+        tried[bonus] = np.flatnonzero(result.returns[0] == 0.0)
+    assert len(tried[0.0]) <= 1
+    assert set(np.diff(tried[0.24])) == {19}

@@ -1,0 +1,224 @@
+"""Sarsa, expected Sarsa, Dyna-Q and RVI Q-learning: updates worked by hand, and what must agree."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from building import Built
+
+import expectant as ex
+from expectant.verbs import act, begin, break_off, learn, plan
+
+DOMAIN = ex.Corridor(cells=2, slip=0.0)
+LEFT, RIGHT = 0, 1
+
+
+def built(agent, domain=DOMAIN):
+    return Built(domain, ex.OneHot(), agent)
+
+
+def test_sarsa_learns_of_the_action_it_will_take():
+    b = built(ex.Sarsa(0.5, discount=0.5, epsilon=0.0))
+    b.agent.weights[:, :2] = [[0.0, 4.0], [0.0, 8.0]]
+    learn(b.agent, b.transition(0, RIGHT, -1.0, 1), b.rng)
+    assert b.agent.weights[RIGHT, 0] == 0.5 * (-1.0 + 0.5 * 8.0)  # greedy in state 1: right
+    b.agent.weights[LEFT, 1] = 100.0  # too late to change its mind
+    assert act(b.agent, b.state(1), b.rng) == RIGHT
+    assert act(b.agent, b.state(1), b.rng) == LEFT  # the next choice is a new one
+    learn(b.agent, b.transition(1, RIGHT, 20.0, None), b.rng)
+    assert b.agent.weights[RIGHT, 1] == 8.0 + 0.5 * (20.0 - 8.0)
+
+
+def test_sarsa_follows_its_policy_where_it_explores():
+    b = built(ex.Sarsa(1.0, epsilon=1.0))
+    b.agent.weights[:, 1] = [10.0, 30.0]
+    found = set()
+    for _ in range(60):
+        learn(b.agent, b.transition(0, RIGHT, 0.0, 1), b.rng)
+        taken = act(b.agent, b.state(1), b.rng)
+        found.add((taken, b.agent.weights[RIGHT, 0]))
+    assert found == {(LEFT, 10.0), (RIGHT, 30.0)}
+
+
+@pytest.mark.parametrize("verb", [begin, break_off])
+def test_traces_and_choices_end_with_the_episode(verb):
+    b = built(ex.Sarsa(0.5, 0.9, epsilon=0.0))
+    learn(b.agent, b.transition(0, RIGHT, -1.0, 1), b.rng)
+    assert b.agent.traces.any()
+    assert b.agent.ahead[0] >= 0
+    b.agent.expected[0] = 1.0
+    verb(b.agent, b.state(0), b.rng)
+    assert not b.agent.traces.any()
+    assert (b.agent.ahead[0], b.agent.expected[0]) == (-1, 0.0)
+
+
+@pytest.mark.parametrize(("traces", "value"), [("dutch", 1.75), ("accumulating", 2.0)])
+def test_sarsa_with_traces_by_hand(traces, value):
+    b = built(ex.Sarsa(0.5, 1.0, traces=traces, epsilon=0.0))
+    b.agent.weights[LEFT] = -100.0  # so that right is greedy
+    learn(b.agent, b.transition(0, RIGHT, 1.0, 0), b.rng)
+    assert b.agent.weights[RIGHT, 0] == 0.5
+    learn(b.agent, b.transition(0, RIGHT, 2.0, None), b.rng)
+    # the online λ-return algorithm: 0.5 · 3 = 1.5, then 1.5 + 0.5 (2 − 1.5); accumulating traces
+    # count the state twice: 0.5 + 2 · 0.5 (2 − 0.5)
+    assert b.agent.weights[RIGHT, 0] == value
+
+
+def test_without_traces_lambda_is_one_step_sarsa():
+    plain, dutch = (built(ex.Sarsa(0.5, trace, discount=0.9)) for trace in (0.0, 1e-300))
+    for b in (plain, dutch):
+        for number in range(30):
+            learn(b.agent, b.transition(number % 2, RIGHT, 1.0, (number + 1) % 2), b.rng)
+    np.testing.assert_allclose(plain.agent.weights, dutch.agent.weights, rtol=1e-12)
+
+
+def test_expected_sarsa_by_hand():
+    b = built(ex.ExpectedSarsa(0.5, discount=0.5, epsilon=0.2))
+    b.agent.weights[:, 1] = [4.0, 8.0]
+    learn(b.agent, b.transition(0, RIGHT, -1.0, 1), b.rng)
+    # 0.8 · 8 + 0.2 · 6 = 7.6
+    assert b.agent.weights[RIGHT, 0] == pytest.approx(0.5 * (-1.0 + 0.5 * 7.6))
+    learn(b.agent, b.transition(1, LEFT, 2.0, None), b.rng)
+    assert b.agent.weights[LEFT, 1] == 3.0
+
+
+def test_greedy_expected_sarsa_is_q_learning_to_the_bit():
+    first, second = (
+        ex.run(DOMAIN, ex.OneHot(), agent, episodes=20, runs=2, compiled=False)
+        for agent in (ex.QLearning(0.3, epsilon=0.0), ex.ExpectedSarsa(0.3, epsilon=0.0))
+    )
+    assert (first.returns == second.returns).all()
+
+
+def test_dyna_q_by_hand():
+    b = built(ex.DynaQ(0.5, 1, discount=0.5))
+    learn(b.agent, b.transition(1, RIGHT, 20.0, None), b.rng)
+    assert b.agent.weights[RIGHT, 1] == 10.0
+    plan(b.agent, b.rng)  # the only pair that was tried
+    assert b.agent.weights[RIGHT, 1] == 15.0
+    learn(b.agent, b.transition(1, RIGHT, 4.0, 0), b.rng)  # what came of it last is the model
+    b.agent.weights[RIGHT, 1] = 0.0
+    plan(b.agent, b.rng)
+    assert b.agent.weights[RIGHT, 1] == 2.0
+    assert b.agent.weights[LEFT].sum() == 0.0  # what was never tried is not planned
+
+
+def test_dyna_q_plus_by_hand():
+    b = built(ex.DynaQ(1.0, 200, 0.1, discount=0.0))
+    for _ in range(4):
+        learn(b.agent, b.transition(0, RIGHT, -1.0, 1), b.rng)
+    learn(b.agent, b.transition(1, RIGHT, 5.0, 0), b.rng)
+    plan(b.agent, b.rng)
+    # right in state 0 was tried one step ago, in state 1 just now, left never in five steps; and a
+    # step to nowhere pays nothing
+    expected = [[0.1 * math.sqrt(5)] * 2, [-1.0 + 0.1, 5.0]]
+    np.testing.assert_allclose(b.agent.weights[:, :2], expected)
+
+
+def test_what_was_never_tried_leads_nowhere():
+    b = built(ex.DynaQ(1.0, 300, 1e-9, discount=0.5))
+    learn(b.agent, b.transition(0, RIGHT, 8.0, 1), b.rng)
+    plan(b.agent, b.rng)
+    assert b.agent.weights[LEFT, 0] == pytest.approx(0.5 * 8.0)  # γ max q(0, ·)
+
+
+def test_dyna_q_without_planning_is_q_learning_to_the_bit():
+    plain = ex.run(
+        ex.DynaMaze(), ex.OneHot(), ex.QLearning(0.3), episodes=3, runs=1, compiled=False
+    )
+    for backups in ("pairs", "prioritized"):
+        agent = ex.DynaQ(0.3, 0, backups=backups)
+        dyna = ex.run(ex.DynaMaze(), ex.OneHot(), agent, episodes=3, runs=1, compiled=False)
+        assert (dyna.lengths == plain.lengths).all()
+
+
+@pytest.mark.parametrize("backups", ["pairs", "prioritized"])
+def test_dyna_q_is_q_planning_with_the_latest_outcome_to_the_bit(backups):
+    planner = ex.QPlanning(0.3, model="latest", backups=backups, discount=0.9, planning_steps=2)
+    agent = ex.DynaQ(0.3, 2, backups=backups, discount=0.9)
+    first, second = (
+        ex.run(ex.DynaMaze(), ex.OneHot(), each, episodes=3, runs=1, compiled=False)
+        for each in (planner, agent)
+    )
+    assert (first.lengths == second.lengths).all()
+
+
+def test_rvi_q_learning_by_hand():
+    chain = ex.TransientChain(length=1)
+    b = built(ex.RVIQLearning(0.5, reference=(0, 1)), chain)
+    b.agent.weights[1, :2] = [0.25, 4.0]
+    learn(b.agent, b.transition(1, 1, 1.0, 1), b.rng)
+    assert b.agent.weights[1, 1] == 4.0 + 0.5 * (1.0 - 0.25 + 4.0 - 4.0)
+    for reference, value in (("max", 4.0), ("mean", (0.25 + 4.0) / 4)):
+        b = built(ex.RVIQLearning(0.5, reference=reference), chain)
+        b.agent.weights[1, :2] = [0.25, 4.0]
+        learn(b.agent, b.transition(1, 0, 1.0, 1), b.rng)
+        assert b.agent.weights[0, 1] == 0.5 * (1.0 - value + 4.0)
+
+
+def test_a_reference_that_is_never_seen_again_lets_values_grow():
+    chain = ex.TransientChain(length=2)
+    grown: dict[Any, list[float]] = {}
+    for reference in ((0, 0), (2, 1), "max", "mean"):
+        b, state = built(ex.RVIQLearning(0.5, reference=reference), chain), b_state(chain)
+        for steps in (1000, 1000):
+            state = walk(b, state, steps)
+            grown.setdefault(reference, []).append(np.abs(b.agent.weights).max())
+    assert grown[(0, 0)][1] > 1.8 * grown[(0, 0)][0] > 100.0
+    for reference in ((2, 1), "max", "mean"):
+        assert grown[reference][1] < 10.0
+
+
+def b_state(chain: ex.TransientChain) -> int:
+    return int(chain.mdp().outcomes.start.argmax())
+
+
+def walk(b: Built, state: int, steps: int) -> int:
+    """Steps of an agent in a world without chance."""
+    table = b.setting.domain.mdp().outcomes
+    for _ in range(steps):
+        action = int(act(b.agent, b.state(state), b.rng))
+        following = int(table.successors[state, action, 0])
+        reward = float(table.rewards[0, state, action, 0])
+        learn(b.agent, b.transition(state, action, reward, following), b.rng)
+        state = following
+    return state
+
+
+@pytest.mark.parametrize(
+    "agent",
+    [
+        ex.Sarsa(0.3, 0.8, discount=0.9),
+        ex.DynaQ(0.3, 2, discount=0.9, backups=ex.PrioritizedPairs(capacity=20, links=2)),
+        ex.RVIQLearning(0.1, reference="mean"),
+    ],
+    ids=lambda agent: agent.kind,
+)
+def test_compiled_and_plain_runs_have_the_same_bits(agent):
+    fast, slow = (
+        ex.run(ex.DynaMaze(), ex.OneHot(), agent, steps=1500, bins=15, runs=1, compiled=compiled)
+        for compiled in (True, False)
+    )
+    assert (fast.rewards == slow.rewards).all()
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: ex.DynaQ(0.1, backups=ex.SeenStates()), "DynaQ: backups must store transitions"),
+        (lambda: ex.DynaQ(0.1, bonus=0.1, backups="prioritized"), "needs the age of every pair"),
+        (lambda: ex.RVIQLearning(0.1, discount=0.9), "discount must be 1"),
+        (lambda: ex.RVIQLearning(0.1, (0, 0, 0)), "a pair of a state and an action"),
+        (lambda: built(ex.RVIQLearning(0.1, (7, 0))), "must be a state below 2"),
+        (
+            lambda: Built(DOMAIN, ex.RandomBinary(4, 2), ex.RVIQLearning(0.1, "max")),
+            r"reference='max' needs one feature per state",
+        ),
+    ],
+)
+def test_what_makes_no_sense_is_refused(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()

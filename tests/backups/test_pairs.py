@@ -1,0 +1,181 @@
+"""Pairs of a state and an action: what is drawn, what is stored, and in which order."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from building import Built
+
+import expectant as ex
+from expectant.verbs import age, draw, learn, load_successor, plan, remember, stored
+
+DOMAIN = ex.Corridor(cells=4, slip=0.0)
+
+
+def made(backups, domain=DOMAIN):
+    b = Built(domain, ex.OneHot())
+    return b, backups.build(b.setting)
+
+
+def drawn(b, pairs, count=1):
+    """(state, action) of so many draws."""
+    found: Counter[tuple[int, int]] = Counter()
+    state = b.state(0)
+    for _ in range(count):
+        slot = draw(pairs, state, b.rng)
+        found[int(state.active[0]), int(stored(pairs, slot)[0])] += 1
+    return found
+
+
+def test_every_tried_pair_is_drawn_alike():
+    b, pairs = made(ex.SeenPairs())
+    for _ in range(50):
+        remember(pairs, b.transition(0, 1, -1.0, 1))
+    remember(pairs, b.transition(0, 0, -1.0, None))
+    remember(pairs, b.transition(2, 1, -1.0, 3))
+    found = drawn(b, pairs, 3000)
+    assert set(found) == {(0, 1), (0, 0), (2, 1)}
+    assert all(abs(count - 1000) < 6 * np.sqrt(3000 * 2 / 9) for count in found.values())
+
+
+def test_the_latest_outcome_is_kept_and_its_age_is_known():
+    b, pairs = made(ex.SeenPairs())
+    remember(pairs, b.transition(0, 1, -1.0, 1))
+    remember(pairs, b.transition(0, 1, 7.0, 3))
+    remember(pairs, b.transition(2, 0, 0.5, None))
+    remember(pairs, b.transition(2, 0, 0.5, None))
+    state, successor = b.state(0), b.state(0)
+    for _ in range(20):
+        slot = draw(pairs, state, b.rng)
+        load_successor(pairs, slot, successor)
+        if state.active[0] == 0:
+            assert stored(pairs, slot) == (1, 7.0, 1.0)
+            assert (successor.active[0], successor.place[0], age(pairs, slot)) == (3, 3, 2)
+        else:
+            assert stored(pairs, slot) == (0, 0.5, 0.0)
+            assert age(pairs, slot) == 0
+
+
+def test_untried_actions_of_visited_states_lead_nowhere():
+    b, pairs = made(ex.SeenPairs(untried=True))
+    remember(pairs, b.transition(1, 1, -1.0, 2))
+    assert set(drawn(b, pairs, 100)) == {(1, 0), (1, 1)}  # nothing was done in state 2
+    state, successor = b.state(0), b.state(0)
+    slot = next(
+        s for s in iter(lambda: draw(pairs, state, b.rng), None) if stored(pairs, s)[0] == 0
+    )
+    load_successor(pairs, slot, successor)
+    assert (stored(pairs, slot), int(successor.active[0])) == ((0, 0.0, 1.0), 1)
+    remember(pairs, b.transition(1, 0, 3.0, 0))
+    assert stored(pairs, slot) == (0, 3.0, 1.0)
+
+
+def test_a_state_that_is_given_up_takes_its_pairs_along():
+    b, pairs = made(ex.SeenPairs(capacity=2))
+    for state in (0, 1):
+        for action in (0, 1):
+            remember(pairs, b.transition(state, action, 1.0, 3))
+    remember(pairs, b.transition(2, 0, 1.0, 3))  # no room: state 0 goes
+    assert set(drawn(b, pairs, 200)) == {(1, 0), (1, 1), (2, 0)}
+    remember(pairs, b.transition(0, 1, 1.0, 3))  # and comes back in the place of state 1
+    assert set(drawn(b, pairs, 200)) == {(2, 0), (0, 1)}
+
+
+def test_room_is_made_for_no_more_states_than_there_are():
+    assert made(ex.SeenPairs())[1].order.size == 4 * 2
+    assert made(ex.SeenPairs(capacity=3))[1].order.size == 3 * 2
+
+
+@pytest.mark.parametrize("step", [0.3, 1.0])
+def test_expected_errors_are_exact_in_a_world_without_chance(step):
+    """The error of every tried pair, kept through a thousand updates, against its definition."""
+    maze = ex.DynaMaze(step_reward=-0.01)
+    agent = ex.DynaQ(step, 3, discount=0.9, backups=ex.PrioritizedPairs(links=20))
+    b, rng = Built(maze, ex.OneHot(), agent), np.random.default_rng(1)
+    table = maze.mdp().outcomes
+    state = int(table.start.argmax())
+    first = None
+    for _ in range(1500):
+        action = int(rng.integers(4))
+        following = int(table.successors[state, action, 0])
+        reward = float(table.rewards[0, state, action, 0])
+        learn(
+            b.agent,
+            b.transition(state, action, reward, None if following < 0 else following),
+            b.rng,
+        )
+        first = (state, action) if first is None else first
+        plan(b.agent, b.rng)
+        state = int(table.start.argmax()) if following < 0 else following
+    weights, sweeping = b.agent.weights, b.agent.memory
+    compared = 0
+    for pair in sweeping.pairs.order[: sweeping.pairs.counters[0]]:
+        row, action = divmod(int(pair), 4)
+        number = int(sweeping.pairs.seen.distinct.vectors.active[row, 0])
+        following = int(table.successors[number, action, 0])
+        future = 0.0 if following < 0 else weights[:, following].max()
+        target = table.rewards[0, number, action, 0] + 0.9 * future
+        if (number, action) != first:  # what is told of the first step of all is lost
+            error = target - weights[action, number]
+            assert sweeping.errors[pair] == pytest.approx(error, abs=1e-12)
+            compared += 1
+    assert compared > 100
+
+
+def test_the_largest_error_is_backed_up_first_and_sweeps_back():
+    agent = ex.DynaQ(1.0, 0, discount=0.5, backups="prioritized")
+    b = Built(DOMAIN, ex.OneHot(), agent)
+    for state in (0, 1, 2):
+        learn(b.agent, b.transition(state, 1, 0.0, state + 1), b.rng)
+    learn(b.agent, b.transition(3, 1, 16.0, None), b.rng)
+    one = b.agent._replace(planning_steps=1)
+    for number, expected in ((2, 8.0), (1, 4.0), (0, 2.0)):
+        assert drawn_next(b) == (number, 1)
+        plan(one, b.rng)
+        assert b.agent.weights[1, number] == expected
+    assert b.agent.memory.heap.length[0] == 0  # nothing is left to do
+
+
+def drawn_next(b):
+    """The pair at the top of the heap."""
+    sweeping = b.agent.memory
+    row, action = divmod(int(sweeping.heap.order[0]), 2)
+    return int(sweeping.pairs.seen.distinct.vectors.active[row, 0]), action
+
+
+def test_small_steps_are_not_spent_on_one_pair():
+    agent = ex.DynaQ(0.1, 0, discount=0.5, backups="prioritized")
+    b = Built(DOMAIN, ex.OneHot(), agent)
+    learn(b.agent, b.transition(2, 1, 0.0, 3), b.rng)
+    learn(b.agent, b.transition(3, 1, 16.0, None), b.rng)
+    one = b.agent._replace(planning_steps=1)
+    assert drawn_next(b) == (3, 1)  # most of its error is left
+    plan(one, b.rng)
+    assert drawn_next(b) == (2, 1)  # what leads there comes next
+
+
+def test_on_the_dyna_maze_prioritized_pairs_are_no_worse_than_uniform():
+    """Q-planning used to rank states and back up a random action, which took more steps."""
+    steps = []
+    for threshold in (1e-4, 1e9):  # no error is that large: any pair is drawn
+        agent = ex.DynaQ(0.5, 5, discount=0.95, backups=ex.PrioritizedPairs(threshold=threshold))
+        result = ex.run(ex.DynaMaze(), ex.OneHot(), agent, episodes=10, runs=40, progress=False)
+        steps.append(result.lengths[:, 1:].sum(axis=1).mean())
+    assert steps[0] < steps[1]
+
+
+def test_q_planning_prioritizes_pairs():
+    assert ex.QPlanning(0.1, model="latest", backups="prioritized").distribution() == (
+        ex.PrioritizedPairs()
+    )
+    assert isinstance(
+        ex.Lookahead(0.1, backups="prioritized").distribution(), ex.PrioritizedSweeping
+    )
+
+
+def test_state_values_can_use_pairs_too():
+    agent = ex.Lookahead(0.5, backups=ex.PrioritizedPairs(), planning_steps=3)
+    result = ex.run(DOMAIN, ex.OneHot(), agent, episodes=30, runs=1, compiled=False)
+    assert result.returns[0, -10:].mean() > 15.0

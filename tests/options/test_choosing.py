@@ -1,0 +1,389 @@
+"""Agents with options: what they choose among, how they carry it out, what stays the same."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from building import Built
+from scripted import outcomes
+
+import expectant as ex
+from expectant import exact
+from expectant.agents.with_options import WithOptionsPart
+from expectant.backups import NAMED
+from expectant.engine.job import Job
+from expectant.engine.learner.saving import arrays_in
+from expectant.features.vector import Transition
+from expectant.lab.specs.spec import parse_spec
+from expectant.verbs import act, backed_up_value, learn, plan, policy, preference, stop
+
+LINE = ex.Corridor(cells=4, slip=0.0)
+LEFT, RIGHT = 0, 1
+TO_THE_RIGHT = ex.TableOption(policy=(RIGHT,) * 4, stop=(0.0, 0.0, 0.0, 1.0))
+HALF = ex.TableOption(policy=((0.25, 0.75),) * 4, stop=(0.5,) * 4)
+AGENTS = {
+    "lookahead": ex.Lookahead(0.3, 0.3, discount=0.9),
+    "cached values": ex.CachedValues(0.3, 0.3, 0.3, discount=0.9),
+    "cached policy": ex.CachedPolicy(0.3, 0.3, 0.3, discount=0.9),
+}
+every_agent = pytest.mark.parametrize("agent", AGENTS.values(), ids=AGENTS.keys())
+
+
+class ToGoalPart(NamedTuple):
+    action: int
+    stopping: float
+
+
+@policy.register(ToGoalPart)
+def _(option, state, probabilities):
+    for action in range(probabilities.shape[0]):
+        probabilities[action] = 1.0 if action == option.action else 0.0
+
+
+@stop.register(ToGoalPart)
+def _(option, state):
+    return option.stopping
+
+
+@ex.description
+class ToGoal(ex.Option):
+    action: int = ex.option(ex.rules.whole(0))
+    stopping: float = ex.option(ex.rules.number(), default=0.25)
+
+    def build(self, site):
+        return ToGoalPart(self.action, self.stopping)
+
+
+class Equipped(Built):
+    """An agent as a run has it."""
+
+    def __init__(self, agent, domain=LINE, seed=0):
+        super().__init__(domain, ex.OneHot(), seed=seed)
+        self.agent = agent.equip(self.setting)
+
+
+def run(agent, domain=LINE, **changes):
+    given = {"episodes": 8, "runs": 1, "step_limit": 50, "compiled": False, "progress": False}
+    return ex.run(domain, ex.OneHot(), agent, **{**given, **changes})
+
+
+@every_agent
+def test_one_step_options_change_no_bit(agent):
+    """An option that takes one action and stops at once is that action, however it is given."""
+    options = [
+        (ex.OneStep(LEFT), ex.OneStep(RIGHT)),
+        (ex.TableOption((RIGHT,) * 4, (1.0,) * 4),),
+        (ex.TableOption(((0.0, 1.0),) * 4, (1.0,) * 4), ex.OneStep(LEFT)),
+    ]
+    jobs = [
+        Job(domain=LINE, features=ex.OneHot(), agent=found, episodes=6, steps=0, bins=1,
+            step_limit=50, seed=3)
+        for found in (agent, *(agent.replace(options=some) for some in options))
+    ]  # fmt: skip
+    plain, *others = (ex.run(job.domain, job.features, job.agent, episodes=6, runs=1, seed=3,
+                             compiled=False, progress=False, keep_agents=True) for job in jobs)  # fmt: skip
+    for other in others:
+        assert (other.returns == plain.returns).all() and (other.lengths == plain.lengths).all()
+        ours, theirs = (dict(arrays_in(found.kept[0][0].agent)) for found in (other, plain))
+        assert ours.keys() == theirs.keys()
+        assert all(np.array_equal(ours[name], theirs[name]) for name in ours)
+
+
+def test_an_option_that_does_more_is_not_taken_for_an_action():
+    assert ex.TableOption((LEFT, RIGHT), (1.0, 1.0)).only_action == -1
+    assert ex.TableOption((RIGHT, RIGHT), (1.0, 0.9)).only_action == -1
+    assert ex.TableOption(((0.5, 0.5),), (1.0,)).only_action == -1
+    assert ex.TableOption(((0.0, 1.0),), (1.0,)).only_action == RIGHT
+    assert TO_THE_RIGHT.only_action == HALF.only_action == -1
+
+
+def test_planning_counts_the_discount_once():
+    """b + γ wᵀF s for an action, b_o + wᵀF_o s for an option: all numbers are powers of two."""
+    b = Equipped(ex.Lookahead(0.5, discount=0.5, options=(TO_THE_RIGHT,)))
+    model, weights = b.agent.agent.planner.model, np.zeros(8)
+    weights[:4] = [0.0, 0.0, 0.0, 8.0]
+    model.model.rewards[RIGHT, 2], model.model.rows[RIGHT, 2, 3] = -1.0, 1.0
+    model.extended.rewards[0, 0], model.extended.rows[0, 0, 3] = -1.5, 0.125
+    assert backed_up_value(model, b.state(2), RIGHT, weights, 0.5) == -1.0 + 0.5 * 8.0
+    assert backed_up_value(model, b.state(0), 2, weights, 0.5) == -1.5 + 0.125 * 8.0
+
+
+def test_exact_models_are_the_exact_ones():
+    options = ex.Repertoire((TO_THE_RIGHT, HALF), models="exact")
+    b = Equipped(ex.Lookahead(0.5, model="exact", discount=0.5, options=options, backups="all"))
+    model, weights = b.agent.agent.planner.model, np.zeros(8)
+    weights[:4] = [1.0, -2.0, 4.0, 8.0]
+    for number, option in enumerate((TO_THE_RIGHT, HALF)):
+        rewards, successors = exact.option_model(LINE, option.table(2), option.stop, 0.5)
+        expected = rewards + successors @ weights[:4]
+        found = [backed_up_value(model, b.state(s), 2 + number, weights, 0.5) for s in range(4)]
+        np.testing.assert_allclose(found, expected)
+
+
+def test_planning_with_options_ends_in_the_optimal_values():
+    domain = ex.TwoRooms()
+    best = exact.reward_respecting_option(domain, domain.named["H"], 1.0, 0.99)
+    options = ex.Repertoire((ex.TableOption(best.policy, best.stop),), models="exact")
+    agent = ex.Lookahead(
+        1.0, model="exact", backups="all", discount=0.99, options=options, planning_steps=4000
+    )
+    b = Equipped(agent, domain)
+    plan(b.agent, b.rng)
+    wanted = exact.optimal_values(domain, discount=0.99)
+    np.testing.assert_allclose(b.agent.agent.weights[: domain.states], wanted, atol=1e-9)
+
+
+def test_options_of_several_kinds_keep_their_order():
+    """Tables that stand together share a part; numbers go on through all of them."""
+    options = (HALF, TO_THE_RIGHT, ToGoal(LEFT), ex.OneStep(LEFT), ToGoal(RIGHT, 0.75), HALF)
+    b = Equipped(ex.Lookahead(0.1, options=options))
+    part, found = b.agent.agent.planner.model.options, []
+    from expectant.verbs import policy_of, stop_of
+
+    for number in range(5):  # the action among them is no choice of its own
+        probabilities = np.zeros(2)
+        policy_of(part, number, b.state(1), probabilities)
+        found.append([*probabilities, stop_of(part, number, b.state(1))])
+    assert found == [
+        [0.25, 0.75, 0.5],
+        [0.0, 1.0, 0.0],
+        [1.0, 0.0, 0.25],
+        [0.0, 1.0, 0.75],
+        [0.25, 0.75, 0.5],
+    ]
+
+
+def prefer_the_option(b):
+    """Make the option's promise the greatest everywhere."""
+    b.agent.agent.planner.model.extended.rewards[0, :4] = 5.0
+
+
+def test_what_is_noted_is_how_likely_actions_are():
+    """ε = 0.5 over three choices; the option goes right with probability 3/4."""
+    b = Equipped(ex.Lookahead(0.1, epsilon=0.5, options=(HALF,)))
+    prefer_the_option(b)
+    frequencies = outcomes(lambda rng: act(b.agent, b.state(1), rng), 12, 3)
+    left = 1 / 6 + (0.5 + 1 / 6) * 0.25
+    assert frequencies == pytest.approx({LEFT: left, RIGHT: 1.0 - left})
+    assert b.agent.behaviour.tolist() == pytest.approx([left, 1.0 - left])
+
+
+def test_ties_are_noted_as_they_are_broken():
+    third = ex.TableOption(((1 / 3, 2 / 3),) * 4, (0.5,) * 4)
+    b = Equipped(ex.Lookahead(0.1, epsilon=0.0, options=(third,)))
+    frequencies = outcomes(lambda rng: act(b.agent, b.state(1), rng), 6, 4)
+    assert frequencies == pytest.approx({LEFT: 1 / 3 + 1 / 9, RIGHT: 1 / 3 + 2 / 9})
+    assert b.agent.behaviour.tolist() == pytest.approx([4 / 9, 5 / 9])
+
+
+def test_a_softmax_is_noted_with_what_explores():
+    b = Equipped(ex.CachedPolicy(0.1, 0.1, epsilon=0.3, options=(HALF,)))
+    b.agent.agent.policy[:, 1] = np.log([1.0, 2.0, 3.0])
+    act(b.agent, b.state(1), b.rng)
+    choices = 0.1 + 0.7 * np.array([1, 2, 3]) / 6
+    mixed = choices[:2] + choices[2] * np.array([0.25, 0.75])
+    np.testing.assert_allclose(b.agent.behaviour, mixed)
+    written = np.zeros(2)
+    policy(b.agent, b.state(1), written)
+    np.testing.assert_allclose(written, np.array([1, 2]) / 6 + 0.5 * np.array([0.25, 0.75]))
+
+
+def test_a_committed_agent_goes_on_until_the_option_stops():
+    options = ex.Repertoire((TO_THE_RIGHT,), acting="committed")
+    b = Equipped(ex.Lookahead(0.1, epsilon=0.0, options=options))
+    prefer_the_option(b)
+    assert act(b.agent, b.state(0), b.rng) == RIGHT and b.agent.active[0] == 0
+    b.agent.agent.planner.model.extended.rewards[0, :4] = -5.0  # it would choose otherwise now
+    b.agent.agent.planner.model.model.rewards[LEFT, :4] = 5.0
+    assert act(b.agent, b.state(1), b.rng) == RIGHT and b.agent.active[0] == 0
+    assert b.agent.behaviour.tolist() == [0.0, 1.0]
+    assert act(b.agent, b.state(3), b.rng) == LEFT and b.agent.active[0] == -1
+    assert b.agent.behaviour.tolist() == [1.0, 0.0]
+
+
+def test_a_committed_agent_still_explores():
+    options = ex.Repertoire((TO_THE_RIGHT,), acting="committed")
+    b = Equipped(ex.Lookahead(0.1, epsilon=0.5, options=options))
+    b.agent.active[0] = 0
+
+    def followed(rng):
+        b.agent.active[0] = 0
+        return act(b.agent, b.state(1), rng)
+
+    assert outcomes(followed, 8, 2) == {LEFT: 0.25, RIGHT: 0.75}
+    assert b.agent.behaviour.tolist() == [0.25, 0.75]
+
+
+def test_an_agent_that_does_not_commit_chooses_at_every_step():
+    b = Equipped(ex.Lookahead(0.1, epsilon=0.0, options=(TO_THE_RIGHT,)))
+    prefer_the_option(b)
+    assert act(b.agent, b.state(0), b.rng) == RIGHT and b.agent.active[0] == 0
+    b.agent.agent.planner.model.model.rewards[LEFT, :4] = 9.0
+    assert act(b.agent, b.state(1), b.rng) == LEFT and b.agent.active[0] == -1
+
+
+def test_an_agent_may_plan_with_options_and_act_without():
+    """ε = 0.5 over the two actions alone, however good the option is."""
+    b = Equipped(ex.Lookahead(0.1, epsilon=0.5, options=ex.Repertoire((HALF,), acting="actions")))
+    prefer_the_option(b)
+    b.agent.agent.planner.model.model.rewards[LEFT, 1] = 1.0
+    frequencies = outcomes(lambda rng: act(b.agent, b.state(1), rng), 4, 2)
+    assert frequencies == {LEFT: 0.75, RIGHT: 0.25}
+    assert b.agent.behaviour.tolist() == [0.75, 0.25] and b.agent.active[0] == -1
+
+
+def test_a_greedy_agent_begins_the_option_that_promises_most():
+    b = Equipped(ex.Lookahead(0.1, options=(TO_THE_RIGHT, HALF)))
+    model = b.agent.agent.planner.model
+    model.model.rewards[:, 1] = [3.0, 1.0]
+    assert [preference(b.agent, b.state(1), action) for action in (0, 1)] == [3.0, 1.0]
+    model.extended.rewards[:, 1] = [4.0, 5.0]
+    assert [preference(b.agent, b.state(1), action) for action in (0, 1)] == [3.0, 5.0]
+
+
+def test_an_action_that_was_taken_is_learned_about_whoever_chose_it():
+    b = Equipped(ex.CachedValues(0.5, 0.5, 0.5, discount=0.5, options=(TO_THE_RIGHT,)))
+    act(b.agent, b.state(3), b.rng)
+    learn(b.agent, Transition(b.state(3), RIGHT, 20.0, b.state(0), 0.0, 0), b.rng)
+    inside = b.agent.agent
+    assert inside.weights[3] == 10.0
+    assert inside.action_weights[:, 3].tolist() == [0.0, 10.0, 0.0]
+    assert inside.planner.model.model.rewards[RIGHT, 3] == 10.0
+
+
+@pytest.mark.parametrize("backups", NAMED)
+@every_agent
+def test_options_go_with_every_agent_and_backup_distribution(agent, backups):
+    options = ex.Repertoire((TO_THE_RIGHT, ToGoal(LEFT)), acting="committed", trace=0.5)
+    found = run(agent.replace(options=options, backups=backups), episodes=3)
+    assert not found.diverged.any() and np.isfinite(found.returns).all()
+
+
+def test_the_local_change_test_runs_with_options():
+    grid = ex.LocaGrid(rows=2, columns=4, phase_steps=(60, 30, 30))
+    option = ex.TableOption((3,) * 8, (0.0,) * 8)
+    agent = ex.Lookahead(0.5, 0.2, discount=0.97, backups="all", options=(option,))
+    found = run(agent, grid, episodes=None, steps=120)
+    assert np.isfinite(found.rewards).all()
+
+
+def test_what_was_learned_is_evaluated_greedily():
+    agent = ex.Lookahead(0.3, 0.3, discount=0.9, options=(TO_THE_RIGHT,))
+    found = run(agent, episodes=40, keep_agents=True)
+    worth = ex.evaluate(found, LINE, 12, compiled=False, progress=False)
+    assert worth.returns.mean() > 17.0  # to the goal from anywhere: 20, less one for every cell
+
+
+def test_tables_need_a_domain_that_tells_its_state():
+    learner = ex.Learner(
+        ex.Lookahead(0.3, options=(HALF,)), ex.OneHot(), 2, states=4, compiled=False
+    )
+    with pytest.raises(ValueError, match="needs a domain that tells the number of its state"):
+        learner.start(1)
+
+
+def test_options_go_through_data_and_specs():
+    agent = ex.Lookahead(0.1, options=ex.Repertoire((HALF, ex.OneStep(1)), trace=0.5))
+    assert ex.Description.from_dict(agent.to_dict()) == agent
+    assert hash(agent) == hash(agent.replace())
+    assert ex.Lookahead(0.1, options=(HALF,)).options == ex.Repertoire((HALF,))
+    spec = """
+        episodes = 1
+        runs = 1
+        bin = 1
+        [domain]
+        kind = "corridor"
+        cells = 2
+        [features]
+        kind = "one_hot"
+        [agents.ahead]
+        kind = "lookahead"
+        value_step = 0.1
+        [agents.ahead.options]
+        kind = "repertoire"
+        trace = 0.9
+        options = [{ kind = "table_option", policy = [1, 1], stop = [0.0, 0.5] }]
+    """
+    (cell,) = parse_spec(spec, "spec.toml").cells()
+    assert cell.agent.options.trace == 0.9
+    assert cell.agent.options.options[0] == ex.TableOption((1, 1), (0.0, 0.5))
+
+
+def test_no_options_and_plain_actions_need_nothing_around_the_agent():
+    for options in (None, (), (ex.OneStep(0),)):
+        part = Equipped(ex.Lookahead(0.1, options=options)).agent
+        assert not isinstance(part, WithOptionsPart)
+
+
+@pytest.mark.parametrize(
+    ("make", "text"),
+    [
+        (lambda: ex.Lookahead(0.1, options=3), "options must be a list of options"),
+        (lambda: ex.Lookahead(0.1, options=(1,)), "options must be a list of options"),
+        (lambda: ex.QPlanning(0.1, options=(HALF,)), "plans with state values"),
+        (lambda: ex.Lookahead(0.1, options=(HALF,), maintained=True), "maintained=True"),
+        (lambda: ex.Lookahead(0.1, options=(HALF,), stored_termination=True), "one step"),
+        (
+            lambda: ex.Lookahead(0.1, options=(HALF,), model="sample", rollout=2),
+            "needs model='expectation'",
+        ),
+        (lambda: ex.TableOption((0, 1), (0.5,)), "as many states, got 2 and 1"),
+        (lambda: ex.TableOption(((0.5, 0.6),), (0.5,)), "probabilities"),
+        (lambda: ex.TableOption((0, -1), (0.5, 0.5)), "policy must be an action"),
+        (lambda: ex.TableOption((0, 1), (0.5, 1.5)), "stop must be a probability"),
+    ],
+)
+def test_what_is_wrong_is_said(make, text):
+    with pytest.raises(ValueError, match=text):
+        make()
+
+
+@pytest.mark.parametrize(
+    "option", [ex.TableOption((0, 1), (0, 0)), ex.TableOption((2,) * 4, (0,) * 4)]
+)
+def test_tables_must_fit_the_domain(option):
+    with pytest.raises(ValueError, match="must be for 4 states and 2 actions"):
+        run(ex.Lookahead(0.1, options=(option,)))
+
+
+def test_rollouts_lead_through_options_too():
+    agent = ex.Lookahead(0.1, 0.1, rollout=3, options=(TO_THE_RIGHT,), discount=0.9)
+    assert np.isfinite(run(agent).returns).all()
+
+
+def test_an_option_of_ones_own_is_checked_compiled_and_plain():
+    found = ex.check_option(ToGoal(RIGHT), steps=150)
+    assert found.calls["stop"] > 20 and found.calls["policy"] > 20
+
+
+@pytest.mark.parametrize(
+    ("option", "text"),
+    [
+        (ToGoal(RIGHT, 1.5), "stop of ToGoalPart must return the probability of stopping"),
+        (ToGoal(7), "policy of ToGoalPart must write probabilities that sum to 1"),
+        (ex.OneStep(1), "is just the action 1"),
+        (LINE, "must be derived from ex.Option"),
+    ],
+)
+def test_what_is_wrong_with_an_option_is_said(option, text):
+    with pytest.raises(ValueError, match=text):
+        ex.check_option(option, compiled=False)
+
+
+def test_every_choice_is_made_about_as_often_as_noted():
+    """A whole run: the actions taken against the sums of what was noted, within five deviations."""
+    options = ex.Repertoire((TO_THE_RIGHT, HALF), acting="committed")
+    agent = ex.Lookahead(0.1, 0.1, epsilon=0.3, discount=0.9, options=options, planning_steps=1)
+    b = Equipped(agent, seed=5)
+    taken: Counter[int] = Counter()
+    expected, spread, place = 0.0, 0.0, 1
+    for _ in range(3000):
+        action = act(b.agent, b.state(place), b.rng)
+        taken[action] += 1
+        chance = b.agent.behaviour[RIGHT]
+        expected, spread = expected + chance, spread + chance * (1.0 - chance)
+        place = int(b.rng.integers(4))
+    assert abs(taken[RIGHT] - expected) < 5.0 * np.sqrt(spread)
