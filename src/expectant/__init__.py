@@ -22,12 +22,15 @@ from expectant.agents.sarsa import Sarsa
 from expectant.backups import (
     AllStates,
     CurrentState,
+    FeatureSweeping,
     PrioritizedPairs,
     PrioritizedSweeping,
     RecencyReplay,
     Replay,
+    RowSweeping,
     SeenPairs,
     SeenStates,
+    SingleFeatures,
     StateSampler,
     Trajectory,
 )
@@ -99,7 +102,7 @@ from expectant.parts import (
     Site,
 )
 from expectant.show.plot import plot
-from expectant.step_sizes import IDBD, Autostep, Bounded
+from expectant.step_sizes import IDBD, Autostep, Bounded, Decaying
 from expectant.version import VERSION
 
 __all__ = [
@@ -122,6 +125,7 @@ __all__ = [
     "Corridor",
     "Counterexample",
     "CurrentState",
+    "Decaying",
     "Description",
     "Distribution",
     "Domain",
@@ -134,6 +138,7 @@ __all__ = [
     "ExactExpectation",
     "Exit",
     "ExpectedSarsa",
+    "FeatureSweeping",
     "Features",
     "FiniteMDP",
     "FourRooms",
@@ -171,6 +176,7 @@ __all__ = [
     "RewardRespecting",
     "RiverSwim",
     "Rooms",
+    "RowSweeping",
     "Sample",
     "Sarsa",
     "SeenPairs",
@@ -178,6 +184,7 @@ __all__ = [
     "Shape",
     "ShortcutMaze",
     "ShortestPath",
+    "SingleFeatures",
     "Site",
     "SparseExpectation",
     "StateSampler",

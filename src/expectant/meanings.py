@@ -62,9 +62,15 @@ MEANINGS = {
     "BestOption.rewarded": "count rewards on the way; False: the shortest path",
     "BestOption.state": "number of the state to attain",
     "anywhere": "stop wherever that is worth at least as much as going on, not in the subgoal only",
-    "bounded": "cut an update short that would overshoot its target",
     "feature": "number of the feature to attain",
+    # features
+    "Categorical.counts": "how many values each digit of a state's number has; None: as observed",
+    "Joined.first": "the map whose features come first",
+    "Joined.second": "the map whose features come after them",
+    "dimensions": "which components of an observation are tiled; None: all",
     # models
+    "SparseExpectation.capacity": "entries a column has room for",
+    "SparseExpectation.threshold": "error from which on an entry is kept",
     "Distribution.states": "how many distinct states there is room for",
     "distribution": "the distribution model that outcomes are drawn from",
     "draws": "outcomes drawn for every backup",
@@ -77,12 +83,17 @@ MEANINGS = {
     "outcomes": "successors of a state and action that are told apart",
     "square_decay": "β₂ of Adam, how slowly the mean square changes",
     "step": "step size of the model",
-    # step sizes that adapt
+    # step sizes that adapt or decay
+    "Decaying.initial_step": "α₀, the step size of the first step",
+    "offset": "N₀: the larger, the later the step size becomes small",
+    "power": "of the number of steps that the step size falls with",
     "bounded": "keep a step from going beyond its target",
     "initial_step": "what every step size is at first",
     "memory": "over how many steps the largest gradient is remembered",
     "meta_step": "how fast the step sizes change",
     # backup distributions
+    "FeatureSweeping.threshold": "priority above which a feature waits for a backup",
+    "RowSweeping.threshold": "error above which a feature waits for its turn",
     "PrioritizedSweeping.capacity": "distinct states there is room for",
     "SeenStates.capacity": "distinct states there is room for",
     "Trajectory.length": "transitions of a walk",
