@@ -66,6 +66,10 @@ def _run(**changes):
 
 BAD = [
     (
+        lambda: ex.Lookahead(0.1, 0.2, model=ex.LinearExpectation(0.3)),
+        "Lookahead: model_step=0.2 has no effect on model=LinearExpectation",
+    ),
+    (
         lambda: ex.QLearning(-0.1),
         "QLearning: action_step must be a finite number, 0 or more, or ex.IDBD, ex.Autostep or ex.Bounded, got -0.1",
     ),

@@ -113,3 +113,63 @@ def test_cells_run_as_in_a_notebook():
     assert tutorials.with_outputs(text, notebook) == text
     stale = text.replace("1\n2\n```", "7\n```")
     assert tutorials.with_outputs(stale, notebook) == text
+
+
+# ----------------------------------------------------------------------------------- which agent
+
+
+def stored() -> dict[tuple[str, str], Any]:
+    choices = json.loads((ROOT / "docs/which-agent.json").read_text())
+    return {(choice["problem"], choice["agent"]): choice for choice in choices}
+
+
+def test_the_tables_of_the_guide_are_those_of_the_stored_study():
+    guide = site("guide")
+    text = guide.PAGE.read_text()
+    assert text.count("<!-- table: ") == len(guide.tables(list(stored().values())))
+    assert guide.with_tables(text, guide.tables(list(stored().values()))) == text
+
+
+def test_the_study_of_the_guide_has_its_problems_and_agents():
+    from expectant.lab.study import packaged, read_study
+
+    study = read_study(packaged()["which-agent"])
+    listed = {
+        (panel.name, agent)
+        for experiment in study.experiments.values()
+        for panel in experiment.panels
+        for agent in panel.agents
+    }
+    assert listed == set(stored())
+
+
+def test_the_guide_advises_what_the_study_shows():
+    """Each sentence of advice that rests on a number, as a condition on the stored numbers."""
+    found = stored()
+    planners = ("q_planning", "lookahead", "cached_values")
+
+    def surely_more(problem, agent, other):
+        return found[problem, agent]["reported"]["low"] > found[problem, other]["reported"]["high"]
+
+    still, moving, maze = (
+        "a corridor that stays",
+        "a corridor whose goal moves",
+        "a maze, every step costs 1",
+    )
+    alike, car = "the corridor with too few features", "the mountain car, tile coding"
+    for problem in (still, moving, maze):
+        assert all(surely_more(problem, agent, "q_learning") for agent in planners)
+        steps = [found[problem, agent]["by_planning_steps"] for agent in planners]
+        assert all(each["20"] > each["1"] for each in steps)
+        models = [found[problem, agent]["by_model_step"] for agent in planners]
+        assert all(each["0.5"] > each["0.1"] for each in models)
+    assert surely_more(moving, "lookahead", "q_planning")
+    plain = found[moving, "q_learning"]["reported"]["mean"]
+    assert all(1.8 < found[moving, agent]["reported"]["mean"] / plain < 2.2 for agent in planners)
+    slow = [found[maze, agent]["by_model_step"]["0.1"] for agent in planners]
+    assert max(slow) < found[maze, "q_learning"]["reported"]["low"]
+    for agent in planners:
+        crowded = found[alike, agent]
+        assert crowded["reported"]["mean"] < found[alike, "q_learning"]["reported"]["mean"]
+        assert crowded["by_model_step"]["0.5"] < crowded["by_model_step"]["0.1"]
+    assert not surely_more(car, "lookahead", "cached_values")

@@ -81,6 +81,7 @@ def test_measures_by_hand():
     assert of("first", falling) == [90.0]
     assert of("second", falling) == [40.0]
     assert of("last", falling) == [10.0]
+    assert of("late-slope", [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 9.0, 13.0]) == [4.0]
     assert of("settling", falling) == [6.0]  # episode 5, the twelve, is the last one above eleven
     assert of("settling", [10.0] * 8) == [1.0]
     assert of("first-full", [0.0, 0.5, 1.0, 0.0], [0.0] * 4) == [2.0, 4.0]

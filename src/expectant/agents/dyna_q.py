@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from expectant.agents.acting import epsilon_greedy
+from expectant.agents.centering import CenteringPart, centered, centering_part, shift_rate
 from expectant.agents.planner import weights_memory
 from expectant.backups import PrioritizedPairs, SeenPairs
 from expectant.descriptions import description, option
@@ -53,6 +54,7 @@ class DynaQPart(NamedTuple):
     discount: float
     planning_steps: int
     bonus: float
+    centering: CenteringPart
     control: np.ndarray
 
 
@@ -75,8 +77,10 @@ def tell(agent, state, action, error):
 
 @learn.register(DynaQPart)
 def _(agent, transition, rng):
-    error = q_learning(agent.weights, transition, agent.discount, agent.action_step)
-    tell(agent, transition.state, transition.action, error)
+    centering, step, action = agent.centering, agent.action_step, transition.action
+    error = q_learning(agent.weights, centered(centering, transition), agent.discount, step)
+    shift_rate(centering, centering.real, step, action, transition.state, error)
+    tell(agent, transition.state, action, error)
     remember(agent.memory, transition)
     return abs(error)
 
@@ -90,8 +94,11 @@ def replan(agent, rng):
     load_successor(memory, slot, agent.drawn_next)
     if agent.bonus > 0.0:
         reward += agent.bonus * math.sqrt(age(memory, slot))
-    target = reward + agent.discount * alive * greatest(weights, agent.drawn_next)
-    error = move_row(weights, drawn, target, agent.action_step, action)
+    centering, step = agent.centering, agent.action_step
+    target = reward - centering.rate[0]
+    target += agent.discount * alive * greatest(weights, agent.drawn_next)
+    error = move_row(weights, drawn, target, step, action)
+    shift_rate(centering, centering.planned, step, action, drawn, error)
     tell(agent, drawn, action, error)
     return abs(error)
 
@@ -186,5 +193,6 @@ class DynaQ(Agent):
             self.discount,
             self.planning_steps,
             self.bonus,
+            centering_part(self.centering),
             site.control,
         )

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from expectant.agents.acting import epsilon_greedy
+from expectant.agents.centering import CenteringPart, centered, centering_part, shift_rate
 from expectant.agents.planner import weights_memory
 from expectant.descriptions import description, option
 from expectant.features.vector import dot
@@ -22,6 +23,7 @@ class ExpectedSarsaPart(NamedTuple):
     action_step: Any
     epsilon: float
     discount: float
+    centering: CenteringPart
 
 
 @preference.register(ExpectedSarsaPart)
@@ -36,8 +38,11 @@ def _(agent, state, rng):
 
 @learn.register(ExpectedSarsaPart)
 def _(agent, transition, rng):
-    step, epsilon = agent.action_step, agent.epsilon
-    return abs(expected_sarsa(agent.weights, transition, epsilon, agent.discount, step))
+    centering, step = agent.centering, agent.action_step
+    taken = centered(centering, transition)
+    error = expected_sarsa(agent.weights, taken, agent.epsilon, agent.discount, step)
+    shift_rate(centering, centering.real, step, taken.action, taken.state, error)
+    return abs(error)
 
 
 @description
@@ -56,4 +61,5 @@ class ExpectedSarsa(Agent):
             step_part(self, self.action_step, site, site.actions),
             self.epsilon,
             self.discount,
+            centering_part(self.centering),
         )

@@ -114,6 +114,7 @@ class PlanningAgent(Agent):
     def validate(self) -> None:
         backups, owner = self.distribution(), type(self).__name__
         named_model(self.model, getattr(self, "model_step", 0.0))  # which may refuse that step
+        self._check_model_step(owner)
         fits = ["replayed_fits"] if self._fits() > 0 else []
         flags = [name for name in STORED if getattr(self, name, False)]
         for name in fits + flags:
@@ -136,6 +137,19 @@ class PlanningAgent(Agent):
             check_rollout(owner, self.rollout, self.model, named_model(self.model, 0.0), backups)
         if self.options is not None:
             self._check_options(owner, backups)
+
+    def _check_model_step(self, owner: str) -> None:
+        """Refuse a step that would have no effect: a model that is described has its own."""
+        step = next((f for f in dataclasses.fields(self) if f.name == "model_step"), None)
+        own = None if isinstance(self.model, str) else getattr(self.model, "step", None)
+        if step is None or own is None:
+            return
+        given = getattr(self, step.name)
+        if given not in (step.default, own):
+            raise ValueError(
+                f"{owner}: model_step={given!r} has no effect on model={self.model!r}, which has a "
+                "step of its own; give one of them"
+            )
 
     def _check_options(self, owner: str, backups: Any) -> None:
         """Refuse what options cannot be combined with."""

@@ -20,6 +20,7 @@ from expectant.agents.planner import (
 from expectant.backups import PrioritizedPairs
 from expectant.descriptions import description, option
 from expectant.features.vector import dot
+from expectant.models.expectation import LinearExpectation
 from expectant.parts import Backups, Need, Site
 from expectant.rules import flag
 from expectant.step_sizes import step_part, step_size, steps_memory
@@ -120,8 +121,9 @@ class QPlanning(PlanningAgent):
 
     def validate(self) -> None:
         super().validate()
-        means = getattr(named_model(self.model, 0.0), "predicts_means", False)
-        if means and self.model != "expectation" and not self.invalid_update:
+        model = named_model(self.model, 0.0)
+        means = getattr(model, "predicts_means", False)
+        if means and type(model) is not LinearExpectation and not self.invalid_update:
             raise ValueError(
                 f"QPlanning: model={self.model!r} predicts only the mean of the next state, and "
                 "Theorem 2 does not cover action values with such a model; invalid_update=True "

@@ -87,6 +87,11 @@ class RVIQLearning(Agent):
     )
 
     def validate(self) -> None:
+        if self.centering != 0.0:
+            raise ValueError(
+                "RVIQLearning: centering must be 0, because its rate is that of the reference, got "
+                f"{self.centering!r} (QLearning takes it)"
+            )
         if self.discount != 1.0:
             raise ValueError(
                 f"RVIQLearning: discount must be 1, because relative values have none, got "

@@ -240,6 +240,10 @@ def with_options(
 ) -> WithOptionsPart:
     """Carry out the choices of an agent that was built for actions and options."""
     model = agent.planner.model
+    centering = getattr(agent, "centering", None)
+    if centering is not None:  # the model is to know the agent's own R̄
+        model = model._replace(rate=centering.rate)
+        agent = agent._replace(planner=agent.planner._replace(model=model))
     observes = type(model.extended) in fit_options.implementations
     return WithOptionsPart(
         agent,
