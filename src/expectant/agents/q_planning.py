@@ -35,6 +35,7 @@ from expectant.verbs import (
     moved_by,
     preference,
     stored,
+    tick,
 )
 
 PAIRS = PrioritizedPairs()
@@ -74,6 +75,7 @@ def report_action(agent, state, action, error):
 
 @learn.register(QPlanningPart)
 def _(agent, transition, rng):
+    tick(agent.action_step)
     centering, step, action = agent.centering, agent.action_step, transition.action
     taken = centered(centering, transition)
     if agent.direct:
