@@ -85,7 +85,7 @@ from expectant.models.network import NetworkExpectation
 from expectant.models.sample import Sample
 from expectant.models.sparse import SparseExpectation
 from expectant.models.true import TrueModel
-from expectant.options.given import OneStep, TableOption
+from expectant.options.given import BestOption, OneStep, TableOption
 from expectant.options.repertoire import Repertoire
 from expectant.options.subtasks import RewardRespecting, ShortestPath
 from expectant.parts import (
@@ -112,6 +112,7 @@ __all__ = [
     "AllStates",
     "Autostep",
     "Backups",
+    "BestOption",
     "BlockingMaze",
     "Bounded",
     "BoyanChain",

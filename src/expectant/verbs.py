@@ -57,6 +57,7 @@ __all__ = [
     "fit",
     "fit_options",
     "follow",
+    "followed",
     "function",
     "grown",
     "imagine",
@@ -612,6 +613,12 @@ def roll_out(rollout, agent, rng):
 def plan(agent, rng):
     """Do the agent's planning; returns the size of the errors (not finite: diverged)."""
     return 0.0
+
+
+@plain
+def followed(agent: Any) -> int:
+    """The number of the option that an agent follows at present, −1 while it follows none."""
+    return -1
 
 
 @plain

@@ -101,7 +101,7 @@ PLANS = [
 OPTION = ex.TableOption((0,) * 40, (0.5,) * 40)
 REPERTOIRES = {
     "learned": ex.Repertoire((OPTION, OPTION.replace(policy=(1,) * 40), ex.OneStep(1))),
-    "exact": ex.Repertoire((OPTION,), models="exact"),
+    "exact": ex.Repertoire((OPTION, ex.BestOption(3)), models="exact"),
     "universal": ex.Repertoire((OPTION,), models="universal"),
     "subtasks": ex.Repertoire((ex.RewardRespecting(3), ex.RewardRespecting(4), ex.ShortestPath(3))),
 }

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from expectant.agents.centering import FROM, CenteringPart, centering_part
+from expectant.agents.lessons import with_lessons
 from expectant.agents.rollout import check_rollout, rollout_memory, rollout_part
 from expectant.agents.with_options import options_memory, with_options
 from expectant.backups import NAMED
@@ -107,6 +108,7 @@ class PlanningAgent(Agent):
     stored_termination: bool = option(flag(), default=False, kw_only=True)
     rollout: int = option(whole(1), default=1, kw_only=True)
     options: Any = option(REPERTOIRE, default=None, kw_only=True)
+    lessons: int = option(whole(0), default=0, kw_only=True)
     direct: bool = option(flag(), default=True, kw_only=True)
     bonus: float = option(at_least(0), default=0.0, kw_only=True)
     centering_from: str = option(one_of(*FROM), default="all", kw_only=True)
@@ -193,11 +195,11 @@ class PlanningAgent(Agent):
 
     def equip(self, site: Site) -> Any:
         own = self.choosing(site)
-        if own is site:
-            return self.build(site)
-        return with_options(
-            self.build(own), own, site.actions, self.epsilon, self.discount, self.options.acting
-        )
+        part = self.build(own)
+        if own is not site:
+            acting = self.options.acting
+            part = with_options(part, own, site.actions, self.epsilon, self.discount, acting)
+        return with_lessons(part, self.lessons)
 
     def centering_part(self) -> CenteringPart:
         """What keeps the mean reward."""
