@@ -111,11 +111,11 @@ def test_every_page_is_in_the_contents():
     "page",
     [
         README,
-        DOCS / "own-parts.md",
-        DOCS / "results.md",
-        DOCS / "domains.md",
-        DOCS / "options.md",
-        DOCS / "dyna.md",
+        *(
+            DOCS / f"{name}.md"
+            for name in ("own-parts", "results", "domains", "options", "dyna", "linear-dyna")
+        ),
+        *sorted((DOCS / "tutorials").glob("*.md")),
     ],
     ids=lambda page: page.stem,
 )

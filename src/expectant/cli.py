@@ -171,7 +171,7 @@ def reproduce(
         request = Request(found, wanted, seed, runs, quick)
         folder = out or found.out
         place = place_for(request, folder)
-        verdicts = run_study(request, folder, threads, place)
+        verdicts = run_study(request, folder, threads, place=place)
     if json:
         print_json([verdict.to_dict() for verdict in verdicts])
         return
@@ -352,7 +352,7 @@ def loca(
         wanted = QUICK_RUNS if quick else runs
         request = request_for(agent or (), backups or (), seed=seed, runs=wanted)
         place = place_for(request, out)
-        rows = adaptation_test(request, out, threads, place)
+        rows = adaptation_test(request, out, threads, place=place)
     if json:
         print_json(rows)
         return

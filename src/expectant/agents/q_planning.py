@@ -20,6 +20,7 @@ from expectant.agents.planner import (
 from expectant.backups import PrioritizedPairs
 from expectant.descriptions import description, option
 from expectant.features.vector import dot
+from expectant.models.expectation import LinearExpectation
 from expectant.parts import Backups, Need, Site
 from expectant.rules import flag
 from expectant.step_sizes import step_part, step_size, steps_memory
@@ -34,6 +35,7 @@ from expectant.verbs import (
     moved_by,
     preference,
     stored,
+    tick,
 )
 
 PAIRS = PrioritizedPairs()
@@ -73,6 +75,7 @@ def report_action(agent, state, action, error):
 
 @learn.register(QPlanningPart)
 def _(agent, transition, rng):
+    tick(agent.action_step)
     centering, step, action = agent.centering, agent.action_step, transition.action
     taken = centered(centering, transition)
     if agent.direct:
@@ -120,8 +123,9 @@ class QPlanning(PlanningAgent):
 
     def validate(self) -> None:
         super().validate()
-        means = getattr(named_model(self.model, 0.0), "predicts_means", False)
-        if means and self.model != "expectation" and not self.invalid_update:
+        model = named_model(self.model, 0.0)
+        means = getattr(model, "predicts_means", False)
+        if means and type(model) is not LinearExpectation and not self.invalid_update:
             raise ValueError(
                 f"QPlanning: model={self.model!r} predicts only the mean of the next state, and "
                 "Theorem 2 does not cover action values with such a model; invalid_update=True "

@@ -25,6 +25,7 @@ from expectant.verbs import (
     function,
     learn,
     preference,
+    tick,
 )
 
 NONE = -1
@@ -85,6 +86,7 @@ def _(agent, state, rng):
 @learn.register(SarsaPart)
 def _(agent, transition, rng):
     """The next action is chosen first, by the values as they were."""
+    tick(agent.action_step)
     following = 0
     if transition.alive > 0.0:
         actions = agent.weights.shape[0]

@@ -22,6 +22,7 @@ from expectant.verbs import (
     break_off,
     check_restored,
     fit_options,
+    followed,
     function,
     grown,
     learn,
@@ -223,6 +224,11 @@ def _(agent):
     return agent.agent
 
 
+@followed.register(WithOptionsPart)
+def _(agent):
+    return int(agent.active[0])
+
+
 @check_restored.register(WithOptionsPart)
 def _(agent, built, setting):
     most = built.choices.shape[0] - built.behaviour.shape[0] - 1
@@ -240,6 +246,10 @@ def with_options(
 ) -> WithOptionsPart:
     """Carry out the choices of an agent that was built for actions and options."""
     model = agent.planner.model
+    centering = getattr(agent, "centering", None)
+    if centering is not None:  # the model is to know the agent's own R̄
+        model = model._replace(rate=centering.rate)
+        agent = agent._replace(planner=agent.planner._replace(model=model))
     observes = type(model.extended) in fit_options.implementations
     return WithOptionsPart(
         agent,

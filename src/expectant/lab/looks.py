@@ -277,3 +277,31 @@ add_look(
         _value_error,
     )
 )
+
+
+def _start_value(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
+    def of(rows: np.ndarray, phase: int) -> np.ndarray:
+        return np.asarray(seen.values[rows] @ dynamics(domain, phase).start)
+
+    return _by_phase(domain, seen, np.isfinite(seen.values).all(axis=1), of)
+
+
+def _start_levels(domain: Domain, agent: Agent, phases: int) -> list[dict[str, float]]:
+    found = []
+    for phase in range(phases):
+        now = phase_of(domain, phase)
+        best = optimal_values(domain, discount=agent.discount, phase=now)
+        found.append({"optimum": float(dynamics(domain, now).start @ best)})
+    return found
+
+
+add_look(
+    Look(
+        "start_value",
+        "value of the start",
+        "the mean of the state values over the starts of episodes",
+        ("values",),
+        _start_value,
+        levels=_start_levels,
+    )
+)

@@ -2,38 +2,71 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from expectant.exact.options import option_model
+from expectant.exact.options import option_durations, option_model
 from expectant.features.vector import dense, empty_state
-from expectant.models.expectation import ExactPart
+from expectant.models.expectation import ExactPart, row_of
 from expectant.models.places import feature_table, finite_mdp
 from expectant.parts import Site
-from expectant.verbs import load, policy_of, stop_of
+from expectant.verbs import (
+    add_expected,
+    backed_up_value,
+    duration,
+    load,
+    policy_of,
+    stop_of,
+)
 
 OWNER = "Repertoire: models='exact'"
 
 
-def exact_models(options: Any, count: int, site: Site, discount: float) -> ExactPart:
+class ExactOptionsPart(NamedTuple):
+    """``model`` has r̂ and n̂ as if options were actions, ``durations`` (P·S·n,) are E[Σ γᵏ]."""
+
+    model: ExactPart
+    durations: np.ndarray
+
+
+@backed_up_value.register(ExactOptionsPart)
+def _(models, state, option, weights, discount):
+    """r̂ + wᵀn̂: the discount is inside."""
+    return backed_up_value(models.model, state, option, weights, 1.0)
+
+
+@add_expected.register(ExactOptionsPart)
+def _(models, state, option, weights, amount):
+    add_expected(models.model, state, option, weights, amount)
+
+
+@duration.register(ExactOptionsPart)
+def _(models, state, option):
+    return models.durations[row_of(models.model, state, option)]
+
+
+def exact_models(options: Any, count: int, site: Site, discount: float) -> ExactOptionsPart:
     """The models of so many options in all phases, with the discount inside."""
     mdp = finite_mdp(site, OWNER)
     policies, stops, vectors = _written_out(options, count, site)
     expected = np.zeros((mdp.phases, site.domain.states, count, site.width))
-    rewards = np.zeros(expected.shape[:3])
+    rewards, durations = np.zeros(expected.shape[:3]), np.zeros(expected.shape[:3])
     for phase in range(mdp.phases):
         for option in range(count):
-            found = option_model(mdp, policies[option], stops[option], discount, phase=phase)
+            given = mdp, policies[option], stops[option], discount
+            found = option_model(*given, phase=phase)
+            durations[phase, :, option] = option_durations(*given, phase=phase)
             rewards[phase, :, option] = found[0]
             expected[phase, :, option] = found[1] @ vectors
-    return ExactPart(
+    model = ExactPart(
         expected.reshape(-1, site.width),
         rewards.ravel(),
         int(site.domain.states),
         count,
         site.domain_part.now,
     )
+    return ExactOptionsPart(model, durations.ravel())
 
 
 def _written_out(options: Any, count: int, site: Site) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -10,6 +10,8 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from expectant.descriptions import description, option
 from expectant.options.exact_models import exact_models
 from expectant.options.learned_models import linear_models, shapes
@@ -32,7 +34,7 @@ from expectant.verbs import (
 class ChoicesPart(NamedTuple):
     """A ``model`` of the ``actions``, the ``extended`` models of the ``options``, and these.
 
-    ``discount`` is the one that is inside the models of options.
+    ``discount`` is the one that is inside the models of options, ``rate`` (1,) the agent's R̄.
     """
 
     model: Any
@@ -40,6 +42,7 @@ class ChoicesPart(NamedTuple):
     options: Any
     actions: int
     discount: float
+    rate: np.ndarray
 
 
 @fit.register(ChoicesPart)
@@ -50,10 +53,18 @@ def _(choices, transition):
 
 @backed_up_value.register(ChoicesPart)
 def _(choices, state, action, weights, discount):
-    """b(s, a, w) of an action; of an option b_oᵀ s + wᵀ F_o s, whose discount is inside."""
+    """b(s, a, w) of an action; of an option b_oᵀ s + wᵀ F_o s, whose discount is inside.
+
+    Who asks takes R̄ off once, as for an action; an option costs it at every step, so what is
+    missing of R̄ · duration is taken off here (Wan, Naik & Sutton 2021).
+    """
     if action < choices.actions:
         return backed_up_value(choices.model, state, action, weights, discount)
-    return backed_up_value(choices.extended, state, action - choices.actions, weights, 1.0)
+    which = action - choices.actions
+    worth = backed_up_value(choices.extended, state, which, weights, 1.0)
+    if choices.rate[0] != 0.0:
+        worth -= choices.rate[0] * (duration(choices.extended, state, which) - 1.0)
+    return worth
 
 
 @add_expected.register(ChoicesPart)
@@ -144,7 +155,7 @@ class Repertoire(Buildable):
         count, states = len(self.extended), int(site.domain.states or 0)
         if self.models == "exact":
             phases = site.domain.mdp().phases if site.domain.mdp() else 1
-            held: list[tuple[int, ...]] = [(phases * states * count, site.width + 1)]
+            held: list[tuple[int, ...]] = [(phases * states * count, site.width + 2)]
         else:
             sizes = universal_shapes if self.models == "universal" else shapes
             held = sizes(count, site.shape.size, site.width, own.actions)
@@ -166,7 +177,7 @@ class Repertoire(Buildable):
             make = universal_models if self.models == "universal" else linear_models
             size, width = site.shape.size, site.width
             extended = make(count, size, width, own.actions, step, self.trace, self.bounded)
-        return ChoicesPart(model.build(own), extended, options, own.actions, discount)
+        return ChoicesPart(model.build(own), extended, options, own.actions, discount, np.zeros(1))
 
 
 def _repertoire(value: Any) -> Repertoire | None:
