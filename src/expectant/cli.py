@@ -507,6 +507,7 @@ def show(
             print_json(found.as_data()) if json else print(found.text())
             return
         from expectant.catalogue import find
+        from expectant.descriptions import default_in_words
 
         entry = find(name)
     if json:
@@ -517,7 +518,7 @@ def show(
     if entry["options"]:
         print("\noptions")
     for option in entry["options"]:
-        default = "required" if option["required"] else f"default {option['default']!r}"
+        default = default_in_words(option)
         print(f"  {option['name']:20} {option['meaning']}")
         print(f"  {'':20} {option['rule']} ({default})")
 
