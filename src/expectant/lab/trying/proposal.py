@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any
@@ -72,7 +72,7 @@ def play_at_random(domain: Domain, deadline: Deadline, seed: int) -> Seen:
 
 def _episodes(
     domain: Domain, deadline: Deadline, seed: int, seen: Seen
-) -> Iterator[tuple[float, int]]:
+) -> Generator[tuple[float, int], None, None]:
     """Return and length of one episode after the other."""
     rng, limit = generator(seed, 0), domain.step_limit or LONGEST
     part: Any = domain.build(rng)

@@ -64,7 +64,7 @@ class Trial:
 
 def agents_for(many: bool) -> dict[str, Agent]:
     """The agents by their kind, at their defaults; with a sparse model for many features."""
-    model = {"model": "sparse"} if many else {}
+    model: dict[str, Any] = {"model": "sparse"} if many else {}
     return {
         "q_learning": QLearning(),
         "lookahead": Lookahead(**model),
