@@ -334,6 +334,26 @@ def encodings(say: Callable[[str], None]) -> dict[str, float]:
     return beside("encoding").encodings()
 
 
+def options(say: Callable[[str], None]) -> dict[str, dict[int, float]]:
+    """Nanoseconds a step by how many options there are beside four actions."""
+    say("steps with options")
+    return beside("options").costs()
+
+
+def options_table(costs: dict[str, dict[int, float]]) -> Any:
+    """Steps with more and more options, side by side with actions only."""
+    from rich.table import Table
+
+    table = Table(title="Algorithm 1, two rooms, 5 planning steps: ns a step by choices")
+    table.add_column("models of options")
+    for count in costs["given"]:
+        title = f"4 actions, {count} options" if count else "4 actions only"
+        table.add_column(title, justify="right")
+    for name, times in costs.items():
+        table.add_row(name, *(f"{time:.0f}" for time in times.values()))
+    return table
+
+
 def report(results: dict[str, Any]) -> None:
     """Print the tables for people."""
     from rich.console import Console
@@ -383,6 +403,7 @@ def report(results: dict[str, Any]) -> None:
             table.add_column(name, justify="right")
         table.add_row(*(f"{cost:.0f}" for cost in costs.values()))
         console.print(table)
+    console.print(options_table(results["options"]))
     for name, speed in results["encodings"].items():
         console.print(f"{name}: {speed / 1e6:.2f} million encodings a second")
     for name, (value, target, met) in verdicts(results).items():
@@ -442,6 +463,7 @@ def main(as_json: bool = False) -> int:
         "growth": growth(say),
         "decisions": decisions(say),
         "parts": parts(say),
+        "options": options(say),
         "encodings": encodings(say),
     }
     if as_json:

@@ -71,7 +71,7 @@ BAD = [
     ),
     (
         lambda: ex.QLearning(-0.1),
-        "QLearning: action_step must be a finite number, 0 or more, or ex.IDBD, ex.Autostep or ex.Bounded, got -0.1",
+        "QLearning: action_step must be a finite number, 0 or more, or ex.IDBD, ex.Autostep, ex.Bounded or ex.Decaying, got -0.1",
     ),
     (lambda: ex.QLearning(math.nan), "action_step .* got nan"),
     (lambda: ex.QLearning(math.inf), "action_step .* got inf"),
@@ -79,7 +79,7 @@ BAD = [
     (lambda: ex.QLearning(True), "action_step .* got True"),
     (
         lambda: ex.Lookahead(0.1, -1),
-        "Lookahead: model_step must be a finite number, 0 or more, or ex.IDBD, ex.Autostep or ex.Bounded, got -1",
+        "Lookahead: model_step must be a finite number, 0 or more, or ex.IDBD, ex.Autostep, ex.Bounded or ex.Decaying, got -1",
     ),
     (lambda: ex.Lookahead(math.nan), "value_step .* got nan"),
     (lambda: ex.CachedValues(0.1, math.inf), "CachedValues: action_step .* got inf"),

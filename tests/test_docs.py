@@ -111,7 +111,10 @@ def test_every_page_is_in_the_contents():
     "page",
     [
         README,
-        *(DOCS / f"{name}.md" for name in ("own-parts", "results", "domains", "options", "dyna")),
+        *(
+            DOCS / f"{name}.md"
+            for name in ("own-parts", "results", "domains", "options", "dyna", "linear-dyna")
+        ),
         *sorted((DOCS / "tutorials").glob("*.md")),
     ],
     ids=lambda page: page.stem,

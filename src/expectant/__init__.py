@@ -22,12 +22,15 @@ from expectant.agents.sarsa import Sarsa
 from expectant.backups import (
     AllStates,
     CurrentState,
+    FeatureSweeping,
     PrioritizedPairs,
     PrioritizedSweeping,
     RecencyReplay,
     Replay,
+    RowSweeping,
     SeenPairs,
     SeenStates,
+    SingleFeatures,
     StateSampler,
     Trajectory,
 )
@@ -82,7 +85,7 @@ from expectant.models.network import NetworkExpectation
 from expectant.models.sample import Sample
 from expectant.models.sparse import SparseExpectation
 from expectant.models.true import TrueModel
-from expectant.options.given import OneStep, TableOption
+from expectant.options.given import BestOption, OneStep, TableOption
 from expectant.options.repertoire import Repertoire
 from expectant.options.subtasks import RewardRespecting, ShortestPath
 from expectant.parts import (
@@ -99,7 +102,7 @@ from expectant.parts import (
     Site,
 )
 from expectant.show.plot import plot
-from expectant.step_sizes import IDBD, Autostep, Bounded
+from expectant.step_sizes import IDBD, Autostep, Bounded, Decaying
 from expectant.version import VERSION
 
 __all__ = [
@@ -109,6 +112,7 @@ __all__ = [
     "AllStates",
     "Autostep",
     "Backups",
+    "BestOption",
     "BlockingMaze",
     "Bounded",
     "BoyanChain",
@@ -121,6 +125,7 @@ __all__ = [
     "Corridor",
     "Counterexample",
     "CurrentState",
+    "Decaying",
     "Description",
     "Distribution",
     "Domain",
@@ -133,6 +138,7 @@ __all__ = [
     "ExactExpectation",
     "Exit",
     "ExpectedSarsa",
+    "FeatureSweeping",
     "Features",
     "FiniteMDP",
     "FourRooms",
@@ -170,6 +176,7 @@ __all__ = [
     "RewardRespecting",
     "RiverSwim",
     "Rooms",
+    "RowSweeping",
     "Sample",
     "Sarsa",
     "SeenPairs",
@@ -177,6 +184,7 @@ __all__ = [
     "Shape",
     "ShortcutMaze",
     "ShortestPath",
+    "SingleFeatures",
     "Site",
     "SparseExpectation",
     "StateSampler",

@@ -68,6 +68,7 @@ from expectant.verbs import (
     backed_up_value,
     begin,
     break_off,
+    came_from,
     changed,
     check_restored,
     copy,
@@ -112,8 +113,12 @@ from expectant.verbs import (
     size,
     step,
     stored,
+    tick,
+    trace_back,
+    unfinished,
     value,
     verb,
+    with_predecessors,
 )
 
 __all__ = [
@@ -150,6 +155,7 @@ __all__ = [
     "begin",
     "break_off",
     "bytes_of",
+    "came_from",
     "centered",
     "centering_part",
     "changed",
@@ -224,7 +230,11 @@ __all__ = [
     "steps_memory",
     "stored",
     "td_target",
+    "tick",
+    "trace_back",
+    "unfinished",
     "value",
     "verb",
     "weights_memory",
+    "with_predecessors",
 ]

@@ -85,15 +85,23 @@ def test_every_distribution_composes_with_every_agent(name, agent):
             assert np.isfinite(result.returns).all()
 
 
+FEATURE_WISE = {
+    "features": ex.SingleFeatures(),
+    "pwma": ex.FeatureSweeping(0.1),
+    "mg": ex.RowSweeping(0.1),
+}
+
+
 @pytest.mark.parametrize("name", NAMED)
 def test_names_stand_for_descriptions(name):
+    small = {**SMALL, **FEATURE_WISE}[name]
     agent = ex.Lookahead(0.1, backups=name, replay_capacity=77)
     described = agent.distribution()
-    assert type(described) is type(SMALL[name])
+    assert type(described) is type(small)
     assert getattr(described, "capacity", None) == (
         77 if name in STORING else getattr(type(described)(), "capacity", None)
     )
-    for again in (agent, ex.Lookahead(0.1, backups=SMALL[name])):
+    for again in (agent, ex.Lookahead(0.1, backups=small)):
         assert ex.Description.from_dict(json.loads(json.dumps(again.to_dict()))) == again
 
 

@@ -92,13 +92,16 @@ OWN_BACKUPS = {
 PLANS = [
     *(ex.Lookahead(0.1, model=model) for model in (*MODELS, *OWN_MODELS.values())),
     *(ex.Lookahead(0.1, backups=backups) for backups in (*NAMED, *OWN_BACKUPS.values())),
+    ex.Lookahead(0.1, backups="mg", model="sparse"),
+    ex.Lookahead(ex.Bounded(0.1), ex.Decaying(0.1)),
+    ex.Lookahead(ex.IDBD(), ex.Autostep()),
 ]
 
 
 OPTION = ex.TableOption((0,) * 40, (0.5,) * 40)
 REPERTOIRES = {
     "learned": ex.Repertoire((OPTION, OPTION.replace(policy=(1,) * 40), ex.OneStep(1))),
-    "exact": ex.Repertoire((OPTION,), models="exact"),
+    "exact": ex.Repertoire((OPTION, ex.BestOption(3)), models="exact"),
     "universal": ex.Repertoire((OPTION,), models="universal"),
     "subtasks": ex.Repertoire((ex.RewardRespecting(3), ex.RewardRespecting(4), ex.ShortestPath(3))),
 }

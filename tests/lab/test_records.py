@@ -12,6 +12,7 @@ from expectant.engine.look import all_states, look, set_aside
 from expectant.engine.loop import DIVERGED, DONE, Budget, simulate
 from expectant.lab.cells import Cell, cell_hash
 from expectant.lab.engines.compute import compute
+from expectant.lab.measures import measure_named
 from expectant.lab.records import Record, levels_of, record_from, recorded, schedule
 from expectant.lab.specs.spec import SpecError, parse_spec
 from expectant.lab.store.results import panels_of
@@ -193,3 +194,40 @@ def test_a_look_needs_numbered_states():
     job = Job(ex.MountainCar(), ex.Tiles(2, 3), FAST, steps=10)
     with pytest.raises(ValueError, match="MountainCar does not number its states"):
         recorded(job, 0, simulate, ask, np.zeros(1, np.int64), greedy(5))
+
+
+def test_looks_may_begin_late_and_count_from_there():
+    """Lessons of 30 steps, then planning: the curve begins where they end."""
+    text = """
+        steps = 50
+        runs = 2
+        record = [{ look = "start_value", every = 5, after = 30 }]
+        [domain]
+        kind = "corridor"
+        cells = 3
+        [features]
+        kind = "one_hot"
+        [agents.ahead]
+        kind = "lookahead"
+        value_step = 1.0
+        model = "exact"
+        backups = "all"
+        direct = false
+        lessons = 30
+    """
+    (cell,) = parse_spec(text, "spec.toml").cells()
+    assert cell.record is not None and cell.record.to_dict()["after"] == 30
+    job = cell.job
+    when = schedule(job, cell.record.every, cell.record.after)
+    assert when.at.tolist() == [30, 35, 40, 45, 50]
+    curve, _ = recorded(job, 0, simulate, ask, np.zeros(1, np.int64), cell.record)
+    assert curve[0] == 0.0 and curve[-1] > 10.0
+    (panel,) = panels_of([cell], [np.stack([curve, curve])])
+    assert panel.points is not None and panel.points.tolist() == [0, 5, 10, 15, 20]
+    (level,) = panel.levels
+    best = ex.exact.start_return(
+        ex.Corridor(cells=3), ex.exact.optimal_values(ex.Corridor(cells=3))
+    )
+    assert level == (0.0, 20.0, pytest.approx(best), "optimum")
+    two = best * np.array([[0.0, 0.0, 0.96, 1.0, 1.0], [0.0] * 5])  # the second never gets there
+    assert measure_named("attainment").of(panel, two).tolist() == [10.0, 20.0]

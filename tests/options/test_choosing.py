@@ -312,6 +312,38 @@ def test_options_go_through_data_and_specs():
     assert cell.agent.options.options[0] == ex.TableOption((1, 1), (0.0, 0.5))
 
 
+def test_the_best_option_is_the_exact_one():
+    rooms = ex.TwoRooms()
+    hallway = rooms.named["H"]
+    for given, wanted in (
+        (ex.BestOption(hallway), exact.reward_respecting_option(rooms, hallway, 1.0, 0.99)),
+        (
+            ex.BestOption(hallway, 2.0, anywhere=True, discount=0.9),
+            exact.reward_respecting_option(rooms, hallway, 2.0, 0.9, anywhere=True),
+        ),
+        (ex.BestOption(hallway, rewarded=False), exact.shortest_path_option(rooms, hallway, 0.99)),
+    ):
+        found = given.table(rooms)
+        np.testing.assert_array_equal(found.table(4), wanted.policy)
+        np.testing.assert_array_equal(found.stop, wanted.stop)
+    with pytest.raises(ValueError, match="state=99 must be one of a finite MDP"):
+        ex.BestOption(99).table(rooms)
+
+
+def test_a_recording_tells_which_option_is_followed():
+    """An agent that is committed to the way to the right, looked at within an episode."""
+    from expectant.watching.recording import record
+
+    line = ex.Corridor(cells=40, slip=0.0)
+    never = ex.TableOption((RIGHT,) * 40, (0.0,) * 40)
+    options = ex.Repertoire((never,), acting="committed")
+    agent = ex.Lookahead(0.1, epsilon=0.0, options=options, discount=0.9)
+    found = record(line, ex.OneHot(), agent, steps=40, frames=20, compiled=False, progress=False)
+    captions = [found.caption(frame) for frame in found.frames]
+    assert any("follows option 0" in caption for caption in captions)
+    assert "follows" not in captions[0]
+
+
 def test_no_options_and_plain_actions_need_nothing_around_the_agent():
     for options in (None, (), (ex.OneStep(0),)):
         part = Equipped(ex.Lookahead(0.1, options=options)).agent

@@ -34,6 +34,7 @@ from expectant.verbs import (
     learn,
     policy,
     preference,
+    tick,
 )
 
 
@@ -104,6 +105,8 @@ def _(agent, state, probabilities):
 @learn.register(CachedPolicyPart)
 def _(agent, transition, rng):
     """TD(0) on w, then θ with the same δ."""
+    tick(agent.value_step)
+    tick(agent.policy_step)
     centering, step, state = agent.centering, agent.value_step, transition.state
     target = td_target(agent.weights, centered(centering, transition), agent.discount)
     if agent.direct:

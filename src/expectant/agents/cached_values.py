@@ -25,7 +25,7 @@ from expectant.parts import Need, Site
 from expectant.rules import flag
 from expectant.step_sizes import step_part, step_size, steps_memory
 from expectant.updates import move, move_row, td_target
-from expectant.verbs import act, back_up, backed_up_value, behave, improve, learn, preference
+from expectant.verbs import act, back_up, backed_up_value, behave, improve, learn, preference, tick
 
 
 class CachedValuesPart(NamedTuple):
@@ -63,6 +63,8 @@ def _(agent, state, probabilities):
 @learn.register(CachedValuesPart)
 def _(agent, transition, rng):
     """TD(0) on w, then q̂ towards r + γ v̂(s') with the new w (or towards δ, as printed)."""
+    tick(agent.value_step)
+    tick(agent.action_step)
     weights, discount, centering = agent.weights, agent.discount, agent.centering
     taken, step, cache_error = centered(centering, transition), agent.value_step, 0.0
     target = td_target(weights, taken, discount)

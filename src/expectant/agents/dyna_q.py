@@ -37,6 +37,7 @@ from expectant.verbs import (
     remember,
     room,
     stored,
+    tick,
 )
 
 NAMED = {"pairs": SeenPairs, "prioritized": PrioritizedPairs}
@@ -78,6 +79,7 @@ def tell(agent, state, action, error):
 
 @learn.register(DynaQPart)
 def _(agent, transition, rng):
+    tick(agent.action_step)
     centering, step, action = agent.centering, agent.action_step, transition.action
     error = q_learning(agent.weights, centered(centering, transition), agent.discount, step)
     shift_rate(centering, centering.real, step, action, transition.state, error)

@@ -16,7 +16,7 @@ from expectant.features.vector import dot
 from expectant.parts import Agent, Need, Site
 from expectant.step_sizes import step_part, step_size, steps_memory
 from expectant.updates import expected_sarsa
-from expectant.verbs import act, learn, preference
+from expectant.verbs import act, learn, preference, tick
 
 
 class ExpectedSarsaPart(NamedTuple):
@@ -39,6 +39,7 @@ def _(agent, state, rng):
 
 @learn.register(ExpectedSarsaPart)
 def _(agent, transition, rng):
+    tick(agent.action_step)
     centering, step = agent.centering, agent.action_step
     taken = centered(centering, transition)
     error = expected_sarsa(agent.weights, taken, agent.epsilon, agent.discount, step)

@@ -39,6 +39,7 @@ from expectant.verbs import (
     learn,
     mean_rate,
     preference,
+    tick,
 )
 
 
@@ -85,6 +86,7 @@ def _(agent, state, probabilities):
 
 @learn.register(LookaheadPart)
 def _(agent, transition, rng):
+    tick(agent.value_step)
     centering, state = agent.centering, transition.state
     target = td_target(agent.weights, centered(centering, transition), agent.discount)
     if agent.direct:

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from expectant.agents.centering import FROM, CenteringPart, centering_part
+from expectant.agents.lessons import with_lessons
 from expectant.agents.rollout import check_rollout, rollout_memory, rollout_part
 from expectant.agents.with_options import options_memory, with_options
 from expectant.backups import NAMED
@@ -45,6 +46,8 @@ from expectant.verbs import (
     roll_out,
     room,
     stored,
+    unfinished,
+    with_predecessors,
 )
 
 # What the names of models stand for, given the agent's model step.
@@ -105,6 +108,7 @@ class PlanningAgent(Agent):
     stored_termination: bool = option(flag(), default=False, kw_only=True)
     rollout: int = option(whole(1), default=1, kw_only=True)
     options: Any = option(REPERTOIRE, default=None, kw_only=True)
+    lessons: int = option(whole(0), default=0, kw_only=True)
     direct: bool = option(flag(), default=True, kw_only=True)
     bonus: float = option(at_least(0), default=0.0, kw_only=True)
     centering_from: str = option(one_of(*FROM), default="all", kw_only=True)
@@ -127,6 +131,12 @@ class PlanningAgent(Agent):
             raise ValueError(
                 f"{owner}: model={self.model!r} looks up the environment's own state, which "
                 f"backups={self.backups!r} does not know of the states it draws"
+            )
+        if backups.draws_features and not getattr(named_model(self.model, 0.0), "linear", False):
+            raise ValueError(
+                f"{owner}: backups={self.backups!r} plans from single features, which needs a "
+                "model that is linear in them ('expectation' or 'sparse'), "
+                f"got model={self.model!r}"
             )
         if not self.direct and self.planning_steps == 0:
             raise ValueError(
@@ -185,11 +195,11 @@ class PlanningAgent(Agent):
 
     def equip(self, site: Site) -> Any:
         own = self.choosing(site)
-        if own is site:
-            return self.build(site)
-        return with_options(
-            self.build(own), own, site.actions, self.epsilon, self.discount, self.options.acting
-        )
+        part = self.build(own)
+        if own is not site:
+            acting = self.options.acting
+            part = with_options(part, own, site.actions, self.epsilon, self.discount, acting)
+        return with_lessons(part, self.lessons)
 
     def centering_part(self) -> CenteringPart:
         """What keeps the mean reward."""
@@ -204,9 +214,12 @@ class PlanningAgent(Agent):
     def estimate_memory(self, site: Site) -> Sequence[Need]:
         """What the planner holds; an agent adds its own weights."""
         model = named_model(self.model, getattr(self, "model_step", 0.0))
-        scratch = 2 * state_bytes(site.shape) + rollout_memory(self.rollout, model, site)
+        drawn = state_bytes(self.distribution().drawn_shape(site))
+        scratch = drawn + state_bytes(site.shape) + rollout_memory(self.rollout, model, site)
+        traced = self.distribution().traces_back and isinstance(model, Model)
         return [
             *self._model_memory(model, site),
+            *(model.predecessors_memory(site) if traced else ()),
             *needs_of(self.distribution(), site),
             Need("states to plan from", scratch),
             *([curious_memory(site)] if self.bonus > 0.0 else []),
@@ -229,10 +242,12 @@ class PlanningAgent(Agent):
         """The part all planning agents share."""
         model = named_model(self.model, as_used(self, model_step, site))
         part = self._model_part(model, dataclasses.replace(site, promise=self.initial_value))
+        backups = self.distribution()
+        part = with_predecessors(part) if backups.traces_back else part
         return Planner(
             curious(part, site, self.bonus) if self.bonus > 0.0 else part,
-            self.distribution().build(site),
-            empty_state(site.shape),
+            backups.build_with(site, part),
+            empty_state(backups.drawn_shape(site)),
             empty_state(site.shape),
             site.actions,
             self.planning_steps,
@@ -325,11 +340,20 @@ def plan_backups(agent, rng):
     for _ in range(planner.planning_steps):
         if planner.control[0] != 0:
             break
-        slot = draw(planner.backups, planner.drawn, rng)
-        discount = backup_discount(planner, slot, agent.discount)
-        errors += back_up(agent, planner.drawn, slot, discount, rng)
-        errors += roll_out(planner.rollout, agent, rng)
+        errors += plan_once(agent, rng)
+        while unfinished(planner.backups):
+            errors += plan_once(agent, rng)
     return errors
+
+
+@function
+def plan_once(agent, rng):
+    """Draw a state and back it up; returns the errors."""
+    planner = agent.planner
+    slot = draw(planner.backups, planner.drawn, rng)
+    discount = backup_discount(planner, slot, agent.discount)
+    errors = back_up(agent, planner.drawn, slot, discount, rng)
+    return errors + roll_out(planner.rollout, agent, rng)
 
 
 @relabel.register(Planner)

@@ -17,7 +17,7 @@ from expectant.parts import Agent, Need, Site
 from expectant.rules import Rule
 from expectant.step_sizes import step_part, step_size, steps_memory
 from expectant.updates import q_learning
-from expectant.verbs import act, learn, preference
+from expectant.verbs import act, learn, preference, tick
 
 
 class QLearningPart(NamedTuple):
@@ -40,6 +40,7 @@ def _(agent, state, rng):
 
 @learn.register(QLearningPart)
 def _(agent, transition, rng):
+    tick(agent.action_step)
     centering, step = agent.centering, agent.action_step
     error = q_learning(agent.weights, centered(centering, transition), agent.discount, step)
     shift_rate(centering, centering.real, step, transition.action, transition.state, error)

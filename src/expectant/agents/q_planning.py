@@ -36,6 +36,7 @@ from expectant.verbs import (
     moved_by,
     preference,
     stored,
+    tick,
 )
 
 PAIRS = PrioritizedPairs()
@@ -75,6 +76,7 @@ def report_action(agent, state, action, error):
 
 @learn.register(QPlanningPart)
 def _(agent, transition, rng):
+    tick(agent.action_step)
     centering, step, action = agent.centering, agent.action_step, transition.action
     taken = centered(centering, transition)
     if agent.direct:

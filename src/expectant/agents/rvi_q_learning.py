@@ -16,7 +16,7 @@ from expectant.parts import Agent, Need, Site
 from expectant.rules import Rule, either, one_of, whole
 from expectant.step_sizes import step_part, step_size, steps_memory
 from expectant.updates import rvi_q_learning
-from expectant.verbs import act, encode, function, learn, preference
+from expectant.verbs import act, encode, function, learn, preference, tick
 
 PAIR, GREATEST, MEAN = 0, 1, 2
 KINDS = {"max": GREATEST, "mean": MEAN}
@@ -62,6 +62,7 @@ def reference_value(agent):
 
 @learn.register(RVIQLearningPart)
 def _(agent, transition, rng):
+    tick(agent.action_step)
     reference = reference_value(agent)
     return abs(rvi_q_learning(agent.weights, transition, reference, agent.action_step))
 

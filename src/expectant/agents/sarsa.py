@@ -26,6 +26,7 @@ from expectant.verbs import (
     function,
     learn,
     preference,
+    tick,
 )
 
 NONE = -1
@@ -86,6 +87,7 @@ def _(agent, state, rng):
 @learn.register(SarsaPart)
 def _(agent, transition, rng):
     """The next action is chosen first, by the values as they were."""
+    tick(agent.action_step)
     following = 0
     if transition.alive > 0.0:
         actions = agent.weights.shape[0]

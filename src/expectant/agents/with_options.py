@@ -22,6 +22,7 @@ from expectant.verbs import (
     break_off,
     check_restored,
     fit_options,
+    followed,
     function,
     grown,
     learn,
@@ -221,6 +222,11 @@ def _(agent):
 @wrapped.register(WithOptionsPart)
 def _(agent):
     return agent.agent
+
+
+@followed.register(WithOptionsPart)
+def _(agent):
+    return int(agent.active[0])
 
 
 @check_restored.register(WithOptionsPart)

@@ -85,7 +85,7 @@ class Cell:
     def firsts(self) -> np.ndarray:
         """The first episode, or step, of every point; or after how many of them it was taken."""
         if self.record is not None:
-            return schedule(self.job, self.record.every).at
+            return schedule(self.job, self.record.every, self.record.after).at
         count = -(-(self.steps or self.episodes) // self.width)
         return np.arange(count, dtype=np.int64) * self.width
 

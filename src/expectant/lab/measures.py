@@ -30,6 +30,7 @@ from expectant.descriptions import near_miss
 SETTLED = 0.1  # above the final level counts as settled
 SAME = 1e-9
 FINAL_SHARE = 0.25  # of the bins: late enough to have settled, long enough to average the noise
+ATTAINED = 0.95  # of an optimum, to count as attained
 LAST = f"the last {FINAL_SHARE:.0%} of the bins"
 
 Of = Callable[[Panel, np.ndarray], np.ndarray]
@@ -128,6 +129,16 @@ def _after_switch(panel: Panel, curve: np.ndarray) -> np.ndarray:
     if first >= curve.shape[-1]:
         raise Unavailable("the goal does not move before the last bin")
     return curve[..., first:].mean(axis=-1)
+
+
+def _attainment(panel: Panel, curve: np.ndarray) -> np.ndarray:
+    """When the looks of a run are first close to the optimum; where they never are, the end."""
+    best = [level.height for level in panel.levels if level.name == "optimum"]
+    if panel.points is None or not best:
+        raise Unavailable("no optimum is known of what is looked at")
+    reached = curve >= ATTAINED * best[-1]
+    first = np.where(reached.any(axis=-1), reached.argmax(axis=-1), curve.shape[-1] - 1)
+    return np.asarray(panel.points[first], float)
 
 
 def _mean_or_at(
@@ -277,6 +288,14 @@ for _found in (
         f"mean of the last {LOOKS_AT_END} looks of the second phase, on a scale where the policy "
         "that was best before has 0 and the new optimum 1",
         lambda panel, curves: score(panel, curves).adaptation,
+        per_run=True,
+    ),
+    Measure(
+        "attainment",
+        "time to the optimum",
+        "mean over runs of the steps (or episodes) until the first look that is at least 95 % of "
+        "the optimum",
+        _attainment,
         per_run=True,
     ),
 ):

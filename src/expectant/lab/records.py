@@ -37,14 +37,19 @@ class Schedule(NamedTuple):
 
 @dataclass(frozen=True)
 class Record:
-    """A look, how many episodes or steps lie between two of them, and its options."""
+    """A look, how many episodes or steps lie between two of them, and its options.
+
+    The first is taken ``after`` so many, from which on they are counted.
+    """
 
     look: str
     every: int
     options: tuple[tuple[str, Any], ...] = ()
+    after: int = 0
 
     def to_dict(self) -> dict[str, Any]:
-        return {"look": self.look, "every": self.every, **dict(self.options)}
+        after = {"after": self.after} if self.after else {}
+        return {"look": self.look, "every": self.every, **after, **dict(self.options)}
 
     @property
     def found(self) -> Look:
@@ -56,25 +61,27 @@ def record_from(data: Mapping[str, Any]) -> Record:
     wanted = dict(data)
     found = look_named(wanted.pop("look", None))
     every = whole(1).check("record", "every", wanted.pop("every", 1))
+    after = whole(0).check("record", "after", wanted.pop("after", 0))
     options = {}
     for key, value in wanted.items():
         if key not in found.options:
-            known = ["every", *found.options]
+            known = ["every", "after", *found.options]
             raise ValueError(f"record: unknown {key!r}" + near_miss(key, known))
         options[key] = found.options[key][0].check("record", key, value)
     defaults = {key: default for key, (_, default) in found.options.items()}
-    return Record(found.name, every, tuple(sorted({**defaults, **options}.items())))
+    return Record(found.name, every, tuple(sorted({**defaults, **options}.items())), after)
 
 
-def schedule(job: Job, every: int) -> Schedule:
-    """At the first moment of each phase, then so often, and at the end of each phase.
+def schedule(job: Job, every: int, after: int = 0) -> Schedule:
+    """At the first moment of each phase, then so often, and at the end of each; from ``after`` on.
 
     The look at the end of a phase comes before anything changes, the one at the start of the next
     after it: both are at the same agent.
     """
     at, phases, first = [], [], 0
     for phase, length in enumerate(_phases(job)):
-        found = [*range(0, length, every), length]
+        begin = min(length, max(0, after - first))
+        found = [*range(begin, length, every), length]
         at += [first + step for step in found]
         phases += [phase] * len(found)
         first += length
@@ -110,7 +117,7 @@ def recorded(
     begun: Callable[[Stop], None] = lambda stop: None,
 ) -> tuple[np.ndarray, Stop]:  # fmt: skip
     """The curve (M,) of one run, NaN from a divergence on, and where the run stopped."""
-    when, states, found = schedule(job, record.every), _states(job), record.found
+    when, states, found = schedule(job, record.every, record.after), _states(job), record.found
     shape = (when.at.size, states.places.size)
     seen = Seen(
         np.full(shape if "values" in found.topics else (0, 0), np.nan),

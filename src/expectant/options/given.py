@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from expectant.descriptions import description, option
+from expectant.exact.options import solve_subtask
 from expectant.features.table import numbered_states
 from expectant.parts import Need, Option, Site, bytes_of
-from expectant.rules import Rule, whole
+from expectant.rules import Rule, between, flag, number, whole
 from expectant.verbs import place, policy_of, stop_of
 
 
@@ -106,11 +108,11 @@ class TableOption(Option):
                 "TableOption: needs a domain that tells the number of its state (verb 'place'), "
                 f"{type(site.domain).__name__} does not; write an option that looks at features"
             )
-        for number, found in enumerate(options):
+        for position, found in enumerate(options):
             shape = found.table(site.actions).shape
             if shape != (states, site.actions):
                 raise ValueError(
-                    f"TableOption: policy of option {number} must be for {states} states and "
+                    f"TableOption: policy of option {position} must be for {states} states and "
                     f"{site.actions} actions, got {shape}"
                 )
         return TableOptionsPart(
@@ -139,3 +141,46 @@ class OneStep(Option):
     def build(self, site: Site) -> TableOptionsPart:
         states = numbered_states(site.domain, "OneStep")
         return TableOption((self.action,) * states, (1.0,) * states).build(site)
+
+
+@description
+class BestOption(Option):
+    """The best option for attaining a state of a finite MDP, computed exactly.
+
+    It maximises rewards on the way and the ``bonus`` where it stops, in the ``state`` only, or
+    ``anywhere`` (for nothing); ``rewarded=False`` leaves the rewards out, which is a shortest path.
+    """
+
+    state: int = option(whole(0))
+    bonus: float = option(number(), default=1.0)
+    discount: float = option(between(0, 1), default=0.99, kw_only=True)
+    anywhere: bool = option(flag(), default=False, kw_only=True)
+    rewarded: bool = option(flag(), default=True, kw_only=True)
+
+    def table(self, domain: Any) -> TableOption:
+        """The option as tables."""
+        if domain.mdp() is None or not self.state < domain.states:
+            raise ValueError(
+                f"BestOption: state={self.state} must be one of a finite MDP, got {domain!r}"
+            )
+        worth = self.bonus * (np.arange(domain.states) == self.state)
+        where = None if self.anywhere else worth != 0.0
+        found = solve_subtask(domain, worth, self.discount, where=where, rewarded=self.rewarded)
+        return TableOption(found.policy, found.stop)
+
+    def estimate_memory(self, site: Site) -> Sequence[Need]:
+        states = int(site.domain.states or 0)
+        held = bytes_of((states, site.actions), (states,))
+        return [Need(f"an option ({states:,} states)", held)]
+
+    @classmethod
+    def build_together(cls, options: Sequence[BestOption], site: Site) -> TableOptionsPart:
+        return TableOption.build_together([_solved(each, site.domain) for each in options], site)
+
+    def build(self, site: Site) -> TableOptionsPart:
+        return self.build_together([self], site)
+
+
+@lru_cache  # every run asks
+def _solved(best: BestOption, domain: Any) -> TableOption:
+    return best.table(domain)

@@ -16,6 +16,7 @@ from expectant.progress import Reporter, reporter
 from expectant.rules import flag, or_none, whole
 from expectant.seeds import SEED
 from expectant.show.animation.frames import Frame, Layout, Recording
+from expectant.verbs import followed
 from expectant.watching.layout import layout_of
 from expectant.watching.moments import changes_of, moments
 from expectant.watching.probing import Prober, probing_memory
@@ -102,7 +103,8 @@ def _prober(job: Job, layout: Layout, compiled: bool | None, name: str, show: Re
 
 def _frame(run: Run, seen: tuple[np.ndarray, ...]) -> Frame:
     clock = run.clock
-    return Frame(int(clock[EPISODE]), int(clock[STEPS]), int(clock[PHASE]), *seen)
+    counts = (int(clock[EPISODE]), int(clock[STEPS]), int(clock[PHASE]))
+    return Frame._make((*counts, *seen, followed(run.agent)))
 
 
 def _curve(job: Job, run: Run) -> tuple[np.ndarray, np.ndarray, str]:

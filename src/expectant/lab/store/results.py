@@ -66,13 +66,19 @@ def _axes(cells: Sequence[Cell]) -> dict[str, Any]:
         if first.steps:
             return {"unit": unit, "quantity": "reward per step", "optimum": unknown}
         return {"optimum": _optimum(cells)}
-    when = schedule(first.job, first.record.every)
+    after = first.record.after
+    when = schedule(first.job, first.record.every, after)
+    levels = [
+        line._replace(start=max(0.0, line.start - after), end=line.end - after)
+        for line in levels_of(first.job, first.record)
+        if line.end > after
+    ]
     return {
         "unit": unit,
         "quantity": first.record.found.title,
-        "points": when.at,
+        "points": when.at - after,
         "phases": when.phases,
-        "levels": levels_of(first.job, first.record),
+        "levels": tuple(levels),
         "optimum": unknown,
     }
 

@@ -62,7 +62,8 @@ class Frame(NamedTuple):
 
     ``values`` (n,), the greedy ``actions`` (n,) (−1 where several are as good), and what the model
     predicts of them: the reward ``rewards`` (n,) and the displacement ``moves`` (n, g), NaN where
-    the agent has no model.
+    the agent has no model. ``option`` is the number of the course of action that it follows, −1
+    where it follows none.
     """
 
     episode: int
@@ -72,6 +73,7 @@ class Frame(NamedTuple):
     actions: np.ndarray
     rewards: np.ndarray
     moves: np.ndarray
+    option: int = -1
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,5 +109,6 @@ class Recording:
         """A frame in words: 'episode 612 · step 8,431 · goal on the left'."""
         phase = self.layout.phases[frame.phase] if frame.phase < len(self.layout.phases) else ""
         ended = "diverged" if self.diverged and frame is self.frames[-1] else ""
-        parts = (f"episode {frame.episode:,}", f"step {frame.step:,}", phase, ended)
+        followed = f"follows option {frame.option}" if frame.option >= 0 else ""
+        parts = (f"episode {frame.episode:,}", f"step {frame.step:,}", phase, followed, ended)
         return " · ".join(filter(None, parts))

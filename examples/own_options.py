@@ -1,0 +1,38 @@
+"""Options of one's own on a grid of one's own: plan with the way to a door, given or learned."""
+
+import expectant as ex
+
+ROOMS = ex.Rooms(  # walls, a start, pits, a goal, and a door with a name
+    """
+    ###########
+    #S..#.....#
+    #.P.#.....#
+    #.P.D....G#
+    #...#.....#
+    ###########
+    """
+)
+DOOR = ROOMS.named["D"]
+RIGHT = 1
+
+# to the right until the door, whatever is in the way: what to do in each state, where to stop
+straight = ex.TableOption(
+    policy=[RIGHT] * ROOMS.states,
+    stop=[1.0 if state == DOOR else 0.0 for state in range(ROOMS.states)],
+)
+# to the door without falling into pits: learned by the agent as it goes
+careful = ex.RewardRespecting(feature=DOOR, bonus=1.0, step=0.2, policy_step=0.2)
+
+REPERTOIRES = {
+    "actions only": None,
+    "straight on": ex.Repertoire((straight,)),
+    "around the pits, learned": ex.Repertoire((careful,), step=0.2, acting="committed"),
+}
+
+if __name__ == "__main__":
+    for name, options in REPERTOIRES.items():
+        agent = ex.Lookahead(0.2, 0.2, discount=0.97, planning_steps=5, options=options)
+        result = ex.run(ROOMS, ex.OneHot(), agent, episodes=60, runs=10, step_limit=500)
+        print(
+            f"{name:26} {result.returns.mean():6.2f} a return, {result.lengths.mean():5.1f} steps"
+        )

@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from building import Built
+
+import expectant as ex
+from expectant.agents.lessons import LessonsPart
+from expectant.verbs import act, learn, plan, wrapped
+
+LINE = ex.Corridor(cells=3, slip=0.0)
+
+
+def test_an_agent_learns_first_and_only_plans_afterwards():
+    b = Built(LINE, ex.OneHot())
+    agent = ex.Lookahead(0.5, 0.5, planning_steps=3, lessons=2, backups="all", direct=False)
+    part = agent.equip(b.setting)
+    inside = wrapped(part)
+    for lesson in (1, 2):
+        act(part, b.state(2), b.rng)
+        assert learn(part, b.transition(2, 1, 20.0, None), b.rng) > 0.0
+        assert plan(part, b.rng) == 0.0 and not inside.weights.any()
+        assert inside.planner.model.rewards[1, 2] == 20.0 * (1.0 - 0.5**lesson)
+    known = inside.planner.model.rewards.copy()
+    assert learn(part, b.transition(1, 1, 99.0, 2), b.rng) == 0.0
+    np.testing.assert_array_equal(inside.planner.model.rewards, known)
+    for _ in range(20):
+        plan(part, b.rng)
+    assert inside.weights[2] == pytest.approx(15.0, abs=1e-3)
+
+
+def test_without_lessons_nothing_is_around_the_agent():
+    b = Built(LINE, ex.OneHot())
+    assert not isinstance(ex.Lookahead(0.1).equip(b.setting), LessonsPart)
+
+
+def test_lessons_go_with_options_and_whole_runs():
+    option = ex.TableOption((1, 1, 1), (0.0, 0.0, 1.0))
+    agent = ex.Lookahead(0.5, 0.5, lessons=30, options=(option,), discount=0.9)
+    found = ex.run(LINE, ex.OneHot(), agent, steps=60, runs=1, compiled=False, progress=False)
+    assert np.isfinite(found.rewards).all()
