@@ -2,7 +2,9 @@
 
 None of them is among the environments that these agents are judged on. Of every setting the mean
 return an episode is put on a scale from random play (0) to the best of all settings (1), and the
-scales of the four problems are averaged; a run that diverges counts as random play.
+scales of the four problems are averaged; a setting of which a run diverges counts as random play.
+Every agent gets the setting with the highest average, by the same rule. Baselines with one step
+have a finer grid, so that no agent is chosen from many more settings than another.
 
     python benchmarks/untuned_steps.py [runs]
 """
@@ -26,14 +28,15 @@ PROBLEMS: dict[str, tuple[ex.Domain, ex.Features, int]] = {
 }
 COMMON = {"step_unit": "total", "bounded_step": True, "discount": 0.99}
 STEPS = (0.1, 0.3, 1.0)
+FINE = (0.03, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 1.0)  # where there is one step
 UPDATES = ("levi", "gradient")
 
 
 def settings() -> Iterator[tuple[str, ex.Agent]]:
     """Every agent that is tried, by its class."""
     grid: list[tuple[type[Any], dict[str, tuple[Any, ...]]]] = [
-        (ex.QLearning, {"action_step": STEPS}),
-        (ex.Sarsa, {"action_step": STEPS, "trace": (0.0, 0.8)}),
+        (ex.QLearning, {"action_step": FINE}),
+        (ex.Sarsa, {"action_step": FINE, "trace": (0.0, 0.8)}),
         (ex.Lookahead, {"value_step": STEPS, "model_step": STEPS, "planning_update": UPDATES}),
         (
             ex.CachedValues,
@@ -62,6 +65,12 @@ def earned(problem: str, agent: ex.Agent, runs: int) -> float:
     return float((found.means - lost).mean())
 
 
+def shown(agent: ex.Agent) -> str:
+    """What was varied."""
+    names = ("value_step", "action_step", "policy_step", "model_step", "trace", "planning_update")
+    return ", ".join(f"{name} {getattr(agent, name)}" for name in names if hasattr(agent, name))
+
+
 def main() -> None:
     runs = int(sys.argv[1]) if len(sys.argv) > 1 else 4
     tried = list(settings())
@@ -71,9 +80,10 @@ def main() -> None:
     scale = (np.maximum(scores, random) - random) / (scores.max(axis=0) - random)
     for kind in dict.fromkeys(name for name, _ in tried):
         rows = [i for i, (name, _) in enumerate(tried) if name == kind]
-        for i in sorted(rows, key=lambda i: -scale[i].mean())[:4]:
+        print(f"{kind}, {len(rows)} settings, {runs} runs each", flush=True)
+        for i in sorted(rows, key=lambda i: -scale[i].mean())[:6]:
             each = " ".join(f"{x:.2f}" for x in scale[i])
-            print(f"{scale[i].mean():.3f} ({each}) {tried[i][1]!r}", flush=True)
+            print(f"  {scale[i].mean():.3f} ({each}) {shown(tried[i][1])}", flush=True)
 
 
 if __name__ == "__main__":

@@ -220,6 +220,7 @@ __all__ = [
     "register",
     "rules",
     "run",
+    "try_on",
     "under_policy",
     "updates",
     "verbs",
@@ -234,6 +235,7 @@ _LATER = {
     "Sweep": "expectant.lab.sweep",
     "look_as": "expectant.lab.looks",
     "measure": "expectant.lab.measures",
+    "try_on": "expectant.lab.trying.try_on",
     "watch": "expectant.watching.animate",
 }
 _ONCE_CALLED = {"setting": option, "Setting": Site}

@@ -263,8 +263,11 @@ Class = TypeVar("Class", bound=type[Description])
 
 @dataclass_transform(frozen_default=True, field_specifiers=(option,))
 def abstract(cls: Class) -> Class:
-    """Let a base class declare arguments that the descriptions made from it share."""
-    made: Any = dataclass(frozen=True)(cls)
+    """Let a base class declare arguments that the descriptions made from it share.
+
+    It does not compare: what is made from it has more arguments, all of which count.
+    """
+    made: Any = dataclass(frozen=True, eq=False)(cls)
     return made
 
 
@@ -275,7 +278,10 @@ def description(cls: Class) -> Class:
     Arguments it does not have are a ``ValueError`` that names the nearest one it has.
     """
     own_init = "__init__" in vars(cls)
-    made: Any = dataclass(frozen=True, eq=cls.__eq__ is object.__eq__)(cls)
+    inherited = cls.__eq__ is object.__eq__ or hasattr(cls.__eq__, "generated")
+    made: Any = dataclass(frozen=True, eq=inherited)(cls)
+    if inherited:
+        made.__eq__.generated = True  # one that a class wrote itself is left to it
     made.kind = snake_case(cls.__name__)
     known = [field.name for field in dataclasses.fields(made)]
     if not own_init:
