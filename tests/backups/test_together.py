@@ -100,7 +100,9 @@ def test_names_stand_for_descriptions(name):
     described = agent.distribution()
     assert type(described) is type(small)
     assert getattr(described, "capacity", None) == (
-        77 if name in ("replay", "recency", "trajectory") else getattr(type(described)(), "capacity", None)
+        77
+        if name in ("replay", "recency", "trajectory")
+        else getattr(type(described)(), "capacity", None)
     )
     for again in (agent, ex.Lookahead(0.1, backups=small)):
         assert ex.Description.from_dict(json.loads(json.dumps(again.to_dict()))) == again
@@ -115,6 +117,9 @@ def test_options_are_run_time_numbers(name):
         "recency": ex.RecencyReplay(7, halflife=3),
         "trajectory": ex.Trajectory(1, capacity=9),
         "seen": ex.SeenStates(77),
+        "pairs": ex.SeenPairs(77),
+        "pairs_untried": ex.SeenPairs(77, untried=True),
+        "prioritized_pairs": ex.PrioritizedPairs(99, threshold=1, links=5),
         "prioritized": ex.PrioritizedSweeping(99, threshold=1, links=5),
         "sampler": ex.StateSampler(8),
     }
