@@ -173,7 +173,7 @@ def test_what_a_model_adds_is_what_it_backs_up(model, weighted):
     features: Any = ex.RandomBinary(size=6, active=2)
     if weighted:
         features = ex.Traces(features, decay=0.5)
-    step = {} if model == "network" else {"model_step": 0.2}
+    step: dict[str, Any] = {} if model == "network" else {"model_step": 0.2}
     agent = ex.Lookahead(0.1, model=MODELS[model], **step)
     b = Built(ex.Corridor(cells=5), features, agent)
     for number in range(4):
