@@ -176,3 +176,29 @@ def test_parts_of_ones_own_are_written_with_their_place(tmp_path, monkeypatch):
     data = module.Nowhere(3).to_dict()
     assert data == {"kind": "somewhere:Nowhere", "size": 3}
     assert ex.Description.from_dict(data) == module.Nowhere(3)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (ex.QLearning(0.1), ex.QLearning(0.2)),
+        (ex.Sarsa(0.1), ex.Sarsa(0.1, 0.5)),
+        (ex.Lookahead(0.1, 0.1), ex.Lookahead(0.1, 0.2)),
+        (ex.TwoRooms(), ex.FourRooms()),
+        (ex.BlockingMaze(), ex.ShortcutMaze()),
+    ],
+)
+def test_what_differs_in_any_argument_is_not_equal(first, second):
+    """Also in those that a class has on top of the ones it shares with others."""
+    assert first != second
+    assert first == first.replace() and hash(first) == hash(first.replace())
+    assert len({first, second, first.replace()}) == 2
+
+
+def test_a_class_made_from_a_description_compares_its_own_arguments_too():
+    @ex.description
+    class Longer(ex.Corridor):
+        lamps: int = ex.option(ex.rules.whole(0), default=0)
+
+    assert Longer(lamps=1) != Longer(lamps=2)
+    assert Longer(lamps=1) == Longer(lamps=1)

@@ -173,3 +173,13 @@ def test_the_guide_advises_what_the_study_shows():
         assert crowded["reported"]["mean"] < found[alike, "q_learning"]["reported"]["mean"]
         assert crowded["by_model_step"]["0.5"] < crowded["by_model_step"]["0.1"]
     assert not surely_more(car, "lookahead", "cached_values")
+
+
+def test_links_to_the_contents_and_to_folders_are_mended(tmp_path):
+    mended = site("gather").without_folders
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "page.md").touch()
+    text = "[a](docs/index.md#b) [c](index.md) [d](folder) [e](page.md#f) [g](https://x.org)"
+    assert mended(text, tmp_path) == (
+        "[a](/index.md#b) [c](/index.md) d [e](page.md#f) [g](https://x.org)"
+    )

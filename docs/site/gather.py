@@ -54,7 +54,7 @@ def without_folders(text: str, here: Path) -> str:
     def replace(found: re.Match[str]) -> str:
         return found[1] if (here / found[2]).is_dir() else found[0]
 
-    text = text.replace("(docs/index.md)", "(index.md)").replace("(index.md)", "(/index.md)")
+    text = re.sub(r"\((?:\.\./)*(?:docs/)?index\.md(#[\w-]+)?\)", r"(/index.md\1)", text)
     return re.sub(r"\[([^\]]*)\]\((?![a-z]+:|#)([^)#]+)\)", replace, text)
 
 

@@ -54,6 +54,7 @@ from expectant.domains.river_swim import RiverSwim
 from expectant.domains.rooms import FourRooms, Rooms, TwoRooms
 from expectant.domains.transient_chain import TransientChain
 from expectant.domains.two_choice import TwoChoice
+from expectant.domains.under_policy import under_policy
 from expectant.engine.evaluating import evaluate
 from expectant.engine.evaluation import Evaluation
 from expectant.engine.learner.learner import Learner
@@ -219,6 +220,8 @@ __all__ = [
     "register",
     "rules",
     "run",
+    "try_on",
+    "under_policy",
     "updates",
     "verbs",
     "watch",
@@ -232,6 +235,7 @@ _LATER = {
     "Sweep": "expectant.lab.sweep",
     "look_as": "expectant.lab.looks",
     "measure": "expectant.lab.measures",
+    "try_on": "expectant.lab.trying.try_on",
     "watch": "expectant.watching.animate",
 }
 _ONCE_CALLED = {"setting": option, "Setting": Site}

@@ -451,6 +451,40 @@ def best(
         print(line)
 
 
+def _above_zero(value: float) -> float:
+    from expectant.lab.trying.try_on import MINUTES
+
+    return obeys(MINUTES)(value)  # type: ignore[arg-type, return-value]
+
+
+@app.command("try")
+def try_agents(
+    environment: Annotated[
+        str,
+        typer.Argument(metavar="ENV", help="An id of Gymnasium, or module:Class of your own."),
+    ],
+    minutes: Annotated[
+        float, typer.Option(callback=_above_zero, help="How long it may take, compiling included.")
+    ] = 5.0,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for the page and the spec; results/try/ENV.")
+    ] = None,
+    seed: Seed = 0,
+    threads: Threads = None,
+    json: Json = False,
+) -> None:
+    """Does anything learn in an environment, does planning pay there, and with which settings?"""
+    with plain_errors("gym", "lab", "show"):
+        from expectant.lab.trying.try_on import try_on
+
+        folder = out or Path("results", "try", environment.replace(":", "-").replace("/", "-"))
+        found = try_on(environment, minutes, folder=folder, seed=seed, threads=threads, quiet=json)
+    if json:
+        print_json(found.as_data())
+    else:
+        print(found)
+
+
 @app.command()
 def plot(folder: Folder, trust: Trust = False) -> None:
     """Draw the figures of a results folder again."""
@@ -507,6 +541,7 @@ def show(
             print_json(found.as_data()) if json else print(found.text())
             return
         from expectant.catalogue import find
+        from expectant.descriptions import default_in_words
 
         entry = find(name)
     if json:
@@ -517,7 +552,7 @@ def show(
     if entry["options"]:
         print("\noptions")
     for option in entry["options"]:
-        default = "required" if option["required"] else f"default {option['default']!r}"
+        default = default_in_words(option)
         print(f"  {option['name']:20} {option['meaning']}")
         print(f"  {'':20} {option['rule']} ({default})")
 

@@ -326,3 +326,18 @@ def test_claims_and_rules_are_sentences_and_have_numbers_of_their_own():
             assert text.endswith(".")
     assert len({found.id for found in CLAIMS}) == len({found.claim for found in CLAIMS})
     assert len({found.rule for found in CLAIMS}) == len(CLAIMS)
+
+
+def test_whether_runs_diverge_is_told_by_the_runs_themselves():
+    """Half of the runs of LEVI are lost: a floor under what is lost must not hide it."""
+    study = STUDIES["stable-planning"]
+    never, some = study.claims[:2]
+    data = panels(study, dict.fromkeys(keys_of(study, never), START))
+    for panel in data:
+        panel.curves["levi"] = panel.curves["levi"].copy()
+        panel.curves["levi"][:20, -1] = np.nan
+    assert [said.verdict for said in evaluate_all([never, some], data)] == [HOLDS, HOLDS]
+    for panel in data:
+        panel.curves["gradient"] = panel.curves["levi"]
+    (said,) = evaluate_all([never], data)
+    assert said.verdict == FAILS

@@ -17,6 +17,7 @@ from expectant.agents.planner import (
     weights_memory,
 )
 from expectant.agents.planning_update import StatePlanningAgent
+from expectant.agents.untuned import CACHED_POLICY, LEFT_OUT
 from expectant.descriptions import description, option
 from expectant.features.vector import dot
 from expectant.parts import Need, Site, bytes_of
@@ -143,8 +144,10 @@ class CachedPolicy(StatePlanningAgent):
     ``entropy`` is the weight of an entropy bonus in the policy's gradient.
     """
 
-    value_step: Any = option(step_size())
-    policy_step: Any = option(step_size())
+    untuned = CACHED_POLICY
+
+    value_step: Any = option(step_size(), default=LEFT_OUT)
+    policy_step: Any = option(step_size(), default=LEFT_OUT)
     model_step: Any = option(step_size(), default=0.1)
     entropy: float = option(at_least(0.0), default=0.0, kw_only=True)
     epsilon: float = option(between(0, 1), default=0.0, kw_only=True)

@@ -18,6 +18,7 @@ from expectant.agents.planner import (
     weights_memory,
 )
 from expectant.agents.planning_update import StatePlanningAgent
+from expectant.agents.untuned import CACHED_VALUES, LEFT_OUT
 from expectant.descriptions import description, option
 from expectant.features.vector import dot
 from expectant.parts import Need, Site
@@ -102,8 +103,10 @@ def _(agent, state, slot, discount, rng):
 class CachedValues(StatePlanningAgent):
     """TD(0) and LEVI on state values, cached into action values; acts ε-greedily in those."""
 
-    value_step: Any = option(step_size())
-    action_step: Any = option(step_size())
+    untuned = CACHED_VALUES
+
+    value_step: Any = option(step_size(), default=LEFT_OUT)
+    action_step: Any = option(step_size(), default=LEFT_OUT)
     model_step: Any = option(step_size(), default=0.1)
     printed_delta: bool = option(flag(), default=False, kw_only=True)
 

@@ -11,6 +11,7 @@ import numpy as np
 from expectant.agents.acting import epsilon_greedy
 from expectant.agents.centering import CenteringPart, centered, centering_part, shift_rate
 from expectant.agents.planner import weights_memory
+from expectant.agents.untuned import ACTIONS, LEFT_OUT
 from expectant.backups import PrioritizedPairs, SeenPairs
 from expectant.descriptions import description, option
 from expectant.features.vector import Binary, Weighted, dot, empty_state, greatest, state_bytes
@@ -151,7 +152,9 @@ class DynaQ(Agent):
     planned too, as steps to nowhere that pay nothing.
     """
 
-    action_step: Any = option(step_size())
+    untuned = ACTIONS
+
+    action_step: Any = option(step_size(), default=LEFT_OUT)
     planning_steps: int = option(whole(0), default=5)
     bonus: float = option(at_least(0.0), default=0.0)
     backups: Any = option(

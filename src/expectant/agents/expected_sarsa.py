@@ -10,6 +10,7 @@ import numpy as np
 from expectant.agents.acting import epsilon_greedy
 from expectant.agents.centering import CenteringPart, centered, centering_part, shift_rate
 from expectant.agents.planner import weights_memory
+from expectant.agents.untuned import ACTIONS, LEFT_OUT
 from expectant.descriptions import description, option
 from expectant.features.vector import dot
 from expectant.parts import Agent, Need, Site
@@ -50,7 +51,9 @@ def _(agent, transition, rng):
 class ExpectedSarsa(Agent):
     """ε-greedy one-step expected Sarsa with linear action values."""
 
-    action_step: Any = option(step_size())
+    untuned = ACTIONS
+
+    action_step: Any = option(step_size(), default=LEFT_OUT)
 
     def estimate_memory(self, site: Site) -> Sequence[Need]:
         steps = steps_memory(site, (self.action_step, site.actions))

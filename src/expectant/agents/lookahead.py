@@ -19,6 +19,7 @@ from expectant.agents.planner import (
     weights_memory,
 )
 from expectant.agents.planning_update import StatePlanningAgent
+from expectant.agents.untuned import LEFT_OUT, LOOKAHEAD
 from expectant.descriptions import description, option
 from expectant.features.vector import dot
 from expectant.models.expectation import LinearExpectation
@@ -119,7 +120,9 @@ class Lookahead(StatePlanningAgent):
     instead of O(A k d), but a step of learning and planning 2 to 6 times as much.
     """
 
-    value_step: Any = option(step_size())
+    untuned = LOOKAHEAD
+
+    value_step: Any = option(step_size(), default=LEFT_OUT)
     model_step: Any = option(step_size(), default=0.1)
     maintained: bool = option(flag(), default=False, kw_only=True)
 

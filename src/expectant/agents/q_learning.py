@@ -10,6 +10,7 @@ import numpy as np
 from expectant.agents.acting import epsilon_greedy
 from expectant.agents.centering import CenteringPart, centered, centering_part, shift_rate
 from expectant.agents.planner import weights_memory
+from expectant.agents.untuned import ACTIONS, LEFT_OUT
 from expectant.descriptions import description, option
 from expectant.features.vector import dot
 from expectant.parts import Agent, Need, Site
@@ -56,7 +57,9 @@ def _zero(value: object) -> int:
 class QLearning(Agent):
     """ε-greedy one-step Q-learning with linear action values."""
 
-    action_step: Any = option(step_size())
+    untuned = ACTIONS
+
+    action_step: Any = option(step_size(), default=LEFT_OUT)
     planning_steps: int = option(
         Rule("0, because Q-learning does not plan (QPlanning does)", _zero), default=0, kw_only=True
     )

@@ -17,6 +17,7 @@ from expectant.agents.planner import (
     pass_on_to_planner,
     weights_memory,
 )
+from expectant.agents.untuned import LEFT_OUT, PLANNED_ACTIONS
 from expectant.backups import PrioritizedPairs
 from expectant.descriptions import description, option
 from expectant.features.vector import dot
@@ -116,7 +117,9 @@ class QPlanning(PlanningAgent):
 
     plans_with_options = False
 
-    action_step: Any = option(step_size())
+    untuned = PLANNED_ACTIONS
+
+    action_step: Any = option(step_size(), default=LEFT_OUT)
     model_step: Any = option(step_size(), default=0.1)
     stored_action: bool = option(flag(), default=False, kw_only=True)
     invalid_update: bool = option(flag(), default=False, kw_only=True)

@@ -9,6 +9,7 @@ import numpy as np
 
 from expectant.agents.acting import epsilon_greedy
 from expectant.agents.planner import weights_memory
+from expectant.agents.untuned import LEFT_OUT, RELATIVE
 from expectant.descriptions import description, option
 from expectant.features.vector import Binary, Weighted, dot, empty_state, state_bytes
 from expectant.parts import Agent, Need, Site
@@ -82,7 +83,9 @@ class RVIQLearning(Agent):
     and again is no reference: values then grow without bound.
     """
 
-    action_step: Any = option(step_size())
+    untuned = RELATIVE
+
+    action_step: Any = option(step_size(), default=LEFT_OUT)
     reference: Any = option(
         either(one_of(*KINDS), Rule("a pair of a state and an action", _pair)), default=(0, 0)
     )

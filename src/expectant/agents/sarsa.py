@@ -10,6 +10,7 @@ import numpy as np
 from expectant.agents.acting import epsilon_greedy
 from expectant.agents.centering import CenteringPart, centered, centering_part, shift_rate
 from expectant.agents.planner import weights_memory
+from expectant.agents.untuned import LEFT_OUT, TRACES
 from expectant.descriptions import description, option
 from expectant.features.vector import dot
 from expectant.integrity import within
@@ -126,7 +127,9 @@ class Sarsa(Agent):
     are one-step Sarsa.
     """
 
-    action_step: Any = option(step_size())
+    untuned = TRACES
+
+    action_step: Any = option(step_size(), default=LEFT_OUT)
     trace: float = option(between(0, 1), default=0.0)
     traces: str = option(one_of("dutch", "accumulating"), default="dutch", kw_only=True)
 

@@ -93,7 +93,9 @@ class Clause:
         """The curves (runs, bins) by panel, as many runs of all, with a floor for diverged ones."""
         found = []
         for panel in panels:
-            all_curves = dict(zip(panel.curves, floored(list(panel.curves.values())), strict=True))
+            known = list(panel.curves.values())
+            floor = known if self.measure.of_diverged else floored(known)
+            all_curves = dict(zip(panel.curves, floor, strict=True))
             found.append([all_curves[key] for key in (*self.of, *self.minus)])
         fewest = min(curve.shape[0] for curves in found for curve in curves)
         return [[curve[:fewest] for curve in curves] for curves in found]

@@ -43,7 +43,7 @@ class Measure:
     ``name`` is what data call it, ``title`` what sentences do. It is taken of the mean curve over
     runs, or with ``per_run`` of every run, and then averaged. ``at`` gives the same measure at one
     switch only, counted from 1, where that means something. ``needs_optimum`` says that it compares
-    with the panel's exact optimum.
+    with the panel's exact optimum, ``of_diverged`` that it is told of bins that are not finite.
     """
 
     name: str
@@ -53,6 +53,7 @@ class Measure:
     per_run: bool = False
     at: Callable[[int], Measure] | None = None
     needs_optimum: bool = False
+    of_diverged: bool = False
 
 
 MEASURES: dict[str, Measure] = {}
@@ -193,6 +194,7 @@ for _found in (
         "the share of runs whose weights have overflowed",
         _diverged,
         per_run=True,
+        of_diverged=True,
     ),
     Measure(
         "after-switch",
