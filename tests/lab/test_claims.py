@@ -134,7 +134,9 @@ def case(study: Study, found: Claim, outcome: str, which: int) -> Any:
 
 
 def linear(found: Claim) -> bool:
-    return bool(found.clauses) and not any(clause.measure.per_run for clause in found.clauses)
+    """Whether levels can be solved for: times are no sums of levels."""
+    measures = [clause.measure for clause in found.clauses]
+    return bool(measures) and not any(m.per_run or m.name == "settling" for m in measures)
 
 
 TABLE = [
