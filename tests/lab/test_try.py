@@ -19,6 +19,7 @@ from expectant.lab.trying.promise import Deadline, OutOfTime, Promise
 from expectant.lab.trying.proposal import Seen, propose
 from expectant.lab.trying.rounds import Standing, Trial, halve, variants
 from expectant.lab.trying.tried import Confirmed, Tried
+from expectant.lab.trying.try_page import write_folder
 
 BOX, MANY = gymnasium.spaces.Box, gymnasium.spaces.MultiDiscrete
 
@@ -93,6 +94,14 @@ def test_a_search_without_time_leaves_the_defaults():
     trial = Trial(ex.Corridor(), ex.OneHot(), False, 1, 0)
     halve(trial, {"q_learning": standing}, Promise(1e-9), 0.9)
     assert standing.best is agent
+
+
+def test_nothing_confirmed_is_said_and_leaves_no_spec(tmp_path):
+    nothing = Tried(ex.Gym(HallEnv), ex.OneHot(), np.zeros(3), {}, (), 5, 0, 1.0, tmp_path)
+    write_folder(nothing, tmp_path)
+    assert "give more minutes" in (tmp_path / "report.html").read_text()
+    assert nothing.as_data()["best"] is None
+    assert not (tmp_path / "spec.toml").exists()
 
 
 @pytest.fixture(scope="module")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -126,15 +127,13 @@ class Standing:
 def at_defaults(
     trial: Trial, agents: Mapping[str, Agent], promise: Promise, share: float
 ) -> dict[str, Standing]:
-    """Every agent as it is made; those without any time left are not there."""
+    """Every agent as it is made; one that does not end in time has no score."""
     found = {}
     for number, (key, agent) in enumerate(agents.items()):
-        deadline = promise.part(share, len(agents) - number)
-        try:
-            result = trial.run(agent, DEFAULT_RUNS, deadline)
-        except OutOfTime:
-            continue
-        found[key] = Standing(agent, agent, score(result))
+        found[key] = Standing(agent, agent)
+        with suppress(OutOfTime):
+            result = trial.run(agent, DEFAULT_RUNS, promise.part(share, len(agents) - number))
+            found[key].default_score = score(result)
     return found
 
 

@@ -127,7 +127,9 @@ class Tried:
         return f"Does planning pay here: {verdict}; {names}: {numbers}, {runs} paired runs."
 
     def spec(self) -> str | None:
-        """A spec to go on from; None for an environment that cannot be written down."""
+        """A spec to go on from; None without agents or if the environment cannot be written."""
+        if not self.agents:
+            return None
         try:
             domain = self.domain.to_dict()
         except ValueError:

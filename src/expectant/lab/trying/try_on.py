@@ -39,6 +39,9 @@ LOOKED, PROBED, DEFAULTS, SEARCHED, CONFIRMED = 0.08, 0.5, 0.68, 0.8, 0.95
 PAGE_SECONDS = 6.0  # that the page and whatever cannot be broken off may take on a busy machine
 SEARCHED_AGENTS = 3
 FRESH_RUNS = 12  # at most
+START_SECONDS = 3.0  # that processes take to be there
+SHORTER = 4
+CAUTION = 2.0  # times as long as it should take, on a busy machine
 LONGER = 8.0  # how many times as long as at random an episode may become, where steps pay
 
 
@@ -96,8 +99,9 @@ def try_on(
         trial.episodes = _episodes(seen, slowest, len(usable), promise, threads)
         tell(f"{', '.join(usable)}: {DEFAULT_RUNS} runs of {trial.episodes:,} episodes each")
         standings = at_defaults(trial, usable, promise, DEFAULTS)
-        best = sorted(standings, key=lambda key: -standings[key].default_score)[:SEARCHED_AGENTS]
-        tell(f"searching better steps of {', '.join(best)}")
+        ended = [key for key, each in standings.items() if math.isfinite(each.default_score)]
+        best = sorted(ended, key=lambda key: -standings[key].default_score)[:SEARCHED_AGENTS]
+        tell(f"searching better steps of {', '.join(best) or 'none'}")
         searched = dataclasses.replace(trial, seed=seed + 1)
         halve(searched, {key: standings[key] for key in best}, promise, SEARCHED)
         tell("confirming on fresh runs")
@@ -105,7 +109,7 @@ def try_on(
     confirmed = _confirmed(fresh, standings, promise)
     left_out = tuple(key for key in agents if key not in confirmed)
     found = Tried(
-        domain, features, np.array(seen.returns), confirmed, left_out, trial.episodes, seed,
+        domain, features, np.array(seen.returns), confirmed, left_out, fresh.episodes, seed,
         minutes, None if folder is None else Path(folder),
     )  # fmt: skip
     if found.folder is not None:
@@ -121,7 +125,7 @@ def _episodes(
     if np.mean(seen.returns) > 0.0:  # whoever lives longer may earn more
         length *= LONGER
     at_once = min(threads or cores(), DEFAULT_RUNS)
-    seconds = max(promise.until(DEFAULTS).left(), 0.0) / agents
+    seconds = max(promise.until(DEFAULTS).left() / agents - START_SECONDS, 0.0) / CAUTION
     found = seconds * at_once / (DEFAULT_RUNS * length * max(slowest, 1e-9))
     return int(min(max(found, FEWEST_EPISODES), MOST_EPISODES))
 
@@ -129,7 +133,12 @@ def _episodes(
 def _confirmed(
     trial: Trial, standings: Mapping[str, Standing], promise: Promise
 ) -> dict[str, Confirmed]:
-    """Fresh runs of every agent, the same ones for all, as many as there is time for."""
+    """Fresh runs of every agent, the same ones for all, as many as there is time for.
+
+    Where none has ended in time so far, runs are shorter.
+    """
+    if not any(math.isfinite(each.default_score) for each in standings.values()):
+        trial.episodes = max(trial.episodes // SHORTER, FEWEST_EPISODES)
     found: dict[str, Confirmed] = {}
     block = max(2, trial.threads or cores())
     for number, (key, standing) in enumerate(standings.items()):
