@@ -208,9 +208,28 @@ def studies(json: Json = False) -> None:
 
 @app.command()
 def readings(
-    out: Out = Path("results/readings"), seed: Seed = 0, threads: Threads = None, json: Json = False
+    out: Out = Path("results/readings"),
+    joint: Annotated[
+        bool, typer.Option("--joint", help="Change all readings of figure 5 at once, at random.")
+    ] = False,
+    combinations: Annotated[
+        int, typer.Option(callback=at_least(1), help="How many combinations, with --joint.")
+    ] = 1000,
+    runs: Annotated[
+        int, typer.Option(callback=at_least(1), help="Runs of every agent, with --joint.")
+    ] = 100,
+    seed: Seed = 0,
+    threads: Threads = None,
+    json: Json = False,
 ) -> None:
-    """Change one reading of the paper at a time, and see which verdicts depend on it."""
+    """Change one reading of the paper at a time, or all at once, and see what verdicts depend on.
+
+    With --joint: which claims about figure 5 can hold together, under any of the combinations?
+    Interrupted, it goes on where it was.
+    """
+    if joint:
+        _joint(out, combinations, runs, seed, threads, json)
+        return
     from expectant.show.page_tables import dependence_table, show
 
     with plain_errors("lab"):
@@ -225,6 +244,34 @@ def readings(
         return
     show(dependence_table(rows))
     print(f"also in {out / 'readings.json'}")
+
+
+def _joint(
+    out: Path, combinations: int, runs: int, seed: int, threads: int | None, json: bool
+) -> None:
+    with plain_errors("lab"), failures():
+        from expectant.files import write_text
+        from expectant.lab.joint import Joint, answer, search
+        from expectant.lab.study import the_paper
+
+        rows = search(Joint(the_paper(), ("5a", "5b"), runs, seed), out, combinations, threads)
+        found = answer(rows)
+        text = json_format.dumps(found, indent=2, ensure_ascii=False)
+        write_text(out / "joint.json", text)
+    if json:
+        print(text)
+        return
+    from expectant.show.page_tables import joint_table, show
+
+    show(joint_table(found))
+    best = found["best"][0]["claims"] if found["best"] else []
+    print(
+        f"All {len(found['claims'])} claims together: {found['all_together']} of "
+        f"{found['combinations']} combinations; at most {found['most_together']}: "
+        f"{', '.join(map(str, best))}"
+    )
+    print(f"never together: {', '.join(found['never_together']) or 'none'}")
+    print(f"also in {out / 'joint.json'}")
 
 
 @app.command()

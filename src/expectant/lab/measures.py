@@ -175,6 +175,11 @@ def _lowest_rises(panel: Panel, curve: np.ndarray) -> np.ndarray:
     return depths[1:].mean(axis=0) - depths[0]
 
 
+def _entry_rises(panel: Panel, curve: np.ndarray) -> np.ndarray:
+    first = entries(panel, curve, needed=2)
+    return first[1] - first[0]
+
+
 def _unsteadiness(panel: Panel, curve: np.ndarray) -> np.ndarray:
     late = curve[..., -max(2, round(FINAL_SHARE * curve.shape[-1])) :]
     return (np.diff(late, axis=-1) ** 2).mean(axis=-1)
@@ -237,6 +242,12 @@ for _found in (
         "rise of the lowest level",
         "mean of the lowest bins after the later switches minus the lowest bin after the first",
         _lowest_rises,
+    ),
+    Measure(
+        "entry-rises",
+        "rise of the return at a switch",
+        "the first bin after the second switch minus that after the first",
+        _entry_rises,
     ),
     Measure(
         "unsteadiness",

@@ -44,6 +44,7 @@ class Option:
     name: str
     sets: tuple[str, ...]
     changes: Changes
+    source: str = ""
 
 
 @dataclass(frozen=True)
@@ -326,7 +327,8 @@ def _option(table: Mapping[str, Any], where: str, sets: tuple[str, ...]) -> Opti
             raise SpecError(f"{where}.sets: no set {name!r}" + near_miss(name, [*sets]))
     changes = check_table(f"{where}.changes", table.get("changes", {}))
     check_keys(f"{where}.changes.", changes, ["domain", "features", "agents", "kinds"])
-    return Option(check_text(f"{where}.name", table.get("name")), own, Changes(**changes))
+    source = check_text(f"{where}.source", table.get("source", ""))
+    return Option(check_text(f"{where}.name", table.get("name")), own, Changes(**changes), source)
 
 
 def _claims(folder: Path, experiments: Mapping[str, Experiment]) -> tuple[Claim, ...]:

@@ -89,6 +89,16 @@ def dependence_table(rows: Sequence[dict[str, Any]]) -> Any:
     return table
 
 
+def joint_table(found: Mapping[str, Any]) -> Any:
+    """Claims in rows: under how many combinations of readings each verdict was found."""
+    kinds = ("holds", "equal", "does not hold", "unclear")
+    columns = [("claim", "right"), *((kind, "right") for kind in kinds)]
+    table = _table(f"{found['combinations']} combinations of readings", columns)
+    for claim, counts in found["claims"].items():
+        table.add_row(str(claim), *(str(counts.get(kind, 0)) for kind in kinds))
+    return table
+
+
 def curve_table(panels: Sequence[Any], times: Mapping[tuple[str, str], float]) -> Any:
     """Mean return over all episodes and over the last quarter, and the time of a step."""
     import numpy as np
