@@ -230,12 +230,13 @@ def test_algorithm_1_converges_with_other_models(model):
     assert abs(result.returns[:, -1500:].mean() - optimum) < 0.15
 
 
-def test_expectation_models_with_action_values_must_be_asked_for_by_name():
-    for model in ("episodic", "exact_episodic", ex.LinearExpectation(), ex.EpisodicExpectation()):
+def test_expectation_models_with_action_values_must_be_asked_for():
+    for model in ("episodic", "exact_episodic", "sparse", "exact", ex.EpisodicExpectation()):
         with pytest.raises(ValueError, match="Theorem 2 does not cover action values"):
             ex.QPlanning(0.1, model=model)
         assert ex.QPlanning(0.1, model=model, invalid_update=True).invalid_update
-    ex.QPlanning(0.1, model="expectation")  # the paper's own baseline, named so
+    for model in ("expectation", ex.LinearExpectation()):  # the paper's own baseline
+        ex.QPlanning(0.1, model=model)
 
 
 def test_bad_options():
