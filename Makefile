@@ -9,7 +9,7 @@ OLDEST := .venv-oldest
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 LOCK ?= --constraint requirements-dev.lock  # LOCK= takes the newest versions instead
 
-.PHONY: setup test test-ray test-oldest lint lock bench reproduce release clean
+.PHONY: setup test test-ray test-oldest lint lock bench reproduce docs tutorials release clean
 
 setup: $(READY)
 
@@ -47,6 +47,18 @@ bench: $(READY)
 reproduce: $(READY)
 	$(BIN)/expectant reproduce
 
+# the site, in build/docs; after it is set up no network is needed
+docs: $(READY)
+	$(PIP) $(LOCK) --group docs
+	$(BIN)/python docs/site/gather.py build/site
+	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going build/site build/docs
+	$(BIN)/python docs/site/check.py build/docs
+	@echo "open build/docs/index.html"
+
+# the notebooks of docs/tutorials again, with what they print and draw now
+tutorials: $(READY)
+	$(BIN)/python docs/site/tutorials.py
+
 # the versions that .venv has now, for everybody; after LOCK= with a new one
 lock: $(READY)
 	$(BIN)/python -m pip freeze --exclude-editable --exclude pip --exclude setuptools \
@@ -61,4 +73,4 @@ release: $(READY)
 	$(BIN)/python tests/distributions.py dist
 
 clean:
-	rm -rf $(VENV) $(OLDEST) results dist
+	rm -rf $(VENV) $(OLDEST) results dist build

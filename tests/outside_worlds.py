@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import time
 from typing import Any, NamedTuple
 
 import gymnasium
@@ -80,3 +82,34 @@ class HallEnv(gymnasium.Env[Any, Any]):
 
     def close(self) -> None:
         self.closed = True
+
+
+class Motor(Exception):
+    """An error of an environment's own, which says more than its text when it is made."""
+
+    def __init__(self, name: str, current: float) -> None:
+        super().__init__(f"{name} broke at {current} A")
+
+
+class Troubled(HallEnv):
+    """A vector of two numbers, and one kind of ``trouble`` in the third step of the first run."""
+
+    def __init__(self, trouble: str = "none") -> None:
+        super().__init__(gymnasium.spaces.Box(0.0, float(CELLS), (2,)))
+        self.trouble, self.taken = trouble, 0
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        self.taken += 1
+        seen, reward, _, _, info = super().step(action)
+        if self.taken == 3:
+            if self.trouble == "fails":
+                raise Motor("left", 2.5)
+            if self.trouble == "hangs":
+                time.sleep(1000.0)
+            if self.trouble == "dies":
+                os._exit(3)
+            if self.trouble == "nan":
+                seen = np.array([0.0, np.nan])
+            if self.trouble == "shape":
+                seen = np.zeros(3)
+        return seen, reward, False, self.taken % 5 == 0, info

@@ -66,8 +66,12 @@ def _run(**changes):
 
 BAD = [
     (
+        lambda: ex.Lookahead(0.1, 0.2, model=ex.LinearExpectation(0.3)),
+        "Lookahead: model_step=0.2 has no effect on model=LinearExpectation",
+    ),
+    (
         lambda: ex.QLearning(-0.1),
-        "QLearning: action_step must be a finite number, 0 or more, got -0.1",
+        "QLearning: action_step must be a finite number, 0 or more, or ex.IDBD, ex.Autostep, ex.Bounded or ex.Decaying, got -0.1",
     ),
     (lambda: ex.QLearning(math.nan), "action_step .* got nan"),
     (lambda: ex.QLearning(math.inf), "action_step .* got inf"),
@@ -75,7 +79,7 @@ BAD = [
     (lambda: ex.QLearning(True), "action_step .* got True"),
     (
         lambda: ex.Lookahead(0.1, -1),
-        "Lookahead: model_step must be a finite number, 0 or more, got -1",
+        "Lookahead: model_step must be a finite number, 0 or more, or ex.IDBD, ex.Autostep, ex.Bounded or ex.Decaying, got -1",
     ),
     (lambda: ex.Lookahead(math.nan), "value_step .* got nan"),
     (lambda: ex.CachedValues(0.1, math.inf), "CachedValues: action_step .* got inf"),
@@ -172,3 +176,29 @@ def test_parts_of_ones_own_are_written_with_their_place(tmp_path, monkeypatch):
     data = module.Nowhere(3).to_dict()
     assert data == {"kind": "somewhere:Nowhere", "size": 3}
     assert ex.Description.from_dict(data) == module.Nowhere(3)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (ex.QLearning(0.1), ex.QLearning(0.2)),
+        (ex.Sarsa(0.1), ex.Sarsa(0.1, 0.5)),
+        (ex.Lookahead(0.1, 0.1), ex.Lookahead(0.1, 0.2)),
+        (ex.TwoRooms(), ex.FourRooms()),
+        (ex.BlockingMaze(), ex.ShortcutMaze()),
+    ],
+)
+def test_what_differs_in_any_argument_is_not_equal(first, second):
+    """Also in those that a class has on top of the ones it shares with others."""
+    assert first != second
+    assert first == first.replace() and hash(first) == hash(first.replace())
+    assert len({first, second, first.replace()}) == 2
+
+
+def test_a_class_made_from_a_description_compares_its_own_arguments_too():
+    @ex.description
+    class Longer(ex.Corridor):
+        lamps: int = ex.option(ex.rules.whole(0), default=0)
+
+    assert Longer(lamps=1) != Longer(lamps=2)
+    assert Longer(lamps=1) == Longer(lamps=1)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ast
 import importlib
+import json
 import re
 import shlex
 import subprocess
 import sys
 import tomllib
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -111,11 +113,11 @@ def test_every_page_is_in_the_contents():
     "page",
     [
         README,
-        DOCS / "own-parts.md",
-        DOCS / "results.md",
-        DOCS / "domains.md",
-        DOCS / "options.md",
-        DOCS / "dyna.md",
+        *(
+            DOCS / f"{name}.md"
+            for name in ("own-parts", "results", "domains", "options", "dyna", "linear-dyna")
+        ),
+        *sorted((DOCS / "tutorials").glob("*.md")),
     ],
     ids=lambda page: page.stem,
 )
@@ -291,33 +293,63 @@ def test_all_agents_have_a_page():
     assert agents == set(AGENTS.values())
 
 
-def test_the_claims_are_the_ones_that_are_computed():
-    listed = [cells[:3] for cells in rows(DOCS / "what-holds.md", "| # | figure | claim |")]
-    assert listed == [[str(claim.id), claim.figure, claim.claim] for claim in the_paper().claims]
+VERDICTS = DOCS / "verdicts.json"
+KINDS = ("holds", "equal", "does not hold", "unclear")
+
+
+def verdict_rows() -> list[list[str]]:
+    """The rows of the table of verdicts, from what `expectant reproduce` has found."""
+    stored = {(one["id"], one["reading"]): one for one in json.loads(VERDICTS.read_text("utf-8"))}
+    found = []
+    for claim in the_paper().claims:
+        cells = [str(claim.id), claim.figure, claim.claim]
+        for named_set in the_paper().sets:
+            one = stored.get((claim.id, named_set))
+            cells.append("–" if one is None else verdict_cell(one))
+        found.append(cells)
+    return found
+
+
+def verdict_cell(one: dict[str, Any]) -> str:
+    """A verdict with its effect, interval, number of runs and chance."""
+    if one["low"] is None:
+        return one["verdict"]
+    many = f", n = {one['runs']}" if one["runs"] else ""
+    numbers = f"{one['effect']:.3g} ({one['low']:.3g} to {one['high']:.3g}), ± {one['margin']:g}"
+    return f"**{one['verdict']}** {numbers}{many}, {100 * one['chance']:.0f} %"
+
+
+def test_the_verdicts_are_the_ones_that_were_found():
+    listed = rows(DOCS / "what-holds.md", "| # | figure | claim |")
+    wanted = "\n".join(f"| {' | '.join(cells)} |" for cells in verdict_rows())
+    assert listed == verdict_rows(), f"the table should have these rows:\n{wanted}"
+
+
+def test_the_counts_of_verdicts_are_those_of_the_table():
+    page = (DOCS / "what-holds.md").read_text("utf-8")
+    for named_set in the_paper().sets:
+        found = [one for one in json.loads(VERDICTS.read_text()) if one["reading"] == named_set]
+        counts = Counter(one["verdict"] for one in found)
+        said = ", ".join(f"{counts[kind]} {kind}" for kind in KINDS)
+        assert f"| `{named_set}` | {len(found)} | {said} |" in page, said
 
 
 def test_the_readings_are_the_ones_in_the_file():
     page = DOCS / "readings.md"
     questions = rows(page, "| reading | question |")
     assert questions == [[reading.name, reading.question] for reading in the_paper().readings]
-    listed = [cells[:4] for cells in rows(page, "| reading | figures |")]
+    listed = [cells[:5] for cells in rows(page, "| reading | figures |")]
     assert listed == [
         [
             reading.name,
             ", ".join(reading.figures) or "all",
             option.name,
             ", ".join(option.sets) or "–",
+            option.source,
         ]
         for reading in the_paper().readings
         for option in reading.options
     ]
-    varied = rows(DOCS / "what-holds.md", "| reading | option | from `text` |")
-    known = {
-        (reading.name, option.name)
-        for reading in the_paper().readings
-        for option in reading.options
-    }
-    assert {(cells[0], cells[1]) for cells in varied} < known
 
 
 def test_the_keys_of_specs_are_the_ones_that_are_read():

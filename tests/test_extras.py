@@ -22,7 +22,7 @@ COMMANDS = {
     "run": (["run", "cart-pole"], "lab,show"),
     "sweep": (["sweep", "parameter-study"], "lab,show"),
     "best": (["best", "results"], "lab,show"),
-    "loca": (["loca", "--quick"], "show"),
+    "loca": (["loca", "--quick"], "lab,show"),
     "watch": (["watch"], "show"),
     "plot": (["plot", "results"], "lab,show"),
     "report": (["report", "results"], "lab,show"),

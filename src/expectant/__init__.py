@@ -22,12 +22,15 @@ from expectant.agents.sarsa import Sarsa
 from expectant.backups import (
     AllStates,
     CurrentState,
+    FeatureSweeping,
     PrioritizedPairs,
     PrioritizedSweeping,
     RecencyReplay,
     Replay,
+    RowSweeping,
     SeenPairs,
     SeenStates,
+    SingleFeatures,
     StateSampler,
     Trajectory,
 )
@@ -51,6 +54,7 @@ from expectant.domains.river_swim import RiverSwim
 from expectant.domains.rooms import FourRooms, Rooms, TwoRooms
 from expectant.domains.transient_chain import TransientChain
 from expectant.domains.two_choice import TwoChoice
+from expectant.domains.under_policy import under_policy
 from expectant.engine.evaluating import evaluate
 from expectant.engine.evaluation import Evaluation
 from expectant.engine.learner.learner import Learner
@@ -99,7 +103,7 @@ from expectant.parts import (
     Site,
 )
 from expectant.show.plot import plot
-from expectant.step_sizes import IDBD, Autostep, Bounded
+from expectant.step_sizes import IDBD, Autostep, Bounded, Decaying
 from expectant.version import VERSION
 
 __all__ = [
@@ -122,6 +126,7 @@ __all__ = [
     "Corridor",
     "Counterexample",
     "CurrentState",
+    "Decaying",
     "Description",
     "Distribution",
     "Domain",
@@ -134,6 +139,7 @@ __all__ = [
     "ExactExpectation",
     "Exit",
     "ExpectedSarsa",
+    "FeatureSweeping",
     "Features",
     "FiniteMDP",
     "FourRooms",
@@ -171,6 +177,7 @@ __all__ = [
     "RewardRespecting",
     "RiverSwim",
     "Rooms",
+    "RowSweeping",
     "Sample",
     "Sarsa",
     "SeenPairs",
@@ -178,6 +185,7 @@ __all__ = [
     "Shape",
     "ShortcutMaze",
     "ShortestPath",
+    "SingleFeatures",
     "Site",
     "SparseExpectation",
     "StateSampler",
@@ -212,6 +220,8 @@ __all__ = [
     "register",
     "rules",
     "run",
+    "try_on",
+    "under_policy",
     "updates",
     "verbs",
     "watch",
@@ -225,6 +235,7 @@ _LATER = {
     "Sweep": "expectant.lab.sweep",
     "look_as": "expectant.lab.looks",
     "measure": "expectant.lab.measures",
+    "try_on": "expectant.lab.trying.try_on",
     "watch": "expectant.watching.animate",
 }
 _ONCE_CALLED = {"setting": option, "Setting": Site}

@@ -171,7 +171,7 @@ def reproduce(
         request = Request(found, wanted, seed, runs, quick)
         folder = out or found.out
         place = place_for(request, folder)
-        verdicts = run_study(request, folder, threads, place)
+        verdicts = run_study(request, folder, threads, place=place)
     if json:
         print_json([verdict.to_dict() for verdict in verdicts])
         return
@@ -208,9 +208,28 @@ def studies(json: Json = False) -> None:
 
 @app.command()
 def readings(
-    out: Out = Path("results/readings"), seed: Seed = 0, threads: Threads = None, json: Json = False
+    out: Out = Path("results/readings"),
+    joint: Annotated[
+        bool, typer.Option("--joint", help="Change all readings of figure 5 at once, at random.")
+    ] = False,
+    combinations: Annotated[
+        int, typer.Option(callback=at_least(1), help="How many combinations, with --joint.")
+    ] = 1000,
+    runs: Annotated[
+        int, typer.Option(callback=at_least(1), help="Runs of every agent, with --joint.")
+    ] = 100,
+    seed: Seed = 0,
+    threads: Threads = None,
+    json: Json = False,
 ) -> None:
-    """Change one reading of the paper at a time, and see which verdicts depend on it."""
+    """Change one reading of the paper at a time, or all at once, and see what verdicts depend on.
+
+    With --joint: which claims about figure 5 can hold together, under any of the combinations?
+    Interrupted, it goes on where it was.
+    """
+    if joint:
+        _joint(out, combinations, runs, seed, threads, json)
+        return
     from expectant.show.page_tables import dependence_table, show
 
     with plain_errors("lab"):
@@ -225,6 +244,34 @@ def readings(
         return
     show(dependence_table(rows))
     print(f"also in {out / 'readings.json'}")
+
+
+def _joint(
+    out: Path, combinations: int, runs: int, seed: int, threads: int | None, json: bool
+) -> None:
+    with plain_errors("lab"), failures():
+        from expectant.files import write_text
+        from expectant.lab.joint import Joint, answer, search
+        from expectant.lab.study import the_paper
+
+        rows = search(Joint(the_paper(), ("5a", "5b"), runs, seed), out, combinations, threads)
+        found = answer(rows)
+        text = json_format.dumps(found, indent=2, ensure_ascii=False)
+        write_text(out / "joint.json", text)
+    if json:
+        print(text)
+        return
+    from expectant.show.page_tables import joint_table, show
+
+    show(joint_table(found))
+    best = found["best"][0]["claims"] if found["best"] else []
+    print(
+        f"All {len(found['claims'])} claims together: {found['all_together']} of "
+        f"{found['combinations']} combinations; at most {found['most_together']}: "
+        f"{', '.join(map(str, best))}"
+    )
+    print(f"never together: {', '.join(found['never_together']) or 'none'}")
+    print(f"also in {out / 'joint.json'}")
 
 
 @app.command()
@@ -352,7 +399,7 @@ def loca(
         wanted = QUICK_RUNS if quick else runs
         request = request_for(agent or (), backups or (), seed=seed, runs=wanted)
         place = place_for(request, out)
-        rows = adaptation_test(request, out, threads, place)
+        rows = adaptation_test(request, out, threads, place=place)
     if json:
         print_json(rows)
         return
@@ -451,6 +498,40 @@ def best(
         print(line)
 
 
+def _above_zero(value: float) -> float:
+    from expectant.lab.trying.try_on import MINUTES
+
+    return obeys(MINUTES)(value)  # type: ignore[arg-type, return-value]
+
+
+@app.command("try")
+def try_agents(
+    environment: Annotated[
+        str,
+        typer.Argument(metavar="ENV", help="An id of Gymnasium, or module:Class of your own."),
+    ],
+    minutes: Annotated[
+        float, typer.Option(callback=_above_zero, help="How long it may take, compiling included.")
+    ] = 5.0,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for the page and the spec; results/try/ENV.")
+    ] = None,
+    seed: Seed = 0,
+    threads: Threads = None,
+    json: Json = False,
+) -> None:
+    """Does anything learn in an environment, does planning pay there, and with which settings?"""
+    with plain_errors("gym", "lab", "show"):
+        from expectant.lab.trying.try_on import try_on
+
+        folder = out or Path("results", "try", environment.replace(":", "-").replace("/", "-"))
+        found = try_on(environment, minutes, folder=folder, seed=seed, threads=threads, quiet=json)
+    if json:
+        print_json(found.as_data())
+    else:
+        print(found)
+
+
 @app.command()
 def plot(folder: Folder, trust: Trust = False) -> None:
     """Draw the figures of a results folder again."""
@@ -507,6 +588,7 @@ def show(
             print_json(found.as_data()) if json else print(found.text())
             return
         from expectant.catalogue import find
+        from expectant.descriptions import default_in_words
 
         entry = find(name)
     if json:
@@ -517,7 +599,7 @@ def show(
     if entry["options"]:
         print("\noptions")
     for option in entry["options"]:
-        default = "required" if option["required"] else f"default {option['default']!r}"
+        default = default_in_words(option)
         print(f"  {option['name']:20} {option['meaning']}")
         print(f"  {'':20} {option['rule']} ({default})")
 

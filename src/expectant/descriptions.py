@@ -12,7 +12,7 @@ import importlib
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 
@@ -36,13 +36,18 @@ def option(
 
 
 def options_of(described: type) -> list[dict[str, Any]]:
-    """Every option of a class as plain data: name, rule, default, whether required, meaning."""
+    """Every option of a class as plain data: name, rule, default, whether required, meaning.
+
+    ``untuned`` is what it is where none of the required options is given.
+    """
+    untuned = getattr(described, "untuned", {})
     return [
         {
             "name": field.name,
             "rule": field.metadata["rule"].text,
             "default": None if field.default is dataclasses.MISSING else field.default,
             "required": field.default is dataclasses.MISSING,
+            "untuned": untuned.get(field.name),
             "meaning": meaning_of(
                 described.__name__, field.name, field.metadata.get("meaning", "")
             ),
@@ -52,13 +57,19 @@ def options_of(described: type) -> list[dict[str, Any]]:
     ]
 
 
+def default_in_words(found: Mapping[str, Any]) -> str:
+    """What an option is if it is not given, from what :func:`options_of` says of it."""
+    usual = "required" if found["required"] else f"default {found['default']!r}"
+    return usual if found["untuned"] is None else f"{usual}; {found['untuned']!r} without any step"
+
+
 def _documented(made: Any) -> None:
     """Let ``help`` tell the options of a class, too."""
     if made.__doc__ is None:  # python -OO
         return
     lines = [
         f"    {found['name']}: {found['meaning'] or 'no meaning given'}; {found['rule']}"
-        + (" (required)" if found["required"] else f" (default {found['default']!r})")
+        + f" ({default_in_words(found)})"
         for found in options_of(made)
     ]
     if lines:
@@ -80,6 +91,7 @@ class Description:
     """Base of everything a user describes; made concrete by :func:`description`."""
 
     kind: ClassVar[str]
+    untuned: ClassVar[Mapping[str, Any]] = {}  # settings where no required option is given
 
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):  # type: ignore[arg-type]
@@ -251,8 +263,11 @@ Class = TypeVar("Class", bound=type[Description])
 
 @dataclass_transform(frozen_default=True, field_specifiers=(option,))
 def abstract(cls: Class) -> Class:
-    """Let a base class declare arguments that the descriptions made from it share."""
-    made: Any = dataclass(frozen=True)(cls)
+    """Let a base class declare arguments that the descriptions made from it share.
+
+    It does not compare: what is made from it has more arguments, all of which count.
+    """
+    made: Any = dataclass(frozen=True, eq=False)(cls)
     return made
 
 
@@ -263,7 +278,10 @@ def description(cls: Class) -> Class:
     Arguments it does not have are a ``ValueError`` that names the nearest one it has.
     """
     own_init = "__init__" in vars(cls)
-    made: Any = dataclass(frozen=True, eq=cls.__eq__ is object.__eq__)(cls)
+    inherited = cls.__eq__ is object.__eq__ or hasattr(cls.__eq__, "generated")
+    made: Any = dataclass(frozen=True, eq=inherited)(cls)
+    if inherited:
+        made.__eq__.generated = True  # one that a class wrote itself is left to it
     made.kind = snake_case(cls.__name__)
     known = [field.name for field in dataclasses.fields(made)]
     if not own_init:
@@ -288,7 +306,10 @@ def _checked_init(
             if name not in known:
                 raise ValueError(f"{owner}: unknown option {name}={given!r}" + hint(name, known))
         missing = [name for name in required[len(args) :] if name not in kwargs]
-        if missing:
+        untuned = type(self).untuned
+        if missing == required and set(required) <= set(untuned):
+            kwargs = {**untuned, **kwargs}
+        elif missing:
             raise ValueError(f"{owner}: needs {' and '.join(missing)}")
         init(self, *args, **kwargs)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from expectant import rules
 from expectant.agents.acting import epsilon_greedy, greedy
+from expectant.agents.centering import CenteringPart, centered, centering_part, shift_rate
 from expectant.agents.planner import (
     Planner,
     PlanningAgent,
@@ -18,6 +19,7 @@ from expectant.agents.planner import (
     report,
     weights_memory,
 )
+from expectant.agents.planning_update import StatePlanningAgent
 from expectant.descriptions import Description, abstract, description, option, register
 from expectant.features.vector import (
     Binary,
@@ -44,9 +46,21 @@ from expectant.parts import (
     bytes_of,
     constant_weights,
 )
-from expectant.updates import levi_target, move, policy_gradient, q_learning, softmax, td_target
+from expectant.step_sizes import StepSize, step_part, step_size, steps_memory
+from expectant.updates import (
+    correct,
+    levi_target,
+    move,
+    move_row,
+    policy_gradient,
+    q_learning,
+    softmax,
+    td_target,
+)
 from expectant.verbs import (
     act,
+    adapt,
+    adapt_columns,
     add_expected,
     answering,
     back_up,
@@ -54,6 +68,7 @@ from expectant.verbs import (
     backed_up_value,
     begin,
     break_off,
+    came_from,
     changed,
     check_restored,
     copy,
@@ -74,6 +89,9 @@ from expectant.verbs import (
     load,
     load_successor,
     matches,
+    mean_rate,
+    moved_by,
+    notice,
     observation,
     optional,
     outcome,
@@ -84,6 +102,7 @@ from expectant.verbs import (
     policy,
     preference,
     put,
+    rate,
     relabel,
     remember,
     reset,
@@ -94,8 +113,12 @@ from expectant.verbs import (
     size,
     step,
     stored,
+    tick,
+    trace_back,
+    unfinished,
     value,
     verb,
+    with_predecessors,
 )
 
 __all__ = [
@@ -103,6 +126,7 @@ __all__ = [
     "Backups",
     "Binary",
     "BinaryTable",
+    "CenteringPart",
     "Description",
     "Domain",
     "Features",
@@ -112,12 +136,16 @@ __all__ = [
     "PlanningAgent",
     "Shape",
     "Site",
+    "StatePlanningAgent",
+    "StepSize",
     "Transition",
     "Weighted",
     "WeightedTable",
     "absorb",
     "abstract",
     "act",
+    "adapt",
+    "adapt_columns",
     "add",
     "add_expected",
     "answering",
@@ -127,10 +155,14 @@ __all__ = [
     "begin",
     "break_off",
     "bytes_of",
+    "came_from",
+    "centered",
+    "centering_part",
     "changed",
     "check_restored",
     "constant_weights",
     "copy",
+    "correct",
     "cut",
     "dense",
     "description",
@@ -157,8 +189,12 @@ __all__ = [
     "load",
     "load_successor",
     "matches",
+    "mean_rate",
     "move",
+    "move_row",
+    "moved_by",
     "movement",
+    "notice",
     "observation",
     "option",
     "optional",
@@ -174,6 +210,7 @@ __all__ = [
     "preference",
     "put",
     "q_learning",
+    "rate",
     "register",
     "relabel",
     "remember",
@@ -184,12 +221,20 @@ __all__ = [
     "room",
     "rules",
     "save",
+    "shift_rate",
     "size",
     "softmax",
     "step",
+    "step_part",
+    "step_size",
+    "steps_memory",
     "stored",
     "td_target",
+    "tick",
+    "trace_back",
+    "unfinished",
     "value",
     "verb",
     "weights_memory",
+    "with_predecessors",
 ]

@@ -195,11 +195,17 @@ class Model(Buildable):
 
     ``predicts_means`` says that it knows only the mean of the next state, which the theory allows
     for state values but not for action values. ``imagines`` says what it can lead a rollout to:
-    "states", their "means", or nothing.
+    "states", their "means", or nothing. ``linear`` says that it is linear in the features, so that
+    one can plan from single features.
     """
 
     predicts_means: ClassVar[bool] = False
     imagines: ClassVar[str] = ""
+    linear: ClassVar[bool] = False
+
+    def predecessors_memory(self, site: Site) -> Sequence[Need]:
+        """What it holds more if it is to be traced back."""
+        return ()
 
     @property
     def learns(self) -> bool:
@@ -217,16 +223,28 @@ class Backups(Buildable):
     ``stores_transitions`` says that every draw is a stored transition, whose action, reward and
     next state the verbs ``stored`` and ``load_successor`` give back; ``draws_actions`` that a draw
     means its action too, where one action's value is backed up; ``knows_places`` that the states it
-    draws carry the number of the environment's own state, for exact models.
+    draws carry the number of the environment's own state, for exact models. ``draws_features`` says
+    that what it draws are single features, which needs a linear model, and ``traces_back`` that it
+    asks the model which features lead to one.
     """
 
     stores_transitions: ClassVar[bool] = False
     draws_actions: ClassVar[bool] = False
     knows_places: ClassVar[bool] = True
+    draws_features: ClassVar[bool] = False
+    traces_back: ClassVar[bool] = False
 
     def build(self, site: Site) -> Any:
         """The part that compiled code draws from, made for one run."""
         raise NotImplementedError
+
+    def build_with(self, site: Site, model: Any) -> Any:
+        """The same, where it looks at the model that is planned with."""
+        return self.build(site)
+
+    def drawn_shape(self, site: Site) -> Shape:
+        """The shape of the vectors that it draws."""
+        return Shape(site.shape.size, 1) if self.draws_features else site.shape
 
 
 class Option(Buildable):

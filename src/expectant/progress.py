@@ -13,6 +13,7 @@ from expectant.extras import missing
 
 QUIET_SECONDS = 1.0
 LINE_SECONDS = 10.0
+TOLD_FROM = 0.02  # before so much is done the time left is anybody's guess
 
 Tell = Callable[[float], None]
 
@@ -158,7 +159,7 @@ class Overall:
 
     def left(self, done: float) -> str:
         """About how long the rest will take, in words; nothing where that is not known yet."""
-        if done <= self.there:
+        if done - self.there < TOLD_FROM * self.total:
             return ""
         passed = time.perf_counter() - self.start - self.apart
         seconds = passed * (self.total - done) / (done - self.there)

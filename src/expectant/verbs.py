@@ -42,6 +42,7 @@ __all__ = [
     "begin",
     "behave",
     "break_off",
+    "came_from",
     "changed",
     "changed_action",
     "check_restored",
@@ -94,8 +95,12 @@ __all__ = [
     "stop",
     "stop_of",
     "stored",
+    "tick",
+    "trace_back",
+    "unfinished",
     "value",
     "verb",
+    "with_predecessors",
     "wrapped",
 ]
 
@@ -351,6 +356,19 @@ def add_expected(model, state, action, weights, amount):
     """w += amount · s̄(s, a), at the model's own cost: what gradient planning needs of a model."""
 
 
+@verb
+def trace_back(model, feature, link):
+    """The next entry of row ``feature`` of the F_a that is not zero; after −1 it is the first.
+
+    Links are the model's own numbers for its entries; −1 says that there are no more.
+    """
+
+
+@verb
+def came_from(model, feature, link):
+    """(j, F^{ij}) of an entry of row i, found by :func:`trace_back`: feature i may follow j."""
+
+
 @optional
 def duration(model, state, action):
     """E[Σ_{k<K} γᵏ], how long a choice takes: one step for an action, K of them for an option."""
@@ -436,6 +454,11 @@ def rate(step, row, state, n):
     """The step size of the n-th active feature, in the update that was taken note of last."""
 
 
+@optional
+def tick(step):
+    """Take note of a real step, before anything is learned from it."""
+
+
 @verb
 def mean_rate(step, row, state):
     """The mean of those step sizes, Σ α_i x_i² / Σ x_i²."""
@@ -466,6 +489,12 @@ def changed(backups, state, moved, left):
     Agents tell of every value update: of a real one before its transition is remembered, of a
     planned one right after its state was drawn.
     """
+
+
+@optional
+def unfinished(backups):
+    """Whether the present planning step goes on with another draw."""
+    return False
 
 
 @optional
@@ -587,13 +616,13 @@ def plan(agent, rng):
 
 
 @plain
-def followed(agent):
+def followed(agent: Any) -> int:
     """The number of the option that an agent follows at present, −1 while it follows none."""
     return -1
 
 
 @plain
-def wrapped(agent):
+def wrapped(agent: Any) -> Any:
     """The agent that values and plans: itself, or the one inside what carries its choices out."""
     return agent
 
@@ -608,6 +637,12 @@ def evicted(part: Any) -> int:
     A part that does not implement the verb answers for the parts in it.
     """
     return sum(evicted(item) for item in part if isinstance(item, tuple))
+
+
+@plain
+def with_predecessors(model: Any) -> Any:
+    """The same model, newly built, as one that can be traced back (called from Python)."""
+    return model
 
 
 @plain

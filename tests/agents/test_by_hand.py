@@ -36,7 +36,8 @@ def test_doubled_steps_are_twice_as_large():
     np.testing.assert_array_equal(once.agent.weights, twice.agent.weights)
     np.testing.assert_array_equal(once.agent.planner.model.rows, twice.agent.planner.model.rows)
     policy = built(ex.CachedPolicy(0.1, 0.1, doubled_steps=True)).agent
-    assert (policy.value_step, policy.policy_step, policy.planner.model.step) == (0.2, 0.2, 0.2)
+    # what the policy follows is no gradient of a square
+    assert (policy.value_step, policy.policy_step, policy.planner.model.step) == (0.2, 0.1, 0.2)
 
 
 def test_q_planning_with_the_true_model():
@@ -220,3 +221,46 @@ def test_replayed_fits_repeat_the_stored_transition():
     learn(once.agent, once.transition(0, 1, -1.0, 1), once.rng)
     assert once.agent.planner.model.rewards[1, 0] == -(1 - 0.5**3)
     assert once.agent.planner.model.rows[1, 0, 1] == 1 - 0.5**3
+
+
+# ------------------------------------------------------------------- readings of the algorithms
+
+
+class Zeros:
+    """Draws the first of everything."""
+
+    def random(self):
+        return 0.0
+
+
+def after_a_self_loop(agent):
+    """r(1, left) = −1 and s̄(1, left) = 1 are known, then w(1) = 8 and the state is backed up."""
+    b = built(agent)
+    learn(b.agent, b.transition(1, 0, -1.0, 1), b.rng)
+    b.agent.weights[1] = 8.0
+    return b
+
+
+@pytest.mark.parametrize(("options", "left", "right"), [
+    ({}, -1.0 + 0.5 * 5.5, 0.0),  # w(1) = 8 + 0.5 (3 − 8) = 5.5 comes first
+    ({"cache_first": True}, 3.0, 0.0),
+    ({"cached_actions": "greedy"}, 1.75, 7.0),
+    ({"cache_first": True, "cached_actions": "greedy"}, 3.0, 7.0),
+])  # fmt: skip
+def test_what_a_backup_of_algorithm_2_caches_and_when(options, left, right):
+    agent = ex.CachedValues(0.5, 1.0, 1.0, planning_steps=1, discount=0.5, **options)
+    b = after_a_self_loop(agent)
+    b.agent.action_weights[1, 1] = 7.0
+    assert plan(b.agent, b.rng) > 0.0
+    assert b.agent.weights[1] == 5.5
+    assert b.agent.action_weights[:, 1].tolist() == [left, right]
+
+
+@pytest.mark.parametrize(("old", "error"), [(False, 1.75 - 5.5), (True, 3.0 - 5.5)])
+def test_which_target_a_planned_policy_step_has(old, error):
+    agent = ex.CachedPolicy(0.5, 0.1, 1.0, planning_steps=1, discount=0.5, old_target=old)
+    b = after_a_self_loop(agent)
+    b.agent.policy[:, 1] = 0.0
+    plan(b.agent, Zeros())  # the state, and then the action to the left
+    assert b.agent.weights[1] == 5.5
+    assert b.agent.policy[:, 1] == pytest.approx([0.1 * error * 0.5, -0.1 * error * 0.5])

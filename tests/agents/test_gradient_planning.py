@@ -173,7 +173,9 @@ def test_what_a_model_adds_is_what_it_backs_up(model, weighted):
     features: Any = ex.RandomBinary(size=6, active=2)
     if weighted:
         features = ex.Traces(features, decay=0.5)
-    b = Built(ex.Corridor(cells=5), features, ex.Lookahead(0.1, 0.2, model=MODELS[model]))
+    step: dict[str, Any] = {} if model == "network" else {"model_step": 0.2}
+    agent = ex.Lookahead(0.1, model=MODELS[model], **step)
+    b = Built(ex.Corridor(cells=5), features, agent)
     for number in range(4):
         learn(b.agent, b.transition(number, number % 2, 1.0, number + 1), b.rng)
     learn(b.agent, b.transition(4, 1, 5.0, None), b.rng)

@@ -105,3 +105,15 @@ def test_a_wrong_update_is_caught(monkeypatch):
     )  # fmt: skip
     level = np.nan_to_num(result.returns[:, -500:].mean(), nan=-1e9)
     assert abs(level - ex.exact.epsilon_greedy_optimal_return(domain, 0.1)) > 0.15
+
+
+def test_a_name_is_the_model_it_stands_for():
+    """What is allowed by name is allowed as a description, with the same bits."""
+    named = ex.Lookahead(0.1, 0.2, maintained=True)
+    described = ex.Lookahead(0.1, model=ex.LinearExpectation(0.2), maintained=True)
+    runs = [
+        ex.run(ex.Corridor(), ex.OneHot(), agent, episodes=5, runs=1, compiled=False)
+        for agent in (named, described)
+    ]
+    assert (runs[0].returns == runs[1].returns).all()
+    assert ex.QPlanning(0.1, model=ex.LinearExpectation(0.2)).invalid_update is False

@@ -16,7 +16,7 @@ from expectant.features.vector import Weighted
 from expectant.lab.specs.spec import parse_spec
 from expectant.step_sizes import effective_step
 from expectant.updates import move, move_row
-from expectant.verbs import borrowed, fit, moved_by
+from expectant.verbs import borrowed, fit, learn, moved_by, plan
 
 DOMAIN = ex.Corridor(cells=2, slip=0.0)
 ADAPTIVE = (ex.IDBD(0.5, 0.1), ex.Autostep(0.5, 0.1, memory=10.0))
@@ -162,8 +162,14 @@ def test_idbd_finds_which_inputs_matter_as_in_1992():
     ("wrong", "message"),
     [
         (lambda: ex.IDBD(0.0), "initial_step must be a finite number above 0"),
-        (lambda: ex.QLearning("idbd"), "or ex.IDBD, ex.Autostep or ex.Bounded, got 'idbd'"),
-        (lambda: ex.Lookahead(0.1, ex.IDBD(), model="episodic"), "must be a number or ex.Bounded"),
+        (
+            lambda: ex.QLearning("idbd"),
+            "or ex.IDBD, ex.Autostep, ex.Bounded or ex.Decaying, got 'idbd'",
+        ),
+        (
+            lambda: ex.Lookahead(0.1, ex.IDBD(), model="episodic"),
+            "must be a number, ex.Bounded or ex.Decaying",
+        ),
         (lambda: ex.Lookahead(0.1, ex.IDBD(), model="network"), "NetworkExpectation: step must be"),
         (lambda: ex.Lookahead(ex.IDBD(), maintained=True), "maintained=True keeps up"),
     ],
@@ -222,3 +228,31 @@ def test_memory_is_counted_before_it_is_taken():
     more = sum(need.bytes for need in adapts.estimate_memory(site)) - plain
     # 2 rows of values, 3 times 2 rows of caches, 2 times 2 rows and the traces of 2 columns
     assert more == 8 * 8 * (2 + 3 * 2 + 2 * 2 + 2 * 2)
+
+
+def test_a_step_decays_with_real_steps_not_with_planned_ones():
+    """α₀ = 0.5, N₀ = 3, p = 2: 0.5 · 4 / (3 + t²) is 1/2, 2/7 and 1/6 in the first three steps."""
+    step = ex.Decaying(0.5, 3.0, power=2.0)
+    for planning_steps in (0, 4):
+        agent = ex.Lookahead(step, step, planning_steps=planning_steps, backups="current")
+        b = Built(DOMAIN, ex.OneHot(), agent)
+        for expected in (1 / 2, 2 / 7, 1 / 6):
+            learn(b.agent, b.transition(0, 0, 1.0, None), b.rng)
+            assert b.agent.value_step.present[0] == pytest.approx(expected, rel=1e-12)
+            plan(b.agent, b.rng)
+            assert b.agent.value_step.present[0] == pytest.approx(expected, rel=1e-12)
+            assert b.agent.planner.model.step.present[0] == pytest.approx(expected, rel=1e-12)
+    q = Built(DOMAIN, ex.OneHot(), ex.QLearning(step))
+    for _ in range(2):
+        learn(q.agent, q.transition(0, 0, 1.0, None), q.rng)
+    assert q.agent.weights[0, 0] == pytest.approx(0.5 + 2 / 7 * 0.5, rel=1e-12)
+
+
+def test_a_decaying_step_can_be_bounded_and_is_shared_out():
+    agent = ex.QLearning(ex.Decaying(8.0, 1.0), step_unit="total", bounded_step=True)
+    b = Built(ex.Corridor(), ex.RandomBinary(14, 4), agent)
+    learn(b.agent, b.transition(0, 0, 3.0, None), b.rng)
+    assert b.agent.action_step.initial == 2.0
+    assert b.agent.weights[0].sum() == pytest.approx(3.0)  # the whole error, and no more
+    with pytest.raises(ValueError, match="Decaying: offset must be a finite number, 0 or more"):
+        ex.Decaying(0.1, -1.0)

@@ -146,6 +146,29 @@ def test_dyna_q_is_q_planning_with_the_latest_outcome_to_the_bit(backups):
     assert (first.lengths == second.lengths).all()
 
 
+@pytest.mark.parametrize(
+    "agent",
+    [
+        ex.Sarsa(0.5, centering=0.25, epsilon=0.0),
+        ex.Sarsa(0.5, 0.5, centering=0.25, epsilon=0.0),
+        ex.ExpectedSarsa(0.5, centering=0.25, epsilon=0.0),
+        ex.DynaQ(0.5, 1, centering=0.25),
+    ],
+    ids=repr,
+)
+def test_rewards_are_measured_against_their_mean(agent):
+    b = built(agent)
+    learn(b.agent, b.transition(1, RIGHT, 4.0, None), b.rng)
+    assert (b.agent.weights[RIGHT, 1], b.agent.centering.rate[0]) == (2.0, 0.5)
+    if isinstance(agent, ex.DynaQ):
+        plan(b.agent, b.rng)  # δ = 4 − 0.5 − 2
+    else:
+        begin(b.agent, b.state(1), b.rng)
+        learn(b.agent, b.transition(1, RIGHT, 4.0, None), b.rng)
+    assert b.agent.weights[RIGHT, 1] == 2.0 + 0.5 * 1.5
+    assert b.agent.centering.rate[0] == 0.5 + 0.25 * 0.5 * 1.5
+
+
 def test_rvi_q_learning_by_hand():
     chain = ex.TransientChain(length=1)
     b = built(ex.RVIQLearning(0.5, reference=(0, 1)), chain)
@@ -211,6 +234,8 @@ def test_compiled_and_plain_runs_have_the_same_bits(agent):
         (lambda: ex.DynaQ(0.1, backups=ex.SeenStates()), "DynaQ: backups must store transitions"),
         (lambda: ex.DynaQ(0.1, bonus=0.1, backups="prioritized"), "needs the age of every pair"),
         (lambda: ex.RVIQLearning(0.1, discount=0.9), "discount must be 1"),
+        (lambda: ex.RVIQLearning(0.1, centering=0.5), "centering must be 0"),
+        (lambda: ex.Sarsa(ex.IDBD(0.1), 0.5), "action_step must be a number"),
         (lambda: ex.RVIQLearning(0.1, (0, 0, 0)), "a pair of a state and an action"),
         (lambda: built(ex.RVIQLearning(0.1, (7, 0))), "must be a state below 2"),
         (

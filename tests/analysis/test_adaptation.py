@@ -13,7 +13,7 @@ from expectant.analysis import (
     recovery,
     recovery_threshold,
 )
-from expectant.analysis.adaptation import drops, lowests, phases, recoveries, unrecovered
+from expectant.analysis.adaptation import drops, lowests, phases
 from expectant.analysis.comparison import Unavailable
 
 # two phases of five bins of ten episodes; the goal moves at bin 5
@@ -141,8 +141,6 @@ def test_every_switch_of_a_panel():
     curve = np.array([9.0, 10.0, 2.0, 8.0, 5.0, 7.0, 9.0, 9.0])
     panel = panel_of(curve[None])
     np.testing.assert_array_equal(drops(panel, curve), [8.0, 3.0, -2.0])
-    np.testing.assert_array_equal(recoveries(panel, curve), [20.0, 20.0, 10.0])
-    np.testing.assert_array_equal(unrecovered(panel, curve), [False, True, False])
     np.testing.assert_array_equal(lowests(panel, curve), [2.0, 5.0, 9.0])
 
 

@@ -5,8 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from expectant.analysis import Estimate, all_of, bootstrap, difference, greater, within
-from expectant.analysis.comparison import FAILS, HOLDS, UNDECIDED
+from expectant.analysis import bootstrap, difference
 
 NAN = math.nan
 
@@ -78,7 +77,6 @@ def test_one_run_has_no_interval():
     found = difference(np.array([3.0]), np.array([1.0]))
     assert found.statistic == 2.0
     assert np.isnan([found.low, found.high]).all()
-    assert greater(found).outcome == UNDECIDED
 
 
 @pytest.mark.parametrize(
@@ -90,70 +88,8 @@ def test_one_run_has_no_interval():
         (lambda: difference(np.ones(2), np.ones(2), level=0.0), "level must be"),
         (lambda: bootstrap(np.sum, [np.ones((3, 2))]), "one number for each"),
         (lambda: bootstrap(np.negative, [np.ones(0)]), "at least one run"),
-        (lambda: all_of([]), "must not be empty"),
     ],
 )
 def test_errors_name_the_rule(call, rule):
     with pytest.raises(ValueError, match=rule):
         call()
-
-
-@pytest.mark.parametrize(
-    ("low", "high", "margin", "outcome"),
-    [
-        (1.0, 3.0, 0.0, HOLDS),
-        (1.0, 3.0, 1.0, UNDECIDED),
-        (-1.0, 1.0, 0.0, UNDECIDED),
-        (0.0, 1.0, 0.0, UNDECIDED),
-        (-1.0, 0.0, 0.0, FAILS),
-        (0.0, 0.0, 0.0, FAILS),  # no resample was greater
-        (-3.0, -1.0, -2.0, UNDECIDED),
-        (NAN, NAN, 0.0, UNDECIDED),
-    ],
-)
-def test_greater(low, high, margin, outcome):
-    assert greater(Estimate((low + high) / 2, low, high), margin).outcome == outcome
-
-
-@pytest.mark.parametrize(
-    ("low", "high", "outcome"),
-    [
-        (-0.5, 0.5, HOLDS),
-        (-1.0, 1.0, HOLDS),
-        (0.5, 1.5, UNDECIDED),
-        (-2.0, 2.0, UNDECIDED),
-        (1.0, 2.0, UNDECIDED),
-        (1.1, 2.0, FAILS),
-        (-3.0, -2.0, FAILS),
-        (NAN, NAN, UNDECIDED),
-    ],
-)
-def test_within(low, high, outcome):
-    assert within(Estimate((low + high) / 2, low, high), -1.0, 1.0).outcome == outcome
-
-
-def test_all_of_reports_the_least_favourable():
-    clear = greater(Estimate(10.0, 9.0, 11.0), label="clear")
-    narrow = greater(Estimate(1.0, 0.1, 1.9), label="narrow")
-    open_ = greater(Estimate(0.0, -1.0, 1.0), label="open")
-    unknown = greater(Estimate(NAN, NAN, NAN), label="unknown")
-    false = greater(Estimate(-1.0, -2.0, -0.5), label="false")
-    assert all_of([clear, narrow]).label == "narrow"
-    assert all_of([clear, narrow]).outcome == HOLDS
-    assert all_of([open_, clear]).label == "open"
-    assert all_of([clear, open_, unknown]).label == "unknown"
-    assert all_of([unknown, false, open_]) == false
-
-
-@pytest.mark.parametrize(("statistic", "room"), [(2.0, math.inf), (1.0, 0.0), (0.0, -math.inf)])
-def test_without_any_width_there_is_all_room_or_none(statistic, room):
-    point = Estimate(statistic, statistic, statistic)
-    assert greater(point, 1.0).room == room
-    assert within(point, 1.0, 9.0).room == room
-    assert greater(Estimate(3.0, 2.0, 4.0), 1.0).room == 1.0  # two, in widths of two
-
-
-def test_decisions_in_words():
-    assert greater(Estimate(2.0, 1.0, 3.0), label="x").described == "x is 2, interval 1 to 3"
-    assert greater(Estimate(2.0, 2.0, 2.0), label="x").described == "x is 2"
-    assert greater(Estimate(NAN, NAN, NAN), label="x").described == "x is unknown"

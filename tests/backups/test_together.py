@@ -29,7 +29,8 @@ SMALL: dict[str, ex.Backups] = {
     "prioritized": ex.PrioritizedSweeping(5, links=2),
     "sampler": ex.StateSampler(3),
 }
-STORING = ("replay", "recency", "trajectory")
+PAIRS = ("pairs", "pairs_untried", "prioritized_pairs")
+STORING = ("replay", "recency", "trajectory", *PAIRS)
 
 AGENTS: dict[str, Any] = {
     "lookahead": lambda **k: ex.Lookahead(0.1, 0.1, planning_steps=3, **k),
@@ -85,15 +86,25 @@ def test_every_distribution_composes_with_every_agent(name, agent):
             assert np.isfinite(result.returns).all()
 
 
+FEATURE_WISE = {
+    "features": ex.SingleFeatures(),
+    "pwma": ex.FeatureSweeping(0.1),
+    "mg": ex.RowSweeping(0.1),
+}
+
+
 @pytest.mark.parametrize("name", NAMED)
 def test_names_stand_for_descriptions(name):
+    small = {**SMALL, **FEATURE_WISE}[name]
     agent = ex.Lookahead(0.1, backups=name, replay_capacity=77)
     described = agent.distribution()
-    assert type(described) is type(SMALL[name])
+    assert type(described) is type(small)
     assert getattr(described, "capacity", None) == (
-        77 if name in STORING else getattr(type(described)(), "capacity", None)
+        77
+        if name in ("replay", "recency", "trajectory")
+        else getattr(type(described)(), "capacity", None)
     )
-    for again in (agent, ex.Lookahead(0.1, backups=SMALL[name])):
+    for again in (agent, ex.Lookahead(0.1, backups=small)):
         assert ex.Description.from_dict(json.loads(json.dumps(again.to_dict()))) == again
 
 
@@ -106,6 +117,9 @@ def test_options_are_run_time_numbers(name):
         "recency": ex.RecencyReplay(7, halflife=3),
         "trajectory": ex.Trajectory(1, capacity=9),
         "seen": ex.SeenStates(77),
+        "pairs": ex.SeenPairs(77),
+        "pairs_untried": ex.SeenPairs(77, untried=True),
+        "prioritized_pairs": ex.PrioritizedPairs(99, threshold=1, links=5),
         "prioritized": ex.PrioritizedSweeping(99, threshold=1, links=5),
         "sampler": ex.StateSampler(8),
     }
@@ -156,8 +170,11 @@ def test_bad_options_are_named(make, message):
 ], ids=str)  # fmt: skip
 def test_what_needs_stored_transitions_is_refused_without_them(name, given, option):
     make = AGENTS["q_planning" if "stored_action" in option else "lookahead"]
+    if given == "name" and name not in NAMED:
+        pytest.skip("has no name")
     backups = name if given == "name" else SMALL[name]
-    if name in STORING:
+    pairs = name == "prioritized" and given == "name" and "stored_action" in option
+    if name in STORING or pairs:  # that name means pairs where one action is backed up
         make(backups=backups, **option)
         return
     argument = next(iter(option))

@@ -78,6 +78,8 @@ def test_options_go_to_make():
     (lambda: ex.Gym(lambda: HallEnv(None, gymnasium.spaces.MultiDiscrete([2, 2]))).actions, "one number stands for each combination"),
     (lambda: ex.Gym("NoSuchWorld-v1").actions, "Gym: cannot make 'NoSuchWorld-v1'"),
     (lambda: ex.Gym("CartPole-v1", gravitas=3).actions, "gravitas"),
+    (lambda: ex.Gym(gymnasium.vector.SyncVectorEnv([HallEnv, HallEnv])), r"SyncVectorEnv.* several environments at once \(gymnasium.vector\): give one"),
+    (lambda: ex.Gym(lambda: gymnasium.vector.SyncVectorEnv([HallEnv])).actions, "several environments at once"),
     (lambda: ex.Gym(7), "environment must be an environment's id"),
     (lambda: ex.Gym("CartPole-v1", numbered=TWO), "numbered must be True or False, or None, got 2"),
     (lambda: ex.Gym("CartPole-v1", numbered=True).states, "its observations are vectors"),

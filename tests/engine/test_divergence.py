@@ -59,7 +59,7 @@ def test_weights_that_only_grow_are_told_of_too():
 
 def test_a_run_that_learns_says_nothing(capsys):
     result = ran(ex.Lookahead(0.05, 0.05))
-    assert result.divergence == () and capsys.readouterr().err == ""
+    assert result.divergence == () and "diverging" not in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("maintained", [False, True])

@@ -92,6 +92,9 @@ OWN_BACKUPS = {
 PLANS = [
     *(ex.Lookahead(0.1, model=model) for model in (*MODELS, *OWN_MODELS.values())),
     *(ex.Lookahead(0.1, backups=backups) for backups in (*NAMED, *OWN_BACKUPS.values())),
+    ex.Lookahead(0.1, backups="mg", model="sparse"),
+    ex.Lookahead(ex.Bounded(0.1), ex.Decaying(0.1)),
+    ex.Lookahead(ex.IDBD(), ex.Autostep()),
 ]
 
 

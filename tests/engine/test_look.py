@@ -173,11 +173,14 @@ def test_models_answer_for_any_weights_and_without_drawing(agent, same):
 def composed() -> list[Any]:
     """Every model with every distribution, in the agent that asks its model to decide."""
     found: list[Any] = []
+    anywhere = [name for name in NAMED if name not in ("features", "pwma", "mg")]
     for model in MODELS:
-        for backups in NAMED:
+        for backups in anywhere:
             if named_model(model, 0.1).learns or backups != "sampler":  # exact models need places
                 found.append(ex.Lookahead(0.1, 0.1, model=model, backups=backups, planning_steps=1))
-    for backups in NAMED:
+    for backups in ("features", "pwma", "mg"):  # which linear models only can follow
+        found.append(ex.Lookahead(0.1, 0.1, backups=backups, planning_steps=1))
+    for backups in anywhere:
         found.append(ex.Lookahead(0.1, 0.1, maintained=True, backups=backups, planning_steps=1))
         found.append(ex.CachedPolicy(0.1, 0.1, backups=backups, planning_steps=1))
         found.append(ex.QPlanning(0.1, model="sample", backups=backups, planning_steps=1))

@@ -70,3 +70,14 @@ def test_encoding_uses_the_observation_only():
     state = empty_state(Shape(20, 3))
     encode(features, np.array([4]), 1, state)
     np.testing.assert_array_equal(state.active, features.active[4])
+
+
+def test_one_draw_for_all_runs():
+    """With a number the vectors are those of that number, whatever the run draws."""
+    domain = ex.Corridor()
+    parts = [
+        ex.RandomBinary(14, 5, draw=draw).build(domain, np.random.default_rng(run)).active.tolist()
+        for draw, run in ((3, 0), (3, 1), (4, 0), (None, 0), (None, 1))
+    ]
+    assert parts[0] == parts[1]
+    assert len({str(part) for part in parts}) == 4

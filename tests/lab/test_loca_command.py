@@ -57,6 +57,7 @@ def test_rows_by_name():
 
 def test_a_part_of_the_test_is_drawn_again_from_its_folder(tmp_path):
     request = request_for(["lookahead"], ["all"], runs=1)
+    assert request.command() == "expectant loca --agent lookahead --backups all --runs 1"
     small = {"kind": "loca_grid", "rows": 1, "columns": 4, "phase_steps": [600, 300, 300]}
     study = request.study
     shorter = {

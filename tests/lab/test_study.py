@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 
 import expectant as ex
 from expectant.cli import app
+from expectant.lab.looks import LOOKS
 from expectant.lab.measures import MEASURES, measure_named
 from expectant.lab.reproduce import Request, reproduce, stored
 from expectant.lab.specs.spec_errors import SpecError
@@ -55,7 +56,7 @@ def test_every_packaged_study_can_be_read():
 def test_the_studies_of_open_questions_have_claims_and_no_code():
     for name in (
         "cart-pole", "acrobot", "backup-distributions", "function-approximation",
-        "iterated-backups", "model-kinds",
+        "iterated-backups", "model-kinds", "stable-planning", "sutton-2008",
     ):  # fmt: skip
         folder = packaged()[name]
         assert len(read_study(folder).claims) >= 1
@@ -243,8 +244,13 @@ def test_a_measure_of_ones_own_can_be_claimed(tmp_path, monkeypatch):
 
 def test_the_page_lists_every_measure_and_runs_its_study(tmp_path):
     text = (DOCS / "own-study.md").read_text()
-    listed = re.findall(r"^\| `([a-z-]+)` \| (?:the|episodes|how)", text, re.MULTILINE)
-    assert set(listed) == set(MEASURES)
+    for heading, known in (("measure", MEASURES), ("look", LOOKS)):
+        table = re.search(rf"^\| {heading} \| is \|\n(.*?)\n\n", text, re.MULTILINE | re.DOTALL)
+        assert table is not None
+        listed = re.findall(
+            r"`([a-z_-]+)`", "".join(re.findall(r"^\|([^|]*)\|", table[1], re.MULTILINE))
+        )
+        assert set(listed) == set(known)
     blocks = re.findall(r"`parity/(\w+\.toml)`:\n\n```toml\n(.*?)```", text, re.DOTALL)
     folder = tmp_path / "parity"
     folder.mkdir()

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -81,6 +84,7 @@ def test_measures_by_hand():
     assert of("first", falling) == [90.0]
     assert of("second", falling) == [40.0]
     assert of("last", falling) == [10.0]
+    assert of("late-slope", [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 9.0, 13.0]) == [4.0]
     assert of("settling", falling) == [6.0]  # episode 5, the twelve, is the last one above eleven
     assert of("settling", [10.0] * 8) == [1.0]
     assert of("first-full", [0.0, 0.5, 1.0, 0.0], [0.0] * 4) == [2.0, 4.0]
@@ -106,6 +110,17 @@ def test_looks_by_hand():
     assert decided.of(maze, agent, seen(one))[0] == 1.0
 
 
+@pytest.mark.parametrize("branches", [2, 10, 100])
+def test_sample_updates_leave_what_figure_8_7_says(branches):
+    """The mean of t draws among b values, against their mean: the formula in the docs."""
+    rng, tasks = np.random.default_rng(branches), 4000
+    values = rng.normal(size=(tasks, branches))
+    for updates in (1, branches):
+        drawn = np.take_along_axis(values, rng.integers(branches, size=(tasks, updates)), axis=1)
+        error = np.sqrt(((drawn.mean(axis=1) - values.mean(axis=1)) ** 2).mean())
+        assert error == pytest.approx(np.sqrt((branches - 1) / (branches * updates)), rel=0.1)
+
+
 def test_the_first_episode_is_a_random_walk_whose_length_is_known():
     """The book says about 1,700 steps; the study's notes say what it is."""
     maze = ex.DynaMaze(goal_reward=-1.0, step_reward=-1.0)
@@ -115,3 +130,26 @@ def test_the_first_episode_is_a_random_walk_whose_length_is_known():
     assert f"{steps:.1f} steps" in study.notes[0]
     best = -ex.exact.best_epsilon_soft_return(maze, 0.1)
     assert f"{best:.1f} on average at best" in study.experiments["8.2"].notes[0]
+
+
+def test_the_exact_rates_in_the_notes():
+    study = read_study(packaged()["wan-2021"])
+    after = ex.exact.best_epsilon_soft_gain(ex.AccessControl(), 0.1)
+    before = ex.exact.best_epsilon_soft_gain(ex.AccessControl(freed="before"), 0.1)
+    note = study.experiments["access-control"].notes[0]
+    assert f"{after:.3f} if a server" in note
+    assert f"{before:.3f} if not" in note
+    best = ex.exact.best_epsilon_soft_gain(ex.TwoChoice(), 0.1)
+    assert f"is {best:.2f}." in study.experiments["two-choice"].notes[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "page"), [("sutton-barto-8", "dyna.md"), ("wan-2021", "average-reward.md")]
+)
+def test_pages_list_every_claim(name, page):
+    text = (Path(__file__).parents[2] / "docs" / page).read_text()
+    cell = r" ([^|]*) \|"
+    rows = re.findall(rf"^\| (\d+) \|{cell}{cell} [^|]* \| [^|]* \|$", text, re.MULTILINE)
+    listed = [(int(id), figure.strip(), claim.strip()) for id, figure, claim in rows]
+    claims = read_study(packaged()[name]).claims
+    assert listed == [(claim.id, claim.figure, claim.claim) for claim in claims]

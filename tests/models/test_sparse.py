@@ -244,7 +244,7 @@ def test_its_options_are_checked():
         ex.run(ex.MountainCar(), ex.Traces(ex.Tiles(2, 2)), ex.Lookahead(
             0.1, model=ex.SparseExpectation(initial_reward=1.0)), steps=1)  # fmt: skip
     with pytest.raises(
-        ValueError, match=r"SparseExpectation: step must be a number or ex\.Bounded"
+        ValueError, match=r"SparseExpectation: step must be a number, ex\.Bounded or"
     ):
         ex.Lookahead(0.1, ex.IDBD(0.1), model="sparse")
     with pytest.raises(ValueError, match="invalid_update=True"):

@@ -17,10 +17,11 @@ from expectant.agents.planner import (
     weights_memory,
 )
 from expectant.agents.planning_update import StatePlanningAgent
+from expectant.agents.untuned import CACHED_POLICY, LEFT_OUT
 from expectant.descriptions import description, option
 from expectant.features.vector import dot
 from expectant.parts import Need, Site, bytes_of
-from expectant.rules import at_least, between
+from expectant.rules import at_least, between, flag
 from expectant.step_sizes import step_part, step_size, steps_memory
 from expectant.updates import move, policy_gradient, softmax, td_target
 from expectant.verbs import (
@@ -33,6 +34,7 @@ from expectant.verbs import (
     learn,
     policy,
     preference,
+    tick,
 )
 
 
@@ -49,6 +51,7 @@ class CachedPolicyPart(NamedTuple):
     probabilities: np.ndarray
     centering: CenteringPart
     direct: bool
+    old_target: bool
 
 
 pass_on_to_planner(CachedPolicyPart)
@@ -103,6 +106,8 @@ def _(agent, state, probabilities):
 @learn.register(CachedPolicyPart)
 def _(agent, transition, rng):
     """TD(0) on w, then θ with the same δ."""
+    tick(agent.value_step)
+    tick(agent.policy_step)
     centering, step, state = agent.centering, agent.value_step, transition.state
     target = td_target(agent.weights, centered(centering, transition), agent.discount)
     if agent.direct:
@@ -118,16 +123,24 @@ def _(agent, transition, rng):
 
 @back_up.register(CachedPolicyPart)
 def _(agent, state, slot, discount, rng):
-    """The planning update on w; then a ~ π_θ and θ along δ ∇log π, δ = b(s, a, w) − wᵀs, new w."""
+    """The planning update on w; then a ~ π_θ and θ along δ ∇log π, δ = b(s, a, w) − wᵀs, new w.
+
+    With ``old_target`` b(s, a, w) is that of the old w.
+    """
     planner, weights, centering = agent.planner, agent.weights, agent.centering
+    action, target = -1, 0.0
+    if agent.old_target:
+        action = sample_policy(agent, state, rng)
+        target = backed_up_value(planner.model, state, action, weights, discount)
     error, moved = improve(
         agent.update, planner.model, planner.actions, weights, state, discount, agent.value_step,
         centering.rate[0],
     )  # fmt: skip
     shift_rate(centering, centering.planned, agent.value_step, 0, state, error)
     tell(planner, state, error, moved)
-    action = sample_policy(agent, state, rng)
-    target = backed_up_value(planner.model, state, action, weights, discount)
+    if not agent.old_target:
+        action = sample_policy(agent, state, rng)
+        target = backed_up_value(planner.model, state, action, weights, discount)
     reinforce(agent, state, action, target - centering.rate[0] - dot(state, weights))
     return abs(error)
 
@@ -137,14 +150,19 @@ class CachedPolicy(StatePlanningAgent):
     """TD(0) and LEVI on state values; acts by a softmax policy learned from their errors.
 
     The softmax explores by itself: ε is 0 unless asked for, and then comes on top of it.
-    ``entropy`` is the weight of an entropy bonus in the policy's gradient.
+    ``entropy`` is the weight of an entropy bonus in the policy's gradient. ``old_target`` takes the
+    target of a planned policy step from before the values moved. ``doubled_steps`` leaves the
+    policy alone: what it follows is not the gradient of a square.
     """
 
-    value_step: Any = option(step_size())
-    policy_step: Any = option(step_size())
+    untuned = CACHED_POLICY
+
+    value_step: Any = option(step_size(), default=LEFT_OUT)
+    policy_step: Any = option(step_size(), default=LEFT_OUT)
     model_step: Any = option(step_size(), default=0.1)
     entropy: float = option(at_least(0.0), default=0.0, kw_only=True)
     epsilon: float = option(between(0, 1), default=0.0, kw_only=True)
+    old_target: bool = option(flag(), default=False, kw_only=True)
 
     def estimate_memory(self, site: Site) -> Sequence[Need]:
         weights = weights_memory("the values and the policy", site, 1 + site.actions)
@@ -159,11 +177,12 @@ class CachedPolicy(StatePlanningAgent):
             self.planner(site, self.model_step),
             self.update_part(site),
             step_part(self, self.value_step, site),
-            step_part(self, self.policy_step, site, site.actions),
+            step_part(self.replace(doubled_steps=False), self.policy_step, site, site.actions),
             self.entropy,
             self.epsilon,
             self.discount,
             np.zeros(site.actions),
             self.centering_part(),
             self.direct,
+            self.old_target,
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -18,13 +19,24 @@ from expectant.agents.planner import (
     weights_memory,
 )
 from expectant.agents.planning_update import StatePlanningAgent
+from expectant.agents.untuned import CACHED_VALUES, LEFT_OUT
 from expectant.descriptions import description, option
 from expectant.features.vector import dot
 from expectant.parts import Need, Site
-from expectant.rules import flag
+from expectant.rules import flag, one_of
 from expectant.step_sizes import step_part, step_size, steps_memory
 from expectant.updates import move, move_row, td_target
-from expectant.verbs import act, back_up, backed_up_value, behave, improve, learn, preference
+from expectant.verbs import (
+    act,
+    back_up,
+    backed_up_value,
+    behave,
+    function,
+    improve,
+    learn,
+    preference,
+    tick,
+)
 
 
 class CachedValuesPart(NamedTuple):
@@ -39,6 +51,8 @@ class CachedValuesPart(NamedTuple):
     printed_delta: bool
     centering: CenteringPart
     direct: bool
+    cache_first: bool
+    greedy_only: bool
 
 
 pass_on_to_planner(CachedValuesPart)
@@ -62,6 +76,8 @@ def _(agent, state, probabilities):
 @learn.register(CachedValuesPart)
 def _(agent, transition, rng):
     """TD(0) on w, then q̂ towards r + γ v̂(s') with the new w (or towards δ, as printed)."""
+    tick(agent.value_step)
+    tick(agent.action_step)
     weights, discount, centering = agent.weights, agent.discount, agent.centering
     taken, step, cache_error = centered(centering, transition), agent.value_step, 0.0
     target = td_target(weights, taken, discount)
@@ -78,32 +94,59 @@ def _(agent, transition, rng):
     return abs(error) + abs(cache_error) + absorb(agent.planner, transition, rng)
 
 
+@function
+def fill_cache(agent, state, discount):
+    """q̂(s, a) towards b(s, a, w) of every action, or of the best one; returns the errors."""
+    planner, rate, errors = agent.planner, agent.centering.rate[0], 0.0
+    best, highest = -1, -math.inf
+    if agent.greedy_only:
+        for action in range(planner.actions):
+            target = backed_up_value(planner.model, state, action, agent.weights, discount)
+            if target > highest:
+                best, highest = action, target
+    for action in range(planner.actions):
+        if best < 0 or action == best:
+            target = backed_up_value(planner.model, state, action, agent.weights, discount)
+            target -= rate
+            errors += abs(move_row(agent.action_weights, state, target, agent.action_step, action))
+    return errors
+
+
 @back_up.register(CachedValuesPart)
 def _(agent, state, slot, discount, rng):
-    """The planning update on w, then every q̂(s, a) towards b(s, a, w), with the new w."""
+    """The planning update on w, then q̂(s, a) towards b(s, a, w) with the new w.
+
+    With ``cache_first`` q̂ comes first, and its targets are those of the old w.
+    """
     planner, weights, centering = agent.planner, agent.weights, agent.centering
+    errors = fill_cache(agent, state, discount) if agent.cache_first else 0.0
     error, moved = improve(
         agent.update, planner.model, planner.actions, weights, state, discount, agent.value_step,
         centering.rate[0],
     )  # fmt: skip
     shift_rate(centering, centering.planned, agent.value_step, 0, state, error)
     tell(planner, state, error, moved)
-    errors, rate = abs(error), centering.rate[0]
-    for action in range(planner.actions):
-        target = backed_up_value(planner.model, state, action, weights, discount)
-        target -= rate
-        errors += abs(move_row(agent.action_weights, state, target, agent.action_step, action))
-    return errors
+    if not agent.cache_first:
+        errors += fill_cache(agent, state, discount)
+    return errors + abs(error)
 
 
 @description
 class CachedValues(StatePlanningAgent):
-    """TD(0) and LEVI on state values, cached into action values; acts ε-greedily in those."""
+    """TD(0) and LEVI on state values, cached into action values; acts ε-greedily in those.
 
-    value_step: Any = option(step_size())
-    action_step: Any = option(step_size())
+    A backup moves w and then the action values of every action. ``cache_first`` turns that around,
+    ``cached_actions="greedy"`` moves only that of the best action.
+    """
+
+    untuned = CACHED_VALUES
+
+    value_step: Any = option(step_size(), default=LEFT_OUT)
+    action_step: Any = option(step_size(), default=LEFT_OUT)
     model_step: Any = option(step_size(), default=0.1)
     printed_delta: bool = option(flag(), default=False, kw_only=True)
+    cache_first: bool = option(flag(), default=False, kw_only=True)
+    cached_actions: str = option(one_of("all", "greedy"), default="all", kw_only=True)
 
     def estimate_memory(self, site: Site) -> Sequence[Need]:
         values = weights_memory("the state and action values", site, 1 + site.actions)
@@ -123,4 +166,6 @@ class CachedValues(StatePlanningAgent):
             self.printed_delta,
             self.centering_part(),
             self.direct,
+            self.cache_first,
+            self.cached_actions == "greedy",
         )

@@ -9,7 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from expectant.agents.acting import epsilon_greedy
+from expectant.agents.centering import CenteringPart, centered, centering_part, shift_rate
 from expectant.agents.planner import weights_memory
+from expectant.agents.untuned import ACTIONS, LEFT_OUT
 from expectant.backups import PrioritizedPairs, SeenPairs
 from expectant.descriptions import description, option
 from expectant.features.vector import Binary, Weighted, dot, empty_state, greatest, state_bytes
@@ -35,6 +37,7 @@ from expectant.verbs import (
     remember,
     room,
     stored,
+    tick,
 )
 
 NAMED = {"pairs": SeenPairs, "prioritized": PrioritizedPairs}
@@ -53,6 +56,7 @@ class DynaQPart(NamedTuple):
     discount: float
     planning_steps: int
     bonus: float
+    centering: CenteringPart
     control: np.ndarray
 
 
@@ -75,8 +79,11 @@ def tell(agent, state, action, error):
 
 @learn.register(DynaQPart)
 def _(agent, transition, rng):
-    error = q_learning(agent.weights, transition, agent.discount, agent.action_step)
-    tell(agent, transition.state, transition.action, error)
+    tick(agent.action_step)
+    centering, step, action = agent.centering, agent.action_step, transition.action
+    error = q_learning(agent.weights, centered(centering, transition), agent.discount, step)
+    shift_rate(centering, centering.real, step, action, transition.state, error)
+    tell(agent, transition.state, action, error)
     remember(agent.memory, transition)
     return abs(error)
 
@@ -90,8 +97,11 @@ def replan(agent, rng):
     load_successor(memory, slot, agent.drawn_next)
     if agent.bonus > 0.0:
         reward += agent.bonus * math.sqrt(age(memory, slot))
-    target = reward + agent.discount * alive * greatest(weights, agent.drawn_next)
-    error = move_row(weights, drawn, target, agent.action_step, action)
+    centering, step = agent.centering, agent.action_step
+    target = reward - centering.rate[0]
+    target += agent.discount * alive * greatest(weights, agent.drawn_next)
+    error = move_row(weights, drawn, target, step, action)
+    shift_rate(centering, centering.planned, step, action, drawn, error)
     tell(agent, drawn, action, error)
     return abs(error)
 
@@ -142,7 +152,9 @@ class DynaQ(Agent):
     planned too, as steps to nowhere that pay nothing.
     """
 
-    action_step: Any = option(step_size())
+    untuned = ACTIONS
+
+    action_step: Any = option(step_size(), default=LEFT_OUT)
     planning_steps: int = option(whole(0), default=5)
     bonus: float = option(at_least(0.0), default=0.0)
     backups: Any = option(
@@ -186,5 +198,6 @@ class DynaQ(Agent):
             self.discount,
             self.planning_steps,
             self.bonus,
+            centering_part(self.centering),
             site.control,
         )

@@ -8,13 +8,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from expectant.agents.acting import epsilon_greedy
+from expectant.agents.centering import CenteringPart, centered, centering_part, shift_rate
 from expectant.agents.planner import weights_memory
+from expectant.agents.untuned import ACTIONS, LEFT_OUT
 from expectant.descriptions import description, option
 from expectant.features.vector import dot
 from expectant.parts import Agent, Need, Site
 from expectant.step_sizes import step_part, step_size, steps_memory
 from expectant.updates import expected_sarsa
-from expectant.verbs import act, learn, preference
+from expectant.verbs import act, learn, preference, tick
 
 
 class ExpectedSarsaPart(NamedTuple):
@@ -22,6 +24,7 @@ class ExpectedSarsaPart(NamedTuple):
     action_step: Any
     epsilon: float
     discount: float
+    centering: CenteringPart
 
 
 @preference.register(ExpectedSarsaPart)
@@ -36,15 +39,21 @@ def _(agent, state, rng):
 
 @learn.register(ExpectedSarsaPart)
 def _(agent, transition, rng):
-    step, epsilon = agent.action_step, agent.epsilon
-    return abs(expected_sarsa(agent.weights, transition, epsilon, agent.discount, step))
+    tick(agent.action_step)
+    centering, step = agent.centering, agent.action_step
+    taken = centered(centering, transition)
+    error = expected_sarsa(agent.weights, taken, agent.epsilon, agent.discount, step)
+    shift_rate(centering, centering.real, step, taken.action, taken.state, error)
+    return abs(error)
 
 
 @description
 class ExpectedSarsa(Agent):
     """ε-greedy one-step expected Sarsa with linear action values."""
 
-    action_step: Any = option(step_size())
+    untuned = ACTIONS
+
+    action_step: Any = option(step_size(), default=LEFT_OUT)
 
     def estimate_memory(self, site: Site) -> Sequence[Need]:
         steps = steps_memory(site, (self.action_step, site.actions))
@@ -56,4 +65,5 @@ class ExpectedSarsa(Agent):
             step_part(self, self.action_step, site, site.actions),
             self.epsilon,
             self.discount,
+            centering_part(self.centering),
         )

@@ -12,14 +12,17 @@ from expectant.agents.centering import CenteringPart, centered, shift_rate
 from expectant.agents.planner import (
     Planner,
     absorb,
+    named_model,
     pass_on_to_planner,
     report,
     tell,
     weights_memory,
 )
 from expectant.agents.planning_update import StatePlanningAgent
+from expectant.agents.untuned import LEFT_OUT, LOOKAHEAD
 from expectant.descriptions import description, option
 from expectant.features.vector import dot
+from expectant.models.expectation import LinearExpectation
 from expectant.models.maintained import maintained, maintained_memory
 from expectant.parts import Need, Site
 from expectant.rules import flag
@@ -36,6 +39,7 @@ from expectant.verbs import (
     learn,
     mean_rate,
     preference,
+    tick,
 )
 
 
@@ -82,6 +86,7 @@ def _(agent, state, probabilities):
 
 @learn.register(LookaheadPart)
 def _(agent, transition, rng):
+    tick(agent.value_step)
     centering, state = agent.centering, transition.state
     target = td_target(agent.weights, centered(centering, transition), agent.discount)
     if agent.direct:
@@ -115,13 +120,15 @@ class Lookahead(StatePlanningAgent):
     instead of O(A k d), but a step of learning and planning 2 to 6 times as much.
     """
 
-    value_step: Any = option(step_size())
+    untuned = LOOKAHEAD
+
+    value_step: Any = option(step_size(), default=LEFT_OUT)
     model_step: Any = option(step_size(), default=0.1)
     maintained: bool = option(flag(), default=False, kw_only=True)
 
     def validate(self) -> None:
         super().validate()
-        if self.maintained and self.model != "expectation":
+        if self.maintained and type(named_model(self.model, 0.0)) is not LinearExpectation:
             raise ValueError(
                 "Lookahead: maintained=True needs model='expectation', whose look-ahead is linear "
                 f"in the features, got model={self.model!r}"

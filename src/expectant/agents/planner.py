@@ -46,6 +46,8 @@ from expectant.verbs import (
     roll_out,
     room,
     stored,
+    unfinished,
+    with_predecessors,
 )
 
 # What the names of models stand for, given the agent's model step.
@@ -116,6 +118,7 @@ class PlanningAgent(Agent):
     def validate(self) -> None:
         backups, owner = self.distribution(), type(self).__name__
         named_model(self.model, getattr(self, "model_step", 0.0))  # which may refuse that step
+        self._check_model_step(owner)
         fits = ["replayed_fits"] if self._fits() > 0 else []
         flags = [name for name in STORED if getattr(self, name, False)]
         for name in fits + flags:
@@ -129,6 +132,12 @@ class PlanningAgent(Agent):
                 f"{owner}: model={self.model!r} looks up the environment's own state, which "
                 f"backups={self.backups!r} does not know of the states it draws"
             )
+        if backups.draws_features and not getattr(named_model(self.model, 0.0), "linear", False):
+            raise ValueError(
+                f"{owner}: backups={self.backups!r} plans from single features, which needs a "
+                "model that is linear in them ('expectation' or 'sparse'), "
+                f"got model={self.model!r}"
+            )
         if not self.direct and self.planning_steps == 0:
             raise ValueError(
                 f"{owner}: direct=False learns values by planning alone, so planning_steps must be "
@@ -138,6 +147,19 @@ class PlanningAgent(Agent):
             check_rollout(owner, self.rollout, self.model, named_model(self.model, 0.0), backups)
         if self.options is not None:
             self._check_options(owner, backups)
+
+    def _check_model_step(self, owner: str) -> None:
+        """Refuse a step that would have no effect: a model that is described has its own."""
+        step = next((f for f in dataclasses.fields(self) if f.name == "model_step"), None)
+        own = None if isinstance(self.model, str) else getattr(self.model, "step", None)
+        if step is None or own is None:
+            return
+        given = getattr(self, step.name)
+        if given not in (step.default, own):
+            raise ValueError(
+                f"{owner}: model_step={given!r} has no effect on model={self.model!r}, which has a "
+                "step of its own; give one of them"
+            )
 
     def _check_options(self, owner: str, backups: Any) -> None:
         """Refuse what options cannot be combined with."""
@@ -192,9 +214,12 @@ class PlanningAgent(Agent):
     def estimate_memory(self, site: Site) -> Sequence[Need]:
         """What the planner holds; an agent adds its own weights."""
         model = named_model(self.model, getattr(self, "model_step", 0.0))
-        scratch = 2 * state_bytes(site.shape) + rollout_memory(self.rollout, model, site)
+        drawn = state_bytes(self.distribution().drawn_shape(site))
+        scratch = drawn + state_bytes(site.shape) + rollout_memory(self.rollout, model, site)
+        traced = self.distribution().traces_back and isinstance(model, Model)
         return [
             *self._model_memory(model, site),
+            *(model.predecessors_memory(site) if traced else ()),
             *needs_of(self.distribution(), site),
             Need("states to plan from", scratch),
             *([curious_memory(site)] if self.bonus > 0.0 else []),
@@ -217,10 +242,12 @@ class PlanningAgent(Agent):
         """The part all planning agents share."""
         model = named_model(self.model, as_used(self, model_step, site))
         part = self._model_part(model, dataclasses.replace(site, promise=self.initial_value))
+        backups = self.distribution()
+        part = with_predecessors(part) if backups.traces_back else part
         return Planner(
             curious(part, site, self.bonus) if self.bonus > 0.0 else part,
-            self.distribution().build(site),
-            empty_state(site.shape),
+            backups.build_with(site, part),
+            empty_state(backups.drawn_shape(site)),
             empty_state(site.shape),
             site.actions,
             self.planning_steps,
@@ -313,11 +340,20 @@ def plan_backups(agent, rng):
     for _ in range(planner.planning_steps):
         if planner.control[0] != 0:
             break
-        slot = draw(planner.backups, planner.drawn, rng)
-        discount = backup_discount(planner, slot, agent.discount)
-        errors += back_up(agent, planner.drawn, slot, discount, rng)
-        errors += roll_out(planner.rollout, agent, rng)
+        errors += plan_once(agent, rng)
+        while unfinished(planner.backups):
+            errors += plan_once(agent, rng)
     return errors
+
+
+@function
+def plan_once(agent, rng):
+    """Draw a state and back it up; returns the errors."""
+    planner = agent.planner
+    slot = draw(planner.backups, planner.drawn, rng)
+    discount = backup_discount(planner, slot, agent.discount)
+    errors = back_up(agent, planner.drawn, slot, discount, rng)
+    return errors + roll_out(planner.rollout, agent, rng)
 
 
 @relabel.register(Planner)

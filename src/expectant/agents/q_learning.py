@@ -10,13 +10,14 @@ import numpy as np
 from expectant.agents.acting import epsilon_greedy
 from expectant.agents.centering import CenteringPart, centered, centering_part, shift_rate
 from expectant.agents.planner import weights_memory
+from expectant.agents.untuned import ACTIONS, LEFT_OUT
 from expectant.descriptions import description, option
 from expectant.features.vector import dot
 from expectant.parts import Agent, Need, Site
 from expectant.rules import Rule
 from expectant.step_sizes import step_part, step_size, steps_memory
 from expectant.updates import q_learning
-from expectant.verbs import act, learn, preference
+from expectant.verbs import act, learn, preference, tick
 
 
 class QLearningPart(NamedTuple):
@@ -39,6 +40,7 @@ def _(agent, state, rng):
 
 @learn.register(QLearningPart)
 def _(agent, transition, rng):
+    tick(agent.action_step)
     centering, step = agent.centering, agent.action_step
     error = q_learning(agent.weights, centered(centering, transition), agent.discount, step)
     shift_rate(centering, centering.real, step, transition.action, transition.state, error)
@@ -55,7 +57,9 @@ def _zero(value: object) -> int:
 class QLearning(Agent):
     """ε-greedy one-step Q-learning with linear action values."""
 
-    action_step: Any = option(step_size())
+    untuned = ACTIONS
+
+    action_step: Any = option(step_size(), default=LEFT_OUT)
     planning_steps: int = option(
         Rule("0, because Q-learning does not plan (QPlanning does)", _zero), default=0, kw_only=True
     )

@@ -17,9 +17,11 @@ from expectant.agents.planner import (
     pass_on_to_planner,
     weights_memory,
 )
+from expectant.agents.untuned import LEFT_OUT, PLANNED_ACTIONS
 from expectant.backups import PrioritizedPairs
 from expectant.descriptions import description, option
 from expectant.features.vector import dot
+from expectant.models.expectation import LinearExpectation
 from expectant.parts import Backups, Need, Site
 from expectant.rules import flag
 from expectant.step_sizes import step_part, step_size, steps_memory
@@ -34,6 +36,7 @@ from expectant.verbs import (
     moved_by,
     preference,
     stored,
+    tick,
 )
 
 PAIRS = PrioritizedPairs()
@@ -73,6 +76,7 @@ def report_action(agent, state, action, error):
 
 @learn.register(QPlanningPart)
 def _(agent, transition, rng):
+    tick(agent.action_step)
     centering, step, action = agent.centering, agent.action_step, transition.action
     taken = centered(centering, transition)
     if agent.direct:
@@ -113,15 +117,18 @@ class QPlanning(PlanningAgent):
 
     plans_with_options = False
 
-    action_step: Any = option(step_size())
+    untuned = PLANNED_ACTIONS
+
+    action_step: Any = option(step_size(), default=LEFT_OUT)
     model_step: Any = option(step_size(), default=0.1)
     stored_action: bool = option(flag(), default=False, kw_only=True)
     invalid_update: bool = option(flag(), default=False, kw_only=True)
 
     def validate(self) -> None:
         super().validate()
-        means = getattr(named_model(self.model, 0.0), "predicts_means", False)
-        if means and self.model != "expectation" and not self.invalid_update:
+        model = named_model(self.model, 0.0)
+        means = getattr(model, "predicts_means", False)
+        if means and type(model) is not LinearExpectation and not self.invalid_update:
             raise ValueError(
                 f"QPlanning: model={self.model!r} predicts only the mean of the next state, and "
                 "Theorem 2 does not cover action values with such a model; invalid_update=True "

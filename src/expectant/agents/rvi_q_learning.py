@@ -9,13 +9,14 @@ import numpy as np
 
 from expectant.agents.acting import epsilon_greedy
 from expectant.agents.planner import weights_memory
+from expectant.agents.untuned import LEFT_OUT, RELATIVE
 from expectant.descriptions import description, option
 from expectant.features.vector import Binary, Weighted, dot, empty_state, state_bytes
 from expectant.parts import Agent, Need, Site
 from expectant.rules import Rule, either, one_of, whole
 from expectant.step_sizes import step_part, step_size, steps_memory
 from expectant.updates import rvi_q_learning
-from expectant.verbs import act, encode, function, learn, preference
+from expectant.verbs import act, encode, function, learn, preference, tick
 
 PAIR, GREATEST, MEAN = 0, 1, 2
 KINDS = {"max": GREATEST, "mean": MEAN}
@@ -61,6 +62,7 @@ def reference_value(agent):
 
 @learn.register(RVIQLearningPart)
 def _(agent, transition, rng):
+    tick(agent.action_step)
     reference = reference_value(agent)
     return abs(rvi_q_learning(agent.weights, transition, reference, agent.action_step))
 
@@ -81,12 +83,19 @@ class RVIQLearning(Agent):
     and again is no reference: values then grow without bound.
     """
 
-    action_step: Any = option(step_size())
+    untuned = RELATIVE
+
+    action_step: Any = option(step_size(), default=LEFT_OUT)
     reference: Any = option(
         either(one_of(*KINDS), Rule("a pair of a state and an action", _pair)), default=(0, 0)
     )
 
     def validate(self) -> None:
+        if self.centering != 0.0:
+            raise ValueError(
+                "RVIQLearning: centering must be 0, because its rate is that of the reference, got "
+                f"{self.centering!r} (QLearning takes it)"
+            )
         if self.discount != 1.0:
             raise ValueError(
                 f"RVIQLearning: discount must be 1, because relative values have none, got "

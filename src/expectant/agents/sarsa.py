@@ -8,7 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from expectant.agents.acting import epsilon_greedy
+from expectant.agents.centering import CenteringPart, centered, centering_part, shift_rate
 from expectant.agents.planner import weights_memory
+from expectant.agents.untuned import LEFT_OUT, TRACES
 from expectant.descriptions import description, option
 from expectant.features.vector import dot
 from expectant.integrity import within
@@ -24,6 +26,7 @@ from expectant.verbs import (
     function,
     learn,
     preference,
+    tick,
 )
 
 NONE = -1
@@ -43,6 +46,7 @@ class SarsaPart(NamedTuple):
     discount: float
     trace: float
     dutch: bool
+    centering: CenteringPart
 
 
 @preference.register(SarsaPart)
@@ -83,24 +87,31 @@ def _(agent, state, rng):
 @learn.register(SarsaPart)
 def _(agent, transition, rng):
     """The next action is chosen first, by the values as they were."""
+    tick(agent.action_step)
     following = 0
     if transition.alive > 0.0:
         actions = agent.weights.shape[0]
         following = epsilon_greedy(agent, transition.next_state, actions, agent.epsilon, rng)
         agent.ahead[0] = following
-    step, discount, trace = agent.trace_step, agent.discount, agent.trace
+    taken = centered(agent.centering, transition)
+    error = learned(agent, taken, following)
+    step, share = agent.action_step, agent.centering.real
+    shift_rate(agent.centering, share, step, taken.action, taken.state, error)
+    return abs(error)
+
+
+@function
+def learned(agent, transition, following):
+    """One update towards the next action; returns its error."""
+    weights, traces, trace = agent.weights, agent.traces, agent.trace
+    step, discount = agent.trace_step, agent.discount
     if trace == 0.0:
-        return abs(sarsa(agent.weights, transition, following, discount, agent.action_step))
+        return sarsa(weights, transition, following, discount, agent.action_step)
     if agent.dutch:
-        expected = agent.expected
-        return abs(
-            true_online_sarsa(
-                agent.weights, agent.traces, expected, transition, following, discount, trace, step
-            )
+        return true_online_sarsa(
+            weights, traces, agent.expected, transition, following, discount, trace, step
         )
-    return abs(
-        sarsa_lambda(agent.weights, agent.traces, transition, following, discount, trace, step)
-    )
+    return sarsa_lambda(weights, traces, transition, following, discount, trace, step)
 
 
 @check_restored.register(SarsaPart)
@@ -116,7 +127,9 @@ class Sarsa(Agent):
     are one-step Sarsa.
     """
 
-    action_step: Any = option(step_size())
+    untuned = TRACES
+
+    action_step: Any = option(step_size(), default=LEFT_OUT)
     trace: float = option(between(0, 1), default=0.0)
     traces: str = option(one_of("dutch", "accumulating"), default="dutch", kw_only=True)
 
@@ -145,4 +158,5 @@ class Sarsa(Agent):
             self.discount,
             self.trace,
             self.traces == "dutch",
+            centering_part(self.centering),
         )

@@ -10,30 +10,27 @@ from expectant.analysis.adaptation import (
     recovery_threshold,
 )
 from expectant.analysis.comparison import (
-    Decision,
     Estimate,
-    all_of,
     bootstrap,
     difference,
-    greater,
-    within,
 )
 from expectant.analysis.curves import Interval, interval, learning_curve
+from expectant.analysis.judging import Finding, Statement, find, pseudo_values, verdict
 from expectant.analysis.pairs import PairedDifference, holm_adjusted, paired_difference
 from expectant.analysis.panel import Panel
 
 __all__ = [
-    "Decision",
     "Estimate",
+    "Finding",
     "Interval",
     "PairedDifference",
     "Panel",
-    "all_of",
+    "Statement",
     "bootstrap",
     "censored",
     "difference",
     "drop",
-    "greater",
+    "find",
     "holm_adjusted",
     "interval",
     "learning_curve",
@@ -41,7 +38,8 @@ __all__ = [
     "paired_difference",
     "pooled_drop",
     "pooled_recovery",
+    "pseudo_values",
     "recovery",
     "recovery_threshold",
-    "within",
+    "verdict",
 ]

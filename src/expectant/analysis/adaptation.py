@@ -5,7 +5,8 @@ after the goal moved, ``phase_bins`` the length of a phase. Given (runs, bins) t
 for each run; given the mean over runs, or through ``pooled_drop`` and ``pooled_recovery``, for the
 runs together. A NaN (a diverged run) in the bins that an answer needs makes the answer NaN.
 
-``drops``, ``recoveries`` and ``lowests`` answer for every switch of a panel at once.
+``drops``, ``regrets``, ``lowests``, ``entries`` and ``own_recoveries`` answer for every switch of a
+panel at once.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from expectant.analysis.panel import Panel
 from expectant.rules import between, number, whole
 
 RECOVERED_FRACTION = 0.8
+REGRET_EPISODES = 500  # of a phase that count as being after its switch
 # means over resampled runs round differently from the mean over all runs
 ROUNDING = 1e-9
 
@@ -154,22 +156,55 @@ def drops(panel: Panel, curve: np.ndarray, needed: int = 1) -> np.ndarray:
     return np.stack([drop(curve, start, length) for start in switches])
 
 
-def recoveries(panel: Panel, curve: np.ndarray, needed: int = 1) -> np.ndarray:
-    """Episodes to recover after each switch of a panel: (..., bins) to (switches, ...)."""
-    (switches, length), threshold = phases(panel, needed), recovery_threshold(panel.optimum)
-    return np.stack([recovery(curve, at, length, panel.bin, threshold) for at in switches])
-
-
-def unrecovered(panel: Panel, curve: np.ndarray) -> np.ndarray:
-    """Whether each of ``recoveries`` is censored."""
-    (switches, length), threshold = phases(panel), recovery_threshold(panel.optimum)
-    return np.stack([censored(curve, at, length, threshold) for at in switches])
-
-
 def lowests(panel: Panel, curve: np.ndarray, needed: int = 1) -> np.ndarray:
     """The lowest bin after each switch of a panel: (..., bins) to (switches, ...)."""
     switches, length = phases(panel, needed)
     return np.stack([lowest(curve, start, length) for start in switches])
+
+
+def regrets(panel: Panel, curve: np.ndarray, needed: int = 1) -> np.ndarray:
+    """The return lost against the optimum after each switch: (..., bins) to (switches, ...).
+
+    That is the area between optimum and curve over the first ``REGRET_EPISODES`` of a phase. Long
+    phases are not counted to their end: there it is no longer the switch that costs.
+    """
+    switches, length = phases(panel, needed)
+    bins = max(1, min(length, REGRET_EPISODES // panel.bin))
+    return np.stack(
+        [
+            (panel.optimum - _phase("regret", curve, start, bins)).sum(axis=-1) * panel.bin
+            for start in switches
+        ]
+    )
+
+
+def entries(panel: Panel, curve: np.ndarray, needed: int = 1) -> np.ndarray:
+    """The first bin after each switch of a panel: (..., bins) to (switches, ...)."""
+    switches, _ = phases(panel, needed)
+    return np.stack([_phase("entry", curve, start, 1)[..., 0] for start in switches])
+
+
+def own_recoveries(panel: Panel, curve: np.ndarray, needed: int = 1) -> np.ndarray:
+    """Episodes until a curve is back at its own level after each switch, as ``own_recovery``."""
+    switches, length = phases(panel, needed)
+    return np.stack([own_recovery(curve, at, length, panel.bin) for at in switches])
+
+
+def own_recovery(curve: np.ndarray, switch: int, phase_bins: int, bin: int) -> np.ndarray:
+    """Episodes until most of the way from the lowest bin to the end of the phase is made up.
+
+    The end of the phase is its last fifth. Only bins from the lowest one on count, and that bin
+    itself if the curve goes nowhere from there.
+    """
+    phase = _phase("own_recovery", curve, switch, phase_bins)
+    level = phase[..., -max(1, phase_bins // 5) :].mean(axis=-1)
+    deepest = phase.min(axis=-1)
+    wanted = deepest + RECOVERED_FRACTION * np.maximum(level - deepest, 0.0)
+    slack = ROUNDING * np.maximum(1.0, np.abs(wanted))
+    late = np.arange(phase_bins) >= phase.argmin(axis=-1)[..., None]
+    reached = late & (phase >= (wanted - slack)[..., None])
+    bins = (reached.argmax(axis=-1) + 1) * float(bin)
+    return np.where(np.isnan(phase).any(axis=-1), np.nan, bins)[()]
 
 
 def _phase(owner: str, curve: np.ndarray, switch: int, phase_bins: int) -> np.ndarray:

@@ -1,24 +1,15 @@
-"""Differences between samples of runs, with bootstrap intervals and three-way outcomes.
-
-``bootstrap`` and ``difference`` make an ``Estimate`` from runs; ``greater``, ``within`` and
-``all_of`` make a ``Decision`` from estimates.
-"""
+"""Differences between samples of runs, with bootstrap intervals."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from expectant.analysis.curves import finite_or_nan, resampling_weights
 from expectant.rules import whole
-
-Outcome = Literal["holds", "does not hold", "undecided"]
-HOLDS: Outcome = "holds"
-FAILS: Outcome = "does not hold"
-UNDECIDED: Outcome = "undecided"
 
 LEVEL = 0.95
 RESAMPLES = 2000
@@ -35,26 +26,6 @@ class Estimate(NamedTuple):
     statistic: float
     low: float
     high: float
-
-
-class Decision(NamedTuple):
-    """What an estimate says about a statement, and by how much.
-
-    ``room`` is the distance from the statistic to the boundary of the statement, in widths of the
-    interval: the larger, the better for the statement.
-    """
-
-    outcome: Outcome
-    estimate: Estimate
-    room: float
-    label: str = ""
-
-    @property
-    def described(self) -> str:
-        """The estimate in words."""
-        shown = ["unknown" if math.isnan(x) else f"{x:.4g}" for x in self.estimate]
-        spread = "" if shown[1] == shown[2] else f", interval {shown[1]} to {shown[2]}"
-        return f"{self.label} is {shown[0]}{spread}"
 
 
 def bootstrap(
@@ -112,46 +83,6 @@ def difference(
     return _estimate(observed, means[0] - means[1], min(sample.size for sample in known), level)
 
 
-def greater(estimate: Estimate, margin: float = 0.0, label: str = "") -> Decision:
-    """Whether the statistic is greater than ``margin``.
-
-    Holds if the whole interval lies above the margin, does not hold if none of it does. So an
-    interval that is the margin itself says *does not hold*: no resample showed anything greater.
-    """
-    outcome = UNDECIDED
-    if estimate.low > margin:
-        outcome = HOLDS
-    elif estimate.high <= margin:
-        outcome = FAILS
-    return Decision(outcome, estimate, _room(estimate.statistic - margin, estimate), label)
-
-
-def within(estimate: Estimate, low: float, high: float, label: str = "") -> Decision:
-    """Whether the statistic lies from ``low`` to ``high``.
-
-    Holds if the whole interval does (the ends included), does not hold if none of it does.
-    """
-    outcome = UNDECIDED
-    if low <= estimate.low and estimate.high <= high:
-        outcome = HOLDS
-    elif estimate.high < low or estimate.low > high:
-        outcome = FAILS
-    slack = min(estimate.statistic - low, high - estimate.statistic)
-    return Decision(outcome, estimate, _room(slack, estimate), label)
-
-
-def all_of(decisions: Sequence[Decision]) -> Decision:
-    """The least favourable of some decisions, which is also the outcome of all of them together.
-
-    One that does not hold comes before an undecided one, and that before one that holds; among
-    equals the one with the least room is taken, a NaN first of all.
-    """
-    if not decisions:
-        raise ValueError("all_of: decisions must not be empty")
-    order = [FAILS, UNDECIDED, HOLDS]
-    return min(decisions, key=lambda decision: (order.index(decision.outcome), decision.room))
-
-
 def equal_runs(curves: list[np.ndarray]) -> list[np.ndarray]:
     """The same samples, if they are of as many runs."""
     if len({curve.shape[0] for curve in curves}) != 1:
@@ -186,12 +117,3 @@ def _estimate(observed: float, values: np.ndarray, runs: int, level: float) -> E
     tail = 50.0 * (1.0 - level)
     low, high = np.percentile(values, [tail, 100.0 - tail])
     return Estimate(observed, float(low), float(high))
-
-
-def _room(slack: float, estimate: Estimate) -> float:
-    if math.isnan(slack) or math.isnan(estimate.low) or math.isnan(estimate.high):
-        return -math.inf
-    width = estimate.high - estimate.low
-    if width > 0.0:
-        return slack / width
-    return math.copysign(math.inf, slack) if slack else 0.0

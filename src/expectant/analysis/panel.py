@@ -80,6 +80,16 @@ class Panel:
         return np.arange(bins) * self.bin
 
     @property
+    def runs(self) -> int:
+        return min(curve.shape[0] for curve in self.curves.values())
+
+    def of_runs(self, runs: int | None) -> Panel:
+        """The first so many runs of it."""
+        if runs is None or runs >= self.runs:
+            return self
+        return replace(self, curves={key: curve[:runs] for key, curve in self.curves.items()})
+
+    @property
     def switches(self) -> tuple[int, ...]:
         """The bins at which the goal has just moved."""
         if self.switch_every is None or self.points is not None or self.unit != "episode":

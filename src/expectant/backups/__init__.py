@@ -12,6 +12,7 @@ from expectant.backups.recency import RecencyPart, RecencyReplay
 from expectant.backups.replay import Replay, ReplayPart
 from expectant.backups.sampler import SamplerPart, StateSampler
 from expectant.backups.seen import SeenPart, SeenStates
+from expectant.backups.single_features import FeatureSweeping, RowSweeping, SingleFeatures
 from expectant.backups.sweeping import PrioritizedSweeping, SweepingPart
 from expectant.backups.trajectory import Trajectory, TrajectoryPart
 from expectant.parts import Backups
@@ -23,6 +24,7 @@ __all__ = [
     "Backups",
     "CurrentPart",
     "CurrentState",
+    "FeatureSweeping",
     "PairSweepingPart",
     "PairsPart",
     "PrioritizedPairs",
@@ -31,10 +33,12 @@ __all__ = [
     "RecencyReplay",
     "Replay",
     "ReplayPart",
+    "RowSweeping",
     "SamplerPart",
     "SeenPairs",
     "SeenPart",
     "SeenStates",
+    "SingleFeatures",
     "StateSampler",
     "SweepingPart",
     "Trajectory",
@@ -52,4 +56,7 @@ NAMED: dict[str, Callable[[int | None], Backups]] = {
     "all": lambda capacity: AllStates(),
     "prioritized": lambda capacity: PrioritizedSweeping(),
     "sampler": lambda capacity: StateSampler(),
+    "features": lambda capacity: SingleFeatures(),
+    "pwma": lambda capacity: FeatureSweeping(),
+    "mg": lambda capacity: RowSweeping(),
 }

@@ -43,6 +43,16 @@ def _class_at(environment: str) -> Callable[..., Any] | None:
     return found if callable(found) else None
 
 
+def _one_world(environment: Any) -> Any:
+    """The same; an error where it is several environments in one."""
+    if hasattr(environment, "single_action_space"):
+        raise ValueError(
+            f"Gym: {environment!r} is several environments at once (gymnasium.vector): give one of "
+            "them, such as the id it was made from; every run makes its own, on all cores"
+        )
+    return environment
+
+
 def _source(value: Any) -> Any:
     if not (isinstance(value, str) or callable(value) or _is_made(value)):
         raise ValueError
@@ -75,6 +85,7 @@ class Gym(Domain):
         self.__post_init__()
 
     def validate(self) -> None:
+        _one_world(self.environment)
         if self.options and _is_made(self.environment):
             raise ValueError(
                 f"Gym: options are for making an environment, got {self.options} with one made"
@@ -104,6 +115,9 @@ class Gym(Domain):
 
     def make(self) -> Any:
         """A new environment, for one run."""
+        return _one_world(self._made())
+
+    def _made(self) -> Any:
         if _is_made(self.environment):
             try:
                 return copy.deepcopy(self.environment)

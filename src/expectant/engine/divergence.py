@@ -18,12 +18,12 @@ FAR = 1e3  # no feature of a next state is that large
 STATES, STARTS, SWEEPS = 64, 8, 500
 
 
-def explained(run: Run, status: int, agent: Any, domain: Any) -> str:
+def explained(run: Run, status: int, agent: Any, world: str) -> str:
     """What has made a run diverge, or is about to; nothing where weights are as they should be."""
     overflown = status == DIVERGED
     if not (overflown or grows(run)):
         return ""
-    where = f"{type(agent).__name__} in {type(domain).__name__}, run {run.clock[NUMBER]}"
+    where = f"{type(agent).__name__} in {world}, run {run.clock[NUMBER]}"
     when = f"episode {run.clock[EPISODE]}"
     what = "have overflowed" if overflown else f"have grown to {_size(run.agent.weights):.0e}"
     cause, reason, advice = _reason(run, agent)

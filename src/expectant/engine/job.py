@@ -22,7 +22,6 @@ from expectant.lanes import padded
 from expectant.parts import Agent, Domain, Features, Site
 from expectant.progress import Reporter, say
 from expectant.seeds import Streams, streams_of
-from expectant.verbs import evicted
 
 UNLIMITED = 2**62
 STEP_LIMIT = 10_000  # of an episode, where neither the user nor the domain says otherwise
@@ -150,17 +149,15 @@ def closed(job: Job, prepared: Run, status: int) -> Run:
         rewards = rewards / sizes
         if status != DONE:
             rewards[(prepared.clock[STEPS] - 1) // job.bin :] = np.nan
-    tell_of_evictions(job, prepared)
     # the parts themselves are not kept: thousands of runs would hold all their weights
     return prepared._replace(rewards=rewards, agent=None, domain=None, features=None)
 
 
-def tell_of_evictions(job: Job, finished: Run) -> None:
+def tell_of_evictions(job: Job, number: int, count: int) -> None:
     """Say once for every job that there was too little room for what a run would have kept."""
-    count = evicted(finished.agent)
     if count and "told" not in vars(job):
         vars(job)["told"] = True
         say(
-            f"{owner(job)}: run {finished.clock[NUMBER]} evicted {count:,} entries of its model, "
+            f"{owner(job)}: run {number} evicted {count:,} entries of its model, "
             "whose columns were full: use a larger capacity, or a larger threshold"
         )

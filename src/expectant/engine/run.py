@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from expectant.engine.away import Processes
+from expectant.engine.away_work import Begun, Work
 from expectant.engine.compile.kernels import Kernel
 from expectant.engine.course import drive, going_on, share_done
 from expectant.engine.divergence import explained
-from expectant.engine.job import Job, closed, cores, loop_for
+from expectant.engine.job import Job, closed, cores, loop_for, tell_of_evictions
 from expectant.engine.loop import DIVERGED, Run
 from expectant.engine.memory.limits import threads_that_fit
 from expectant.engine.result import Result
 from expectant.engine.threads import on_threads
 from expectant.parts import Agent, Domain, Features
-from expectant.progress import Reporter, reporter, say
+from expectant.progress import Reporter, Silent, reporter, say
 from expectant.rules import flag, or_none, whole
 from expectant.seeds import SEED, Streams
 from expectant.verbs import evicted
@@ -86,7 +90,8 @@ def run(
     kernel = loop_for(job, compiled, name, show, checked)
     ready = time.perf_counter()
     numbers = range(first_run, first_run + runs)
-    finished = _run_all(job, kernel, numbers, threads, keep_agents, name, show)
+    errand = Runs(job, compiled, checked, keep_agents)
+    finished = _run_all(errand, kernel, numbers, threads, name, show)
     end = time.perf_counter()
     divergence = tuple(done.divergence for done in finished if done.divergence)
     if divergence and progress is True:
@@ -141,27 +146,59 @@ class Finished(NamedTuple):
     kept: tuple[Run, Streams] | None
 
 
+@dataclass(frozen=True, eq=False)
+class Runs:
+    """The runs of a job, done here with a loop that there is, or in a process that prepares one."""
+
+    job: Job
+    compiled: bool | None
+    checked: bool
+    keep: bool
+
+    @property
+    def domain(self) -> Domain:
+        return self.job.domain
+
+    def prepare(self) -> Work:
+        return partial(self.one, loop_for(self.job, self.compiled, "", Silent(), self.checked))
+
+    def one(self, kernel: Kernel, number: int, control: np.ndarray, begun: Begun) -> Finished:
+        """A run from its first step to its last."""
+        job = self.job
+        for stop in drive(job, number, kernel, control, (0, job.length)):
+            begun(stop.run.clock)
+        kept = (stop.run, stop.streams) if self.keep else None
+        why = explained(stop.run, stop.status, job.agent, type(job.domain).__name__)
+        given_up = evicted(stop.run.agent)
+        records = closed(job, stop.run, stop.status)
+        return Finished(records, stop.status == DIVERGED, why, given_up, kept)
+
+
 def _run_all(
-    job: Job, kernel: Kernel, numbers: range, threads: int, keep: bool, name: str, show: Reporter
+    errand: Runs, kernel: Kernel, numbers: range, threads: int, name: str, show: Reporter
 ) -> list[Finished]:
-    control = going_on()
+    job, control = errand.job, going_on()
     clocks: dict[int, np.ndarray] = {}
+    local = partial(errand.one, kernel)
+    several = job.domain.outside and min(threads, len(numbers)) > 1
 
     def one(number: int) -> Finished:
         if control[0]:
             raise KeyboardInterrupt
-        for stop in drive(job, number, kernel, control, (0, job.length)):
-            clocks[number] = stop.run.clock
-        clocks.pop(number)
-        kept = (stop.run, stop.streams) if keep else None
-        why = explained(stop.run, stop.status, job.agent, job.domain)
-        given_up = evicted(stop.run.agent)
-        records = closed(job, stop.run, stop.status)
-        return Finished(records, stop.status == DIVERGED, why, given_up, kept)
+        begun = partial(clocks.__setitem__, number)
+        if several:
+            found: Finished | None = away.run(errand, number, control, begun, local)
+        else:
+            found = local(number, control, begun)
+        clocks.pop(number, None)
+        if found is None:
+            raise KeyboardInterrupt
+        tell_of_evictions(job, number, found.evicted)
+        return found
 
     def report(done: int) -> None:
         under_way = sum(share_done(job, clock) for clock in list(clocks.values()))
         tell((done + under_way) / len(numbers))
 
-    with show.running(name) as tell:
+    with show.running(name) as tell, Processes() as away:
         return on_threads(one, numbers, threads, control, report)

@@ -15,6 +15,12 @@ from expectant.exact.fixed_points import (
     linear_model,
     planning_gap,
 )
+from expectant.exact.least_squares import (
+    LinearModel,
+    least_squares_model,
+    lstd,
+    model_values,
+)
 from expectant.exact.options import (
     SubtaskSolution,
     choice_values,
@@ -46,6 +52,7 @@ from expectant.exact.stability import PlanningRadius, planning_radius
 
 __all__ = [
     "FixedPoint",
+    "LinearModel",
     "PlanningRadius",
     "SubtaskSolution",
     "backed_up",
@@ -61,7 +68,10 @@ __all__ = [
     "fixed_point",
     "gain",
     "greedy_policy",
+    "least_squares_model",
     "linear_model",
+    "lstd",
+    "model_values",
     "optimal_action_values",
     "optimal_gain",
     "optimal_policy",

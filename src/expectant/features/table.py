@@ -10,7 +10,8 @@ import numpy as np
 from expectant.descriptions import description, option
 from expectant.integrity import within
 from expectant.parts import Features, Need, Shape, Site, bytes_of
-from expectant.rules import whole
+from expectant.rules import or_none, whole
+from expectant.seeds import generator
 from expectant.verbs import check_restored, encode
 
 ROW_BYTES = 144  # what NumPy takes for a small array beside its numbers
@@ -63,10 +64,14 @@ class OneHot(Features):
 
 @description
 class RandomBinary(Features):
-    """``active`` ones among ``size`` bits for every state, drawn without replacement, per run."""
+    """``active`` ones among ``size`` bits for every state, drawn without replacement, per run.
+
+    With a number for ``draw`` all runs have the same vectors, drawn from that number.
+    """
 
     size: int = option(whole(1))
     active: int = option(whole(1))
+    draw: int | None = option(or_none(whole(0)), default=None, kw_only=True)
 
     def validate(self) -> None:
         if self.active > self.size:
@@ -88,5 +93,6 @@ class RandomBinary(Features):
 
     def build(self, domain: Any, rng: np.random.Generator) -> TablePart:
         states = numbered_states(domain, "RandomBinary")
+        rng = rng if self.draw is None else generator(self.draw, 0)
         rows = np.array([rng.choice(self.size, self.active, False) for _ in range(states)])
         return TablePart(np.sort(rows, axis=1))

@@ -55,6 +55,8 @@ class Cell:
     record: Record | None = None
     curve: str = ""
     panel_title: str = ""
+    base_panel: str = ""
+    base_agent: str = ""
 
     @property
     def id(self) -> str:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import Any
 
+from expectant.analysis.judging import ABOUT, ABOVE, AT_LEAST, Statement
 from expectant.descriptions import near_miss
-from expectant.lab.claims import Claim, Clause
+from expectant.lab.claims import KINDS, Claim, Clause
 from expectant.lab.decision_work import WorkRule
 from expectant.lab.measures import MEASURES, Measure
 from expectant.lab.specs.describing import Describer
@@ -23,10 +23,14 @@ from expectant.lab.specs.spec_errors import (
     check_texts,
 )
 from expectant.parts import Agent
-from expectant.rules import Rule, flag, number, whole
+from expectant.rules import Rule, at_least, flag, number, one_of, whole
 
 Figures = Mapping[str, Experiment]
-CLAUSE = ("measure", "of", "minus", "falls", "low", "high", "across", "switch")
+CLAIM = ("id", "figure", "panel", "kind", "claim", "clauses", "work", "beside")
+CLAUSE = (
+    "measure", "of", "minus", "falls", "low", "high", "at_least", "about", "margin", "across",
+    "switch", "figure",
+)  # fmt: skip
 WORK = ("agents", "actions", "features", "active", "much_more", "as_fast")
 
 
@@ -37,7 +41,7 @@ def claims_in(data: Mapping[str, Any], figures: Figures) -> Iterator[Claim]:
     seen: set[int] = set()
     for place, table in enumerate(check_tables("claims", data.get("claims", []))):
         where = f"claims.{place}"
-        check_keys(f"{where}.", table, ["id", "figure", "panel", "claim", "clauses", "work"])
+        check_keys(f"{where}.", table, CLAIM)
         id = check_rule(f"{where}.id", whole(1), table.get("id"))
         if id in seen:
             raise SpecError(f"{where}.id: must be a number of its own, got {id} twice")
@@ -50,41 +54,73 @@ def _claim(
 ) -> Claim:
     figure = check_text(f"{where}.figure", table.get("figure"))
     said = check_text(f"{where}.claim", table.get("claim"))
+    kind = check_rule(f"{where}.kind", one_of(*KINDS), table.get("kind", KINDS[0]))
     if ("work" in table) == ("clauses" in table):
         raise SpecError(f"{where}: must have clauses, or work, and not both")
     if "work" in table:
         rule = _work(check_table(f"{where}.work", table["work"]), names, f"{where}.work")
-        return Claim(id, figure, said, work=rule, names=names)
+        return Claim(id, figure, said, work=rule, names=names, kind=kind)
+    panel, clauses = table.get("panel"), list[Clause]()
+    for place, own in enumerate(check_tables(f"{where}.clauses", table["clauses"])):
+        part = f"{where}.clauses.{place}"
+        agents = _agents(
+            figures, check_text(f"{part}.figure", own.get("figure", figure)), panel, where
+        )
+        clauses += _clauses(own, agents, part)
+    if not clauses:
+        raise SpecError(f"{where}.clauses: at least one is needed")
+    beside = tuple(
+        _named(name, f"{where}.beside")
+        for name in check_texts(f"{where}.beside", table.get("beside", []))
+    )
+    return Claim(
+        id, figure, said, tuple(clauses), names=names, panel=panel, kind=kind, beside=beside
+    )
+
+
+def _agents(figures: Figures, figure: str, panel: Any, where: str) -> set[str]:
+    """The agents of a figure, or of one panel of it."""
     if figure not in figures:
         raise SpecError(f"{where}.figure: no figure {figure!r}" + near_miss(figure, [*figures]))
     cells = figures[figure].cells()
-    panel = table.get("panel")
     panels = list(dict.fromkeys(cell.panel for cell in cells))
     if panel is not None and panel not in panels:
         raise SpecError(f"{where}.panel: no panel {panel!r}" + near_miss(str(panel), panels))
-    agents = {cell.agent_key for cell in cells if panel in (None, cell.panel)}
-    listed = check_tables(f"{where}.clauses", table["clauses"])
-    clauses = [
-        clause
-        for place, own in enumerate(listed)
-        for clause in _clauses(own, agents, f"{where}.clauses.{place}")
-    ]
-    if not clauses:
-        raise SpecError(f"{where}.clauses: at least one is needed")
-    return Claim(id, figure, said, tuple(clauses), names=names, panel=panel)
+    return {cell.agent_key for cell in cells if panel in (None, cell.panel)}
 
 
 def _clauses(table: Mapping[str, Any], agents: set[str], where: str) -> Iterator[Clause]:
     """The clauses that one table stands for: one for every switch and every pair of agents."""
     check_keys(f"{where}.", table, CLAUSE)
-    low = check_rule(f"{where}.low", number(), table.get("low", 0.0))
-    high = check_rule(f"{where}.high", number(), table["high"]) if "high" in table else math.inf
-    if not low < high:
-        raise SpecError(f"{where}.high: must be above low ({low:g}), got {high:g}")
+    statement = _statement(table, where)
     across = check_rule(f"{where}.across", flag(), table.get("across", False))
     for of, minus in _sides(table, agents, where):
         for measure in _measures(table, where):
-            yield Clause(measure, of, minus, low, high, across)
+            yield Clause(measure, of, minus, statement, across, table.get("figure", ""))
+
+
+def _statement(table: Mapping[str, Any], where: str) -> Statement:
+    """What a clause says of its number: above ``low``, from ``low`` to ``high``, or one of the
+    others."""
+    found = {
+        key: check_rule(f"{where}.{key}", number(), table[key])
+        for key in ("low", "high", "at_least", "about")
+        if key in table
+    }
+    margin = check_rule(f"{where}.margin", at_least(0.0), table.get("margin", 0.0))
+    if "high" in found:
+        low, high = found.pop("low", 0.0), found.pop("high")
+        if found or "margin" in table:
+            raise SpecError(f"{where}.high: goes with low alone")
+        if not low < high:
+            raise SpecError(f"{where}.high: must be above low ({low:g}), got {high:g}")
+        return Statement(ABOUT, (low + high) / 2.0, (high - low) / 2.0)
+    if len(found) > 1:
+        raise SpecError(f"{where}: must have one of {', '.join(found)}")
+    kinds = {"low": ABOVE, "at_least": AT_LEAST, "about": ABOUT}
+    for key, reference in found.items():
+        return Statement(kinds[key], reference, margin)
+    return Statement(ABOVE, 0.0, margin)
 
 
 def _sides(
@@ -108,9 +144,7 @@ def _sides(
 
 def _measures(table: Mapping[str, Any], where: str) -> Iterator[Measure]:
     name = check_text(f"{where}.measure", table.get("measure"))
-    if name not in MEASURES:
-        raise SpecError(f"{where}.measure: unknown {name!r}" + near_miss(name, sorted(MEASURES)))
-    found = MEASURES[name]
+    found = _named(name, f"{where}.measure")
     if "switch" not in table:
         yield found
         return
@@ -118,6 +152,12 @@ def _measures(table: Mapping[str, Any], where: str) -> Iterator[Measure]:
         raise SpecError(f"{where}.switch: {name!r} is not a measure of single switches")
     for switch in check_rule(f"{where}.switch", _SWITCHES, table["switch"]):
         yield found.at(switch)
+
+
+def _named(name: str, where: str) -> Measure:
+    if name not in MEASURES:
+        raise SpecError(f"{where}: unknown {name!r}" + near_miss(name, sorted(MEASURES)))
+    return MEASURES[name]
 
 
 def _whole_list(value: Any) -> tuple[int, ...]:

@@ -13,14 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from expectant.analysis.comparison import (
-    FAILS,
-    HOLDS,
-    UNDECIDED,
-    Decision,
-    Estimate,
-    Unavailable,
-)
+from expectant.analysis.comparison import Unavailable
+from expectant.analysis.judging import AT_LEAST, Finding, Statement, exactly
 from expectant.domains.finite import FiniteMDP
 from expectant.engine.job import Job
 from expectant.features.table import RandomBinary
@@ -98,7 +92,7 @@ class WorkRule:
             for name, (_, agent) in self.agents.items()
         }
 
-    def decide(self, counts: Counts) -> list[Decision]:
+    def decide(self, counts: Counts) -> list[Finding]:
         """The first agent's counts against the others', at the corners of the grid."""
         missing = [label for key, (label, _) in self.agents.items() if not counts.get(key)]
         if missing:
@@ -109,7 +103,7 @@ class WorkRule:
         if len(actions) == 1 or len(features) == 1:
             raise Unavailable("counts for one number of actions or features show no growth")
         corners = [[(a, f) for f in (features[0], features[-1])] for a in (actions[0], actions[-1])]
-        decisions = []
+        findings = []
         for other, (label, _) in others:
             # rows few and many actions, columns few and many features
             ratios = np.array([[_ratio(grid, counts[other], at) for at in row] for row in corners])
@@ -119,10 +113,10 @@ class WorkRule:
                 ("work at the largest point", ratios[1, 1], self.much_more),
             )
             subject = f"of {name}, times that of {label},"
-            decisions += [
+            findings += [
                 _at_least(least, ratio, f"{what} {subject}") for what, ratio, least in found
             ]
-        return decisions
+        return findings
 
 
 def _ratio(above: Mapping[Any, float], below: Mapping[Any, float], size: Any) -> float:
@@ -131,9 +125,6 @@ def _ratio(above: Mapping[Any, float], below: Mapping[Any, float], size: Any) ->
     return pair[0] / pair[1] if min(pair) > 0.0 and math.isfinite(sum(pair)) else math.nan
 
 
-def _at_least(least: float, ratios: np.ndarray, label: str) -> Decision:
+def _at_least(least: float, ratios: np.ndarray, label: str) -> Finding:
     ratio = float(np.min(ratios))
-    if math.isnan(ratio):
-        return Decision(UNDECIDED, Estimate(math.nan, math.nan, math.nan), -math.inf, label)
-    outcome = HOLDS if ratio >= least else FAILS
-    return Decision(outcome, Estimate(ratio, ratio, ratio), ratio / least, label)
+    return exactly(ratio, Statement(AT_LEAST, least), label)

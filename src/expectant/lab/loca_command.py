@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from expectant.analysis.local_change import is_test, references
 from expectant.descriptions import near_miss
 from expectant.files import write_text
-from expectant.lab.local_change import is_test, references, rows_of
+from expectant.lab.local_change import rows_of
 from expectant.lab.reproduce import Request, agents_of, compute_panels, write_outputs
 from expectant.lab.study import Study, packaged, read_study
 

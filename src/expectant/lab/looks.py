@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,12 +22,13 @@ from expectant.exact.solve import (
     greedy_policy,
     optimal_policy,
     optimal_values,
+    start_return,
 )
 from expectant.parts import Agent, Domain
 from expectant.rules import Rule, whole
 
 HORIZON = 40
-SCATTERED = 64
+SCATTERED = 16
 
 
 class Seen(NamedTuple):
@@ -181,11 +183,15 @@ def _solved(domain: Domain, agent: Agent, seen: Seen, horizon: int) -> np.ndarra
     discount, table = agent.discount, seen.preferences
 
     def of(rows: np.ndarray, phase: int) -> np.ndarray:
-        world = dynamics(domain, phase)
-        best = world.start @ optimal_values(domain, discount=discount, phase=phase)
+        world, best = dynamics(domain, phase), _best_from_start(domain, discount, phase)
         return np.array([_from_start(world, p, discount, horizon) for p in table[rows]]) / best
 
     return _by_phase(domain, seen, np.isfinite(table).all(axis=(1, 2)), of)
+
+
+@lru_cache  # every run of a cell asks
+def _best_from_start(domain: Domain, discount: float, phase: int) -> float:
+    return start_return(domain, optimal_values(domain, discount=discount, phase=phase))
 
 
 def _from_start(world: Dynamics, preferences: np.ndarray, discount: float, horizon: int) -> float:
@@ -229,6 +235,15 @@ add_look(
         ("preferences",),
         _solved,
         options={"horizon": (whole(1), 1000)},
+    )
+)
+add_look(
+    Look(
+        "largest_value",
+        "largest action value, without its sign",
+        "the largest of all |q̂(s, a)|, or of what else the agent prefers actions by",
+        ("preferences",),
+        lambda domain, agent, seen: np.abs(seen.preferences).max(axis=(1, 2)),
     )
 )
 add_look(

@@ -14,12 +14,16 @@ import numpy as np
 
 from expectant.analysis.adaptation import (
     RECOVERED_FRACTION,
+    REGRET_EPISODES,
     drops,
+    entries,
     lowests,
-    recoveries,
-    unrecovered,
+    own_recoveries,
+    regrets,
 )
 from expectant.analysis.comparison import Unavailable
+from expectant.analysis.local_change import LAST as LOOKS_AT_END
+from expectant.analysis.local_change import score
 from expectant.analysis.panel import Panel
 from expectant.descriptions import near_miss
 
@@ -28,8 +32,6 @@ SAME = 1e-9
 FINAL_SHARE = 0.25  # of the bins: late enough to have settled, long enough to average the noise
 ATTAINED = 0.95  # of an optimum, to count as attained
 LAST = f"the last {FINAL_SHARE:.0%} of the bins"
-SHORT = f"at most {1 - RECOVERED_FRACTION:.0%} short of the optimum, or of the phase if none is"
-UNTIL = f"the episodes until the end of the run's first bin that is {SHORT}"
 
 Of = Callable[[Panel, np.ndarray], np.ndarray]
 
@@ -39,20 +41,19 @@ class Measure:
     """A number of curves: ``of`` maps a panel and curves (n, bins) to (n,).
 
     ``name`` is what data call it, ``title`` what sentences do. It is taken of the mean curve over
-    runs, or with ``per_run`` of every run, and then averaged. ``is_bound`` tells of a panel and
-    curves that their numbers are only the least they can be. ``at`` gives the same measure at one
+    runs, or with ``per_run`` of every run, and then averaged. ``at`` gives the same measure at one
     switch only, counted from 1, where that means something. ``needs_optimum`` says that it compares
-    with the panel's exact optimum.
+    with the panel's exact optimum, ``of_diverged`` that it is told of bins that are not finite.
     """
 
     name: str
     title: str
     meaning: str
     of: Of
-    is_bound: Callable[[Panel, np.ndarray], bool] | None = None
     per_run: bool = False
     at: Callable[[int], Measure] | None = None
     needs_optimum: bool = False
+    of_diverged: bool = False
 
 
 MEASURES: dict[str, Measure] = {}
@@ -88,9 +89,24 @@ def final(panel: Panel, curve: np.ndarray) -> np.ndarray:
     return curve[..., -max(1, round(FINAL_SHARE * curve.shape[-1])) :].mean(axis=-1)
 
 
+def last_third(panel: Panel, curve: np.ndarray) -> np.ndarray:
+    """The mean of the last third of the bins."""
+    return curve[..., -max(1, round(curve.shape[-1] / 3)) :].mean(axis=-1)
+
+
+def _diverged(panel: Panel, curve: np.ndarray) -> np.ndarray:
+    return 1.0 - np.isfinite(curve).all(axis=-1)
+
+
 def last(panel: Panel, curve: np.ndarray) -> np.ndarray:
     """The last point."""
     return curve[..., -1]
+
+
+def late_slope(panel: Panel, curve: np.ndarray) -> np.ndarray:
+    """By how much a curve rises in an episode or step, over the last quarter of its bins."""
+    bins = max(1, round(FINAL_SHARE * curve.shape[-1]))
+    return (curve[..., -1] - curve[..., -1 - bins]) / (bins * panel.bin)
 
 
 def settling(panel: Panel, curve: np.ndarray) -> np.ndarray:
@@ -126,41 +142,65 @@ def _attainment(panel: Panel, curve: np.ndarray) -> np.ndarray:
     return np.asarray(panel.points[first], float)
 
 
-def _shortening(panel: Panel, curve: np.ndarray) -> np.ndarray:
-    times = recoveries(panel, curve, needed=2)
-    return times[0] - times[1]
+def _mean_or_at(
+    name: str,
+    title: str,
+    meaning: str,
+    of_switches: Callable[..., np.ndarray],
+    needs_optimum: bool = False,
+) -> Measure:
+    """A measure of switches: the mean over all of them, or at one that is named."""
 
+    def at(number: int) -> Measure:
+        return Measure(
+            name, f"{title} (switch {number})", meaning,
+            lambda panel, curve: of_switches(panel, curve, needed=number)[number - 1],
+            needs_optimum=needs_optimum,
+        )  # fmt: skip
 
-def _rise(panel: Panel, curve: np.ndarray) -> np.ndarray:
-    depths = lowests(panel, curve, needed=3)
-    return depths[2] - depths[0]
-
-
-def _drop_after(number: int) -> Measure:
     return Measure(
-        "drop",
-        f"drop at switch {number}",
-        "level before (last fifth of a phase) minus the lowest bin after",
-        lambda panel, curve: drops(panel, curve, needed=number)[number - 1],
-    )
+        name, title, f"mean over the switches of {meaning}",
+        lambda panel, curve: of_switches(panel, curve).mean(axis=0), at=at,
+        needs_optimum=needs_optimum,
+    )  # fmt: skip
 
 
-# Recovery is taken run by run: the mean curve of runs that recover at different times crosses a
-# level when the slowest of them do, and where it lies close to the level, by chance.
-def _recovery_after(number: int) -> Measure:
-    return Measure(
-        "recovery",
-        f"recovery after switch {number}",
-        f"mean over runs of {UNTIL}",
-        lambda panel, curve: recoveries(panel, curve, needed=number)[number - 1],
-        lambda panel, curve: bool(unrecovered(panel, curve)[number - 1].all()),
-        per_run=True,
-    )
+def _regret_falls(panel: Panel, curve: np.ndarray) -> np.ndarray:
+    lost = regrets(panel, curve, needed=2)
+    return lost[0] - lost[1]
 
 
+def _lowest_rises(panel: Panel, curve: np.ndarray) -> np.ndarray:
+    depths = lowests(panel, curve, needed=2)
+    return depths[1:].mean(axis=0) - depths[0]
+
+
+def _entry_rises(panel: Panel, curve: np.ndarray) -> np.ndarray:
+    first = entries(panel, curve, needed=2)
+    return first[1] - first[0]
+
+
+def _unsteadiness(panel: Panel, curve: np.ndarray) -> np.ndarray:
+    late = curve[..., -max(2, round(FINAL_SHARE * curve.shape[-1])) :]
+    return (np.diff(late, axis=-1) ** 2).mean(axis=-1)
+
+
+LOST = (
+    f"the return lost against the exact optimum in the first {REGRET_EPISODES} episodes of a "
+    "phase, or in all of it if it is shorter"
+)
 for _found in (
     Measure("mean", "return", "mean over all episodes", lambda panel, curve: curve.mean(axis=-1)),
     Measure("final", "final level", f"mean return over {LAST}", final),
+    Measure("last-third", "late level", "mean return over the last third of the bins", last_third),
+    Measure(
+        "diverged",
+        "share of diverged runs",
+        "the share of runs whose weights have overflowed",
+        _diverged,
+        per_run=True,
+        of_diverged=True,
+    ),
     Measure(
         "after-switch",
         "return after the first switch",
@@ -174,43 +214,57 @@ for _found in (
         lambda panel, curve: panel.optimum - final(panel, curve),
         needs_optimum=True,
     ),
-    Measure(
+    _mean_or_at("regret", "regret after a switch", LOST, regrets, needs_optimum=True),
+    _mean_or_at("lowest", "lowest level after a switch", "the lowest bin of a phase", lowests),
+    _mean_or_at("entry", "return at a switch", "the first bin of a phase", entries),
+    _mean_or_at(
         "drop",
         "drop",
-        "mean over the switches of the level before (last fifth of a phase) minus the lowest bin "
-        "after",
-        lambda panel, curve: drops(panel, curve).mean(axis=0),
-        at=_drop_after,
+        "the level before (last fifth of a phase) minus the lowest bin after",
+        drops,
+    ),
+    _mean_or_at(
+        "recovery",
+        "recovery towards its own level",
+        "the episodes until the end of the first bin, from the lowest one on, that has made up "
+        f"{RECOVERED_FRACTION:.0%} of the way from there to the last fifth of the phase",
+        own_recoveries,
     ),
     Measure(
-        "recovery",
-        "recovery",
-        f"mean over runs and switches of {UNTIL}",
-        lambda panel, curve: recoveries(panel, curve).mean(axis=0),
-        lambda panel, curve: bool(unrecovered(panel, curve).all()),
-        per_run=True,
-        at=_recovery_after,
+        "regret-falls",
+        "fall of the regret",
+        f"regret after the first switch minus that after the second, each {LOST}",
+        _regret_falls,
         needs_optimum=True,
     ),
     Measure(
-        "shortening",
-        "shortening",
-        "mean over runs of the episodes after the first switch minus those after the second until "
-        f"the end of the run's first bin that is {SHORT}",
-        _shortening,
-        lambda panel, curve: bool(unrecovered(panel, curve)[:2].all()),
-        per_run=True,
-        needs_optimum=True,
+        "lowest-rises",
+        "rise of the lowest level",
+        "mean of the lowest bins after the later switches minus the lowest bin after the first",
+        _lowest_rises,
     ),
     Measure(
-        "lowest",
-        "lowest point",
-        "lowest bin after the first switch",
-        lambda panel, curve: lowests(panel, curve)[0],
+        "entry-rises",
+        "rise of the return at a switch",
+        "the first bin after the second switch minus that after the first",
+        _entry_rises,
+    ),
+    Measure(
+        "unsteadiness",
+        "unsteadiness",
+        f"mean squared change of a run's return from one bin to the next in {LAST}",
+        _unsteadiness,
+        per_run=True,
     ),
     Measure("first", "first point", "the first bin", lambda panel, curve: curve[..., 0]),
     Measure("second", "second point", "the second bin", lambda panel, curve: curve[..., 1]),
     Measure("last", "last point", "the last bin, or the last look", last),
+    Measure(
+        "late-slope",
+        "late slope",
+        f"by how much the curve rises in an episode, or step, over {LAST}",
+        late_slope,
+    ),
     Measure(
         "settling",
         "settling time",
@@ -235,6 +289,21 @@ for _found in (
         per_run=True,
     ),
     Measure(
+        "learned-share",
+        "share of the optimum before the change",
+        f"mean of the last {LOOKS_AT_END} looks of the first phase, divided by the optimum",
+        lambda panel, curves: score(panel, curves).first,
+        per_run=True,
+    ),
+    Measure(
+        "adaptation",
+        "adaptation",
+        f"mean of the last {LOOKS_AT_END} looks of the second phase, on a scale where the policy "
+        "that was best before has 0 and the new optimum 1",
+        lambda panel, curves: score(panel, curves).adaptation,
+        per_run=True,
+    ),
+    Measure(
         "attainment",
         "time to the optimum",
         "mean over runs of the steps (or episodes) until the first look that is at least 95 % of "
@@ -242,6 +311,5 @@ for _found in (
         _attainment,
         per_run=True,
     ),
-    Measure("rise", "rise", "lowest bin after the third switch minus that after the first", _rise),
 ):
     add(_found)

@@ -35,6 +35,8 @@ class Variant:
         instead = (self.reading, self.option) if self.reading and self.option else None
         found = []
         for figure in self.study.figures:
+            if self.named_set not in self.study.sets_of(figure):
+                continue
             if self.reading is None or self.reading.concerns(figure):
                 experiment = self.study.experiment(figure, self.named_set, instead=instead)
                 found += replace(experiment, seed=seed).cells(self.name)

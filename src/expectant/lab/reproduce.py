@@ -13,12 +13,13 @@ from expectant.analysis.panel import Panel
 from expectant.files import write_text
 from expectant.lab.cells import Cell
 from expectant.lab.claims import Verdict, evaluate
-from expectant.lab.engines.compute import compute
+from expectant.lab.engines.compute import computed
 from expectant.lab.local_change import rows_of
 from expectant.lab.specs.expansion import PanelSpec
 from expectant.lab.specs.spec import Experiment
 from expectant.lab.store.results import CURVES, panels_of, read_curves, read_facts, write_curves
 from expectant.lab.store.store import Store, versions
+from expectant.lab.store.table import write_cells
 from expectant.lab.study import Study, find_study, read_study, word_for
 from expectant.progress import say
 
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from expectant.show import Section
 
 QUICK_RUNS = 5
+STAGES = (100, 300)  # runs from which verdicts are written on the way
+UNLIMITED = 2**62
 LONG_BINS, WINDOW_BINS = 300, 20  # from how many bins on only the moves of the goal are drawn
 
 
@@ -63,20 +66,46 @@ class Request:
                 if agents:
                     yield replace(panel, agents=agents)
 
-    def cells(self) -> list[Cell]:
-        """Everything to compute, in the order in which it is shown."""
-        return [
-            cell
-            for figure in self.figures
-            for named_set in self.study.sets
-            for cell in self.experiment(figure, named_set).cells(named_set)
-        ]
+    def cells(self, most: int | None = None) -> list[Cell]:
+        """Everything to compute, in the order in which it is shown.
+
+        Of every cell as many runs as claims are judged by, but no more than ``most``, if those are
+        not fewer than are drawn.
+        """
+        found = []
+        for figure in self.figures:
+            for named_set in self.study.sets_of(figure):
+                experiment = self.experiment(figure, named_set)
+                runs = max(experiment.runs, min(self.judged(figure), most or UNLIMITED))
+                found += replace(experiment, runs=runs).cells(named_set)
+        return found
+
+    def drawn(self, figure: str) -> int:
+        """How many runs of a figure are drawn."""
+        asked = QUICK_RUNS if self.quick else self.runs
+        return asked or self.study.experiments[figure].runs
+
+    def judged(self, figure: str) -> int:
+        """How many runs claims about a figure are judged by."""
+        if self.quick or self.runs is not None:
+            return self.drawn(figure)
+        return max(self.study.claim_runs.get(figure, 0), self.drawn(figure))
+
+    def stages(self) -> list[int]:
+        """The most runs of a cell after which everything is written, the last one's in the end."""
+        drawn, judged = (
+            max(map(many, self.figures), default=0) for many in (self.drawn, self.judged)
+        )
+        return sorted({1, *(most for most in STAGES if drawn < most < judged), judged})
 
     def command(self, figure: str | None = None) -> str:
         """The command that makes the results, or one figure of them, again."""
         words = [self.study.command]
         figures = self.figures if figure is None else (figure,)
-        if figures != self.study.figures:
+        if self.panels or self.agents:  # which only `loca` asks for
+            words = ["expectant loca", *(f"--agent {name}" for name in self.panels)]
+            words += [f"--backups {name}" for name in self.agents]
+        elif figures != self.study.figures:
             words += [f"--figure {name}" for name in figures]
         if self.quick:
             words.append("--quick")
@@ -133,10 +162,17 @@ def reproduce(
 ) -> list[Verdict]:
     """Compute what is missing in a folder, then write everything; returns the verdicts.
 
-    ``place`` is where it is written, by default the folder itself, see :func:`place_for`.
+    ``place`` is where it is written, by default the folder itself, see :func:`place_for`. As soon
+    as all that is drawn is there, everything is written for a first time, and again whenever there
+    are so many more runs that verdicts are sharper: whoever stops it has a page.
     """
-    panels = compute_panels(request, folder, threads, place)
-    return write_outputs(request, place or folder, panels)
+    stages, verdicts = request.stages(), list[Verdict]()
+    for most in stages:
+        panels = compute_panels(request, folder, threads, place, most)
+        verdicts = write_outputs(request, place or folder, panels)
+        if most != stages[-1]:
+            say(f"{(place or folder) / 'report.html'}: verdicts so far; going on with more runs")
+    return verdicts
 
 
 def _runs(quick: bool, runs: int | None) -> float:
@@ -160,12 +196,17 @@ def place_for(request: Request, folder: Path) -> Path:
 
 
 def compute_panels(
-    request: Request, folder: Path, threads: int | None = None, place: Path | None = None
+    request: Request,
+    folder: Path,
+    threads: int | None = None,
+    place: Path | None = None,
+    most: int | None = None,
 ) -> list[Panel]:
     """Compute what is missing; all curves, which are written as one table."""
     check_layout(folder)
-    cells = request.cells()
-    curves = compute(cells, Store(folder), threads=threads, title=request.study.name)
+    cells = request.cells(most)
+    work, curves = computed(cells, Store(folder), threads=threads, title=request.study.name)
+    write_cells(work, place or folder)
     panels = panels_of(cells, curves)
     write_curves((place or folder) / CURVES, panels, request.facts())
     return panels
@@ -205,9 +246,10 @@ def stored(folder: Path, trust: bool = False) -> tuple[Request, list[Panel]]:
 def verdicts_of(study: Study, panels: Sequence[Panel]) -> list[Verdict]:
     """All verdicts; those on counted work once for every set that has its figure."""
     counts = next((claim.work.counts() for claim in study.claims if claim.work is not None), None)
-    shown = dict.fromkeys(panel.reading for panel in panels if panel.figure in study.figures[-1:])
+    shown = dict.fromkeys(panel.reading for panel in panels)
     work = None if counts is None or not shown else dict.fromkeys(shown, counts)
-    return evaluate(study.claims, panels, work)
+    sizes = {name: experiment.runs for name, experiment in study.experiments.items()}
+    return evaluate(study.claims, panels, work, sizes)
 
 
 def write_outputs(request: Request, folder: Path, panels: Sequence[Panel]) -> list[Verdict]:
@@ -227,9 +269,10 @@ def write_claims(path: Path, verdicts: Sequence[Verdict], request: Request) -> N
     write_text(path, json.dumps(entries, indent=2, ensure_ascii=False) + "\n")
 
 
-def shown(panels: Sequence[Panel], figure: str) -> list[Panel]:
-    """The panels of a figure as they are drawn: long ones only around the moves of the goal."""
-    chosen = [panel for panel in panels if panel.figure == figure]
+def shown(panels: Sequence[Panel], figure: str, runs: int | None = None) -> list[Panel]:
+    """The panels of a figure as they are drawn: with so many runs, and where they are long only
+    around the moves of the goal."""
+    chosen = [panel.of_runs(runs) for panel in panels if panel.figure == figure]
     return [part for panel in chosen for part in _around_moves(panel)]
 
 
@@ -245,9 +288,11 @@ def write_figures(request: Request, folder: Path, panels: Sequence[Panel]) -> li
     paths, palette = [], palette_of(panels)
     for figure in request.figures:
         title = f"Figure {figure}" if request.study.readings else request.study.title
-        title += f" ({request.warning})" if request.warning else ""
+        title += f" ({request.warning or f'n = {request.drawn(figure)}'})"
         name = f"figure-{figure}" if len(request.study.figures) > 1 else "figure"
-        paths += draw_panels(shown(panels, figure), title, folder / name, palette)
+        paths += draw_panels(
+            shown(panels, figure, request.drawn(figure)), title, folder / name, palette
+        )
     return paths
 
 
@@ -262,7 +307,7 @@ def write_report(
     seed = request.experiment(request.figures[0], request.study.sets[0]).seed
     environment = [*versions().items(), ("seed", seed), ("command", request.command())]
     sections = [
-        Header(request.study.title, request.warning, request.study.notes),
+        Header(request.study.title, _how_far(request, panels), request.study.notes),
         Glance(found),
         *_adaptation(request, panels),
         *(part for figure in request.figures for part in _sections(request, figure, panels, found)),
@@ -270,6 +315,20 @@ def write_report(
         Environment(environment),
     ]
     return write_page(folder / "report.html", sections, palette_of(panels))
+
+
+def _how_far(request: Request, panels: Sequence[Panel]) -> str:
+    """What a reader must know of the number of runs: that it is not all there will be."""
+    if request.warning:
+        return request.warning
+    there = [(panel.runs, request.judged(panel.figure)) for panel in panels]
+    if all(runs >= wanted for runs, wanted in there):
+        return ""
+    fewest, most = min(runs for runs, _ in there), max(runs for runs, _ in there)
+    return (
+        f"verdicts so far, from {fewest} to {most} runs; `{request.command()}` goes on until all "
+        f"are there"
+    )
 
 
 def _adaptation(request: Request, panels: Sequence[Panel]) -> list[Section]:
@@ -288,14 +347,14 @@ def _sections(
     """A figure, the claims about it, and how it was made."""
     from expectant.show import Claims, Curves, Parameters, chart_of
 
-    experiments = {name: request.experiment(figure, name) for name in request.study.sets}
+    experiments = {name: request.experiment(figure, name) for name in request.study.sets_of(figure)}
     first = next(iter(experiments.values()))
     tables = [
         (f"reading “{name}”" if name else "", parameters(each))
         for name, each in experiments.items()
     ]
     return [
-        Curves(figure, first.title, chart_of(shown(panels, figure))),
+        Curves(figure, first.title, chart_of(shown(panels, figure, request.drawn(figure)))),
         Claims([entry for entry in found if entry["figure"] == figure]),
         Parameters(tables, first.notes, request.command(figure)),
     ]

@@ -21,14 +21,19 @@ from expectant.lab.specs.spec import Changes, Experiment, parse_spec, parse_toml
 from expectant.lab.specs.spec_errors import (
     SpecError,
     check_keys,
+    check_rule,
     check_table,
     check_tables,
     check_text,
     check_texts,
 )
+from expectant.rules import whole
 
 STUDY, CLAIMS, READINGS = "study.toml", "claims.toml", "readings.toml"
-KEYS = ("title", "source", "link", "notes", "figures", "sets", "out", "measures")
+KEYS = (
+    "title", "source", "link", "notes", "figures", "sets", "out", "measures", "claim_runs",
+    "only",
+)  # fmt: skip
 THE_PAPER = "kudashkina-2021"
 
 
@@ -39,6 +44,7 @@ class Option:
     name: str
     sets: tuple[str, ...]
     changes: Changes
+    source: str = ""
 
 
 @dataclass(frozen=True)
@@ -63,7 +69,9 @@ class Study:
     """A study as it was read; ``sets`` are named choices of readings, one without a name if none.
 
     ``experiments`` maps every figure to its spec, in the order in which they are shown. ``command``
-    makes its results, in the folder ``out`` if no other is asked for.
+    makes its results, in the folder ``out`` if no other is asked for. Claims about a figure are
+    judged by ``claim_runs``, where those are more than are drawn; a figure in ``only`` is run under
+    some sets alone.
     """
 
     name: str
@@ -76,8 +84,14 @@ class Study:
     sets: tuple[str, ...] = ("",)
     readings: tuple[Reading, ...] = ()
     claims: tuple[Claim, ...] = ()
+    claim_runs: Mapping[str, int] = field(default_factory=dict)
+    only: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     out: Path = field(default=Path("results"))
     command: str = ""
+
+    def sets_of(self, figure: str) -> tuple[str, ...]:
+        """The named sets that a figure is run under."""
+        return self.only.get(figure, self.sets)
 
     @property
     def figures(self) -> tuple[str, ...]:
@@ -167,9 +181,46 @@ def _study(folder: Path, data: Mapping[str, Any], trust: bool) -> Study:
         sets=sets,
         readings=readings,
         claims=_claims(folder, experiments),
+        claim_runs=_claim_runs(data, experiments),
+        only=_only(data, experiments, sets),
         out=Path(check_text(f"{STUDY}: out", data.get("out", f"results/{name}"))),
         command="expectant reproduce" + ("" if name == THE_PAPER else f" {word_for(folder)}"),
     )
+
+
+def _claim_runs(data: Mapping[str, Any], experiments: Mapping[str, Experiment]) -> dict[str, int]:
+    """How many runs claims are judged by: one number for all figures, or a table of them."""
+    given = data.get("claim_runs", {})
+    table = given if isinstance(given, Mapping) else dict.fromkeys(experiments, given)
+    _check_figures(f"{STUDY}: claim_runs", table, experiments)
+    return {
+        name: check_rule(f"{STUDY}: claim_runs.{name}", whole(1), runs)
+        for name, runs in table.items()
+    }
+
+
+def _only(
+    data: Mapping[str, Any], experiments: Mapping[str, Experiment], sets: tuple[str, ...]
+) -> dict[str, tuple[str, ...]]:
+    """The sets of figures that are not run under all of them."""
+    table = check_table(f"{STUDY}: only", data.get("only", {}))
+    _check_figures(f"{STUDY}: only", table, experiments)
+    found = {name: tuple(check_texts(f"{STUDY}: only.{name}", own)) for name, own in table.items()}
+    for name, own in found.items():
+        for named_set in own:
+            if named_set not in sets:
+                raise SpecError(
+                    f"{STUDY}: only.{name}: no set {named_set!r}" + near_miss(named_set, [*sets])
+                )
+    return found
+
+
+def _check_figures(
+    where: str, table: Mapping[str, Any], experiments: Mapping[str, Experiment]
+) -> None:
+    for name in table:
+        if name not in experiments:
+            raise SpecError(f"{where}: no figure {name!r}" + near_miss(name, [*experiments]))
 
 
 def word_for(folder: Path) -> str:
@@ -276,7 +327,8 @@ def _option(table: Mapping[str, Any], where: str, sets: tuple[str, ...]) -> Opti
             raise SpecError(f"{where}.sets: no set {name!r}" + near_miss(name, [*sets]))
     changes = check_table(f"{where}.changes", table.get("changes", {}))
     check_keys(f"{where}.changes.", changes, ["domain", "features", "agents", "kinds"])
-    return Option(check_text(f"{where}.name", table.get("name")), own, Changes(**changes))
+    source = check_text(f"{where}.source", table.get("source", ""))
+    return Option(check_text(f"{where}.name", table.get("name")), own, Changes(**changes), source)
 
 
 def _claims(folder: Path, experiments: Mapping[str, Experiment]) -> tuple[Claim, ...]:

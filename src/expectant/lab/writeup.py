@@ -11,13 +11,14 @@ import numpy as np
 
 from expectant.analysis.curves import interval
 from expectant.analysis.panel import Panel
-from expectant.lab.engines.compute import Work, compute, step_nanoseconds
+from expectant.lab.engines.compute import Work, computed, step_nanoseconds
 from expectant.lab.reproduce import Request, stored, verdicts_of, write_figures, write_report
 from expectant.lab.specs.spec import Experiment, parse_toml, read_spec, spec_hash
 from expectant.lab.store.facts import commit, versions
 from expectant.lab.store.folder import SPEC, opened
 from expectant.lab.store.results import CURVES, panels_of, read_curves, read_facts, write_curves
 from expectant.lab.store.store import Store
+from expectant.lab.store.table import write_cells
 from expectant.lab.study import study_of
 from expectant.lab.sweep import tidy
 
@@ -36,7 +37,8 @@ def run_experiment(
     with opened(folder, text, data):
         store = Store(folder, {"spec": spec_hash(data), "commit": commit()})
         tidy(store, set(Work(cells, store).names))
-        curves = compute(cells, store, threads=threads, title=experiment.name)
+        work, curves = computed(cells, store, threads=threads, title=experiment.name)
+        write_cells(work, folder)
         panels = panels_of(cells, curves)
         facts = {"spec": text, "name": experiment.name, "title": experiment.title}
         write_curves(folder / CURVES, panels, {**facts, "versions": versions()})

@@ -17,6 +17,7 @@ from expectant.lanes import dot_listed, padded
 from expectant.verbs import check_restored, function
 
 CHUNK = 16  # entries
+NONE = -1
 COUNT = 0  # where a header has the number of entries; the numbers of chunks follow
 STAMP, USED, EVICTED = 0, 1, 2  # places in the tally
 
@@ -28,6 +29,10 @@ class ColumnsPart(NamedTuple):
     A column has at most ``room`` entries. ``tally`` (3,) has the present stamp, how many chunks are
     in use, and how many entries were evicted. ``work`` (1, D) is for sums; ``touched`` (D,) are the
     features in the present one, ``marks`` (D,) the stamps of those that have had their turn.
+
+    To be read by rows too, entries of a feature are linked: ``heads`` (d,) has the first of every
+    feature and ``links`` (Q, 16) the next after each, as chunk · 16 + place, −1: none; ``owners``
+    (Q,) is the column that has a chunk, block · d + j. Without need for that they have no entries.
     """
 
     headers: np.ndarray
@@ -38,6 +43,9 @@ class ColumnsPart(NamedTuple):
     work: np.ndarray
     touched: np.ndarray
     marks: np.ndarray
+    heads: np.ndarray
+    links: np.ndarray
+    owners: np.ndarray
 
 
 @function
@@ -134,12 +142,38 @@ def append(columns, block, j, i, value):
     header = columns.headers[block, j]
     count = header[COUNT]
     if count % CHUNK == 0:
-        header[1 + count // CHUNK] = columns.tally[USED]
+        q = columns.tally[USED]
+        header[1 + count // CHUNK] = q
         columns.tally[USED] += 1
-    q = header[1 + count // CHUNK]
-    columns.indices[q, count % CHUNK] = i
-    columns.values[q, count % CHUNK] = value
+        if columns.owners.shape[0] > 0:
+            columns.owners[q] = block * columns.headers.shape[1] + j
+    put_entry(columns, header[1 + count // CHUNK], count % CHUNK, i, value)
     header[COUNT] = count + 1
+
+
+@function
+def put_entry(columns, q, e, i, value):
+    """Let a place in a chunk be an entry of feature i."""
+    columns.indices[q, e] = i
+    columns.values[q, e] = value
+    if columns.heads.shape[0] > 0:
+        columns.links[q, e] = columns.heads[i]
+        columns.heads[i] = q * CHUNK + e
+
+
+@function
+def unlink(columns, q, e):
+    """Take an entry out of the list of its feature."""
+    heads, links, i, entry = columns.heads, columns.links, columns.indices[q, e], q * CHUNK + e
+    if heads.shape[0] == 0:
+        return
+    if heads[i] == entry:
+        heads[i] = links[q, e]
+        return
+    before = heads[i]
+    while links[before // CHUNK, before % CHUNK] != entry:
+        before = links[before // CHUNK, before % CHUNK]
+    links[before // CHUNK, before % CHUNK] = links[q, e]
 
 
 @function
@@ -151,8 +185,8 @@ def evict(columns, block, j, i, value):
         if size < least:
             place, least = e, size
     q = header[1 + place // CHUNK]
-    columns.indices[q, place % CHUNK] = i
-    values[q, place % CHUNK] = value
+    unlink(columns, q, place % CHUNK)
+    put_entry(columns, q, place % CHUNK, i, value)
     columns.tally[EVICTED] += 1
 
 
@@ -180,7 +214,25 @@ def empty_columns(blocks: int, size: int, room: int) -> ColumnsPart:
         np.zeros((1, width)),
         np.zeros(width, np.int64),
         np.zeros(width, np.int64),
+        *_links(0, 0),
     )
+
+
+def _links(size: int, chunks: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    heads, links = np.full(size, NONE, np.int32), np.full((chunks, CHUNK), NONE, np.int32)
+    return heads, links, np.zeros(chunks, np.int32)
+
+
+def linked(columns: ColumnsPart) -> ColumnsPart:
+    """The same columns, which have no entries yet, to be read by rows too."""
+    size, chunks = columns.headers.shape[1], columns.indices.shape[0]
+    heads, links, owners = _links(size, chunks)
+    return columns._replace(heads=heads, links=links, owners=owners)
+
+
+def links_bytes(blocks: int, size: int, room: int) -> int:
+    """The memory that :func:`linked` adds."""
+    return 4 * (size + (CHUNK + 1) * blocks * size * chunks_for(room))
 
 
 def written_out(columns: ColumnsPart, block: int) -> np.ndarray:
@@ -203,7 +255,9 @@ def _(columns, built, site):
     counted("columns: tally", columns.tally)
     within("columns: marks", columns.marks, 0, int(columns.tally[STAMP]))
     unchanged("columns: work", columns.work, built.work)
+    within("columns: owners", columns.owners, 0, columns.headers.shape[0] * (last + 1) - 1)
     _check_chunks(columns)
+    _check_links(columns)
 
 
 def _check_chunks(columns: ColumnsPart) -> None:
@@ -226,3 +280,31 @@ def _check_chunks(columns: ColumnsPart) -> None:
     for block, j in np.argwhere(counts[..., 0] > 0):
         entries = columns.indices[chunks[block, j][taken[block, j]]].ravel()[: counts[block, j, 0]]
         require(len(set(entries.tolist())) == entries.size, "columns: a feature may come once only")
+
+
+def _check_links(columns: ColumnsPart) -> None:
+    """Every entry is in the list of its feature, once; chunks know their columns."""
+    if not columns.heads.size:
+        return
+    last, found = columns.links.size - 1, 0
+    within("columns: heads", columns.heads, NONE, last)
+    within("columns: links", columns.links, NONE, last)
+    in_all = int(columns.headers[..., COUNT].sum())
+    for i, head in enumerate(columns.heads):
+        entry = int(head)
+        while entry != NONE and found <= in_all:
+            found += 1
+            require(
+                columns.indices.flat[entry] == i, "columns: a link must lead to the same feature"
+            )
+            entry = int(columns.links.flat[entry])
+    require(found == in_all, "columns: every entry must be linked once")
+    used = int(columns.tally[USED])
+    require(
+        (columns.links[used:] == NONE).all() and not columns.owners[used:].any(),
+        "columns: what is not in use must not be linked",
+    )
+    for block, j in np.argwhere(columns.headers[..., COUNT] > 0):
+        chunks = columns.headers[block, j, 1 : 1 + chunks_for(columns.headers[block, j, COUNT])]
+        number = block * columns.headers.shape[1] + j
+        require((columns.owners[chunks] == number).all(), "columns: owners must be the columns")

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from expectant.integrity import counted, within
 from expectant.parts import Need, Site, bytes_of
 from expectant.verbs import (
     add_expected,
@@ -20,6 +21,7 @@ from expectant.verbs import (
     backed_up_value,
     begin,
     break_off,
+    check_restored,
     evicted,
     fit,
     follow,
@@ -114,6 +116,13 @@ def _(curious):
 def _(curious):
     """What is looked at is what the model says, without the bonus."""
     return answering(curious.model)
+
+
+@check_restored.register(CuriousPart)
+def _(model, built, site):
+    counted("curious model: clock", model.clock)
+    within("curious model: tried", model.tried, 0, int(model.clock[0]))
+    check_restored(model.model, built.model, site)
 
 
 def curious_memory(site: Site) -> Need:

@@ -21,6 +21,7 @@ from expectant.verbs import (
     add_expected,
     backed_up_action_value,
     backed_up_value,
+    came_from,
     dot_through,
     fit,
     function,
@@ -29,6 +30,7 @@ from expectant.verbs import (
     load,
     rate,
     size,
+    trace_back,
     value,
 )
 
@@ -122,6 +124,22 @@ def _(model, state, action, weights, amount):
             weights[i] += change * rows[action, j, i]
 
 
+@trace_back.register(LinearPart)
+def _(model, feature, link):
+    """Entry j of column a is number a d + j; columns are looked through one after another."""
+    rows = model.rows
+    for entry in range(link + 1, rows.shape[0] * rows.shape[1]):
+        if rows[entry // rows.shape[1], entry % rows.shape[1], feature] != 0.0:
+            return entry
+    return -1
+
+
+@came_from.register(LinearPart)
+def _(model, feature, link):
+    size = model.rows.shape[1]
+    return link % size, model.rows[link // size, link % size, feature]
+
+
 @imagine.register(LinearPart)
 def _(model, state, action, successor):
     """s̄ itself, which shrinks with the probability of having ended."""
@@ -141,6 +159,7 @@ class LinearExpectation(Model):
 
     predicts_means: ClassVar[bool] = True
     imagines: ClassVar[str] = "means"
+    linear: ClassVar[bool] = True
 
     step: Any = option(step_size(), default=0.1)
     initial_reward: float | None = option(or_none(number()), default=None)

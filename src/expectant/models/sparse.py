@@ -18,6 +18,7 @@ from expectant.descriptions import description, option
 from expectant.features.vector import dot
 from expectant.lanes import dot_row
 from expectant.models.columns import (
+    CHUNK,
     EVICTED,
     STAMP,
     ColumnsPart,
@@ -27,6 +28,8 @@ from expectant.models.columns import (
     correct_column,
     dot_column,
     empty_columns,
+    linked,
+    links_bytes,
     next_stamp,
     touch,
     wipe,
@@ -40,6 +43,7 @@ from expectant.verbs import (
     add_expected,
     backed_up_action_value,
     backed_up_value,
+    came_from,
     evicted,
     fit,
     function,
@@ -47,7 +51,9 @@ from expectant.verbs import (
     index,
     rate,
     size,
+    trace_back,
     value,
+    with_predecessors,
 )
 
 
@@ -176,6 +182,23 @@ def _(model, state, action, weights, amount):
             add_column_to(model.columns, action, index(state, n), weights, change)
 
 
+@trace_back.register(SparsePart)
+def _(model, feature, link):
+    columns = model.columns
+    return columns.heads[feature] if link < 0 else columns.links[link // CHUNK, link % CHUNK]
+
+
+@came_from.register(SparsePart)
+def _(model, feature, link):
+    columns, q = model.columns, link // CHUNK
+    return columns.owners[q] % columns.headers.shape[1], columns.values[q, link % CHUNK]
+
+
+@with_predecessors.register(SparsePart)
+def _(model):
+    return model._replace(columns=linked(model.columns))
+
+
 @imagine.register(SparsePart)
 def _(model, state, action, successor):
     """s̄ itself, which shrinks with the probability of having ended."""
@@ -204,6 +227,7 @@ class SparseExpectation(Model):
 
     predicts_means: ClassVar[bool] = True
     imagines: ClassVar[str] = "means"
+    linear: ClassVar[bool] = True
 
     step: Any = option(step_size(), default=0.1)
     capacity: int = option(whole(1), default=128)
@@ -219,6 +243,10 @@ class SparseExpectation(Model):
         held = columns_bytes(site.actions, site.shape.size, room)
         held += bytes_of((site.actions, site.width))
         return [Need(what, held, "a smaller capacity of SparseExpectation")]
+
+    def predecessors_memory(self, site: Site) -> Sequence[Need]:
+        held = links_bytes(site.actions, site.shape.size, self._room(site))
+        return [Need("the rows of the sparse model", held)]
 
     def build(self, site: Site) -> SparsePart:
         owner = "SparseExpectation: initial_reward"

@@ -12,11 +12,13 @@ Verdict = Mapping[str, Any]
 LOOKS = {
     "holds": ("✓", "holds"),
     "does not hold": ("✗", "fails"),
+    "equal": ("=", "undecided"),
+    "unclear": ("?", "undecided"),
     "undecided": ("?", "undecided"),
     "adaptive": ("✓", "holds"),
     "not adaptive": ("✗", "fails"),
 }
-PLURALS = {"holds": "hold", "does not hold": "do not hold"}
+PLURALS = {"holds": "hold", "does not hold": "do not hold", "equal": "equal"}
 
 
 class Claim(NamedTuple):
@@ -32,9 +34,13 @@ class Claim(NamedTuple):
     def anchor(self) -> str:
         return f"claim-{slug(self.figure)}-{slug(self.id)}"
 
-    def under(self, reading: str) -> list[str]:
+    @property
+    def kind(self) -> str:
+        return str(self.verdicts[0].get("kind") or "")
+
+    def under(self, reading: str) -> list[Verdict]:
         """What was found under one reading."""
-        return [str(v["verdict"]) for v in self.verdicts if str(v["reading"]) == reading]
+        return [v for v in self.verdicts if str(v["reading"]) == reading]
 
 
 def look_of(verdict: str) -> tuple[str, str]:

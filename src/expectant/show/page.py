@@ -18,7 +18,7 @@ from expectant.files import write_text
 from expectant.show.claim_rows import look_of
 from expectant.show.palette import BAND_OPACITY, OPTIMUM_COLOUR, SWITCH_COLOUR, Palette
 from expectant.show.sections import Curves, Glance, Header, Section
-from expectant.show.wording import figure_name, number, slug, two_digits
+from expectant.show.wording import figure_name, number, share, slug, two_digits
 
 SCRIPTS = ("plots.js", "table.js", "cells.js", "player.js")
 OTHER_CLAIMS = "other-claims"
@@ -104,7 +104,7 @@ def _environment() -> Any:
     # Compact; a NaN would not be JSON.
     look = {"separators": (",", ":"), "allow_nan": False, "default": _plain}
     found.policies["json.dumps_kwargs"] = look
-    for show in (number, two_digits, figure_name):
+    for show in (number, two_digits, share, figure_name):
         found.filters[show.__name__] = show
     found.globals |= {"look_of": look_of, "other_claims": OTHER_CLAIMS}
     return found

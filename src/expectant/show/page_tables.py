@@ -6,10 +6,16 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-MARKS = {"holds": "holds", "does not hold": "does NOT hold", "undecided": "undecided"}
+EXPLAINED = (
+    "What holds: verdict, number of runs, chance that a figure of the source's size shows it; "
+    "effect with its interval, and the margin"
+)
+MARKS = {"holds": "holds", "equal": "equal", "does not hold": "does NOT hold", "unclear": "unclear"}
 COLOURS = {
     "holds": "green",
     "does not hold": "red",
+    "equal": "blue",
+    "unclear": "yellow",
     "undecided": "yellow",
     "adaptive": "green",
     "not adaptive": "red",
@@ -35,39 +41,61 @@ def show(table: Any) -> None:
 
 
 def verdict_table(verdicts: Sequence[Any]) -> Any:
-    """Claims in rows, readings in columns."""
+    """Claims in rows, readings in columns: the verdict, and what it is from."""
     from rich.markup import escape
 
     readings = list(dict.fromkeys(verdict.reading for verdict in verdicts))
     columns = [("", "right"), ("figure", "left"), ("claim", "left")]
-    table = _table("What holds", [*columns, *((name, "left") for name in readings)])
+    table = _table(EXPLAINED, [*columns, *((name, "left") for name in readings)])
     for number in sorted({verdict.id for verdict in verdicts}):
         found = {v.reading: v for v in verdicts if v.id == number}
         first = next(iter(found.values()))
         cells = []
         for reading in readings:
             if reading in found:
-                verdict = found[reading].verdict
-                cells.append(f"[{COLOURS[verdict]}]{MARKS[verdict]}[/]")
+                cells.append(_evidence(found[reading]))
             else:
                 cells.append("")
         table.add_row(str(number), first.figure, escape(first.claim), *cells)
     return table
 
 
+def _evidence(found: Any) -> str:
+    """A verdict with its numbers, on two lines."""
+    said = f"[{COLOURS[found.verdict]}]{MARKS[found.verdict]}[/]"
+    if found.effect != found.effect:
+        return said
+    chance = "" if found.chance != found.chance else f", {found.chance:.2f}"
+    many = f", n {found.runs}" if found.runs else ""
+    return (
+        f"{said}{many}{chance}\n{found.effect:.3g} ({found.low:.3g} to {found.high:.3g}), "
+        f"± {found.margin:g}"
+    )
+
+
 def dependence_table(rows: Sequence[dict[str, Any]]) -> Any:
     """Variants in rows, claims in columns; what differs from the named set is marked."""
     claims = sorted({claim for row in rows for claim in row["verdicts"]})
     columns = [("set", "left"), ("reading", "left"), ("option", "left")]
-    title = "+ holds, − does not hold, ? undecided; marked: differs from the named set"
+    title = "+ holds, = equal, − does not hold, ? unclear; marked: differs from the named set"
     table = _table(title, [*columns, *((str(claim), "center") for claim in claims)])
-    signs = {"holds": "+", "does not hold": "−", "undecided": "?"}
+    signs = {"holds": "+", "equal": "=", "does not hold": "−", "unclear": "?"}
     for row in rows:
         cells = []
         for claim in claims:
             sign = signs.get(row["verdicts"].get(claim, ""), "")
             cells.append(f"[reverse]{sign}[/]" if claim in row["changed"] else sign)
         table.add_row(row["set"], row["reading"] or "as it is", row["option"] or "", *cells)
+    return table
+
+
+def joint_table(found: Mapping[str, Any]) -> Any:
+    """Claims in rows: under how many combinations of readings each verdict was found."""
+    kinds = ("holds", "equal", "does not hold", "unclear")
+    columns = [("claim", "right"), *((kind, "right") for kind in kinds)]
+    table = _table(f"{found['combinations']} combinations of readings", columns)
+    for claim, counts in found["claims"].items():
+        table.add_row(str(claim), *(str(counts.get(kind, 0)) for kind in kinds))
     return table
 
 

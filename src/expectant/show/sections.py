@@ -51,8 +51,8 @@ class Header(Section):
 class Glance(Section):
     """Claims by readings at a glance.
 
-    A verdict has the keys id, figure, reading, claim, verdict ("holds", "does not hold" or
-    "undecided"), statistic, low, high, rule and detail.
+    A verdict has the keys id, figure, reading, kind, claim, verdict ("holds", "equal", "does not
+    hold" or "unclear"), effect, low, high, margin, runs, chance, rule and detail.
     """
 
     macro: ClassVar[str] = "glance"

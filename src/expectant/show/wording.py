@@ -23,6 +23,11 @@ def number(value: Any) -> str:
     return text.replace("-", "−", 1) if amount < 0 else text
 
 
+def share(value: float) -> str:
+    """A probability in per cent."""
+    return f"{100.0 * value:.0f} %"
+
+
 def two_digits(value: float | None) -> str:
     """Two digits after the point, with a true minus sign; a dash where there is no number."""
     return "–" if value is None else f"{round(value, 2) + 0.0:.2f}".replace("-", "−")

@@ -4,6 +4,7 @@ import errno
 import json
 import re
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pyarrow
@@ -18,7 +19,7 @@ from expectant.lab.choosing import confirming
 from expectant.lab.choosing.best_command import best
 from expectant.lab.choosing.scores import curves_of, measured
 from expectant.lab.choosing.stages import FRESH, HALVES, SAME, choices, choose, score
-from expectant.lab.choosing.sweep_folder import named, read_folder
+from expectant.lab.choosing.sweep_folder import read_folder
 from expectant.lab.engines.tasks import Kernels
 from expectant.lab.measures import MEASURES, measure_named
 from expectant.lab.specs.spec import parse_spec
@@ -57,12 +58,19 @@ def test_groups_are_agents_in_domains(folder):
     assert sorted(rows) == list(range(60))
 
 
-def test_names_of_cells_begin_with_the_longest_name_that_fits():
-    assert named("ahead model_step=0.1", ["ahead", "a"]) == "ahead"
-    assert named("a b x=1", ["a", "a b"]) == "a b"
-    assert named("domain.slip=0", [""]) == ""
-    with pytest.raises(ValueError, match="not in the spec"):
-        named("other", ["ahead"])
+def test_cells_know_their_names_in_the_spec(folder):
+    columns = folder.columns
+    assert {*columns["base_agent"]} == {"plain", "ahead"} == {g.agent for g in folder.groups}
+    assert all(
+        a.split(" ")[0] == b for a, b in zip(columns["agent"], columns["base_agent"], strict=True)
+    )
+
+
+def test_cells_that_are_not_in_the_spec_are_told(folder):
+    other = replace(folder.experiment.panels[0], agents={"other": {"kind": "q_learning"}})
+    changed = replace(folder, experiment=replace(folder.experiment, panels=(other,)))
+    with pytest.raises(ValueError, match="is not in the spec beside it"):
+        changed.groups  # noqa: B018
 
 
 def test_measures_are_means_of_some_bins(folder):

@@ -159,10 +159,13 @@ def test_figures_again(place, tmp_path):
     found = run.invoke(app, ["plot", str(folder)])
     assert found.exit_code == 0, found.output
     assert len(found.stdout.split()) == 8
-    (folder / "cells.parquet").unlink()
+    (folder / "cells.parquet").unlink()  # as if the sweep had been interrupted
+    found = run.invoke(app, ["plot", str(folder)])
+    assert found.exit_code == 0 and "the sweep is not finished" in found.stderr
+    (folder / "spec.toml").unlink()
     for command in ("plot", "report", "best"):
         found = run.invoke(app, [command, str(folder)])
-        assert found.exit_code == 2 and "cells.parquet does not exist" in found.stderr
+        assert found.exit_code == 2 and ".parquet does not exist" in found.stderr
 
 
 @pytest.mark.parametrize("runs", [1, 2])

@@ -140,7 +140,7 @@ BAD = [
     (replaced('["one", "two"]', '"one"'), "notes: must be a list of texts, got 'one'"),
     (more('record = "return"'), "record: must be a list of texts, got 'return'"),
     (more('record = ["lenght"]'), "record: unknown 'lenght', did you mean 'length'"),
-    (more('record = ["length"]'), "record: must contain 'return'"),
+    (more("record = []"), "record: must contain 'return'"),
     (replaced('kind = "corridor"\n', ""), r"domain.kind: is missing \(known: .*corridor"),
     (
         replaced('"corridor"', '"coridor"'),

@@ -30,7 +30,7 @@ from expectant.engine.crossing import (
     respond,
     responder,
 )
-from expectant.engine.divergence import learned_radius
+from expectant.engine.divergence import explained, learned_radius
 from expectant.engine.job import Job
 from expectant.engine.learner import saving
 from expectant.engine.learner.learner_facts import (
@@ -42,7 +42,7 @@ from expectant.engine.learner.learner_facts import (
     states_of,
 )
 from expectant.engine.look import look, look_for, set_aside
-from expectant.engine.loop import Run, unusable
+from expectant.engine.loop import DIVERGED, Run, unusable
 from expectant.engine.result import Result
 from expectant.engine.trial.rehearsal import rehearse
 from expectant.exact.stability import PlanningRadius
@@ -302,9 +302,8 @@ class Learner:
             self._receive(run, observation)
         self._run, answer = answered(self._respond, run, action, reward, situation, self._streams)
         if answer == OVERFLOW:
-            raise FloatingPointError(
-                f"Learner: the weights of {self.agent!r} have overflowed; use smaller step sizes"
-            )
+            why = explained(self._run, DIVERGED, self.agent, "a loop of your own")
+            raise FloatingPointError(f"Learner: {why}")
         self._action = answer if situation in (FIRST, GOES_ON) else BETWEEN_EPISODES
         return answer
 

@@ -52,6 +52,8 @@ def cell_of(folder: SweepFolder, row: int, runs: int) -> Cell:
         reading="",
         agent_key=columns["agent"][row],
         label=columns["label"][row],
+        base_panel=columns["base_panel"][row],
+        base_agent=columns["base_agent"][row],
         domain=describe(Domain, "domain", described["domain"]),
         features=describe(Features, "features", described["features"]),
         agent=describe(Agent, "agents", described["agent"]),

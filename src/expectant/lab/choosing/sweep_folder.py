@@ -91,7 +91,7 @@ class SweepFolder:
         """After how many episodes the goal moves in the cell of a row; None: never."""
         column = self.columns.get("domain.switch_every")
         panels = {panel.name: panel for panel in self.experiment.panels}
-        panel = panels[named(self.columns["panel"][row], panels)]
+        panel = panels[self.columns["base_panel"][row]]
         every: Any = panel.domain.get("switch_every") if column is None else column[row]
         known = isinstance(every, int | float) and not isinstance(every, bool)
         return int(every) if known else None
@@ -125,9 +125,12 @@ def _groups(folder: SweepFolder) -> Iterable[Group]:
     panels = {panel.name: panel for panel in folder.experiment.panels}
     columns = folder.columns
     members: dict[tuple[str, str], list[int]] = {}
-    for row, (panel, agent) in enumerate(zip(columns["panel"], columns["agent"], strict=True)):
-        name = named(panel, panels)
-        members.setdefault((name, named(agent, panels[name].agents)), []).append(row)
+    for row, named in enumerate(zip(columns["base_panel"], columns["base_agent"], strict=True)):
+        panel, agent = named
+        if panel not in panels or agent not in panels[panel].agents:
+            cell = columns["cell"][row]
+            raise ValueError(f"{folder.path / CELLS}: {cell!r} is not in the spec beside it")
+        members.setdefault(named, []).append(row)
     domain = [name for name in columns if name.startswith("domain.")]
     for (name, agent), rows in members.items():
         varied = _varied(columns, domain, rows)
@@ -151,14 +154,6 @@ def _group(
     }
     label = str(panel.agents[agent].get("label", agent))
     return Group(agent, label, problem, panel, np.array(finished, int), settings, unfinished)
-
-
-def named(text: str, names: Iterable[str]) -> str:
-    """Which of the names the name of a cell begins with; the settings follow after a space."""
-    found = [name for name in names if not name or text == name or text.startswith(f"{name} ")]
-    if not found:
-        raise ValueError(f"cells.parquet: {text!r} is not in the spec beside it")
-    return max(found, key=len)
 
 
 def _varied(columns: dict[str, list[Any]], names: Iterable[str], rows: Sequence[int]) -> list[str]:

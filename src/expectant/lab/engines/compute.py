@@ -193,6 +193,13 @@ def compute(
     cells: Sequence[Cell], store: Store, *, threads: int | None = None, title: str = "running"
 ) -> list[np.ndarray]:
     """The curves (runs, bins) of all cells, in order; equal cells are computed once."""
+    return computed(cells, store, threads=threads, title=title)[1]
+
+
+def computed(
+    cells: Sequence[Cell], store: Store, *, threads: int | None = None, title: str = "running"
+) -> tuple[Work, list[np.ndarray]]:
+    """What has become of all cells, and their curves (runs, bins), in order."""
     kernels = Kernels()
     timings = Timings(timings_file(store.folder.parent))
     for _ in range(ATTEMPTS):
@@ -204,7 +211,7 @@ def compute(
             raise CellError(f"{cell}: {type(error).__name__}: {error}") from error
         curves = gathered(work)
         if curves is not None:
-            return curves
+            return work, curves
     raise StoreError(f"blocks in {store.folder} are damaged while they are read; check the disk")
 
 

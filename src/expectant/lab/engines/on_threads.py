@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from expectant.engine.away import Processes
 from expectant.engine.job import cores
 from expectant.engine.memory.limits import Room
 from expectant.lab.cells import cost
@@ -73,6 +74,7 @@ class _Crew:
         self.clocks: Clocks = {}
         self.open: dict[_Part, None] = {}
         self.busy = 0
+        self.away = Processes() if size > 1 else None
         self.to_do: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self.done: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self.threads = [threading.Thread(target=self._work, daemon=True) for _ in range(size)]
@@ -86,7 +88,9 @@ class _Crew:
             try:
                 with self.room.taken_by(part.task.cell.job):
                     if not self.control[0]:
-                        came = run_one(part.task, number, self.kernels, self.control, self.clocks)
+                        came = run_one(
+                            part.task, number, self.kernels, self.control, self.clocks, self.away
+                        )
             except BaseException as error:
                 came = error
             self.done.put((part, number, came))
@@ -131,6 +135,8 @@ class _Crew:
             self.to_do.put(None)
         for thread in self.threads:
             thread.join()
+        if self.away is not None:
+            self.away.end()
 
 
 def _runs_of(tasks: Iterator[Task]) -> Iterator[tuple[_Part, int]]:

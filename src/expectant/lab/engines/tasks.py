@@ -7,23 +7,27 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from expectant.analysis.curves import learning_curve
 from expectant.engine.ahead import Order, compile_loop
+from expectant.engine.away import Processes
+from expectant.engine.away_work import Begun, Work
 from expectant.engine.compile.kernels import Kernel
 from expectant.engine.compile.settled import settled
 from expectant.engine.composition import composition
 from expectant.engine.course import Stop, drive, going_on, share_done
-from expectant.engine.job import closed, loop_for
+from expectant.engine.job import closed, loop_for, tell_of_evictions
 from expectant.engine.loop import DIVERGED, STEPS, Run
 from expectant.engine.memory.refusal import TooLargeError
 from expectant.lab.cells import LENGTH, TOTAL, Cell, cost
 from expectant.lab.records import compile_both, compiled_look, recorded
 from expectant.lab.store.store import Block
 from expectant.progress import Reporter, Silent
+from expectant.verbs import evicted
 
 
 class Task(NamedTuple):
@@ -53,7 +57,8 @@ class Done(NamedTuple):
 class Ran(NamedTuple):
     """One run: ``values`` are the returns of its episodes or the rewards in its bins.
 
-    ``lengths`` are those of the episodes; what it took is measured as in :class:`Done`.
+    ``lengths`` are those of the episodes; what it took is measured as in :class:`Done`. ``evicted``
+    is how many entries of its model it gave up for want of room.
     """
 
     values: np.ndarray
@@ -62,6 +67,7 @@ class Ran(NamedTuple):
     seconds: float
     processor: float
     steps: int
+    evicted: int = 0
 
 
 Watch = Callable[[Cell, float], None]  # told a cell and the cost of all that is under way
@@ -80,6 +86,11 @@ class Kernels:
     known: dict[Any, Kernel] = field(default_factory=dict)
     broken: dict[Any, Exception] = field(default_factory=dict)
     keys: dict[str, Any] = field(default_factory=dict)
+    errands: dict[str, TaskRuns] = field(default_factory=dict)
+
+    def errand_for(self, task: Task) -> TaskRuns:
+        """The runs of a cell as an errand, the same for all its tasks."""
+        return self.errands.setdefault(task.name, TaskRuns(task, self.compiled))
 
     def one_of_each(self, tasks: Sequence[Task]) -> list[Order]:
         """What to compile, once for every composition; what cannot be prepared is left out."""
@@ -127,28 +138,70 @@ class Kernels:
         return composition(cell.job.prepare(0)[0]), settled(cell.job)
 
 
+@dataclass(frozen=True, eq=False)
+class TaskRuns:
+    """The runs of a task as an errand for processes."""
+
+    task: Task
+    compiled: bool | None
+
+    @property
+    def domain(self) -> Any:
+        return self.task.cell.domain
+
+    def prepare(self) -> Work:
+        kernels = Kernels(self.compiled)
+        kernels.for_task(self.task)
+        return partial(run_task, self.task, kernels)
+
+
 def run_one(
-    task: Task, number: int, kernels: Kernels, control: np.ndarray, clocks: Clocks
+    task: Task,
+    number: int,
+    kernels: Kernels,
+    control: np.ndarray,
+    clocks: Clocks,
+    away: Processes | None = None,
 ) -> Ran | None:
-    """One run of a task; None if it was stopped through ``control``."""
+    """One run of a task, in a process where it is better off; None if it was stopped."""
+
+    def begun(clock: np.ndarray) -> None:
+        clocks[task.name, number] = task.cell, clock
+
+    local = partial(run_task, task, kernels)
+    if away is not None and task.cell.domain.outside:
+        errand = kernels.errand_for(task)
+        ran: Ran | None = away.run(errand, number, control, begun, local)
+    else:
+        ran = local(number, control, begun)
+    clocks.pop((task.name, number), None)
+    if ran is not None:
+        tell_of_evictions(task.cell.job, number, ran.evicted)
+    return ran
+
+
+def run_task(
+    task: Task, kernels: Kernels, number: int, control: np.ndarray, begun: Begun
+) -> Ran | None:
+    """One run of a task here; None if it was stopped through ``control``."""
     if task.cell.record is not None:
-        return _recorded(task, number, kernels, control, clocks)
+        return _recorded(task, kernels, number, control, begun)
     cell, job = task.cell, task.cell.job
     course = drive(job, number, kernels.for_task(task), control, (0, job.length))
-    clocks[task.name, number] = cell, next(course).run.clock
+    begun(next(course).run.clock)
     start, processor = time.perf_counter(), time.thread_time()
     run, _, status = next(course)
     took = time.perf_counter() - start, time.thread_time() - processor
     course.close()
-    clocks.pop((task.name, number), None)
     if control[0]:
         return None
+    given_up = evicted(run.agent)
     run = closed(job, run, status)
     values = curve_values(cell, run)
     lengths = np.empty(0)
     if cell.lengths:
         lengths = np.where(np.isnan(run.returns), np.nan, run.lengths)
-    return Ran(values, lengths, status == DIVERGED, *took, int(run.clock[STEPS]))
+    return Ran(values, lengths, status == DIVERGED, *took, int(run.clock[STEPS]), given_up)
 
 
 def curve_values(cell: Cell, run: Run) -> np.ndarray:
@@ -162,19 +215,18 @@ def curve_values(cell: Cell, run: Run) -> np.ndarray:
 
 
 def _recorded(
-    task: Task, number: int, kernels: Kernels, control: np.ndarray, clocks: Clocks
+    task: Task, kernels: Kernels, number: int, control: np.ndarray, begun: Begun
 ) -> Ran | None:
     """One run of a task whose curve is that of looks at the agent."""
     cell, loop, asker = task.cell, kernels.for_task(task), kernels.look_for(task)
     assert cell.record is not None
 
-    def begun(stop: Stop) -> None:
-        clocks[task.name, number] = cell, stop.run.clock
+    def note(stop: Stop) -> None:
+        begun(stop.run.clock)
 
     start, processor = time.perf_counter(), time.thread_time()
-    values, stop = recorded(cell.job, number, loop, asker, control, cell.record, begun)
+    values, stop = recorded(cell.job, number, loop, asker, control, cell.record, note)
     took = time.perf_counter() - start, time.thread_time() - processor
-    clocks.pop((task.name, number), None)
     if control[0]:
         return None
     return Ran(values, np.empty(0), stop.status == DIVERGED, *took, int(stop.run.clock[STEPS]))

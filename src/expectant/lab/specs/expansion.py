@@ -41,7 +41,11 @@ class PanelSpec:
 
 @dataclass(frozen=True)
 class Point:
-    """One cell as data: the panel and agent with their names, and their tables filled in."""
+    """One cell as data: the panel and agent with their names, and their tables filled in.
+
+    ``panel`` and ``agent`` tell the cell from all others; ``base_panel`` and ``base_agent`` are the
+    names in the spec, without what is varied.
+    """
 
     panel: str
     agent: str
@@ -49,6 +53,8 @@ class Point:
     domain: Mapping[str, Any]
     features: Mapping[str, Any]
     table: Mapping[str, Any]
+    base_panel: str
+    base_agent: str
     title: str = ""
 
 
@@ -162,6 +168,8 @@ def point(panel: PanelSpec, agent: str, settings: Mapping[Path, Any]) -> Point:
         domain=tables["domain"],
         features=tables["features"],
         table={key: item for key, item in tables["agents"].items() if key != "label"},
+        base_panel=panel.name,
+        base_agent=agent,
         title=panel.title,
     )
 

@@ -113,6 +113,8 @@ class Experiment:
             panel=found.panel,
             reading=reading,
             agent_key=found.agent,
+            base_panel=found.base_panel,
+            base_agent=found.base_agent,
             label=found.label,
             domain=describe(Domain, "domain", found.domain),
             features=describe(Features, "features", found.features),

@@ -11,7 +11,7 @@ import numpy as np
 from expectant.lab.cells import Cell
 from expectant.lab.engines.compute import Work
 from expectant.lab.specs.settings import dotted, leaves, word
-from expectant.lab.store.sealed_tables import read_table, write_table
+from expectant.lab.store.sealed_tables import StoreError, read_table, write_table
 
 CELLS = "cells.parquet"
 
@@ -19,7 +19,8 @@ CELLS = "cells.parquet"
 def cell_table(work: Work) -> Any:
     """One row per cell, as an Arrow table.
 
-    ``cell``, ``hash``, ``panel``, ``agent`` and ``label``; a column for every setting that is not
+    ``cell``, ``hash``, ``panel``, ``agent``, the names of those two in the spec (``base_panel``,
+    ``base_agent``) and ``label``; a column for every setting that is not
     the same everywhere, such as ``domain.slip`` or ``agent.value_step``; ``runs`` that are there,
     how many ``diverged``, their ``mean`` (NaN if one diverged) and the list of ``values``: the
     mean of every run's curve.
@@ -38,6 +39,8 @@ def cell_table(work: Work) -> Any:
         "hash": work.names,
         "panel": [cell.panel for cell in work.cells],
         "agent": [cell.agent_key for cell in work.cells],
+        "base_panel": [cell.base_panel for cell in work.cells],
+        "base_agent": [cell.base_agent for cell in work.cells],
         "label": [cell.label for cell in work.cells],
         **settings_columns(work.cells),
         "runs": [len(runs) for runs in kept],
@@ -58,8 +61,12 @@ def write_cells(work: Work, folder: Path) -> Path:
 def read_cells(folder: Path) -> Any:
     """The table that a sweep has written, as an Arrow table."""
     path = folder / CELLS
+    again = "run `expectant sweep` again, which writes it anew"
     try:
-        return read_table(path, "run `expectant sweep` again, which writes it anew")
+        table = read_table(path, again)
+        if "base_agent" not in table.column_names:
+            raise StoreError(f"{path} was written by an earlier version: {again}")
+        return table
     except FileNotFoundError:
         raise FileNotFoundError(
             f"{path} does not exist: `expectant sweep` writes it at its end"

@@ -1,0 +1,22 @@
+"""Sphinx's settings for the site; `make docs` gathers the pages and builds them."""
+
+project = "expectant"
+author = "The expectant developers"
+extensions = ["myst_parser"]
+source_suffix = {".md": "markdown"}
+root_doc = "index"
+exclude_patterns = ["examples", "src", "tests", "benchmarks"]
+
+myst_heading_anchors = 4  # what links like page.md#a-heading lead to
+myst_enable_extensions = ["deflist", "attrs_inline"]
+suppress_warnings = ["myst.header", "misc.highlighting_failure"]
+
+html_theme = "furo"
+html_title = "expectant"
+html_extra_path = ["extra"]
+html_copy_source = False
+html_show_sphinx = False
+html_static_path = ["static"]
+html_css_files = ["site.css"]
+html_theme_options = {"sidebar_hide_name": False, "navigation_with_keys": True}
+pygments_style = "friendly"

@@ -1,0 +1,124 @@
+"""Gather what the site is built from: the pages as they are, and those made from the code.
+
+    python docs/site/gather.py FOLDER
+
+The folder gets the layout of the repository, so that links between pages work there as they do
+in it. The arrangement is that of docs/index.md: each of its headings is a part of the site.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+import reference
+import tutorials
+
+ROOT = Path(__file__).parents[2]
+PAGES = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")
+BESIDE = ("LICENSE", "CITATION.cff", "examples", "benchmarks", "src/expectant/studies")
+ROW = re.compile(r"^\| \[([^\]]+)\]\(([^)]+)\) \| (.*?) \|", re.MULTILINE)
+
+
+def gather(folder: Path) -> None:
+    """Write everything; what was there is gone."""
+    shutil.rmtree(folder, ignore_errors=True)
+    for name in PAGES:
+        _copy(name, folder)
+    for name in BESIDE:
+        _copy(name, folder)
+    shutil.copytree(
+        ROOT / "docs", folder / "docs", ignore=shutil.ignore_patterns("site", "*.ipynb")
+    )
+    for page, text in reference.pages().items():
+        _write(folder / "docs/reference" / page, text)
+    for notebook in sorted((ROOT / "docs/tutorials").glob("*.ipynb")):
+        tutorials.stage(notebook, folder / "docs/tutorials")
+    for page in folder.rglob("*.md"):
+        page.write_text(without_folders(page.read_text(), page.parent))
+    parts = arrangement()
+    (folder / "docs/index.md").unlink()
+    _write(folder / "index.md", front(parts))
+    _write(folder / "extra/llms.txt", for_machines(parts))
+    shutil.copy(Path(__file__).with_name("conf.py"), folder)
+    (folder / "static").mkdir()
+    shutil.copy(Path(__file__).with_name("site.css"), folder / "static")
+
+
+def without_folders(text: str, here: Path) -> str:
+    """A page without links to folders, which a site cannot show; the contents are its front."""
+
+    def replace(found: re.Match[str]) -> str:
+        return found[1] if (here / found[2]).is_dir() else found[0]
+
+    text = re.sub(r"\((?:\.\./)*(?:docs/)?index\.md(#[\w-]+)?\)", r"(/index.md\1)", text)
+    return re.sub(r"\[([^\]]*)\]\((?![a-z]+:|#)([^)#]+)\)", replace, text)
+
+
+def arrangement() -> dict[str, list[tuple[str, str, str]]]:
+    """The parts of the site: under every heading of the contents (name, page, what it answers)."""
+    text = (ROOT / "docs/index.md").read_text()
+    parts = re.split(r"^## (.*)$", text, flags=re.MULTILINE)[1:]
+    found = {head: ROW.findall(body) for head, body in zip(parts[::2], parts[1::2], strict=True)}
+    made = [(title, f"reference/{page}", says) for page, title, says in reference.CONTENTS]
+    return {head: [*rows, *(made if head == "Reference" else [])] for head, rows in found.items()}
+
+
+def front(parts: dict[str, list[tuple[str, str, str]]]) -> str:
+    """The first page: what it is, the two commands, and all parts with their pages."""
+    readme = (ROOT / "README.md").read_text()
+    first = readme.split("\n## ")[0]
+    out = [first.replace("# expectant", "# expectant", 1), ""]
+    out += ["```{toctree}", ":hidden:", "", "Start <README>", "```", ""]
+    out += ["**[Install and start](README.md)** · all pages are listed below", ""]
+    for head, rows in parts.items():
+        out += [f"## {head}", "", "| page | answers |", "|---|---|"]
+        out += [f"| [{name}](docs/{page}) | {_local(says)} |" for name, page, says in rows]
+        out += ["", "```{toctree}", ":hidden:", f":caption: {head}", ""]
+        out += [f"{name} <docs/{page.removesuffix('.md')}>" for name, page, _ in rows]
+        out += ["```", ""]
+    out += ["```{toctree}", ":hidden:", ":caption: Project", ""]
+    out += ["Changes <CHANGELOG>", "Contributing <CONTRIBUTING>", "```", ""]
+    return "\n".join(out)
+
+
+def _local(text: str) -> str:
+    """Links of the contents as seen from one folder further up."""
+    return re.sub(r"\]\((?![a-z]+:|#)([^)]+)\)", r"](docs/\1)", text)
+
+
+def for_machines(parts: dict[str, list[tuple[str, str, str]]]) -> str:
+    """llms.txt: the whole site as a list of pages with a sentence about each."""
+    readme = (ROOT / "README.md").read_text()
+    summary = " ".join(readme.split("\n\n")[1].split())
+    out = ["# expectant", "", f"> {summary}", "", "- [Install and start](README.html)"]
+    for head, rows in parts.items():
+        out += ["", f"## {head}", ""]
+        out += [f"- [{name}](docs/{page.removesuffix('.md')}.html): {_plain(says)}"
+                for name, page, says in rows]  # fmt: skip
+    return "\n".join(out) + "\n"
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", text)
+
+
+def _copy(name: str, folder: Path) -> None:
+    source, target = ROOT / name, folder / name
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if source.is_dir():
+        shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__"))
+    else:
+        shutil.copy(source, target)
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    gather(Path(sys.argv[1]))

@@ -1,0 +1,245 @@
+"""The reference, made from the code: parts with their options, functions, verbs, commands."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import expectant
+from expectant import verbs
+from expectant.catalogue import GROUPS, catalogue
+from expectant.descriptions import OPTIONS, Description
+
+GROUP_TITLES = {
+    "domains": "Domains with their options",
+    "features": "Feature maps with their options",
+    "models": "Models with their options",
+    "backups": "Backup distributions with their options",
+    "agents": "Agents with their options",
+}
+MODULES = {
+    "exact": "Exact answers",
+    "analysis": "Statistics",
+    "diagnostics": "Diagnostics",
+    "updates": "Published updates",
+    "kit": "The kit for parts of your own",
+}
+
+
+def _file(group: str) -> str:
+    return f"{group.replace(' ', '-').replace('_', '-')}.md"
+
+
+def _title(group: str) -> str:
+    return GROUP_TITLES.get(group, f"{group.capitalize()} with their options")
+
+
+CONTENTS = [
+    *((_file(group), _title(group), f"every option of all {group}: meaning, rule, default")
+      for group in GROUPS),
+    ("python.md", "Functions and results", "what `import expectant as ex` has besides parts"),
+    *((f"{name}.md", title, f"the functions of `ex.{name}`") for name, title in MODULES.items()
+      if hasattr(expectant, name)),
+    ("verbs.md", "Verbs", "what parts of your own implement"),
+    ("commands.md", "Command line", "every command with its options"),
+]  # fmt: skip
+
+
+def pages() -> dict[str, str]:
+    """All pages of the reference by their names."""
+    made = {_file(group): parts_page(group) for group in GROUPS}
+    made["python.md"] = python_page()
+    for name, title in MODULES.items():
+        if hasattr(expectant, name):
+            made[f"{name}.md"] = module_page(name, title)
+    made["verbs.md"] = verbs_page()
+    made["commands.md"] = commands_page()
+    return made
+
+
+def parts_page(group: str) -> str:
+    """Every description of a group."""
+    out = [
+        f"# {_title(group)}",
+        "",
+        f"The same as `expectant show NAME` tells of {group}.",
+        "",
+    ]
+    for entry in catalogue():
+        if entry["group"] != group:
+            continue
+        short = f', or `"{entry["short"]}"` in an agent' if entry["short"] else ""
+        out += [f"## {entry['name']}", "", f'`kind = "{entry["kind"]}"` in a spec{short}.', ""]
+        out += [prose(entry["text"]), ""]
+        if entry["options"]:
+            out += ["| option | meaning | values |", "|---|---|---|"]
+            out += [_option(option) for option in entry["options"]]
+            out.append("")
+    return "\n".join(out)
+
+
+def _option(option: dict[str, Any]) -> str:
+    text = repr(option["default"])
+    default = (
+        "required" if option["required"] else code(text if len(text) < 60 else f"{text[:57]}...")
+    )
+    values = f"{cell(option['rule'])}; {'' if option['required'] else 'default '}{default}"
+    return f"| `{option['name']}` | {cell(option['meaning'])} | {values} |"
+
+
+def python_page() -> str:
+    """Functions and classes of the package that are not descriptions of parts."""
+    out = ["# Functions and results", "", "After `import expectant as ex`.", ""]
+    for name in expectant.__all__:
+        thing = getattr(expectant, name)
+        described = isinstance(thing, type) and issubclass(thing, Description)
+        if callable(thing) and not described and not is_verb(thing):
+            out += section(f"ex.{name}", thing, 2)
+    return "\n".join(out)
+
+
+def module_page(name: str, title: str) -> str:
+    """What a module has to offer."""
+    module = importlib.import_module(f"expectant.{name}")
+    out = [f"# {title}", "", prose(module.__doc__ or ""), ""]
+    listed = getattr(module, "__all__", None) or [key for key in vars(module) if key[0] != "_"]
+    for key in listed:
+        thing = getattr(module, key)
+        if callable(thing) and getattr(thing, "__module__", "").startswith("expectant"):
+            out += section(f"ex.{name}.{key}", thing, 2)
+    return "\n".join(out)
+
+
+def verbs_page() -> str:
+    """Every verb with its arguments."""
+    out = ["# Verbs", "", prose(verbs.__doc__ or ""), ""]
+    for name in verbs.__all__:
+        thing = getattr(verbs, name)
+        if is_verb(thing):
+            out += section(f"ex.verbs.{name}", thing, 2)
+    return "\n".join(out)
+
+
+def commands_page() -> str:
+    """The command line as it tells about itself."""
+    from typer.main import get_command
+
+    from expectant.cli import app
+
+    program: Any = get_command(app)
+    out = ["# Command line", "", prose(program.help or ""), ""]
+    for name, command in program.commands.items():
+        arguments = [p for p in command.params if p.param_type_name == "argument"]
+        words = " ".join(p.name.upper() for p in arguments)
+        out += [f"## expectant {name}", "", code(f"expectant {name} {words}".strip()), ""]
+        out += [prose(command.help or ""), "", "| option | meaning | default |", "|---|---|---|"]
+        for parameter in command.params:
+            spelled = (
+                ", ".join(parameter.opts) if parameter not in arguments else parameter.name.upper()
+            )
+            out.append(f"| `{spelled}` | {cell(parameter.help or '')} | {_default(parameter)} |")
+        out.append("")
+    return "\n".join(out)
+
+
+def _default(parameter: Any) -> str:
+    if parameter.required:
+        return "required"
+    value = parameter.default
+    return "" if value is None or value is False or callable(value) else code(str(value))
+
+
+def section(name: str, thing: Any, level: int) -> list[str]:
+    """A heading, the signature and the docstring of something, and of its public methods."""
+    out = [f"{'#' * level} {name}", "", "```python", signature(name, thing), "```", ""]
+    text = (inspect.getdoc(thing) or "").partition(OPTIONS)[0]
+    out += [prose(text), ""]
+    if isinstance(thing, type) and issubclass(thing, BaseException):
+        return out
+    for key, method in methods(thing):
+        out += [f"`{signature(f'.{key}', method)}`", f": {first_paragraph(method)}", ""]
+    return out
+
+
+def is_verb(thing: Any) -> bool:
+    return hasattr(thing, "implementations")
+
+
+def methods(thing: Any) -> Iterator[tuple[str, Any]]:
+    """The public methods and properties that a class defines itself."""
+    for key, method in vars(thing).items() if isinstance(thing, type) else ():
+        if key[0] != "_" and (callable(method) or isinstance(method, property | classmethod)):
+            yield key, method
+
+
+def signature(name: str, thing: Any) -> str:
+    """How something is called; without types, which the code has."""
+    if isinstance(thing, property):
+        return name
+    thing = getattr(thing, "__func__", thing)
+    try:
+        found = inspect.signature(thing)
+    except (TypeError, ValueError):
+        return f"{name}(…)"
+    plain = [p.replace(annotation=p.empty) for p in found.parameters.values() if p.name != "self"]
+    return f"{name}{found.replace(parameters=plain, return_annotation=found.empty)}"
+
+
+def first_paragraph(thing: Any) -> str:
+    return " ".join(prose((inspect.getdoc(thing) or "").split("\n\n")[0]).split()) or "…"
+
+
+def cell(text: str) -> str:
+    return prose(text).replace("\n", " ").replace("|", "\\|")
+
+
+def code(text: str) -> str:
+    return f"`{text}`".replace("|", "\\|").replace("\n", " ")
+
+
+def prose(text: str) -> str:
+    """A docstring as Markdown: literals, examples, and headings with an indented text."""
+    text = re.sub(r":\w+:`~?([^`]*)`", r"`\1`", inspect.cleandoc(text))
+    text = re.sub(r"``([^`]*)``", r"`\1`", text).replace("::\n", ":\n")
+    return "\n\n".join(_paragraph(part) for part in re.split(r"\n\s*\n", text))
+
+
+def _paragraph(text: str) -> str:
+    lines = text.splitlines()
+    if not lines:
+        return ""
+    if text.lstrip().startswith(">>>"):
+        return "\n".join(["```pycon", *(line.strip() for line in lines), "```"])
+    if all(line.startswith("    ") for line in lines if line):
+        return "\n".join(["```text", *(line[4:] for line in lines), "```"])
+    return "\n\n".join(_terms(lines))
+
+
+def _terms(lines: Iterable[str]) -> Iterator[str]:
+    """Lines, with those that head an indented text set apart from it."""
+    found: list[str] = []
+    inside = False
+    for line in lines:
+        indented = line.startswith("    ")
+        if indented and not inside and found:
+            *before, head = found
+            if before:
+                yield _escaped(" ".join(before))
+            found = [f"**{head.strip()}**:"]
+        elif not indented and inside:
+            yield _escaped(" ".join(found))
+            found = []
+        inside = indented
+        found.append(line.strip())
+    if found:
+        yield _escaped(" ".join(found))
+
+
+def _escaped(text: str) -> str:
+    """Outside literals nothing is a tag, nor an emphasis that was not meant."""
+    parts = re.split(r"(`[^`]*`)", text)
+    parts[::2] = [part.replace("<", "\\<").replace("[", "\\[") for part in parts[::2]]
+    return "".join(parts)

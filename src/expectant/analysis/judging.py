@@ -1,0 +1,205 @@
+"""From runs to a verdict: an effect, its interval, and a margin below which it does not matter.
+
+A *statement* is about one number. A claim may make several; it holds if all of them do. That needs
+no correction, since every one has to pass by itself. That one of many fails by chance is likelier,
+so "does not hold" and "equal" are decided with Holm's correction.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from expectant.analysis.curves import finite_or_nan
+from expectant.analysis.pairs import holm_adjusted
+
+Outcome = Literal["holds", "equal", "does not hold", "unclear"]
+HOLDS: Outcome = "holds"
+EQUAL: Outcome = "equal"
+FAILS: Outcome = "does not hold"
+UNCLEAR: Outcome = "unclear"
+
+LEVEL = 0.95
+TAIL = (1.0 - LEVEL) / 2.0  # what may lie beyond either end of an interval
+ROUNDING = 1e-9  # of the numbers compared: sums in another order differ by less
+
+ABOVE, AT_LEAST, ABOUT = "above", "at least", "about"
+
+
+class Statement(NamedTuple):
+    """What is said of a number: that it is above, at least or about a ``reference``.
+
+    *Above* by more than the ``margin``; *at least* but for the margin; *about*, at most a margin
+    away.
+    """
+
+    kind: str = ABOVE
+    reference: float = 0.0
+    margin: float = 0.0
+
+    @property
+    def slack(self) -> float:
+        return ROUNDING * max(1.0, abs(self.reference) + self.margin)
+
+    def shown_by(self, values: np.ndarray) -> np.ndarray:
+        """Whether numbers as they are, without any interval, satisfy it."""
+        away = np.asarray(values) - self.reference
+        if self.kind == ABOVE:
+            return away > self.margin + self.slack
+        if self.kind == AT_LEAST:
+            return away >= -self.margin - self.slack
+        return np.abs(away) <= self.margin + self.slack
+
+
+class Finding(NamedTuple):
+    """What runs say about one statement.
+
+    ``against`` is the p-value of the statement's opposite not being so (the number is below its
+    range, or outside of what *about* allows), ``alike`` that of the number not being within a
+    margin of the reference; 1 where there is no such outcome.
+    """
+
+    statement: Statement
+    effect: float
+    low: float
+    high: float
+    against: float
+    alike: float
+    label: str = ""
+
+    @property
+    def holds(self) -> bool:
+        said, low = self.statement, self.low - self.statement.reference
+        high = self.high - said.reference
+        if said.kind == ABOVE:
+            return low > said.margin + said.slack
+        if said.kind == AT_LEAST:
+            return low > -said.margin - said.slack
+        return low >= -said.margin - said.slack and high <= said.margin + said.slack
+
+    @property
+    def outcome(self) -> Outcome:
+        """The verdict if this were all."""
+        return verdict([self])[0]
+
+    @property
+    def room(self) -> float:
+        """How far inside its range the effect is, in widths of the interval; negative: outside."""
+        said, away = self.statement, self.effect - self.statement.reference
+        inside = {
+            ABOVE: away - said.margin,
+            AT_LEAST: away + said.margin,
+            ABOUT: said.margin - abs(away),
+        }[said.kind]
+        width = self.high - self.low
+        if math.isnan(inside) or math.isnan(width):
+            return -math.inf
+        return inside / max(width, said.slack)
+
+
+def pseudo_values(
+    statistic: Callable[..., np.ndarray], samples: Sequence[np.ndarray]
+) -> np.ndarray:
+    """One number per run whose mean estimates a statistic of mean curves (the jackknife).
+
+    Samples are (runs, ...) of paired runs; ``statistic`` maps their means, (n, ...) each, to (n,).
+    For a statistic that is linear in the curves they are its values for every single run.
+    """
+    runs = samples[0].shape[0]
+    means = [sample.mean(axis=0) for sample in samples]
+    whole = float(statistic(*(mean[None] for mean in means))[0])
+    if runs == 1:
+        return np.array([whole])
+    without = [
+        mean + (mean - sample) / (runs - 1) for mean, sample in zip(means, samples, strict=True)
+    ]
+    return runs * whole - (runs - 1) * statistic(*without)
+
+
+def find(
+    values: np.ndarray, statement: Statement, label: str = "", effect: float | None = None
+) -> Finding:
+    """What one number per run (runs,) says about a statement, by Student's t.
+
+    ``effect`` is the estimate itself, where it is not the mean. Of one run there is no interval.
+    """
+    from scipy.special import stdtr, stdtrit
+
+    values = finite_or_nan(values)
+    centre, runs = float(values.mean()), values.size
+    effect = centre if effect is None else effect
+    if runs < 2 or math.isnan(effect):
+        return Finding(statement, effect, math.nan, math.nan, 1.0, 1.0, label)
+    error = float(values.std(ddof=1)) / math.sqrt(runs)
+    if error <= ROUNDING * max(1.0, abs(effect)):
+        error = 0.0
+
+    def below(bound: float) -> float:
+        """The p-value of the number being below a bound."""
+        away = effect - bound
+        if error == 0.0:
+            return 0.0 if away < -statement.slack else 1.0
+        return float(stdtr(runs - 1, away / error))
+
+    def above(bound: float) -> float:
+        away = effect - bound
+        if error == 0.0:
+            return 0.0 if away > statement.slack else 1.0
+        return float(stdtr(runs - 1, -away / error))
+
+    half = float(stdtrit(runs - 1, 1.0 - TAIL)) * error
+    least = statement.reference - statement.margin
+    most = statement.reference + statement.margin
+    against, alike = below(least), 1.0
+    if statement.kind == ABOUT:
+        against = min(against, above(most))
+    elif statement.kind == ABOVE:
+        slack = statement.slack if error == 0.0 else 0.0
+        inside = least - slack <= effect <= most + slack
+        alike = max(above(least), below(most)) if error > 0.0 else float(not inside)
+    return Finding(statement, effect, effect - half, effect + half, against, alike, label)
+
+
+def exactly(number: float, statement: Statement, label: str = "") -> Finding:
+    """What a number that is known without any doubt says about a statement; NaN says nothing."""
+    if math.isnan(number):
+        return Finding(statement, number, number, number, 1.0, 1.0, label)
+    return find(np.array([number, number]), statement, label)
+
+
+def verdict(findings: Sequence[Finding]) -> tuple[Outcome, Finding]:
+    """The outcome of a claim that makes these statements, and the finding that decides it."""
+    if not findings:
+        raise ValueError("verdict: findings must not be empty")
+    weakest = min(findings, key=lambda found: found.room)
+    if all(found.holds for found in findings):
+        return HOLDS, weakest
+    against = holm_adjusted(np.array([found.against for found in findings]))
+    if against.min() <= TAIL:
+        return FAILS, findings[int(against.argmin())]
+    open_ = [found for found in findings if not found.holds]
+    weakest = min(open_, key=lambda found: found.room)
+    alike = holm_adjusted(np.array([found.alike for found in open_]))
+    return (EQUAL if alike.max() <= TAIL else UNCLEAR), weakest
+
+
+def floored(curves: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """The same curves with diverged bins as bad as the worst bin of any of them.
+
+    A diverged run is a very bad run, not a missing one.
+    """
+    known = [finite_or_nan(curve) for curve in curves]
+    finite = [curve[np.isfinite(curve)] for curve in known]
+    lowest = min((float(values.min()) for values in finite if values.size), default=math.nan)
+    return [np.where(np.isnan(curve), lowest, curve) for curve in known]
+
+
+def block_weights(
+    runs: int, size: int, blocks: int, rng: np.random.Generator | None = None
+) -> np.ndarray:
+    """Blocks of so many runs drawn with replacement, as weights (blocks, runs) of rows of one."""
+    rng = rng or np.random.Generator(np.random.PCG64(0))
+    return rng.multinomial(size, np.full(runs, 1.0 / runs), size=blocks) / size

@@ -1,0 +1,64 @@
+"""Time that was promised, and what keeps work within it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from expectant.progress import Tell
+
+
+class OutOfTime(Exception):
+    """Work that was broken off because its time was over."""
+
+
+class Promise:
+    """A stretch of time; its shares are counted from its beginning, 1.0 being its end."""
+
+    def __init__(self, seconds: float) -> None:
+        self.start, self.seconds = time.monotonic(), seconds
+
+    def spent(self) -> float:
+        """How much of it is over, as a share."""
+        return (time.monotonic() - self.start) / self.seconds
+
+    def until(self, share: float) -> Deadline:
+        """What breaks work off at a share of it."""
+        return Deadline(self.start + share * self.seconds)
+
+    def part(self, share: float, others: int) -> Deadline:
+        """The next deadline if what is left until a share is divided among so many."""
+        now = time.monotonic()
+        return Deadline(now + max(self.start + share * self.seconds - now, 0.0) / max(others, 1))
+
+
+class Deadline:
+    """A reporter of progress that shows none, and breaks runs and compiling off at its time."""
+
+    done = 0.0  # as an account of long work has it
+
+    def __init__(self, end: float) -> None:
+        self.end = end
+
+    def left(self) -> float:
+        return self.end - time.monotonic()
+
+    def check(self, fraction: float = 0.0) -> None:
+        if self.left() <= 0.0:
+            raise OutOfTime
+
+    def show(self, what: str, done: float) -> None:
+        self.check()
+
+    @contextmanager
+    def compiling(self, what: str) -> Iterator[None]:
+        yield
+
+    @contextmanager
+    def loading(self, what: str) -> Iterator[None]:
+        yield
+
+    @contextmanager
+    def running(self, what: str) -> Iterator[Tell]:
+        yield self.check

@@ -1,0 +1,180 @@
+"""What came out of trying agents on an environment: in words, as data, as a spec to go on from."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from expectant.analysis.curves import interval
+from expectant.analysis.pairs import paired_difference
+from expectant.lab.specs.toml import to_toml
+from expectant.lab.trying.rounds import NAMES, PLANNERS, STEPS
+from expectant.parts import Agent, Domain, Features
+from expectant.show import small_tables as tables
+
+
+@dataclass(frozen=True, eq=False)
+class Confirmed:
+    """An agent on fresh runs: ``returns`` (runs, episodes), and what a step of it took."""
+
+    agent: Agent
+    default: bool
+    returns: np.ndarray
+    steps: int
+    seconds: float
+
+    @property
+    def means(self) -> np.ndarray:
+        return self.returns.mean(axis=1)
+
+    @property
+    def estimate(self) -> tuple[float, float, float]:
+        mean, low, high = (float(each) for each in interval(self.means))
+        return mean, low, high
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Its steps, and what else is not as everybody has it."""
+        names = (*STEPS, "trace", "model", "planning_steps", "step_unit", "epsilon", "discount")
+        return {name: getattr(self.agent, name) for name in names if hasattr(self.agent, name)}
+
+
+@dataclass(frozen=True, eq=False)
+class Tried:
+    """What came out of ``ex.try_on``: printing it shows the table and what follows from it.
+
+    ``agents`` are those that were confirmed, by kind. ``folder`` has the page, ``report.html``, and
+    ``spec.toml``, where the environment can be written down.
+    """
+
+    domain: Domain
+    features: Features
+    random: np.ndarray
+    agents: Mapping[str, Confirmed]
+    left_out: tuple[str, ...]
+    episodes: int
+    seed: int
+    minutes: float
+    folder: Path | None = None
+
+    @property
+    def environment(self) -> str:
+        return str(getattr(self.domain, "environment", self.domain))
+
+    @property
+    def best(self) -> str | None:
+        """The kind of the agent that earned most; None if none was confirmed."""
+        known = {key: each.estimate[0] for key, each in self.agents.items()}
+        known = {key: mean for key, mean in known.items() if math.isfinite(mean)}
+        return max(known, key=lambda key: known[key]) if known else None
+
+    def as_data(self) -> dict[str, Any]:
+        """The documented shape of ``expectant try --json``."""
+        rows = []
+        for key, each in self.agents.items():
+            numbers = zip(("mean", "low", "high"), map(_finite, each.estimate), strict=True)
+            rows.append({"agent": NAMES[key], "settings": each.settings, **dict(numbers)})
+        return {
+            "environment": self.environment,
+            "random": float(self.random.mean()),
+            "agents": rows,
+            "best": None if self.best is None else NAMES[self.best],
+        }
+
+    def findings(self) -> list[str]:
+        """Does anything learn, and does planning pay: a sentence each."""
+        if self.best is None:
+            return ["No agent could be run often enough in this time: give more minutes."]
+        best = self.agents[self.best]
+        mean, low, high = best.estimate
+        random = float(self.random.mean())
+        runs, steps = best.returns.shape[0], best.steps / best.returns.shape[0]
+        verdict = "learns" if low > random else "is not shown to learn"
+        found = [
+            f"{NAMES[self.best]} {verdict}: {mean:.4g} an episode ({low:.4g} to {high:.4g}) over "
+            f"{self.episodes:,} episodes of {runs} fresh runs, {steps:,.0f} steps and "
+            f"{best.seconds / runs:.1f} s each; random play earns {random:.4g}.",
+            self._planning(),
+        ]
+        if self.left_out:
+            names = ", ".join(NAMES[key] for key in self.left_out)
+            found.append(f"Not tried for want of time or memory: {names}.")
+        return found
+
+    def _planning(self) -> str:
+        known = sorted(
+            self.agents, key=lambda key: -np.nan_to_num(self.agents[key].estimate[0], nan=-np.inf)
+        )
+        planners = [key for key in known if key in PLANNERS]
+        others = [key for key in known if key not in PLANNERS]
+        if not planners or not others:
+            return "Whether planning pays cannot be told: agents of one kind only were run."
+        first, second = (self.agents[keys[0]].means for keys in (planners, others))
+        runs = min(first.size, second.size)
+        found = paired_difference(first[:runs], second[:runs])
+        names = f"{NAMES[planners[0]]} against {NAMES[others[0]]}"
+        if not math.isfinite(found.low):
+            return f"Whether planning pays is unclear from {runs} paired runs ({names})."
+        verdict = "unclear"
+        if found.low > 0.0 or found.high < 0.0:
+            verdict = "yes" if found.low > 0.0 else "no"
+        numbers = f"{found.mean:+.4g} an episode ({found.low:.4g} to {found.high:.4g})"
+        return f"Does planning pay here: {verdict}; {names}: {numbers}, {runs} paired runs."
+
+    def spec(self) -> str | None:
+        """A spec to go on from; None without agents or if the environment cannot be written."""
+        if not self.agents:
+            return None
+        try:
+            domain = self.domain.to_dict()
+        except ValueError:
+            return None
+        agents = {
+            key: {"label": NAMES[key], **each.agent.to_dict()} for key, each in self.agents.items()
+        }
+        data: dict[str, Any] = {
+            "title": f"Going on with {self.environment}",
+            "episodes": self.episodes,
+            "runs": 30,
+            "bin": max(1, self.episodes // 20),
+            "seed": self.seed + 1,
+            "domain": domain,
+            "features": self.features.to_dict(),
+            "agents": agents,
+        }
+        return to_toml(_written(data))
+
+    def __str__(self) -> str:
+        rows = []
+        decimals = tables.decimals_for(
+            [end for each in self.agents.values() for end in each.estimate]
+        )
+        for key, each in self.agents.items():
+            mean, low, high = each.estimate
+            steps = ", ".join(f"{n} {v:g}" for n, v in each.settings.items() if n in STEPS)
+            shown = tables.number(mean, decimals), tables.interval(low, high, decimals)
+            rows.append([NAMES[key], *shown, "default" if each.default else "searched", steps])
+        heads = ("agent", "mean return", "95 % interval", "settings", "steps in total")
+        table = tables.text_table(heads, rows, left=(0, 2, 3, 4))
+        written = [] if self.folder is None else [f"written to {self.folder}"]
+        return "\n".join(
+            [f"{self.environment}, {self.features!r}", table, *self.findings(), *written]
+        )
+
+
+def _finite(number: float) -> float | None:
+    return number if math.isfinite(number) else None
+
+
+def _written(data: Any) -> Any:
+    """As specs are written: none as a word."""
+    if isinstance(data, Mapping):
+        return {key: _written(item) for key, item in data.items()}
+    if isinstance(data, list | tuple):
+        return [_written(item) for item in data]
+    return "none" if data is None else data

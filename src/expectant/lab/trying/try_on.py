@@ -1,0 +1,167 @@
+"""``ex.try_on``: does anything learn here, does planning pay, and with which settings?"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from expectant.domains.gym import Gym
+from expectant.engine.job import cores
+from expectant.extras import need
+from expectant.lab.trying.promise import Deadline, OutOfTime, Promise
+from expectant.lab.trying.proposal import MANY, Seen, play_at_random, propose
+from expectant.lab.trying.rounds import (
+    DEFAULT_RUNS,
+    FEWEST_EPISODES,
+    MOST_EPISODES,
+    Standing,
+    Trial,
+    agents_for,
+    at_defaults,
+    compile_in_time,
+    halve,
+    seconds_a_step,
+)
+from expectant.lab.trying.tried import Confirmed, Tried
+from expectant.lab.trying.try_page import write_folder
+from expectant.parts import Domain
+from expectant.progress import say
+from expectant.rules import Rule, flag, or_none, whole
+from expectant.seeds import SEED
+
+# Where each stage ends, as a share of the promised time; the rest is for the page.
+LOOKED, PROBED, DEFAULTS, SEARCHED, CONFIRMED = 0.08, 0.5, 0.68, 0.8, 0.95
+PAGE_SECONDS = 6.0  # that the page and whatever cannot be broken off may take on a busy machine
+SEARCHED_AGENTS = 3
+FRESH_RUNS = 12  # at most
+START_SECONDS = 3.0  # that processes take to be there
+SHORTER = 4
+CAUTION = 2.0  # times as long as it should take, on a busy machine
+LONGER = 8.0  # how many times as long as at random an episode may become, where steps pay
+
+
+def _minutes(value: Any) -> float:
+    number = float(value)
+    if not 0.0 < number < math.inf:
+        raise ValueError
+    return number
+
+
+MINUTES = Rule("a finite number above 0", _minutes)
+
+
+def try_on(
+    environment: Any,
+    minutes: float = 5.0,
+    *,
+    folder: str | Path | None = None,
+    seed: int = 0,
+    threads: int | None = None,
+    compiled: bool | None = None,
+    quiet: bool = False,
+) -> Tried:
+    """Try agents on an environment, for so many ``minutes``, compiling included.
+
+    ``environment`` is a domain, or whatever ``ex.Gym`` takes. Random play tells where observations
+    lie, which features to use and what there is to be beaten. Q-learning, Sarsa(λ) and Algorithms 1
+    to 3 are run at their defaults; the best of them are searched for better steps by successive
+    halving; all are confirmed on fresh runs. ``folder`` gets the page and a spec to go on from.
+    """
+    minutes = MINUTES.check("try_on", "minutes", minutes)
+    SEED.check("try_on", "seed", seed)
+    or_none(whole(1)).check("try_on", "threads", threads)
+    or_none(flag()).check("try_on", "compiled", compiled)
+    flag().check("try_on", "quiet", quiet)
+    if folder is not None:
+        need("a page", "show")
+    seconds = 60.0 * minutes
+    promise = Promise(seconds - min(PAGE_SECONDS, 0.2 * seconds))
+    domain = environment if isinstance(environment, Domain) else Gym(environment)
+    tell = (lambda text: None) if quiet else say
+    tell(f"trying {domain.actions} actions of {domain!r}: random play")
+    seen = play_at_random(domain, promise.until(LOOKED), seed)
+    features = propose(domain, seen)
+    shape = features.shape(domain)
+    tell(f"{shape.size:,} features, {shape.active} at once: {features!r}; compiling")
+    trial = Trial(domain, features, compiled, threads, seed)
+    agents = agents_for(shape.size > MANY)
+    ready = compile_in_time(trial, agents, promise)
+    times = {key: seconds_a_step(trial, agents[key], promise.until(PROBED)) for key in ready}
+    usable = {key: agents[key] for key, took in times.items() if math.isfinite(took)}
+    standings: dict[str, Standing] = {}
+    if usable:
+        slowest = max(times[key] for key in usable)
+        trial.episodes = _episodes(seen, slowest, len(usable), promise, threads)
+        tell(f"{', '.join(usable)}: {DEFAULT_RUNS} runs of {trial.episodes:,} episodes each")
+        standings = at_defaults(trial, usable, promise, DEFAULTS)
+        ended = [key for key, each in standings.items() if math.isfinite(each.default_score)]
+        best = sorted(ended, key=lambda key: -standings[key].default_score)[:SEARCHED_AGENTS]
+        tell(f"searching better steps of {', '.join(best) or 'none'}")
+        searched = dataclasses.replace(trial, seed=seed + 1)
+        halve(searched, {key: standings[key] for key in best}, promise, SEARCHED)
+        tell("confirming on fresh runs")
+    fresh = dataclasses.replace(trial, seed=seed + 2)
+    confirmed = _confirmed(fresh, standings, promise)
+    left_out = tuple(key for key in agents if key not in confirmed)
+    found = Tried(
+        domain, features, np.array(seen.returns), confirmed, left_out, fresh.episodes, seed,
+        minutes, None if folder is None else Path(folder),
+    )  # fmt: skip
+    if found.folder is not None:
+        write_folder(found, found.folder)
+    return found
+
+
+def _episodes(
+    seen: Seen, slowest: float, agents: int, promise: Promise, threads: int | None
+) -> int:
+    """How many episodes a run can have, if the slowest agent is to end in time."""
+    length = float(np.mean(seen.lengths))
+    if np.mean(seen.returns) > 0.0:  # whoever lives longer may earn more
+        length *= LONGER
+    at_once = min(threads or cores(), DEFAULT_RUNS)
+    seconds = max(promise.until(DEFAULTS).left() / agents - START_SECONDS, 0.0) / CAUTION
+    found = seconds * at_once / (DEFAULT_RUNS * length * max(slowest, 1e-9))
+    return int(min(max(found, FEWEST_EPISODES), MOST_EPISODES))
+
+
+def _confirmed(
+    trial: Trial, standings: Mapping[str, Standing], promise: Promise
+) -> dict[str, Confirmed]:
+    """Fresh runs of every agent, the same ones for all, as many as there is time for.
+
+    Where none has ended in time so far, runs are shorter.
+    """
+    if not any(math.isfinite(each.default_score) for each in standings.values()):
+        trial.episodes = max(trial.episodes // SHORTER, FEWEST_EPISODES)
+    found: dict[str, Confirmed] = {}
+    block = max(2, trial.threads or cores())
+    for number, (key, standing) in enumerate(standings.items()):
+        deadline = promise.part(CONFIRMED, len(standings) - number)
+        returns, steps, seconds = _fresh(trial, standing.best, block, deadline)
+        if returns:
+            default = standing.best == standing.default
+            found[key] = Confirmed(standing.best, default, np.concatenate(returns), steps, seconds)
+    return found
+
+
+def _fresh(
+    trial: Trial, agent: Any, block: int, deadline: Deadline
+) -> tuple[list[np.ndarray], int, float]:
+    """Returns by blocks of runs, and the steps and seconds that they took on one core."""
+    returns: list[np.ndarray] = []
+    steps, seconds = 0, 0.0
+    try:
+        while len(returns) * block < FRESH_RUNS:
+            result = trial.run(agent, block, deadline, first=len(returns) * block)
+            returns.append(result.returns)
+            steps += int(result.lengths.sum())
+            seconds += result.seconds * min(block, trial.threads or cores())
+    except OutOfTime:
+        pass
+    return returns, steps, seconds

@@ -1,0 +1,186 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from expectant.analysis.judging import (
+    ABOUT,
+    ABOVE,
+    AT_LEAST,
+    EQUAL,
+    FAILS,
+    HOLDS,
+    UNCLEAR,
+    Finding,
+    Statement,
+    block_weights,
+    exactly,
+    find,
+    floored,
+    pseudo_values,
+    verdict,
+)
+
+
+def runs(mean: float, half: float, count: int = 20) -> np.ndarray:
+    """Numbers whose 95 % interval is ``mean ± half``."""
+    from scipy.special import stdtrit
+
+    values = np.random.default_rng(0).normal(size=count)
+    values = (values - values.mean()) / values.std(ddof=1)
+    return mean + values * half * math.sqrt(count) / float(stdtrit(count - 1, 0.975))
+
+
+def test_the_interval_by_hand():
+    found = find(np.array([1.0, 2.0, 3.0]), Statement())
+    assert (found.effect, found.low, found.high) == pytest.approx((2.0, -0.4841, 4.4841), abs=1e-4)
+
+
+@pytest.mark.parametrize(("kind", "mean", "half", "outcome"), [
+    (ABOVE, 7.0, 0.9, HOLDS),  # reference 5, margin 1
+    (ABOVE, 7.0, 1.1, UNCLEAR),
+    (ABOVE, 5.5, 0.4, EQUAL),
+    (ABOVE, 5.5, 0.6, UNCLEAR),
+    (ABOVE, 4.5, 0.4, EQUAL),
+    (ABOVE, 4.5, 0.6, UNCLEAR),
+    (ABOVE, 3.0, 1.1, UNCLEAR),
+    (ABOVE, 3.0, 0.9, FAILS),
+    (AT_LEAST, 4.5, 0.4, HOLDS),
+    (AT_LEAST, 9.0, 0.4, HOLDS),
+    (AT_LEAST, 4.5, 0.6, UNCLEAR),
+    (AT_LEAST, 3.5, 0.6, UNCLEAR),
+    (AT_LEAST, 3.5, 0.4, FAILS),
+    (ABOUT, 5.5, 0.4, HOLDS),
+    (ABOUT, 5.5, 0.6, UNCLEAR),
+    (ABOUT, 6.5, 0.6, UNCLEAR),
+    (ABOUT, 6.5, 0.4, FAILS),
+    (ABOUT, 3.5, 0.4, FAILS),
+])  # fmt: skip
+def test_outcomes_of_one_statement(kind, mean, half, outcome):
+    assert find(runs(mean, half), Statement(kind, 5.0, 1.0)).outcome == outcome
+
+
+@pytest.mark.parametrize(("kind", "number", "outcome"), [
+    (ABOVE, 4e-16, EQUAL),  # the noise of adding up in another order
+    (ABOVE, 1.0 + 4e-16, EQUAL),
+    (ABOVE, 1.0 + 1e-6, HOLDS),
+    (ABOVE, -1.0 - 1e-6, FAILS),
+    (AT_LEAST, -1.0 - 4e-16, HOLDS),
+    (AT_LEAST, -1.0 - 1e-6, FAILS),
+    (ABOUT, 1.0 + 4e-16, HOLDS),
+    (ABOUT, 1.0 + 1e-6, FAILS),
+])  # fmt: skip
+def test_numbers_without_any_spread(kind, number, outcome):
+    assert exactly(number, Statement(kind, 0.0, 1.0)).outcome == outcome
+    assert find(np.full(7, number), Statement(kind, 0.0, 1.0)).outcome == outcome
+
+
+def test_without_a_margin_nothing_is_equal_but_nothing_itself():
+    assert exactly(0.0, Statement()).outcome == EQUAL
+    assert exactly(4e-16, Statement()).outcome == EQUAL
+    assert exactly(1e-6, Statement()).outcome == HOLDS
+    assert exactly(math.nan, Statement()).outcome == UNCLEAR
+    assert find(runs(0.0, 1.0), Statement()).outcome == UNCLEAR
+
+
+def finding(against: float, alike: float = 1.0, holds: bool = False) -> Finding:
+    low = 2.0 if holds else 0.5
+    return Finding(Statement(ABOVE, 0.0, 1.0), low + 0.1, low, low + 0.2, against, alike)
+
+
+def test_several_parts():
+    """All must hold; that one fails, or is equal, is corrected for there being several."""
+    good = finding(1.0, holds=True)
+    assert verdict([good, good])[0] == HOLDS
+    assert verdict([finding(0.024)])[0] == FAILS
+    assert verdict([finding(0.024), good])[0] == UNCLEAR  # Holm: 0.024 · 2
+    assert verdict([finding(0.012), good])[0] == FAILS
+    assert verdict([good, finding(1.0, 0.024)])[0] == EQUAL
+    assert verdict([finding(1.0, 0.024), finding(1.0, 0.024)])[0] == UNCLEAR
+    assert verdict([finding(1.0, 0.012), finding(1.0, 0.024)])[0] == EQUAL
+    assert verdict([finding(0.001), finding(1.0, 0.001), good])[1].against == 0.001
+    with pytest.raises(ValueError, match="must not be empty"):
+        verdict([])
+
+
+def test_parts_that_all_hold_hold_however_many():
+    """The level is each part's own: 20 parts that just hold are not corrected away."""
+    just = find(runs(2.0, 0.99), Statement(ABOVE, 0.0, 1.0))
+    assert verdict([just] * 20)[0] == HOLDS
+
+
+def test_pseudo_values_of_something_linear_are_the_runs_own():
+    curves = np.random.default_rng(0).normal(size=(9, 4))
+    values = pseudo_values(lambda mean: mean[:, 1] - 2 * mean[:, 3], [curves])
+    np.testing.assert_allclose(values, curves[:, 1] - 2 * curves[:, 3], atol=1e-12)
+    product = pseudo_values(lambda one, other: one * other, [curves[:, 0], curves[:, 1]])
+    without = [np.delete(curves, run, 0)[:, :2].mean(axis=0).prod() for run in range(9)]
+    whole = curves[:, :2].mean(axis=0).prod()
+    np.testing.assert_allclose(product, 9 * whole - 8 * np.array(without), atol=1e-12)
+
+
+@pytest.mark.parametrize(("count", "draw"), [
+    (30, lambda rng, size: rng.normal(size=size)),
+    (100, lambda rng, size: rng.normal(size=size) * 5.0 + 2.0),
+    (300, lambda rng, size: rng.exponential(size=size)),  # a few runs far worse than the rest
+    (300, lambda rng, size: np.where(rng.random(size) < 0.1, 20.0, rng.normal(size=size))),
+])  # fmt: skip
+def test_intervals_cover_as_often_as_they_say(count, draw):
+    """2,000 experiments: 95 % ± 1.5 points for bells, at least 93 % for what is skewed."""
+    rng = np.random.default_rng(1)
+    truth = draw(rng, (2_000_000,)).mean()
+    samples = draw(rng, (2000, count))
+    found = [find(values, Statement()) for values in samples]
+    covered = np.mean([one.low <= truth <= one.high for one in found])
+    assert 0.93 <= covered <= 0.965
+
+
+def test_intervals_of_the_lowest_bin_cover_it():
+    """The lowest bin of a mean curve, as of a drop that begins and ends within some bins."""
+    rng, truth = np.random.default_rng(2), np.array([0.0, -4.0, -2.0, 0.0, 1.0])
+    covered = 0
+    for _ in range(1000):
+        curves = truth + rng.normal(size=(300, 5)) * 4.0 + rng.normal(size=(300, 1)) * 2.0
+        found = find(pseudo_values(lambda mean: mean.min(axis=-1), [curves]), Statement())
+        covered += found.low <= -4.0 <= found.high
+    assert 0.93 <= covered / 1000 <= 0.97
+
+
+def test_percentiles_of_resamples_cover_less_in_few_runs():
+    """Why Student's t and not the percentile bootstrap decides."""
+    from expectant.analysis import interval
+
+    rng, covered, percentile = np.random.default_rng(3), 0.0, 0.0
+    for values in rng.normal(size=(600, 10)):
+        found = find(values, Statement())
+        covered += found.low <= 0.0 <= found.high
+        _, low, high = interval(values, resamples=500)
+        percentile += float(low <= 0.0 <= high)
+    assert covered / 600 > 0.925 > percentile / 600
+
+
+def test_a_verdict_is_wrong_as_seldom_as_the_level_says():
+    """No effect at all, five parts: that one of them fails is said in at most 2.5 of a hundred."""
+    rng = np.random.default_rng(4)
+    said = []
+    for _ in range(2000):
+        parts = [find(values, Statement(ABOVE, 0.0, 0.0)) for values in rng.normal(size=(5, 50))]
+        said.append(verdict(parts)[0])
+    assert said.count(FAILS) / 2000 < 0.025 + 3.2 * math.sqrt(0.025 / 2000)
+    assert said.count(HOLDS) <= 2
+
+
+def test_diverged_bins_are_as_bad_as_the_worst():
+    one, other = floored([np.array([[1.0, np.nan]]), np.array([[-3.0, np.inf]])])
+    np.testing.assert_array_equal([one[0], other[0]], [[1.0, -3.0], [-3.0, -3.0]])
+    (nothing,) = floored([np.array([[np.nan]])])
+    assert np.isnan(nothing).all()
+
+
+def test_blocks():
+    weights = block_weights(50, 7, 300)
+    np.testing.assert_allclose(weights.sum(axis=1), 1.0)
+    assert set(np.unique(np.round(weights * 7, 9))) <= set(range(8))
+    assert weights.mean(axis=0) == pytest.approx(1 / 50, abs=0.01)

@@ -1,0 +1,51 @@
+"""A finite MDP under a given policy, against the exact values of the policy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import expectant as ex
+
+
+def test_its_values_are_those_of_the_policy():
+    rng = np.random.default_rng(0)
+    for domain in (ex.Corridor(slip=0.2), ex.LocaGrid(rows=3, columns=5), ex.Counterexample()):
+        policy = rng.dirichlet(np.ones(domain.actions), size=domain.states)
+        chain = ex.under_policy(domain, policy)
+        assert chain.actions == 1 and chain.states == domain.states
+        np.testing.assert_allclose(
+            ex.exact.optimal_values(chain, discount=0.9),
+            ex.exact.policy_values(domain, policy, discount=0.9),
+        )
+
+
+def test_without_a_policy_it_does_anything():
+    even = np.full((9, 2), 0.5)
+    ours, theirs = (ex.under_policy(ex.Corridor(), policy) for policy in (None, even))
+    np.testing.assert_array_equal(ours.outcomes.probabilities, theirs.outcomes.probabilities)
+
+
+def test_linear_dyna_learns_to_predict_in_it():
+    chain = ex.under_policy(ex.Corridor(cells=5))
+    agent = ex.Lookahead(0.1, 0.1, backups="mg", planning_steps=1, epsilon=0.0, discount=0.9)
+    found = ex.diagnostics.errors_over_time(
+        chain, ex.OneHot(), agent, episodes=100, every=100, runs=1, compiled=False
+    )
+    assert found.value[0, 0] < 0.25 * np.sqrt(
+        (ex.exact.optimal_values(chain, discount=0.9) ** 2).mean()
+    )
+
+
+def test_what_is_no_policy_is_refused():
+    for policy, message in (
+        (np.ones((9, 3)), r"policy must have the shape \(9, 2\), got \(9, 3\)"),
+        (np.ones((9, 2)), "probabilities that add up to 1"),
+        (np.tile([2.0, -1.0], (9, 1)), "probabilities that add up to 1"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            ex.under_policy(ex.Corridor(), policy)
+    with pytest.raises(ValueError, match="domain must be a finite MDP, got MountainCar"):
+        ex.under_policy(ex.MountainCar())
+    with pytest.raises(ValueError, match="phase must be below 1, got 3"):
+        ex.under_policy(ex.Corridor(), phase=3)

@@ -1,0 +1,181 @@
+"""Runs of environments in processes: the same bits, and every trouble told."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import gymnasium
+import numpy as np
+import outside_worlds
+import pytest
+from outside_worlds import HallEnv, Troubled
+
+import expectant as ex
+from expectant.engine import away
+from expectant.engine.away import Processes
+from expectant.engine.job import Job
+from expectant.engine.run import Runs
+from expectant.lab.cells import Cell
+from expectant.lab.engines.tasks import Kernels, Task, run_one
+
+PLANNER = ex.Lookahead(
+    0.2, planning_steps=2, model=ex.SparseExpectation(0.2, capacity=2, threshold=0.0)
+)
+VECTORS = ex.Tiles(2, 2, bounds=[(0, 6), (0, 6)])
+
+
+@pytest.fixture(scope="module")
+def processes():
+    """One set for all tests, since to start one takes seconds."""
+    with Processes() as found:
+        found.worth_it = True
+        yield found
+
+
+def errand_for(domain, features=None, agent=PLANNER, episodes=4, keep=False):
+    features = features or ex.OneHot()
+    return Runs(Job(domain, features, agent, episodes=episodes), False, False, keep)
+
+
+def not_here(number, control, begun):
+    raise AssertionError("done in this process")
+
+
+def do_away(processes, errand, number=0, local=not_here):
+    return processes.run(errand, number, np.zeros(1, np.int64), lambda clock: None, local)
+
+
+def do_here(errand, number=0):
+    return errand.prepare()(number, np.zeros(1, np.int64), lambda clock: None)
+
+
+def same(first, second):
+    """All that a run leaves behind."""
+    assert np.array_equal(first.records.returns, second.records.returns)
+    assert np.array_equal(first.records.lengths, second.records.lengths)
+    assert first[1:4] == second[1:4]
+    if first.kept is not None:
+        (run, streams), (other, others) = first.kept, second.kept
+        assert np.array_equal(run.agent.weights, other.agent.weights)
+        assert streams.acting.random() == others.acting.random()
+        assert np.array_equal(run.clock, other.clock)
+
+
+@pytest.mark.parametrize(
+    ("domain", "features"),
+    [(ex.Gym(HallEnv), None), (ex.Gym(Troubled, trouble="none"), VECTORS), (ex.Gym(HallEnv()), None)],
+    ids=["class", "options", "made"],
+)  # fmt: skip
+def test_a_run_in_a_process_leaves_the_same_behind(processes, domain, features):
+    errand = errand_for(domain, features, keep=True)
+    found = do_away(processes, errand, 3)
+    assert (found.evicted > 0) == (features is VECTORS)  # one state has one successor
+    same(do_here(errand, 3), found)
+
+
+def test_a_diverged_run_says_why_from_there_too(processes):
+    errand = errand_for(ex.Gym(HallEnv), agent=ex.QLearning(1e200), episodes=50)
+    found = do_away(processes, errand)
+    assert found.diverged and "learning is diverging: QLearning in Gym, run 0" in found.divergence
+
+
+def test_what_a_script_registered_is_known_there(processes):
+    gymnasium.register("AwayHall-v0", "outside_worlds:HallEnv")
+    try:
+        errand = errand_for(ex.Gym("AwayHall-v0"))
+        same(do_here(errand), do_away(processes, errand))
+    finally:
+        del gymnasium.registry["AwayHall-v0"]
+
+
+@pytest.mark.parametrize(
+    ("trouble", "kind", "message"),
+    [
+        ("fails", RuntimeError, "Motor: left broke at 2.5 A"),
+        ("nan", ValueError, r"component 1.*nan.*run 0, episode 0, step 3"),
+        ("shape", ValueError, r"must have 2 components.*in step of run 0, episode 0, step 3"),
+        ("dies", ChildProcessError, r"its process has ended \(exit status 3\) in run 0"),
+    ],
+)
+def test_trouble_in_a_process_says_where_it_was(processes, trouble, kind, message):
+    errand = errand_for(ex.Gym(Troubled, trouble=trouble), VECTORS)
+    with pytest.raises(kind, match=message) as caught:
+        do_away(processes, errand)
+    if trouble != "dies":
+        assert "in step of run 0, episode 0, step 3" in str(caught.value.__cause__) or (
+            "step 3" in str(caught.value)
+        )
+    if trouble == "dies":
+        same(do_here(errand_for(ex.Gym(HallEnv))), do_away(processes, errand_for(ex.Gym(HallEnv))))
+
+
+def test_an_environment_that_hangs_is_given_up(processes, monkeypatch):
+    monkeypatch.setattr(away, "HANG_SECONDS", 0.5)
+    errand = errand_for(ex.Gym(Troubled, trouble="hangs"), VECTORS)
+    with pytest.raises(
+        TimeoutError, match=r"Gym\(.*no answer for 0 s in step of run 0, episode 0, step 3; mend"
+    ):
+        do_away(processes, errand)
+
+
+def test_a_run_that_is_stopped_is_over_at_once(processes):
+    errand = errand_for(ex.Gym(Troubled, trouble="hangs"), VECTORS)
+    control = np.zeros(1, np.int64)
+    threading.Timer(0.5, control.fill, [1]).start()
+    start = time.monotonic()
+    assert processes.run(errand, 0, control, lambda clock: None, not_here) is None
+    assert time.monotonic() - start < 30.0
+
+
+def test_a_world_that_a_script_has_changed_stays_here(processes, monkeypatch):
+    """Another process would import it as it is in its file."""
+    monkeypatch.setattr(outside_worlds, "CELLS", 9)
+    errand = errand_for(ex.Gym(HallEnv))
+    same(do_here(errand), do_away(processes, errand, local=errand.prepare()))
+    with pytest.raises(AssertionError, match="done in this process"):
+        do_away(processes, errand)
+
+
+@pytest.mark.parametrize(
+    "environment",
+    [lambda: HallEnv(), type("Own", (HallEnv,), {"__module__": "__main__"})],
+    ids=["lambda", "main"],
+)
+def test_what_no_other_process_can_import_stays_here(environment):
+    with Processes() as none_yet:
+        none_yet.worth_it = True
+        errand = errand_for(ex.Gym(environment))
+        same(do_here(errand), do_away(none_yet, errand, local=errand.prepare()))
+        assert not none_yet.all
+
+
+def test_what_is_over_within_a_moment_starts_no_process(monkeypatch):
+    monkeypatch.setattr(away, "_Process", not_here)
+    result = ex.run(
+        ex.Gym(HallEnv), ex.OneHot(), PLANNER, episodes=3, runs=3, threads=2, compiled=False,
+        progress=False,
+    )  # fmt: skip
+    assert result.returns.shape == (3, 3)
+    monkeypatch.setattr(away, "MOMENT", 0.0)
+    with pytest.raises(TypeError, match="not_here"):  # it is called without arguments
+        ex.run(
+            ex.Gym(HallEnv), ex.OneHot(), PLANNER, episodes=3_000, runs=3, threads=2,
+            compiled=False, progress=False,
+        )  # fmt: skip
+
+
+def test_sweeps_send_their_runs_away_too(processes):
+    cell = Cell(
+        experiment="e", reading="", panel="p", agent_key="a", label="a",
+        domain=ex.Gym("outside_worlds:Troubled"), features=VECTORS, agent=PLANNER,
+        episodes=6, bin=2, runs=1, seed=0,
+    )  # fmt: skip
+    kernels, control = Kernels(False), np.zeros(1, np.int64)
+    asked = [process.process.pid for process in processes.all]
+    away_ran = run_one(Task(cell, "name", 0, 1), 0, kernels, control, {}, processes)
+    assert asked == [process.process.pid for process in processes.all]
+    here_ran = run_one(Task(cell, "name", 0, 1), 0, Kernels(False), control, {})
+    assert away_ran is not None and here_ran is not None
+    assert np.array_equal(away_ran.values, here_ran.values) and away_ran.evicted > 0
+    assert not kernels.known  # nothing was prepared here

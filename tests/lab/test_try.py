@@ -1,0 +1,186 @@
+"""Trying agents on an environment: features, the promised time, the shape of what is printed."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import gymnasium
+import numpy as np
+import pytest
+from outside_worlds import HallEnv
+from typer.testing import CliRunner
+
+import expectant as ex
+from expectant.cli import app
+from expectant.lab.specs.spec import read_spec
+from expectant.lab.trying import try_on as trying
+from expectant.lab.trying.promise import Deadline, OutOfTime, Promise
+from expectant.lab.trying.proposal import Seen, propose
+from expectant.lab.trying.rounds import Standing, Trial, halve, variants
+from expectant.lab.trying.tried import Confirmed, Tried
+from expectant.lab.trying.try_page import write_folder
+
+BOX, MANY = gymnasium.spaces.Box, gymnasium.spaces.MultiDiscrete
+
+
+def world(space):
+    return ex.Gym(lambda: HallEnv(space))
+
+
+def seen_in(components, whole=False):
+    low = np.full(components, -1.0)
+    return Seen([0.0], [5], low, -low, whole)
+
+
+@pytest.mark.parametrize(
+    ("space", "components", "expected"),
+    [
+        (gymnasium.spaces.Discrete(6), 1, ex.OneHot()),
+        (MANY([3, 2]), 1, ex.OneHot()),
+        (MANY([100, 100]), 1, ex.Categorical()),
+        (BOX(-1.0, 1.0, (2,)), 2, ex.Tiles(8, 8, [(-1, 1)] * 2)),
+        (BOX(-np.inf, np.inf, (1,)), 1, ex.Tiles(8, 10, [(-1.2, 1.2)])),  # a tenth on both sides
+        (BOX(-1.0, 1.0, (20,)), 20, ex.Identity([(-1, 1)] * 20)),
+    ],
+)
+def test_features_follow_from_observations(space, components, expected):
+    assert propose(world(space), seen_in(components)) == expected
+
+
+def test_four_components_are_tiled_in_pairs_and_coarsely_together():
+    domain = world(BOX(-1.0, 1.0, (4,)))
+    found = propose(domain, seen_in(4))
+    assert found.shape(domain).active == 8 + 4 + 4
+    assert found.shape(domain).size == 8 * 4**4 + 2 * 4 * 7**2
+
+
+def test_whole_numbers_are_categories_only_if_all_that_was_seen_were():
+    domain = world(BOX(0.0, 255.0, (3,)))
+    assert propose(domain, seen_in(3, whole=True)) == ex.Categorical()
+    assert isinstance(propose(domain, seen_in(3)), ex.Tiles)
+
+
+def test_a_deadline_breaks_runs_off():
+    trial = Trial(ex.Gym(HallEnv), ex.OneHot(), False, 1, 0, episodes=10**6)
+    start = time.monotonic()
+    with pytest.raises(OutOfTime):
+        trial.run(ex.QLearning(), 1, Deadline(start + 0.3))
+    assert time.monotonic() - start < 20.0
+
+
+def test_halving_takes_what_earned_most(monkeypatch):
+    """Of made-up results, and all settings of a round have the same runs."""
+    agent, asked = ex.QLearning(), []
+
+    class Scripted(Trial):
+        def run(self, agent, runs, deadline, *, first=0, episodes=0):
+            asked.append((agent.action_step, first, runs))
+            means = np.full(runs, -abs(agent.action_step - 0.09))
+            return type("Ran", (), {"means": means})()
+
+    standing = Standing(agent, agent)
+    trial = Scripted(ex.Corridor(), ex.OneHot(), False, 1, 0)
+    halve(trial, {"q_learning": standing}, Promise(1000.0), 0.9)
+    steps = sorted({step for step, _, _ in asked})
+    assert vars(standing.best)["action_step"] == min(steps, key=lambda step: abs(step - 0.09))
+    assert {(first, runs) for _, first, runs in asked} == {(0, 1), (1, 2)}
+    assert len(variants(agent)) + 1 == len([step for step, first, _ in asked if first == 0])
+
+
+def test_a_search_without_time_leaves_the_defaults():
+    agent = ex.QLearning()
+    standing = Standing(agent, agent)
+    trial = Trial(ex.Corridor(), ex.OneHot(), False, 1, 0)
+    halve(trial, {"q_learning": standing}, Promise(1e-9), 0.9)
+    assert standing.best is agent
+
+
+def test_nothing_confirmed_is_said_and_leaves_no_spec(tmp_path):
+    nothing = Tried(ex.Gym(HallEnv), ex.OneHot(), np.zeros(3), {}, (), 5, 0, 1.0, tmp_path)
+    write_folder(nothing, tmp_path)
+    assert "give more minutes" in (tmp_path / "report.html").read_text()
+    assert nothing.as_data()["best"] is None
+    assert not (tmp_path / "spec.toml").exists()
+
+
+@pytest.fixture(scope="module")
+def tried(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("tried")
+    start = time.monotonic()
+    found = ex.try_on(
+        "outside_worlds:HallEnv", 0.25, folder=folder, threads=1, compiled=False, quiet=True
+    )
+    assert time.monotonic() - start < 15.0 + 5.0  # a page may take a moment on a busy machine
+    return found
+
+
+def test_the_printed_data_have_the_documented_shape(tried):
+    data = json.loads(json.dumps(tried.as_data()))
+    assert list(data) == ["environment", "random", "agents", "best"]
+    assert data["environment"] == "outside_worlds:HallEnv"
+    assert all(list(row) == ["agent", "settings", "mean", "low", "high"] for row in data["agents"])
+    assert data["best"] in {row["agent"] for row in data["agents"]}
+    best = next(row for row in data["agents"] if row["agent"] == data["best"])
+    assert best["low"] <= best["mean"] <= best["high"]
+    assert best["mean"] > data["random"]  # six cells in a row, of which one pays
+
+
+def test_the_folder_has_a_page_and_a_spec_that_can_be_read(tried):
+    page = (tried.folder / "report.html").read_text()
+    assert "Does planning pay here" in page or "Whether planning pays" in page
+    experiment = read_spec(tried.folder / "spec.toml", trust=True)
+    cells = {cell.agent_key: cell.agent for cell in experiment.cells()}
+    assert cells == {key: each.agent for key, each in tried.agents.items()}
+    assert experiment.seed != tried.seed
+
+
+def made(planning, other, random=0.0):
+    """Something tried, from the mean returns of runs."""
+    agents = {
+        "lookahead": Confirmed(ex.Lookahead(), True, np.array(planning)[:, None], 10, 1.0),
+        "q_learning": Confirmed(ex.QLearning(), True, np.array(other)[:, None], 10, 1.0),
+    }
+    domain = ex.Gym("outside_worlds:HallEnv")
+    return Tried(domain, ex.OneHot(), np.array([random]), agents, ("sarsa",), 1, 0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("planning", "other", "says"),
+    [
+        ([5.0, 5.1, 5.2, 5.3], [1.0, 1.2, 1.1, 1.4], "Does planning pay here: yes"),
+        ([1.0, 1.2, 1.1, 1.4], [5.0, 5.1, 5.2, 5.3], "Does planning pay here: no"),
+        ([1.0, 5.0, 1.0, 5.0], [5.0, 1.0, 5.1, 1.0], "Does planning pay here: unclear"),
+    ],
+)
+def test_whether_planning_pays_is_told_by_paired_runs(planning, other, says):
+    findings = " ".join(made(planning, other).findings())
+    assert says in findings and "learns" in findings
+    assert "Not tried for want of time or memory: Sarsa(λ)" in findings
+    assert "is not shown to learn" in made(planning, other, random=9.0).findings()[0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["Pendulum-v1"], "numbered actions (Discrete)"),
+        (["NoSuchWorld-v3"], "cannot make 'NoSuchWorld-v3'"),
+        (["CartPole-v1", "--minutes", "0"], "a finite number above 0"),
+    ],
+)
+def test_what_cannot_be_tried_is_a_sentence_and_writes_nothing(
+    arguments, says, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(app, ["try", *arguments])
+    assert done.exit_code == 2
+    assert says in " ".join(done.output.replace("│", " ").split())
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_command_prints_data_and_nothing_else(tried, monkeypatch, tmp_path):
+    monkeypatch.setattr(trying, "try_on", lambda *given, **options: tried)
+    done = CliRunner().invoke(
+        app, ["try", "outside_worlds:HallEnv", "--json", "--out", str(tmp_path)]
+    )
+    assert json.loads(done.stdout) == json.loads(json.dumps(tried.as_data()))
