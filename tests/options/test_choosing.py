@@ -9,15 +9,18 @@ import numpy as np
 import pytest
 from building import Built
 from scripted import outcomes
+from teaching import teach
 
 import expectant as ex
 from expectant import exact
 from expectant.agents.with_options import WithOptionsPart
 from expectant.backups import NAMED
+from expectant.engine.compile.kernels import compiled_for
 from expectant.engine.job import Job
 from expectant.engine.learner.saving import arrays_in
 from expectant.features.vector import Transition
 from expectant.lab.specs.spec import parse_spec
+from expectant.progress import Silent
 from expectant.verbs import act, backed_up_value, learn, plan, policy, preference, stop
 
 LINE = ex.Corridor(cells=4, slip=0.0)
@@ -386,8 +389,25 @@ def test_rollouts_lead_through_options_too():
     assert np.isfinite(run(agent).returns).all()
 
 
-def test_an_option_of_ones_own_is_checked_compiled_and_plain():
-    found = ex.check_option(ToGoal(RIGHT), steps=150)
+def test_compiled_code_has_the_same_bits():
+    """Options of three kinds, one of them learned, universal models and traces, without a loop."""
+    options = (TO_THE_RIGHT, ToGoal(LEFT), ex.RewardRespecting(2, trace=0.5))
+    repertoire = ex.Repertoire(options, models="universal", trace=0.5)
+    found = []
+    for compiled in (True, False):
+        b = Equipped(ex.Lookahead(0.1, discount=0.9, options=repertoire))
+        choices, behaviour, weights = b.agent.agent.planner.model, np.array([0.3, 0.7]), np.ones(8)
+        given = (choices, b.state(1), b.state(2), behaviour, weights, 12)
+        none = (*given[:-1], 0)  # compiling calls it once
+        kernel = compiled_for(teach, none, "a lesson", Silent()) if compiled else teach
+        found.append((kernel(*given), dict(arrays_in(choices))))
+    (fast, ours), (slow, theirs) = found
+    assert fast == slow and fast != 0.0
+    assert all(np.array_equal(ours[name], theirs[name]) for name in ours)
+
+
+def test_an_option_of_ones_own_is_checked():
+    found = ex.check_option(ToGoal(RIGHT), steps=150, compiled=False)
     assert found.calls["stop"] > 20 and found.calls["policy"] > 20
 
 
