@@ -93,7 +93,7 @@ READINGS = ("text", "code")
 
 
 def synthetic_verdicts() -> list[dict[str, Any]]:
-    kinds = ("holds", "does not hold", "undecided", "holds", "holds")
+    kinds = ("holds", "does not hold", "unclear", "holds", "holds")
     return [
         {
             "id": number,
@@ -101,7 +101,7 @@ def synthetic_verdicts() -> list[dict[str, Any]]:
             "reading": reading,
             "claim": claim,
             "verdict": kinds[(number * (place + 1) + place) % len(kinds)],
-            "statistic": 0.37 * number - place,
+            "effect": 0.37 * number - place,
             "low": 0.37 * number - place - 0.4,
             "high": 0.37 * number - place + 0.4,
             "rule": "holds if the interval of the paired difference of recovery times (episodes "

@@ -147,7 +147,7 @@ def test_a_diverged_curve_ends_with_a_cross(visit: ReportVisit) -> None:
 def test_verdicts_at_a_glance(visit: ReportVisit, report: Report) -> None:
     cells = visit.page.locator(".matrix .badge")
     assert cells.count() == len(report.verdicts) == 36
-    assert set(cells.all_inner_texts()) == {"✓\nholds", "✗\ndoes not hold", "?\nundecided"}
+    assert set(cells.all_inner_texts()) == {"✓\nholds", "✗\ndoes not hold", "?\nunclear"}
     visit.page.locator(".claim-link", has_text="Algorithm 2 recovers later").click()
     assert visit.page.evaluate("location.hash") == "#figure-5b"
     top = visit.page.evaluate("document.getElementById('figure-5b').getBoundingClientRect().top")
@@ -206,7 +206,7 @@ def test_long_words_do_not_widen_the_page(
     panels = [make_panel(panel=long, reading=reading) for reading in ("text", long)]
     for panel in panels:
         panel.labels["lookahead"] = long
-    keys = ("id", "reading", "claim", "verdict", "statistic", "low", "high", "rule", "detail")
+    keys = ("id", "reading", "claim", "verdict", "effect", "low", "high", "rule", "detail")
     verdict = dict.fromkeys(keys, long) | {"figure": "5a"}
     sections = [
         Header(long, long, [long]),

@@ -120,7 +120,7 @@ def test_everything_from_outside_is_escaped(make_panel: Any) -> None:
     panel = make_panel(EVIL, (EVIL, "lookahead"), panel=EVIL, reading=EVIL)
     panel.labels["lookahead"] = EVIL
     other = replace(panel, reading="other", panel=f'"{EVIL}')
-    keys = ("id", "figure", "reading", "claim", "verdict", "statistic", "low", "high", "rule")
+    keys = ("id", "figure", "reading", "claim", "verdict", "effect", "low", "high", "rule")
     verdict = dict.fromkeys((*keys, "detail"), EVIL)
     sections = [
         Header(EVIL, EVIL, [EVIL]),
@@ -194,25 +194,25 @@ def test_what_lies_below_the_axis_is_told(make_panel: Any) -> None:
 
 def test_verdicts_are_told_in_words(report: Report) -> None:
     text = report.text
-    for word in ("holds", "does not hold", "undecided"):
+    for word in ("holds", "does not hold", "unclear"):
         assert f"<span>{word}</span>" in text
-    assert "10 hold, 4 do not hold, 4 undecided" in text
+    assert "10 hold, 4 do not hold, 4 unclear" in text
 
 
 def test_the_interval_of_a_verdict_is_written_from_low_to_high(report: Report) -> None:
-    verdict = dict(report.verdicts[0], statistic=0.25, low=-1.5, high=2.75)
+    verdict = dict(report.verdicts[0], effect=0.25, low=-1.5, high=2.75)
     text = _page(Glance([verdict]), Claims([verdict]))
     assert ">0.25</td>" in text
     assert "[−1.5, 2.75]" in text
 
 
 def test_missing_verdicts_and_numbers() -> None:
-    bare = {"id": 1, "figure": "1", "reading": "text", "claim": "c", "verdict": "undecided"}
-    odd = bare | {"reading": "code", "id": 2, "verdict": "strange", "statistic": float("nan")}
+    bare = {"id": 1, "figure": "1", "reading": "text", "claim": "c", "verdict": "unclear"}
+    odd = bare | {"reading": "code", "id": 2, "verdict": "strange", "effect": float("nan")}
     text = _page(Glance([bare, odd]), Claims([bare, odd]))
     assert text.count("not tested") == 2
     assert "<span>strange</span>" in text
-    assert "1 undecided" in text
+    assert "1 unclear" in text
 
 
 def test_a_figure_without_panels() -> None:

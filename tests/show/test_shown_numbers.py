@@ -104,8 +104,8 @@ def test_the_table_of_curves(make_panel: Any) -> None:
 def test_what_depends_on_a_reading_is_marked() -> None:
     base: dict[str, Any] = {"set": "text", "reading": None, "option": None, "changed": []}
     rows = [
-        {**base, "verdicts": {1: "holds", 2: "does not hold", 3: "undecided"}},
-        {**base, "reading": "k", "option": "3", "verdicts": {1: "undecided", 3: "undecided"}, "changed": [1]},
+        {**base, "verdicts": {1: "holds", 2: "does not hold", 3: "unclear"}},
+        {**base, "reading": "k", "option": "3", "verdicts": {1: "unclear", 3: "unclear"}, "changed": [1]},
     ]  # fmt: skip
     assert printed(dependence_table(rows)) == [
         ["text", "as it is", "", "+", "−", "?"],
