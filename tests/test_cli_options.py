@@ -76,7 +76,7 @@ def test_readings_are_written(tmp_path, monkeypatch):
     done = CliRunner().invoke(app, ["readings", "--out", str(tmp_path / "new")])
     assert done.exit_code == 0, done.output
     rows = json.loads((tmp_path / "new" / "readings.json").read_text())
-    assert [row["set"] for row in rows] == ["text", "text"]
+    assert [row["set"] for row in rows] == ["print", "print"]
     assert rows[0]["reading"] is None and rows[1]["reading"] in done.stdout
     as_data = CliRunner().invoke(app, ["readings", "--out", str(tmp_path), "--json"])
     assert json.loads(as_data.stdout) == rows
