@@ -37,13 +37,15 @@ def called(monkeypatch: pytest.MonkeyPatch):
 
 COMMON = ["--out", "there", "--seed", "7", "--threads", "3"]
 PLACE = Path("there")
+ABLATIONS = tuple(f"ablation-{number}" for number in range(21, 29))
+FIGURES = ("1", "3", "4a", "4b", "5a", "5b", *ABLATIONS)
 
 
 @pytest.mark.parametrize(("more", "request_"), [
-    ([], (("1", "3", "4a", "4b", "5a", "5b"), 7, None, False)),
+    ([], (FIGURES, 7, None, False)),
     (["--figure", "5b", "--figure", "1"], (("1", "5b"), 7, None, False)),
-    (["--runs", "4"], (("1", "3", "4a", "4b", "5a", "5b"), 7, 4, False)),
-    (["--quick"], (("1", "3", "4a", "4b", "5a", "5b"), 7, None, True)),
+    (["--runs", "4"], (FIGURES, 7, 4, False)),
+    (["--quick"], (FIGURES, 7, None, True)),
 ])  # fmt: skip
 def test_reproduce(called, more, request_):
     arguments, _ = called("expectant.lab.reproduce.reproduce", ["reproduce", *COMMON, *more])
