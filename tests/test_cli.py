@@ -90,7 +90,7 @@ def test_reproduce_one_figure(tmp_path):
         "first_episode",
         "mean_return",
     }
-    assert table.num_rows == 2 * 3 * 5 * 40
+    assert table.num_rows == 3 * 3 * 5 * 40
 
 
 BAD = [

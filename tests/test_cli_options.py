@@ -37,13 +37,15 @@ def called(monkeypatch: pytest.MonkeyPatch):
 
 COMMON = ["--out", "there", "--seed", "7", "--threads", "3"]
 PLACE = Path("there")
+ABLATIONS = tuple(f"ablation-{number}" for number in range(21, 29))
+FIGURES = ("1", "3", "4a", "4b", "5a", "5b", *ABLATIONS)
 
 
 @pytest.mark.parametrize(("more", "request_"), [
-    ([], (("1", "3", "4a", "4b", "5a", "5b"), 7, None, False)),
+    ([], (FIGURES, 7, None, False)),
     (["--figure", "5b", "--figure", "1"], (("1", "5b"), 7, None, False)),
-    (["--runs", "4"], (("1", "3", "4a", "4b", "5a", "5b"), 7, 4, False)),
-    (["--quick"], (("1", "3", "4a", "4b", "5a", "5b"), 7, None, True)),
+    (["--runs", "4"], (FIGURES, 7, 4, False)),
+    (["--quick"], (FIGURES, 7, None, True)),
 ])  # fmt: skip
 def test_reproduce(called, more, request_):
     arguments, _ = called("expectant.lab.reproduce.reproduce", ["reproduce", *COMMON, *more])
@@ -76,7 +78,7 @@ def test_readings_are_written(tmp_path, monkeypatch):
     done = CliRunner().invoke(app, ["readings", "--out", str(tmp_path / "new")])
     assert done.exit_code == 0, done.output
     rows = json.loads((tmp_path / "new" / "readings.json").read_text())
-    assert [row["set"] for row in rows] == ["text", "text"]
+    assert [row["set"] for row in rows] == ["print", "print"]
     assert rows[0]["reading"] is None and rows[1]["reading"] in done.stdout
     as_data = CliRunner().invoke(app, ["readings", "--out", str(tmp_path), "--json"])
     assert json.loads(as_data.stdout) == rows
