@@ -25,9 +25,11 @@ from expectant.verbs import (
     backed_up_value,
     begin,
     break_off,
+    came_from,
     duration,
     fit,
     imagine,
+    trace_back,
 )
 
 
@@ -89,6 +91,17 @@ def _(choices, state, action, successor):
     if action < choices.actions:
         return imagine(choices.model, state, action, successor)
     return imagine(choices.extended, state, action - choices.actions, successor)
+
+
+@trace_back.register(ChoicesPart)
+def _(choices, feature, link):
+    """Along the actions: what follows by an option follows by its steps too."""
+    return trace_back(choices.model, feature, link)
+
+
+@came_from.register(ChoicesPart)
+def _(choices, feature, link):
+    return came_from(choices.model, feature, link)
 
 
 @answering.register(ChoicesPart)
