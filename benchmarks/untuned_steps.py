@@ -6,7 +6,7 @@ scales of the four problems are averaged; a setting of which a run diverges coun
 Every agent gets the setting with the highest average, by the same rule. Baselines with one step
 have a finer grid, so that no agent is chosen from many more settings than another.
 
-    python benchmarks/untuned_steps.py [runs]
+    python benchmarks/untuned_steps.py [runs [agents, such as QLearning Sarsa]]
 """
 
 from __future__ import annotations
@@ -73,7 +73,8 @@ def shown(agent: ex.Agent) -> str:
 
 def main() -> None:
     runs = int(sys.argv[1]) if len(sys.argv) > 1 else 4
-    tried = list(settings())
+    wanted = sys.argv[2:]
+    tried = [(name, agent) for name, agent in settings() if not wanted or name in wanted]
     scores = np.array([[earned(p, agent, runs) for p in PROBLEMS] for _, agent in tried])
     random = np.array([earned(p, ex.QLearning(0.0, epsilon=1.0), runs) for p in PROBLEMS])
     scores = np.where(np.isnan(scores), random, scores)

@@ -10,7 +10,7 @@ import numpy as np
 from expectant.agents.acting import epsilon_greedy
 from expectant.agents.centering import CenteringPart, centered, centering_part, shift_rate
 from expectant.agents.planner import weights_memory
-from expectant.agents.untuned import ACTIONS, LEFT_OUT
+from expectant.agents.untuned import LEFT_OUT, Q_LEARNING
 from expectant.descriptions import description, option
 from expectant.features.vector import dot
 from expectant.parts import Agent, Need, Site
@@ -57,7 +57,7 @@ def _zero(value: object) -> int:
 class QLearning(Agent):
     """ε-greedy one-step Q-learning with linear action values."""
 
-    untuned = ACTIONS
+    untuned = Q_LEARNING
 
     action_step: Any = option(step_size(), default=LEFT_OUT)
     planning_steps: int = option(

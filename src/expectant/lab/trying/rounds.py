@@ -34,6 +34,7 @@ NAMES = {
 PLANNERS = ("lookahead", "cached_values", "cached_policy")
 STEPS = ("value_step", "action_step", "policy_step", "model_step")
 FACTORS = (0.1, 0.3, 3.0)  # of the steps that agents have by default
+COMPILED = 0.55  # of the promised time is over when no more is compiled
 PROBE_EPISODES = 2
 DEFAULT_RUNS = 4
 MOST_EPISODES = 2_000
@@ -83,7 +84,7 @@ def compile_in_time(trial: Trial, agents: Mapping[str, Agent], promise: Promise)
     }
     if trial.compiled is False:
         return list(jobs)
-    deadline = promise.until(0.4)
+    deadline = promise.until(COMPILED)
     try:
         orders = [Order(compile_loop, job) for job in jobs.values()]
         compile_ahead(orders, deadline)  # type: ignore[arg-type]

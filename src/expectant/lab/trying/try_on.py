@@ -35,7 +35,7 @@ from expectant.rules import Rule, flag, or_none, whole
 from expectant.seeds import SEED
 
 # Where each stage ends, as a share of the promised time; the rest is for the page.
-LOOKED, PROBED, DEFAULTS, SEARCHED, CONFIRMED = 0.08, 0.5, 0.68, 0.8, 0.95
+LOOKED, PROBED, DEFAULTS, SEARCHED, CONFIRMED = 0.08, 0.6, 0.72, 0.82, 0.95
 PAGE_SECONDS = 6.0  # that the page and whatever cannot be broken off may take on a busy machine
 SEARCHED_AGENTS = 3
 FRESH_RUNS = 12  # at most
