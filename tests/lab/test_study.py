@@ -68,7 +68,7 @@ def test_a_study_of_ones_own_is_run_and_read_again(tmp_path):
     out = tmp_path / "out"
     verdicts = reproduce(Request(study, study.figures), out)
     assert [(v.id, v.verdict) for v in verdicts] == [(1, "holds"), (2, "does not hold")]
-    assert "Return of Q-learning minus that of other is above 0." in verdicts[0].rule
+    assert "Return of Q-learning minus that of other is above 0 by more than 0." in verdicts[0].rule
     assert {path.name for path in out.iterdir()} >= {
         "report.html", "claims.json", "curves.parquet", "figure.png", "figure.svg", "blocks",
     }  # fmt: skip
