@@ -35,7 +35,7 @@ PLANNERS = ("lookahead", "cached_values", "cached_policy")
 STEPS = ("value_step", "action_step", "policy_step", "model_step")
 FACTORS = (0.1, 0.3, 3.0)  # of the steps that agents have by default
 COMPILED = 0.55  # of the promised time is over when no more is compiled
-PROBE_EPISODES = 2
+PROBE_EPISODES, PROBE_SECONDS = 2, 0.3
 DEFAULT_RUNS = 4
 MOST_EPISODES = 2_000
 FEWEST_EPISODES = 5
@@ -102,12 +102,16 @@ def compile_in_time(trial: Trial, agents: Mapping[str, Agent], promise: Promise)
 
 
 def seconds_a_step(trial: Trial, agent: Agent, deadline: Deadline) -> float:
-    """How long a step takes, judged by a few episodes; infinite if they take too long."""
-    try:
-        found = trial.run(agent, 1, deadline, episodes=PROBE_EPISODES)
-    except OutOfTime:
-        return math.inf
-    return found.seconds / max(int(found.lengths.sum()), 1)
+    """How long a step takes, judged by more and more episodes; infinite if two take too long."""
+    episodes, found = PROBE_EPISODES, math.inf
+    with suppress(OutOfTime):
+        while True:
+            result = trial.run(agent, 1, deadline, episodes=episodes)
+            found = result.seconds / max(int(result.lengths.sum()), 1)
+            if result.seconds > PROBE_SECONDS or episodes >= MOST_EPISODES:
+                break
+            episodes *= 4
+    return found
 
 
 def score(result: Result) -> float:
