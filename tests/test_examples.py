@@ -41,9 +41,9 @@ def test_parts_of_ones_own_are_compiled_and_exact():
     domain, model, backups = load("own_domain"), load("own_model"), load("own_backups")
     agent = ex.Lookahead(0.1, 0.1, model=model.Latest(), backups=backups.Half())
     compiled, plain = (
-        ex.run(domain.Cliff(), ex.OneHot(), agent, episodes=30, runs=2, compiled=compiled)
+        ex.run(domain.Ledge(), ex.OneHot(), agent, episodes=30, runs=2, compiled=compiled)
         for compiled in (True, False)
     )
     np.testing.assert_array_equal(compiled.returns, plain.returns)
-    long = ex.run(domain.Cliff(), ex.OneHot(), agent, episodes=20_000, runs=1, threads=1)
+    long = ex.run(domain.Ledge(), ex.OneHot(), agent, episodes=20_000, runs=1, threads=1)
     assert long.seconds < plain.seconds / 60 * 20_000 / 5  # at the very least 5 times as fast
