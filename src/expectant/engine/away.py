@@ -109,12 +109,21 @@ class Processes:
 
 
 def _packed(errand: Errand) -> bytes | None:
+    if _importing():
+        return None
     try:
         found = Parcel(errand, look_of(errand.domain), _spec_of(errand.domain))
         sent = pickle.dumps(found)
     except Exception:  # whatever the parts of an environment raise
         return None
     return None if b"__main__" in sent else sent
+
+
+def _importing() -> bool:
+    """Whether a module is being imported that runs this: another process would run it once more,
+    and to pickle what it defines would wait for its end."""
+    specs = [getattr(module, "__spec__", None) for module in list(sys.modules.values())]
+    return any(getattr(spec, "_initializing", False) for spec in specs)
 
 
 def _spec_of(domain: Any) -> Any:
