@@ -47,7 +47,7 @@ def test_descriptions_compare_print_and_do_not_change():
     agent = ex.QLearning(0.1, epsilon=0.2)
     assert agent == ex.QLearning(action_step=0.1, epsilon=0.2)
     assert agent != ex.QLearning(0.1)
-    assert repr(ex.RandomBinary(14, 5)) == "RandomBinary(size=14, active=5)"
+    assert repr(ex.RandomBinary(14, 5)) == "RandomBinary(size=14, active=5, draw=None)"
     with pytest.raises(dataclasses.FrozenInstanceError):
         agent.epsilon = 0.5  # type: ignore[misc]
     assert agent.replace(epsilon=0.5).epsilon == 0.5
@@ -65,10 +65,6 @@ def _run(**changes):
 
 
 BAD = [
-    (
-        lambda: ex.Lookahead(0.1, 0.2, model=ex.LinearExpectation(0.3)),
-        "Lookahead: model_step=0.2 has no effect on model=LinearExpectation",
-    ),
     (
         lambda: ex.QLearning(-0.1),
         "QLearning: action_step must be a finite number, 0 or more, or ex.IDBD, ex.Autostep, ex.Bounded or ex.Decaying, got -0.1",

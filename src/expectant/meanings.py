@@ -109,6 +109,10 @@ MEANINGS = {
     # features
     "History.actions": "also tell which action led to each observation",
     "active": "ones in every state's vector",
+    "draw": "number of the one draw of features that all runs have; None: each run its own",
+    "cache_first": "in a backup, move the cache before the state values instead of after them",
+    "cached_actions": "which actions a backup caches: all, or the greedy one",
+    "old_target": "in a backup, measure the policy's error by the target before the values moved",
     "base": "the features of one observation",
     "bias": "add a feature that is always 1",
     "bounds": "(low, high) in every dimension; None: the domain's own",

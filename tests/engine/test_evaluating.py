@@ -230,7 +230,7 @@ def test_a_learner_goes_on_as_if_nothing_had_been():
             if ended:
                 action = learner.start(env.reset()[0])
     assert actions[0] == actions[1]
-    runs = [[(learner._run, learner._rng)] for learner in learners]
+    runs = [[(learner._run, learner._streams)] for learner in learners]
     assert_same(*map(everything, runs))
 
 

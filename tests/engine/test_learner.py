@@ -221,7 +221,7 @@ class TestFiles:
     def test_another_format(self, saved):
         facts, arrays = saving.read(saved)
         rewrite(saved, {**facts, "format": 99}, arrays)
-        with pytest.raises(ValueError, match="has format 99, this version reads format 2"):
+        with pytest.raises(ValueError, match="has format 99, this version reads format 3"):
             ex.Learner.load(saved)
 
     def test_an_array_that_does_not_fit(self, saved):
@@ -232,9 +232,9 @@ class TestFiles:
 
     def test_facts_that_are_missing(self, saved):
         facts, arrays = saving.read(saved)
-        del facts["rng"]
+        del facts["streams"]
         rewrite(saved, facts, arrays)
-        with pytest.raises(ValueError, match="'rng' is missing"):
+        with pytest.raises(ValueError, match="'streams' is missing"):
             ex.Learner.load(saved)
 
     def test_folders(self, saved, tmp_path):

@@ -39,7 +39,7 @@ def test_with_an_exact_model_everything_is_known():
 
 def test_a_perfectly_learned_model_moves_by_one():
     agent = ex.Lookahead(1.0, 1.0, planning_steps=10, epsilon=0.3)
-    frame = last(FIVE, ex.OneHot(), agent)
+    frame = last(FIVE, ex.OneHot(), agent, episodes=200)
     check(frame, [16, 17, 18, 19, 20], [1] * 5, [-1, -1, -1, -1, 20], [1, 1, 1, 1, 0])
 
 

@@ -118,7 +118,6 @@ class PlanningAgent(Agent):
     def validate(self) -> None:
         backups, owner = self.distribution(), type(self).__name__
         named_model(self.model, getattr(self, "model_step", 0.0))  # which may refuse that step
-        self._check_model_step(owner)
         fits = ["replayed_fits"] if self._fits() > 0 else []
         flags = [name for name in STORED if getattr(self, name, False)]
         for name in fits + flags:
@@ -132,7 +131,7 @@ class PlanningAgent(Agent):
                 f"{owner}: model={self.model!r} looks up the environment's own state, which "
                 f"backups={self.backups!r} does not know of the states it draws"
             )
-        if backups.draws_features and not getattr(named_model(self.model, 0.0), "linear", False):
+        if getattr(backups, "draws_features", False) and not getattr(named_model(self.model, 0.0), "linear", False):
             raise ValueError(
                 f"{owner}: backups={self.backups!r} plans from single features, which needs a "
                 "model that is linear in them ('expectation' or 'sparse'), "
@@ -147,19 +146,6 @@ class PlanningAgent(Agent):
             check_rollout(owner, self.rollout, self.model, named_model(self.model, 0.0), backups)
         if self.options is not None:
             self._check_options(owner, backups)
-
-    def _check_model_step(self, owner: str) -> None:
-        """Refuse a step that would have no effect: a model that is described has its own."""
-        step = next((f for f in dataclasses.fields(self) if f.name == "model_step"), None)
-        own = None if isinstance(self.model, str) else getattr(self.model, "step", None)
-        if step is None or own is None:
-            return
-        given = getattr(self, step.name)
-        if given not in (step.default, own):
-            raise ValueError(
-                f"{owner}: model_step={given!r} has no effect on model={self.model!r}, which has a "
-                "step of its own; give one of them"
-            )
 
     def _check_options(self, owner: str, backups: Any) -> None:
         """Refuse what options cannot be combined with."""

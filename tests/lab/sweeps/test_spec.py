@@ -168,7 +168,7 @@ BAD = [
     ),
     (
         replaced("value_step = 0.1", "value_step = -0.1"),
-        "agents.ahead: Lookahead: value_step must be a finite number, 0 or more, got -0.1",
+        "agents.ahead: Lookahead: value_step must be a finite number, 0 or more, or .*, got -0.1",
     ),
     (
         replaced("value_step = 0.1", "value_step = nan"),
