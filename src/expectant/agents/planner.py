@@ -131,7 +131,9 @@ class PlanningAgent(Agent):
                 f"{owner}: model={self.model!r} looks up the environment's own state, which "
                 f"backups={self.backups!r} does not know of the states it draws"
             )
-        if getattr(backups, "draws_features", False) and not getattr(named_model(self.model, 0.0), "linear", False):
+        if getattr(backups, "draws_features", False) and not getattr(
+            named_model(self.model, 0.0), "linear", False
+        ):
             raise ValueError(
                 f"{owner}: backups={self.backups!r} plans from single features, which needs a "
                 "model that is linear in them ('expectation' or 'sparse'), "

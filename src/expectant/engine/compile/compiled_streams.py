@@ -34,12 +34,9 @@ class StreamsType(types.Type):
         super().__init__("Streams")
 
 
-STREAMS = StreamsType()
-
-
 @typeof_impl.register(Streams)
 def _(streams, context):
-    return STREAMS
+    return StreamsType()  # one and the same to Numba; kept here it would number our kernels anew
 
 
 @register_model(StreamsType)
