@@ -77,6 +77,7 @@ def table_of(block: Block, cell: Cell, facts: Mapping[str, Any]) -> Any:
 
     first, (runs, bins) = facts["first"], block.curves.shape
     rows = runs * bins
+    firsts = np.arange(bins) * cell.width if cell.record is None else cell.firsts
     lengths = arrow.nulls(rows, arrow.float64())
     if block.lengths is not None:
         lengths = arrow.array(block.lengths.ravel())
@@ -85,7 +86,7 @@ def table_of(block: Block, cell: Cell, facts: Mapping[str, Any]) -> Any:
             "cell": arrow.repeat(cell.id, rows),
             "run": np.repeat(np.arange(first, first + runs, dtype=np.int32), bins),
             "bin": np.tile(np.arange(bins, dtype=np.int32), runs),
-            "first": np.tile(cell.firsts, runs),
+            "first": np.tile(firsts.astype(np.int64), runs),
             "value": block.curves.ravel(),
             "length": lengths,
             "diverged": np.repeat(block.diverged, bins),
