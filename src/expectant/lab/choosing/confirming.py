@@ -57,15 +57,7 @@ def cell_of(folder: SweepFolder, row: int, runs: int) -> Cell:
         domain=describe(Domain, "domain", described["domain"]),
         features=describe(Features, "features", described["features"]),
         agent=describe(Agent, "agents", described["agent"]),
-        episodes=experiment.episodes,
-        runs=runs,
-        bin=experiment.bin,
-        seed=experiment.seed,
-        step_limit=experiment.step_limit,
-        steps=experiment.steps,
-        bins=experiment.bins,
-        lengths=experiment.lengths,
-        curve=experiment.curve,
+        **{**experiment.common(), "runs": runs},
     )
     if cell_hash(cell) != name:
         raise ValueError(

@@ -119,18 +119,24 @@ class Experiment:
             domain=describe(Domain, "domain", found.domain),
             features=describe(Features, "features", found.features),
             agent=describe(Agent, f"agents.{found.agent}", found.table),
-            episodes=self.episodes,
-            runs=self.runs,
-            bin=self.bin,
-            seed=self.seed,
-            step_limit=self.step_limit,
-            steps=self.steps,
-            bins=self.bins,
-            lengths=self.lengths,
-            curve=self.curve,
-            record=self.record,
             panel_title=found.title,
+            **self.common(),
         )
+
+    def common(self) -> dict[str, Any]:
+        """What all cells share: how long, how often, from which seed, what is recorded."""
+        return {
+            "episodes": self.episodes,
+            "runs": self.runs,
+            "bin": self.bin,
+            "seed": self.seed,
+            "step_limit": self.step_limit,
+            "steps": self.steps,
+            "bins": self.bins,
+            "lengths": self.lengths,
+            "curve": self.curve,
+            "record": self.record,
+        }
 
 
 def read_spec(path: Path, *, trust: bool = False) -> Experiment:
