@@ -11,12 +11,15 @@ from expectant.engine.job import Job
 from expectant.engine.look import all_states, look, set_aside
 from expectant.engine.loop import DIVERGED, DONE, Budget, simulate
 from expectant.lab.cells import Cell, cell_hash
+from expectant.lab.choosing.confirming import cell_of
+from expectant.lab.choosing.sweep_folder import read_folder
 from expectant.lab.engines.compute import compute
 from expectant.lab.measures import measure_named
 from expectant.lab.records import Record, levels_of, record_from, recorded, schedule
 from expectant.lab.specs.spec import SpecError, parse_spec
 from expectant.lab.store.results import panels_of
 from expectant.lab.store.store import Store
+from expectant.lab.sweep import run_sweep
 
 SMALL = ex.LocaGrid(rows=1, columns=4, noise=0.0, phase_steps=(600, 300, 300))
 FAST = ex.Lookahead(
@@ -231,3 +234,10 @@ def test_looks_may_begin_late_and_count_from_there():
     assert level == (0.0, 20.0, pytest.approx(best), "optimum")
     two = best * np.array([[0.0, 0.0, 0.96, 1.0, 1.0], [0.0] * 5])  # the second never gets there
     assert measure_named("attainment").of(panel, two).tolist() == [10.0, 20.0]
+
+
+def test_a_cell_of_a_sweep_is_confirmed_with_what_it_records(tmp_path):
+    experiment = parse_spec(SPEC, "test.toml")
+    run_sweep(experiment, SPEC, tmp_path, compiled=False)
+    (cell,) = experiment.cells()
+    assert cell_of(read_folder(tmp_path), 0, 5).record == cell.record
