@@ -85,6 +85,10 @@ class Request:
         asked = QUICK_RUNS if self.quick else self.runs
         return asked or self.study.experiments[figure].runs
 
+    def shown(self, panels: Sequence[Panel], figure: str) -> list[Panel]:
+        """The panels of a figure as they are drawn."""
+        return shown(panels, figure, self.drawn(figure), self.study.experiments[figure].zoom)
+
     def judged(self, figure: str) -> int:
         """How many runs claims about a figure are judged by."""
         if self.quick or self.runs is not None:
@@ -272,16 +276,27 @@ def write_claims(path: Path, verdicts: Sequence[Verdict], request: Request) -> N
     write_text(path, json.dumps(entries, indent=2, ensure_ascii=False) + "\n")
 
 
-def shown(panels: Sequence[Panel], figure: str, runs: int | None = None) -> list[Panel]:
+def shown(
+    panels: Sequence[Panel], figure: str, runs: int | None = None, zoom: int | None = None
+) -> list[Panel]:
     """The panels of a figure as they are drawn: with so many runs, and where they are long only
-    around the moves of the goal."""
+    around the moves of the goal.
+
+    With a ``zoom`` the panels of a reading come once more, so many episodes around the first move.
+    """
     chosen = [panel.of_runs(runs) for panel in panels if panel.figure == figure]
-    return [part for panel in chosen for part in _around_moves(panel)]
+    found = []
+    for reading in dict.fromkeys(panel.reading for panel in chosen):
+        own = [panel for panel in chosen if panel.reading == reading]
+        found += [part for panel in own for part in _around_moves(panel)]
+        for panel in own if zoom else []:
+            found += panel.windows(*2 * [(zoom or 0) // panel.bin])[:1]
+    return found
 
 
 def _around_moves(panel: Panel) -> list[Panel]:
     long = panel.first_episodes.size > LONG_BINS
-    return (panel.windows(WINDOW_BINS) if long else []) or [panel]
+    return (panel.windows(WINDOW_BINS, WINDOW_BINS) if long else []) or [panel]
 
 
 def write_figures(request: Request, folder: Path, panels: Sequence[Panel]) -> list[Path]:
@@ -293,9 +308,7 @@ def write_figures(request: Request, folder: Path, panels: Sequence[Panel]) -> li
         title = f"Figure {figure}" if request.study.readings else request.study.title
         title += f" ({request.warning or f'n = {request.drawn(figure)}'})"
         name = f"figure-{figure}" if len(request.study.figures) > 1 else "figure"
-        paths += draw_panels(
-            shown(panels, figure, request.drawn(figure)), title, folder / name, palette
-        )
+        paths += draw_panels(request.shown(panels, figure), title, folder / name, palette)
     return paths
 
 
@@ -312,6 +325,7 @@ def write_report(
     sections = [
         Header(request.study.title, _how_far(request, panels), request.study.notes),
         Glance(found),
+        _worlds(request),
         *_adaptation(request, panels),
         *(part for figure in request.figures for part in _sections(request, figure, panels, found)),
         Claims(others, "Claims without a figure"),
@@ -332,6 +346,20 @@ def _how_far(request: Request, panels: Sequence[Panel]) -> str:
         f"verdicts so far, from {fewest} to {most} runs; `{request.command()}` goes on until all "
         f"are there"
     )
+
+
+def _worlds(request: Request) -> Section:
+    """Drawings of the domains that the study asks for, of those that are shown."""
+    from expectant.show import Worlds, world_picture
+    from expectant.show.wording import figure_name
+
+    pictures = []
+    for figure in request.study.worlds:
+        if figure in request.figures:
+            domain = request.experiment(figure, request.study.sets[0]).cells()[0].domain
+            about = (type(domain).__doc__ or "").splitlines()[0]
+            pictures.append((f"{figure_name(figure)}: {about}", world_picture(domain)))
+    return Worlds(pictures)
 
 
 def _adaptation(request: Request, panels: Sequence[Panel]) -> list[Section]:
@@ -357,7 +385,7 @@ def _sections(
         for name, each in experiments.items()
     ]
     return [
-        Curves(figure, first.title, chart_of(shown(panels, figure, request.drawn(figure)))),
+        Curves(figure, first.title, chart_of(request.shown(panels, figure))),
         Claims([entry for entry in found if entry["figure"] == figure]),
         Parameters(tables, first.notes, request.command(figure)),
     ]

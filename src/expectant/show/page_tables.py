@@ -111,7 +111,7 @@ def curve_table(panels: Sequence[Any], times: Mapping[tuple[str, str], float]) -
     more = [
         (f"all {unit}s", "right"),
         ("last quarter", "right"),
-        ("optimum", "right"),
+        ("ε-greedy on q*", "right"),
         ("ns a step", "right"),
     ]
     quantity = panels[0].quantity if panels else "return per episode"
