@@ -85,6 +85,7 @@ def test_the_code_set_has_every_option_that_the_code_settles():
     values = agents("5b", "code")["cached_values"].agent
     assert values.cache_first and not values.printed_delta
     assert not agents("5a", "code")["q_planning_expectation"].agent.stored_action
+    assert (values.ties, agents("5b", "ours")["cached_values"].agent.ties) == ("first", "random")
 
 
 def test_every_reading_has_one_option_in_each_set_and_says_what_it_asks():

@@ -35,6 +35,7 @@ from expectant.verbs import (
     improve,
     learn,
     preference,
+    shares_ties,
     tick,
 )
 
@@ -53,6 +54,7 @@ class CachedValuesPart(NamedTuple):
     direct: bool
     cache_first: bool
     greedy_only: bool
+    shared_ties: bool
 
 
 pass_on_to_planner(CachedValuesPart)
@@ -61,6 +63,11 @@ pass_on_to_planner(CachedValuesPart)
 @preference.register(CachedValuesPart)
 def _(agent, state, action):
     return dot(state, agent.action_weights[action])
+
+
+@shares_ties.register(CachedValuesPart)
+def _(agent):
+    return agent.shared_ties
 
 
 @act.register(CachedValuesPart)
@@ -147,6 +154,7 @@ class CachedValues(StatePlanningAgent):
     printed_delta: bool = option(flag(), default=False, kw_only=True)
     cache_first: bool = option(flag(), default=False, kw_only=True)
     cached_actions: str = option(one_of("all", "greedy"), default="all", kw_only=True)
+    ties: str = option(one_of("random", "first"), default="random", kw_only=True)
 
     def estimate_memory(self, site: Site) -> Sequence[Need]:
         values = weights_memory("the state and action values", site, 1 + site.actions)
@@ -168,4 +176,5 @@ class CachedValues(StatePlanningAgent):
             self.direct,
             self.cache_first,
             self.cached_actions == "greedy",
+            self.ties == "random",
         )

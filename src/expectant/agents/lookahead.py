@@ -25,7 +25,7 @@ from expectant.features.vector import dot
 from expectant.models.expectation import LinearExpectation
 from expectant.models.maintained import maintained, maintained_memory
 from expectant.parts import Need, Site
-from expectant.rules import flag
+from expectant.rules import flag, one_of
 from expectant.step_sizes import step_part, step_size, steps_memory
 from expectant.updates import move, td_target
 from expectant.verbs import (
@@ -39,6 +39,7 @@ from expectant.verbs import (
     learn,
     mean_rate,
     preference,
+    shares_ties,
     tick,
 )
 
@@ -52,6 +53,7 @@ class LookaheadPart(NamedTuple):
     discount: float
     centering: CenteringPart
     direct: bool
+    shared_ties: bool
 
 
 pass_on_to_planner(LookaheadPart)
@@ -72,6 +74,11 @@ def move_values(agent, state, target):
 def _(agent, state, action):
     """b(s, a, w), the same look-ahead that planning backs up."""
     return backed_up_value(agent.planner.model, state, action, agent.weights, agent.discount)
+
+
+@shares_ties.register(LookaheadPart)
+def _(agent):
+    return agent.shared_ties
 
 
 @act.register(LookaheadPart)
@@ -125,6 +132,7 @@ class Lookahead(StatePlanningAgent):
     value_step: Any = option(step_size(), default=LEFT_OUT)
     model_step: Any = option(step_size(), default=0.1)
     maintained: bool = option(flag(), default=False, kw_only=True)
+    ties: str = option(one_of("random", "first"), default="random", kw_only=True)
 
     def validate(self) -> None:
         super().validate()
@@ -176,4 +184,5 @@ class Lookahead(StatePlanningAgent):
             self.discount,
             self.centering_part(),
             self.direct,
+            self.ties == "random",
         )
