@@ -251,11 +251,12 @@ def _joint(
 ) -> None:
     with plain_errors("lab"), failures():
         from expectant.files import write_text
-        from expectant.lab.joint import Joint, answer, search
+        from expectant.lab.joint import of_figure_5, search
         from expectant.lab.study import the_paper
+        from expectant.lab.together import HEAD, answer, answer_rows
 
-        rows = search(Joint(the_paper(), ("5a", "5b"), runs, seed), out, combinations, threads)
-        found = answer(rows)
+        joint = of_figure_5(the_paper(), runs, seed)
+        found = answer(search(joint, out, combinations, threads), joint.published)
         text = json_format.dumps(found, indent=2, ensure_ascii=False)
         write_text(out / "joint.json", text)
     if json:
@@ -263,14 +264,8 @@ def _joint(
         return
     from expectant.show.page_tables import joint_table, show
 
-    show(joint_table(found))
-    best = found["best"][0]["claims"] if found["best"] else []
-    print(
-        f"All {len(found['claims'])} claims together: {found['all_together']} of "
-        f"{found['combinations']} combinations; at most {found['most_together']}: "
-        f"{', '.join(map(str, best))}"
-    )
-    print(f"never together: {', '.join(found['never_together']) or 'none'}")
+    title = f"{found['combinations']:,} combinations of readings, {found['runs']} runs of each"
+    show(joint_table(title, HEAD, answer_rows(found)))
     print(f"also in {out / 'joint.json'}")
 
 

@@ -264,6 +264,14 @@ def _judged(claim: Claim, reading: str, panels: Sequence[Panel], sizes: Sizes) -
     )  # fmt: skip
 
 
+def chance_together(claims: Sequence[Claim], panels: Sequence[Panel], sizes: Sizes) -> float:
+    """The share of figures with as many runs as the source's that show all of several claims."""
+    try:
+        return _chance([part for claim in claims for part in claim.parts(panels)], sizes)
+    except Unavailable:
+        return math.nan
+
+
 def _chance(parts: Sequence[tuple[Clause, list[Panel]]], sizes: Sizes) -> float:
     """How many of the figures that could have been show every part, if each is of its own size."""
     shown = np.ones(BLOCKS, bool)

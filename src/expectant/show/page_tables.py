@@ -89,13 +89,15 @@ def dependence_table(rows: Sequence[dict[str, Any]]) -> Any:
     return table
 
 
-def joint_table(found: Mapping[str, Any]) -> Any:
-    """Claims in rows: under how many combinations of readings each verdict was found."""
-    kinds = ("holds", "equal", "does not hold", "unclear")
-    columns = [("claim", "right"), *((kind, "right") for kind in kinds)]
-    table = _table(f"{found['combinations']} combinations of readings", columns)
-    for claim, counts in found["claims"].items():
-        table.add_row(str(claim), *(str(counts.get(kind, 0)) for kind in kinds))
+def joint_table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> Any:
+    """Claims, and sets of them, in rows: under how many combinations of readings they hold."""
+    columns = [
+        (name, "left" if place in (0, len(head) - 1) else "right")
+        for place, name in enumerate(head)
+    ]
+    table = _table(title, columns)
+    for row in rows:
+        table.add_row(*row)
     return table
 
 
