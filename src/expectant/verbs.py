@@ -96,6 +96,7 @@ __all__ = [
     "stop",
     "stop_of",
     "stored",
+    "sum_through",
     "tick",
     "trace_back",
     "unfinished",
@@ -297,6 +298,11 @@ def value(state, n):
 @verb
 def dot_through(state, rows, action, weights):
     """wᵀ F_a s, where rows[a, j] (A, d, D) is column j of F_a."""
+
+
+@verb
+def sum_through(state, rows, action, total):
+    """Write F_a s into ``total`` (D,), where rows[a, j] (A, d, D) is column j of F_a."""
 
 
 @verb

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from expectant.integrity import finite, within
-from expectant.lanes import dot_rows, dot_weighted_rows
+from expectant.lanes import dot_rows, dot_weighted_rows, sum_rows, sum_weighted_rows
 from expectant.parts import Shape, Site
 from expectant.verbs import (
     check_restored,
@@ -26,6 +26,7 @@ from expectant.verbs import (
     put,
     save,
     size,
+    sum_through,
     value,
 )
 
@@ -160,6 +161,11 @@ def _(state, rows, action, weights):
     return dot_rows(rows, action, state.active, weights)
 
 
+@sum_through.register(Binary)
+def _(state, rows, action, total):
+    sum_rows(total, rows, action, state.active)
+
+
 @put.register(Binary)
 def _(state, n, index, value):
     state.active[n] = index
@@ -212,6 +218,11 @@ def _(state, n):
 @dot_through.register(Weighted)
 def _(state, rows, action, weights):
     return dot_weighted_rows(rows, action, state.active, state.values, weights)
+
+
+@sum_through.register(Weighted)
+def _(state, rows, action, total):
+    sum_weighted_rows(total, rows, action, state.active, state.values)
 
 
 @put.register(Weighted)

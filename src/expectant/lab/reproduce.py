@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from expectant.show import Section
 
 QUICK_RUNS = 5
-STAGES = (100, 300)  # runs from which verdicts are written on the way
+STAGE = 100  # runs after which verdicts are written on the way
 UNLIMITED = 2**62
 LONG_BINS, WINDOW_BINS = 300, 20  # from how many bins on only the moves of the goal are drawn
 
@@ -93,10 +93,11 @@ class Request:
 
     def stages(self) -> list[int]:
         """The most runs of a cell after which everything is written, the last one's in the end."""
-        drawn, judged = (
-            max(map(many, self.figures), default=0) for many in (self.drawn, self.judged)
-        )
-        return sorted({1, *(most for most in STAGES if drawn < most < judged), judged})
+        drawn = max(map(self.drawn, self.figures), default=0)
+        judged = max(map(self.judged, self.figures), default=0)
+        if all(self.judged(figure) == self.drawn(figure) for figure in self.figures):
+            return [judged]
+        return sorted({1, judged, *([STAGE] if drawn < STAGE < judged else [])})
 
     def command(self, figure: str | None = None) -> str:
         """The command that makes the results, or one figure of them, again."""
@@ -167,11 +168,14 @@ def reproduce(
     are so many more runs that verdicts are sharper: whoever stops it has a page.
     """
     stages, verdicts = request.stages(), list[Verdict]()
+    target = place or folder
     for most in stages:
         panels = compute_panels(request, folder, threads, place, most)
-        verdicts = write_outputs(request, place or folder, panels)
+        if most == stages[0]:  # what is drawn does not change with more runs
+            write_figures(request, target, panels)
+        verdicts = write_verdicts(request, target, panels)
         if most != stages[-1]:
-            say(f"{(place or folder) / 'report.html'}: verdicts so far; going on with more runs")
+            say(f"{target / 'report.html'}: verdicts so far; going on with more runs")
     return verdicts
 
 
@@ -252,11 +256,10 @@ def verdicts_of(study: Study, panels: Sequence[Panel]) -> list[Verdict]:
     return evaluate(study.claims, panels, work, sizes)
 
 
-def write_outputs(request: Request, folder: Path, panels: Sequence[Panel]) -> list[Verdict]:
-    """Claims, figures and the page, from panels."""
+def write_verdicts(request: Request, folder: Path, panels: Sequence[Panel]) -> list[Verdict]:
+    """Claims and the page, from panels."""
     verdicts = verdicts_of(request.study, panels)
     write_claims(folder / "claims.json", verdicts, request)
-    write_figures(request, folder, panels)
     write_report(request, folder, panels, verdicts)
     return verdicts
 
