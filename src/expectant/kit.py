@@ -33,6 +33,7 @@ from expectant.features.vector import (
     empty_state,
     empty_table,
     greatest,
+    outlook,
 )
 from expectant.parts import (
     Agent,
@@ -80,6 +81,7 @@ from expectant.verbs import (
     evicted,
     fit,
     follow,
+    foresee,
     function,
     grown,
     imagine,
@@ -178,6 +180,7 @@ __all__ = [
     "evicted",
     "fit",
     "follow",
+    "foresee",
     "function",
     "greatest",
     "greedy",
@@ -200,6 +203,7 @@ __all__ = [
     "option",
     "optional",
     "outcome",
+    "outlook",
     "pass_on_to_planner",
     "phase",
     "place",

@@ -58,6 +58,7 @@ __all__ = [
     "fit_options",
     "follow",
     "followed",
+    "foresee",
     "function",
     "grown",
     "imagine",
@@ -360,6 +361,18 @@ def imagine(model, state, action, successor):
 @verb
 def add_expected(model, state, action, weights, amount):
     """w += amount · s̄(s, a), at the model's own cost: what gradient planning needs of a model."""
+
+
+@optional
+def foresee(model, state, action, expected):
+    """Write the mean next state into ``expected`` (D,); returns how likely there is one at all.
+
+    A zero-terminal model counts the end as zeros in its s̄, so that there always is one.
+    """
+    for i in range(expected.shape[0]):
+        expected[i] = 0.0
+    add_expected(model, state, action, expected, 1.0)
+    return 1.0
 
 
 @verb
