@@ -72,6 +72,7 @@ Runs = Annotated[
         callback=at_least(1), help="Runs of every agent, instead of as many as the paper."
     ),
 ]
+JOINT_RUNS = 100
 Threads = Annotated[
     int | None, typer.Option(callback=at_least(1), help="Threads; one per core if not given.")
 ]
@@ -157,17 +158,12 @@ def reproduce(
     if quick and runs is not None:
         raise fail(f"--quick sets the runs, it cannot be combined with --runs {runs}", 2)
     with plain_errors("lab", "show"), failures():
-        from expectant.descriptions import near_miss
         from expectant.lab.reproduce import Request, place_for
         from expectant.lab.reproduce import reproduce as run_study
         from expectant.lab.study import find_study, read_study
 
         found = read_study(find_study(study), trust=True)
-        for name in figure or ():
-            if name not in found.figures:
-                known = list(found.figures)
-                raise fail(f"--figure: unknown {name!r}" + near_miss(name, known), 2)
-        wanted = tuple(name for name in found.figures if not figure or name in figure)
+        wanted = _figures(found, figure)
         request = Request(found, wanted, seed, runs, quick)
         folder = out or found.out
         place = place_for(request, folder)
@@ -182,6 +178,16 @@ def reproduce(
     if request.warning:
         print(request.warning)
     print(f"report: {place / 'report.html'}")
+
+
+def _figures(study: Any, wanted: list[str] | None) -> tuple[str, ...]:
+    """The figures of a study that were asked for, in its order; all if none were."""
+    from expectant.descriptions import near_miss
+
+    for name in wanted or ():
+        if name not in study.figures:
+            raise fail(f"--figure: unknown {name!r}" + near_miss(name, [*study.figures]), 2)
+    return tuple(name for name in study.figures if not wanted or name in wanted)
 
 
 @app.command()
@@ -209,6 +215,9 @@ def studies(json: Json = False) -> None:
 @app.command()
 def readings(
     out: Out = Path("results/readings"),
+    figure: Annotated[
+        list[str] | None, typer.Option(help="One figure only, such as 5a; repeatable.")
+    ] = None,
     joint: Annotated[
         bool, typer.Option("--joint", help="Change all readings of figure 5 at once, at random.")
     ] = False,
@@ -216,34 +225,41 @@ def readings(
         int, typer.Option(callback=at_least(1), help="How many combinations, with --joint.")
     ] = 1000,
     runs: Annotated[
-        int, typer.Option(callback=at_least(1), help="Runs of every agent, with --joint.")
-    ] = 100,
+        int | None,
+        typer.Option(
+            callback=at_least(1),
+            help="Runs of every agent; if not given those of the figure, with --joint 100.",
+        ),
+    ] = None,
     seed: Seed = 0,
     threads: Threads = None,
     json: Json = False,
 ) -> None:
-    """Change one reading of the paper at a time, or all at once, and see what verdicts depend on.
+    """Change one reading of the paper at a time, or all at once, and see what claims depend on.
 
-    With --joint: which claims about figure 5 can hold together, under any of the combinations?
-    Interrupted, it goes on where it was.
+    One at a time: by how much does it move the number of each claim, paired run by run? With
+    --joint: which claims about figure 5 can hold together, under any of the combinations?
+    Interrupted, both go on where they were.
     """
     if joint:
-        _joint(out, combinations, runs, seed, threads, json)
+        _joint(out, combinations, runs or JOINT_RUNS, seed, threads, json)
         return
-    from expectant.show.page_tables import dependence_table, show
+    from expectant.show.page_tables import dependence_table, difference_table, show
 
-    with plain_errors("lab"):
+    with plain_errors("lab"), failures():
         from expectant.files import write_text
         from expectant.lab.readings import as_rows, dependence
         from expectant.lab.study import the_paper
 
-        rows = as_rows(dependence(the_paper(), out, seed, threads))
+        figures = _figures(the_paper(), figure)
+        rows = as_rows(dependence(the_paper(), out, seed, threads, figures, runs))
         write_text(out / "readings.json", json_format.dumps(rows, indent=2, ensure_ascii=False))
     if json:
         print_json(rows)
         return
     show(dependence_table(rows))
-    print(f"also in {out / 'readings.json'}")
+    show(difference_table(rows))
+    print(f"all differences are in {out / 'readings.json'}")
 
 
 def _joint(
@@ -251,11 +267,12 @@ def _joint(
 ) -> None:
     with plain_errors("lab"), failures():
         from expectant.files import write_text
-        from expectant.lab.joint import Joint, answer, search
+        from expectant.lab.joint import of_figure_5, search
         from expectant.lab.study import the_paper
+        from expectant.lab.together import HEAD, answer, answer_rows
 
-        rows = search(Joint(the_paper(), ("5a", "5b"), runs, seed), out, combinations, threads)
-        found = answer(rows)
+        joint = of_figure_5(the_paper(), runs, seed)
+        found = answer(search(joint, out, combinations, threads), joint.published)
         text = json_format.dumps(found, indent=2, ensure_ascii=False)
         write_text(out / "joint.json", text)
     if json:
@@ -263,14 +280,8 @@ def _joint(
         return
     from expectant.show.page_tables import joint_table, show
 
-    show(joint_table(found))
-    best = found["best"][0]["claims"] if found["best"] else []
-    print(
-        f"All {len(found['claims'])} claims together: {found['all_together']} of "
-        f"{found['combinations']} combinations; at most {found['most_together']}: "
-        f"{', '.join(map(str, best))}"
-    )
-    print(f"never together: {', '.join(found['never_together']) or 'none'}")
+    title = f"{found['combinations']:,} combinations of readings, {found['runs']} runs of each"
+    show(joint_table(title, HEAD, answer_rows(found)))
     print(f"also in {out / 'joint.json'}")
 
 

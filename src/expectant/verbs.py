@@ -91,6 +91,7 @@ __all__ = [
     "roll_out",
     "room",
     "save",
+    "shares_ties",
     "size",
     "step",
     "stop",
@@ -579,6 +580,12 @@ def behave(agent, state, probabilities):
 @verb
 def preference(agent, state, action):
     """What the agent maximises when it is asked for its greedy action."""
+
+
+@optional
+def shares_ties(agent):
+    """Whether actions that are preferred alike are drawn from; else the first of them is taken."""
+    return True
 
 
 @optional

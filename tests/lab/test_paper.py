@@ -7,7 +7,7 @@ import pytest
 
 import expectant as ex
 from expectant.lab.decision_work import reads_per_decision
-from expectant.lab.readings import as_rows
+from expectant.lab.readings import Dependence, as_rows
 from expectant.lab.readings import variants as variants_of
 from expectant.lab.reproduce import Request as AnyRequest
 from expectant.lab.study import the_paper
@@ -85,6 +85,7 @@ def test_the_code_set_has_every_option_that_the_code_settles():
     values = agents("5b", "code")["cached_values"].agent
     assert values.cache_first and not values.printed_delta
     assert not agents("5a", "code")["q_planning_expectation"].agent.stored_action
+    assert (values.ties, agents("5b", "ours")["cached_values"].agent.ties) == ("first", "random")
 
 
 def test_every_reading_has_one_option_in_each_set_and_says_what_it_asks():
@@ -123,16 +124,15 @@ def test_variants_differ_from_their_set_in_one_reading():
 def test_dependence_rows_mark_what_changes():
     class Found:
         def __init__(self, id, verdict):
-            self.id, self.verdict = id, verdict
+            self.id, self.verdict, self.runs = id, verdict, 30
 
     chosen = [variant for variant in variants() if variant.named_set == "print"][:3]
-    results = [
-        (chosen[0], [Found(1, "holds"), Found(2, "holds")]),
-        (chosen[1], [Found(1, "unclear")]),
-        (chosen[2], [Found(2, "holds")]),
-    ]
-    rows = as_rows(results)  # type: ignore[arg-type]
+    found: list[list[Any]] = [
+        [Found(1, "holds"), Found(2, "holds")], [Found(1, "unclear")], [Found(2, "holds")],
+    ]  # fmt: skip
+    rows = as_rows([Dependence(*pair) for pair in zip(chosen, found, strict=True)])
     assert [row["changed"] for row in rows] == [[], [1], []]
+    assert [row["runs"] for row in rows] == [30, 30, 30]
 
 
 def test_the_commands_make_the_same_request_again():

@@ -14,7 +14,12 @@ from expectant.show import Adaptation, Header, Palette
 from expectant.show.animation.panels import _smoothed
 from expectant.show.chart import Chart, Plot, chart_of, curve_of, palette_of
 from expectant.show.page import page
-from expectant.show.page_tables import adaptation_table, curve_table, dependence_table
+from expectant.show.page_tables import (
+    adaptation_table,
+    curve_table,
+    dependence_table,
+    difference_table,
+)
 from expectant.show.sensitivity import HeatMap, Sensitivity
 from expectant.show.sensitivity_figures import _heat_figure, sensitivity_figure
 from expectant.show.static_curves import chart_figure
@@ -106,14 +111,25 @@ def test_the_table_of_curves(make_panel: Any) -> None:
 
 
 def test_what_depends_on_a_reading_is_marked() -> None:
-    base: dict[str, Any] = {"set": "text", "reading": None, "option": None, "changed": []}
+    base: dict[str, Any] = {"set": "text", "reading": None, "option": None, "moved": {}}
+    part = {
+        "part": "return [of] Q",
+        "difference": -0.5,
+        "low": -0.625,
+        "high": -0.25,
+        "margin": 0.2,
+    }
+    moved = {1: [{**part, "matters": True}], 3: [{**part, "matters": False}]}
     rows = [
         {**base, "verdicts": {1: "holds", 2: "does not hold", 3: "unclear"}},
-        {**base, "reading": "k", "option": "3", "verdicts": {1: "unclear", 3: "unclear"}, "changed": [1]},
+        {**base, "reading": "k", "option": "3", "verdicts": {1: "unclear", 3: "unclear"}, "moved": moved},
     ]  # fmt: skip
     assert printed(dependence_table(rows)) == [
         ["text", "as it is", "", "+", "−", "?"],
         ["text", "k", "3", "[reverse]?[/]", "", "?"],
+    ]
+    assert printed(difference_table(rows)) == [
+        ["text", "k", "3", "1", r"return \[of] Q", "-0.5 (-0.625 to -0.25)", "0.2"],
     ]
 
 
