@@ -33,6 +33,7 @@ __all__ = [
     "act",
     "adapt",
     "adapt_columns",
+    "adapt_listed",
     "add_expected",
     "age",
     "answering",
@@ -467,6 +468,12 @@ def adapt(step, row, state, error):
 @verb
 def adapt_columns(step, action, state, surprise, errors):
     """The same of a linear model, whose reward was off by ``surprise`` and s̄ by ``errors`` (D,)."""
+
+
+@optional
+def adapt_listed(step, columns, action, state, surprise):
+    """The same where columns are lists of entries, the errors being in their scratch row."""
+    adapt_columns(step, action, state, surprise, columns.work[0])
 
 
 @verb
