@@ -14,6 +14,7 @@ from expectant.agents.cached_values import CachedValues
 from expectant.agents.dyna_q import DynaQ
 from expectant.agents.expected_sarsa import ExpectedSarsa
 from expectant.agents.lookahead import Lookahead
+from expectant.agents.network_values import NetworkValues
 from expectant.agents.planner import PlanningAgent
 from expectant.agents.q_learning import QLearning
 from expectant.agents.q_planning import QPlanning
@@ -158,6 +159,7 @@ __all__ = [
     "MountainCar",
     "Need",
     "NetworkExpectation",
+    "NetworkValues",
     "OneHot",
     "OneStep",
     "Option",

@@ -38,7 +38,8 @@ def option(
 def options_of(described: type) -> list[dict[str, Any]]:
     """Every option of a class as plain data: name, rule, default, whether required, meaning.
 
-    ``untuned`` is what it is where none of the required options is given.
+    Those that can be given by their place come first. ``untuned`` is what one is where none of the
+    required options is given.
     """
     untuned = getattr(described, "untuned", {})
     return [
@@ -52,7 +53,7 @@ def options_of(described: type) -> list[dict[str, Any]]:
                 described.__name__, field.name, field.metadata.get("meaning", "")
             ),
         }
-        for field in dataclasses.fields(described)
+        for field in sorted(dataclasses.fields(described), key=lambda field: field.kw_only)
         if "rule" in field.metadata
     ]
 

@@ -46,6 +46,7 @@ MEANINGS = {
     "stored_termination": "bootstrap in a backup only if the replayed transition did not end",
     "trace": "λ, how long a step is remembered for credit; 0: one step",
     "traces": "dutch, for true online Sarsa(λ), or accumulating",
+    "value": "what state values are: linear in the features, or a network",
     "value_step": "step size of the state values",
     "options": "courses of action to plan and act with beside the actions",
     # options: courses of action

@@ -247,6 +247,19 @@ class Backups(Buildable):
         return Shape(site.shape.size, 1) if self.draws_features else site.shape
 
 
+class Values(Buildable):
+    """State values v̂ that are not linear in the features, described.
+
+    Its part stands where agents have weights (D,), and has the verbs ``outlook``, v̂(s),
+    ``correct``, a step along its gradient, and ``displacement``, how far that has moved v̂(s).
+    v̂ of a vector of zeros, which stands for the end, must be 0.
+    """
+
+    def build(self, site: Site) -> Any:
+        """The part that compiled code values states with, made for one run."""
+        raise NotImplementedError
+
+
 class Option(Buildable):
     """A course of action, described: what is done in each state, and where it stops.
 

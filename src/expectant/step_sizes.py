@@ -211,6 +211,18 @@ class AdaptiveColumnsPart(NamedTuple):
     bounded: bool
 
 
+class AdaptiveListsPart(NamedTuple):
+    """The same where columns are lists of entries, which keep the traces h_ij themselves."""
+
+    rates: np.ndarray
+    reward_traces: np.ndarray
+    peaks: np.ndarray
+    shrunk: np.ndarray
+    meta_step: float
+    memory: float
+    bounded: bool
+
+
 @function
 def learn_rate(step, row, i, x, slope):
     """Move α_i along its gradient ``slope`` = δ x_i h_i, by IDBD or by Autostep."""
@@ -289,6 +301,11 @@ def _(step, row, state, n):
     return adapted_rate(step, row, state, n)
 
 
+@rate.register(AdaptiveListsPart)
+def _(step, row, state, n):
+    return adapted_rate(step, row, state, n)
+
+
 @function
 def effective_step(step, row, state):
     """Σ α_i x_i²: how much of an error one update takes away."""
@@ -333,6 +350,10 @@ class StepSize(Buildable):
     def build_columns(self, site: Site) -> Any:
         """What moves the columns of a linear model."""
         raise NotImplementedError
+
+    def build_listed(self, site: Site) -> Any:
+        """What moves the columns of a sparse model."""
+        return self.build_columns(site)
 
 
 @description
@@ -431,6 +452,10 @@ class _Adaptive(StepSize):
             rates, traces, np.zeros_like(rates), peaks, np.ones(1), *self._facts()
         )
 
+    def build_listed(self, site: Site) -> AdaptiveListsPart:
+        rates, peaks = self._rates(site, site.actions), self._peaks(site, site.actions)
+        return AdaptiveListsPart(rates, np.zeros_like(rates), peaks, np.ones(1), *self._facts())
+
 
 @description
 class IDBD(_Adaptive):
@@ -513,6 +538,11 @@ def step_part(agent: Agent, step: Any, site: Site, rows: int = 1) -> Any:
 def columns_part(step: Any, site: Site) -> Any:
     """What a linear model moves its columns by."""
     return step.build_columns(site) if isinstance(step, StepSize) else step
+
+
+def listed_part(step: Any, site: Site) -> Any:
+    """What a sparse model moves its columns by."""
+    return step.build_listed(site) if isinstance(step, StepSize) else step
 
 
 def steps_memory(site: Site, *steps: tuple[Any, int]) -> Sequence[Need]:

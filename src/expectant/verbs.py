@@ -33,6 +33,7 @@ __all__ = [
     "act",
     "adapt",
     "adapt_columns",
+    "adapt_listed",
     "add_expected",
     "age",
     "answering",
@@ -58,6 +59,7 @@ __all__ = [
     "fit_options",
     "follow",
     "followed",
+    "foresee",
     "function",
     "grown",
     "imagine",
@@ -363,6 +365,18 @@ def add_expected(model, state, action, weights, amount):
     """w += amount · s̄(s, a), at the model's own cost: what gradient planning needs of a model."""
 
 
+@optional
+def foresee(model, state, action, expected):
+    """Write the mean next state into ``expected`` (D,); returns how likely there is one at all.
+
+    A zero-terminal model counts the end as zeros in its s̄, so that there always is one.
+    """
+    for i in range(expected.shape[0]):
+        expected[i] = 0.0
+    add_expected(model, state, action, expected, 1.0)
+    return 1.0
+
+
 @verb
 def trace_back(model, feature, link):
     """The next entry of row ``feature`` of the F_a that is not zero; after −1 it is the first.
@@ -454,6 +468,12 @@ def adapt(step, row, state, error):
 @verb
 def adapt_columns(step, action, state, surprise, errors):
     """The same of a linear model, whose reward was off by ``surprise`` and s̄ by ``errors`` (D,)."""
+
+
+@optional
+def adapt_listed(step, columns, action, state, surprise):
+    """The same where columns are lists of entries, the errors being in their scratch row."""
+    adapt_columns(step, action, state, surprise, columns.work[0])
 
 
 @verb

@@ -73,6 +73,8 @@ AGENTS = {
     "imagining": ex.Lookahead(0.1, rollout=3),
     "sampling": ex.Lookahead(0.1, rollout=3, model="sample"),
     "cached_values": ex.CachedValues(0.1, 0.1),
+    "network_values": ex.Lookahead(0.1, value=ex.NetworkValues(hidden=20)),
+    "sampled_values": ex.CachedValues(0.1, 0.1, value=ex.NetworkValues(), model="sample"),
     "cached_policy": ex.CachedPolicy(0.1, 0.1),
 }
 OWN_MODELS = {

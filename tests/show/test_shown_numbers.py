@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -97,13 +98,16 @@ def test_the_table_of_curves(make_panel: Any) -> None:
     panel = make_panel(shape=(6, 80, 10), switch_every=None, optimum=9.5, diverged=1)
     lines = printed(curve_table([panel], {(panel.panel, "q_learning"): 123.4}))
     returns = panel.curves["q_learning"]
-    for cell, part in ((4, returns), (5, returns[:, -2:])):
+    for cell, part in ((3, returns), (4, returns[:, -2:])):
         mean, low, high = interval(part.mean(axis=1))
         assert lines[0][cell] == f"{mean:.2f} ({low:.2f} to {high:.2f})"
-    assert lines[0][4] != lines[0][5]
-    assert lines[0][1:4] == [panel.labels["q_learning"], "6", "0"]
-    assert lines[0][6:] == ["9.50", "123"]
-    assert lines[2][3] == "1" and lines[2][7] == "nan"
+    assert lines[0][3] != lines[0][4]
+    assert lines[0][:3] == [panel.labels["q_learning"], "6", "0"]
+    assert lines[0][5:] == ["9.50", "123"]
+    assert lines[2][2] == "1" and lines[2][6] == "nan"
+    named = printed(curve_table([replace(panel, panel="slip 0.1")], {}))
+    assert [line[0] for line in named] == ["slip 0.1"] * len(lines)
+    assert named[0][1:6] == lines[0][:5]
 
 
 def test_what_depends_on_a_reading_is_marked() -> None:

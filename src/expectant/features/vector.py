@@ -23,6 +23,7 @@ from expectant.verbs import (
     index,
     load,
     matches,
+    optional,
     put,
     save,
     size,
@@ -126,9 +127,12 @@ def greatest(weights, state):
     return best
 
 
-@function
+@optional
 def outlook(weights, state):
-    """What a state promises: v̂ = wᵀs by weights (D,), max_a q̂ = max_a w_aᵀ s by weights (A, D)."""
+    """What a state promises: v̂ = wᵀs by weights (D,), max_a q̂ = max_a w_aᵀ s by weights (A, D).
+
+    Values that are not linear are a part in the place of weights, and say by this verb what v̂ is.
+    """
     if weights.ndim == 1:  # decided when it is compiled
         return dot(state, weights)
     return greatest(weights, state)

@@ -140,7 +140,8 @@ def curve_table(panels: Sequence[Any], times: Mapping[tuple[str, str], float]) -
     from expectant.analysis.curves import interval
 
     unit = panels[0].unit if panels else "episode"
-    columns = [("panel", "left"), ("agent", "left"), ("runs", "right"), ("diverged", "right")]
+    named = any(panel.panel for panel in panels)
+    columns = [("agent", "left"), ("runs", "right"), ("diverged", "right")]
     more = [
         (f"all {unit}s", "right"),
         ("last quarter", "right"),
@@ -148,7 +149,8 @@ def curve_table(panels: Sequence[Any], times: Mapping[tuple[str, str], float]) -
         ("ns a step", "right"),
     ]
     quantity = panels[0].quantity if panels else "return per episode"
-    table = _table(f"mean {quantity}, 95 % intervals", [*columns, *more])
+    first = [("panel", "left")] if named else []
+    table = _table(f"mean {quantity}, 95 % intervals", [*first, *columns, *more])
     for panel in panels:
         for agent, curve in panel.curves.items():
             late = curve[:, -max(1, curve.shape[1] // 4) :]
@@ -158,8 +160,9 @@ def curve_table(panels: Sequence[Any], times: Mapping[tuple[str, str], float]) -
                 cells.append(f"{mean:.2f} ({low:.2f} to {high:.2f})")
             diverged = int(np.isnan(curve).any(axis=1).sum())
             table.add_row(
-                escape(panel.panel), escape(panel.labels[agent]), str(curve.shape[0]),
-                str(diverged), *cells, "" if math.isnan(panel.optimum) else f"{panel.optimum:.2f}",
+                *([escape(panel.panel)] if named else []), escape(panel.labels[agent]),
+                str(curve.shape[0]), str(diverged), *cells,
+                "" if math.isnan(panel.optimum) else f"{panel.optimum:.2f}",
                 f"{times.get((panel.panel, agent), float('nan')):.0f}",
             )  # fmt: skip
     return table
