@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,17 @@ tables = site("tables")
 def test_every_table_is_the_one_that_is_stored(page):
     text = page.read_text("utf-8")
     assert tables.with_tables(text) == text, "python docs/site/tables.py writes it again"
+
+
+GENERATED = [*sorted((ROOT / "docs/agents").glob("*.md")), ROOT / "docs/readings.md"]
+RESULT = re.compile(r"\(\S+ to \S+\)")
+
+
+@pytest.mark.parametrize("page", GENERATED, ids=lambda page: page.stem)
+def test_no_result_is_typed(page):
+    """What has an interval came from runs, and stands in a table that is made from stored ones."""
+    left = tables.MARK.sub("", page.read_text("utf-8"))
+    assert not RESULT.search(left), RESULT.search(left)
 
 
 def entry(**changed: Any) -> dict[str, Any]:

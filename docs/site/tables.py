@@ -2,6 +2,7 @@
 
     python docs/site/tables.py                   # all tables again, from what is stored
     python docs/site/tables.py results/paper     # store what a study's folder has found, first
+    python docs/site/tables.py results/readings  # the same of the command `readings`
 
 What studies have found is stored in docs/measured, a file for each. A table stands in a page after
 a comment that says what it is:
@@ -12,7 +13,7 @@ a comment that says what it is:
 those of the four that tell rows apart. ``columns`` are measures, "runs" or "optimum"; or one of the
 four, and then ``measure`` is what the cells are of. "drop@2" is a measure at the second move of the
 goal. ``digits`` are those after the point, ``interval=no`` leaves intervals away. A comment with a
-name instead is a table of its own, see :func:`named_tables`.
+name instead is a table of its own, see :func:`named_table`.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 import guide
+import paper_tables
 
 DOCS = Path(__file__).parents[1]
 MEASURED = DOCS / "measured"
@@ -112,7 +114,7 @@ def table(words: str) -> list[str]:
     """The lines of the table that a comment asks for."""
     asked = dict(word.split("=", 1) for word in shlex.split(words) if "=" in word)
     if not asked:
-        return named_tables()[words]
+        return named_table(words)
     unknown = set(asked) - {*PLACES, "study", "rows", "columns", "measure", "digits", "interval"}
     if unknown:
         raise ValueError(f"table: unknown {sorted(unknown)} in {words!r}")
@@ -187,10 +189,11 @@ def markdown(head: Sequence[str], body: Sequence[Sequence[str]]) -> list[str]:
     return [f"| {' | '.join(head)} |", "|" + "---|" * len(head), *rows]
 
 
-def named_tables() -> dict[str, list[str]]:
-    """The tables that are not simply measures of a study, by name."""
-    choices = json.loads(guide.STORED.read_text("utf-8"))
-    return {name: text.splitlines() for name, text in guide.tables(choices).items()}
+def named_table(name: str) -> list[str]:
+    """A table that is not simply measures of a study."""
+    if name in paper_tables.NAMED:
+        return markdown(*paper_tables.NAMED[name]())
+    return guide.tables(json.loads(guide.STORED.read_text("utf-8")))[name].splitlines()
 
 
 def with_tables(text: str) -> str:
@@ -206,6 +209,7 @@ def pages() -> list[Path]:
 
 if __name__ == "__main__":
     for word in sys.argv[1:]:
-        print(f"stored in {store(Path(word))}")
+        found = paper_tables.store(Path(word)) or [store(Path(word))]
+        print(f"stored in {', '.join(map(str, found))}")
     for page in pages():
         page.write_text(with_tables(page.read_text("utf-8")), "utf-8")

@@ -206,7 +206,10 @@ def search(joint: Joint, folder: Path, count: int, threads: int | None) -> list[
     for first in range(0, len(missing), BATCH):
         batch, done = missing[first : first + BATCH], before + first
         title = f"combinations {done + 1:,} to {done + len(batch):,} of {len(wanted):,}"
+        processor = time.process_time()
         rows = joint.rows(batch, threads, title)
+        took = (time.process_time() - processor) / len(batch)
+        rows = [{**row, "processor_seconds": round(took, 3)} for row in rows]
         with open(path, "a", encoding="utf-8") as file:
             file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
         known.update((_key(row), json.loads(json.dumps(row))) for row in rows)

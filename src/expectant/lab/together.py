@@ -7,8 +7,11 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 KINDS = ("holds", "equal", "does not hold", "unclear")
 SETS = 6  # of the largest ones are told
+MIDDLE = (0.25, 0.75)  # half of the combinations are between these
 
 Row = Mapping[str, Any]
 Held = frozenset[int]
@@ -26,6 +29,7 @@ def answer(rows: Sequence[Row], published: Sequence[int]) -> dict[str, Any]:
     return {
         "combinations": len(rows),
         "runs": rows[0]["runs"] if rows else 0,
+        "processor_seconds": _seconds(rows),
         "claims": {claim: _claim(claim, claims, rows, held) for claim in claims},
         "sets": _sets(rows, figure),
         "published": {
@@ -36,6 +40,12 @@ def answer(rows: Sequence[Row], published: Sequence[int]) -> dict[str, Any]:
     }
 
 
+def _seconds(rows: Sequence[Row]) -> float | None:
+    """The processor time of all combinations, judged by those that were timed."""
+    known = [row["processor_seconds"] for row in rows if "processor_seconds" in row]
+    return round(len(rows) * sum(known) / len(known), 1) if known else None
+
+
 def _held(row: Row) -> Held:
     return frozenset(int(claim) for claim, found in row["verdicts"].items() if found == "holds")
 
@@ -43,15 +53,19 @@ def _held(row: Row) -> Held:
 def _claim(
     claim: int, claims: Sequence[int], rows: Sequence[Row], held: Sequence[Held]
 ) -> dict[str, Any]:
-    """Its verdicts, its smallest and greatest effect, and what it never holds together with."""
+    """Its verdicts, the middle half of its effects, and what it never holds together with.
+
+    Where agents diverge effects are as large as their worst runs, so the extremes say nothing.
+    """
     own = [row for row in rows if str(claim) in row["verdicts"]]
     counts = Counter(row["verdicts"][str(claim)] for row in own)
     effects = [row["effects"][str(claim)] for row in own]
     effects = [effect for effect in effects if math.isfinite(effect)]
     return {
         **{kind: counts[kind] for kind in KINDS},
-        "least": min(effects, default=None),
-        "most": max(effects, default=None),
+        "effect": [float(f"{edge:.4g}") for edge in np.quantile(effects, MIDDLE)]
+        if effects
+        else None,
         "chance": max((row["chances"][str(claim)] for row in own), default=0.0),
         "never_with": [
             other
@@ -59,6 +73,10 @@ def _claim(
             if other != claim and not any({claim, other} <= found for found in held)
         ],
     }
+
+
+def _middle(effects: Sequence[float]) -> list[float] | None:
+    return [float(f"{edge:.4g}") for edge in np.quantile(effects, MIDDLE)] if effects else None
 
 
 def _sets(rows: Sequence[Row], held: Sequence[Held]) -> list[dict[str, Any]]:
@@ -92,14 +110,14 @@ def _likeliest(rows: Sequence[Row]) -> dict[str, Any]:
 def answer_rows(found: Mapping[str, Any]) -> list[list[str]]:
     """The answer as rows of one table: claims, sets of them that hold at once, and all of them.
 
-    Columns: what, how many combinations of each verdict, the range of the effect, the chance of a
-    figure at best, and what it never holds together with.
+    Columns: what, how many combinations of each verdict, the effect, the chance of a figure at
+    best, and what it never holds together with.
     """
     rows = [
         [
             str(claim),
             *(str(one[kind]) for kind in KINDS),
-            f"{one['least']:.3g} to {one['most']:.3g}",
+            "–" if one["effect"] is None else "{:.3g} to {:.3g}".format(*one["effect"]),
             f"{100 * one['chance']:.0f} %",
             ", ".join(map(str, one["never_with"])) or "–",
         ]
@@ -114,7 +132,7 @@ def answer_rows(found: Mapping[str, Any]) -> list[list[str]]:
 
 
 HEAD = (
-    "claims", *KINDS, "effect, from least to most", "chance of a figure, at best",
+    "claims", *KINDS, "effect, middle half", "chance of a figure, at best",
     "never together with",
 )  # fmt: skip
 
