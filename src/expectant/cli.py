@@ -221,6 +221,9 @@ def readings(
     joint: Annotated[
         bool, typer.Option("--joint", help="Change all readings of figure 5 at once, at random.")
     ] = False,
+    parameters: Annotated[
+        bool, typer.Option("--parameters", help="Which step sizes are the best, set by set.")
+    ] = False,
     combinations: Annotated[
         int, typer.Option(callback=at_least(1), help="How many combinations, with --joint.")
     ] = 1000,
@@ -228,7 +231,8 @@ def readings(
         int | None,
         typer.Option(
             callback=at_least(1),
-            help="Runs of every agent; if not given those of the figure, with --joint 100.",
+            help="Runs of every agent; if not given those of the figure, with --joint 100, with "
+            "--parameters 30.",
         ),
     ] = None,
     seed: Seed = 0,
@@ -238,9 +242,15 @@ def readings(
     """Change one reading of the paper at a time, or all at once, and see what claims depend on.
 
     One at a time: by how much does it move the number of each claim, paired run by run? With
-    --joint: which claims about figure 5 can hold together, under any of the combinations?
-    Interrupted, both go on where they were.
+    --joint: which claims about figure 5 can hold together, under any of the combinations? With
+    --parameters: under which set would the printed step sizes be chosen, and what does figure 5
+    show with every agent at its best? Interrupted, all go on where they were.
     """
+    if joint and parameters:
+        raise fail("--joint and --parameters are two studies: ask for one of them", 2)
+    if parameters:
+        _parameters(out, figure, runs, seed, threads, json)
+        return
     if joint:
         _joint(out, combinations, runs or JOINT_RUNS, seed, threads, json)
         return
@@ -278,11 +288,40 @@ def _joint(
     if json:
         print(text)
         return
-    from expectant.show.page_tables import joint_table, show
+    from expectant.show.page_tables import plain_table, show
 
     title = f"{found['combinations']:,} combinations of readings, {found['runs']} runs of each"
-    show(joint_table(title, HEAD, answer_rows(found)))
+    show(plain_table(title, HEAD, answer_rows(found)))
     print(f"also in {out / 'joint.json'}")
+
+
+def _parameters(
+    out: Path, figure: list[str] | None, runs: int | None, seed: int, threads: int | None,
+    json: bool,
+) -> None:  # fmt: skip
+    with plain_errors("lab"), failures():
+        from expectant.files import write_text
+        from expectant.lab.parameters import HEAD, RUNS, choice_rows, parameter_study
+        from expectant.lab.study import the_paper
+
+        figures = _figures(the_paper(), figure)
+        found = parameter_study(the_paper(), out, figures, seed, threads, runs or RUNS)
+        text = json_format.dumps(found, indent=1, ensure_ascii=False)
+        write_text(out / "parameters.json", text)
+    if json:
+        print(text)
+        return
+    from expectant.show.page_tables import plain_table, show
+
+    show(plain_table("Printed step sizes, and the best of a grid", HEAD, choice_rows(found)))
+    for verdict in found["verdicts"]:
+        print(f"claim {verdict['id']} under {verdict['reading']}: {verdict['verdict']}")
+    for verdict in found["at_best"]:
+        print(
+            f"every agent at its best, {verdict['reading']}, claim {verdict['id']}: "
+            f"{verdict['verdict']}"
+        )
+    print(f"also in {out / 'parameters.json'}")
 
 
 @app.command()

@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 
 import expectant as ex
+from expectant.analysis.panel import Panel
 from expectant.lab.decision_work import reads_per_decision
 from expectant.lab.readings import Dependence, as_rows
 from expectant.lab.readings import variants as variants_of
 from expectant.lab.reproduce import Request as AnyRequest
+from expectant.lab.reproduce import verdicts_of
 from expectant.lab.study import the_paper
 
 PAPER = the_paper()
@@ -178,6 +180,15 @@ def test_work_per_decision_is_counted():
             assert counts["lookahead"][actions, size] >= actions * 5 * size
     kept = ex.Lookahead(0.1, epsilon=0.0, maintained=True)
     assert reads_per_decision(kept, 8, 256, 5) == 8 * 5  # as cheap as cached action values
+
+
+def test_a_decision_is_cheap_with_maintained_weights():
+    """Claim 18 has two answers: the printed form is dear, the one that keeps its weights is not."""
+    empty = np.zeros((2, 40))
+    panel = Panel("5a", "", "ours", 50, None, 0.0, {"q": empty}, {"q": "Q"})
+    found = {one.id: one for one in verdicts_of(PAPER, [panel]) if one.figure == "discussion"}
+    assert {id: one.verdict for id, one in found.items()} == {18: "holds", 30: "does not hold"}
+    assert found[30].effect == 1.0  # 8 · 5 reads like cached action values, however many features
 
 
 def test_known_levels_of_the_figures(tmp_path):

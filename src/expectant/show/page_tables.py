@@ -120,8 +120,8 @@ def difference(part: Mapping[str, Any]) -> str:
     return f"{part['difference']:+.3g} ({part['low']:+.3g} to {part['high']:+.3g})"
 
 
-def joint_table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> Any:
-    """Claims, and sets of them, in rows: under how many combinations of readings they hold."""
+def plain_table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> Any:
+    """Rows of words and numbers; what stands between the first and the last column is a number."""
     columns = [
         (name, "left" if place in (0, len(head) - 1) else "right")
         for place, name in enumerate(head)
