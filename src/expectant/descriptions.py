@@ -53,7 +53,7 @@ def options_of(described: type) -> list[dict[str, Any]]:
                 described.__name__, field.name, field.metadata.get("meaning", "")
             ),
         }
-        for field in sorted(dataclasses.fields(described), key=lambda field: field.kw_only)
+        for field in sorted(dataclasses.fields(described), key=lambda field: field.kw_only is True)
         if "rule" in field.metadata
     ]
 

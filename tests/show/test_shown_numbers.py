@@ -20,7 +20,7 @@ from expectant.show.page_tables import (
     dependence_table,
     difference_table,
 )
-from expectant.show.sensitivity import HeatMap, Sensitivity
+from expectant.show.sensitivity import HeatMap, Sensitivity, lines_data, map_data
 from expectant.show.sensitivity_figures import _heat_figure, sensitivity_figure
 from expectant.show.static_curves import chart_figure
 
@@ -61,6 +61,28 @@ def test_error_bars_reach_from_low_to_high() -> None:
     ((_, _, (bars,)),) = figure.axes[0].containers
     assert [bar[:, 1].tolist() for bar in bars.get_segments()] == [[1.5, 4.0], [1.0, 3.25]]
     assert any(drawn.get_ydata().tolist() == [2.0, 2.5] for drawn in figure.axes[0].lines)
+
+
+def test_the_page_has_the_ends_of_intervals_in_their_places() -> None:
+    envelope = np.array([[2.0, 1.5, 4.0], [3.0, 1.0, 3.25]])
+    line = Sensitivity("one", "agent.step", [1, 2], envelope, np.array([2.0, 2.5]))
+    ((found,),) = (setting["lines"] for setting in lines_data([line])["settings"])
+    shown = {name: found[name].tolist() for name in ("mean", "low", "high", "slice")}
+    assert shown == {
+        "mean": [2.0, 3.0],
+        "low": [1.5, 1.0],
+        "high": [4.0, 3.25],
+        "slice": [2.0, 2.5],
+    }
+
+
+def test_the_page_has_a_row_of_a_map_for_every_value_of_the_second_setting() -> None:
+    means, cells = np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), np.arange(6).reshape(2, 3)
+    heat = HeatMap("", "agent.a", "agent.b", [1, 2], [7, 8, 9], means, means < 0, cells)
+    found = map_data(heat)
+    assert found["means"].tolist() == [[1.0, 4.0], [2.0, 5.0], [3.0, 6.0]]
+    assert found["cells"].tolist() == [[0, 3], [1, 4], [2, 5]]
+    assert (found["firstValues"], found["secondValues"]) == (["1", "2"], ["7", "8", "9"])
 
 
 def test_a_heat_map_has_the_first_setting_across() -> None:

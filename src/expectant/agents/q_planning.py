@@ -135,7 +135,7 @@ class QPlanning(PlanningAgent):
     def validate(self) -> None:
         super().validate()
         model = named_model(self.model, 0.0)
-        means = getattr(model, "predicts_means", False)
+        means = model.predicts_means
         if means and type(model) is not LinearExpectation and not self.invalid_update:
             raise ValueError(
                 f"QPlanning: model={self.model!r} predicts only the mean of the next state, and "

@@ -41,14 +41,8 @@ from expectant.models.columns import (
 from expectant.models.expectation import most
 from expectant.parts import Model, Need, Site, bytes_of, constant_weights
 from expectant.rules import at_least, number, or_none, whole
-from expectant.step_sizes import (
-    AdaptiveListsPart,
-    learn_rate,
-    listed_part,
-    settle_rates,
-    step_size,
-    steps_memory,
-)
+from expectant.step_sizes import listed_part, step_size, steps_memory
+from expectant.step_sizes.adaptive import AdaptiveListsPart, learn_rate, settle_rates
 from expectant.verbs import (
     adapt_listed,
     add_expected,

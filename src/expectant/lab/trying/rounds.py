@@ -182,11 +182,11 @@ def variants(agent: Agent) -> list[Agent]:
 
 
 def _times(agent: Agent, name: str, factor: float) -> Any:
-    """A step, or one that adapts from its beginning, times a factor; at most what is no more."""
+    """A step times a factor, at most what is no more; one that is not a number from its start."""
     step, most = getattr(agent, name), math.inf if name == "policy_step" else 1.0
-    first = step.initial_step if isinstance(step, StepSize) else step
-    found = min(float(f"{first * factor:.3g}"), most)
-    return step.replace(initial_step=found) if isinstance(step, StepSize) else found
+    if isinstance(step, StepSize):
+        return step.scaled(factor)
+    return min(float(f"{step * factor:.3g}"), most)
 
 
 def halve(trial: Trial, standings: Mapping[str, Standing], promise: Promise, share: float) -> None:
