@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from test_docs import rows
 from test_site import ROOT, site
 
 from expectant.analysis.panel import Panel
+from expectant.lab.study import packaged, read_study
 
 tables = site("tables")
 
@@ -82,8 +84,8 @@ def test_what_is_not_there_is_said(stored):
 def test_a_page_gets_its_tables_again_and_nothing_else_changes(stored):
     mark = "<!-- table: study=some figure=3 columns=mean -->\n\n"
     made = "| agent | return |\n|---|---|\n| Ahead | −1.25 (−1.50 to −1.00) |\n"
-    for old in ("", "| stale |\n|---|\n| 7 |\n"):
-        text = f"before\n\n{mark}{old}\nafter 1.5\n"
+    for old in ("", "\n", "| stale |\n|---|\n| 7 |\n", "| stale |\n|---|\n| 7 |\n\n"):
+        text = f"before\n\n{mark}{old}after 1.5\n"
         assert tables.with_tables(text) == f"before\n\n{mark}{made}\nafter 1.5\n"
 
 
@@ -95,3 +97,21 @@ def test_what_is_kept_of_curves():
     assert kept["mean"] == [3.0, float(f"{3 - 12.7062:.5g}"), float(f"{3 + 12.7062:.5g}")]
     assert kept["last"][0] == 4.0 and kept["shortfall"][0] == 3.0
     assert "drop" not in kept  # the goal never moves
+
+
+def test_the_settings_of_the_adaptation_test_are_those_of_its_study():
+    cells = {
+        cell.base_panel or "q_learning": cell.agent
+        for experiment in read_study(packaged()["loca"]).experiments.values()
+        for cell in experiment.cells()
+    }
+    listed = rows(ROOT / "docs/adaptation.md", "| agent | grid | chosen |")
+    names = ["q_learning", "q_planning_distribution", "q_planning_expectation", "lookahead",
+             "cached_values", "cached_policy"]  # fmt: skip
+    for name, (_, grid, chosen) in zip(names, listed, strict=True):
+        agent = cells[name]
+        for part, number in zip(grid.split("; "), chosen.split("; "), strict=True):
+            option = re.match(r"[a-z ]+(?= )", part)[0].replace(" ", "_")  # type: ignore[index]
+            owner = agent.model if option == "forgetting" else agent
+            assert getattr(owner, option) == float(number), (name, option)
+            assert number in re.findall(r"[\d.]+", part), (name, option)

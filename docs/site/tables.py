@@ -37,7 +37,7 @@ KEPT = ("mean", "final", "last-third", "shortfall", "regret", "lowest", "drop", 
         "adaptation", "learned-share", "diverged")  # fmt: skip
 AT_SWITCHES = ("regret", "lowest", "drop", "recovery")
 SWITCHES = 3
-MARK = re.compile(r"(<!-- table: ([^\n]*?) -->\n\n)((?:\|[^\n]*\n)*)")
+MARK = re.compile(r"(<!-- table: ([^\n]*?) -->\n\n)(?:\|[^\n]*\n)*\n?")
 CAPTIONS = {"runs": "runs", "optimum": "exact, ε-greedy on q*", "agent": "agent"}
 
 
@@ -198,7 +198,7 @@ def named_table(name: str) -> list[str]:
 
 def with_tables(text: str) -> str:
     """A page with every table that a comment asks for as it is by what is stored."""
-    return MARK.sub(lambda found: found[1] + "".join(f"{x}\n" for x in table(found[2])), text)
+    return MARK.sub(lambda found: found[1] + "\n".join(table(found[2])) + "\n\n", text)
 
 
 def pages() -> list[Path]:

@@ -173,7 +173,7 @@ def test_what_the_rows_say():
         "claims": [10, 11, 12], "holds": 0, "chance": 0.125, "readings": {"k": "2.0"},
     }  # fmt: skip
     table = answer_rows(found)
-    assert table[0] == ["10", "2", "0", "1", "0", "-1 to 1.5", "25 %", "12"]
+    assert table[0] == ["10", "2", "0", "1", "0", "−1 to 1.5", "25 %", "12"]
     assert [line[:2] for line in table[4:]] == [
         ["all of 10, 11", "1"], ["all of 12", "1"], ["all of 10 to 12", "0"],
     ]  # fmt: skip

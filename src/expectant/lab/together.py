@@ -117,7 +117,7 @@ def answer_rows(found: Mapping[str, Any]) -> list[list[str]]:
         [
             str(claim),
             *(str(one[kind]) for kind in KINDS),
-            "–" if one["effect"] is None else "{:.3g} to {:.3g}".format(*one["effect"]),
+            "–" if one["effect"] is None else " to ".join(map(_short, one["effect"])),
             f"{100 * one['chance']:.0f} %",
             ", ".join(map(str, one["never_with"])) or "–",
         ]
@@ -129,6 +129,12 @@ def answer_rows(found: Mapping[str, Any]) -> list[list[str]]:
     chance = f"{100 * whole['chance']:.1f} %"
     rows.append([_all_of(whole["claims"]), str(whole["holds"]), *[""] * 4, chance, ""])
     return rows
+
+
+def _short(number: float) -> str:
+    """Three digits, or all before the point."""
+    said = f"{number:,.0f}" if abs(number) >= 100.0 else f"{number:.3g}"
+    return said.replace("-", "−")
 
 
 HEAD = (
