@@ -15,9 +15,8 @@ from expectant.analysis.comparison import Unavailable
 from expectant.analysis.judging import Finding
 from expectant.analysis.panel import Panel
 from expectant.lab.cells import Cell
-from expectant.lab.claims import Claim, Verdict
+from expectant.lab.claims import Claim, Verdict, evaluate
 from expectant.lab.engines.compute import compute
-from expectant.lab.reproduce import verdicts_of
 from expectant.lab.store.results import panels_of
 from expectant.lab.store.store import Store
 from expectant.lab.study import Option, Reading, Study
@@ -88,17 +87,21 @@ def dependence(
     figures: Sequence[str] = (),
     runs: int | None = None,
 ) -> list[Dependence]:
-    """What every variant makes of the claims that its changed reading concerns."""
+    """What every variant makes of the claims that its changed reading concerns.
+
+    Counted work, which no reading changes, is left out.
+    """
     chosen = variants(study)
     cells = [cell for variant in chosen for cell in variant.cells(seed, figures, runs)]
     curves = compute(cells, Store(folder), threads=threads, title="one reading at a time")
     panels: dict[str, list[Panel]] = {variant.name: [] for variant in chosen}
     for panel in panels_of(cells, curves):
         panels[panel.reading].append(panel)
+    sizes = {name: experiment.runs for name, experiment in study.experiments.items()}
     return [
         Dependence(
             variant,
-            verdicts_of(study, panels[variant.name]) if panels[variant.name] else [],
+            evaluate(study.claims, panels[variant.name], None, sizes),
             _moved(study, panels[variant.name], panels[variant.named_set])
             if variant.reading
             else {},
