@@ -115,3 +115,71 @@ def test_the_settings_of_the_adaptation_test_are_those_of_its_study():
             owner = agent.model if option == "forgetting" else agent
             assert getattr(owner, option) == float(number), (name, option)
             assert number in re.findall(r"[\d.]+", part), (name, option)
+
+
+# ------------------------------------------------------------------------ the readings of the paper
+
+paper = site("paper_tables")
+
+
+def moved(difference: float, low: float, high: float, **more: bool) -> dict[str, Any]:
+    numbers = {"difference": difference, "low": low, "high": high, "margin": 0.2}
+    return {"part": "return of Q", **numbers, **more}
+
+
+def choice(**changed: Any) -> dict[str, Any]:
+    place = {"set": "ours", "figure": "5a", "panel": "", "agent": "q_learning", "label": "Q"}
+    steps = {"printed": {"action_step": 0.001}, "best": {"action_step": 0.3}}
+    numbers = {"at_edge": ["action_step"], "rank": 5, "tried": 6, "diverged": 0, "margin": 0.2}
+    returns = {"printed_return": 4.0, "best_return": 6.5, "behind": [-2.5, -3.0, -2.0]}
+    return {**place, **steps, **numbers, **returns, "verdict": "does not hold", **changed}
+
+
+@pytest.fixture
+def found(tmp_path, monkeypatch):
+    """A folder of the command `readings`, and another to store it in."""
+    folder, kept = tmp_path / "results", tmp_path / "measured"
+    folder.mkdir(), kept.mkdir()
+    monkeypatch.setattr(paper, "MEASURED", kept)
+    (folder / "timings.json").write_text('{"cells": {"a": [90.0, 5], "b": [60.0, 5]}}')
+    parts = [
+        moved(-0.5, -0.75, -0.25, clear=True, matters=True),
+        moved(0.0, -1, 1, clear=False, matters=False),
+    ]
+    base = {"set": "ours", "reading": None, "option": None, "runs": 9, "moved": {}}
+    rows = [base, {**base, "reading": "ties", "option": "the first", "moved": {"10": parts}}]
+    (folder / "readings.json").write_text(json.dumps(rows))
+    verdict = {"id": 13, "reading": "ours", "verdict": "holds", "effect": 0.5, "low": 0.25,
+               "high": 0.75, "margin": 0.2, "runs": 9, "claim": "words"}  # fmt: skip
+    choices = [choice(), choice(figure="5b"), choice(agent="lookahead", label="Ahead")]
+    grids = {"runs": 30, "fresh": 9, "choices": choices, "verdicts": [], "at_best": [verdict]}
+    (folder / "parameters.json").write_text(json.dumps(grids))
+    return folder
+
+
+def test_what_the_readings_have_found_is_stored_and_told(found):
+    assert [path.name for path in paper.store(found)] == ["readings.json", "parameters.json"]
+    head, (row,) = paper.differences("ours")
+    assert head[:3] == ("reading", "option", "10")
+    assert row[:4] == ["ties", "the first", "**−0.5 (−0.75 to −0.25)**", "·"]
+    assert paper.differences("print")[1] == []
+    _, rows = paper.parameters()
+    assert [line[:2] for line in rows] == [["5a", "Q"], ["5a", "Ahead"]]  # 5b has the same Q
+    assert rows[0][3:] == [
+        "α_q 0.001", "α_q 0.3 (edge)", "6.50", "−2.50 (−3.00 to −2.00)", "5 of 6", "does not hold",
+    ]  # fmt: skip
+    assert [line[1] for line in paper.parameters(["lookahead"])[1]] == ["Ahead"]
+    assert paper.at_best() == (("claim", "`ours`"), [["13", "holds 0.5 (0.25 to 0.75)"]])
+    row = {"readings": {"k": "3"}, "verdicts": {"10": "holds"}, "effects": {"10": 1.0},
+           "chances": {"10": 0.5}, "shown": 0.0, "runs": 7, "processor_seconds": 30.0}  # fmt: skip
+    (found / "joint.jsonl").write_text(json.dumps(row) + "\n" + '{"torn')
+    paper.store(found)
+    assert paper.joint()[1][0][:2] == ["10", "1"]
+    assert paper.largest_set()[1] == [["k", "3"]]
+    assert [line[2] for line in paper.times()[1]] == ["0 min", "2 min", "2 min"]
+
+
+def test_a_difference_that_can_be_told_from_zero_is_bold_only_if_it_matters():
+    small = moved(0.125, 0.0625, 0.1875, clear=True, matters=False)
+    assert paper._difference(small) == "+0.125 (+0.0625 to +0.188)"
+    assert paper._difference({**small, "clear": False}) == "·" == paper._difference(None)
