@@ -50,8 +50,8 @@ class Tried:
     """What came out of ``ex.try_on``: printing it shows the table and what follows from it.
 
     ``agents`` are those that were confirmed, by kind. ``compared`` are the planner and the agent
-    without a model that had earned most before, in other runs. ``folder`` has the page, ``report.html``, and
-    ``spec.toml``, where the environment can be written down.
+    without a model that had earned most before, in other runs. ``folder`` has the page,
+    ``report.html``, and ``spec.toml``, where the environment can be written down.
     """
 
     domain: Domain
