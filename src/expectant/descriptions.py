@@ -102,6 +102,11 @@ class Description:
                 object.__setattr__(self, field.name, checked)
         self.validate()
 
+    @classmethod
+    def untuned_beside(cls, given: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The settings where no required option is given, as they go with those that are."""
+        return cls.untuned
+
     def validate(self) -> None:
         """Check what concerns several arguments at once."""
 
@@ -309,7 +314,7 @@ def _checked_init(
         missing = [name for name in required[len(args) :] if name not in kwargs]
         untuned = type(self).untuned
         if missing == required and set(required) <= set(untuned):
-            kwargs = {**untuned, **kwargs}
+            kwargs = {**type(self).untuned_beside(kwargs), **kwargs}
         elif missing:
             raise ValueError(f"{owner}: needs {' and '.join(missing)}")
         init(self, *args, **kwargs)

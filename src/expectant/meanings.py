@@ -72,6 +72,8 @@ MEANINGS = {
     "Joined.second": "the map whose features come after them",
     "dimensions": "which components of an observation are tiled; None: all",
     # models
+    "NStepExpectation.steps": "steps from what is done to the outcome that is modelled",
+    "NStepExpectation.model": "the linear model that learns it",
     "SparseExpectation.capacity": "entries a column has room for",
     "SparseExpectation.threshold": "error from which on an entry is kept",
     "Distribution.states": "how many distinct states there is room for",

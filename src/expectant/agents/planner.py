@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, ClassVar, NamedTuple
 
@@ -65,6 +65,7 @@ MODELS: dict[str, Callable[[Any], Model]] = {
     "true_sample": lambda step: Sample(TrueModel()),
 }
 BACKUPS = named_or(*NAMED, kind=Backups, words="a backup distribution")
+NUMBERS_ONLY = ("episodic", "network")  # models whose steps do not adapt
 STORED = ("relabelled", "stored_termination", "stored_action")  # options on stored transitions
 
 
@@ -112,6 +113,24 @@ class PlanningAgent(Agent):
 
     plans_with_options: ClassVar[bool] = True  # as state values can; action values cannot
 
+    @classmethod
+    def untuned_beside(cls, given: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Without replayed fits where nothing is stored, and with a number where steps are those.
+
+        Models by name have what the agent says; those that are described have steps of their own.
+        """
+        found, model = dict(cls.untuned), given.get("model", "expectation")
+        step = found.get("model_step")
+        if model in NUMBERS_ONLY and getattr(step, "adapts", False):
+            found["model_step"] = step.initial_step  # type: ignore[union-attr]
+        backups = given.get("backups", "replay")
+        stored = NAMED[backups](None) if isinstance(backups, str) and backups in NAMED else backups
+        if not getattr(stored, "stores_transitions", False) or getattr(
+            model, "several_steps", False
+        ):
+            found.pop("replayed_fits", None)
+        return found
+
     def validate(self) -> None:
         backups, owner = self.distribution(), type(self).__name__
         named_model(self.model, getattr(self, "model_step", 0.0))  # which may refuse that step
@@ -134,6 +153,7 @@ class PlanningAgent(Agent):
                 "model that is linear in them ('expectation' or 'sparse'), "
                 f"got model={self.model!r}"
             )
+        self._check_steps(owner, fits)
         if not self.direct and self.planning_steps == 0:
             raise ValueError(
                 f"{owner}: direct=False learns values by planning alone, so planning_steps must be "
@@ -143,6 +163,19 @@ class PlanningAgent(Agent):
             check_rollout(owner, self.rollout, self.model, named_model(self.model, 0.0), backups)
         if self.options is not None:
             self._check_options(owner, backups)
+
+    def _check_steps(self, owner: str, fits: Sequence[str]) -> None:
+        """Refuse what a model of several steps cannot be combined with."""
+        if not named_model(self.model, 0.0).several_steps:
+            return
+        single = [*fits, *(["stored_termination"] if self.stored_termination else [])]
+        if self.options is not None:
+            single.append("options")
+        for name in single:
+            raise ValueError(
+                f"{owner}: {name}={getattr(self, name)!r} is about single steps and cannot be "
+                f"combined with model={self.model!r}, which learns from several in a row"
+            )
 
     def _check_options(self, owner: str, backups: Backups) -> None:
         """Refuse what options cannot be combined with."""
@@ -224,7 +257,8 @@ class PlanningAgent(Agent):
     def planner(self, site: Site, model_step: Any) -> Planner:
         """The part all planning agents share."""
         model = named_model(self.model, as_used(self, model_step, site))
-        part = self._model_part(model, dataclasses.replace(site, promise=self.initial_value))
+        asked = dataclasses.replace(site, promise=self.initial_value, discount=self.discount)
+        part = self._model_part(model, asked)
         backups = self.distribution()
         part = with_predecessors(part) if backups.traces_back else part
         return Planner(
