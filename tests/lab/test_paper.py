@@ -163,6 +163,8 @@ def test_long_figures_are_drawn_around_the_moves_of_the_goal():
     assert "from episode 19,600" in second.panel
     short = Panel("5a", "", "text", 50, 500, 13.9, {"q": curve[:, :40]}, {"q": "Q"})
     assert shown([short, panel], "5a") == [short]
+    at_most = Panel("4b", "", "text", 20, 1000, 7.9, {"q": curve[:, :300]}, {"q": "Q"})
+    assert shown([at_most], "4b") == [at_most]
     several = Panel("5a", "", "text", 50, 500, 13.9, {"q": np.ones((9, 40))}, {"q": "Q"})
     assert [part.runs for part in shown([several], "5a", 4)] == [4]
 
