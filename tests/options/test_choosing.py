@@ -13,7 +13,7 @@ from teaching import teach
 
 import expectant as ex
 from expectant import exact
-from expectant.agents.with_options import WithOptionsPart, draw_from
+from expectant.agents.with_options import WithOptionsPart, draw_from, likeliest
 from expectant.backups import NAMED
 from expectant.engine.compile.kernels import compiled_for
 from expectant.engine.job import Job
@@ -452,3 +452,7 @@ def test_every_choice_is_made_about_as_often_as_noted():
 )
 def test_an_action_of_an_option_is_drawn_below_its_border(chances, number, expected):
     assert draw_from(np.array(chances), Scripted([number])) == expected
+
+
+def test_of_actions_that_are_as_likely_the_first_counts():
+    assert [likeliest(np.array(p)) for p in ([0.5, 0.5], [0.2, 0.4, 0.4], [0.1, 0.9])] == [0, 1, 1]

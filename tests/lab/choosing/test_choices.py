@@ -160,6 +160,13 @@ def test_a_score_by_hand(folder):
     assert lost.as_data() == {"mean": None, "low": None, "high": None, "runs": 3, "diverged": 2}
 
 
+def test_what_is_chosen_are_rows_of_the_table(folder):
+    for group in folder.groups:
+        found = choose(group, folder.values)
+        assert found.best in found.no_worse and found.by_all in group.rows
+        assert set(found.no_worse) <= set(group.rows.tolist())
+
+
 def test_few_runs_pick_and_report_together(folder):
     found = choose(folder.groups[0], folder.values[:, :3])
     assert found.stage == SAME and found.picked == found.reported
