@@ -9,7 +9,17 @@ import pytest
 from building import Built
 
 import expectant as ex
-from expectant.verbs import age, changed, draw, learn, load_successor, plan, remember, stored
+from expectant.verbs import (
+    age,
+    changed,
+    changed_action,
+    draw,
+    learn,
+    load_successor,
+    plan,
+    remember,
+    stored,
+)
 
 DOMAIN = ex.Corridor(cells=4, slip=0.0)
 
@@ -157,6 +167,21 @@ def test_only_pairs_that_were_tried_wait_for_a_backup():
     assert drawn(b, sweeping) == {(0, 1): 1}
     remember(sweeping, b.transition(0, 0, -1.0, None))  # now the other one is known too
     assert drawn(b, sweeping) == {(0, 0): 1}
+
+
+def test_a_successor_counts_as_often_as_it_followed():
+    """One step in four led from 0 to 1, whose greatest value rises from 2 to 10: γ · 8 / 4."""
+    b, sweeping = made(ex.PrioritizedPairs())
+    for following in (1, 2, 2, 2):
+        remember(sweeping, b.transition(0, 1, 0.0, following))
+    weights = np.zeros((2, b.setting.width))
+    weights[:, 1] = [2.0, 10.0]
+    changed_action(sweeping, weights, b.state(1), 1, 12.0, 13.0, 0.5)
+    assert sweeping.errors[:2].tolist() == [0.0, 1.0]
+    row = int(np.flatnonzero(sweeping.pairs.seen.distinct.vectors.active[:, 0] == 1)[0])
+    assert sweeping.errors[2 * row + 1] == 1.0  # what is left of its own error
+    changed_action(sweeping, weights, b.state(1), 0, -5.0, -5.0, 0.5)
+    assert sweeping.errors[1] == 1.0  # the greatest value is what it was
 
 
 def test_small_steps_are_not_spent_on_one_pair():

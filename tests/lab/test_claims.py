@@ -396,3 +396,6 @@ def test_as_many_runs_count_as_every_agent_has():
     data = plain("", a=[[1.0], [3.0], [100.0]], b=[[0.0], [0.0]])
     (found,) = evaluate_all([of_all("mean", "a", minus=("b",))], [data])
     assert (found.effect, found.runs) == (2.0, 2)
+    alone, less = of_all("mean", "a"), of_all("mean", "a", minus=("b",))
+    (found,) = evaluate_all([replace(alone, clauses=alone.clauses + less.clauses)], [data])
+    assert found.runs == 2  # of the part that has fewest

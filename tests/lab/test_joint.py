@@ -75,6 +75,17 @@ def test_a_combination_changes_what_its_options_say():
     assert {(cell.runs, cell.seed) for cell in cells} == {(7, 5)}
 
 
+def test_claims_need_all_figures_of_their_clauses():
+    """Claim 7 is about figure 4a, and about 4b too; 18 is about counted work."""
+    found = {
+        figures: {claim.id for claim in Joint(PAPER, figures, 3).claims}
+        for figures in (("4a",), ("4b",), ("4a", "4b"))
+    }
+    assert {5, 6} <= found["4a",] and 7 not in found["4a",] | found["4b",]
+    assert 7 in found["4a", "4b"]
+    assert not any(18 in claims for claims in found.values())
+
+
 @pytest.fixture
 def computed(monkeypatch):
     """Curves of noise, the same for equal cells, and how many cells were asked for."""

@@ -153,6 +153,19 @@ def test_the_commands_make_the_same_request_again():
     assert {cell.seed for cell in request.cells()} == {3}
 
 
+def test_a_page_says_that_more_runs_are_to_come():
+    from expectant.analysis.panel import Panel
+    from expectant.lab.reproduce import _how_far
+
+    def panel(runs):
+        return Panel("5a", "", "text", 50, 500, 13.9, {"q": np.ones((runs, 40))}, {"q": "Q"})
+
+    request, wanted = Request(("5a",)), PAPER.claim_runs["5a"]
+    assert _how_far(request, [panel(wanted), panel(wanted)]) == ""
+    assert f"from 30 to {wanted} runs" in _how_far(request, [panel(30), panel(wanted)])
+    assert _how_far(Request(("5a",), runs=7), [panel(7)]) == "7 runs of everything"
+
+
 def test_long_figures_are_drawn_around_the_moves_of_the_goal():
     from expectant.analysis.panel import Panel
     from expectant.lab.reproduce import shown
@@ -165,6 +178,8 @@ def test_long_figures_are_drawn_around_the_moves_of_the_goal():
     assert "from episode 19,600" in second.panel
     short = Panel("5a", "", "text", 50, 500, 13.9, {"q": curve[:, :40]}, {"q": "Q"})
     assert shown([short, panel], "5a") == [short]
+    at_most = Panel("4b", "", "text", 20, 1000, 7.9, {"q": curve[:, :300]}, {"q": "Q"})
+    assert shown([at_most], "4b") == [at_most]
     several = Panel("5a", "", "text", 50, 500, 13.9, {"q": np.ones((9, 40))}, {"q": "Q"})
     assert [part.runs for part in shown([several], "5a", 4)] == [4]
 

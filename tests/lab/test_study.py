@@ -85,6 +85,18 @@ def test_a_study_of_ones_own_is_run_and_read_again(tmp_path):
     assert [entry["claim"] for entry in found] == ["Learning pays.", "It does not."]
 
 
+def test_what_is_written_elsewhere_leaves_the_whole_as_it_is(tmp_path):
+    study = read_study(write(tmp_path / "parity"))
+    out, part = tmp_path / "out", tmp_path / "out" / "runs-2"
+    reproduce(Request(study, study.figures, runs=3), out)
+    names = ("cells.parquet", "curves.parquet", "claims.json", "report.html", "figure.svg")
+    before = {name: (out / name).read_bytes() for name in names}
+    reproduce(Request(study, study.figures, runs=2), out, place=part)
+    assert {name: (out / name).read_bytes() for name in names} == before
+    assert all((part / name).read_bytes() != before[name] for name in names)
+    assert stored(part)[1][0].runs == 2
+
+
 def test_the_command_runs_a_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write(tmp_path / "parity")
