@@ -83,6 +83,7 @@ from expectant.lab.compared import Comparison
 from expectant.models.distribution import Distribution
 from expectant.models.episodic import EpisodicExpectation, ExactEpisodic
 from expectant.models.expectation import ExactExpectation, LinearExpectation
+from expectant.models.n_step import NStepExpectation
 from expectant.models.network import NetworkExpectation
 from expectant.models.sample import Sample
 from expectant.models.sparse import SparseExpectation
@@ -157,6 +158,7 @@ __all__ = [
     "Lookahead",
     "Model",
     "MountainCar",
+    "NStepExpectation",
     "Need",
     "NetworkExpectation",
     "NetworkValues",

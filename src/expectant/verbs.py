@@ -33,6 +33,7 @@ __all__ = [
     "act",
     "adapt",
     "adapt_columns",
+    "adapt_listed",
     "add_expected",
     "age",
     "answering",
@@ -91,6 +92,7 @@ __all__ = [
     "roll_out",
     "room",
     "save",
+    "shares_ties",
     "size",
     "step",
     "stop",
@@ -468,6 +470,12 @@ def adapt_columns(step, action, state, surprise, errors):
     """The same of a linear model, whose reward was off by ``surprise`` and s̄ by ``errors`` (D,)."""
 
 
+@optional
+def adapt_listed(step, columns, action, state, surprise):
+    """The same where columns are lists of entries, the errors being in their scratch row."""
+    adapt_columns(step, action, state, surprise, columns.work[0])
+
+
 @verb
 def rate(step, row, state, n):
     """The step size of the n-th active feature, in the update that was taken note of last."""
@@ -579,6 +587,12 @@ def behave(agent, state, probabilities):
 @verb
 def preference(agent, state, action):
     """What the agent maximises when it is asked for its greedy action."""
+
+
+@optional
+def shares_ties(agent):
+    """Whether actions that are preferred alike are drawn from; else the first of them is taken."""
+    return True
 
 
 @optional

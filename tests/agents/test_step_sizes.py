@@ -53,6 +53,36 @@ def two_active() -> Weighted:
     return Weighted(np.array([0, 3]), np.array([1.0, 2.0]), np.array([-1]))
 
 
+def test_a_rate_jumps_by_e_squared_at_most_and_never_vanishes():
+    b, weights = built(), np.zeros(8)
+    step = ex.IDBD(0.5, 100.0).build(b.setting, 1)
+    step.traces[0, :2] = [1.0, -1.0]
+    move(weights, b.state(0), 1.0, step)  # θ δ x h = 100
+    assert step.rates[0, 0] == pytest.approx(0.5 * math.exp(2.0))
+    move(weights, b.state(1), 1.0, step)
+    assert step.rates[0, 1] == pytest.approx(0.5 * math.exp(-2.0))
+    step.rates[0, 1], step.traces[0, 1], weights[1] = math.exp(-19.0), -1.0, 0.0
+    move(weights, b.state(1), 1.0, step)
+    assert step.rates[0, 1] == pytest.approx(math.exp(-20.0))
+
+
+def test_features_that_are_not_one_count_by_their_squares():
+    """x = 2, δ = 1: of a trace nothing is left once α x² is above one."""
+    b, state = built(), two_active()
+    step = ex.IDBD(0.5, 0.0).build(b.setting, 1)
+    step.traces[0, 3] = 1.0
+    move(np.zeros(8), state, 1.0, step)
+    assert step.traces[0, 3] == 0.5 * 2.0
+    # Autostep: the slope is δ x h = 2, and the maximum of 5 fades by α x² / τ = 0.04 towards it
+    step = ex.Autostep(0.1, 0.1, memory=10.0).build(b.setting, 1)
+    step.traces[0, 3], step.peaks[0, 3] = 1.0, 5.0
+    move(np.zeros(8), state, 1.0, step)
+    assert step.peaks[0, 3] == pytest.approx(5.0 - 0.04 * 3.0)
+    rate = 0.1 * math.exp(0.1 * 2.0 / 4.88)
+    assert step.rates[0, 3] == pytest.approx(rate)
+    assert step.traces[0, 3] == pytest.approx(1.0 - 4.0 * rate + 2.0 * rate)
+
+
 def test_no_single_update_overshoots():
     b, state = built(), two_active()
     for described in (ex.Bounded(1.0), ex.Autostep(1.0), ex.IDBD(1.0, bounded=True)):

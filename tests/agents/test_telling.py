@@ -12,7 +12,7 @@ from building import Built
 import expectant as ex
 from expectant.agents.planner import movement
 from expectant.features.vector import dense, dot, empty_state
-from expectant.verbs import back_up, changed, copy, draw, learn, remember
+from expectant.verbs import back_up, changed, changed_action, copy, draw, learn, remember
 
 
 class NotebookPart(NamedTuple):
@@ -96,3 +96,46 @@ def test_how_far_a_value_moves_by_hand():
     state.values[:] = [2.0, -1.0, 0.5]
     assert movement(state, 8.0, 0.25) == 0.25 * 8.0 * 5.25
     assert movement(state, -8.0, 0.25) == -0.25 * 8.0 * 5.25
+
+
+class LedgerPart(NamedTuple):
+    """As a notebook, for updates of actions: ``told`` has (action, moved, error, discount)."""
+
+    state: object
+    told: list[tuple[int, float, float, float]]
+
+
+@remember.register(LedgerPart)
+def _(ledger, transition):
+    copy(ledger.state, transition.state)
+
+
+@draw.register(LedgerPart)
+def _(ledger, state, rng):
+    copy(state, ledger.state)
+    return -1
+
+
+@changed_action.register(LedgerPart)
+def _(ledger, weights, state, action, moved, error, discount):
+    ledger.told.append((action, float(moved), float(error), discount))
+
+
+@ex.description
+class Ledger(ex.Backups):
+    def build(self, site):
+        return LedgerPart(empty_state(site.shape), [])
+
+
+def test_an_update_of_an_action_is_told_with_its_error_and_the_agents_discount():
+    """One-hot features: a step of a quarter moves the value by a quarter of its error."""
+    agent = ex.QPlanning(0.25, 0.0, backups=Ledger(), discount=0.5)
+    built = Built(ex.Corridor(), ex.OneHot(), agent)
+    built.agent.weights[1, 4] = 6.0
+    learn(built.agent, built.transition(3, 1, 1.0, 4), built.rng)  # 1 + 0.5 · 6
+    assert built.agent.planner.backups.told == [(1, 1.0, 4.0, 0.5)]
+    built.agent.weights[:, 3] = 8.0
+    back_up(built.agent, built.state(3), -1, 0.5, built.rng)  # an empty model: the target is 0
+    (_, (action, *numbers)) = built.agent.planner.backups.told
+    assert numbers == [-2.0, -8.0, 0.5]
+    assert built.agent.weights[action, 3] == 6.0

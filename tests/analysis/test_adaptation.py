@@ -155,3 +155,10 @@ def test_what_a_panel_lacks():
         phases(panel_of(np.zeros((1, 8))), needed=4)
     with pytest.raises(ValueError, match="bin must divide"):
         phases(panel_of(np.zeros((1, 8)), switch_every=25))
+
+
+def test_almost_recovered_is_not_recovered_but_rounding_does_not_matter():
+    curve = np.array([9.0, 9.0, 0.0, 4.9999, 5.0 - 1e-12, 5.0])
+    assert recovery(curve, 2, 4, 10, 5.0) == 30.0
+    assert not censored(curve, 2, 4, 5.0)
+    assert censored(curve[:4], 2, 2, 5.0)

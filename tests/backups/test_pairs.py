@@ -9,7 +9,17 @@ import pytest
 from building import Built
 
 import expectant as ex
-from expectant.verbs import age, draw, learn, load_successor, plan, remember, stored
+from expectant.verbs import (
+    age,
+    changed,
+    changed_action,
+    draw,
+    learn,
+    load_successor,
+    plan,
+    remember,
+    stored,
+)
 
 DOMAIN = ex.Corridor(cells=4, slip=0.0)
 
@@ -86,6 +96,8 @@ def test_a_state_that_is_given_up_takes_its_pairs_along():
 def test_room_is_made_for_no_more_states_than_there_are():
     assert made(ex.SeenPairs())[1].order.size == 4 * 2
     assert made(ex.SeenPairs(capacity=3))[1].order.size == 3 * 2
+    remembering = Built(DOMAIN, ex.History(ex.OneHot(), 2))  # one state looks like several
+    assert ex.SeenPairs(capacity=50).build(remembering.setting).order.size == 50 * 2
 
 
 @pytest.mark.parametrize("step", [0.3, 1.0])
@@ -143,6 +155,33 @@ def drawn_next(b):
     sweeping = b.agent.memory
     row, action = divmod(int(sweeping.heap.order[0]), 2)
     return int(sweeping.pairs.seen.distinct.vectors.active[row, 0]), action
+
+
+def test_only_pairs_that_were_tried_wait_for_a_backup():
+    """All actions of a state are as wrong as its value, but of one only it is known what follows."""
+    b, sweeping = made(ex.PrioritizedPairs())
+    remember(sweeping, b.transition(0, 1, -1.0, 1))
+    changed(sweeping, b.state(0), 0.0, 5.0)
+    assert sweeping.errors[:2].tolist() == [5.0, 5.0]
+    assert sweeping.heap.length[0] == 1
+    assert drawn(b, sweeping) == {(0, 1): 1}
+    remember(sweeping, b.transition(0, 0, -1.0, None))  # now the other one is known too
+    assert drawn(b, sweeping) == {(0, 0): 1}
+
+
+def test_a_successor_counts_as_often_as_it_followed():
+    """One step in four led from 0 to 1, whose greatest value rises from 2 to 10: γ · 8 / 4."""
+    b, sweeping = made(ex.PrioritizedPairs())
+    for following in (1, 2, 2, 2):
+        remember(sweeping, b.transition(0, 1, 0.0, following))
+    weights = np.zeros((2, b.setting.width))
+    weights[:, 1] = [2.0, 10.0]
+    changed_action(sweeping, weights, b.state(1), 1, 12.0, 13.0, 0.5)
+    assert sweeping.errors[:2].tolist() == [0.0, 1.0]
+    row = int(np.flatnonzero(sweeping.pairs.seen.distinct.vectors.active[:, 0] == 1)[0])
+    assert sweeping.errors[2 * row + 1] == 1.0  # what is left of its own error
+    changed_action(sweeping, weights, b.state(1), 0, -5.0, -5.0, 0.5)
+    assert sweeping.errors[1] == 1.0  # the greatest value is what it was
 
 
 def test_small_steps_are_not_spent_on_one_pair():

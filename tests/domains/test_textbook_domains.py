@@ -95,8 +95,13 @@ def test_a_maze_changes_after_so_many_steps_whatever_the_episode():
         found.append((int(phase(part)), int(place(part))))
     assert [number for number, _ in found] == [0, 0, 1, 1, 1, 1, 1]
     assert found[-1][1] == at(maze, 4, 8)  # closed by now
-    reset(part, 7, rng)
-    assert phase(part) == 1  # a new episode does not bring the old wall back
+    for episode in (7, 8):
+        reset(part, episode, rng)
+        assert phase(part) == 1  # a new episode does not bring the old wall back
+    early = maze.build(rng)
+    for episode in (0, 1, 2):
+        reset(early, episode, rng)
+        assert phase(early) == 0  # nor the new one before its time
 
 
 def test_who_stands_in_the_new_wall_can_leave_it():

@@ -346,6 +346,15 @@ def test_without_linux_it_is_the_whole_machine_or_nothing(tmp_path, monkeypatch)
     assert memory.free_for(2**60) == float("inf")
 
 
+def test_what_is_free_is_asked_where_it_may_matter(monkeypatch):
+    monkeypatch.delenv("EXPECTANT_MEMORY", raising=False)
+    monkeypatch.setattr(memory, "free_memory", lambda: 12_345)
+    assert memory.free_for(memory.ALWAYS_THERE + 1) == 12_345
+    assert memory.free_for(memory.ALWAYS_THERE) == float("inf")
+    monkeypatch.setenv("EXPECTANT_MEMORY", "77")
+    assert memory.free_for(1) == memory.free_for(2**60) == 77
+
+
 def test_this_machine_says_something():
     free = free_memory()
     assert free is None or 0 < free < 2**60

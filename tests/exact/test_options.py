@@ -32,6 +32,16 @@ def test_to_the_right_until_the_last_cell():
     assert universal.tolist() == [[1, 0.5, 0], [0, 1, 0], [0, 0, 1]]
 
 
+def test_the_bonus_takes_the_place_of_what_a_state_is_worth():
+    """Cell 0: −1 and half of the bonus of 30. Cell 1 goes on: −1 and half of 20, out of cell 2."""
+    values = [5.0, 7.0, 9.0]
+    found = exact.reward_respecting_option(LINE, 1, 30.0, 0.5, values=values, anywhere=True)
+    assert found.values.tolist() == [14.0, 9.0, 20.0]
+    assert found.stop.tolist() == [0.0, 1.0, 0.0]
+    low = exact.reward_respecting_option(LINE, 1, -30.0, 0.5, values=values, anywhere=True)
+    assert low.stop[1] == 0.0
+
+
 def test_stopping_halfway_with_probability_one_half():
     rewards, successors = exact.option_model(LINE, np.full(3, RIGHT), [0.0, 0.5, 1.0], 0.5)
     # from cell 0: −1, then with probability one half another −1 discounted

@@ -71,3 +71,14 @@ def test_an_exact_model_of_single_states_always_converges():
 def test_bad_arguments_are_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
         planning_radius(*arguments, value_step=0.1)
+
+
+def test_errors_that_turn_as_they_shrink_allow_smaller_steps():
+    """F turns by a right angle: λ = (1 ± i) / 2, and |1 − α λ| is 1 at α = 2 Re λ / |λ|² = 2."""
+    turned = np.array([[0.0, -1.0], [1.0, 0.0]])
+    found = planning_radius(turned, np.eye(2), value_step=2.0)
+    assert found.largest_step == pytest.approx(2.0)
+    assert found.radius == pytest.approx(1.0)
+    assert planning_radius(turned, np.eye(2), value_step=1.0).radius == (
+        pytest.approx(np.sqrt(0.5))
+    )

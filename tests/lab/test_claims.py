@@ -17,8 +17,9 @@ import pytest
 from expectant.analysis import Panel
 from expectant.analysis.judging import ABOUT, ABOVE, AT_LEAST
 from expectant.analysis.local_change import is_test  # noqa: F401  its measures
-from expectant.lab.claims import BLOCKS, Claim, Verdict
+from expectant.lab.claims import BLOCKS, Claim, Clause, Verdict
 from expectant.lab.claims import evaluate as evaluate_all
+from expectant.lab.measures import MEASURES
 from expectant.lab.study import Study, packaged, read_study, the_paper
 
 HOLDS, EQUAL, FAILS, UNCLEAR = "holds", "equal", "does not hold", "unclear"
@@ -204,6 +205,13 @@ def test_one_part_that_fails_decides_and_is_reported():
     assert "beside it, slip 0, recovery towards its own level: Q-learning" in found.detail
 
 
+def test_what_is_told_beside_a_claim_is_of_its_own_figure():
+    data = paper(7, HOLDS)
+    own = sum(panel.figure == "4a" for panel in data)
+    assert 0 < own < len(data)
+    assert verdict(7, data).detail.count("beside it") == own
+
+
 def test_the_chance_is_that_of_a_figure_with_as_many_runs_as_the_paper():
     """The difference of a run is 0.4 ± 1: means of n runs lie above 0.2 with Φ(0.2 √n)."""
     from scipy.special import ndtr
@@ -341,3 +349,53 @@ def test_whether_runs_diverge_is_told_by_the_runs_themselves():
         panel.curves["gradient"] = panel.curves["levi"]
     (said,) = evaluate_all([never], data)
     assert said.verdict == FAILS
+
+
+def plain(name: str, **curves: list[list[float]]) -> Panel:
+    """A panel of single episodes, of agents that go by their keys."""
+    arrays = {key: np.array(curve, float) for key, curve in curves.items()}
+    return Panel("f", name, "", 1, None, OPTIMUM, arrays, {key: key for key in arrays})
+
+
+def of_all(measure: str, *agents: str, **more: Any) -> Claim:
+    clause = Clause(MEASURES[measure], agents, **more)
+    return Claim(1, "f", "It is so.", (clause,))
+
+
+def test_measures_of_single_runs_are_averaged_and_not_taken_of_the_mean_curve():
+    """Two runs of opposite ups and downs have a mean curve without any."""
+    ups = [[0.0, 2.0] * 8, [2.0, 0.0] * 8]
+    (found,) = evaluate_all([of_all("unsteadiness", "a")], [plain("", a=ups)])
+    assert found.effect == 4.0
+    assert found.chance == 1.0  # every single run shows it
+
+
+def test_a_claim_about_one_panel_is_judged_by_that_one():
+    left, right = plain("left", a=[[1.0], [1.0]]), plain("right", a=[[-1.0], [-1.0]])
+    both = of_all("mean", "a")
+    for name, outcome in (("left", HOLDS), ("right", FAILS), (None, FAILS)):
+        (found,) = evaluate_all([replace(both, panel=name)], [left, right])
+        assert found.verdict == outcome
+        assert found.detail.count(" is ") == (2 if name is None else 1)
+
+
+def test_several_agents_and_panels_count_by_their_means():
+    """(1 + 3) / 2 − 1.5 in one panel and (5 + 5) / 2 − 1.5 in the other: 0.5 and 3.5, 2 across."""
+    one = plain("one", a=[[1.0]] * 3, b=[[3.0]] * 3, c=[[1.0]] * 3, d=[[2.0]] * 3)
+    two = plain("two", a=[[5.0]] * 3, b=[[5.0]] * 3, c=[[1.0]] * 3, d=[[2.0]] * 3)
+    apart = of_all("mean", "a", "b", minus=("c", "d"))
+    (found,) = evaluate_all([apart], [one, two])
+    assert found.effect == 0.5  # of the weakest part
+    assert "one: return of a and b minus that of c and d is 0.5, holds" in found.detail.lower()
+    (found,) = evaluate_all([of_all("mean", "a", "b", minus=("c", "d"), across=True)], [one, two])
+    assert found.effect == 2.0
+    assert found.detail.startswith("Mean over panels of the return of a and b minus that of c")
+
+
+def test_as_many_runs_count_as_every_agent_has():
+    data = plain("", a=[[1.0], [3.0], [100.0]], b=[[0.0], [0.0]])
+    (found,) = evaluate_all([of_all("mean", "a", minus=("b",))], [data])
+    assert (found.effect, found.runs) == (2.0, 2)
+    alone, less = of_all("mean", "a"), of_all("mean", "a", minus=("b",))
+    (found,) = evaluate_all([replace(alone, clauses=alone.clauses + less.clauses)], [data])
+    assert found.runs == 2  # of the part that has fewest

@@ -5,7 +5,17 @@ import pytest
 
 import expectant as ex
 from expectant.exact import optimal_policy
-from expectant.lab.looks import LOOKS, Seen, look_as, look_named, policies_of, returns_within
+from expectant.exact.solve import TIE
+from expectant.lab.looks import (
+    LOOKS,
+    SCATTERED,
+    Seen,
+    look_as,
+    look_named,
+    phase_of,
+    policies_of,
+    returns_within,
+)
 
 AGENT = ex.QLearning(0.1, discount=0.97)
 
@@ -61,6 +71,65 @@ def test_the_error_of_values_by_hand():
     seen = Seen(np.array([[3.0, 2.0], [3.0, 5.0], [np.nan, 0.0]]), np.empty((0, 0, 0)), np.zeros(3))
     found = look_named("value_error").of(chain, ex.QLearning(0.1), seen)
     np.testing.assert_allclose(found, [0.0, np.sqrt(4.5), np.nan])  # v* = (3, 2)
+
+
+def test_after_the_last_phase_comes_the_first_again():
+    assert [phase_of(ex.Corridor(switch_every=2), phase) for phase in range(5)] == [0, 1, 0, 1, 0]
+
+
+def preferred(*tables: list[list[float]]) -> Seen:
+    return Seen(np.zeros((0, 0)), np.array(tables), np.zeros(len(tables), int))
+
+
+def test_the_return_from_the_start_by_hand():
+    """Action 0 leads on half the time, to where action 0 pays 8; action 1 pays 1 at once."""
+    chain = ex.FiniteMDP(
+        np.array([[[0.5, 0.5], [1.0, 0.0]], [[1.0, 0.0], [1.0, 0.0]]]),
+        [[0.0, 1.0], [8.0, 0.0]],
+        successors=[[[1, -1], [-1, -1]], [[-1, -1], [-1, -1]]],
+        start=[1.0, 0.0],
+    )
+    agent, solved = ex.QLearning(0.1, discount=0.5), look_named("solved")
+    seen = preferred(
+        [[1.0, 0.0], [1.0, 0.0]],  # γ · 1/2 · 8 = 2, the optimum
+        [[1.0, 1.0], [1.0, 0.0]],  # (2 + 1) / 2: a tie
+        [[0.0, 1.0], [1.0, 0.0]],  # 1
+        [[1.0, np.nan], [1.0, 0.0]],
+    )
+    np.testing.assert_allclose(solved.of(chain, agent, seen, horizon=9), [1.0, 0.75, 0.5, np.nan])
+    np.testing.assert_allclose(solved.of(chain, agent, seen, horizon=1), [0.0, 0.25, 0.5, np.nan])
+
+
+@pytest.mark.parametrize(("states", "share"), [(SCATTERED, 1.0), (SCATTERED + 1, 0.0)])
+def test_a_policy_that_could_be_anywhere_solves_nothing(states, share):
+    chances = np.zeros((states + 1, 1, states + 2))
+    chances[0, 0, 1:-1] = 1.0 / states
+    chances[1:, 0, -1] = 1.0
+    fan = ex.FiniteMDP(chances, [[0.0]] + [[1.0]] * states, start=np.eye(states + 1)[0])
+    seen = preferred([[0.0]] * (states + 1))
+    found = look_named("solved").of(fan, ex.QLearning(0.1), seen, horizon=9)
+    assert found[0] == pytest.approx(share)
+
+
+def test_what_is_preferred_by_hand():
+    domain, agent = ex.Corridor(cells=2), ex.QLearning(0.1)
+    seen = preferred(
+        [[-5.0, 2.0], [1.0, 1.0]], [[TIE, 0.0], [0.0, 3 * TIE]], [[np.nan, 0.0], [0.0, 1.0]]
+    )
+    decided, largest = (look_named(name).of for name in ("decided_states", "largest_value"))
+    np.testing.assert_array_equal(decided(domain, agent, seen), [1.0, 1.0, np.nan])
+    np.testing.assert_array_equal(largest(domain, agent, seen), [5.0, 3 * TIE, np.nan])
+
+
+def test_the_value_of_the_start_by_hand():
+    chain = ex.FiniteMDP(
+        np.ones((2, 1, 1)), [[1.0], [2.0]], successors=[[[1]], [[-1]]], start=[0.75, 0.25]
+    )
+    look, agent = look_named("start_value"), ex.QLearning(0.1, discount=0.5)
+    seen = Seen(np.array([[4.0, 8.0], [np.nan, 0.0]]), np.empty((0, 0, 0)), np.zeros(2))
+    np.testing.assert_array_equal(look.of(chain, agent, seen), [5.0, np.nan])
+    assert look.levels is not None
+    assert look.levels(chain, agent, 1) == [{"optimum": 0.75 * (1 + 0.5 * 2) + 0.25 * 2}]
 
 
 def test_a_look_of_ones_own():

@@ -14,6 +14,7 @@ from expectant.lab.cells import Cell, cell_hash
 from expectant.lab.choosing.confirming import cell_of
 from expectant.lab.choosing.sweep_folder import read_folder
 from expectant.lab.engines.compute import compute
+from expectant.lab.looks import LOOKS, look_as
 from expectant.lab.measures import measure_named
 from expectant.lab.records import Record, levels_of, record_from, recorded, schedule
 from expectant.lab.specs.spec import SpecError, parse_spec
@@ -175,6 +176,23 @@ def test_what_is_recorded_belongs_to_a_cells_identity():
     settings = {name: getattr(cell, name) for name in cell.__dataclass_fields__}
     for record in (None, greedy(400), Record("value_error", 500)):
         assert cell_hash(Cell(**{**settings, "record": record})) != cell_hash(cell)
+
+
+def test_the_code_of_a_look_belongs_to_a_cells_identity():
+    (cell,) = parse_spec(SPEC, "test.toml").cells()
+    settings = {name: getattr(cell, name) for name in cell.__dataclass_fields__}
+    names = []
+    for factor in (1.0, 2.0, 1.0):
+
+        def of(domain, agent, seen, factor=factor):
+            return factor * seen.values[:, 0]
+
+        look_as("one's own", "a value")(of)
+        try:
+            names.append(cell_hash(Cell(**{**settings, "record": Record("one's own", 500)})))
+        finally:
+            LOOKS.pop("one's own")
+    assert names[0] == names[2] != names[1]
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ import expectant as ex
 from expectant.cli import app
 from expectant.lab.looks import LOOKS
 from expectant.lab.measures import MEASURES, measure_named
+from expectant.lab.readings import variants
 from expectant.lab.reproduce import Request, reproduce, stored
 from expectant.lab.specs.spec_errors import SpecError
 from expectant.lab.study import find_study, packaged, read_study, spec_at
@@ -85,6 +86,18 @@ def test_a_study_of_ones_own_is_run_and_read_again(tmp_path):
     assert [entry["claim"] for entry in found] == ["Learning pays.", "It does not."]
 
 
+def test_what_is_written_elsewhere_leaves_the_whole_as_it_is(tmp_path):
+    study = read_study(write(tmp_path / "parity"))
+    out, part = tmp_path / "out", tmp_path / "out" / "runs-2"
+    reproduce(Request(study, study.figures, runs=3), out)
+    names = ("cells.parquet", "curves.parquet", "claims.json", "report.html", "figure.svg")
+    before = {name: (out / name).read_bytes() for name in names}
+    reproduce(Request(study, study.figures, runs=2), out, place=part)
+    assert {name: (out / name).read_bytes() for name in names} == before
+    assert all((part / name).read_bytes() != before[name] for name in names)
+    assert stored(part)[1][0].runs == 2
+
+
 def test_the_command_runs_a_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write(tmp_path / "parity")
@@ -108,6 +121,44 @@ def test_a_study_with_readings_is_run_once_for_every_set(tmp_path):
     assert [(c.reading, c.agent.action_step) for c in cells] == [
         ("a", 0.1), ("a", 0.1), ("b", 0.5), ("b", 0.5),
     ]  # fmt: skip
+
+
+def test_a_figure_may_be_run_under_some_sets_only(tmp_path):
+    study = "sets = ['a', 'b']\n[only]\ncorridor = ['b']\n"
+    found = read_study(write(tmp_path / "one", study=study, second=FILES["corridor.toml"]))
+    assert (found.sets_of("corridor"), found.sets_of("second")) == (("b",), ("a", "b"))
+    cells = Request(found, found.figures).cells()
+    assert {(cell.experiment, cell.reading) for cell in cells} == {
+        ("corridor", "b"), ("second", "a"), ("second", "b"),
+    }  # fmt: skip
+
+
+def test_a_variant_has_the_figures_that_its_reading_concerns(tmp_path):
+    readings = (
+        "[[readings]]\nname = 'step'\nfigures = ['second']\noptions = [\n"
+        "{ name = 'small', sets = ['a'], changes.agents.action_step = 0.2 },\n"
+        "{ name = 'large', changes.agents.action_step = 0.5 } ]\n"
+        "[[readings]]\nname = 'slip'\noptions = [\n"
+        "{ name = 'none', sets = ['a'], changes.domain.slip = 0.0 },\n"
+        "{ name = 'some', changes.domain.slip = 0.3 } ]\n"
+    )
+    folder = write(
+        tmp_path / "two", study="sets = ['a']", second=FILES["corridor.toml"], readings=readings
+    )
+    found = {
+        variant.name: {(c.experiment, c.agent.action_step, c.domain.slip, c.seed) for c in cells}
+        for variant in variants(read_study(folder))
+        if (cells := variant.cells(7))
+    }
+    assert found == {
+        "a": {
+            ("corridor", 0.1, 0.0, 7), ("corridor", 0.0, 0.0, 7), ("second", 0.2, 0.0, 7),
+        },
+        "a, step: large": {("second", 0.5, 0.0, 7)},
+        "a, slip: some": {
+            ("corridor", 0.1, 0.3, 7), ("corridor", 0.0, 0.3, 7), ("second", 0.2, 0.3, 7),
+        },
+    }  # fmt: skip
 
 
 CLAIM = "[[claims]]\nid = 1\nfigure = 'corridor'\nclaim = 'x'\nclauses = [{ %s }]\n"

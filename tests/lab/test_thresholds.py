@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -135,3 +137,28 @@ def test_the_level_before_a_switch_is_that_of_the_last_fifth(phase_bins, before)
     curve = np.concatenate([np.arange(float(phase_bins)), np.full(phase_bins, -1.0)])
     last = np.arange(phase_bins)[-before:].mean()
     assert drop(curve, phase_bins, phase_bins) == last + 1.0
+
+
+FIGURES = {"1": 0.05, "3": 0.3, "4a": 0.2, "4b": 0.2, "5a": 0.2, "5b": 0.2}
+MARGINS = {"regret": 100.0, "regret-falls": 100.0, "lowest": 1.0, "lowest-rises": 1.0}
+
+
+def test_the_margins_are_those_that_the_file_says():
+    """By the measure, or by the figure; a number that the text calls "about" has two around it."""
+    judged = 0
+    for claim in CLAIMS:
+        for clause in claim.clauses:
+            figure = clause.figure or claim.figure
+            if figure in FIGURES:
+                margin = MARGINS.get(clause.measure.name, FIGURES[figure])
+                expected = 2.0 if clause.statement.reference else margin
+                assert clause.statement.margin == expected, claim.claim
+                judged += 1
+    assert judged > 30
+
+
+def test_what_falls_is_each_agent_less_the_next():
+    (more_steps,) = (claim for claim in CLAIMS if claim.id == 8)
+    order = [Q, "q_planning_true_1", "q_planning_true_5", "q_planning_true_20"]
+    found = [(*clause.of, *clause.minus) for clause in more_steps.clauses]
+    assert found == list(pairwise(order))

@@ -8,12 +8,12 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 from building import Built
-from scripted import outcomes
+from scripted import Scripted, outcomes
 from teaching import teach
 
 import expectant as ex
 from expectant import exact
-from expectant.agents.with_options import WithOptionsPart
+from expectant.agents.with_options import WithOptionsPart, draw_from, likeliest
 from expectant.backups import NAMED
 from expectant.engine.compile.kernels import compiled_for
 from expectant.engine.job import Job
@@ -439,3 +439,20 @@ def test_every_choice_is_made_about_as_often_as_noted():
         expected, spread = expected + chance, spread + chance * (1.0 - chance)
         place = int(b.rng.integers(4))
     assert abs(taken[RIGHT] - expected) < 5.0 * np.sqrt(spread)
+
+
+@pytest.mark.parametrize(
+    ("chances", "number", "expected"),
+    [
+        ([0.0, 1.0], 0.0, 1),  # what is impossible is not drawn at its border either
+        ([0.5, 0.0, 0.5], 0.5, 2),
+        ([0.5, 0.5], 0.5, 1),
+        ([0.5, 0.5], 0.49, 0),
+    ],
+)
+def test_an_action_of_an_option_is_drawn_below_its_border(chances, number, expected):
+    assert draw_from(np.array(chances), Scripted([number])) == expected
+
+
+def test_of_actions_that_are_as_likely_the_first_counts():
+    assert [likeliest(np.array(p)) for p in ([0.5, 0.5], [0.2, 0.4, 0.4], [0.1, 0.9])] == [0, 1, 1]

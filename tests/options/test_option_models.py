@@ -327,3 +327,19 @@ def test_planning_for_average_reward_charges_an_option_for_its_time(models):
         )
     plan(part, b.rng)
     assert part.agent.centering.rate[0] == pytest.approx(best, abs=0.02)
+
+
+def test_the_rate_is_charged_for_every_step_of_an_option_but_the_one_that_who_asks_takes_off():
+    """To the right until the last cell, γ = 1/2: from cell 0 it takes 1 + 1/2 and pays −1.5."""
+    domain = ex.Corridor(cells=3, slip=0.0)
+    right = ex.TableOption((1, 1, 1), (0.0, 0.0, 1.0))
+    options = ex.Repertoire((right,), models="exact")
+    agent = ex.Lookahead(0.1, model="exact", discount=0.5, centering=0.2, options=options)
+    b = Built(domain, ex.OneHot())
+    part = agent.equip(b.setting).agent
+    model, weights = part.planner.model, np.zeros(b.setting.width)
+    assert backed_up_value(model, b.state(0), 2, weights, 0.5) == pytest.approx(-1.5)
+    part.centering.rate[0] = 2.0
+    assert backed_up_value(model, b.state(0), 2, weights, 0.5) == pytest.approx(-1.5 - 2.0 * 0.5)
+    assert backed_up_value(model, b.state(1), 2, weights, 0.5) == pytest.approx(-1.0)  # one step
+    assert backed_up_value(model, b.state(0), 1, weights, 0.5) == pytest.approx(-1.0)  # an action

@@ -9,7 +9,7 @@ from building import Built
 import expectant as ex
 from expectant import exact
 from expectant.options.subtasks import stopping_value, stops
-from expectant.verbs import act, learn, learn_options, plan, policy_of, reset, step, stop_of
+from expectant.verbs import act, begin, learn, learn_options, plan, policy_of, reset, step, stop_of
 
 LINE = ex.Corridor(cells=3, slip=0.0)
 HALF = np.array([0.5, 0.5])
@@ -151,6 +151,25 @@ def test_from_a_subtask_to_planning_in_one_agent():
         successors[start, hallway], abs=0.1
     )
     assert successors[start, hallway] > 0.8 * 0.9**5  # it goes around the pits, to the hallway
+
+
+@pytest.mark.parametrize("models", ["learned", "universal"])
+def test_traces_do_not_reach_into_the_next_episode(models):
+    subtasks = (ex.RewardRespecting(2, trace=0.5), ex.ShortestPath(2, trace=0.5))
+    options = ex.Repertoire(subtasks, models=models, trace=0.5)
+    agent = ex.Lookahead(0.2, 0.2, epsilon=1.0, discount=0.9, options=options)
+    b = Built(LINE, ex.OneHot())
+    part = agent.equip(b.setting)
+    act(part, b.state(0), b.rng)
+    learn(part, b.transition(0, 1, -1.0, 1), b.rng)
+    found, extended = part.agent.planner.model.options, part.agent.planner.model.extended
+    linear = extended.linear if models == "universal" else extended
+    traces = [linear.traces]
+    for own in (found.first, found.rest):
+        traces += [own.value_traces, own.policy_traces]
+    assert all(trace.any() for trace in traces)
+    begin(part, b.state(0), b.rng)
+    assert not any(trace.any() for trace in traces)
 
 
 def test_what_is_wrong_is_said():

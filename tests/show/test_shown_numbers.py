@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,13 @@ from expectant.show import Adaptation, Header, Palette
 from expectant.show.animation.panels import _smoothed
 from expectant.show.chart import Chart, Plot, chart_of, curve_of, palette_of
 from expectant.show.page import page
-from expectant.show.page_tables import adaptation_table, curve_table, dependence_table
-from expectant.show.sensitivity import HeatMap, Sensitivity
+from expectant.show.page_tables import (
+    adaptation_table,
+    curve_table,
+    dependence_table,
+    difference_table,
+)
+from expectant.show.sensitivity import HeatMap, Sensitivity, lines_data, map_data
 from expectant.show.sensitivity_figures import _heat_figure, sensitivity_figure
 from expectant.show.static_curves import chart_figure
 
@@ -48,6 +54,17 @@ def test_the_adaptation_test_shows_means_and_whole_bands() -> None:
     np.testing.assert_array_equal(plot.curves[0].high, high)
 
 
+def test_a_cross_stands_where_a_curve_ends() -> None:
+    runs = np.array([[1.0, 2.0, np.nan, np.nan], [3.0, 4.0, 5.0, 6.0]])
+    levels = [Level(0, 40, 2.5, "optimum"), Level(0, 20, 1.5, "other")]
+    plot = Plot("One", np.array([5, 15, 25, 35]), 40, [curve_of("all", runs)], [], levels)
+    (axes,) = chart_figure(Chart([plot], 1), "", Palette({"all": "all"})).axes
+    (cross,) = (line for line in axes.lines if line.get_marker() == "x")
+    assert (list(cross.get_xdata()), list(cross.get_ydata())) == ([15], [3.0])
+    assert [text.get_text() for text in axes.texts] == ["2.5"]  # of the level that reaches the end
+    assert (plot.curves[0].runs, plot.curves[0].diverged) == (2, 1)
+
+
 def test_error_bars_reach_from_low_to_high() -> None:
     envelope = np.array([[2.0, 1.5, 4.0], [3.0, 1.0, 3.25]])
     line = Sensitivity("one", "agent.step", [1, 2], envelope, np.array([2.0, 2.5]))
@@ -55,6 +72,28 @@ def test_error_bars_reach_from_low_to_high() -> None:
     ((_, _, (bars,)),) = figure.axes[0].containers
     assert [bar[:, 1].tolist() for bar in bars.get_segments()] == [[1.5, 4.0], [1.0, 3.25]]
     assert any(drawn.get_ydata().tolist() == [2.0, 2.5] for drawn in figure.axes[0].lines)
+
+
+def test_the_page_has_the_ends_of_intervals_in_their_places() -> None:
+    envelope = np.array([[2.0, 1.5, 4.0], [3.0, 1.0, 3.25]])
+    line = Sensitivity("one", "agent.step", [1, 2], envelope, np.array([2.0, 2.5]))
+    ((found,),) = (setting["lines"] for setting in lines_data([line])["settings"])
+    shown = {name: found[name].tolist() for name in ("mean", "low", "high", "slice")}
+    assert shown == {
+        "mean": [2.0, 3.0],
+        "low": [1.5, 1.0],
+        "high": [4.0, 3.25],
+        "slice": [2.0, 2.5],
+    }
+
+
+def test_the_page_has_a_row_of_a_map_for_every_value_of_the_second_setting() -> None:
+    means, cells = np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), np.arange(6).reshape(2, 3)
+    heat = HeatMap("", "agent.a", "agent.b", [1, 2], [7, 8, 9], means, means < 0, cells)
+    found = map_data(heat)
+    assert found["means"].tolist() == [[1.0, 4.0], [2.0, 5.0], [3.0, 6.0]]
+    assert found["cells"].tolist() == [[0, 3], [1, 4], [2, 5]]
+    assert (found["firstValues"], found["secondValues"]) == (["1", "2"], ["7", "8", "9"])
 
 
 def test_a_heat_map_has_the_first_setting_across() -> None:
@@ -92,24 +131,38 @@ def test_the_table_of_curves(make_panel: Any) -> None:
     panel = make_panel(shape=(6, 80, 10), switch_every=None, optimum=9.5, diverged=1)
     lines = printed(curve_table([panel], {(panel.panel, "q_learning"): 123.4}))
     returns = panel.curves["q_learning"]
-    for cell, part in ((4, returns), (5, returns[:, -2:])):
+    for cell, part in ((3, returns), (4, returns[:, -2:])):
         mean, low, high = interval(part.mean(axis=1))
         assert lines[0][cell] == f"{mean:.2f} ({low:.2f} to {high:.2f})"
-    assert lines[0][4] != lines[0][5]
-    assert lines[0][1:4] == [panel.labels["q_learning"], "6", "0"]
-    assert lines[0][6:] == ["9.50", "123"]
-    assert lines[2][3] == "1" and lines[2][7] == "nan"
+    assert lines[0][3] != lines[0][4]
+    assert lines[0][:3] == [panel.labels["q_learning"], "6", "0"]
+    assert lines[0][5:] == ["9.50", "123"]
+    assert lines[2][2] == "1" and lines[2][6] == "nan"
+    named = printed(curve_table([replace(panel, panel="slip 0.1")], {}))
+    assert [line[0] for line in named] == ["slip 0.1"] * len(lines)
+    assert named[0][1:6] == lines[0][:5]
 
 
 def test_what_depends_on_a_reading_is_marked() -> None:
-    base: dict[str, Any] = {"set": "text", "reading": None, "option": None, "changed": []}
+    base: dict[str, Any] = {"set": "text", "reading": None, "option": None, "moved": {}}
+    part = {
+        "part": "return [of] Q",
+        "difference": -0.5,
+        "low": -0.625,
+        "high": -0.25,
+        "margin": 0.2,
+    }
+    moved = {1: [{**part, "matters": True}], 3: [{**part, "matters": False}]}
     rows = [
         {**base, "verdicts": {1: "holds", 2: "does not hold", 3: "unclear"}},
-        {**base, "reading": "k", "option": "3", "verdicts": {1: "unclear", 3: "unclear"}, "changed": [1]},
+        {**base, "reading": "k", "option": "3", "verdicts": {1: "unclear", 3: "unclear"}, "moved": moved},
     ]  # fmt: skip
     assert printed(dependence_table(rows)) == [
         ["text", "as it is", "", "+", "−", "?"],
         ["text", "k", "3", "[reverse]?[/]", "", "?"],
+    ]
+    assert printed(difference_table(rows)) == [
+        ["text", "k", "3", "1", r"return \[of] Q", "-0.5 (-0.625 to -0.25)", "0.2"],
     ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import shutil
 from pathlib import Path
 
@@ -85,6 +86,17 @@ def test_presets_have_one_length_and_know_their_agents(domain):
     assert (found.episodes is None) != (found.steps is None)
     with pytest.raises(ValueError, match="--agent: unknown 'lookahed', did you mean 'lookahead'"):
         scene(domain, "lookahed")
+
+
+@pytest.mark.parametrize(
+    "agent", ["lookahead", "cached_values", "cached_policy", "q_learning", "q_planning"]
+)
+def test_nothing_that_is_watched_in_the_corridor_overshoots(agent):
+    """With one feature a state, a step above 1 goes beyond its target."""
+    described = scene("corridor", agent).agent
+    names = [field.name for field in dataclasses.fields(described) if field.name.endswith("_step")]
+    steps = [step for name in names if isinstance(step := getattr(described, name), float)]
+    assert steps and all(0.0 < step <= 1.0 for step in steps)
 
 
 def test_a_spec_can_be_watched(tmp_path):

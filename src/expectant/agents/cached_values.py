@@ -34,6 +34,7 @@ from expectant.verbs import (
     improve,
     learn,
     preference,
+    shares_ties,
     tick,
 )
 
@@ -54,6 +55,7 @@ class CachedValuesPart(NamedTuple):
     direct: bool
     cache_first: bool
     greedy_only: bool
+    shared_ties: bool
 
 
 pass_on_to_planner(CachedValuesPart)
@@ -62,6 +64,11 @@ pass_on_to_planner(CachedValuesPart)
 @preference.register(CachedValuesPart)
 def _(agent, state, action):
     return dot(state, agent.action_weights[action])
+
+
+@shares_ties.register(CachedValuesPart)
+def _(agent):
+    return agent.shared_ties
 
 
 @act.register(CachedValuesPart)
@@ -148,6 +155,7 @@ class CachedValues(ValuingAgent):
     printed_delta: bool = option(flag(), default=False, kw_only=True)
     cache_first: bool = option(flag(), default=False, kw_only=True)
     cached_actions: str = option(one_of("all", "greedy"), default="all", kw_only=True)
+    ties: str = option(one_of("random", "first"), default="random", kw_only=True)
 
     def estimate_memory(self, site: Site) -> Sequence[Need]:
         cache = weights_memory("the cached action values", site, site.actions)
@@ -169,4 +177,5 @@ class CachedValues(ValuingAgent):
             self.direct,
             self.cache_first,
             self.cached_actions == "greedy",
+            self.ties == "random",
         )

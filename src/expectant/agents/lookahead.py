@@ -21,7 +21,7 @@ from expectant.features.vector import outlook
 from expectant.models.expectation import LinearExpectation
 from expectant.models.maintained import maintained, maintained_memory
 from expectant.parts import Need, Site
-from expectant.rules import flag
+from expectant.rules import flag, one_of
 from expectant.step_sizes import step_part, step_size, steps_memory
 from expectant.updates import displacement, move, td_target
 from expectant.verbs import (
@@ -35,6 +35,7 @@ from expectant.verbs import (
     learn,
     mean_rate,
     preference,
+    shares_ties,
     tick,
 )
 
@@ -50,6 +51,7 @@ class LookaheadPart(NamedTuple):
     discount: float
     centering: CenteringPart
     direct: bool
+    shared_ties: bool
 
 
 pass_on_to_planner(LookaheadPart)
@@ -71,6 +73,11 @@ def move_values(agent, state, target):
 def _(agent, state, action):
     """b(s, a, w), the same look-ahead that planning backs up."""
     return backed_up_value(agent.planner.model, state, action, agent.weights, agent.discount)
+
+
+@shares_ties.register(LookaheadPart)
+def _(agent):
+    return agent.shared_ties
 
 
 @act.register(LookaheadPart)
@@ -124,6 +131,7 @@ class Lookahead(ValuingAgent):
     value_step: Any = option(step_size(), default=LEFT_OUT)
     model_step: Any = option(step_size(), default=0.1)
     maintained: bool = option(flag(), default=False, kw_only=True)
+    ties: str = option(one_of("random", "first"), default="random", kw_only=True)
 
     def validate(self) -> None:
         super().validate()
@@ -180,4 +188,5 @@ class Lookahead(ValuingAgent):
             self.discount,
             self.centering_part(),
             self.direct,
+            self.ties == "random",
         )

@@ -74,7 +74,7 @@ class StatePlanningAgent(PlanningAgent):
     def validate(self) -> None:
         super().validate()
         model = named_model(self.model, 0.0)
-        if self.planning_update != "levi" and not getattr(model, "predicts_means", False):
+        if self.planning_update != "levi" and not model.predicts_means:
             raise ValueError(
                 f"{type(self).__name__}: planning_update={self.planning_update!r} needs an "
                 "expectation model, which knows the mean next state (predicts_means), got "

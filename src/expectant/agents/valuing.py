@@ -79,4 +79,4 @@ class ValuingAgent(StatePlanningAgent):
 
     def _by_means(self) -> bool:
         """Whether the model knows only the mean of the next state."""
-        return getattr(named_model(self.model, 0.0), "predicts_means", False)
+        return named_model(self.model, 0.0).predicts_means

@@ -253,9 +253,14 @@ def stored(folder: Path, trust: bool = False) -> tuple[Request, list[Panel]]:
 
 def verdicts_of(study: Study, panels: Sequence[Panel]) -> list[Verdict]:
     """All verdicts; those on counted work once for every set that has its figure."""
-    counts = next((claim.work.counts() for claim in study.claims if claim.work is not None), None)
+    counts = {
+        agent: count
+        for claim in study.claims
+        if claim.work is not None
+        for agent, count in claim.work.counts().items()
+    }
     shown = dict.fromkeys(panel.reading for panel in panels)
-    work = None if counts is None or not shown else dict.fromkeys(shown, counts)
+    work = dict.fromkeys(shown, counts) if counts else None
     sizes = {name: experiment.runs for name, experiment in study.experiments.items()}
     return evaluate(study.claims, panels, work, sizes)
 

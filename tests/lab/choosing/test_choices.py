@@ -58,6 +58,13 @@ def test_groups_are_agents_in_domains(folder):
     assert sorted(rows) == list(range(60))
 
 
+def test_a_problem_is_named_by_what_differs_in_it(folder):
+    """Other panels may have other settings of the domain, which their own names tell."""
+    same = folder.table.append_column("domain.cells", [[9] * folder.table.num_rows])
+    problems = [group.problem for group in replace(folder, table=same).groups]
+    assert problems == [group.problem for group in folder.groups]
+
+
 def test_cells_know_their_names_in_the_spec(folder):
     columns = folder.columns
     assert {*columns["base_agent"]} == {"plain", "ahead"} == {g.agent for g in folder.groups}
@@ -151,6 +158,13 @@ def test_a_score_by_hand(folder):
     lost = score(np.array([1.0, np.nan, np.inf]))
     assert (lost.runs, lost.diverged) == (3, 2)
     assert lost.as_data() == {"mean": None, "low": None, "high": None, "runs": 3, "diverged": 2}
+
+
+def test_what_is_chosen_are_rows_of_the_table(folder):
+    for group in folder.groups:
+        found = choose(group, folder.values)
+        assert found.best in found.no_worse and found.by_all in group.rows
+        assert set(found.no_worse) <= set(group.rows.tolist())
 
 
 def test_few_runs_pick_and_report_together(folder):

@@ -50,6 +50,8 @@ def test_bands_are_t_intervals():
     np.testing.assert_allclose([low[0], high[0]], expected)
     assert np.isnan([mean[2], low[2], high[2]]).all()
     assert np.isnan(banded(runs[:1])[1:]).all()
+    two = banded(np.array([[1.0], [3.0]]))  # their mean is off by 1 in the usual case: t is 12.7
+    np.testing.assert_allclose(two[:, 0], [2.0, 2.0 - 12.706, 2.0 + 12.706], atol=1e-3)
 
 
 def test_thin_curves_are_means_of_bins(folder, monkeypatch):

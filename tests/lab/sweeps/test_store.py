@@ -105,6 +105,31 @@ def test_curves_go_through_the_file(tmp_path):
         read_curves(tmp_path / "c.parquet", [replace(CELL, agent_key="other")])
 
 
+def test_curves_of_every_place_are_told_apart_and_counted_in_what_they_are_of(tmp_path):
+    """Figures, panels, readings and agents; bins of episodes or of steps, of all runs."""
+    cells = [
+        replace(CELL, experiment=e, panel=p, reading=r, agent_key=a)
+        for e, p, r, a in ("eprq", "fprq", "eqrq", "epsq", "eprp")
+    ]
+    curves = [np.arange(8.0).reshape(2, 4) + 10 * number for number in range(len(cells))]
+    panels = panels_of(cells, curves)
+    panels = [replace(panels[0], unit="step"), *panels[1:]]
+    path = tmp_path / "c.parquet"
+    write_curves(path, panels, {})
+    for curve, again in zip(curves, read_curves(path, cells), strict=True):
+        np.testing.assert_array_equal(again, curve)
+    table = parquet.read_table(path).to_pylist()
+    first = [row for row in table if (row["figure"], row["panel"], row["reading"]) == (*"epr",)]
+    others = [row for row in table if row not in first]
+    assert len(first) == 2 * 8 and len(others) == 3 * 8
+    assert [row["run"] for row in first[:8]] == [0] * 4 + [1] * 4
+    assert [row["bin"] for row in first[:8]] == [0, 1, 2, 3] * 2
+    assert [row["first_step"] for row in first[:4]] == [0, 10, 20, 30]
+    assert {row["first_episode"] for row in first} == {None}
+    assert [row["first_episode"] for row in others[:4]] == [0, 10, 20, 30]
+    assert {row["first_step"] for row in others} == {None}
+
+
 def test_what_is_missing_of_a_cell(tmp_path):
     store = Store(tmp_path)
     assert list(store.missing(CELL, [])) == [Span(0, 10), Span(10, 10), Span(20, 5)]

@@ -136,8 +136,10 @@ def _sum_rows(typing_context, total, rows, action, active):
     signature = types.void(total, rows, types.int64, active)
 
     def codegen(context, builder, signature, arguments):
-        arrays = [_Array(context, builder, signature.args[n], arguments[n]) for n in (0, 1, 3)]
-        return _emit_sum_rows(context, builder, *arrays, arguments[2], None)
+        total, rows, active = (
+            _Array(context, builder, signature.args[n], arguments[n]) for n in (0, 1, 3)
+        )
+        return _emit_sum_rows(context, builder, total, rows, active, arguments[2], None)
 
     return signature, codegen
 

@@ -1,0 +1,105 @@
+"""What verbs promise, at the borders of every promise."""
+
+from __future__ import annotations
+
+import math
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import expectant as ex
+from expectant import verbs
+from expectant.engine.job import Job
+from expectant.engine.trial.contracts import CHECKS, Contracts
+
+RUN = Job(ex.Corridor(cells=4), ex.OneHot(), ex.QLearning(0.1), episodes=1).prepare(0)[0]
+CONTRACTS = Contracts(RUN)  # two actions, four states, four features
+
+
+def wrong(verb: Any, result: Any, *args: Any, part: Any = None, contracts: Any = CONTRACTS) -> Any:
+    return CHECKS[verb](contracts, part, args, result)
+
+
+def vector(*active: int, values: list[float] | None = None) -> Any:
+    found = SimpleNamespace(active=np.array(active))
+    if values is not None:
+        found.values = np.array(values)
+    return found
+
+
+@pytest.mark.parametrize(("action", "right"), [(0, True), (1, True), (2, False), (-1, False)])
+def test_actions(action, right):
+    assert (wrong(verbs.act, action) is None) == right
+    assert (wrong(verbs.stored, (action, 0.0, 1.0)) is None) == right
+
+
+@pytest.mark.parametrize(
+    ("reward", "alive", "right"),
+    [
+        (1.0, 0.0, True), (1.0, 1.0, True), (1.0, 0.5, False), (1.0, 2.0, False),
+        (math.inf, 1.0, False), (math.nan, 1.0, False), (1.0, True, False),
+    ],
+)  # fmt: skip
+def test_rewards_and_ends(reward, alive, right):
+    assert (wrong(verbs.step, (reward, alive)) is None) == right
+    assert (wrong(verbs.stored, (0, reward, alive)) is None) == right
+
+
+@pytest.mark.parametrize(("feature", "right"), [(0, True), (3, True), (4, False), (-1, False)])
+def test_features(feature, right):
+    assert (wrong(verbs.load_successor, None, 0, vector(feature)) is None) == right
+    assert (wrong(verbs.draw, -1, vector(0, feature)) is None) == right
+
+
+def test_values_of_features_are_finite():
+    assert wrong(verbs.draw, 0, vector(0, values=[2.0])) is None
+    assert "finite values" in wrong(verbs.draw, 0, vector(0, values=[math.inf]))
+    assert "a slot" in wrong(verbs.draw, -2, vector(0))
+
+
+def test_an_observation_is_always_the_same_array():
+    contracts, part, seen = Contracts(RUN), object(), np.zeros(1, np.int64)
+    assert wrong(verbs.observation, seen, part=part, contracts=contracts) is None
+    assert wrong(verbs.observation, seen[:], part=part, contracts=contracts) is None  # a view
+    assert "the same array" in wrong(verbs.observation, seen.copy(), part=part, contracts=contracts)
+
+
+@pytest.mark.parametrize(("state", "right"), [(0, True), (3, True), (4, False), (-1, False)])
+def test_numbers_of_states(state, right):
+    contracts = Contracts(RUN)
+    seen = np.array([state])
+    assert (wrong(verbs.observation, seen, contracts=contracts) is None) == right
+    assert (wrong(verbs.place, state) is None) == (right or state == -1)
+
+
+@pytest.mark.parametrize(
+    ("seen", "right"),
+    [([-1.0, 2.0], True), ([1.0, 3.0], True), ([-1.1, 2.0], False), ([0.0, 3.1], False)],
+)
+def test_bounds(seen, right):
+    contracts = Contracts(RUN._replace(ranges=RUN.ranges._replace(states=0)), ((-1, 1), (2, 3)))
+    assert (wrong(verbs.observation, np.array(seen), contracts=contracts) is None) == right
+
+
+@pytest.mark.parametrize(
+    ("chances", "right"), [([0.5, 0.5], True), ([0.5, 0.4], False), ([1.5, -0.5], False)]
+)
+def test_probabilities(chances, right):
+    assert (wrong(verbs.policy, None, np.array(chances)) is None) == right
+
+
+@pytest.mark.parametrize(("stop", "right"), [(0.0, True), (1.0, True), (1.1, False), (-0.1, False)])
+def test_chances_of_stopping(stop, right):
+    assert (wrong(verbs.stop, stop) is None) == right
+
+
+def test_weights_stay_finite():
+    finite, lost = np.zeros(2), np.array([0.0, math.inf])
+    assert wrong(verbs.add_expected, None, None, 0, finite, 1.0) is None
+    assert "finite" in wrong(verbs.add_expected, None, None, 0, lost, 1.0)
+    assert wrong(verbs.add_expected, None, None, 0, lost, math.inf) is None
+    assert "return nothing" in wrong(verbs.add_expected, 1.0, None, 0, finite, 1.0)
+    assert "finite" in wrong(verbs.backed_up_value, math.inf, np.zeros(1))
+    assert wrong(verbs.backed_up_value, math.inf, np.array([math.nan])) is None
