@@ -319,8 +319,7 @@ def verdict_cell(one: dict[str, Any]) -> str:
     return f"**{one['verdict']}** {numbers}{many}, {100 * one['chance']:.0f} %"
 
 
-STUDY_PAGES = {"nonlinear-values": "nonlinear-values.md"}  # whose tables are made from data
-LEVELS = "| figure | panel | agent | runs |"
+STUDY_PAGES = {"nonlinear-values": "nonlinear-values.md"}  # with tables of their verdicts
 
 
 def study_file(name: str) -> Path:
@@ -330,18 +329,10 @@ def study_file(name: str) -> Path:
 
 def study_rows(name: str) -> list[list[str]]:
     """The rows of the table of a study's verdicts."""
-    stored = {one["id"]: one for one in json.loads(study_file(name).read_text("utf-8"))["claims"]}
+    stored = {one["id"]: one for one in json.loads(study_file(name).read_text("utf-8"))}
     return [
         [str(claim.id), claim.claim, verdict_cell(stored[claim.id])]
         for claim in read_study(packaged()[name]).claims
-    ]
-
-
-def level_rows(name: str) -> list[list[str]]:
-    """The rows of the table of what every agent of a study has earned, or how wrong it was."""
-    return [
-        [*one[:4], f"{one[4]:.3g} ({one[5]:.3g} to {one[6]:.3g})", f"{one[7]:.3g}"]
-        for one in json.loads(study_file(name).read_text("utf-8"))["levels"]
     ]
 
 
@@ -349,7 +340,6 @@ def level_rows(name: str) -> list[list[str]]:
 def test_the_tables_of_studies_are_made_from_what_was_found(name):
     page = DOCS / STUDY_PAGES[name]
     assert rows(page, "| # | claim | verdict |") == study_rows(name)
-    assert rows(page, LEVELS) == level_rows(name)
 
 
 def test_the_verdicts_are_the_ones_that_were_found():

@@ -249,6 +249,7 @@ def test_there_is_no_radius_of_values_that_are_not_linear():
     ({"backups": "features"}, "backups='features' plans from single features, which needs linear"),
     ({"backups": "pwma"}, "backups='pwma' plans from single features, which needs linear values"),
     ({"options": [ex.OneStep(0)]}, "options are valued by linear values"),
+    ({"model": ex.NStepExpectation(2)}, "has discounts inside its means, which only linear values"),
     ({"initial_value": 1.0}, "initial_value=1.0 needs linear values, as others start at 0"),
     ({"bounded_step": True}, "value_step must be a number and bounded_step False"),
     ({"value_step": ex.IDBD()}, "value_step must be a number and bounded_step False"),

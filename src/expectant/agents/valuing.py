@@ -46,6 +46,11 @@ class ValuingAgent(StatePlanningAgent):
                 f"{owner}: backups={self.backups!r} plans from single features, which needs linear "
                 f"values, {given}"
             )
+        if getattr(named_model(self.model, 0.0), "several_steps", False):
+            raise ValueError(
+                f"{owner}: model={self.model!r} has discounts inside its means, which only linear "
+                f"values can take out, {given}"
+            )
         if self.options is not None:
             raise ValueError(f"{owner}: options are valued by linear values, {given}")
         if self.initial_value != 0.0:
