@@ -146,7 +146,7 @@ def found(tmp_path, monkeypatch):
         moved(-0.5, -0.75, -0.25, clear=True, matters=True),
         moved(0.0, -1, 1, clear=False, matters=False),
     ]
-    base = {"set": "ours", "reading": None, "option": None, "runs": 9, "moved": {}}
+    base: dict[str, Any] = {"set": "ours", "reading": None, "option": None, "runs": 9, "moved": {}}
     rows = [base, {**base, "reading": "ties", "option": "the first", "moved": {"10": parts}}]
     (folder / "readings.json").write_text(json.dumps(rows))
     verdict = {"id": 13, "reading": "ours", "verdict": "holds", "effect": 0.5, "low": 0.25,
