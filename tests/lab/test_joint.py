@@ -109,6 +109,18 @@ def test_it_goes_on_where_it_was(computed, tmp_path):
     assert len(read_rows(tmp_path / ROWS)) == 13
 
 
+def test_an_agent_that_readings_leave_alone_is_computed_once_for_all_contexts(computed, tmp_path):
+    joint = a_search()
+    search(joint, tmp_path, 120, None)
+    distinct = {
+        json.dumps(cell.identity(), sort_keys=True)
+        for chosen in joint.combinations(120)
+        for figure in joint.figures
+        for cell in joint.experiment(figure, chosen).cells()
+    }
+    assert sum(computed) == len(distinct) < 8 * len(computed)
+
+
 def test_an_interrupt_loses_only_the_context_it_was_in(computed, tmp_path, monkeypatch):
     compute: Any = vars(module)["compute"]
     calls: list[None] = []
