@@ -72,6 +72,26 @@ def test_one_measure_across_agents(stored):
     ]
 
 
+def test_claims_with_their_verdicts(tmp_path, stored):
+    judged = {
+        "id": 3, "figure": "5a", "reading": "ours", "claim": "It pays.", "verdict": "holds",
+        "effect": 1.23456789, "low": -2.0, "high": 4.5, "runs": 30, "kind": "number",
+    }  # fmt: skip
+    unjudged = {**judged, "id": 4, "effect": None}
+    earlier = {**judged, "id": 2, "verdict": "unclear", "low": None, "high": None}
+    folder = tmp_path / "results"
+    folder.mkdir()
+    for found in ([earlier], [judged, unjudged]):
+        (folder / "claims.json").write_text(json.dumps(found))
+        tables.store_claims(folder, "some")
+    assert tables.table("claims=some") == [
+        "| # | figure | claim | verdict | number (95 % interval) |",
+        "|---|---|---|---|---|",
+        "| 2 | 5a | It pays. | unclear | 1.235 (– to –) |",
+        "| 3 | 5a | It pays. | holds | 1.235 (−2 to 4.5) |",
+    ]
+
+
 def test_what_is_not_there_is_said(stored):
     with pytest.raises(ValueError, match="nothing is stored of"):
         tables.table("study=some figure=9 columns=mean")
