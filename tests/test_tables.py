@@ -121,7 +121,7 @@ def test_what_is_kept_of_curves():
 
 def test_the_settings_of_the_adaptation_test_are_those_of_its_study():
     cells = {
-        cell.base_panel or "q_learning": cell.agent
+        cell.base_panel or cell.experiment: cell.agent
         for experiment in read_study(packaged()["loca"]).experiments.values()
         for cell in experiment.cells()
     }
