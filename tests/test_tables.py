@@ -72,6 +72,26 @@ def test_one_measure_across_agents(stored):
     ]
 
 
+def test_claims_with_their_verdicts(tmp_path, stored):
+    judged = {
+        "id": 3, "figure": "5a", "reading": "ours", "claim": "It pays.", "verdict": "holds",
+        "effect": 1.23456789, "low": -2.0, "high": 4.5, "runs": 30, "kind": "number",
+    }  # fmt: skip
+    unjudged = {**judged, "id": 4, "effect": None}
+    earlier = {**judged, "id": 2, "verdict": "unclear", "low": None, "high": None}
+    folder = tmp_path / "results"
+    folder.mkdir()
+    for found in ([earlier], [judged, unjudged]):
+        (folder / "claims.json").write_text(json.dumps(found))
+        tables.store_claims(folder, "some")
+    assert tables.table("claims=some") == [
+        "| # | figure | claim | verdict | number (95 % interval) |",
+        "|---|---|---|---|---|",
+        "| 2 | 5a | It pays. | unclear | 1.235 (– to –) |",
+        "| 3 | 5a | It pays. | holds | 1.235 (−2 to 4.5) |",
+    ]
+
+
 def test_what_is_not_there_is_said(stored):
     with pytest.raises(ValueError, match="nothing is stored of"):
         tables.table("study=some figure=9 columns=mean")
@@ -101,7 +121,7 @@ def test_what_is_kept_of_curves():
 
 def test_the_settings_of_the_adaptation_test_are_those_of_its_study():
     cells = {
-        cell.base_panel or "q_learning": cell.agent
+        cell.base_panel or cell.experiment: cell.agent
         for experiment in read_study(packaged()["loca"]).experiments.values()
         for cell in experiment.cells()
     }
@@ -143,10 +163,10 @@ def found(tmp_path, monkeypatch):
     monkeypatch.setattr(paper, "MEASURED", kept)
     (folder / "timings.json").write_text('{"cells": {"a": [90.0, 5], "b": [60.0, 5]}}')
     parts = [
+        moved(900.0, -1.0, 1801.0, clear=False, matters=False),
         moved(-0.5, -0.75, -0.25, clear=True, matters=True),
-        moved(0.0, -1, 1, clear=False, matters=False),
     ]
-    base = {"set": "ours", "reading": None, "option": None, "runs": 9, "moved": {}}
+    base: dict[str, Any] = {"set": "ours", "reading": None, "option": None, "runs": 9, "moved": {}}
     rows = [base, {**base, "reading": "ties", "option": "the first", "moved": {"10": parts}}]
     (folder / "readings.json").write_text(json.dumps(rows))
     verdict = {"id": 13, "reading": "ours", "verdict": "holds", "effect": 0.5, "low": 0.25,
@@ -160,7 +180,7 @@ def found(tmp_path, monkeypatch):
 def test_what_the_readings_have_found_is_stored_and_told(found):
     assert [path.name for path in paper.store(found)] == ["readings.json", "parameters.json"]
     head, (row,) = paper.differences("ours")
-    assert head[:3] == ("reading", "option", "10")
+    assert head[:3] == ("reading", "option (9 runs)", "10")
     assert row[:4] == ["ties", "the first", "**−0.5 (−0.75 to −0.25)**", "·"]
     assert paper.differences("print")[1] == []
     _, rows = paper.parameters()
@@ -182,4 +202,6 @@ def test_what_the_readings_have_found_is_stored_and_told(found):
 def test_a_difference_that_can_be_told_from_zero_is_bold_only_if_it_matters():
     small = moved(0.125, 0.0625, 0.1875, clear=True, matters=False)
     assert paper._difference(small) == "+0.125 (+0.0625 to +0.188)"
+    large = moved(-1234.5, -1250.0, -99.0, clear=True, matters=True)
+    assert paper._difference(large) == "**−1,234 (−1,250 to −99)**"
     assert paper._difference({**small, "clear": False}) == "·" == paper._difference(None)

@@ -44,12 +44,15 @@ def _joint(folder: Path) -> dict[str, Any]:
 
 
 def _differences(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Of every change of a reading and every claim, the part that moved the most."""
+    """Of every change of a reading and every claim, the part that moved the most.
+
+    One that cannot be told from zero only if none can.
+    """
     kept = [
         {
             **{key: row[key] for key in ("set", "reading", "option", "runs")},
             "moved": {
-                claim: {key: value for key, value in parts[0].items() if key != "part"}
+                claim: {key: value for key, value in _first(parts).items() if key != "part"}
                 for claim, parts in row["moved"].items()
             },
         }
@@ -57,6 +60,10 @@ def _differences(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
         if row["reading"] is not None and row["moved"]
     ]
     return {"rows": kept}
+
+
+def _first(parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    return next((part for part in parts if part["clear"]), parts[0])
 
 
 def _parameters(found: dict[str, Any]) -> dict[str, Any]:
@@ -118,16 +125,22 @@ def differences(named_set: str) -> tuple[Sequence[str], list[list[str]]]:
         ]
         for row in rows
     ]
-    return ("reading", "option", *map(str, FIGURE_5)), body
+    runs = ", ".join(map(str, sorted({row["runs"] for row in rows})))
+    return ("reading", f"option ({runs} runs)", *map(str, FIGURE_5)), body
 
 
 def _difference(part: dict[str, Any] | None) -> str:
     """Bold where it matters; nothing where nothing can be told from zero."""
     if part is None or not part["clear"]:
         return "·"
-    said = f"{part['difference']:+.3g} ({part['low']:+.3g} to {part['high']:+.3g})"
-    said = said.replace("-", "−")
+    number, low, high = (_signed(part[key]) for key in ("difference", "low", "high"))
+    said = f"{number} ({low} to {high})"
     return f"**{said}**" if part["matters"] else said
+
+
+def _signed(number: float) -> str:
+    said = f"{number:+,.0f}" if abs(number) >= 100.0 else f"{number:+.3g}"
+    return said.replace("-", "−")
 
 
 def parameters(agents: Sequence[str] = ()) -> tuple[Sequence[str], list[list[str]]]:

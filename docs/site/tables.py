@@ -12,8 +12,9 @@ a comment that says what it is:
 ``figure``, ``panel``, ``reading`` and ``agent`` pick results (several with commas), ``rows`` are
 those of the four that tell rows apart. ``columns`` are measures, "runs" or "optimum"; or one of the
 four, and then ``measure`` is what the cells are of. "drop@2" is a measure at the second move of the
-goal. ``digits`` are those after the point, ``interval=no`` leaves intervals away. A comment with a
-name instead is a table of its own, see :func:`named_table`.
+goal. ``digits`` are those after the point, ``interval=no`` leaves intervals away. ``claims=STUDY``
+alone asks for all claims of a study with their verdicts. A comment with a name instead is a table
+of its own, see :func:`named_table`.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parent))
 import guide
 import paper_tables
+import published
 
 DOCS = Path(__file__).parents[1]
 MEASURED = DOCS / "measured"
@@ -36,6 +38,7 @@ PLACES = ("figure", "panel", "reading", "agent")
 KEPT = ("mean", "final", "last-third", "shortfall", "regret", "lowest", "drop", "recovery", "last",
         "adaptation", "learned-share", "diverged")  # fmt: skip
 AT_SWITCHES = ("regret", "lowest", "drop", "recovery")
+JUDGED = ("id", "figure", "reading", "claim", "verdict", "runs")  # of a claim, and its number
 SWITCHES = 3
 MARK = re.compile(r"(<!-- table: ([^\n]*?) -->\n\n)(?:\|[^\n]*\n)*\n?")
 CAPTIONS = {"runs": "runs", "optimum": "exact, ε-greedy on q*", "agent": "agent"}
@@ -87,7 +90,7 @@ def _measures(panel: Any, agent: str) -> Iterator[tuple[str, list[float | None]]
 
 
 def _rounded(number: float) -> float | None:
-    return float(f"{number:.5g}") if abs(number) < float("inf") else None
+    return float(f"{number:.5g}") if number is not None and abs(number) < float("inf") else None
 
 
 def store(folder: Path) -> Path:
@@ -98,6 +101,19 @@ def store(folder: Path) -> Path:
     kept = [entry for entry in read(name) if entry["figure"] not in fresh]
     lines = [json.dumps(entry, ensure_ascii=False) for entry in [*kept, *entries]]
     MEASURED.mkdir(exist_ok=True)
+    path.write_text("[\n" + ",\n".join(lines) + "\n]\n", "utf-8")
+    return path
+
+
+def store_claims(folder: Path, study: str) -> Path:
+    """Write the verdicts in a study's folder; claims that it does not judge keep what is there."""
+    found = {(one["id"], one["reading"]): one for one in read(f"{study}-claims")}
+    for claim in json.loads((folder / "claims.json").read_text("utf-8")):
+        if claim["effect"] is not None:
+            rounded = {key: _rounded(claim[key]) for key in ("effect", "low", "high")}
+            found[claim["id"], claim["reading"]] = {key: claim[key] for key in JUDGED} | rounded
+    lines = [json.dumps(found[key], ensure_ascii=False) for key in sorted(found)]
+    path = MEASURED / f"{study}-claims.json"
     path.write_text("[\n" + ",\n".join(lines) + "\n]\n", "utf-8")
     return path
 
@@ -115,6 +131,8 @@ def table(words: str) -> list[str]:
     asked = dict(word.split("=", 1) for word in shlex.split(words) if "=" in word)
     if not asked:
         return named_table(words)
+    if "claims" in asked:
+        return claims_table(asked["claims"])
     unknown = set(asked) - {*PLACES, "study", "rows", "columns", "measure", "digits", "interval"}
     if unknown:
         raise ValueError(f"table: unknown {sorted(unknown)} in {words!r}")
@@ -134,6 +152,24 @@ def table(words: str) -> list[str]:
         for entry in entries
     ]
     return markdown(head, body)
+
+
+def claims_table(study: str) -> list[str]:
+    """All claims that were judged, with the number that decides."""
+    head = ["#", "figure", "claim", "verdict", "number (95 % interval)"]
+    return markdown(head, [
+        [str(one["id"]), one["figure"], one["claim"], one["verdict"], _interval_of(one)]
+        for one in read(f"{study}-claims")
+    ])  # fmt: skip
+
+
+def _interval_of(claim: dict[str, Any]) -> str:
+    from expectant.show.wording import number as worded
+
+    effect, low, high = (
+        "–" if claim[key] is None else worded(claim[key]) for key in ("effect", "low", "high")
+    )
+    return f"{effect} ({low} to {high})"
 
 
 def _pivoted(
@@ -193,7 +229,10 @@ def named_table(name: str) -> list[str]:
     """A table that is not simply measures of a study."""
     if name in paper_tables.NAMED:
         return markdown(*paper_tables.NAMED[name]())
-    return guide.tables(json.loads(guide.STORED.read_text("utf-8")))[name].splitlines()
+    found: dict[str, str] = {}
+    for source in (guide, published):
+        found |= source.tables(json.loads(source.STORED.read_text("utf-8")))
+    return found[name].splitlines()
 
 
 def with_tables(text: str) -> str:
@@ -209,7 +248,11 @@ def pages() -> list[Path]:
 
 if __name__ == "__main__":
     for word in sys.argv[1:]:
-        found = paper_tables.store(Path(word)) or [store(Path(word))]
+        folder = Path(word)
+        found = paper_tables.store(folder)
+        if not found:
+            path = store(folder)
+            found = [path, store_claims(folder, path.stem)]
         print(f"stored in {', '.join(map(str, found))}")
     for page in pages():
         page.write_text(with_tables(page.read_text("utf-8")), "utf-8")

@@ -655,12 +655,18 @@ def show(
 
 
 @app.command()
-def bench(json: Json = False) -> None:
+def bench(
+    rows: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="ROW", help="Which rows to measure, such as options (default all)."),
+    ] = None,
+    json: Json = False,
+) -> None:
     """Measure speed against plain NumPy and C, side by side in one run (C needs gcc)."""
     with plain_errors("gym"):
         from expectant.bench import run_benchmarks
 
-        status = run_benchmarks(json)
+        status = run_benchmarks(json, rows or ())
     raise typer.Exit(status)
 
 

@@ -58,7 +58,8 @@ def test_a_cross_stands_where_a_curve_ends() -> None:
     runs = np.array([[1.0, 2.0, np.nan, np.nan], [3.0, 4.0, 5.0, 6.0]])
     levels = [Level(0, 40, 2.5, "optimum"), Level(0, 20, 1.5, "other")]
     plot = Plot("One", np.array([5, 15, 25, 35]), 40, [curve_of("all", runs)], [], levels)
-    (axes,) = chart_figure(Chart([plot], 1), "", Palette({"all": "all"})).axes
+    figure: Any = chart_figure(Chart([plot], 1), "", Palette({"all": "all"}))
+    (axes,) = figure.axes
     (cross,) = (line for line in axes.lines if line.get_marker() == "x")
     assert (list(cross.get_xdata()), list(cross.get_ydata())) == ([15], [3.0])
     assert [text.get_text() for text in axes.texts] == ["2.5"]  # of the level that reaches the end

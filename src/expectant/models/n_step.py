@@ -43,14 +43,14 @@ from expectant.verbs import (
     save,
 )
 
-FIRST, WAITING = 0, 1  # places in the count
+FIRST, WAITING = 0, 1  # places in what is counted
 
 
 class NStepPart(NamedTuple):
     """``model`` is one of single steps, which is given n of them as one.
 
     Steps whose outcome is still to come wait in a ring of n: their ``states``, ``actions`` (n,) and
-    the ``returns`` (n,) so far; ``count`` (2,) has the place of the oldest and how many there are.
+    the ``returns`` (n,) so far; ``ring`` (2,) has the place of the oldest and how many there are.
     ``state`` is scratch.
     """
 
@@ -58,7 +58,7 @@ class NStepPart(NamedTuple):
     states: BinaryTable | WeightedTable
     actions: np.ndarray
     returns: np.ndarray
-    count: np.ndarray
+    ring: np.ndarray
     state: Binary | Weighted
     discount: float
 
@@ -66,7 +66,7 @@ class NStepPart(NamedTuple):
 @function
 def wait(model, transition):
     """Let a step wait for its outcome, and add its reward to those of the steps before it."""
-    steps, count = model.returns.shape[0], model.count
+    steps, count = model.returns.shape[0], model.ring
     place = (count[FIRST] + count[WAITING]) % steps
     save(model.states, place, transition.state)
     model.actions[place] = transition.action
@@ -81,7 +81,7 @@ def wait(model, transition):
 @function
 def fit_oldest(model, transition, alive):
     """Fit the step that has waited longest to where it has led by now; returns the errors."""
-    count, place = model.count, model.count[FIRST]
+    count, place = model.ring, model.ring[FIRST]
     load(model.states, place, model.state)
     action, total = model.actions[place], model.returns[place]
     count[FIRST] = (place + 1) % model.returns.shape[0]
@@ -93,7 +93,7 @@ def fit_oldest(model, transition, alive):
 
 @function
 def forget_waiting(model):
-    model.count[WAITING] = 0
+    model.ring[WAITING] = 0
 
 
 @fit.register(NStepPart)
@@ -102,9 +102,9 @@ def _(model, transition):
     steps, errors = model.returns.shape[0], 0.0
     wait(model, transition)
     if transition.alive == 0.0:
-        while model.count[WAITING] > 0:
+        while model.ring[WAITING] > 0:
             errors += fit_oldest(model, transition, 0.0)
-    elif model.count[WAITING] == steps:
+    elif model.ring[WAITING] == steps:
         errors += fit_oldest(model, transition, model.discount ** (steps - 1))
     return errors
 
@@ -143,8 +143,8 @@ def _(model):
 @check_restored.register(NStepPart)
 def _(model, built, site):
     steps = model.returns.shape[0]
-    within("n-step model: place", model.count[FIRST], 0, steps - 1)
-    within("n-step model: steps that wait", model.count[WAITING], 0, steps - 1)
+    within("n-step model: place", model.ring[FIRST], 0, steps - 1)
+    within("n-step model: steps that wait", model.ring[WAITING], 0, steps - 1)
     within("n-step model: actions", model.actions, 0, site.actions - 1)
     check_restored(model.model, built.model, site)
     check_restored(model.states, built.states, site)

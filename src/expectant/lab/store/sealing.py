@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import io
-import json
-from collections.abc import Mapping
 from typing import Any
 
 SEAL = b"expectant-seal"  # the key in a table's metadata
@@ -52,22 +50,3 @@ def opened_table(content: bytes, columns: list[str] | None = None) -> Any:
     source = arrow.BufferReader(content)
     with parquet.ParquetFile(source, page_checksum_verification=True) as file:
         return file.read(columns=columns, use_threads=False)
-
-
-def sealed_text(data: Mapping[str, Any]) -> str:
-    """Plain data as JSON, with its seal."""
-    return json.dumps({**data, "seal": _seal_of(data)})
-
-
-def opened_text(text: str) -> dict[str, Any] | None:
-    """The data that were sealed; None if the text is not what it was."""
-    try:
-        data = dict(json.loads(text))
-        seal = data.pop("seal")
-    except (ValueError, KeyError, TypeError, RecursionError):
-        return None
-    return data if seal == _seal_of(data) else None
-
-
-def _seal_of(data: Mapping[str, Any]) -> str:
-    return digest(json.dumps(data, sort_keys=True).encode())
