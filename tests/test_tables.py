@@ -171,7 +171,9 @@ def found(tmp_path, monkeypatch):
     (folder / "readings.json").write_text(json.dumps(rows))
     verdict = {"id": 13, "reading": "ours", "verdict": "holds", "effect": 0.5, "low": 0.25,
                "high": 0.75, "margin": 0.2, "runs": 9, "claim": "words"}  # fmt: skip
-    choices = [choice(), choice(figure="5b"), choice(agent="lookahead", label="Ahead")]
+    choices = [
+        choice(), choice(figure="5b"), choice(set="code"), choice(agent="lookahead", label="A-head"),
+    ]  # fmt: skip
     grids = {"runs": 30, "fresh": 9, "choices": choices, "verdicts": [], "at_best": [verdict]}
     (folder / "parameters.json").write_text(json.dumps(grids))
     return folder
@@ -184,12 +186,13 @@ def test_what_the_readings_have_found_is_stored_and_told(found):
     assert row[:4] == ["ties", "the first", "**−0.5 (−0.75 to −0.25)**", "·"]
     assert paper.differences("print")[1] == []
     _, rows = paper.parameters()
-    assert [line[:2] for line in rows] == [["5a", "Q"], ["5a", "Ahead"]]  # 5b has the same Q
+    # 5b has the same Q, and both sets have
+    assert [line[:3] for line in rows] == [["5a", "Q", "ours, code"], ["5a", "A-head", "ours"]]
     assert rows[0][3:] == [
         "α_q 0.001", "α_q 0.3 (edge)", "6.50", "−2.50 (−3.00 to −2.00)", "5 of 6", "does not hold",
     ]  # fmt: skip
-    assert [line[1] for line in paper.parameters(["lookahead"])[1]] == ["Ahead"]
-    assert paper.at_best() == (("claim", "`ours`"), [["13", "holds 0.5 (0.25 to 0.75)"]])
+    assert [line[1] for line in paper.parameters(["lookahead"])[1]] == ["A-head"]
+    assert paper.at_best() == (("claim", "`ours`"), [["13", "**holds** +0.5 (+0.25 to +0.75)"]])
     row = {"readings": {"k": "3"}, "verdicts": {"10": "holds"}, "effects": {"10": 1.0},
            "chances": {"10": 0.5}, "shown": 0.0, "runs": 7, "processor_seconds": 30.0}  # fmt: skip
     (found / "joint.jsonl").write_text(json.dumps(row) + "\n" + '{"torn')

@@ -8,6 +8,7 @@ stores what is in that folder: joint readings, differences one at a time, the pa
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -149,15 +150,25 @@ def parameters(agents: Sequence[str] = ()) -> tuple[Sequence[str], list[list[str
 
     found = _read(PARAMETERS)
     chosen = [one for one in found["choices"] if not agents or one["agent"] in agents]
-    alone = [one for n, one in enumerate(chosen) if not any(map(_same(one), chosen[:n]))]
-    body = [[cell.replace("-", "−") for cell in row] for row in choice_rows({"choices": alone})]
-    return HEAD, body
+    alone: list[dict[str, Any]] = []
+    for one in chosen:
+        known = next((other for other in alone if _alike(one, other)), None)
+        if known is None:
+            alone.append(dict(one))
+        elif one["set"] not in known["set"].split(", "):
+            known["set"] += f", {one['set']}"
+    return HEAD, [[_minus(cell) for cell in row] for row in choice_rows({"choices": alone})]
 
 
-def _same(one: dict[str, Any]) -> Any:
-    """Whether another case is the same agent in the same place, as in figures 5a and 5b."""
-    keys = ("set", "agent", "panel", "printed", "best", "behind", "tried")
-    return lambda other: all(one[key] == other[key] for key in keys)
+def _alike(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    """Whether two cases are the same agent in the same place, under one set or under several."""
+    keys = ("agent", "panel", "printed", "best", "behind", "best_return", "tried", "rank")
+    return all(one[key] == other[key] for key in keys)
+
+
+def _minus(cell: str) -> str:
+    """Negative numbers as pages write them; hyphens stay."""
+    return re.sub(r"(?<![\w])-(?=\d)", "−", cell)
 
 
 def at_best() -> tuple[Sequence[str], list[list[str]]]:
@@ -167,9 +178,13 @@ def at_best() -> tuple[Sequence[str], list[list[str]]]:
     body = []
     for claim in sorted({one["id"] for one in found}):
         own = {one["reading"]: one for one in found if one["id"] == claim}
-        cells = ["{verdict} {effect:.3g} ({low:.3g} to {high:.3g})".format(**own[s]) for s in sets]
-        body.append([str(claim), *(cell.replace("-", "−") for cell in cells)])
+        body.append([str(claim), *(_verdict(own[name]) for name in sets)])
     return ("claim", *(f"`{name}`" for name in sets)), body
+
+
+def _verdict(one: dict[str, Any]) -> str:
+    effect, low, high = (_signed(one[key]) for key in ("effect", "low", "high"))
+    return f"**{one['verdict']}** {effect} ({low} to {high})"
 
 
 def times() -> tuple[Sequence[str], list[list[str]]]:

@@ -308,6 +308,8 @@ def _parameters(
         found = parameter_study(the_paper(), out, figures, seed, threads, runs or RUNS)
         text = json_format.dumps(found, indent=1, ensure_ascii=False)
         write_text(out / "parameters.json", text)
+        verdicts = json_format.dumps(found["verdicts"], indent=2, ensure_ascii=False)
+        write_text(out / "claims.json", verdicts + "\n")
     if json:
         print(text)
         return
@@ -321,7 +323,7 @@ def _parameters(
             f"every agent at its best, {verdict['reading']}, claim {verdict['id']}: "
             f"{verdict['verdict']}"
         )
-    print(f"also in {out / 'parameters.json'}")
+    print(f"also in {out / 'parameters.json'}; the verdicts in {out / 'claims.json'}")
 
 
 @app.command()

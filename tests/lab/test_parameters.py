@@ -110,6 +110,7 @@ def test_a_printed_setting_that_is_the_best_is_said_to_be(monkeypatch, tmp_path)
     assert {one["verdict"] for one in found["choices"]} == {"holds"}
     assert all(one["best"] == one["printed"] for one in found["choices"])  # of equal ones the first
     assert [one["verdict"] for one in found["verdicts"]] == ["holds"] * 3
+    assert {one["rank"] for one in found["choices"]} == {1}  # none is better
 
 
 def test_the_command_writes_and_shows_it(computed, tmp_path):
@@ -119,5 +120,7 @@ def test_the_command_writes_and_shows_it(computed, tmp_path):
     assert "claim 22 under code" in done.stdout and "best of the grid" in done.stdout
     stored = json.loads((tmp_path / "parameters.json").read_text())
     assert stored["runs"] == 30 and len(stored["choices"]) == 6
+    judged = json.loads((tmp_path / "claims.json").read_text())
+    assert [(one["id"], one["reading"]) for one in judged] == [(22, name) for name in PAPER.sets]
     both = CliRunner().invoke(app, ["readings", "--parameters", "--joint"])
     assert both.exit_code == 2 and "--joint and --parameters" in both.stderr

@@ -7,7 +7,6 @@ setting earns less is told by fresh ones. Then the figure is run with every agen
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
@@ -17,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from expectant.analysis.curves import finite_or_nan
-from expectant.analysis.judging import AT_LEAST, Finding, Statement, find, floored, verdict
+from expectant.analysis.judging import AT_LEAST, HOLDS, Finding, Statement, find, floored, verdict
 from expectant.analysis.selection import pick, setting_means
 from expectant.lab.cells import Cell
 from expectant.lab.claims import Verdict, evaluate
@@ -70,7 +69,7 @@ class Case:
 class Choice:
     """The best setting of a case, and what the printed one earns less, by fresh runs.
 
-    ``rank`` is how many settings did at least as well as the printed one, itself included.
+    ``rank`` is the place of the printed one: 1 if no other setting did better.
     """
 
     case: Case
@@ -163,7 +162,7 @@ def _choice(case: Case, best: int, tried: np.ndarray, fresh: Sequence[np.ndarray
     return Choice(
         case,
         best,
-        int((means >= means[0]).sum()),
+        1 + int((means > means[0]).sum()),
         int(np.isinf(means).sum()),
         (float(printed.mean()), float(other.mean())),
         find(printed - other, Statement(AT_LEAST, 0.0, case.margin), _label(case)),
@@ -190,7 +189,7 @@ def judge(study: Study, chosen: Sequence[Choice], runs: int) -> list[Verdict]:
         numbers = (decisive.effect, decisive.low, decisive.high, decisive.statement.margin)
         detail = "; ".join(f"{part.label} is {part.effect:.3g}, {part.outcome}" for part in parts)
         about = (CLAIM, "parameters", named_set, claim.kind, claim.claim)
-        told = (runs, math.nan, rule, f"{detail}.")
+        told = (runs, float(outcome == HOLDS), rule, f"{detail}.")
         found.append(Verdict(*about, outcome, *numbers, *told))
     return found
 
