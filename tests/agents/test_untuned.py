@@ -2,10 +2,30 @@
 
 from __future__ import annotations
 
+import importlib
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import pytest
 
 import expectant as ex
+
+ROOT = Path(__file__).parents[2]
+
+
+def benchmark(name: str) -> Any:
+    """A module of benchmarks, which may import what is beside it."""
+    beside = [str(ROOT / "benchmarks"), str(ROOT / "docs/site")]
+    sys.path[:0] = beside
+    try:
+        return importlib.import_module(name)
+    finally:
+        for folder in beside:
+            sys.path.remove(folder)
+
 
 AGENTS = [
     ex.QLearning, ex.Sarsa, ex.ExpectedSarsa, ex.DynaQ, ex.RVIQLearning, ex.QPlanning,
@@ -19,6 +39,53 @@ def test_an_agent_without_arguments_says_what_it_is(kind):
     assert agent == kind(**kind.untuned) == ex.Agent.from_dict(agent.to_dict())
     assert agent.step_unit == "total"
     assert agent.replace(epsilon=0.2) == kind(epsilon=0.2)  # what is given wins
+
+
+@pytest.mark.parametrize("kind", [ex.Lookahead, ex.CachedValues, ex.CachedPolicy])
+def test_defaults_go_with_any_model_and_backups(kind):
+    """What nothing is stored for is left out, and a step that cannot adapt is a number."""
+    untuned = kind.untuned
+    without: Any = ("seen", "current", ex.SeenStates())
+    stored: Any = ("replay", "trajectory", ex.Replay(10))
+    assert {kind(backups=each).replayed_fits for each in without} == {0}
+    fits = untuned.get("replayed_fits", 0)
+    assert {kind(backups=each).replayed_fits for each in stored} == {fits}
+    assert kind(model=ex.NStepExpectation(2)).replayed_fits == 0
+    assert kind(model="episodic").model_step == 0.3
+    assert kind(model="sparse").model_step == untuned["model_step"]
+    with pytest.raises(ValueError, match="EpisodicExpectation: step must be a number"):
+        kind(model="episodic", model_step=ex.Autostep(0.3, 0.1))
+
+
+CHOSEN = {
+    "q_learning": ex.QLearning, "sarsa": ex.Sarsa, "lookahead": ex.Lookahead,
+    "cached_values": ex.CachedValues, "cached_policy": ex.CachedPolicy,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CHOSEN)
+def test_defaults_are_what_the_stored_grid_has_chosen(name):
+    """The first of docs/defaults.json, in which the best of every agent come first."""
+    stored = json.loads((ROOT / "docs/defaults.json").read_text())
+    rows = stored["best"][name]
+    assert [row["score"] for row in rows] == sorted((row["score"] for row in rows), reverse=True)
+    made = CHOSEN[name]().to_dict()
+    assert {key: made[key] for key in rows[0]["settings"]} == rows[0]["settings"]
+    each = rows[0]["each"]
+    assert len(each) == len(stored["problems"]) and stored["runs"] >= 10
+    assert rows[0]["score"] == pytest.approx(np.mean(each), abs=1e-3)
+
+
+def test_most_of_the_problems_that_they_were_chosen_on_have_chance_in_them():
+    """And the page shows what is stored."""
+    chance = [row["chance"] for row in json.loads(
+        (ROOT / "docs/defaults.json").read_text())["problems"]]  # fmt: skip
+    assert 2 * sum(chance) >= len(chance) >= 10
+    choosing = benchmark("choose_defaults")
+    assert [problem.chance for problem in choosing.PROBLEMS.values()] == chance
+    text, stored = choosing.PAGE.read_text(), json.loads(choosing.STORED.read_text())
+    assert choosing.with_tables(text, choosing.tables(stored)) == text
+    assert text.count("<!-- table: ") == 2
 
 
 def test_one_step_size_that_is_given_leaves_everything_as_it_was():
