@@ -188,6 +188,8 @@ def test_a_block_under_the_name_of_another_is_not_taken_for_it(stored):
         assert store.facts_of(name, Span(first, 3)) is None
         assert store.load(name, Span(first, 3)) is None
         assert store.curves(name, [Span(first, 3)], 3) is None
+    store.path("name", 0, 2).write_bytes(content)  # of the same first run, but of more than two
+    assert store.facts_of("name", Span(0, 2)) is None
     found = store.curves("name", [Span(0, 3)], 3)
     np.testing.assert_array_equal(found, block.curves)
     assert store.curves("name", [Span(0, 3)], 4) is None  # a run is missing
