@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
 READY := $(VENV)/.ready
 
 OLDEST := .venv-oldest
@@ -13,11 +14,18 @@ LOCK ?= --constraint requirements-dev.lock  # LOCK= takes the newest versions in
 
 setup: $(READY)
 
-$(READY): pyproject.toml requirements-dev.lock
+# all that users need; Python compiles what is imported
+$(INSTALLED): pyproject.toml requirements-dev.lock
 	@echo "setting up $(VENV) (once)"
 	@$(PYTHON) -m venv $(VENV)
+	@$(PIP) $(LOCK) --no-compile --editable '.[all]'
+	@touch $@
+
+# and what developers do; the pip that comes with Python 3.11 knows no groups
+$(READY): $(INSTALLED)
+	@echo "setting up the tools for tests (once)"
 	@$(PIP) --upgrade 'pip>=25.1'
-	@$(PIP) $(LOCK) --editable '.[all]' --group dev
+	@$(PIP) $(LOCK) --no-compile --group dev
 	@touch $@
 
 test: $(READY)
@@ -41,10 +49,10 @@ lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 
-bench: $(READY)
+bench: $(INSTALLED)
 	$(BIN)/expectant bench
 
-reproduce: $(READY)
+reproduce: $(INSTALLED)
 	$(BIN)/expectant reproduce
 
 # the site, in build/docs; after it is set up no network is needed

@@ -1,7 +1,7 @@
 """Speed, measured side by side in one run: the library, hand-written C, plain NumPy.
 
 Every number is the best of several interleaved repeats, so a busy machine disturbs all alike; what
-counts are the ratios.
+counts are the ratios. Every row can be measured alone, by its name in :data:`ROWS`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,14 +22,14 @@ import numpy as np
 
 import expectant as ex
 from expectant.engine.compile.compiling import kernel_for
-from expectant.engine.job import Job
+from expectant.engine.job import Job, loop_is_compiled
 from expectant.seeds import streams_of
 
 HERE = Path(__file__).parent
 DOMAIN = ex.Corridor(slip=0.1, switch_every=500)
 FEATURES = ex.RandomBinary(size=14, active=5)
 FLAGS = ("-O3", "-march=native")
-REPEATS = 7
+REPEATS = 5
 TARGETS = {"c_5": 1.6, "c_20": 1.4, "numpy_5": 100.0, "threads": 1.6, "processes": 1.7,
            "encodings": 5.0, "car": 1.4, "gym": 1 / 3, "sparse": 5.0, "many": 1.5}  # fmt: skip
 
@@ -55,6 +55,18 @@ def nanoseconds(measure: Callable[[], tuple[float, int]], repeats: int = REPEATS
     return min(seconds / steps for seconds, steps in times) * 1e9
 
 
+def tell(text: str) -> None:
+    """Progress, for people."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def tell_of_compiling(job: Job) -> None:
+    """Say what is about to be compiled, which takes longer than to measure it."""
+    if not loop_is_compiled(job):
+        names = f"{type(job.agent).__name__} in {type(job.domain).__name__}"
+        tell(f"  compiling {names} (once, then cached)")
+
+
 # ------------------------------------------------------------------------------- the library
 
 
@@ -64,6 +76,7 @@ def ours(
     """A measurement of one run on one thread, compiling and building excluded."""
     job = Job(domain, features, agent, episodes=episodes, step_limit=step_limit)
     control = np.zeros(1, np.int64)
+    tell_of_compiling(job)
 
     def measure() -> tuple[float, int]:
         prepared, streams = job.prepare(0)
@@ -214,7 +227,7 @@ def threads(say: Callable[[str], None]) -> dict[str, Any]:
         ).seconds
 
     with beside("busy").watched() as machine:
-        pairs = [(seconds(1), seconds(2)) for _ in range(8)]
+        pairs = [(seconds(1), seconds(2)) for _ in range(5)]
     one, two = (min(column) for column in zip(*pairs, strict=True))
     return {"one": one, "two": two, "ratio": one / two, **machine}
 
@@ -263,17 +276,17 @@ def growth(say: Callable[[str], None]) -> dict[str, dict[str, list[tuple[int, fl
     result: dict[str, dict[str, list[tuple[int, float]]]] = {}
     tables: dict[str, tuple[tuple[int, ...], Callable[[str, int], Callable[[], Any]]]] = {
         "features (d), 5 planning steps": (
-            (14, 64, 256, 1024, 4096),
+            (14, 64, 256, 1024),
             lambda name, d: ours(
                 ex.Corridor(), ex.RandomBinary(d, 5), AGENTS[name](5), 2 + 40_000 // d, 100
             ),
         ),
         "planning steps, d = 14": (
-            (0, 1, 5, 20, 100),
+            (0, 5, 20, 100),
             lambda name, n: ours(ex.Corridor(), FEATURES, AGENTS[name](n), 20_000 // (5 + n)),
         ),
         "actions, d = 14, 5 planning steps": (
-            (2, 4, 16, 64, 256),
+            (2, 16, 64, 256),
             lambda name, a: ours(many_actions(a), FEATURES, AGENTS[name](5), 2 + 6000 // a),
         ),
     }
@@ -282,7 +295,7 @@ def growth(say: Callable[[str], None]) -> dict[str, dict[str, list[tuple[int, fl
         for name in AGENTS:
             say(f"{name}: {title}")
             result[title][name] = [
-                (size, nanoseconds(measurement(name, size), 3)) for size in sizes
+                (size, nanoseconds(measurement(name, size), 2)) for size in sizes
             ]
     return result
 
@@ -312,10 +325,10 @@ def decisions(say: Callable[[str], None]) -> dict[str, dict[str, list[tuple[int,
     result: dict[str, dict[str, list[tuple[int, float]]]] = {}
     tables: dict[str, tuple[tuple[int, ...], Callable[[int], tuple[Any, Any]]]] = {
         "actions, d = 64": (
-            (2, 4, 16, 64, 256), lambda n: (many_actions(n), ex.RandomBinary(64, 5)),
+            (2, 16, 64, 256), lambda n: (many_actions(n), ex.RandomBinary(64, 5)),
         ),
         "features (d), 2 actions": (
-            (16, 64, 256, 1024), lambda n: (ex.Corridor(), ex.RandomBinary(n, 5)),
+            (16, 256, 1024), lambda n: (ex.Corridor(), ex.RandomBinary(n, 5)),
         ),
     }  # fmt: skip
     for title, (sizes, setting) in tables.items():
@@ -337,7 +350,7 @@ def encodings(say: Callable[[str], None]) -> dict[str, float]:
 def options(say: Callable[[str], None]) -> dict[str, dict[int, float]]:
     """Nanoseconds a step by how many options there are beside four actions."""
     say("steps with options")
-    return beside("options").costs()
+    return beside("options").costs(tell_of_compiling)
 
 
 def options_table(costs: dict[str, dict[int, float]]) -> Any:
@@ -355,16 +368,25 @@ def options_table(costs: dict[str, dict[int, float]]) -> Any:
 
 
 def report(results: dict[str, Any]) -> None:
-    """Print the tables for people."""
+    """Print the tables of what was measured, for people."""
     from rich.console import Console
-    from rich.table import Table
 
     console = Console(width=None if sys.stdout.isatty() else 130)
+    for name, found in results.items():
+        for shown in SHOWN[name](found):
+            console.print(shown)
+    for name, (value, target, met) in verdicts(results).items():
+        console.print(f"{name}: {value:.2f} (target {target}) {'met' if met else 'MISSED'}")
+
+
+def show_side_by_side(rows: list[dict[str, Any]]) -> Iterator[Any]:
+    from rich.table import Table
+
     table = Table(title="Algorithm 1 on the corridor, d = 14, k = 5, one thread: ns a step")
     for column in ("planning steps", "expectant", "C", "C -ffast-math", "NumPy", "÷ C",
                    "÷ C fast", "NumPy ÷ expectant", "same returns"):  # fmt: skip
         table.add_column(column, justify="right")
-    for row in results["side_by_side"]:
+    for row in rows:
         mine, c, fast = row["expectant"], row.get("c"), row.get("c_fast_math")
         table.add_row(
             str(row["planning_steps"]), f"{mine:.0f}", f"{c:.0f}" if c else "no gcc",
@@ -372,100 +394,183 @@ def report(results: dict[str, Any]) -> None:
             f"{mine / c:.2f}" if c else "", f"{mine / fast:.2f}" if fast else "",
             f"{row['numpy'] / mine:.0f}", "yes" if row["same_returns"] else "NO",
         )  # fmt: skip
-    console.print(table)
-    car = results["mountain_car"]
-    console.print(
+    yield table
+
+
+def show_mountain_car(car: dict[str, Any]) -> Iterator[Any]:
+    yield (
         f"mountain car, 8 tilings of 8×8, 5 planning steps: {car['expectant'] / 1e3:.1f} µs a step"
         + (f", in C {car['c'] / 1e3:.1f}" if "c" in car else ", no gcc")
         + f" (same returns: {'yes' if car['same_returns'] else 'NO'}); through Gymnasium, "
         f"Q-learning {car['gym_learning'] / 1e3:.1f}, at random {car['gym_random'] / 1e3:.1f}"
     )
-    for name, took in results["sparse"].items():
+
+
+def show_sparse(times: dict[str, float]) -> Iterator[Any]:
+    for name, took in times.items():
         model, size = name.split()
-        console.print(f"mountain car, {model} model of {int(size):,} features: {took / 1e3:.1f} µs")
-    for what, title in (("threads", "two threads"), ("processes", "CartPole, two processes")):
-        busy = beside("busy").in_words(results[what])
-        console.print(f"{title} against one: {results[what]['ratio']:.2f} times as fast ({busy})\n")
-    for unit, scale, key in (("µs a step", 1e3, "growth"), ("ns a decision", 1.0, "decisions")):
-        for title, agents in results[key].items():
+        yield f"mountain car, {model} model of {int(size):,} features: {took / 1e3:.1f} µs"
+
+
+def show_ratio(title: str) -> Callable[[dict[str, Any]], Iterator[Any]]:
+    def show(found: dict[str, Any]) -> Iterator[Any]:
+        busy = beside("busy").in_words(found)
+        yield f"{title} against one: {found['ratio']:.2f} times as fast ({busy})\n"
+
+    return show
+
+
+def show_times(unit: str, scale: float) -> Callable[[dict[str, Any]], Iterator[Any]]:
+    def show(tables: dict[str, Any]) -> Iterator[Any]:
+        from rich.table import Table
+
+        digits = 2 if scale > 1 else 0
+        for title, agents in tables.items():
             table = Table(title=f"{unit} by {title}")
             table.add_column("agent")
             for size, _ in next(iter(agents.values())):
                 table.add_column(f"{size:,}", justify="right")
             for name, times in agents.items():
-                table.add_row(
-                    name, *(f"{time / scale:.{2 if scale > 1 else 0}f}" for _, time in times)
-                )
-            console.print(table)
-    for kind, costs in results["parts"].items():
+                table.add_row(name, *(f"{time / scale:.{digits}f}" for _, time in times))
+            yield table
+
+    return show
+
+
+def show_parts(kinds: dict[str, dict[str, float]]) -> Iterator[Any]:
+    from rich.table import Table
+
+    for kind, costs in kinds.items():
         table = Table(title=f"Algorithm 1, 5 planning steps, d = 14: ns a step by {kind}")
         for name in costs:
             table.add_column(name, justify="right")
         table.add_row(*(f"{cost:.0f}" for cost in costs.values()))
-        console.print(table)
-    console.print(options_table(results["options"]))
-    for name, speed in results["encodings"].items():
-        console.print(f"{name}: {speed / 1e6:.2f} million encodings a second")
-    for name, (value, target, met) in verdicts(results).items():
-        console.print(f"{name}: {value:.2f} (target {target}) {'met' if met else 'MISSED'}")
+        yield table
 
 
-def verdicts(results: dict[str, Any]) -> dict[str, tuple[float, str, bool]]:
-    """The ratios that are promised, and whether they were kept in this run."""
-    rows = {row["planning_steps"]: row for row in results["side_by_side"]}
-    found: dict[str, tuple[float, str, bool]] = {}
+def show_encodings(speeds: dict[str, float]) -> Iterator[Any]:
+    for name, speed in speeds.items():
+        yield f"{name}: {speed / 1e6:.2f} million encodings a second"
+
+
+# Every row: how it is measured, and how it is shown.
+ROWS: dict[str, Callable[[Callable[[str], None]], Any]] = {
+    "side_by_side": side_by_side,
+    "mountain_car": mountain_car,
+    "sparse": sparse,
+    "threads": threads,
+    "processes": processes,
+    "growth": growth,
+    "decisions": decisions,
+    "parts": parts,
+    "options": options,
+    "encodings": encodings,
+}
+SHOWN: dict[str, Callable[[Any], Iterable[Any]]] = {
+    "side_by_side": show_side_by_side,
+    "mountain_car": show_mountain_car,
+    "sparse": show_sparse,
+    "threads": show_ratio("two threads"),
+    "processes": show_ratio("CartPole, two processes"),
+    "growth": show_times("µs a step", 1e3),
+    "decisions": show_times("ns a decision", 1.0),
+    "parts": show_parts,
+    "options": lambda costs: [options_table(costs), linear_in_choices(costs)],
+    "encodings": show_encodings,
+}
+
+
+def linear_in_choices(costs: dict[str, dict[int, float]]) -> str:
+    """What one more choice costs, and how far times lie from a line through them."""
+    lines = []
+    for name, times in costs.items():
+        choices, took = np.array([4 + count for count in times]), np.array([*times.values()])
+        slope, offset = np.polyfit(choices, took, 1)
+        apart = np.abs(took / (offset + slope * choices) - 1.0).max()
+        lines.append(
+            f"{name} models: {offset:.0f} ns and {slope:.0f} ns for every action or option, "
+            f"within {apart:.0%}"
+        )
+    return "; ".join(lines)
+
+
+Found = dict[str, tuple[float, str, bool]]
+
+
+def at_most(value: float, most: float) -> tuple[float, str, bool]:
+    return value, f"at most {most}", value <= most
+
+
+def at_least(value: float, least: float, digits: str = "") -> tuple[float, str, bool]:
+    return value, f"at least {least:{digits}}", value >= least
+
+
+def judge_side_by_side(listed: list[dict[str, Any]]) -> Found:
+    rows = {row["planning_steps"]: row for row in listed}
+    found: Found = {}
     for steps in (5, 20):
         if "c" in rows[steps]:
-            value, most = rows[steps]["expectant"] / rows[steps]["c"], TARGETS[f"c_{steps}"]
-            found[f"time ÷ C, {steps} planning steps"] = (value, f"at most {most}", value <= most)
-    value = rows[5]["numpy"] / rows[5]["expectant"]
-    least = TARGETS["numpy_5"]
-    found["NumPy ÷ time, 5 planning steps"] = (value, f"at least {least:.0f}", value >= least)
-    car = results["mountain_car"]
-    if "c" in car:
-        value, most = car["expectant"] / car["c"], TARGETS["car"]
-        found["mountain car, time ÷ C"] = (value, f"at most {most}", value <= most)
-    value, least = car["gym_random"] / car["gym_learning"], TARGETS["gym"]
-    found["steps a second through Gymnasium ÷ acting at random"] = (
-        value, f"at least {least:.2f}", value >= least,
-    )  # fmt: skip
-    (_, dense), (_, small), *larger = results["sparse"].items()
-    value, least = dense / small, TARGETS["sparse"]
-    found["dense ÷ sparse model, mountain car"] = (value, f"at least {least}", value >= least)
-    for name, took in larger:
-        value, most, size = took / small, TARGETS["many"], int(name.split()[1])
-        found[f"sparse model, {size:,} ÷ 2,312 features"] = (
-            value,
-            f"at most {most}",
-            value <= most,
-        )
-    for what, title in (("threads", "one thread ÷ two"), ("processes", "one process ÷ two")):
-        value, least = results[what]["ratio"], TARGETS[what]
-        found[title] = (value, f"at least {least}", value >= least)
-    name, speed = next(iter(results["encodings"].items()))
-    value, least = speed / 1e6, TARGETS["encodings"]
-    found[f"million encodings a second, {name}"] = (value, f"at least {least:.0f}", value >= least)
+            ratio = rows[steps]["expectant"] / rows[steps]["c"]
+            found[f"time ÷ C, {steps} planning steps"] = at_most(ratio, TARGETS[f"c_{steps}"])
+    ratio = rows[5]["numpy"] / rows[5]["expectant"]
+    found["NumPy ÷ time, 5 planning steps"] = at_least(ratio, TARGETS["numpy_5"], ".0f")
     return found
 
 
-def main(as_json: bool = False) -> int:
-    """Measure everything; 0 if all promised ratios were kept, 1 otherwise."""
+def judge_mountain_car(car: dict[str, Any]) -> Found:
+    found: Found = {}
+    if "c" in car:
+        found["mountain car, time ÷ C"] = at_most(car["expectant"] / car["c"], TARGETS["car"])
+    ratio = car["gym_random"] / car["gym_learning"]
+    name = "steps a second through Gymnasium ÷ acting at random"
+    return {**found, name: at_least(ratio, TARGETS["gym"], ".2f")}
 
-    def say(text: str) -> None:
-        print(f"measuring: {text}", file=sys.stderr, flush=True)
 
-    results = {
-        "side_by_side": side_by_side(say),
-        "mountain_car": mountain_car(say),
-        "sparse": sparse(say),
-        "threads": threads(say),
-        "processes": processes(say),
-        "growth": growth(say),
-        "decisions": decisions(say),
-        "parts": parts(say),
-        "options": options(say),
-        "encodings": encodings(say),
-    }
+def judge_sparse(times: dict[str, float]) -> Found:
+    (_, dense), (_, small), *larger = times.items()
+    found = {"dense ÷ sparse model, mountain car": at_least(dense / small, TARGETS["sparse"])}
+    for name, took in larger:
+        title = f"sparse model, {int(name.split()[1]):,} ÷ 2,312 features"
+        found[title] = at_most(took / small, TARGETS["many"])
+    return found
+
+
+def judge_encodings(speeds: dict[str, float]) -> Found:
+    name, speed = next(iter(speeds.items()))
+    title = f"million encodings a second, {name}"
+    return {title: at_least(speed / 1e6, TARGETS["encodings"], ".0f")}
+
+
+JUDGED: dict[str, Callable[[Any], Found]] = {
+    "side_by_side": judge_side_by_side,
+    "mountain_car": judge_mountain_car,
+    "sparse": judge_sparse,
+    "threads": lambda found: {"one thread ÷ two": at_least(found["ratio"], TARGETS["threads"])},
+    "processes": lambda found: {
+        "one process ÷ two": at_least(found["ratio"], TARGETS["processes"])
+    },
+    "encodings": judge_encodings,
+}
+
+
+def verdicts(results: dict[str, Any]) -> Found:
+    """The ratios that are promised, of what was measured, and whether they were kept."""
+    found: Found = {}
+    for name, row in results.items():
+        if name in JUDGED:
+            found |= JUDGED[name](row)
+    return found
+
+
+def main(as_json: bool = False, rows: Sequence[str] = ()) -> int:
+    """Measure some rows, or all; 0 if all promised ratios were kept, 1 otherwise."""
+    results: dict[str, Any] = {}
+    wanted = [name for name in ROWS if not rows or name in rows]
+    for place, name in enumerate(wanted, start=1):
+        start = time.perf_counter()
+        tell(f"row {place} of {len(wanted)}: {name}")
+        results[name] = ROWS[name](lambda text: tell(f"  measuring: {text}"))
+        tell(f"  {time.perf_counter() - start:.0f} s")
     if as_json:
         print(json.dumps({**results, "verdicts": verdicts(results)}, indent=2))
     else:

@@ -160,6 +160,12 @@ def test_module_and_completion():
     assert "completion()" in done.stdout
 
 
+def test_a_row_of_the_benchmarks_that_is_unknown_is_refused():
+    result = runner.invoke(app, ["bench", "optons"])
+    assert result.exit_code == 2
+    assert "unknown row 'optons', did you mean 'options'?" in result.output
+
+
 def test_the_benchmarks_are_found():
     from expectant.bench import benchmark_file
 

@@ -66,14 +66,19 @@ def test_readings(called):
     from expectant.lab.study import the_paper
 
     arguments, _ = called("expectant.lab.readings.dependence", ["readings", *COMMON])
-    assert arguments == [the_paper(), PLACE, 7, 3]
+    assert arguments == [the_paper(), PLACE, 7, 3, the_paper().figures, None]
+    some = ["readings", "--figure", "5b", "--figure", "3", "--runs", "9"]
+    arguments, _ = called("expectant.lab.readings.dependence", some)
+    assert arguments[4:] == [("3", "5b"), 9]
+    done = CliRunner().invoke(app, ["readings", "--figure", "5c"])
+    assert done.exit_code == 2 and "--figure: unknown '5c'" in done.stderr
 
 
 def test_readings_are_written(tmp_path, monkeypatch):
-    from expectant.lab.readings import variants
+    from expectant.lab.readings import Dependence, variants
     from expectant.lab.study import the_paper
 
-    found: list[Any] = [(variants(the_paper())[0], []), (variants(the_paper())[1], [])]
+    found = [Dependence(variant, []) for variant in variants(the_paper())[:2]]
     monkeypatch.setattr("expectant.lab.readings.dependence", lambda *_: found)
     done = CliRunner().invoke(app, ["readings", "--out", str(tmp_path / "new")])
     assert done.exit_code == 0, done.output

@@ -24,7 +24,7 @@ from expectant import verbs
 from expectant.catalogue import entry
 from expectant.cli import app
 from expectant.lab.specs.spec import DEFAULTS, SETTINGS, TABLES, TEXTS, parse_spec
-from expectant.lab.study import the_paper
+from expectant.lab.study import packaged, read_study, the_paper
 
 ROOT = Path(__file__).parents[1]
 README, DOCS = ROOT / "README.md", ROOT / "docs"
@@ -317,6 +317,39 @@ def verdict_cell(one: dict[str, Any]) -> str:
     many = f", n = {one['runs']}" if one["runs"] else ""
     numbers = f"{one['effect']:.3g} ({one['low']:.3g} to {one['high']:.3g}), ± {one['margin']:g}"
     return f"**{one['verdict']}** {numbers}{many}, {100 * one['chance']:.0f} %"
+
+
+STUDY_PAGES = {"nonlinear-values": "nonlinear-values.md"}  # whose tables are made from data
+LEVELS = "| figure | panel | agent | runs |"
+
+
+def study_file(name: str) -> Path:
+    """Where the documentation keeps what `expectant reproduce NAME` has found."""
+    return DOCS / f"{name}.json"
+
+
+def study_rows(name: str) -> list[list[str]]:
+    """The rows of the table of a study's verdicts."""
+    stored = {one["id"]: one for one in json.loads(study_file(name).read_text("utf-8"))["claims"]}
+    return [
+        [str(claim.id), claim.claim, verdict_cell(stored[claim.id])]
+        for claim in read_study(packaged()[name]).claims
+    ]
+
+
+def level_rows(name: str) -> list[list[str]]:
+    """The rows of the table of what every agent of a study has earned, or how wrong it was."""
+    return [
+        [*one[:4], f"{one[4]:.3g} ({one[5]:.3g} to {one[6]:.3g})", f"{one[7]:.3g}"]
+        for one in json.loads(study_file(name).read_text("utf-8"))["levels"]
+    ]
+
+
+@pytest.mark.parametrize("name", STUDY_PAGES)
+def test_the_tables_of_studies_are_made_from_what_was_found(name):
+    page = DOCS / STUDY_PAGES[name]
+    assert rows(page, "| # | claim | verdict |") == study_rows(name)
+    assert rows(page, LEVELS) == level_rows(name)
 
 
 def test_the_verdicts_are_the_ones_that_were_found():

@@ -176,7 +176,7 @@ def test_a_budget_of_steps_is_told_as_rewards_of_steps():
     table = curve_table([panel], {})
     heads = [column.header for column in table.columns]
     assert "all steps" in heads and "reward per step" in str(table.title)
-    assert list(table.columns[heads.index("optimum")].cells) == [""]
+    assert list(table.columns[heads.index("ε-greedy on q*")].cells) == [""]
 
 
 ENVIRONMENT = """

@@ -175,6 +175,17 @@ def test_the_guide_advises_what_the_study_shows():
     assert not surely_more(car, "lookahead", "cached_values")
 
 
+def test_the_published_settings_have_the_stored_verdicts():
+    published = site("published")
+    stored = json.loads(published.STORED.read_text())
+    text = published.PAGE.read_text()
+    assert text.count("<!-- table: ") == 1
+    assert published.with_tables(text, published.tables(stored)) == text
+    said = {"adapts": "adaptive", "does not": "not adaptive"}
+    for row in stored["rows"]:  # what the papers say holds here too
+        assert row["verdict"] == said[published.NAMES[row["backups"]][1]]
+
+
 def test_links_to_the_contents_and_to_folders_are_mended(tmp_path):
     mended = site("gather").without_folders
     (tmp_path / "folder").mkdir()

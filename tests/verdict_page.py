@@ -4,6 +4,10 @@
 
 writes docs/verdicts.json, and the tables of docs/what-holds.md from it. A claim that the file does
 not judge keeps what is there.
+
+    python tests/verdict_page.py results/NAME
+
+writes docs/NAME.json from the results of another study that has a page, and the tables of that page.
 """
 
 from __future__ import annotations
@@ -14,8 +18,23 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from test_docs import DOCS, KINDS, VERDICTS, verdict_rows
+from test_docs import (
+    DOCS,
+    KINDS,
+    LEVELS,
+    STUDY_PAGES,
+    VERDICTS,
+    level_rows,
+    study_file,
+    study_rows,
+    verdict_rows,
+)
 
+from expectant.analysis.curves import interval
+from expectant.lab.engines.compute import step_nanoseconds
+from expectant.lab.measures import last_third
+from expectant.lab.reproduce import stored as results_in
+from expectant.lab.store.store import Store
 from expectant.lab.study import the_paper
 
 KEPT = ("id", "reading", "verdict", "effect", "low", "high", "margin", "runs", "chance")
@@ -54,7 +73,43 @@ def replace_table(text: str, head: str, body: list[list[str]]) -> str:
     return text[:first] + "".join(f"| {' | '.join(cells)} |\n" for cells in body) + text[end:]
 
 
-if __name__ == "__main__":
+def store_study(folder: Path) -> None:
+    """Write the verdicts of a study, and the late and mean levels of all its agents."""
+    request, panels = results_in(folder)
+    name = request.study.name
+    times = step_nanoseconds(request.cells(), Store(folder))
+    cells = request.cells()
+    spent = {(c.experiment, c.panel, c.agent_key): t for c, t in zip(cells, times, strict=True)}
+    found = json.loads((folder / "claims.json").read_text("utf-8"))
+    claims = [{key: rounded(claim[key]) for key in KEPT} for claim in found]
+    levels = []
+    for panel in panels:
+        for agent, curve in panel.curves.items():
+            numbers = [float(x) for x in interval(last_third(panel, curve))]
+            cost = spent[panel.figure, panel.panel, agent] / 1000
+            where = [panel.figure, panel.panel, panel.labels[agent], str(curve.shape[0])]
+            levels.append([*where, *map(rounded, [*numbers, cost])])
+    lines = [
+        '{"claims": [',
+        ",\n".join(json.dumps(one, ensure_ascii=False) for one in claims),
+        '], "levels": [',
+        ",\n".join(json.dumps(one, ensure_ascii=False) for one in levels),
+        "]}",
+    ]
+    study_file(name).write_text("\n".join(lines) + "\n", "utf-8")
+    page = DOCS / STUDY_PAGES[name]
+    text = replace_table(page.read_text("utf-8"), "| # | claim | verdict |", study_rows(name))
+    page.write_text(replace_table(text, LEVELS, level_rows(name)), "utf-8")
+
+
+def rounded(value: Any) -> Any:
+    """A number with as many digits as anybody looks at."""
+    return float(f"{value:.6g}") if isinstance(value, float) else value
+
+
+if __name__ == "__main__" and Path(sys.argv[1]).is_dir():
+    store_study(Path(sys.argv[1]))
+elif __name__ == "__main__":
     store(json.loads(Path(sys.argv[1]).read_text("utf-8")))
     page = DOCS / "what-holds.md"
     text = replace_table(page.read_text("utf-8"), "| # | figure | claim |", verdict_rows())

@@ -14,6 +14,7 @@ from expectant.agents.cached_values import CachedValues
 from expectant.agents.dyna_q import DynaQ
 from expectant.agents.expected_sarsa import ExpectedSarsa
 from expectant.agents.lookahead import Lookahead
+from expectant.agents.network_values import NetworkValues
 from expectant.agents.planner import PlanningAgent
 from expectant.agents.q_learning import QLearning
 from expectant.agents.q_planning import QPlanning
@@ -82,6 +83,7 @@ from expectant.lab.compared import Comparison
 from expectant.models.distribution import Distribution
 from expectant.models.episodic import EpisodicExpectation, ExactEpisodic
 from expectant.models.expectation import ExactExpectation, LinearExpectation
+from expectant.models.n_step import NStepExpectation
 from expectant.models.network import NetworkExpectation
 from expectant.models.sample import Sample
 from expectant.models.sparse import SparseExpectation
@@ -156,8 +158,10 @@ __all__ = [
     "Lookahead",
     "Model",
     "MountainCar",
+    "NStepExpectation",
     "Need",
     "NetworkExpectation",
+    "NetworkValues",
     "OneHot",
     "OneStep",
     "Option",

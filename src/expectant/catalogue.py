@@ -9,7 +9,7 @@ from expectant.agents.planner import MODELS
 from expectant.backups import NAMED
 from expectant.descriptions import KINDS, OPTIONS, Description, near_miss, options_of
 from expectant.options.repertoire import Repertoire
-from expectant.parts import Agent, Backups, Domain, Features, Model, Option
+from expectant.parts import Agent, Backups, Domain, Features, Model, Option, Values
 from expectant.step_sizes import StepSize
 
 GROUPS: dict[str, type[Description] | tuple[type[Description], ...]] = {
@@ -17,6 +17,7 @@ GROUPS: dict[str, type[Description] | tuple[type[Description], ...]] = {
     "features": Features,
     "models": Model,
     "backups": Backups,
+    "values": Values,
     "options": (Option, Repertoire),
     "agents": Agent,
     "step sizes": StepSize,

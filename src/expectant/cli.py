@@ -72,6 +72,7 @@ Runs = Annotated[
         callback=at_least(1), help="Runs of every agent, instead of as many as the paper."
     ),
 ]
+JOINT_RUNS = 100
 Threads = Annotated[
     int | None, typer.Option(callback=at_least(1), help="Threads; one per core if not given.")
 ]
@@ -157,17 +158,12 @@ def reproduce(
     if quick and runs is not None:
         raise fail(f"--quick sets the runs, it cannot be combined with --runs {runs}", 2)
     with plain_errors("lab", "show"), failures():
-        from expectant.descriptions import near_miss
         from expectant.lab.reproduce import Request, place_for
         from expectant.lab.reproduce import reproduce as run_study
         from expectant.lab.study import find_study, read_study
 
         found = read_study(find_study(study), trust=True)
-        for name in figure or ():
-            if name not in found.figures:
-                known = list(found.figures)
-                raise fail(f"--figure: unknown {name!r}" + near_miss(name, known), 2)
-        wanted = tuple(name for name in found.figures if not figure or name in figure)
+        wanted = _figures(found, figure)
         request = Request(found, wanted, seed, runs, quick)
         folder = out or found.out
         place = place_for(request, folder)
@@ -182,6 +178,16 @@ def reproduce(
     if request.warning:
         print(request.warning)
     print(f"report: {place / 'report.html'}")
+
+
+def _figures(study: Any, wanted: list[str] | None) -> tuple[str, ...]:
+    """The figures of a study that were asked for, in its order; all if none were."""
+    from expectant.descriptions import near_miss
+
+    for name in wanted or ():
+        if name not in study.figures:
+            raise fail(f"--figure: unknown {name!r}" + near_miss(name, [*study.figures]), 2)
+    return tuple(name for name in study.figures if not wanted or name in wanted)
 
 
 @app.command()
@@ -209,41 +215,61 @@ def studies(json: Json = False) -> None:
 @app.command()
 def readings(
     out: Out = Path("results/readings"),
+    figure: Annotated[
+        list[str] | None, typer.Option(help="One figure only, such as 5a; repeatable.")
+    ] = None,
     joint: Annotated[
         bool, typer.Option("--joint", help="Change all readings of figure 5 at once, at random.")
+    ] = False,
+    parameters: Annotated[
+        bool, typer.Option("--parameters", help="Which step sizes are the best, set by set.")
     ] = False,
     combinations: Annotated[
         int, typer.Option(callback=at_least(1), help="How many combinations, with --joint.")
     ] = 1000,
     runs: Annotated[
-        int, typer.Option(callback=at_least(1), help="Runs of every agent, with --joint.")
-    ] = 100,
+        int | None,
+        typer.Option(
+            callback=at_least(1),
+            help="Runs of every agent; if not given those of the figure, with --joint 100, with "
+            "--parameters 30.",
+        ),
+    ] = None,
     seed: Seed = 0,
     threads: Threads = None,
     json: Json = False,
 ) -> None:
-    """Change one reading of the paper at a time, or all at once, and see what verdicts depend on.
+    """Change one reading of the paper at a time, or all at once, and see what claims depend on.
 
-    With --joint: which claims about figure 5 can hold together, under any of the combinations?
-    Interrupted, it goes on where it was.
+    One at a time: by how much does it move the number of each claim, paired run by run? With
+    --joint: which claims about figure 5 can hold together, under any of the combinations? With
+    --parameters: under which set would the printed step sizes be chosen, and what does figure 5
+    show with every agent at its best? Interrupted, all go on where they were.
     """
-    if joint:
-        _joint(out, combinations, runs, seed, threads, json)
+    if joint and parameters:
+        raise fail("--joint and --parameters are two studies: ask for one of them", 2)
+    if parameters:
+        _parameters(out, figure, runs, seed, threads, json)
         return
-    from expectant.show.page_tables import dependence_table, show
+    if joint:
+        _joint(out, combinations, runs or JOINT_RUNS, seed, threads, json)
+        return
+    from expectant.show.page_tables import dependence_table, difference_table, show
 
-    with plain_errors("lab"):
+    with plain_errors("lab"), failures():
         from expectant.files import write_text
         from expectant.lab.readings import as_rows, dependence
         from expectant.lab.study import the_paper
 
-        rows = as_rows(dependence(the_paper(), out, seed, threads))
+        figures = _figures(the_paper(), figure)
+        rows = as_rows(dependence(the_paper(), out, seed, threads, figures, runs))
         write_text(out / "readings.json", json_format.dumps(rows, indent=2, ensure_ascii=False))
     if json:
         print_json(rows)
         return
     show(dependence_table(rows))
-    print(f"also in {out / 'readings.json'}")
+    show(difference_table(rows))
+    print(f"all differences are in {out / 'readings.json'}")
 
 
 def _joint(
@@ -251,27 +277,51 @@ def _joint(
 ) -> None:
     with plain_errors("lab"), failures():
         from expectant.files import write_text
-        from expectant.lab.joint import Joint, answer, search
+        from expectant.lab.joint import of_figure_5, search
         from expectant.lab.study import the_paper
+        from expectant.lab.together import HEAD, answer, answer_rows
 
-        rows = search(Joint(the_paper(), ("5a", "5b"), runs, seed), out, combinations, threads)
-        found = answer(rows)
+        joint = of_figure_5(the_paper(), runs, seed)
+        found = answer(search(joint, out, combinations, threads), joint.published)
         text = json_format.dumps(found, indent=2, ensure_ascii=False)
         write_text(out / "joint.json", text)
     if json:
         print(text)
         return
-    from expectant.show.page_tables import joint_table, show
+    from expectant.show.page_tables import plain_table, show
 
-    show(joint_table(found))
-    best = found["best"][0]["claims"] if found["best"] else []
-    print(
-        f"All {len(found['claims'])} claims together: {found['all_together']} of "
-        f"{found['combinations']} combinations; at most {found['most_together']}: "
-        f"{', '.join(map(str, best))}"
-    )
-    print(f"never together: {', '.join(found['never_together']) or 'none'}")
+    title = f"{found['combinations']:,} combinations of readings, {found['runs']} runs of each"
+    show(plain_table(title, HEAD, answer_rows(found)))
     print(f"also in {out / 'joint.json'}")
+
+
+def _parameters(
+    out: Path, figure: list[str] | None, runs: int | None, seed: int, threads: int | None,
+    json: bool,
+) -> None:  # fmt: skip
+    with plain_errors("lab"), failures():
+        from expectant.files import write_text
+        from expectant.lab.parameters import HEAD, RUNS, choice_rows, parameter_study
+        from expectant.lab.study import the_paper
+
+        figures = _figures(the_paper(), figure)
+        found = parameter_study(the_paper(), out, figures, seed, threads, runs or RUNS)
+        text = json_format.dumps(found, indent=1, ensure_ascii=False)
+        write_text(out / "parameters.json", text)
+    if json:
+        print(text)
+        return
+    from expectant.show.page_tables import plain_table, show
+
+    show(plain_table("Printed step sizes, and the best of a grid", HEAD, choice_rows(found)))
+    for verdict in found["verdicts"]:
+        print(f"claim {verdict['id']} under {verdict['reading']}: {verdict['verdict']}")
+    for verdict in found["at_best"]:
+        print(
+            f"every agent at its best, {verdict['reading']}, claim {verdict['id']}: "
+            f"{verdict['verdict']}"
+        )
+    print(f"also in {out / 'parameters.json'}")
 
 
 @app.command()
@@ -605,12 +655,18 @@ def show(
 
 
 @app.command()
-def bench(json: Json = False) -> None:
+def bench(
+    rows: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="ROW", help="Which rows to measure, such as options (default all)."),
+    ] = None,
+    json: Json = False,
+) -> None:
     """Measure speed against plain NumPy and C, side by side in one run (C needs gcc)."""
     with plain_errors("gym"):
         from expectant.bench import run_benchmarks
 
-        status = run_benchmarks(json)
+        status = run_benchmarks(json, rows or ())
     raise typer.Exit(status)
 
 

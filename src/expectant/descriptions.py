@@ -38,7 +38,8 @@ def option(
 def options_of(described: type) -> list[dict[str, Any]]:
     """Every option of a class as plain data: name, rule, default, whether required, meaning.
 
-    ``untuned`` is what it is where none of the required options is given.
+    Those that can be given by their place come first. ``untuned`` is what one is where none of the
+    required options is given.
     """
     untuned = getattr(described, "untuned", {})
     return [
@@ -52,7 +53,7 @@ def options_of(described: type) -> list[dict[str, Any]]:
                 described.__name__, field.name, field.metadata.get("meaning", "")
             ),
         }
-        for field in dataclasses.fields(described)
+        for field in sorted(dataclasses.fields(described), key=lambda field: field.kw_only is True)
         if "rule" in field.metadata
     ]
 
@@ -100,6 +101,11 @@ class Description:
                 checked = rule.check(type(self).__name__, field.name, getattr(self, field.name))
                 object.__setattr__(self, field.name, checked)
         self.validate()
+
+    @classmethod
+    def untuned_beside(cls, given: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The settings where no required option is given, as they go with those that are."""
+        return cls.untuned
 
     def validate(self) -> None:
         """Check what concerns several arguments at once."""
@@ -308,7 +314,7 @@ def _checked_init(
         missing = [name for name in required[len(args) :] if name not in kwargs]
         untuned = type(self).untuned
         if missing == required and set(required) <= set(untuned):
-            kwargs = {**untuned, **kwargs}
+            kwargs = {**type(self).untuned_beside(kwargs), **kwargs}
         elif missing:
             raise ValueError(f"{owner}: needs {' and '.join(missing)}")
         init(self, *args, **kwargs)

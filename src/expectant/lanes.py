@@ -1,4 +1,4 @@
-"""Sums of products whose order of addition is fixed, so that they give the same bits anywhere.
+"""Sums over rows whose order of addition is fixed, so that they give the same bits anywhere.
 
 A compiler that may reorder additions gives other last digits for every vector width. These sums
 are instead *defined* as eight interleaved partial sums ("lanes") that are folded in halves at the
@@ -57,3 +57,24 @@ def dot_row(rows: np.ndarray, row: int, weights: np.ndarray) -> float:
 def dot_listed(values: np.ndarray, indices: np.ndarray, row: int, weights: np.ndarray) -> float:
     """Σ_e values[row, e] · weights[indices[row, e]], for tables (n, m) of lists in whole lanes."""
     return _fold(values[row] * weights[indices[row]])
+
+
+def sum_rows(total: np.ndarray, rows: np.ndarray, action: int, active: np.ndarray) -> None:
+    """total = Σ_j rows[action, j] over the active j."""
+    total[:] = 0.0
+    for j in active:
+        total += rows[action, j]
+
+
+def sum_weighted_rows(
+    total: np.ndarray, rows: np.ndarray, action: int, active: np.ndarray, values: np.ndarray
+) -> None:
+    """total = Σ_j x_j rows[action, j] over the active j with values x_j."""
+    total[:] = 0.0
+    for n in range(active.shape[0]):
+        total += values[n] * rows[action, active[n]]
+
+
+def add_to_row(rows: np.ndarray, action: int, row: int, amount: float, added: np.ndarray) -> None:
+    """rows[action, row] += amount · added, which is not a part of the rows."""
+    rows[action, row] += amount * added

@@ -46,6 +46,7 @@ MEANINGS = {
     "stored_termination": "bootstrap in a backup only if the replayed transition did not end",
     "trace": "λ, how long a step is remembered for credit; 0: one step",
     "traces": "dutch, for true online Sarsa(λ), or accumulating",
+    "value": "what state values are: linear in the features, or a network",
     "value_step": "step size of the state values",
     "options": "courses of action to plan and act with beside the actions",
     # options: courses of action
@@ -71,6 +72,8 @@ MEANINGS = {
     "Joined.second": "the map whose features come after them",
     "dimensions": "which components of an observation are tiled; None: all",
     # models
+    "NStepExpectation.steps": "steps from what is done to the outcome that is modelled",
+    "NStepExpectation.model": "the linear model that learns it",
     "SparseExpectation.capacity": "entries a column has room for",
     "SparseExpectation.threshold": "error from which on an entry is kept",
     "Distribution.states": "how many distinct states there is room for",
@@ -111,6 +114,7 @@ MEANINGS = {
     "active": "ones in every state's vector",
     "draw": "number of the one draw of features that all runs have; None: each run its own",
     "cache_first": "in a backup, move the cache before the state values instead of after them",
+    "ties": "of actions that are preferred alike, take a random one, or the first",
     "cached_actions": "which actions a backup caches: all, or the greedy one",
     "old_target": "in a backup, measure the policy's error by the target before the values moved",
     "base": "the features of one observation",

@@ -65,7 +65,7 @@ class Site:
     ``rng`` is what is drawn from while it is built; a part that draws later without being given a
     generator keeps ``planning``, the run's stream for that. ``control`` (1,) is not zero once the
     run is to stop; work that takes long heeds it. ``promise`` is what an agent wants its model to
-    promise of what was never tried.
+    promise of what was never tried, ``discount`` the agent's.
     """
 
     shape: Shape
@@ -78,6 +78,7 @@ class Site:
     planning: np.random.Generator
     control: np.ndarray = dataclasses.field(default_factory=lambda: np.zeros(1, np.int64))
     promise: float = 0.0
+    discount: float = 1.0
 
 
 class Buildable(Description):
@@ -196,12 +197,14 @@ class Model(Buildable):
     ``predicts_means`` says that it knows only the mean of the next state, which the theory allows
     for state values but not for action values. ``imagines`` says what it can lead a rollout to:
     "states", their "means", or nothing. ``linear`` says that it is linear in the features, so that
-    one can plan from single features.
+    one can plan from single features, and ``several_steps`` that it learns from real steps in a row
+    only.
     """
 
     predicts_means: ClassVar[bool] = False
     imagines: ClassVar[str] = ""
     linear: ClassVar[bool] = False
+    several_steps: ClassVar[bool] = False
 
     def predecessors_memory(self, site: Site) -> Sequence[Need]:
         """What it holds more if it is to be traced back."""
@@ -245,6 +248,19 @@ class Backups(Buildable):
     def drawn_shape(self, site: Site) -> Shape:
         """The shape of the vectors that it draws."""
         return Shape(site.shape.size, 1) if self.draws_features else site.shape
+
+
+class Values(Buildable):
+    """State values v̂ that are not linear in the features, described.
+
+    Its part stands where agents have weights (D,), and has the verbs ``outlook``, v̂(s),
+    ``correct``, a step along its gradient, and ``displacement``, how far that has moved v̂(s).
+    v̂ of a vector of zeros, which stands for the end, must be 0.
+    """
+
+    def build(self, site: Site) -> Any:
+        """The part that compiled code values states with, made for one run."""
+        raise NotImplementedError
 
 
 class Option(Buildable):

@@ -122,14 +122,21 @@ def either(first: Rule, second: Rule) -> Rule:
     return Rule(f"{first.text}, or {second.text}", convert)
 
 
-def one_of(*names: str, or_part: str | None = None) -> Rule:
-    """One of some names; with ``or_part``, also any description of that kind."""
+def one_of(*names: str) -> Rule:
+    """One of some names."""
 
     def convert(value: Any) -> Any:
-        if or_part is not None and hasattr(value, "build"):
-            return value
         _require(isinstance(value, str) and value in names)
         return value
 
-    text = " or ".join(repr(name) for name in names)
-    return Rule(text if or_part is None else f"{text} or {or_part} of your own", convert)
+    return Rule(" or ".join(repr(name) for name in names), convert)
+
+
+def named_or(*names: str, kind: type, words: str) -> Rule:
+    """One of some names, or any description of a kind, which is called so in words."""
+    named = one_of(*names)
+
+    def convert(value: Any) -> Any:
+        return value if isinstance(value, kind) else named.convert(value)
+
+    return Rule(f"{named.text} or {words} of your own", convert)

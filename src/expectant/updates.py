@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 
-from expectant.features.vector import add, dot, greatest
+from expectant.features.vector import add, dot, greatest, outlook
 from expectant.verbs import (
     adapt,
     add_expected,
@@ -18,21 +18,30 @@ from expectant.verbs import (
     function,
     index,
     mean_rate,
+    moved_by,
+    optional,
     rate,
     size,
     value,
 )
 
 
-@function
+@optional
 def correct(weights, state, error, step, row):
     """w_i ← w_i + α_i δ s_i; ``row`` says which weights these are among those that share ``step``.
 
-    A step size is a number or a part that adapts (:mod:`expectant.step_sizes`).
+    A step size is a number or a part that adapts (:mod:`expectant.step_sizes`). Values that are not
+    linear have a gradient of their own: w ← w + α δ ∇v̂(s, w).
     """
     adapt(step, row, state, error)
     for n in range(size(state)):
         weights[index(state, n)] += rate(step, row, state, n) * error * value(state, n)
+
+
+@optional
+def displacement(weights, state, error, step):
+    """How far the last :func:`correct` by this error has moved the value of this state."""
+    return moved_by(step, 0, state, error)
 
 
 @function
@@ -45,16 +54,17 @@ def move_row(weights, state, target, step, row):
 
 @function
 def move(weights, state, target, step):
-    """w ← w + α (g − wᵀs) s: the semi-gradient step that all linear updates share."""
-    error = target - dot(state, weights)
+    """w ← w + α (g − v̂(s)) ∇v̂(s), the semi-gradient step; for weights (D,) v̂ = wᵀs and ∇v̂ = s."""
+    error = target - outlook(weights, state)
     correct(weights, state, error, step, 0)
     return error
 
 
 @function
 def td_target(weights, transition, discount):
-    """R + γ wᵀs' (S&B eq. 9.24 for n = 1)."""
-    return transition.reward + discount * transition.alive * dot(transition.next_state, weights)
+    """R + γ v̂(s') (S&B eq. 9.24 for n = 1)."""
+    future = outlook(weights, transition.next_state)
+    return transition.reward + discount * transition.alive * future
 
 
 @function

@@ -33,6 +33,7 @@ __all__ = [
     "act",
     "adapt",
     "adapt_columns",
+    "adapt_listed",
     "add_expected",
     "age",
     "answering",
@@ -58,6 +59,7 @@ __all__ = [
     "fit_options",
     "follow",
     "followed",
+    "foresee",
     "function",
     "grown",
     "imagine",
@@ -90,11 +92,13 @@ __all__ = [
     "roll_out",
     "room",
     "save",
+    "shares_ties",
     "size",
     "step",
     "stop",
     "stop_of",
     "stored",
+    "sum_through",
     "tick",
     "trace_back",
     "unfinished",
@@ -299,6 +303,11 @@ def dot_through(state, rows, action, weights):
 
 
 @verb
+def sum_through(state, rows, action, total):
+    """Write F_a s into ``total`` (D,), where rows[a, j] (A, d, D) is column j of F_a."""
+
+
+@verb
 def copy(state, source):
     """Overwrite one feature vector with another."""
 
@@ -354,6 +363,18 @@ def imagine(model, state, action, successor):
 @verb
 def add_expected(model, state, action, weights, amount):
     """w += amount · s̄(s, a), at the model's own cost: what gradient planning needs of a model."""
+
+
+@optional
+def foresee(model, state, action, expected):
+    """Write the mean next state into ``expected`` (D,); returns how likely there is one at all.
+
+    A zero-terminal model counts the end as zeros in its s̄, so that there always is one.
+    """
+    for i in range(expected.shape[0]):
+        expected[i] = 0.0
+    add_expected(model, state, action, expected, 1.0)
+    return 1.0
 
 
 @verb
@@ -447,6 +468,12 @@ def adapt(step, row, state, error):
 @verb
 def adapt_columns(step, action, state, surprise, errors):
     """The same of a linear model, whose reward was off by ``surprise`` and s̄ by ``errors`` (D,)."""
+
+
+@optional
+def adapt_listed(step, columns, action, state, surprise):
+    """The same where columns are lists of entries, the errors being in their scratch row."""
+    adapt_columns(step, action, state, surprise, columns.work[0])
 
 
 @verb
@@ -560,6 +587,12 @@ def behave(agent, state, probabilities):
 @verb
 def preference(agent, state, action):
     """What the agent maximises when it is asked for its greedy action."""
+
+
+@optional
+def shares_ties(agent):
+    """Whether actions that are preferred alike are drawn from; else the first of them is taken."""
+    return True
 
 
 @optional

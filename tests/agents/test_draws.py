@@ -10,10 +10,10 @@ from building import Built
 from scripted import Scripted, outcomes
 
 import expectant as ex
-from expectant.agents.acting import epsilon_greedy, greedy
+from expectant.agents.acting import epsilon_greedy, greedy, write_epsilon_greedy
 from expectant.agents.cached_policy import sample_policy
 from expectant.domains.finite import sample
-from expectant.verbs import act, back_up, draw, draw_outcome, fit, remember
+from expectant.verbs import act, back_up, draw, draw_outcome, fit, preference, remember
 
 DOMAIN = ex.Corridor(cells=5, slip=0.25)
 
@@ -72,6 +72,32 @@ def test_ties_are_even(preferences, best):
     agent, state = with_preferences(ex.QLearning(0.1, epsilon=0.0), preferences)
     found = outcomes(lambda rng: greedy(agent, state, len(preferences), rng), 12, numbers=3)
     assert found == pytest.approx({action: 1 / len(best) for action in best})
+
+
+@pytest.mark.parametrize("agent", [
+    ex.QLearning(0.1, ties="first", epsilon=0.2),
+    ex.QPlanning(0.1, ties="first", epsilon=0.2),
+    ex.Lookahead(0.1, ties="first", epsilon=0.2),
+    ex.CachedValues(0.1, 0.1, ties="first", epsilon=0.2),
+])  # fmt: skip
+def test_the_first_of_ties_is_taken_without_a_draw(agent):
+    built = Built(many_actions(4), ex.OneHot(), agent)
+    state, nobody = built.state(0), None  # whoever asked it for a number would fail
+    ahead = isinstance(agent, ex.Lookahead)  # it knows rewards and no values
+    table = built.agent.planner.model.rewards if ahead else built.agent.weights
+    getattr(built.agent, "action_weights", table)[:, 0] = [1.0, 3.0, 2.0, 3.0]
+    assert [preference(built.agent, state, action) for action in range(4)] == [1.0, 3.0, 2.0, 3.0]
+    assert greedy(built.agent, state, 4, nobody) == 1
+    probabilities = np.zeros(4)
+    write_epsilon_greedy(built.agent, state, 0.2, probabilities)
+    np.testing.assert_allclose(probabilities, [0.05, 0.85, 0.05, 0.05])
+
+
+def test_ties_share_what_is_greedy():
+    agent, state = with_preferences(ex.QLearning(0.1), [1.0, 3.0, 2.0, 3.0])
+    probabilities = np.zeros(4)
+    write_epsilon_greedy(agent, state, 0.2, probabilities)
+    np.testing.assert_allclose(probabilities, [0.05, 0.45, 0.05, 0.45])
 
 
 # ------------------------------------------------------------------------------ worlds and models

@@ -154,7 +154,7 @@ def test_without_a_correction_step_it_is_levi_to_the_bit(agent):
     assert not gradient.agent.update.helper.any()
 
 
-MODELS = {
+MODELS: dict[str, str | ex.Model] = {
     "expectation": "expectation",
     "sparse": "sparse",
     "episodic": "episodic",

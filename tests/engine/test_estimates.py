@@ -73,15 +73,17 @@ AGENTS = {
     "imagining": ex.Lookahead(0.1, rollout=3),
     "sampling": ex.Lookahead(0.1, rollout=3, model="sample"),
     "cached_values": ex.CachedValues(0.1, 0.1),
+    "network_values": ex.Lookahead(0.1, value=ex.NetworkValues(hidden=20)),
+    "sampled_values": ex.CachedValues(0.1, 0.1, value=ex.NetworkValues(), model="sample"),
     "cached_policy": ex.CachedPolicy(0.1, 0.1),
 }
-OWN_MODELS = {
+OWN_MODELS: dict[str, ex.Model] = {
     "short_columns": ex.SparseExpectation(0.1, capacity=20),
     "adam": ex.NetworkExpectation(hidden=20, optimiser="adam"),
     "many_states": ex.Distribution(states=3000, outcomes=5),
     "true_draws": ex.Sample(ex.TrueModel()),
 }
-OWN_BACKUPS = {
+OWN_BACKUPS: dict[str, ex.Backups] = {
     "unlimited": ex.Replay(None),
     "untried": ex.SeenPairs(untried=True, capacity=300),
     "pair_sweeping": ex.PrioritizedPairs(capacity=300),
@@ -90,8 +92,10 @@ OWN_BACKUPS = {
     "few_clusters": ex.StateSampler(clusters=5),
 }
 PLANS = [
-    *(ex.Lookahead(0.1, model=model) for model in (*MODELS, *OWN_MODELS.values())),
-    *(ex.Lookahead(0.1, backups=backups) for backups in (*NAMED, *OWN_BACKUPS.values())),
+    *(ex.Lookahead(0.1, model=model) for model in MODELS),
+    *(ex.Lookahead(0.1, model=model) for model in OWN_MODELS.values()),
+    *(ex.Lookahead(0.1, backups=backups) for backups in NAMED),
+    *(ex.Lookahead(0.1, backups=backups) for backups in OWN_BACKUPS.values()),
     ex.Lookahead(0.1, backups="mg", model="sparse"),
     ex.Lookahead(ex.Bounded(0.1), ex.Decaying(0.1)),
     ex.Lookahead(ex.IDBD(), ex.Autostep()),

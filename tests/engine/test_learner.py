@@ -17,6 +17,7 @@ AGENTS = [
     ex.QPlanning(0.2, model="sample", planning_steps=2),
     ex.CachedPolicy(0.2, 0.1, 0.2, planning_steps=2, backups="prioritized"),
     ex.CachedValues(0.2, 0.2, planning_steps=2, replay_capacity=None, backups="recency"),
+    ex.CachedValues(0.05, 0.2, planning_steps=2, value=ex.NetworkValues(hidden=5)),
 ]
 
 

@@ -108,11 +108,6 @@ def test_only_the_packages_own_parts_are_known_to_stay_as_they_are():
     assert settled(job_with(ex.QLearning(0.1), ex.History(ex.OneHot(), 2)))
     assert not settled(job_with(ex.Lookahead(0.1, model=Mine(0.1))))
 
-    class Duck:
-        def build(self, site: Any) -> None: ...
-
-    assert not settled(job_with(ex.Lookahead(0.1, backups=Duck())))
-
 
 def test_code_that_does_not_ask_for_types_gives_the_same_run():
     job = job_with(ex.QLearning(0.1))

@@ -137,3 +137,20 @@ def test_near_a_cliff_greedy_about_the_optimum_is_far_from_the_best():
 
 def test_policies_that_hardly_ever_end_do_not_spoil_the_best():
     assert exact.best_epsilon_soft_return(ex.DynaMaze(), 0.1) == pytest.approx(1.0, abs=1e-9)
+
+
+def test_acting_epsilon_greedily_on_optimal_values_is_no_upper_bound():
+    """On the frozen lake q* knows many equally good actions, some of them beside holes."""
+    lake = ex.FiniteMDP.from_gym("FrozenLake8x8-v1")
+    line, bound = (
+        exact.epsilon_greedy_optimal_return(lake, 0.1),
+        exact.best_epsilon_soft_return(lake, 0.1),
+    )
+    assert (line, bound) == (pytest.approx(0.2425, abs=1e-4), pytest.approx(0.7137, abs=1e-4))
+    careful = exact.optimal_policy(lake, discount=0.99)  # an agent that discounts
+    earned = exact.policy_values(lake, exact.epsilon_greedy_policy(careful, 0.1))
+    assert line + 0.3 < exact.start_return(lake, earned) < bound
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        policy = exact.epsilon_greedy_policy(np.eye(4)[rng.integers(4, size=64)], 0.1)
+        assert exact.start_return(lake, exact.policy_values(lake, policy)) <= bound + 1e-9

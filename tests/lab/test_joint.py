@@ -3,27 +3,32 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from expectant.analysis.panel import Panel
 from expectant.lab import joint as module
-from expectant.lab.joint import ROWS, Joint, answer, read_rows, search
+from expectant.lab.claims import Claim, Clause, chance_together
+from expectant.lab.joint import ROWS, Joint, of_figure_5, read_rows, search
+from expectant.lab.measures import Measure
 from expectant.lab.study import the_paper
+from expectant.lab.together import HEAD, answer, answer_rows
 
 PAPER = the_paper()
 
 
 def a_search(runs: int = 3, seed: int = 0) -> Joint:
-    return Joint(PAPER, ("5a", "5b"), runs, seed)
+    return of_figure_5(PAPER, runs, seed)
 
 
-def test_the_named_sets_come_first_and_no_combination_twice():
+def test_contexts_come_whole_those_of_the_named_sets_first_and_no_combination_twice():
     found = list(a_search().combinations(200))
     assert len({json.dumps(chosen, sort_keys=True) for chosen in found}) == 200
-    for named_set, chosen in zip(PAPER.sets, found, strict=False):
+    for named_set, chosen in zip(PAPER.sets, found[::8], strict=False):
         for reading in a_search().readings:
             assert chosen[reading.name] == reading.chosen(named_set).name
             assert reading.concerns("5a") or reading.concerns("5b")
@@ -32,8 +37,38 @@ def test_the_named_sets_come_first_and_no_combination_twice():
     assert drawn == {(r.name, o.name) for r in a_search().readings for o in r.options}
 
 
+def test_readings_of_one_agent_are_told_from_those_of_several():
+    context, *own = a_search().groups
+    assert [reading.name for group in own for reading in group] == [
+        "action of a Q-planning backup",
+        "Algorithm 2's target", "order in a backup of Algorithm 2", "cached actions",
+        "order in a backup of Algorithm 3", "Algorithm 3's exploration",
+    ]  # fmt: skip
+    assert {"k in figure 5", "ties", "planning steps in figure 5"} < {r.name for r in context}
+    assert (
+        "slip of figure 3" not in a_search().touched or not (a_search().touched["slip of figure 3"])
+    )
+    assert a_search().touched["planning steps in figure 5"] == {
+        "lookahead", "cached_values", "cached_policy",
+    }  # fmt: skip
+
+
+def test_eight_combinations_of_a_context_need_eight_agents():
+    joint = a_search()
+    eight = list(joint.combinations(16))[8:]
+    for reading in joint.groups[0]:
+        assert len({chosen[reading.name] for chosen in eight}) == 1
+    agents = {
+        json.dumps([cell.agent_key, cell.identity()], sort_keys=True)
+        for chosen in eight
+        for figure in joint.figures
+        for cell in joint.experiment(figure, chosen).cells()
+    }
+    assert len(agents) == 1 + 2 + 1 + 2 + 2  # Q-learning, Q-planning, Algorithms 1, 2 and 3
+
+
 def test_a_combination_changes_what_its_options_say():
-    chosen = list(a_search().combinations(3))[2]
+    chosen = list(a_search().combinations(17))[16]
     cells = a_search(7, 5).experiment("5b", chosen).cells()
     code = PAPER.experiment("5b", "code").cells()
     assert [cell.agent for cell in cells] == [cell.agent for cell in code]
@@ -53,48 +88,145 @@ def test_claims_need_all_figures_of_their_clauses():
 
 @pytest.fixture
 def computed(monkeypatch):
-    """Curves that do not depend on anything, and how many cells were asked for."""
+    """Curves of noise, the same for equal cells, and how many cells were asked for."""
     asked: list[int] = []
 
     def curves(cells: Any, store: Any, **options: Any) -> list[np.ndarray]:
         asked.append(len(cells))
-        rng = np.random.default_rng(0)
-        return [rng.normal(size=(cell.runs, cell.points)) for cell in cells]
+        return [
+            np.random.default_rng(len(cell.agent_key)).normal(size=(cell.runs, cell.points))
+            for cell in cells
+        ]
 
     monkeypatch.setattr(module, "compute", curves)
+    monkeypatch.setattr("expectant.lab.claims.BLOCKS", 10)  # what is judged is noise anyway
     return asked
 
 
 def test_it_goes_on_where_it_was(computed, tmp_path):
-    first = search(a_search(), tmp_path, 5, None)
-    assert len(first) == 5 and computed == [4 * 7, 7]
+    first = search(a_search(), tmp_path, 9, None)
+    # the second context of a named set has other values everywhere but for Q-learning
+    assert len(first) == 9 and computed[0] == 8 and computed[1] in (4, 5)
     with open(tmp_path / ROWS, "a") as file:
         file.write('{"readings": {"k in fig')  # stopped while it was writing
-    again = search(a_search(), tmp_path, 6, None)
-    assert computed == [4 * 7, 7, 7]
-    assert again[:5] == first
+    again = search(a_search(), tmp_path, 12, None)
+    assert len(computed) == 3
+    assert again[:9] == first
     assert {int(claim) for claim in again[0]["verdicts"]} == {
         claim.id for claim in a_search().claims
     }
     assert {10, 14, 17, 20} <= {claim.id for claim in a_search().claims}
     search(a_search(seed=1), tmp_path, 1, None)
-    assert computed[-1] == 7  # another seed is another row
-    assert len(read_rows(tmp_path / ROWS)) == 7
+    assert computed[-1] == 5  # another seed is another row
+    assert len(read_rows(tmp_path / ROWS)) == 13
+
+
+def test_an_agent_that_readings_leave_alone_is_computed_once_for_all_contexts(computed, tmp_path):
+    joint = a_search()
+    search(joint, tmp_path, 80, None)
+    distinct = {
+        json.dumps(cell.identity(), sort_keys=True)
+        for chosen in joint.combinations(80)
+        for figure in joint.figures
+        for cell in joint.experiment(figure, chosen).cells()
+    }
+    assert sum(computed) == len(distinct) < 8 * len(computed)
+
+
+def test_an_interrupt_loses_only_the_context_it_was_in(computed, tmp_path, monkeypatch):
+    compute: Any = vars(module)["compute"]
+    calls: list[None] = []
+
+    def interrupted(*args: Any, **options: Any) -> list[np.ndarray]:
+        calls.append(None)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return compute(*args, **options)
+
+    monkeypatch.setattr(module, "compute", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        search(a_search(), tmp_path, 24, None)
+    assert len(read_rows(tmp_path / ROWS)) == 16
+    monkeypatch.setattr(module, "compute", compute)
+    whole = search(a_search(), tmp_path, 24, None)
+    at_once = search(a_search(), tmp_path / "at-once", 24, None)
+    assert [untimed(row) for row in whole] == [untimed(row) for row in at_once]
+    assert len(read_rows(tmp_path / ROWS)) == 24
+
+
+def untimed(row: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in row.items() if key != "processor_seconds"}
+
+
+def test_it_tells_how_far_it_is_and_how_long_the_rest_takes(computed, tmp_path, capsys):
+    search(a_search(), tmp_path, 16, None)
+    told = capsys.readouterr().err.splitlines()
+    assert told[0].startswith("8 of 16 combinations, about ") and told[0].endswith(" left")
+    assert told[1] == "16 of 16 combinations, about 0 s left"
+
+
+def row(verdicts: dict[str, str], effect: float = 0.0, shown: float = 0.0) -> dict[str, Any]:
+    return {
+        "readings": {"k": str(effect)},
+        "verdicts": verdicts,
+        "effects": dict.fromkeys(verdicts, effect),
+        "chances": dict.fromkeys(verdicts, 0.25),
+        "shown": shown,
+        "runs": 100,
+    }
 
 
 def test_what_the_rows_say():
-    def row(one: str, other: str, third: str) -> dict[str, Any]:
-        verdicts = {"10": one, "11": other, "14": third}
-        return {"readings": {"k": one}, "verdicts": verdicts}
-
-    found = answer([
-        row("holds", "holds", "unclear"),
-        row("holds", "equal", "unclear"),
-        row("does not hold", "equal", "holds"),
-    ])  # fmt: skip
-    assert found["claims"][10] == {"holds": 2, "does not hold": 1}
-    assert found["never_together"] == ["10 and 14", "11 and 14"]
-    assert (found["most_together"], found["all_together"]) == (2, 0)
-    assert found["best"] == [{"claims": [10, 11], "readings": {"k": "holds"}}]
-    assert answer([])["combinations"] == 0
+    rows = [
+        row({"10": "holds", "11": "holds", "12": "unclear", "20": "holds"}, 1.0),
+        row({"10": "holds", "11": "equal", "12": "unclear", "20": "unclear"}, 2.0, 0.125),
+        row({"10": "does not hold", "11": "equal", "12": "holds", "20": "holds"}, -3.0),
+    ]
+    found = answer(rows, [10, 11, 12])
+    assert found["claims"][10] == {
+        "holds": 2, "equal": 0, "does not hold": 1, "unclear": 0, "effect": [-1.0, 1.5],
+        "chance": 0.25, "never_with": [12],
+    }  # fmt: skip
+    assert found["claims"][20]["never_with"] == []
+    # 10 alone is part of 10 and 11; 20 is no part of the figure
+    assert found["sets"] == [
+        {"claims": [10, 11], "combinations": 1, "readings": {"k": "1.0"}},
+        {"claims": [12], "combinations": 1, "readings": {"k": "-3.0"}},
+    ]
+    assert found["published"] == {
+        "claims": [10, 11, 12], "holds": 0, "chance": 0.125, "readings": {"k": "2.0"},
+    }  # fmt: skip
+    table = answer_rows(found)
+    assert table[0] == ["10", "2", "0", "1", "0", "−1 to 1.5", "25 %", "12"]
+    assert [line[:2] for line in table[4:]] == [
+        ["all of 10, 11", "1"], ["all of 12", "1"], ["all of 10 to 12", "0"],
+    ]  # fmt: skip
+    assert table[-1][-2] == "12.5 %" and all(len(line) == len(HEAD) for line in table)
+    assert answer([], [10])["combinations"] == 0
+    assert answer([], [10])["processor_seconds"] is found["processor_seconds"] is None
+    timed = [{**rows[0], "processor_seconds": 2.0}, {**rows[1], "processor_seconds": 4.0}, rows[2]]
+    assert answer(timed, [10, 11, 12])["processor_seconds"] == 9.0
     assert read_rows(Path("/nowhere")) == []
+
+
+def test_a_figure_that_can_be_obtained_is_said_to_be():
+    found = answer([row({"10": "holds", "11": "holds"}, shown=0.5)], [10, 11])
+    assert (found["published"]["holds"], found["published"]["chance"]) == (1, 0.5)
+
+
+def test_the_chance_of_all_claims_is_that_of_one_figure(monkeypatch):
+    """Two claims that are never shown by the same figure have no chance together."""
+    rng = np.random.default_rng(0)
+    curve = rng.choice([-1.0, 1.0], size=(400, 1)) + np.zeros((400, 4))
+    panel = Panel("5a", "", "r", 50, None, 0.0, {"one": curve}, {"one": "one"})
+    above, below = (
+        Claim(id, "5a", "", (Clause(Measure("m", "m", "m", of), ("one",)),))
+        for id, of in enumerate(
+            (lambda panel, curves: curves[:, 0], lambda panel, curves: -curves[:, 0])
+        )
+    )
+    sizes = {"5a": 9}  # an odd number of signs has a sum
+    chances = [chance_together([claim], [panel], sizes) for claim in (above, below)]
+    assert chances[0] == 1.0 - chances[1] and 0.1 < chances[0] < 0.9
+    assert chance_together([above, below], [panel], sizes) == 0.0
+    assert math.isnan(chance_together([above], [], sizes))

@@ -46,7 +46,7 @@ def test_rows_by_name():
         request = request_for(*asked)
         return [(cell.panel or cell.experiment, cell.agent_key) for cell in request.cells()]
 
-    assert len(rows()) == len(set(rows())) == 46
+    assert len(rows()) == len(set(rows())) == 50
     assert rows(["q_learning"]) == [("q_learning", "none")]
     assert rows(["lookahead"], ["seen", "all"]) == [("lookahead", "all"), ("lookahead", "seen")]
     with pytest.raises(ValueError, match="q_learning does not plan"):

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import time
+from types import SimpleNamespace
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -14,11 +17,20 @@ from typer.testing import CliRunner
 import expectant as ex
 from expectant.cli import app
 from expectant.lab.specs.spec import read_spec
+from expectant.lab.trying import promise, rounds
 from expectant.lab.trying import try_on as trying
 from expectant.lab.trying.promise import Deadline, OutOfTime, Promise
 from expectant.lab.trying.proposal import Seen, propose
-from expectant.lab.trying.rounds import Standing, Trial, halve, variants
+from expectant.lab.trying.rounds import (
+    Standing,
+    Trial,
+    best_of_both,
+    halve,
+    variants,
+    worth_searching,
+)
 from expectant.lab.trying.tried import Confirmed, Tried
+from expectant.lab.trying.try_on import PAGE_SECONDS
 from expectant.lab.trying.try_page import write_folder
 
 BOX, MANY = gymnasium.spaces.Box, gymnasium.spaces.MultiDiscrete
@@ -96,8 +108,65 @@ def test_a_search_without_time_leaves_the_defaults():
     assert standing.best is agent
 
 
+def standings(**scores):
+    """Agents by what they have earned at their defaults."""
+    return {key: Standing(ex.QLearning(), ex.QLearning(), s, s) for key, s in scores.items()}
+
+
+def test_the_best_planner_and_the_best_of_the_others_are_always_searched():
+    planners_lead = standings(lookahead=5.0, cached_values=4.0, cached_policy=3.0, sarsa=1.0,
+                              q_learning=2.0)  # fmt: skip
+    assert worth_searching(planners_lead, 3) == ["lookahead", "q_learning", "cached_values"]
+    others_lead = standings(q_learning=5.0, sarsa=6.0, lookahead=-np.inf, cached_policy=0.5)
+    assert worth_searching(others_lead, 3) == ["cached_policy", "sarsa", "q_learning"]
+    assert worth_searching(standings(sarsa=1.0, lookahead=-np.inf), 3) == ["sarsa"]
+
+
+def test_whom_to_compare_is_decided_by_runs_before_the_fresh_ones():
+    found = standings(lookahead=5.0, cached_values=4.0, sarsa=1.0, q_learning=2.0)
+    found["cached_values"].earlier = 5.5  # after the search
+    assert best_of_both(found) == ("cached_values", "q_learning")
+    assert best_of_both(standings(sarsa=1.0)) == (None, "sarsa")
+    lucky = made([1.0, 2.0], [3.0, 5.0])
+    agents = {**lucky.agents, "sarsa": Confirmed(ex.Sarsa(), True, np.full((2, 1), 9.0), 1, 1.0)}
+    findings = " ".join(dataclasses.replace(lucky, agents=agents).findings())
+    assert "Sarsa(λ) learns" in findings and "Algorithm 1 against Q-learning" in findings
+
+
+def test_steps_that_adapt_are_varied_where_they_begin():
+    agent = ex.Lookahead(0.3, ex.Autostep(0.3, 0.1))
+    settings = [each.to_dict() for each in variants(agent)]
+    found = {(each["value_step"], each["model_step"]["initial_step"]) for each in settings}
+    assert (0.3, 0.09) in found and (0.03, 0.3) in found and (0.9, 0.09) in found
+    assert {each["model_step"]["meta_step"] for each in settings} == {0.1}
+
+
+@pytest.mark.parametrize("cost", [0.001, 0.05, 2.0])
+def test_the_promised_time_is_kept_however_long_an_episode_takes(cost, monkeypatch):
+    """By a clock that only episodes move: there are results if two of them fit, and never late."""
+    clock: Any = SimpleNamespace(now=0.0, monotonic=lambda: clock.now)
+
+    def slow(domain, features, agent, *, episodes, runs, progress, **rest):
+        start = clock.now
+        for _ in range(episodes * runs):
+            clock.now += cost
+            progress.check()
+        returns = np.full((runs, episodes), 0.1 * agent.epsilon)
+        took = {"lengths": np.full((runs, episodes), 5), "seconds": clock.now - start}
+        return SimpleNamespace(returns=returns, means=returns.mean(axis=1), **took)
+
+    monkeypatch.setattr(promise, "time", clock)
+    monkeypatch.setattr(rounds, "run", slow)
+    found = ex.try_on(ex.Corridor(), 2.0, threads=1, compiled=False, quiet=True)
+    assert 60.0 < clock.now < 120.0 - PAGE_SECONDS + cost
+    assert bool(found.agents) == (cost < 2.0)
+    assert "give more minutes" in found.findings()[0] or cost < 2.0
+
+
 def test_nothing_confirmed_is_said_and_leaves_no_spec(tmp_path):
-    nothing = Tried(ex.Gym(HallEnv), ex.OneHot(), np.zeros(3), {}, (), 5, 0, 1.0, tmp_path)
+    nothing = Tried(
+        ex.Gym(HallEnv), ex.OneHot(), np.zeros(3), {}, (), 5, 0, 1.0, (None, None), tmp_path
+    )
     write_folder(nothing, tmp_path)
     assert "give more minutes" in (tmp_path / "report.html").read_text()
     assert nothing.as_data()["best"] is None
@@ -142,7 +211,8 @@ def made(planning, other, random=0.0):
         "q_learning": Confirmed(ex.QLearning(), True, np.array(other)[:, None], 10, 1.0),
     }
     domain = ex.Gym("outside_worlds:HallEnv")
-    return Tried(domain, ex.OneHot(), np.array([random]), agents, ("sarsa",), 1, 0, 1.0)
+    pair = ("lookahead", "q_learning")
+    return Tried(domain, ex.OneHot(), np.array([random]), agents, ("sarsa",), 1, 0, 1.0, pair)
 
 
 @pytest.mark.parametrize(

@@ -166,6 +166,41 @@ def test_columns_grow_over_many_chunks():
     assert (written_out(sparse.columns, 0) == whole.rows[0, :, :60]).all()
 
 
+ADAPTIVE = [ex.IDBD(0.2, 0.05), ex.IDBD(0.9, 0.1, bounded=True), ex.Autostep(0.3, 0.1)]
+
+
+@pytest.mark.parametrize("step", ADAPTIVE, ids=repr)
+@pytest.mark.parametrize("features", FEATURES, ids=repr)
+def test_steps_that_adapt_are_those_of_the_dense_model(features, step):
+    built, whole, sparse = models(features, step, threshold=0.0)
+    for transition in some_transitions(built, 200):
+        assert fit(sparse, transition) == pytest.approx(fit(whole, transition), rel=1e-9)
+    for name in ("rates", "reward_traces", "peaks"):
+        ours, theirs = getattr(sparse.step, name), getattr(whole.step, name)
+        np.testing.assert_allclose(ours, theirs, rtol=1e-9)
+    assert np.ptp(sparse.step.rates) > 0.1 * sparse.step.rates.max()  # they have adapted
+    traces = sparse.columns._replace(values=sparse.columns.traces)
+    for action in (0, 1):
+        size = built.shape.size
+        known = written_out(sparse.columns, action)
+        np.testing.assert_allclose(known, whole.rows[action, :, :size], rtol=1e-9, atol=1e-12)
+        kept = whole.step.traces[action, :, :size]
+        np.testing.assert_allclose(written_out(traces, action), kept, rtol=1e-9, atol=1e-12)
+
+
+def test_the_trace_of_an_entry_goes_and_comes_with_it():
+    """Column 1 of capacity 1 and a step of 0.5 that IDBD leaves alone (meta step 0)."""
+    built = Built(ex.Corridor(cells=5), ex.OneHot())
+    model = ex.SparseExpectation(ex.IDBD(0.5, 0.0), capacity=1).build(built.setting)
+    fit(model, built.transition(1, 0, 0.0, 0))
+    assert (entries(model, 0, 1), model.columns.traces[0, 0]) == ({0: 0.5}, 0.5)
+    fit(model, built.transition(1, 0, 0.0, 0))  # an error of 0.5: h = 0.5 · 0.5 + 0.5 · 0.5
+    assert (entries(model, 0, 1), model.columns.traces[0, 0]) == ({0: 0.75}, 0.5)
+    fit(model, built.transition(1, 0, 0.0, 4))
+    assert (entries(model, 0, 1), model.columns.traces[0, 0]) == ({4: 0.5}, 0.5)
+    assert evicted(model) == 1 and model.columns.traces.shape == model.columns.values.shape
+
+
 AGENTS = {
     "lookahead": ex.Lookahead(0.05, 0.1),
     "planning alone": ex.Lookahead(0.05, 0.1, backups="prioritized", replayed_fits=0),
@@ -243,9 +278,5 @@ def test_its_options_are_checked():
     with pytest.raises(ValueError, match=r"SparseExpectation: initial_reward=1\.0 needs features"):
         ex.run(ex.MountainCar(), ex.Traces(ex.Tiles(2, 2)), ex.Lookahead(
             0.1, model=ex.SparseExpectation(initial_reward=1.0)), steps=1)  # fmt: skip
-    with pytest.raises(
-        ValueError, match=r"SparseExpectation: step must be a number, ex\.Bounded or"
-    ):
-        ex.Lookahead(0.1, ex.IDBD(0.1), model="sparse")
     with pytest.raises(ValueError, match="invalid_update=True"):
         ex.QPlanning(0.1, model="sparse")

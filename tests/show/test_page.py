@@ -215,6 +215,15 @@ def test_missing_verdicts_and_numbers() -> None:
     assert "1 unclear" in text
 
 
+def test_a_study_without_readings_says_nothing_of_them(report: Report) -> None:
+    unnamed = [{**verdict, "reading": ""} for verdict in report.verdicts[:3:2]]
+    text = _page(Glance(unnamed), Claims(unnamed, "Claims"))
+    words = re.sub(r"<[^>]*>", " ", text[text.index("<body") :])
+    assert "reading :" not in re.sub(r"\s+", " ", words)
+    assert '<th scope="col">verdict</th>' in text and 'data-label="verdict"' in text
+    assert '<th scope="row"></th>' not in text
+
+
 def test_a_figure_without_panels() -> None:
     assert "Figure 2" in _page(Curves("2", "nothing", chart_of([])))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,12 @@ from expectant.show import Adaptation, Header, Palette
 from expectant.show.animation.panels import _smoothed
 from expectant.show.chart import Chart, Plot, chart_of, curve_of, palette_of
 from expectant.show.page import page
-from expectant.show.page_tables import adaptation_table, curve_table, dependence_table
+from expectant.show.page_tables import (
+    adaptation_table,
+    curve_table,
+    dependence_table,
+    difference_table,
+)
 from expectant.show.sensitivity import HeatMap, Sensitivity, lines_data, map_data
 from expectant.show.sensitivity_figures import _heat_figure, sensitivity_figure
 from expectant.show.static_curves import chart_figure
@@ -126,24 +132,38 @@ def test_the_table_of_curves(make_panel: Any) -> None:
     panel = make_panel(shape=(6, 80, 10), switch_every=None, optimum=9.5, diverged=1)
     lines = printed(curve_table([panel], {(panel.panel, "q_learning"): 123.4}))
     returns = panel.curves["q_learning"]
-    for cell, part in ((4, returns), (5, returns[:, -2:])):
+    for cell, part in ((3, returns), (4, returns[:, -2:])):
         mean, low, high = interval(part.mean(axis=1))
         assert lines[0][cell] == f"{mean:.2f} ({low:.2f} to {high:.2f})"
-    assert lines[0][4] != lines[0][5]
-    assert lines[0][1:4] == [panel.labels["q_learning"], "6", "0"]
-    assert lines[0][6:] == ["9.50", "123"]
-    assert lines[2][3] == "1" and lines[2][7] == "nan"
+    assert lines[0][3] != lines[0][4]
+    assert lines[0][:3] == [panel.labels["q_learning"], "6", "0"]
+    assert lines[0][5:] == ["9.50", "123"]
+    assert lines[2][2] == "1" and lines[2][6] == "nan"
+    named = printed(curve_table([replace(panel, panel="slip 0.1")], {}))
+    assert [line[0] for line in named] == ["slip 0.1"] * len(lines)
+    assert named[0][1:6] == lines[0][:5]
 
 
 def test_what_depends_on_a_reading_is_marked() -> None:
-    base: dict[str, Any] = {"set": "text", "reading": None, "option": None, "changed": []}
+    base: dict[str, Any] = {"set": "text", "reading": None, "option": None, "moved": {}}
+    part = {
+        "part": "return [of] Q",
+        "difference": -0.5,
+        "low": -0.625,
+        "high": -0.25,
+        "margin": 0.2,
+    }
+    moved = {1: [{**part, "matters": True}], 3: [{**part, "matters": False}]}
     rows = [
         {**base, "verdicts": {1: "holds", 2: "does not hold", 3: "unclear"}},
-        {**base, "reading": "k", "option": "3", "verdicts": {1: "unclear", 3: "unclear"}, "changed": [1]},
+        {**base, "reading": "k", "option": "3", "verdicts": {1: "unclear", 3: "unclear"}, "moved": moved},
     ]  # fmt: skip
     assert printed(dependence_table(rows)) == [
         ["text", "as it is", "", "+", "−", "?"],
         ["text", "k", "3", "[reverse]?[/]", "", "?"],
+    ]
+    assert printed(difference_table(rows)) == [
+        ["text", "k", "3", "1", r"return \[of] Q", "-0.5 (-0.625 to -0.25)", "0.2"],
     ]
 
 

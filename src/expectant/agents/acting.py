@@ -1,21 +1,21 @@
-"""Choosing actions from preferences: greedy with random ties, and ε-greedy."""
+"""Choosing actions by preference: greedily, with ties at random or in order, and ε-greedily."""
 
 from __future__ import annotations
 
 import math
 
-from expectant.verbs import function, preference
+from expectant.verbs import function, preference, shares_ties
 
 
 @function
 def greedy(agent, state, actions, rng):
-    """The action that the agent prefers, ties broken at random."""
+    """The action that the agent prefers; of several a random one, or the first if it says so."""
     chosen, ties, best = 0, 1, -math.inf
     for action in range(actions):
         candidate = preference(agent, state, action)
         if candidate > best:
             best, chosen, ties = candidate, action, 1
-        elif candidate == best:
+        elif candidate == best and shares_ties(agent):
             ties += 1
             if rng.random() * ties < 1.0:
                 chosen = action
@@ -32,14 +32,16 @@ def epsilon_greedy(agent, state, actions, epsilon, rng):
 
 @function
 def write_epsilon_greedy(agent, state, epsilon, probabilities):
-    """How likely :func:`epsilon_greedy` is to choose each action; ties share what is greedy."""
-    actions, best, ties = probabilities.shape[0], -math.inf, 0
+    """How likely :func:`epsilon_greedy` is to choose each action."""
+    actions, best, ties, first = probabilities.shape[0], -math.inf, 0, -1
+    shared = shares_ties(agent)
     for action in range(actions):
         probabilities[action] = preference(agent, state, action)
         if probabilities[action] > best:
-            best, ties = probabilities[action], 1
-        elif probabilities[action] == best:
+            best, ties, first = probabilities[action], 1, action
+        elif probabilities[action] == best and shared:
             ties += 1
     for action in range(actions):
-        greedy_share = (1.0 - epsilon) / ties if probabilities[action] == best else 0.0
+        chosen = probabilities[action] == best and (shared or action == first)
+        greedy_share = (1.0 - epsilon) / ties if chosen else 0.0
         probabilities[action] = epsilon / actions + greedy_share

@@ -14,18 +14,17 @@ from expectant.agents.planner import (
     Planner,
     absorb,
     pass_on_to_planner,
-    report,
     tell,
     weights_memory,
 )
-from expectant.agents.planning_update import StatePlanningAgent
 from expectant.agents.untuned import CACHED_VALUES, LEFT_OUT
+from expectant.agents.valuing import ValuingAgent
 from expectant.descriptions import description, option
-from expectant.features.vector import dot
+from expectant.features.vector import dot, outlook
 from expectant.parts import Need, Site
 from expectant.rules import flag, one_of
 from expectant.step_sizes import step_part, step_size, steps_memory
-from expectant.updates import move, move_row, td_target
+from expectant.updates import displacement, move, move_row, td_target
 from expectant.verbs import (
     act,
     back_up,
@@ -35,12 +34,15 @@ from expectant.verbs import (
     improve,
     learn,
     preference,
+    shares_ties,
     tick,
 )
 
 
 class CachedValuesPart(NamedTuple):
-    weights: np.ndarray
+    """``weights`` (D,) are those of the state values, or the part that these are."""
+
+    weights: Any
     action_weights: np.ndarray
     planner: Planner
     update: Any
@@ -53,6 +55,7 @@ class CachedValuesPart(NamedTuple):
     direct: bool
     cache_first: bool
     greedy_only: bool
+    shared_ties: bool
 
 
 pass_on_to_planner(CachedValuesPart)
@@ -61,6 +64,11 @@ pass_on_to_planner(CachedValuesPart)
 @preference.register(CachedValuesPart)
 def _(agent, state, action):
     return dot(state, agent.action_weights[action])
+
+
+@shares_ties.register(CachedValuesPart)
+def _(agent):
+    return agent.shared_ties
 
 
 @act.register(CachedValuesPart)
@@ -83,13 +91,13 @@ def _(agent, transition, rng):
     target = td_target(weights, taken, discount)
     if agent.direct:
         error = move(weights, taken.state, target, step)
-        report(agent.planner, taken.state, error, step)
+        tell(agent.planner, taken.state, error, displacement(weights, taken.state, error, step))
         cached = error if agent.printed_delta else td_target(weights, taken, discount)
         cache_error = move_row(
             agent.action_weights, taken.state, cached, agent.action_step, taken.action
         )
     else:
-        error = target - dot(taken.state, weights)
+        error = target - outlook(weights, taken.state)
     shift_rate(centering, centering.real, step, 0, taken.state, error)
     return abs(error) + abs(cache_error) + absorb(agent.planner, transition, rng)
 
@@ -132,7 +140,7 @@ def _(agent, state, slot, discount, rng):
 
 
 @description
-class CachedValues(StatePlanningAgent):
+class CachedValues(ValuingAgent):
     """TD(0) and LEVI on state values, cached into action values; acts ε-greedily in those.
 
     A backup moves w and then the action values of every action. ``cache_first`` turns that around,
@@ -147,15 +155,16 @@ class CachedValues(StatePlanningAgent):
     printed_delta: bool = option(flag(), default=False, kw_only=True)
     cache_first: bool = option(flag(), default=False, kw_only=True)
     cached_actions: str = option(one_of("all", "greedy"), default="all", kw_only=True)
+    ties: str = option(one_of("random", "first"), default="random", kw_only=True)
 
     def estimate_memory(self, site: Site) -> Sequence[Need]:
-        values = weights_memory("the state and action values", site, 1 + site.actions)
-        steps = ((self.value_step, 1), (self.action_step, site.actions))
-        return [values, *steps_memory(site, *steps), *super().estimate_memory(site)]
+        cache = weights_memory("the cached action values", site, site.actions)
+        steps = steps_memory(site, (self.value_step, 1), (self.action_step, site.actions))
+        return [*self.values_memory(site), cache, *steps, *super().estimate_memory(site)]
 
     def build(self, site: Site) -> CachedValuesPart:
         return CachedValuesPart(
-            self.state_weights(site),
+            self.values_part(site),
             self.action_weights(site),
             self.planner(site, self.model_step),
             self.update_part(site),
@@ -168,4 +177,5 @@ class CachedValues(StatePlanningAgent):
             self.direct,
             self.cache_first,
             self.cached_actions == "greedy",
+            self.ties == "random",
         )

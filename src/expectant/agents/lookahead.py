@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from expectant.agents.acting import epsilon_greedy, write_epsilon_greedy
 from expectant.agents.centering import CenteringPart, centered, shift_rate
 from expectant.agents.planner import (
@@ -14,20 +12,18 @@ from expectant.agents.planner import (
     absorb,
     named_model,
     pass_on_to_planner,
-    report,
     tell,
-    weights_memory,
 )
-from expectant.agents.planning_update import StatePlanningAgent
 from expectant.agents.untuned import LEFT_OUT, LOOKAHEAD
+from expectant.agents.valuing import ValuingAgent
 from expectant.descriptions import description, option
-from expectant.features.vector import dot
+from expectant.features.vector import outlook
 from expectant.models.expectation import LinearExpectation
 from expectant.models.maintained import maintained, maintained_memory
 from expectant.parts import Need, Site
-from expectant.rules import flag
+from expectant.rules import flag, one_of
 from expectant.step_sizes import step_part, step_size, steps_memory
-from expectant.updates import move, td_target
+from expectant.updates import displacement, move, td_target
 from expectant.verbs import (
     act,
     back_up,
@@ -39,12 +35,15 @@ from expectant.verbs import (
     learn,
     mean_rate,
     preference,
+    shares_ties,
     tick,
 )
 
 
 class LookaheadPart(NamedTuple):
-    weights: np.ndarray
+    """``weights`` (D,) are those of the state values, or the part that these are."""
+
+    weights: Any
     planner: Planner
     update: Any
     value_step: Any
@@ -52,6 +51,7 @@ class LookaheadPart(NamedTuple):
     discount: float
     centering: CenteringPart
     direct: bool
+    shared_ties: bool
 
 
 pass_on_to_planner(LookaheadPart)
@@ -64,7 +64,8 @@ def move_values(agent, state, target):
     follow(
         agent.planner.model, state, mean_rate(agent.value_step, 0, state) * error, agent.discount
     )
-    report(agent.planner, state, error, agent.value_step)
+    moved = displacement(agent.weights, state, error, agent.value_step)
+    tell(agent.planner, state, error, moved)
     return error
 
 
@@ -72,6 +73,11 @@ def move_values(agent, state, target):
 def _(agent, state, action):
     """b(s, a, w), the same look-ahead that planning backs up."""
     return backed_up_value(agent.planner.model, state, action, agent.weights, agent.discount)
+
+
+@shares_ties.register(LookaheadPart)
+def _(agent):
+    return agent.shared_ties
 
 
 @act.register(LookaheadPart)
@@ -92,7 +98,7 @@ def _(agent, transition, rng):
     if agent.direct:
         error = move_values(agent, state, target)
     else:
-        error = target - dot(state, agent.weights)
+        error = target - outlook(agent.weights, state)
     shift_rate(centering, centering.real, agent.value_step, 0, state, error)
     return abs(error) + absorb(agent.planner, transition, rng)
 
@@ -113,7 +119,7 @@ def _(agent, state, slot, discount, rng):
 
 
 @description
-class Lookahead(StatePlanningAgent):
+class Lookahead(ValuingAgent):
     """TD(0) and LEVI on state values; acts ε-greedily in b(s, a, w) = r + γ s̄ᵀw.
 
     ``maintained=True`` keeps the look-ahead's own weights up to date: a decision then costs O(A k)
@@ -125,6 +131,7 @@ class Lookahead(StatePlanningAgent):
     value_step: Any = option(step_size(), default=LEFT_OUT)
     model_step: Any = option(step_size(), default=0.1)
     maintained: bool = option(flag(), default=False, kw_only=True)
+    ties: str = option(one_of("random", "first"), default="random", kw_only=True)
 
     def validate(self) -> None:
         super().validate()
@@ -132,6 +139,11 @@ class Lookahead(StatePlanningAgent):
             raise ValueError(
                 "Lookahead: maintained=True needs model='expectation', whose look-ahead is linear "
                 f"in the features, got model={self.model!r}"
+            )
+        if self.maintained and self.value != "linear":
+            raise ValueError(
+                "Lookahead: maintained=True keeps look-ahead weights, which only linear values "
+                f"have, got value={self.value!r}"
             )
         if self.maintained and self.options is not None:
             raise ValueError(
@@ -160,11 +172,11 @@ class Lookahead(StatePlanningAgent):
 
     def estimate_memory(self, site: Site) -> Sequence[Need]:
         steps = steps_memory(site, (self.value_step, 1))
-        needs = [weights_memory("the state values", site), *steps, *super().estimate_memory(site)]
+        needs = [*self.values_memory(site), *steps, *super().estimate_memory(site)]
         return [*needs, maintained_memory(site)] if self.maintained else needs
 
     def build(self, site: Site) -> LookaheadPart:
-        weights, planner = self.state_weights(site), self.planner(site, self.model_step)
+        weights, planner = self.values_part(site), self.planner(site, self.model_step)
         if self.maintained:
             planner = planner._replace(model=maintained(planner.model, weights, self.discount))
         return LookaheadPart(
@@ -176,4 +188,5 @@ class Lookahead(StatePlanningAgent):
             self.discount,
             self.centering_part(),
             self.direct,
+            self.ties == "random",
         )

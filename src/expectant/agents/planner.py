@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, ClassVar, NamedTuple
 
@@ -26,7 +26,7 @@ from expectant.models.sparse import SparseExpectation
 from expectant.models.true import TrueModel
 from expectant.options.repertoire import REPERTOIRE
 from expectant.parts import Agent, Backups, Model, Need, Site, bytes_of, needs_of
-from expectant.rules import at_least, either, flag, one_of, or_none, whole
+from expectant.rules import at_least, either, flag, named_or, one_of, or_none, whole
 from expectant.step_sizes import as_used
 from expectant.verbs import (
     back_up,
@@ -64,6 +64,8 @@ MODELS: dict[str, Callable[[Any], Model]] = {
     "true": lambda step: TrueModel(),
     "true_sample": lambda step: Sample(TrueModel()),
 }
+BACKUPS = named_or(*NAMED, kind=Backups, words="a backup distribution")
+NUMBERS_ONLY = ("episodic", "network")  # models whose steps do not adapt
 STORED = ("relabelled", "stored_termination", "stored_action")  # options on stored transitions
 
 
@@ -82,7 +84,7 @@ def backups_by_name(name: str, capacity: int | None) -> Backups:
     return NAMED[name](capacity)
 
 
-def named_model(model: Any, step: Any) -> Model:
+def named_model(model: str | Model, step: Any) -> Model:
     """The model that an agent's ``model=`` stands for."""
     return model_by_name(model, step) if isinstance(model, str) else model
 
@@ -92,14 +94,10 @@ class PlanningAgent(Agent):
     """An agent with a model and a backup distribution, described."""
 
     planning_steps: int = option(whole(0), default=5, kw_only=True)
-    model: Any = option(
-        one_of(*MODELS, or_part="a model"),
-        default="expectation",
-        kw_only=True,
+    model: str | Model = option(
+        named_or(*MODELS, kind=Model, words="a model"), default="expectation", kw_only=True
     )
-    backups: Any = option(
-        one_of(*NAMED, or_part="a backup distribution"), default="replay", kw_only=True
-    )
+    backups: str | Backups = option(BACKUPS, default="replay", kw_only=True)
     replay_capacity: int | None = option(or_none(whole(1)), default=1000, kw_only=True)
     replayed_fits: int | str = option(
         either(whole(0), one_of("planning_steps")), default=0, kw_only=True
@@ -115,30 +113,47 @@ class PlanningAgent(Agent):
 
     plans_with_options: ClassVar[bool] = True  # as state values can; action values cannot
 
+    @classmethod
+    def untuned_beside(cls, given: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Without replayed fits where nothing is stored, and with a number where steps are those.
+
+        Models by name have what the agent says; those that are described have steps of their own.
+        """
+        found, model = dict(cls.untuned), given.get("model", "expectation")
+        step = found.get("model_step")
+        if model in NUMBERS_ONLY and getattr(step, "adapts", False):
+            found["model_step"] = step.initial_step  # type: ignore[union-attr]
+        backups = given.get("backups", "replay")
+        stored = NAMED[backups](None) if isinstance(backups, str) and backups in NAMED else backups
+        if not getattr(stored, "stores_transitions", False) or getattr(
+            model, "several_steps", False
+        ):
+            found.pop("replayed_fits", None)
+        return found
+
     def validate(self) -> None:
         backups, owner = self.distribution(), type(self).__name__
         named_model(self.model, getattr(self, "model_step", 0.0))  # which may refuse that step
         fits = ["replayed_fits"] if self._fits() > 0 else []
         flags = [name for name in STORED if getattr(self, name, False)]
         for name in fits + flags:
-            if not getattr(backups, "stores_transitions", False):
+            if not backups.stores_transitions:
                 raise ValueError(
                     f"{owner}: {name}={getattr(self, name)!r} needs stored transitions, and "
                     f"backups={self.backups!r} stores none (stores_transitions is not True)"
                 )
-        if not self._learns() and not getattr(backups, "knows_places", True):
+        if not self._learns() and not backups.knows_places:
             raise ValueError(
                 f"{owner}: model={self.model!r} looks up the environment's own state, which "
                 f"backups={self.backups!r} does not know of the states it draws"
             )
-        if getattr(backups, "draws_features", False) and not getattr(
-            named_model(self.model, 0.0), "linear", False
-        ):
+        if backups.draws_features and not named_model(self.model, 0.0).linear:
             raise ValueError(
                 f"{owner}: backups={self.backups!r} plans from single features, which needs a "
                 "model that is linear in them ('expectation' or 'sparse'), "
                 f"got model={self.model!r}"
             )
+        self._check_steps(owner, fits)
         if not self.direct and self.planning_steps == 0:
             raise ValueError(
                 f"{owner}: direct=False learns values by planning alone, so planning_steps must be "
@@ -149,7 +164,20 @@ class PlanningAgent(Agent):
         if self.options is not None:
             self._check_options(owner, backups)
 
-    def _check_options(self, owner: str, backups: Any) -> None:
+    def _check_steps(self, owner: str, fits: Sequence[str]) -> None:
+        """Refuse what a model of several steps cannot be combined with."""
+        if not named_model(self.model, 0.0).several_steps:
+            return
+        single = [*fits, *(["stored_termination"] if self.stored_termination else [])]
+        if self.options is not None:
+            single.append("options")
+        for name in single:
+            raise ValueError(
+                f"{owner}: {name}={getattr(self, name)!r} is about single steps and cannot be "
+                f"combined with model={self.model!r}, which learns from several in a row"
+            )
+
+    def _check_options(self, owner: str, backups: Backups) -> None:
         """Refuse what options cannot be combined with."""
         if not self.plans_with_options:
             raise ValueError(
@@ -165,12 +193,12 @@ class PlanningAgent(Agent):
                 f"{owner}: stored_termination=True is about one step and cannot be combined with "
                 "options"
             )
-        if self.options.models == "exact" and not getattr(backups, "knows_places", True):
+        if self.options.models == "exact" and not backups.knows_places:
             raise ValueError(
                 f"{owner}: options with models='exact' look up the environment's own state, which "
                 f"backups={self.backups!r} does not know of the states it draws"
             )
-        if self.rollout > 1 and getattr(named_model(self.model, 0.0), "imagines", "") != "means":
+        if self.rollout > 1 and named_model(self.model, 0.0).imagines != "means":
             raise ValueError(
                 f"{owner}: rollout={self.rollout} with options needs model='expectation', which "
                 "leads to a mean state as they do"
@@ -204,7 +232,7 @@ class PlanningAgent(Agent):
         model = named_model(self.model, getattr(self, "model_step", 0.0))
         drawn = state_bytes(self.distribution().drawn_shape(site))
         scratch = drawn + state_bytes(site.shape) + rollout_memory(self.rollout, model, site)
-        traced = self.distribution().traces_back and isinstance(model, Model)
+        traced = self.distribution().traces_back
         return [
             *self._model_memory(model, site),
             *(model.predecessors_memory(site) if traced else ()),
@@ -229,7 +257,8 @@ class PlanningAgent(Agent):
     def planner(self, site: Site, model_step: Any) -> Planner:
         """The part all planning agents share."""
         model = named_model(self.model, as_used(self, model_step, site))
-        part = self._model_part(model, dataclasses.replace(site, promise=self.initial_value))
+        asked = dataclasses.replace(site, promise=self.initial_value, discount=self.discount)
+        part = self._model_part(model, asked)
         backups = self.distribution()
         part = with_predecessors(part) if backups.traces_back else part
         return Planner(
@@ -248,7 +277,7 @@ class PlanningAgent(Agent):
 
     def _learns(self) -> bool:
         """Whether the model is learned; given ones look up the environment's own state."""
-        return getattr(named_model(self.model, 0.0), "learns", True)
+        return named_model(self.model, 0.0).learns
 
     def _fits(self) -> int:
         """How many replayed fits a step makes; a model that is given has nothing to learn."""

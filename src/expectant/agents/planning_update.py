@@ -7,20 +7,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from expectant.agents.planner import PlanningAgent, movement, named_model
+from expectant.agents.planner import PlanningAgent, named_model
 from expectant.descriptions import abstract, option
 from expectant.features.vector import dot
 from expectant.parts import Need, Site, bytes_of
 from expectant.rules import one_of
 from expectant.step_sizes import step_part, step_size, steps_memory
-from expectant.updates import gradient_planning, gtd2_planning, levi_target, move
+from expectant.updates import displacement, gradient_planning, gtd2_planning, levi_target, move
 from expectant.verbs import improve
 
 UPDATES = ("levi", "gradient", "gtd2")
 
 
 class LeviPart(NamedTuple):
-    """w ← w + α δ s; nothing else is used."""
+    """w ← w + α δ ∇v̂(s); nothing else is used."""
 
     correction_step: float
 
@@ -43,7 +43,7 @@ class Gtd2Part(NamedTuple):
 def _(update, model, actions, weights, state, discount, step, rate):
     target = levi_target(model, state, actions, weights, discount)
     error = move(weights, state, target - rate, step)
-    return error, movement(state, error, step)
+    return error, displacement(weights, state, error, step)
 
 
 @improve.register(GradientPart)
@@ -74,7 +74,7 @@ class StatePlanningAgent(PlanningAgent):
     def validate(self) -> None:
         super().validate()
         model = named_model(self.model, 0.0)
-        if self.planning_update != "levi" and not getattr(model, "predicts_means", False):
+        if self.planning_update != "levi" and not model.predicts_means:
             raise ValueError(
                 f"{type(self).__name__}: planning_update={self.planning_update!r} needs an "
                 "expectation model, which knows the mean next state (predicts_means), got "

@@ -14,10 +14,10 @@ from expectant.agents.untuned import LEFT_OUT, Q_LEARNING
 from expectant.descriptions import description, option
 from expectant.features.vector import dot
 from expectant.parts import Agent, Need, Site
-from expectant.rules import Rule
+from expectant.rules import Rule, one_of
 from expectant.step_sizes import step_part, step_size, steps_memory
 from expectant.updates import q_learning
-from expectant.verbs import act, learn, preference, tick
+from expectant.verbs import act, learn, preference, shares_ties, tick
 
 
 class QLearningPart(NamedTuple):
@@ -26,11 +26,17 @@ class QLearningPart(NamedTuple):
     epsilon: float
     discount: float
     centering: CenteringPart
+    shared_ties: bool
 
 
 @preference.register(QLearningPart)
 def _(agent, state, action):
     return dot(state, agent.weights[action])
+
+
+@shares_ties.register(QLearningPart)
+def _(agent):
+    return agent.shared_ties
 
 
 @act.register(QLearningPart)
@@ -63,6 +69,7 @@ class QLearning(Agent):
     planning_steps: int = option(
         Rule("0, because Q-learning does not plan (QPlanning does)", _zero), default=0, kw_only=True
     )
+    ties: str = option(one_of("random", "first"), default="random", kw_only=True)
 
     def estimate_memory(self, site: Site) -> Sequence[Need]:
         steps = steps_memory(site, (self.action_step, site.actions))
@@ -75,4 +82,5 @@ class QLearning(Agent):
             self.epsilon,
             self.discount,
             centering_part(self.centering),
+            self.ties == "random",
         )

@@ -23,7 +23,7 @@ from expectant.descriptions import description, option
 from expectant.features.vector import dot
 from expectant.models.expectation import LinearExpectation
 from expectant.parts import Backups, Need, Site
-from expectant.rules import flag
+from expectant.rules import flag, one_of
 from expectant.step_sizes import step_part, step_size, steps_memory
 from expectant.updates import move_row, q_learning, q_target
 from expectant.verbs import (
@@ -35,6 +35,7 @@ from expectant.verbs import (
     learn,
     moved_by,
     preference,
+    shares_ties,
     stored,
     tick,
 )
@@ -51,6 +52,7 @@ class QPlanningPart(NamedTuple):
     stored_action: bool
     centering: CenteringPart
     direct: bool
+    shared_ties: bool
 
 
 pass_on_to_planner(QPlanningPart)
@@ -59,6 +61,11 @@ pass_on_to_planner(QPlanningPart)
 @preference.register(QPlanningPart)
 def _(agent, state, action):
     return dot(state, agent.weights[action])
+
+
+@shares_ties.register(QPlanningPart)
+def _(agent):
+    return agent.shared_ties
 
 
 @act.register(QPlanningPart)
@@ -123,11 +130,12 @@ class QPlanning(PlanningAgent):
     model_step: Any = option(step_size(), default=0.1)
     stored_action: bool = option(flag(), default=False, kw_only=True)
     invalid_update: bool = option(flag(), default=False, kw_only=True)
+    ties: str = option(one_of("random", "first"), default="random", kw_only=True)
 
     def validate(self) -> None:
         super().validate()
         model = named_model(self.model, 0.0)
-        means = getattr(model, "predicts_means", False)
+        means = model.predicts_means
         if means and type(model) is not LinearExpectation and not self.invalid_update:
             raise ValueError(
                 f"QPlanning: model={self.model!r} predicts only the mean of the next state, and "
@@ -154,4 +162,5 @@ class QPlanning(PlanningAgent):
             self.stored_action or self.distribution().draws_actions,
             self.centering_part(),
             self.direct,
+            self.ties == "random",
         )

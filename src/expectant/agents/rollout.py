@@ -68,7 +68,7 @@ def check_rollout(owner: str, length: int, given: Any, model: Any, backups: Any)
             f"{owner}: rollout={length} needs a model that leads to a next state, a sample model "
             f"or (to see why not) a linear expectation model, got model={given!r}"
         )
-    if model.imagines == "means" and not getattr(backups, "stores_transitions", False):
+    if model.imagines == "means" and not backups.stores_transitions:
         raise ValueError(
             f"{owner}: rollout={length} of an expectation model leads to states that "
             f"backups={backups!r} cannot tell apart; use a replay"

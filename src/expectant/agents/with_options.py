@@ -33,6 +33,7 @@ from expectant.verbs import (
     preference,
     relabel,
     room,
+    shares_ties,
     stop_of,
     wrapped,
 )
@@ -173,6 +174,11 @@ def _(agent, state, action):
             if candidate > best or math.isnan(candidate):
                 best = candidate
     return best
+
+
+@shares_ties.register(WithOptionsPart)
+def _(agent):
+    return shares_ties(agent.agent)
 
 
 @policy.register(WithOptionsPart)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -201,5 +202,14 @@ def block_weights(
     runs: int, size: int, blocks: int, rng: np.random.Generator | None = None
 ) -> np.ndarray:
     """Blocks of so many runs drawn with replacement, as weights (blocks, runs) of rows of one."""
-    rng = rng or np.random.Generator(np.random.PCG64(0))
+    if rng is None:
+        return _first_weights(runs, size, blocks)
     return rng.multinomial(size, np.full(runs, 1.0 / runs), size=blocks) / size
+
+
+@lru_cache(maxsize=16)
+def _first_weights(runs: int, size: int, blocks: int) -> np.ndarray:
+    """The same blocks for every part of every claim, which take longer to draw than to use."""
+    weights = block_weights(runs, size, blocks, np.random.Generator(np.random.PCG64(0)))
+    weights.flags.writeable = False
+    return weights

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -29,7 +30,9 @@ class Panel:
 
     Instead of episodes, steps may be counted (``unit``), and instead of means over bins the curves
     may be of something (``quantity``) that was looked at after so many of them, ``points`` (M,), in
-    the ``phases`` (M,); ``levels`` are lines to hold it against.
+    the ``phases`` (M,); ``levels`` are lines to hold it against. ``origin`` is the episode that is
+    drawn as zero. ``best_soft`` is the best that any policy with that ε can earn, which may be more
+    than ``optimum``.
     """
 
     figure: str
@@ -46,6 +49,8 @@ class Panel:
     points: np.ndarray | None = None
     phases: np.ndarray | None = None
     levels: tuple[Level, ...] = ()
+    origin: int = 0
+    best_soft: float = math.nan
 
     def __repr__(self) -> str:
         names = "/".join(filter(None, (self.reading, self.figure, self.panel)))
@@ -56,19 +61,20 @@ class Panel:
     def x(self) -> np.ndarray:
         """Where the values of a curve stand: a bin in its middle, so that a drop appears after the
         switch it follows."""
-        return self.first_episodes + self.bin / 2 if self.points is None else self.points
+        middles = self.first_episodes + self.bin / 2 - self.origin
+        return middles if self.points is None else self.points
 
     @property
     def end(self) -> float:
         """Where the axis ends."""
         firsts = self.first_episodes
-        return float(firsts[-1] + self.bin if self.points is None else firsts[-1])
+        return float(firsts[-1] + self.bin - self.origin if self.points is None else firsts[-1])
 
     @property
     def breaks(self) -> list[float]:
         """Where something changes."""
         if self.points is None or self.phases is None:
-            return [float(self.first_episodes[switch]) for switch in self.switches]
+            return [float(self.first_episodes[switch] - self.origin) for switch in self.switches]
         return [float(at) for at in self.points[1:][np.diff(self.phases) > 0]]
 
     @property
@@ -78,6 +84,11 @@ class Panel:
             return self.points
         bins = next(iter(self.curves.values())).shape[1]
         return np.arange(bins) * self.bin
+
+    @property
+    def counted(self) -> str:
+        """What the axis counts."""
+        return "episodes since the goal moved" if self.origin else self.unit
 
     @property
     def runs(self) -> int:
@@ -94,22 +105,28 @@ class Panel:
         """The bins at which the goal has just moved."""
         if self.switch_every is None or self.points is not None or self.unit != "episode":
             return ()
+        if self.origin:
+            return (self.origin // self.bin,)
         bins, phase = self.first_episodes.size, self.switch_every // self.bin
         return tuple(range(phase, bins, phase))
 
-    def windows(self, bins: int) -> list[Panel]:
-        """The surroundings of every switch, so many bins before and after, as panels to draw.
+    def windows(self, before: int, after: int) -> list[Panel]:
+        """The surroundings of every switch, so many bins before and after it, as panels to draw.
 
-        A drop and its recovery take up a hundredth of a long phase and cannot be seen in all of it.
-        Episodes count from where a window begins.
+        A drop and its recovery take up a small part of a phase and cannot be seen in all of it.
+        Episodes count from the switch.
         """
+        place = self.title or self.panel
         return [
             replace(
                 self,
-                panel=f"goal move {number}, from episode {(start - bins) * self.bin:,}",
-                switch_every=bins * self.bin,
-                curves={key: c[:, start - bins : start + bins] for key, c in self.curves.items()},
+                title=f"{place}: move {number}" if place else f"move {number} of the goal",
+                panel=f"{self.panel} move {number}",
+                origin=before * self.bin,
+                curves={
+                    key: c[:, start - before : start + after] for key, c in self.curves.items()
+                },
             )
             for number, start in enumerate(self.switches, 1)
-            if start - bins >= 0 and start + bins <= self.first_episodes.size
+            if start - before >= 0 and start + after <= self.first_episodes.size
         ]

@@ -74,12 +74,13 @@ def _(model, state, action, weights, discount):
 
 
 class Questions(NamedTuple):
-    """``weights`` (D,) or (A, D) give state values, ``measures`` (g, D) what the model is asked
-    for; ``nothing`` (D,) is zero. ``action`` has led to the states, −1: episodes begin there."""
+    """``weights``, (D,) or (A, D) or a part, give state values; ``measures`` (g, D) are what the
+    model is asked for; ``nothing`` (D,) is zero. ``action`` has led to the states, −1: episodes
+    begin there."""
 
     subject: Subject
     model: Any
-    weights: np.ndarray
+    weights: Any
     measures: np.ndarray
     nothing: np.ndarray
     states: States

@@ -32,13 +32,15 @@ def explained(run: Run, status: int, agent: Any, world: str) -> str:
 
 def learned_radius(agent: Any, run: Run, states: list[Any]) -> PlanningRadius:
     """The radius of an agent's own planning update from some states, equally often."""
-    part, update = run.agent, getattr(agent, "planning_update", None)
-    if update is None or type(answering(part.planner.model)) not in add_expected.implementations:
+    part, update = run.agent, getattr(agent, "planning_update", "")
+    model = answering(part.planner.model) if update else None
+    linear = isinstance(getattr(part, "weights", None), np.ndarray)
+    if not linear or type(model) not in add_expected.implementations:
         raise ValueError(
-            f"planning_radius: needs an agent that plans with state values and an expectation "
-            f"model, got {agent!r}"
+            f"planning_radius: needs an agent that plans with state values, linear in the "
+            f"features, and an expectation model, got {agent!r}"
         )
-    model, weights = answering(part.planner.model), part.weights
+    weights = part.weights
     rows = np.array([dense(state, weights.size) for state in states])
     expected = np.zeros_like(rows)
     for state, row in zip(states, expected, strict=True):
@@ -80,6 +82,10 @@ def _reason(run: Run, agent: Any) -> tuple[str, str, str]:
     update = getattr(agent, "planning_update", None)
     if update == "levi" and type(model) in add_expected.implementations:
         advice = f"planning_update='gradient' or {advice}"
+    if not isinstance(
+        getattr(part, "weights", None), np.ndarray
+    ):  # values of another kind have their own gradients
+        return "planning", "", advice
     try:
         states, promised, moves = _planned(copied(part), step)
     except (TypeError, ValueError, FloatingPointError):  # parts of one's own may refuse

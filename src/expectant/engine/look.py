@@ -17,6 +17,7 @@ from expectant.engine.compile.kernels import Kernel, compiled_for, use_compiled
 from expectant.engine.learner.saving import arrays_in
 from expectant.engine.loop import NO_FEATURE, Ranges, Run
 from expectant.engine.trial.mistakes import PartError
+from expectant.features.vector import outlook
 from expectant.lanes import padded
 from expectant.progress import Reporter
 from expectant.seeds import Streams
@@ -114,9 +115,14 @@ def _model_of(agent: Any) -> Any:
     return model if type(model) in backed_up_value.implementations else NoModelPart(np.nan)
 
 
-def _weights_of(subject: Subject, needed: bool) -> np.ndarray:
-    """The weights of an agent's values; without rows where it has none and they are not needed."""
+def _weights_of(subject: Subject, needed: bool) -> Any:
+    """The weights of an agent's values, or the part that these are.
+
+    Without rows where it has none and they are not needed.
+    """
     weights = getattr(wrapped(subject.agent), "weights", None)
+    if type(weights) in outlook.implementations:
+        return weights
     features = subject.ranges.features
     if isinstance(weights, np.ndarray) and weights.ndim in (1, 2) and weights.shape[-1] >= features:
         return weights

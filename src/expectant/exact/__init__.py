@@ -15,6 +15,7 @@ from expectant.exact.fixed_points import (
     linear_model,
     planning_gap,
 )
+from expectant.exact.jensen import jensen_gap
 from expectant.exact.least_squares import (
     LinearModel,
     least_squares_model,
@@ -68,6 +69,7 @@ __all__ = [
     "fixed_point",
     "gain",
     "greedy_policy",
+    "jensen_gap",
     "least_squares_model",
     "linear_model",
     "lstd",

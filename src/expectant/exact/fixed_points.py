@@ -60,7 +60,7 @@ def fixed_point(
     """
     one_of(*UPDATES).check("fixed_point", "update", update)
     world, discount = dynamics(domain, phase), _discount(discount)
-    matrix = _features(features, world.rewards.shape[0])
+    matrix = feature_rows(features, world.rewards.shape[0])
     solve = _projection(matrix, state_weights)
     shape = (1, matrix.shape[1]) if update == "avi" else (world.rewards.shape[1], matrix.shape[1])
     weights = np.zeros(shape)
@@ -110,7 +110,7 @@ def linear_model(
     where they do.
     """
     world = dynamics(domain, phase)
-    matrix = _features(features, world.rewards.shape[0])
+    matrix = feature_rows(features, world.rewards.shape[0])
     inverse = np.linalg.pinv(matrix)
     expected = expected_next(world, matrix)
     model = np.einsum("ds,sai->aid", inverse, expected)
@@ -146,7 +146,8 @@ def feature_matrix(domain: Any, features: Any, *, seed: int = 0, run: int = 0) -
     return np.array(rows)
 
 
-def _features(features: np.ndarray | None, states: int) -> np.ndarray:
+def feature_rows(features: np.ndarray | None, states: int) -> np.ndarray:
+    """The feature vectors of all states as they were given; one-hot ones for None."""
     if features is None:
         return np.eye(states)
     matrix = np.asarray(features, float)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from expectant.integrity import finite, within
-from expectant.lanes import dot_rows, dot_weighted_rows
+from expectant.lanes import dot_rows, dot_weighted_rows, sum_rows, sum_weighted_rows
 from expectant.parts import Shape, Site
 from expectant.verbs import (
     check_restored,
@@ -23,9 +23,11 @@ from expectant.verbs import (
     index,
     load,
     matches,
+    optional,
     put,
     save,
     size,
+    sum_through,
     value,
 )
 
@@ -125,9 +127,12 @@ def greatest(weights, state):
     return best
 
 
-@function
+@optional
 def outlook(weights, state):
-    """What a state promises: v̂ = wᵀs by weights (D,), max_a q̂ = max_a w_aᵀ s by weights (A, D)."""
+    """What a state promises: v̂ = wᵀs by weights (D,), max_a q̂ = max_a w_aᵀ s by weights (A, D).
+
+    Values that are not linear are a part in the place of weights, and say by this verb what v̂ is.
+    """
     if weights.ndim == 1:  # decided when it is compiled
         return dot(state, weights)
     return greatest(weights, state)
@@ -158,6 +163,11 @@ def _(state, n):
 @dot_through.register(Binary)
 def _(state, rows, action, weights):
     return dot_rows(rows, action, state.active, weights)
+
+
+@sum_through.register(Binary)
+def _(state, rows, action, total):
+    sum_rows(total, rows, action, state.active)
 
 
 @put.register(Binary)
@@ -212,6 +222,11 @@ def _(state, n):
 @dot_through.register(Weighted)
 def _(state, rows, action, weights):
     return dot_weighted_rows(rows, action, state.active, state.values, weights)
+
+
+@sum_through.register(Weighted)
+def _(state, rows, action, total):
+    sum_weighted_rows(total, rows, action, state.active, state.values)
 
 
 @put.register(Weighted)

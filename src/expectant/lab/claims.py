@@ -8,7 +8,7 @@ themselves, so that it says what is computed. Nothing here knows the answers.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -102,19 +102,42 @@ class Clause:
 
     def find(self, panels: Sequence[Panel]) -> Finding:
         """What the runs of these panels together say, paired by their numbers."""
-        curves = self.runs_of(panels)
-        flat = [curve for group in curves for curve in group]
+        place = f"{panels[0].panel}: " if panels[0].panel and not self.across else ""
+        return self._found(
+            lambda means: self.values(panels, means),
+            panels,
+            self.statement,
+            place + self.subject(panels[0].labels),
+        )
+
+    def less(self, panels: Sequence[Panel], others: Sequence[Panel]) -> Finding:
+        """By how much the number is greater in some panels than in others, paired by run."""
+        split = len(panels)
+        place = f"{panels[0].panel}: " if panels[0].panel and not self.across else ""
+        return self._found(
+            lambda means: self.values(panels, means[:split]) - self.values(others, means[split:]),
+            [*panels, *others],
+            Statement(ABOVE, 0.0, self.statement.margin),
+            place + self.subject(panels[0].labels),
+        )
+
+    def _found(
+        self,
+        number: Callable[[Sequence[Sequence[np.ndarray]]], np.ndarray],
+        panels: Sequence[Panel],
+        statement: Statement,
+        label: str,
+    ) -> Finding:
+        """What the runs of panels say about a number of their mean curves, by panel and agent."""
+        flat = [curve for group in self.runs_of(panels) for curve in group]
 
         def statistic(*means: np.ndarray) -> np.ndarray:
-            return self.values(panels, _grouped(means, len(panels)))
+            return number(_grouped(means, len(panels)))
 
         if self.measure.per_run:
-            values, effect = statistic(*flat), None
-        else:
-            values = pseudo_values(statistic, flat)
-            effect = float(statistic(*(curve.mean(axis=0)[None] for curve in flat))[0])
-        place = f"{panels[0].panel}: " if panels[0].panel and not self.across else ""
-        return find(values, self.statement, place + self.subject(panels[0].labels), effect)
+            return find(statistic(*flat), statement, label)
+        effect = float(statistic(*(curve.mean(axis=0)[None] for curve in flat))[0])
+        return find(pseudo_values(statistic, flat), statement, label, effect)
 
     def shown(self, panels: Sequence[Panel], size: int) -> np.ndarray:
         """Whether figures of ``size`` runs, drawn from those that there are, show it (BLOCKS,)."""
@@ -262,6 +285,14 @@ def _judged(claim: Claim, reading: str, panels: Sequence[Panel], sizes: Sizes) -
         *about, outcome, *numbers, runs, _chance(parts, sizes), claim.rule,
         f"{detail[0].upper()}{detail[1:]}.",
     )  # fmt: skip
+
+
+def chance_together(claims: Sequence[Claim], panels: Sequence[Panel], sizes: Sizes) -> float:
+    """The share of figures with as many runs as the source's that show all of several claims."""
+    try:
+        return _chance([part for claim in claims for part in claim.parts(panels)], sizes)
+    except Unavailable:
+        return math.nan
 
 
 def _chance(parts: Sequence[tuple[Clause, list[Panel]]], sizes: Sizes) -> float:

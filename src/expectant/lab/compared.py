@@ -96,7 +96,7 @@ class Comparison:
         found = tables.html_table(heads, agents)
         if self.optimum.known:
             found += tables.paragraph(
-                f"exact optimum with ε = {self.optimum.epsilon:g}: {self._best}"
+                f"exact, ε-greedy on q*, ε = {self.optimum.epsilon:g}: {self._best}"
             )
         if self.differences:
             found += tables.html_table(DIFFERENCE_HEADS, self._difference_rows())

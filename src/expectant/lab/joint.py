@@ -1,51 +1,90 @@
 """Many readings changed at once: which claims can hold together, under any reading at all?
 
-Combinations of options are drawn at random, the named sets first. What came of each is a line of a
-file, so that the same command goes on where it was.
+Most readings concern several agents; together they are a *context*. The others concern one agent
+each. In every context that is drawn a few options of those are drawn for each agent and combined
+with those of the other agents, so that an agent is computed once for many combinations. What came
+of each combination is a line of a file, so that the same command goes on where it was.
 """
 
 from __future__ import annotations
 
 import json
 import tempfile
-from collections import Counter
+import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from expectant.files import write_text
-from expectant.lab.claims import Claim, evaluate
+from expectant.lab.cells import Cell
+from expectant.lab.claims import Claim, chance_together, evaluate
 from expectant.lab.engines.compute import compute
 from expectant.lab.specs.spec import Experiment
 from expectant.lab.store.results import panels_of
 from expectant.lab.store.store import Store
 from expectant.lab.study import Option, Reading, Study
-from expectant.progress import say
+from expectant.progress import duration, say
 
 ROWS = "joint.jsonl"
-BATCH = 4  # combinations that are computed together, and lost together if it is stopped
+OWN = 2  # draws of an agent's own options in a context
+BATCH = 8  # combinations that are computed together, and lost together if it is stopped
+
+Chosen = dict[str, str]  # the option of every reading, by name
+Draws = list[tuple[str, ...]]
 
 
 @dataclass(frozen=True)
 class Joint:
-    """A search among the readings of some figures, with so many ``runs`` of every combination."""
+    """A search among the readings of some figures, with so many ``runs`` of every combination.
+
+    ``published`` are the claims that describe the figures as they were published. ``known`` are
+    curves of agents, by what decides them.
+    """
 
     study: Study
     figures: tuple[str, ...]
     runs: int
     seed: int = 0
+    published: tuple[int, ...] = ()
+    known: dict[str, np.ndarray] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def readings(self) -> list[Reading]:
-        """Those that matter here and have more than one option."""
-        return [
-            reading
+        """Those that make a difference to some agent here."""
+        return [reading for reading in self.study.readings if self.touched[reading.name]]
+
+    @cached_property
+    def touched(self) -> dict[str, frozenset[str]]:
+        """The agents that each reading makes a difference to."""
+        return {
+            reading.name: frozenset(
+                cell.agent_key
+                for figure in self.figures
+                if reading.concerns(figure)
+                for option in reading.options
+                for cell, base in zip(
+                    self.study.experiments[figure].changed(option.changes).cells(),
+                    self.study.experiments[figure].changed(reading.options[0].changes).cells(),
+                    strict=True,
+                )
+                if cell.identity() != base.identity()
+            )
             for reading in self.study.readings
-            if any(reading.concerns(figure) for figure in self.figures)
-        ]
+        }
+
+    @cached_property
+    def groups(self) -> list[list[Reading]]:
+        """The readings of the context, and then those of every single agent."""
+        found: dict[frozenset[str], list[Reading]] = {frozenset(): []}
+        for reading in self.readings:
+            agents = self.touched[reading.name]
+            found.setdefault(agents if len(agents) == 1 else frozenset(), []).append(reading)
+        return list(found.values())
 
     @property
     def claims(self) -> list[Claim]:
@@ -57,24 +96,39 @@ class Joint:
             and all((clause.figure or claim.figure) in self.figures for clause in claim.clauses)
         ]
 
-    def combinations(self, count: int) -> Iterator[dict[str, str]]:
-        """The named sets, and then combinations drawn at random, none of them twice."""
+    def combinations(self, count: int) -> Iterator[Chosen]:
+        """Context by context, those of the named sets first; no combination comes twice."""
         seen: set[tuple[str, ...]] = set()
         possible = int(np.prod([len(reading.options) for reading in self.readings], dtype=float))
         rng = np.random.Generator(np.random.PCG64(self.seed))
         named = iter(self.study.sets if any(self.study.sets) else ())
         while len(seen) < min(count, possible):
-            named_set = next(named, None)
-            chosen = tuple(
-                reading.options[int(rng.random() * len(reading.options))].name
-                if named_set is None
-                else reading.chosen(named_set).name
-                for reading in self.readings
-            )
-            if chosen not in seen:
-                seen.add(chosen)
-                names = (reading.name for reading in self.readings)
-                yield dict(zip(names, chosen, strict=True))
+            for chosen in self._around(next(named, None), rng):
+                key = tuple(chosen.values())
+                if key not in seen and len(seen) < count:
+                    seen.add(key)
+                    yield chosen
+
+    def _around(self, named_set: str | None, rng: np.random.Generator) -> Iterator[Chosen]:
+        """Combinations in one context: a named set's and the set itself first, or any."""
+        draws: list[Draws] = []
+        for place, readings in enumerate(self.groups):
+            options: Draws = []
+            if named_set is not None:
+                options.append(tuple(reading.chosen(named_set).name for reading in readings))
+            most = int(np.prod([len(reading.options) for reading in readings], dtype=float))
+            while len(options) < min(1 if place == 0 else OWN, most):
+                drawn = tuple(
+                    reading.options[int(rng.random() * len(reading.options))].name
+                    for reading in readings
+                )
+                if drawn not in options:
+                    options.append(drawn)
+            draws.append(options)
+        names = [reading.name for readings in self.groups for reading in readings]
+        for picked in product(*draws):
+            found = dict(zip(names, (name for group in picked for name in group), strict=True))
+            yield {reading.name: found[reading.name] for reading in self.readings}
 
     def experiment(self, figure: str, chosen: Mapping[str, str]) -> Experiment:
         """A figure under a combination."""
@@ -85,33 +139,57 @@ class Joint:
         return replace(experiment, runs=self.runs, seed=self.seed)
 
     def rows(
-        self, combinations: Sequence[Mapping[str, str]], threads: int | None
+        self, combinations: Sequence[Chosen], threads: int | None, title: str
     ) -> list[dict[str, Any]]:
-        """What came of some combinations: the verdict on every claim, and its chance."""
+        """What came of some combinations: verdict, effect and chance of every claim.
+
+        ``shown`` is the chance that one figure of the published size shows all that was published.
+        """
         cells = [
             cell
             for number, chosen in enumerate(combinations)
             for figure in self.figures
             for cell in self.experiment(figure, chosen).cells(str(number))
         ]
-        with tempfile.TemporaryDirectory() as folder:  # a thousand of them would be many files
-            curves = compute(cells, Store(Path(folder)), threads=threads, title="joint readings")
+        panels = panels_of(cells, self._curves(cells, threads, title))
         sizes = {name: experiment.runs for name, experiment in self.study.experiments.items()}
-        found = evaluate(self.claims, panels_of(cells, curves), None, sizes)
-        return [
-            {
-                "readings": dict(chosen),
-                "verdicts": {v.id: v.verdict for v in found if v.reading == str(number)},
-                "chances": {v.id: v.chance for v in found if v.reading == str(number)},
-                "runs": self.runs,
-                "seed": self.seed,
-            }
-            for number, chosen in enumerate(combinations)
-        ]
+        published = [claim for claim in self.claims if claim.id in self.published]
+        rows = []
+        for number, chosen in enumerate(combinations):
+            own = [panel for panel in panels if panel.reading == str(number)]
+            found = evaluate(self.claims, own, None, sizes)
+            rows.append(
+                {
+                    "readings": dict(chosen),
+                    "verdicts": {verdict.id: verdict.verdict for verdict in found},
+                    "effects": {verdict.id: round(verdict.effect, 4) for verdict in found},
+                    "chances": {verdict.id: verdict.chance for verdict in found},
+                    "shown": chance_together(published, own, sizes),
+                    "runs": self.runs,
+                    "seed": self.seed,
+                }
+            )
+        return rows
+
+    def _curves(self, cells: Sequence[Cell], threads: int | None, title: str) -> list[np.ndarray]:
+        """The curves of cells; those of agents that earlier combinations had are at hand."""
+        names = [json.dumps(cell.identity(), sort_keys=True) for cell in cells]
+        missing = {n: c for n, c in zip(names, cells, strict=True) if n not in self.known}
+        if missing:
+            with tempfile.TemporaryDirectory() as folder:  # in the end they would be many files
+                store = Store(Path(folder))
+                curves = compute(list(missing.values()), store, threads=threads, title=title)
+            self.known.update(zip(missing, curves, strict=True))
+        return [self.known[name] for name in names]
 
 
 def _named(reading: Reading, name: str) -> Option:
     return next(option for option in reading.options if option.name == name)
+
+
+def of_figure_5(study: Study, runs: int, seed: int = 0) -> Joint:
+    """The search among the readings of the paper's figure 5, which claims 10 to 17 describe."""
+    return Joint(study, ("5a", "5b"), runs, seed, tuple(range(10, 18)))
 
 
 def search(joint: Joint, folder: Path, count: int, threads: int | None) -> list[dict[str, Any]]:
@@ -124,12 +202,20 @@ def search(joint: Joint, folder: Path, count: int, threads: int | None) -> list[
     wanted = list(joint.combinations(count))
     keys = [_key({"readings": chosen, "runs": joint.runs, "seed": joint.seed}) for chosen in wanted]
     missing = [c for c, key in zip(wanted, keys, strict=True) if key not in known]
-    for start in range(0, len(missing), BATCH):
-        for row in joint.rows(missing[start : start + BATCH], threads):
-            with open(path, "a", encoding="utf-8") as file:
-                file.write(json.dumps(row, ensure_ascii=False) + "\n")
-            known[_key(row)] = json.loads(json.dumps(row))
-        say(f"{min(start + BATCH, len(missing))} of {len(missing)} combinations")
+    start, before = time.perf_counter(), len(wanted) - len(missing)
+    for first in range(0, len(missing), BATCH):
+        batch, done = missing[first : first + BATCH], before + first
+        title = f"combinations {done + 1:,} to {done + len(batch):,} of {len(wanted):,}"
+        processor = time.process_time()
+        rows = joint.rows(batch, threads, title)
+        took = (time.process_time() - processor) / len(batch)
+        rows = [{**row, "processor_seconds": round(took, 3)} for row in rows]
+        with open(path, "a", encoding="utf-8") as file:
+            file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+        known.update((_key(row), json.loads(json.dumps(row))) for row in rows)
+        mean = (time.perf_counter() - start) / (first + len(batch))
+        left = mean * (len(missing) - first - len(batch))
+        say(f"{done + len(batch):,} of {len(wanted):,} combinations, about {duration(left)} left")
     return [known[key] for key in keys]
 
 
@@ -148,39 +234,3 @@ def read_rows(path: Path) -> list[dict[str, Any]]:
 
 def _key(row: Mapping[str, Any]) -> str:
     return json.dumps([row["readings"], row["runs"], row["seed"]], sort_keys=True)
-
-
-def answer(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """What the rows say: how often each claim holds, and which hold together."""
-    claims = sorted({int(claim) for row in rows for claim in row["verdicts"]})
-    held = [
-        frozenset(int(claim) for claim, found in row["verdicts"].items() if found == "holds")
-        for row in rows
-    ]
-    most = max(map(len, held), default=0)
-    pairs = {
-        f"{one} and {other}": sum({one, other} <= found for found in held)
-        for one in claims
-        for other in claims
-        if one < other
-    }
-    return {
-        "combinations": len(rows),
-        "claims": {
-            claim: {
-                "holds": sum(claim in found for found in held),
-                **Counter(
-                    row["verdicts"][str(claim)] for row in rows if str(claim) in row["verdicts"]
-                ),
-            }
-            for claim in claims
-        },
-        "never_together": [pair for pair, count in pairs.items() if not count],
-        "all_together": sum(len(found) == len(claims) for found in held),
-        "most_together": most,
-        "best": [
-            {"claims": sorted(found), "readings": row["readings"]}
-            for row, found in zip(rows, held, strict=True)
-            if len(found) == most
-        ][:10],
-    }

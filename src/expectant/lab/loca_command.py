@@ -11,7 +11,13 @@ from expectant.analysis.local_change import is_test, references
 from expectant.descriptions import near_miss
 from expectant.files import write_text
 from expectant.lab.local_change import rows_of
-from expectant.lab.reproduce import Request, agents_of, compute_panels, write_outputs
+from expectant.lab.reproduce import (
+    Request,
+    agents_of,
+    compute_panels,
+    write_figures,
+    write_verdicts,
+)
 from expectant.lab.study import Study, packaged, read_study
 
 QUICK_RUNS = 3
@@ -55,7 +61,8 @@ def adaptation_test(
     """Compute what is missing and write everything; the rows of the test."""
     place = place or folder
     panels = compute_panels(request, folder, threads, place)
-    write_outputs(request, place, panels)
+    write_figures(request, place, panels)
+    write_verdicts(request, place, panels)
     rows = rows_of(panels, agents_of(request))
     known = references(next(filter(is_test, panels)))
     content = {"references": known, "seed": request.seed, "rows": rows}

@@ -43,7 +43,8 @@ class Measure:
     ``name`` is what data call it, ``title`` what sentences do. It is taken of the mean curve over
     runs, or with ``per_run`` of every run, and then averaged. ``at`` gives the same measure at one
     switch only, counted from 1, where that means something. ``needs_optimum`` says that it compares
-    with the panel's exact optimum, ``of_diverged`` that it is told of bins that are not finite.
+    with the exact return of acting ε-greedily on q*, ``of_diverged`` that it is told of bins that
+    are not finite.
     """
 
     name: str
@@ -186,7 +187,7 @@ def _unsteadiness(panel: Panel, curve: np.ndarray) -> np.ndarray:
 
 
 LOST = (
-    f"the return lost against the exact optimum in the first {REGRET_EPISODES} episodes of a "
+    f"the return lost against acting ε-greedily on q* in the first {REGRET_EPISODES} episodes of a "
     "phase, or in all of it if it is shorter"
 )
 for _found in (
@@ -210,7 +211,7 @@ for _found in (
     Measure(
         "shortfall",
         "shortfall",
-        f"exact ε-greedy optimum minus the mean return over {LAST}",
+        f"the exact return of acting ε-greedily on q* minus the mean return over {LAST}",
         lambda panel, curve: panel.optimum - final(panel, curve),
         needs_optimum=True,
     ),

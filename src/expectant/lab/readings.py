@@ -1,15 +1,22 @@
-"""Which claims depend on which reading: change one reading at a time, from each named set."""
+"""Which claims depend on which reading: change one reading at a time, from each named set.
+
+What a change does to a claim is told by the difference of the claim's own number, paired run by run
+with the named set, rather than by a verdict that has changed: two verdicts may differ by chance.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
+from expectant.analysis.comparison import Unavailable
+from expectant.analysis.judging import Finding
+from expectant.analysis.panel import Panel
 from expectant.lab.cells import Cell
-from expectant.lab.claims import Verdict
+from expectant.lab.claims import Claim, Verdict, evaluate
 from expectant.lab.engines.compute import compute
-from expectant.lab.reproduce import verdicts_of
 from expectant.lab.store.results import panels_of
 from expectant.lab.store.store import Store
 from expectant.lab.study import Option, Reading, Study
@@ -30,17 +37,31 @@ class Variant:
             return self.named_set
         return f"{self.named_set}, {self.reading.name}: {self.option.name}"
 
-    def cells(self, seed: int) -> list[Cell]:
-        """The cells of all figures that the changed reading concerns."""
+    def cells(self, seed: int, figures: Sequence[str] = (), runs: int | None = None) -> list[Cell]:
+        """The cells of all figures, or of some, that the changed reading concerns."""
         instead = (self.reading, self.option) if self.reading and self.option else None
         found = []
-        for figure in self.study.figures:
+        for figure in figures or self.study.figures:
             if self.named_set not in self.study.sets_of(figure):
                 continue
             if self.reading is None or self.reading.concerns(figure):
                 experiment = self.study.experiment(figure, self.named_set, instead=instead)
-                found += replace(experiment, seed=seed).cells(self.name)
+                many = runs or experiment.runs
+                found += replace(experiment, seed=seed, runs=many).cells(self.name)
         return found
+
+
+@dataclass(frozen=True)
+class Dependence:
+    """The verdicts under a variant, and by how much the numbers of each claim have moved.
+
+    ``moved`` has for every claim, by its number, what each part of it has become less what it was;
+    empty for the named set itself.
+    """
+
+    variant: Variant
+    verdicts: list[Verdict]
+    moved: dict[int, list[Finding]] = field(default_factory=dict)
 
 
 def variants(study: Study) -> list[Variant]:
@@ -59,37 +80,121 @@ def variants(study: Study) -> list[Variant]:
 
 
 def dependence(
-    study: Study, folder: Path, seed: int = 0, threads: int | None = None
-) -> list[tuple[Variant, list[Verdict]]]:
-    """The verdicts of every variant on the claims that its changed reading concerns."""
+    study: Study,
+    folder: Path,
+    seed: int = 0,
+    threads: int | None = None,
+    figures: Sequence[str] = (),
+    runs: int | None = None,
+) -> list[Dependence]:
+    """What every variant makes of the claims that its changed reading concerns.
+
+    Counted work, which no reading changes, is left out.
+    """
     chosen = variants(study)
-    cells = [cell for variant in chosen for cell in variant.cells(seed)]
+    cells = [cell for variant in chosen for cell in variant.cells(seed, figures, runs)]
     curves = compute(cells, Store(folder), threads=threads, title="one reading at a time")
-    panels = panels_of(cells, curves)
+    panels: dict[str, list[Panel]] = {variant.name: [] for variant in chosen}
+    for panel in panels_of(cells, curves):
+        panels[panel.reading].append(panel)
+    sizes = {name: experiment.runs for name, experiment in study.experiments.items()}
     return [
-        (variant, verdicts_of(study, [panel for panel in panels if panel.reading == variant.name]))
+        Dependence(
+            variant,
+            evaluate(study.claims, panels[variant.name], None, sizes),
+            _moved(study, panels[variant.name], panels[variant.named_set])
+            if variant.reading
+            else {},
+        )
         for variant in chosen
     ]
 
 
-def as_rows(results: Sequence[tuple[Variant, list[Verdict]]]) -> list[dict[str, object]]:
-    """One row per variant: claim id to verdict, and which differ from the named set's."""
+def _moved(
+    study: Study, panels: Sequence[Panel], before: Sequence[Panel]
+) -> dict[int, list[Finding]]:
+    found = {}
+    for claim in study.claims:
+        if claim.clauses and any(claim.concerns(panel) for panel in panels):
+            parts = differences(claim, panels, before)
+            if parts:
+                found[claim.id] = parts
+    return found
+
+
+def differences(claim: Claim, panels: Sequence[Panel], before: Sequence[Panel]) -> list[Finding]:
+    """What every part of a claim is in some panels less what it is in others, paired by run.
+
+    Figures that a reading does not concern are the same in both, and no difference.
+    """
+    changed = {panel.figure for panel in panels}
+    both = [[panel for panel in group if panel.figure in changed] for group in (panels, before)]
+    found = []
+    for clause in claim.clauses:
+        if (clause.figure or claim.figure) not in changed:
+            continue
+        try:
+            parts = [replace(claim, clauses=(clause,)).parts(group) for group in both]
+        except Unavailable:
+            continue
+        found += [clause.less(own, other) for (_, own), (_, other) in zip(*parts, strict=True)]
+    return found
+
+
+def _share(part: Finding) -> float:
+    """How far a part has moved, in units of its margin."""
+    return abs(part.effect) / max(part.statement.margin, part.statement.slack)
+
+
+def as_rows(results: Sequence[Dependence]) -> list[dict[str, Any]]:
+    """One row per variant: verdicts by claim, which differ from the set's, and what has moved.
+
+    Of a claim of several parts the one comes first that has moved the most margins.
+    """
     base = {
-        variant.named_set: {verdict.id: verdict.verdict for verdict in found}
-        for variant, found in results
-        if variant.reading is None
+        found.variant.named_set: {verdict.id: verdict.verdict for verdict in found.verdicts}
+        for found in results
+        if found.variant.reading is None
     }
-    rows: list[dict[str, object]] = []
-    for variant, found in results:
-        verdicts = {verdict.id: verdict.verdict for verdict in found}
+    rows: list[dict[str, Any]] = []
+    for found in results:
+        variant = found.variant
+        verdicts = {verdict.id: verdict.verdict for verdict in found.verdicts}
         changed = [key for key, value in verdicts.items() if base[variant.named_set][key] != value]
         rows.append(
             {
                 "set": variant.named_set,
                 "reading": variant.reading.name if variant.reading else None,
                 "option": variant.option.name if variant.option else None,
+                "runs": min(
+                    (verdict.runs for verdict in found.verdicts if verdict.runs), default=0
+                ),
                 "verdicts": verdicts,
                 "changed": changed,
+                "moved": {
+                    id: [_data(part) for part in sorted(parts, key=_share, reverse=True)]
+                    for id, parts in found.moved.items()
+                },
             }
         )
     return rows
+
+
+def _data(part: Finding) -> dict[str, Any]:
+    """A difference as plain values: clear if its interval is without zero, matters if beyond the
+    margin."""
+    margin = part.statement.margin
+    nearest = min(abs(part.low), abs(part.high)) if part.low * part.high > 0.0 else 0.0
+    return {
+        "part": part.label,
+        "difference": _plain(part.effect),
+        "low": _plain(part.low),
+        "high": _plain(part.high),
+        "margin": margin,
+        "clear": nearest > part.statement.slack,
+        "matters": nearest > margin + part.statement.slack,
+    }
+
+
+def _plain(number: float) -> float | None:
+    return float(f"{number:.6g}") if abs(number) < float("inf") else None

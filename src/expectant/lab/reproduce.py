@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from expectant.show import Section
 
 QUICK_RUNS = 5
-STAGES = (100, 300)  # runs from which verdicts are written on the way
+STAGE = 100  # runs after which verdicts are written on the way
 UNLIMITED = 2**62
 LONG_BINS, WINDOW_BINS = 300, 20  # from how many bins on only the moves of the goal are drawn
 
@@ -85,6 +85,10 @@ class Request:
         asked = QUICK_RUNS if self.quick else self.runs
         return asked or self.study.experiments[figure].runs
 
+    def shown(self, panels: Sequence[Panel], figure: str) -> list[Panel]:
+        """The panels of a figure as they are drawn."""
+        return shown(panels, figure, self.drawn(figure), self.study.experiments[figure].zoom)
+
     def judged(self, figure: str) -> int:
         """How many runs claims about a figure are judged by."""
         if self.quick or self.runs is not None:
@@ -93,10 +97,11 @@ class Request:
 
     def stages(self) -> list[int]:
         """The most runs of a cell after which everything is written, the last one's in the end."""
-        drawn, judged = (
-            max(map(many, self.figures), default=0) for many in (self.drawn, self.judged)
-        )
-        return sorted({1, *(most for most in STAGES if drawn < most < judged), judged})
+        drawn = max(map(self.drawn, self.figures), default=0)
+        judged = max(map(self.judged, self.figures), default=0)
+        if all(self.judged(figure) == self.drawn(figure) for figure in self.figures):
+            return [judged]
+        return sorted({1, judged, *([STAGE] if drawn < STAGE < judged else [])})
 
     def command(self, figure: str | None = None) -> str:
         """The command that makes the results, or one figure of them, again."""
@@ -167,11 +172,14 @@ def reproduce(
     are so many more runs that verdicts are sharper: whoever stops it has a page.
     """
     stages, verdicts = request.stages(), list[Verdict]()
+    target = place or folder
     for most in stages:
         panels = compute_panels(request, folder, threads, place, most)
-        verdicts = write_outputs(request, place or folder, panels)
+        if most == stages[0]:  # what is drawn does not change with more runs
+            write_figures(request, target, panels)
+        verdicts = write_verdicts(request, target, panels)
         if most != stages[-1]:
-            say(f"{(place or folder) / 'report.html'}: verdicts so far; going on with more runs")
+            say(f"{target / 'report.html'}: verdicts so far; going on with more runs")
     return verdicts
 
 
@@ -245,18 +253,22 @@ def stored(folder: Path, trust: bool = False) -> tuple[Request, list[Panel]]:
 
 def verdicts_of(study: Study, panels: Sequence[Panel]) -> list[Verdict]:
     """All verdicts; those on counted work once for every set that has its figure."""
-    counts = next((claim.work.counts() for claim in study.claims if claim.work is not None), None)
+    counts = {
+        agent: count
+        for claim in study.claims
+        if claim.work is not None
+        for agent, count in claim.work.counts().items()
+    }
     shown = dict.fromkeys(panel.reading for panel in panels)
-    work = None if counts is None or not shown else dict.fromkeys(shown, counts)
+    work = dict.fromkeys(shown, counts) if counts else None
     sizes = {name: experiment.runs for name, experiment in study.experiments.items()}
     return evaluate(study.claims, panels, work, sizes)
 
 
-def write_outputs(request: Request, folder: Path, panels: Sequence[Panel]) -> list[Verdict]:
-    """Claims, figures and the page, from panels."""
+def write_verdicts(request: Request, folder: Path, panels: Sequence[Panel]) -> list[Verdict]:
+    """Claims and the page, from panels."""
     verdicts = verdicts_of(request.study, panels)
     write_claims(folder / "claims.json", verdicts, request)
-    write_figures(request, folder, panels)
     write_report(request, folder, panels, verdicts)
     return verdicts
 
@@ -269,16 +281,27 @@ def write_claims(path: Path, verdicts: Sequence[Verdict], request: Request) -> N
     write_text(path, json.dumps(entries, indent=2, ensure_ascii=False) + "\n")
 
 
-def shown(panels: Sequence[Panel], figure: str, runs: int | None = None) -> list[Panel]:
+def shown(
+    panels: Sequence[Panel], figure: str, runs: int | None = None, zoom: int | None = None
+) -> list[Panel]:
     """The panels of a figure as they are drawn: with so many runs, and where they are long only
-    around the moves of the goal."""
+    around the moves of the goal.
+
+    With a ``zoom`` the panels of a reading come once more, so many episodes around the first move.
+    """
     chosen = [panel.of_runs(runs) for panel in panels if panel.figure == figure]
-    return [part for panel in chosen for part in _around_moves(panel)]
+    found = []
+    for reading in dict.fromkeys(panel.reading for panel in chosen):
+        own = [panel for panel in chosen if panel.reading == reading]
+        found += [part for panel in own for part in _around_moves(panel)]
+        for panel in own if zoom else []:
+            found += panel.windows(*2 * [(zoom or 0) // panel.bin])[:1]
+    return found
 
 
 def _around_moves(panel: Panel) -> list[Panel]:
     long = panel.first_episodes.size > LONG_BINS
-    return (panel.windows(WINDOW_BINS) if long else []) or [panel]
+    return (panel.windows(WINDOW_BINS, WINDOW_BINS) if long else []) or [panel]
 
 
 def write_figures(request: Request, folder: Path, panels: Sequence[Panel]) -> list[Path]:
@@ -290,9 +313,7 @@ def write_figures(request: Request, folder: Path, panels: Sequence[Panel]) -> li
         title = f"Figure {figure}" if request.study.readings else request.study.title
         title += f" ({request.warning or f'n = {request.drawn(figure)}'})"
         name = f"figure-{figure}" if len(request.study.figures) > 1 else "figure"
-        paths += draw_panels(
-            shown(panels, figure, request.drawn(figure)), title, folder / name, palette
-        )
+        paths += draw_panels(request.shown(panels, figure), title, folder / name, palette)
     return paths
 
 
@@ -309,6 +330,7 @@ def write_report(
     sections = [
         Header(request.study.title, _how_far(request, panels), request.study.notes),
         Glance(found),
+        _worlds(request),
         *_adaptation(request, panels),
         *(part for figure in request.figures for part in _sections(request, figure, panels, found)),
         Claims(others, "Claims without a figure"),
@@ -329,6 +351,20 @@ def _how_far(request: Request, panels: Sequence[Panel]) -> str:
         f"verdicts so far, from {fewest} to {most} runs; `{request.command()}` goes on until all "
         f"are there"
     )
+
+
+def _worlds(request: Request) -> Section:
+    """Drawings of the domains that the study asks for, of those that are shown."""
+    from expectant.show import Worlds, world_picture
+    from expectant.show.wording import figure_name
+
+    pictures = []
+    for figure in request.study.worlds:
+        if figure in request.figures:
+            domain = request.experiment(figure, request.study.sets[0]).cells()[0].domain
+            about = (type(domain).__doc__ or "").splitlines()[0]
+            pictures.append((f"{figure_name(figure)}: {about}", world_picture(domain)))
+    return Worlds(pictures)
 
 
 def _adaptation(request: Request, panels: Sequence[Panel]) -> list[Section]:
@@ -354,7 +390,7 @@ def _sections(
         for name, each in experiments.items()
     ]
     return [
-        Curves(figure, first.title, chart_of(shown(panels, figure, request.drawn(figure)))),
+        Curves(figure, first.title, chart_of(request.shown(panels, figure))),
         Claims([entry for entry in found if entry["figure"] == figure]),
         Parameters(tables, first.notes, request.command(figure)),
     ]

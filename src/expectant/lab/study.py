@@ -32,7 +32,7 @@ from expectant.rules import whole
 STUDY, CLAIMS, READINGS = "study.toml", "claims.toml", "readings.toml"
 KEYS = (
     "title", "source", "link", "notes", "figures", "sets", "out", "measures", "claim_runs",
-    "only",
+    "only", "worlds",
 )  # fmt: skip
 THE_PAPER = "kudashkina-2021"
 
@@ -71,7 +71,7 @@ class Study:
     ``experiments`` maps every figure to its spec, in the order in which they are shown. ``command``
     makes its results, in the folder ``out`` if no other is asked for. Claims about a figure are
     judged by ``claim_runs``, where those are more than are drawn; a figure in ``only`` is run under
-    some sets alone.
+    some sets alone; ``worlds`` are figures whose domains the page draws.
     """
 
     name: str
@@ -86,6 +86,7 @@ class Study:
     claims: tuple[Claim, ...] = ()
     claim_runs: Mapping[str, int] = field(default_factory=dict)
     only: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    worlds: tuple[str, ...] = ()
     out: Path = field(default=Path("results"))
     command: str = ""
 
@@ -183,6 +184,7 @@ def _study(folder: Path, data: Mapping[str, Any], trust: bool) -> Study:
         claims=_claims(folder, experiments),
         claim_runs=_claim_runs(data, experiments),
         only=_only(data, experiments, sets),
+        worlds=_worlds(data, experiments),
         out=Path(check_text(f"{STUDY}: out", data.get("out", f"results/{name}"))),
         command="expectant reproduce" + ("" if name == THE_PAPER else f" {word_for(folder)}"),
     )
@@ -197,6 +199,13 @@ def _claim_runs(data: Mapping[str, Any], experiments: Mapping[str, Experiment]) 
         name: check_rule(f"{STUDY}: claim_runs.{name}", whole(1), runs)
         for name, runs in table.items()
     }
+
+
+def _worlds(data: Mapping[str, Any], experiments: Mapping[str, Experiment]) -> tuple[str, ...]:
+    """The figures whose domains are drawn."""
+    found = check_texts(f"{STUDY}: worlds", data.get("worlds", []))
+    _check_figures(f"{STUDY}: worlds", dict.fromkeys(found), experiments)
+    return tuple(found)
 
 
 def _only(

@@ -32,7 +32,8 @@ class ColumnsPart(NamedTuple):
 
     To be read by rows too, entries of a feature are linked: ``heads`` (d,) has the first of every
     feature and ``links`` (Q, 16) the next after each, as chunk · 16 + place, −1: none; ``owners``
-    (Q,) is the column that has a chunk, block · d + j. Without need for that they have no entries.
+    (Q,) is the column that has a chunk, block · d + j. Step sizes that adapt keep a trace of every
+    entry in ``traces`` (Q, 16). Without need for them these have no entries.
     """
 
     headers: np.ndarray
@@ -46,6 +47,7 @@ class ColumnsPart(NamedTuple):
     heads: np.ndarray
     links: np.ndarray
     owners: np.ndarray
+    traces: np.ndarray
 
 
 @function
@@ -109,6 +111,30 @@ def add_column_to(columns, block, j, weights, amount):
 
 
 @function
+def dot_traces(columns, block, j):
+    """The traces of a column's entries times the present sum, in the order of its entries."""
+    total, left = 0.0, columns.headers[block, j, COUNT]
+    for c in range(-(-left // CHUNK)):
+        q = columns.headers[block, j, 1 + c]
+        for e in range(min(left, CHUNK)):
+            total += columns.traces[q, e] * columns.work[0, columns.indices[q, e]]
+        left -= CHUNK
+    return total
+
+
+@function
+def move_traces(columns, block, j, kept, amount):
+    """Let the traces of a column's entries fade and add a multiple of the present sum."""
+    traces, left = columns.traces, columns.headers[block, j, COUNT]
+    for c in range(-(-left // CHUNK)):
+        q = columns.headers[block, j, 1 + c]
+        for e in range(min(left, CHUNK)):
+            error = columns.work[0, columns.indices[q, e]]
+            traces[q, e] = traces[q, e] * kept + amount * error
+        left -= CHUNK
+
+
+@function
 def correct_column(columns, block, j, amount, large):
     """Add a multiple of the present sum to the entries of a column.
 
@@ -153,9 +179,11 @@ def append(columns, block, j, i, value):
 
 @function
 def put_entry(columns, q, e, i, value):
-    """Let a place in a chunk be an entry of feature i."""
+    """Let a place in a chunk be an entry of feature i, whose trace begins with its first change."""
     columns.indices[q, e] = i
     columns.values[q, e] = value
+    if columns.traces.shape[0] > 0:
+        columns.traces[q, e] = value
     if columns.heads.shape[0] > 0:
         columns.links[q, e] = columns.heads[i]
         columns.heads[i] = q * CHUNK + e
@@ -215,6 +243,7 @@ def empty_columns(blocks: int, size: int, room: int) -> ColumnsPart:
         np.zeros(width, np.int64),
         np.zeros(width, np.int64),
         *_links(0, 0),
+        np.zeros((0, CHUNK)),
     )
 
 
@@ -228,6 +257,16 @@ def linked(columns: ColumnsPart) -> ColumnsPart:
     size, chunks = columns.headers.shape[1], columns.indices.shape[0]
     heads, links, owners = _links(size, chunks)
     return columns._replace(heads=heads, links=links, owners=owners)
+
+
+def traced(columns: ColumnsPart) -> ColumnsPart:
+    """The same columns, which have no entries yet, with a trace of every entry."""
+    return columns._replace(traces=np.zeros_like(columns.values))
+
+
+def traces_bytes(blocks: int, size: int, room: int) -> int:
+    """The memory that :func:`traced` adds."""
+    return 8 * CHUNK * blocks * size * chunks_for(room)
 
 
 def links_bytes(blocks: int, size: int, room: int) -> int:

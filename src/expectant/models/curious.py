@@ -25,6 +25,7 @@ from expectant.verbs import (
     evicted,
     fit,
     follow,
+    foresee,
     function,
     imagine,
     index,
@@ -85,6 +86,11 @@ def _(curious, state, action, weights, discount):
 @add_expected.register(CuriousPart)
 def _(curious, state, action, weights, amount):
     add_expected(curious.model, state, action, weights, amount)
+
+
+@foresee.register(CuriousPart)
+def _(curious, state, action, expected):
+    return foresee(curious.model, state, action, expected)
 
 
 @imagine.register(CuriousPart)

@@ -30,6 +30,7 @@ from expectant.verbs import (
     backed_up_value,
     dot_through,
     fit,
+    foresee,
     function,
 )
 
@@ -88,6 +89,15 @@ def _(episodic, state, action, weights, amount):
     add_expected(episodic.model, state, action, weights, amount * alive)
 
 
+@foresee.register(EpisodicPart)
+def _(episodic, state, action, expected):
+    """ŝ and 1 − β, apart."""
+    predict(episodic.model, state, action)
+    for i in range(expected.shape[0]):
+        expected[i] = episodic.model.work[0, i]
+    return survival(episodic, state, action)
+
+
 @description
 class EpisodicExpectation(Model):
     """A linear general episodic expectation model, learned by gradient descent from zero."""
@@ -142,6 +152,14 @@ def _(episodic, state, action, weights, discount):
 def _(episodic, state, action, weights, amount):
     row = row_of(episodic.model, state, action)
     add_row(episodic.model.expected, row, weights, amount * (1.0 - episodic.endings[row]))
+
+
+@foresee.register(ExactEpisodicPart)
+def _(episodic, state, action, expected):
+    row = row_of(episodic.model, state, action)
+    for i in range(expected.shape[0]):
+        expected[i] = episodic.model.expected[row, i]
+    return 1.0 - episodic.endings[row]
 
 
 @description

@@ -11,7 +11,7 @@ import numpy as np
 from expectant.descriptions import description, option
 from expectant.domains.finite import PHASE
 from expectant.features.vector import dense, dot, empty_state, table_bytes
-from expectant.lanes import dot_row
+from expectant.lanes import add_to_row, dot_row
 from expectant.models.places import feature_table, finite_mdp
 from expectant.parts import Model, Need, Site, bytes_of, constant_weights
 from expectant.rules import number, or_none
@@ -30,6 +30,7 @@ from expectant.verbs import (
     load,
     rate,
     size,
+    sum_through,
     trace_back,
     value,
 )
@@ -53,13 +54,7 @@ class LinearPart(NamedTuple):
 @function
 def predict(model, state, action):
     """Write s̄(s, a) into the scratch row of a linear model."""
-    rows, work = model.rows, model.work
-    for i in range(work.shape[1]):
-        work[0, i] = 0.0
-    for n in range(size(state)):
-        j, x = index(state, n), value(state, n)
-        for i in range(work.shape[1]):
-            work[0, i] += x * rows[action, j, i]
+    sum_through(state, model.rows, action, model.work[0])
 
 
 @function
@@ -83,7 +78,7 @@ def add_row(rows, row, weights, amount):
 @fit.register(LinearPart)
 def _(model, transition):
     """One step of gradient descent on ½‖s' − s̄‖² and ½(r − r(s, a))², s' = 0 at the end."""
-    state, action, rows, work = transition.state, transition.action, model.rows, model.work
+    state, action, work = transition.state, transition.action, model.work
     surprise = transition.reward - dot(state, model.rewards[action])
     predict(model, state, action)
     for i in range(work.shape[1]):
@@ -95,8 +90,7 @@ def _(model, transition):
     for n in range(size(state)):
         j, change = index(state, n), rate(model.step, action, state, n) * value(state, n)
         model.rewards[action, j] += change * surprise
-        for i in range(work.shape[1]):
-            rows[action, j, i] += change * work[0, i]
+        add_to_row(model.rows, action, j, change, work[0])
     return abs(surprise) + dot_row(work, 0, work[0])
 
 

@@ -27,19 +27,24 @@ from expectant.models.columns import (
     columns_bytes,
     correct_column,
     dot_column,
+    dot_traces,
     empty_columns,
     linked,
     links_bytes,
+    move_traces,
     next_stamp,
     touch,
+    traced,
+    traces_bytes,
     wipe,
 )
 from expectant.models.expectation import most
 from expectant.parts import Model, Need, Site, bytes_of, constant_weights
 from expectant.rules import at_least, number, or_none, whole
-from expectant.step_sizes import columns_part, number_or_bounded, step_size
+from expectant.step_sizes import listed_part, step_size, steps_memory
+from expectant.step_sizes.adaptive import AdaptiveListsPart, learn_rate, settle_rates
 from expectant.verbs import (
-    adapt_columns,
+    adapt_listed,
     add_expected,
     backed_up_action_value,
     backed_up_value,
@@ -130,7 +135,7 @@ def _(model, transition):
     count = expected(model, state, action)
     count = subtract_from(columns, transition.next_state, transition.alive, count)
     large, squares = put_large_first(columns, model.threshold, count)
-    adapt_columns(model.step, action, state, surprise, columns.work[0])
+    adapt_listed(model.step, columns, action, state, surprise)
     for n in range(size(state)):
         j, change = index(state, n), rate(model.step, action, state, n) * value(state, n)
         if change != 0.0:
@@ -138,6 +143,26 @@ def _(model, transition):
             correct_column(columns, action, j, change, large)
     wipe(columns, count)
     return abs(surprise) + squares
+
+
+@adapt_listed.register(AdaptiveListsPart)
+def _(step, columns, action, state, surprise):
+    """As for whole columns: the slope of α_j is x_j (Σ_i e_i h_ij + e_r h_rj), over j's entries.
+
+    An entry that comes in afterwards has had no trace, which then begins with its first change.
+    """
+    rewards = step.reward_traces
+    for n in range(size(state)):
+        j, x = index(state, n), value(state, n)
+        slope = surprise * rewards[action, j] + dot_traces(columns, action, j)
+        learn_rate(step, action, j, x, x * slope)
+    settle_rates(step, action, state)
+    for n in range(size(state)):
+        j, x = index(state, n), value(state, n)
+        used = step.rates[action, j] * step.shrunk[0]
+        kept = max(1.0 - used * x * x, 0.0)
+        rewards[action, j] = rewards[action, j] * kept + used * surprise * x
+        move_traces(columns, action, j, kept, used * x)
 
 
 @backed_up_value.register(SparsePart)
@@ -234,15 +259,15 @@ class SparseExpectation(Model):
     threshold: float = option(at_least(0.0), default=0.03)
     initial_reward: float | None = option(or_none(number()), default=None, kw_only=True)
 
-    def validate(self) -> None:
-        number_or_bounded("SparseExpectation", "step", self.step)
-
     def estimate_memory(self, site: Site) -> Sequence[Need]:
         columns, room = site.actions * site.shape.size, self._room(site)
         what = f"the sparse model ({columns:,} columns of {room} entries)"
         held = columns_bytes(site.actions, site.shape.size, room)
         held += bytes_of((site.actions, site.width))
-        return [Need(what, held, "a smaller capacity of SparseExpectation")]
+        if getattr(self.step, "adapts", False):
+            held += traces_bytes(site.actions, site.shape.size, room)
+        own = Need(what, held, "a smaller capacity of SparseExpectation")
+        return [own, *steps_memory(site, (self.step, site.actions))]
 
     def predecessors_memory(self, site: Site) -> Sequence[Need]:
         held = links_bytes(site.actions, site.shape.size, self._room(site))
@@ -252,10 +277,11 @@ class SparseExpectation(Model):
         owner = "SparseExpectation: initial_reward"
         first = site.promise if self.initial_reward is None else self.initial_reward
         rewards = constant_weights(site.shape, site.width, first, owner)
+        columns = empty_columns(site.actions, site.shape.size, self._room(site))
         return SparsePart(
             np.repeat(rewards[None], site.actions, axis=0),
-            empty_columns(site.actions, site.shape.size, self._room(site)),
-            columns_part(self.step, site),
+            traced(columns) if getattr(self.step, "adapts", False) else columns,
+            listed_part(self.step, site),
             self.threshold,
         )
 

@@ -13,8 +13,10 @@ from expectant.show.sections import (
     Header,
     Parameters,
     Section,
+    Worlds,
 )
 from expectant.show.static_curves import draw_chart, draw_panels
+from expectant.show.worlds import draw_world, world_picture
 
 __all__ = [
     "Adaptation",
@@ -29,9 +31,12 @@ __all__ = [
     "Parameters",
     "Section",
     "Style",
+    "Worlds",
     "chart_of",
     "draw_chart",
     "draw_panels",
+    "draw_world",
     "palette_of",
+    "world_picture",
     "write_page",
 ]

@@ -91,6 +91,8 @@ def write_figure(make: Callable[[], Figure], path_stem: str | Path) -> list[Path
     """Write what ``make`` draws into ``<path_stem>.png`` (200 dpi) and ``<path_stem>.svg``."""
     with own_settings():
         figure = make()
+        figure.draw_without_rendering()
+        figure.set_layout_engine("none")  # everything has its place, in both files the same
         return [
             write_bytes(Path(f"{path_stem}.{kind}"), rendered(figure, kind))
             for kind in ("png", "svg")

@@ -17,6 +17,8 @@ from expectant.show.palette import Palette
 from expectant.show.ranges import Mark, ValueRange, marks_below, value_range
 from expectant.show.wording import number
 
+DIFFERENCE = 5e-3  # relative, from which on two levels can be told apart
+
 
 @dataclass(frozen=True, eq=False)
 class Curve:
@@ -35,9 +37,10 @@ class Curve:
 
 @dataclass(frozen=True, eq=False)
 class Plot:
-    """Curves over the same ``x`` (points,), on an axis from 0 to ``end``.
+    """Curves over the same ``x`` (points,), on an axis from ``begin`` to ``end``.
 
-    ``breaks`` are the places where something changes.
+    ``breaks`` are the places where something changes. ``x_name`` is what the axis counts, where
+    that is not what the chart's others do.
     """
 
     heading: str
@@ -46,6 +49,8 @@ class Plot:
     curves: Sequence[Curve]
     breaks: Sequence[float] = ()
     levels: Sequence[Level] = ()
+    begin: float = 0.0
+    x_name: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +119,9 @@ class Chart:
         return {
             "id": anchor,
             "x": plot.x,
+            "begin": plot.begin,
             "end": plot.end,
+            "xName": plot.x_name or self.x_name,
             "breaks": list(plot.breaks),
             "levels": [
                 {"from": level.start, "to": level.end, "height": level.height,
@@ -141,7 +148,7 @@ def chart_of(panels: Sequence[Panel]) -> Chart:
     ordered, columns = arranged(panels)
     plots = [_plot_of(panel, panels) for panel in ordered]
     looked = any(panel.points is not None for panel in panels)
-    names = (panels[0].unit, panels[0].quantity) if panels else ()
+    names = (panels[0].counted, panels[0].quantity) if panels else ()
     return Chart(plots, columns, *names, *(["next phase"] if looked else []))
 
 
@@ -156,17 +163,25 @@ def palette_of(panels: Iterable[Panel]) -> Palette:
 
 
 def _plot_of(panel: Panel, panels: Sequence[Panel]) -> Plot:
-    end, known = panel.end, math.isfinite(panel.optimum)
+    begin, end = float(-panel.origin), panel.end
     return Plot(
         heading=panel_heading(panel, panels),
         x=panel.x,
         end=end,
         curves=[curve_of(agent, returns) for agent, returns in panel.curves.items()],
         breaks=panel.breaks,
-        levels=[Level(0.0, end, panel.optimum, "exact, ε-greedy on q*")]
-        if known
-        else list(panel.levels),
+        levels=_levels(panel) or list(panel.levels),
+        begin=begin,
+        x_name=panel.counted,
     )
+
+
+def _levels(panel: Panel) -> list[Level]:
+    """What acting ε-greedily on q* earns, and the best return with that ε where it is another."""
+    begin, end, optimum, best = -panel.origin, panel.end, panel.optimum, panel.best_soft
+    found = [Level(begin, end, optimum, "exact, ε-greedy on q*")] if math.isfinite(optimum) else []
+    differs = math.isfinite(best) and not best - optimum <= DIFFERENCE * (1.0 + abs(best))
+    return [*found, *([Level(begin, end, best, "exact, best ε-soft policy")] if differs else [])]
 
 
 def arranged(panels: Sequence[Panel]) -> tuple[list[Panel], int]:

@@ -188,7 +188,7 @@ def _legend(curves: Sequence[Curve], optimum: Optimum, switches: bool) -> list[A
     if any(np.isfinite(curve.low).any() for curve in curves):
         handles.append(Patch(color="#777777", alpha=0.3, linewidth=0, label="95 % interval"))
     if optimum.known:
-        label = f"exact optimum with ε = {optimum.epsilon:g}: {_written(optimum.value)}"
+        label = f"exact, ε-greedy on q*, ε = {optimum.epsilon:g}: {_written(optimum.value)}"
         handles.append(Line2D([], [], label=label, **OPTIMUM_LOOK))
     if switches:
         look: Any = {"color": SWITCH_COLOUR, "linestyle": "none", "marker": "|", "markersize": 9}

@@ -74,28 +74,61 @@ def _evidence(found: Any) -> str:
 
 
 def dependence_table(rows: Sequence[dict[str, Any]]) -> Any:
-    """Variants in rows, claims in columns; what differs from the named set is marked."""
+    """Variants in rows, claims in columns; marked where a number moved by more than its margin."""
     claims = sorted({claim for row in rows for claim in row["verdicts"]})
     columns = [("set", "left"), ("reading", "left"), ("option", "left")]
-    title = "+ holds, = equal, − does not hold, ? unclear; marked: differs from the named set"
+    title = (
+        "+ holds, = equal, − does not hold, ? unclear; marked: its number differs from the named "
+        "set's by more than the margin"
+    )
     table = _table(title, [*columns, *((str(claim), "center") for claim in claims)])
     signs = {"holds": "+", "equal": "=", "does not hold": "−", "unclear": "?"}
     for row in rows:
         cells = []
         for claim in claims:
             sign = signs.get(row["verdicts"].get(claim, ""), "")
-            cells.append(f"[reverse]{sign}[/]" if claim in row["changed"] else sign)
+            matters = any(part["matters"] for part in row["moved"].get(claim, ()))
+            cells.append(f"[reverse]{sign}[/]" if matters else sign)
         table.add_row(row["set"], row["reading"] or "as it is", row["option"] or "", *cells)
     return table
 
 
-def joint_table(found: Mapping[str, Any]) -> Any:
-    """Claims in rows: under how many combinations of readings each verdict was found."""
-    kinds = ("holds", "equal", "does not hold", "unclear")
-    columns = [("claim", "right"), *((kind, "right") for kind in kinds)]
-    table = _table(f"{found['combinations']} combinations of readings", columns)
-    for claim, counts in found["claims"].items():
-        table.add_row(str(claim), *(str(counts.get(kind, 0)) for kind in kinds))
+def difference_table(rows: Sequence[dict[str, Any]]) -> Any:
+    """What each change of a reading does to the number of a claim, where that matters.
+
+    Of a claim of several parts, the part that moved the most.
+    """
+    from rich.markup import escape
+
+    columns = [("set", "left"), ("reading", "left"), ("option", "left"), ("claim", "right")]
+    more = [("number", "left"), ("difference, 95 %", "right"), ("margin", "right")]
+    title = "Differences from the named set, paired by run, beyond the margin"
+    table = _table(title, [*columns, *more])
+    for row in rows:
+        for claim, parts in row["moved"].items():
+            first = next((part for part in parts if part["matters"]), None)
+            if first is not None:
+                table.add_row(
+                    row["set"], row["reading"], row["option"], str(claim), escape(first["part"]),
+                    difference(first), f"{first['margin']:g}",
+                )  # fmt: skip
+    return table
+
+
+def difference(part: Mapping[str, Any]) -> str:
+    """A paired difference with its interval."""
+    return f"{part['difference']:+.3g} ({part['low']:+.3g} to {part['high']:+.3g})"
+
+
+def plain_table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> Any:
+    """Rows of words and numbers; what stands between the first and the last column is a number."""
+    columns = [
+        (name, "left" if place in (0, len(head) - 1) else "right")
+        for place, name in enumerate(head)
+    ]
+    table = _table(title, columns)
+    for row in rows:
+        table.add_row(*row)
     return table
 
 
@@ -107,15 +140,17 @@ def curve_table(panels: Sequence[Any], times: Mapping[tuple[str, str], float]) -
     from expectant.analysis.curves import interval
 
     unit = panels[0].unit if panels else "episode"
-    columns = [("panel", "left"), ("agent", "left"), ("runs", "right"), ("diverged", "right")]
+    named = any(panel.panel for panel in panels)
+    columns = [("agent", "left"), ("runs", "right"), ("diverged", "right")]
     more = [
         (f"all {unit}s", "right"),
         ("last quarter", "right"),
-        ("optimum", "right"),
+        ("ε-greedy on q*", "right"),
         ("ns a step", "right"),
     ]
     quantity = panels[0].quantity if panels else "return per episode"
-    table = _table(f"mean {quantity}, 95 % intervals", [*columns, *more])
+    first = [("panel", "left")] if named else []
+    table = _table(f"mean {quantity}, 95 % intervals", [*first, *columns, *more])
     for panel in panels:
         for agent, curve in panel.curves.items():
             late = curve[:, -max(1, curve.shape[1] // 4) :]
@@ -125,8 +160,9 @@ def curve_table(panels: Sequence[Any], times: Mapping[tuple[str, str], float]) -
                 cells.append(f"{mean:.2f} ({low:.2f} to {high:.2f})")
             diverged = int(np.isnan(curve).any(axis=1).sum())
             table.add_row(
-                escape(panel.panel), escape(panel.labels[agent]), str(curve.shape[0]),
-                str(diverged), *cells, "" if math.isnan(panel.optimum) else f"{panel.optimum:.2f}",
+                *([escape(panel.panel)] if named else []), escape(panel.labels[agent]),
+                str(curve.shape[0]), str(diverged), *cells,
+                "" if math.isnan(panel.optimum) else f"{panel.optimum:.2f}",
                 f"{times.get((panel.panel, agent), float('nan')):.0f}",
             )  # fmt: skip
     return table

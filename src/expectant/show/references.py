@@ -1,4 +1,4 @@
-"""What curves are held against: the switches of a domain, and its exact optimum."""
+"""What curves are held against: a domain's switches, and what acting ε-greedily on q* earns."""
 
 from __future__ import annotations
 

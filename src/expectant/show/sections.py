@@ -109,6 +109,20 @@ class Curves(Section):
 
 
 @dataclass(frozen=True, eq=False)
+class Worlds(Section):
+    """Drawings of domains: ``pictures`` of (caption, the bytes of a PNG)."""
+
+    macro: ClassVar[str] = "worlds"
+    shows: ClassVar[tuple[str, ...]] = ("pictures",)
+    pictures: Sequence[tuple[str, bytes]]
+
+    @property
+    def encoded(self) -> list[tuple[str, str]]:
+        """The pictures as text."""
+        return [(caption, base64.b64encode(png).decode()) for caption, png in self.pictures]
+
+
+@dataclass(frozen=True, eq=False)
 class Parameters(Section):
     """How something was made: ``tables`` of (heading, rows of (name, value)), ``notes`` in words
     and the ``command`` that makes it again."""

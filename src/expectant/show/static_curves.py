@@ -72,8 +72,9 @@ def chart_figure(chart: Chart, title: str, palette: Palette) -> Figure:
         axes.set_title(plot.heading.replace(" · ", "\n") if long else plot.heading)
         if place % columns == 0:
             axes.set_ylabel(chart.y_name)
-        if place + columns >= len(places):
-            axes.set_xlabel(chart.x_name)
+        below = chart.plots[place + columns] if place + columns < len(places) else None
+        if below is None or below.x_name != plot.x_name:
+            axes.set_xlabel(plot.x_name or chart.x_name)
     figure.suptitle(title, wrap=True)
     add_legend(figure, _keys(chart, palette))
     return figure
@@ -92,7 +93,7 @@ def _draw(axes: Axes, plot: Plot, chart: Chart, palette: Palette) -> None:
         marks = chart.marks(curve)
         draw_marks(axes, plot.x, marks, style.colour, row)
         row += bool(marks)
-    axes.set_xlim(0, plot.end)
+    axes.set_xlim(plot.begin, plot.end)
     axes.set_ylim(chart.range.low, chart.range.high)
     axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
 

@@ -31,7 +31,7 @@ def test_lines_bands_switches_and_the_optimum_are_drawn():
             "two": result_of(RETURNS + 1, domain=SWITCHING),
         }
     )
-    optimum = "exact optimum with ε = 0.1: 13.92"
+    optimum = "exact, ε-greedy on q*, ε = 0.1: 13.92"
     assert legend_of(figure) == ["one", "two", "95 % interval", optimum, "switch"]
     axes, found = figure.axes[0], [line.get_xydata() for line in lines_of(figure)]
     assert [(5.0, 0.0), (5.0, 1.0)] in [[tuple(p) for p in xy] for xy in found]  # the switch

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
@@ -29,9 +31,14 @@ class _Array:
         return self.builder.load(self.builder.gep(self.data, [position]))
 
     def block(self, position):
+        return self.builder.load(self._lanes_at(position), align=8)
+
+    def store_block(self, block, position):
+        self.builder.store(block, self._lanes_at(position), align=8)
+
+    def _lanes_at(self, position):
         pointer = self.builder.gep(self.data, [position])
-        pointer = self.builder.bitcast(pointer, _VECTOR.as_pointer())
-        return self.builder.load(pointer, align=8)
+        return self.builder.bitcast(pointer, _VECTOR.as_pointer())
 
 
 def _fold(builder, vector):
@@ -57,10 +64,10 @@ def _splat(builder, number):
     return builder.shuffle_vector(single, ir.Constant(_VECTOR, ir.Undefined), mask)
 
 
-def _emit_dot_rows(context, builder, rows, action, active, values, weights):
-    width = weights.shape[0]
+@contextmanager
+def _combined_blocks(builder, rows, action, active, values, width):
+    """A loop over Σ_j x_j rows[action, j], eight lanes at a time: (where they are, the sums)."""
     base = builder.mul(builder.mul(action, rows.shape[1]), width)
-    total = cgutils.alloca_once_value(builder, _ZEROS)
     combined = cgutils.alloca_once(builder, _VECTOR)
     blocks = cgutils.for_range_slice(builder, _WORD(0), width, _WORD(_LANES), intp=_WORD)
     with blocks as (position, _):
@@ -72,7 +79,14 @@ def _emit_dot_rows(context, builder, rows, action, active, values, weights):
             if values is not None:
                 block = builder.fmul(_splat(builder, values.element(loop.index)), block)
             builder.store(builder.fadd(builder.load(combined), block), combined)
-        product = builder.fmul(builder.load(combined), weights.block(position))
+        yield position, builder.load(combined)
+
+
+def _emit_dot_rows(context, builder, rows, action, active, values, weights):
+    total = cgutils.alloca_once_value(builder, _ZEROS)
+    blocks = _combined_blocks(builder, rows, action, active, values, weights.shape[0])
+    with blocks as (position, combined):
+        product = builder.fmul(combined, weights.block(position))
         builder.store(builder.fadd(builder.load(total), product), total)
     return _fold(builder, builder.load(total))
 
@@ -113,6 +127,59 @@ def _dot_weighted_rows(typing_context, rows, action, active, values, weights):
             _Array(context, builder, values_type, values),
             _Array(context, builder, weights_type, weights),
         )
+
+    return signature, codegen
+
+
+@intrinsic
+def _sum_rows(typing_context, total, rows, action, active):
+    signature = types.void(total, rows, types.int64, active)
+
+    def codegen(context, builder, signature, arguments):
+        total, rows, active = (
+            _Array(context, builder, signature.args[n], arguments[n]) for n in (0, 1, 3)
+        )
+        return _emit_sum_rows(context, builder, total, rows, active, arguments[2], None)
+
+    return signature, codegen
+
+
+@intrinsic
+def _sum_weighted_rows(typing_context, total, rows, action, active, values):
+    signature = types.void(total, rows, types.int64, active, values)
+
+    def codegen(context, builder, signature, arguments):
+        total, rows, active, values = (
+            _Array(context, builder, signature.args[n], arguments[n]) for n in (0, 1, 3, 4)
+        )
+        return _emit_sum_rows(context, builder, total, rows, active, arguments[2], values)
+
+    return signature, codegen
+
+
+def _emit_sum_rows(context, builder, total, rows, active, action, values):
+    blocks = _combined_blocks(builder, rows, action, active, values, total.shape[0])
+    with blocks as (position, combined):
+        total.store_block(combined, position)
+    return context.get_dummy_value()
+
+
+@intrinsic
+def _add_to_row(typing_context, rows, action, row, amount, added):
+    signature = types.void(rows, types.int64, types.int64, types.float64, added)
+
+    def codegen(context, builder, signature, arguments):
+        rows = _Array(context, builder, signature.args[0], arguments[0])
+        added = _Array(context, builder, signature.args[4], arguments[4])
+        _, action, row, amount, _ = arguments
+        width, factor = added.shape[0], _splat(builder, amount)
+        base = builder.mul(builder.add(builder.mul(action, rows.shape[1]), row), width)
+        blocks = cgutils.for_range_slice(builder, _WORD(0), width, _WORD(_LANES), intp=_WORD)
+        with blocks as (position, _):
+            place = builder.add(base, position)
+            product = builder.fmul(factor, added.block(position))
+            rows.store_block(builder.fadd(rows.block(place), product), place)
+        return context.get_dummy_value()
 
     return signature, codegen
 
@@ -207,6 +274,44 @@ def install() -> None:
 
         def fast(rows, action, active, values, weights):
             return _dot_weighted_rows(rows, action, active, values, weights)
+
+        return checked if checking() else fast
+
+    @overload(lanes.sum_rows)
+    def _sum(total, rows, action, active):
+        def checked(total, rows, action, active):
+            _within(rows, action, active, total)
+            _sum_rows(total, rows, action, active)
+
+        def fast(total, rows, action, active):
+            _sum_rows(total, rows, action, active)
+
+        return checked if checking() else fast
+
+    @overload(lanes.sum_weighted_rows)
+    def _sum_weighted(total, rows, action, active, values):
+        def checked(total, rows, action, active, values):
+            _within(rows, action, active, total)
+            if values.shape[0] < active.shape[0]:
+                raise IndexError("an active feature has no value")
+            _sum_weighted_rows(total, rows, action, active, values)
+
+        def fast(total, rows, action, active, values):
+            _sum_weighted_rows(total, rows, action, active, values)
+
+        return checked if checking() else fast
+
+    @overload(lanes.add_to_row)
+    def _add(rows, action, row, amount, added):
+        def checked(rows, action, row, amount, added):
+            if row < 0 or row >= rows.shape[1]:
+                raise IndexError("the row is out of bounds for the rows")
+            if action < 0 or action >= rows.shape[0] or added.shape[0] != rows.shape[2]:
+                raise IndexError("what is added, or the action, does not fit the rows")
+            _add_to_row(rows, action, row, amount, added)
+
+        def fast(rows, action, row, amount, added):
+            _add_to_row(rows, action, row, amount, added)
 
         return checked if checking() else fast
 

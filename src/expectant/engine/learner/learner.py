@@ -46,11 +46,12 @@ from expectant.engine.loop import DIVERGED, Run, unusable
 from expectant.engine.result import Result
 from expectant.engine.trial.rehearsal import rehearse
 from expectant.exact.stability import PlanningRadius
+from expectant.features.vector import Weighted, outlook
 from expectant.parts import Agent, Features
 from expectant.progress import Reporter, reporter
 from expectant.rules import flag, or_none, whole
 from expectant.seeds import SEED, TIES, generator
-from expectant.verbs import encode, evicted
+from expectant.verbs import encode, evicted, wrapped
 
 BETWEEN_EPISODES = -1  # where the last action stands otherwise
 
@@ -196,6 +197,20 @@ class Learner:
         return learned_radius(
             self.agent, self._prepared(observations[0]), self._encoded(observations)
         )
+
+    def value_of(self, vectors: np.ndarray) -> np.ndarray:
+        """v̂ of feature vectors (n, d), of means of states too; max_a q̂ where there are only those.
+
+        As ``ex.exact.jensen_gap`` asks for it.
+        """
+        part: Any = wrapped(self._run.agent) if self._run is not None else None
+        weights, d = getattr(part, "weights", None), np.shape(vectors)[-1]
+        if weights is None:
+            name = type(self.agent).__name__
+            raise ValueError(f"Learner.value_of: {name} has not started yet, or has no values")
+        rows = np.asarray(vectors, float).reshape(-1, d)
+        active, nowhere = np.arange(d), np.full(1, -1)
+        return np.array([outlook(weights, Weighted(active, row, nowhere)) for row in rows])
 
     @property
     def evicted(self) -> int:

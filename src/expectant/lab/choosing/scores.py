@@ -33,7 +33,8 @@ def values_of(folder: SweepFolder, measure: Measure, row: int, curves: np.ndarra
     """What a measure makes of the curves (runs, bins) of one row of the table: (runs,)."""
     if measure.needs_optimum:
         raise ValueError(
-            f"--measure {measure.name}: compares with the exact optimum, which sweeps do not keep"
+            f"--measure {measure.name}: compares with acting ε-greedily on q*, "
+            "which sweeps do not keep"
         )
     width, _ = folder.bins
     every = None if folder.experiment.steps else folder.switch_every(row)

@@ -20,6 +20,7 @@ SETTINGS: dict[str, Rule] = {
     "bins": whole(1),
     "seed": SEED,
     "step_limit": whole(1),
+    "zoom": whole(1),
 }
 DEFAULTS = {"runs": 30, "bin": 1, "bins": 100, "seed": 0}
 TABLES = ("domain", "features", "agents", "panels", "grid", "linked", "variants")
@@ -46,7 +47,7 @@ def numbers_of(data: Mapping[str, Any]) -> dict[str, Any]:
         raise SpecError(f"{other}: does not go with {counted}, which has {width} instead")
     if found.get(width, 1) > found[counted]:
         raise SpecError(f"{width}: must be at most {counted} ({found[counted]}), got {data[width]}")
-    numbers = {"episodes": 0, "steps": 0, "step_limit": None, **DEFAULTS, **found}
+    numbers = {"episodes": 0, "steps": 0, "step_limit": None, "zoom": None, **DEFAULTS, **found}
     numbers["bins"] = min(numbers["bins"], numbers["steps"]) if numbers["steps"] else 1
     return numbers
 

@@ -75,7 +75,10 @@ class Changes:
 
 @dataclass(frozen=True)
 class Experiment:
-    """A spec that has been read and checked; ``steps`` is 0 where episodes are counted."""
+    """A spec that has been read and checked; ``steps`` is 0 where episodes are counted.
+
+    ``zoom`` is how many episodes around the first move of the goal are drawn once more.
+    """
 
     name: str
     title: str
@@ -91,6 +94,7 @@ class Experiment:
     lengths: bool = False
     curve: str = ""
     record: Record | None = None
+    zoom: int | None = None
 
     def changed(self, changes: Changes) -> Experiment:
         """The same experiment with some settings replaced where they apply."""

@@ -11,6 +11,7 @@ import numpy as np
 
 from expectant.analysis.panel import Panel
 from expectant.exact import (
+    best_epsilon_soft_return,
     epsilon_greedy_policy,
     optimal_policy,
     policy_values,
@@ -21,6 +22,7 @@ from expectant.lab.records import levels_of, schedule
 from expectant.lab.store.sealed_tables import read_table, write_table
 
 CURVES = "curves.parquet"
+MOST_STATES = 500  # of an MDP that is solved only to draw a line
 QUANTITIES = {LENGTH: "steps of an episode", TOTAL: "sum of rewards so far"}
 COLUMNS = (
     "figure",
@@ -65,7 +67,7 @@ def _axes(cells: Sequence[Cell]) -> dict[str, Any]:
     if first.record is None:
         if first.steps:
             return {"unit": unit, "quantity": "reward per step", "optimum": unknown}
-        return {"optimum": _optimum(cells)}
+        return {"optimum": _optimum(cells), "best_soft": _best_soft(cells)}
     after = first.record.after
     when = schedule(first.job, first.record.every, after)
     levels = [
@@ -97,6 +99,22 @@ def _optimum(cells: Sequence[Cell]) -> float:
         for phase in range(mdp.phases)
     ]
     return returns[0] if max(returns) - min(returns) < 1e-9 else float("nan")
+
+
+def _best_soft(cells: Sequence[Cell]) -> float:
+    """The best return of any policy with the agents' ε; NaN on the same terms, or if it is large.
+
+    What is recorded is the sum of rewards, so nothing is discounted.
+    """
+    domain, mdp = cells[0].domain, cells[0].domain.mdp()
+    if mdp is None or mdp.endless or mdp.states > MOST_STATES:
+        return float("nan")
+    epsilon = max(cell.agent.epsilon for cell in cells)
+    try:
+        found = [best_epsilon_soft_return(domain, epsilon, phase=n) for n in range(mdp.phases)]
+    except ValueError:  # no policy ends for certain
+        return float("nan")
+    return found[0] if max(found) - min(found) < 1e-9 else float("nan")
 
 
 def _undiscounted(domain: Any, epsilon: float, discount: float, phase: int) -> float:

@@ -23,6 +23,7 @@ from expectant.engine.result import Result
 from expectant.engine.run import run
 from expectant.lab.trying.promise import Deadline, OutOfTime, Promise
 from expectant.parts import Agent, Domain, Features
+from expectant.step_sizes import StepSize
 
 NAMES = {
     "q_learning": "Q-learning",
@@ -122,11 +123,15 @@ def score(result: Result) -> float:
 
 @dataclass
 class Standing:
-    """An agent, how it was with its defaults, and the best that was found."""
+    """An agent, how it was with its defaults, and the best that was found.
+
+    ``earlier`` is what the best has earned in the runs by which it was found.
+    """
 
     default: Agent
     best: Agent
     default_score: float = -math.inf
+    earlier: float = -math.inf
 
 
 def at_defaults(
@@ -138,13 +143,30 @@ def at_defaults(
         found[key] = Standing(agent, agent)
         with suppress(OutOfTime):
             result = trial.run(agent, DEFAULT_RUNS, promise.part(share, len(agents) - number))
-            found[key].default_score = score(result)
+            found[key].default_score = found[key].earlier = score(result)
     return found
+
+
+def best_of_both(standings: Mapping[str, Standing]) -> tuple[str | None, str | None]:
+    """The best planner and the best of the others by runs so far; None where none has ended."""
+    ended = {key: each.earlier for key, each in standings.items() if math.isfinite(each.earlier)}
+    planners = [key for key in ended if key in PLANNERS]
+    others = [key for key in ended if key not in PLANNERS]
+    planner, other = (max(keys, key=ended.__getitem__, default=None) for keys in (planners, others))
+    return planner, other
+
+
+def worth_searching(standings: Mapping[str, Standing], most: int) -> list[str]:
+    """The best planner, the best of the others, and then the best of the rest."""
+    ended = [key for key, each in standings.items() if math.isfinite(each.default_score)]
+    ranked = sorted(ended, key=lambda key: -standings[key].default_score)
+    first = [key for key in best_of_both(standings) if key is not None]
+    return [*first, *(key for key in ranked if key not in first)][:most]
 
 
 def variants(agent: Agent) -> list[Agent]:
     """The same agent with other steps, all values and caches alike, and its model's apart."""
-    own = [name for name in STEPS if isinstance(getattr(agent, name, None), float)]
+    own = [name for name in STEPS if isinstance(getattr(agent, name, None), float | StepSize)]
     values = [name for name in own if name != "model_step"]
     found = []
     for factor, model in itertools.product((1.0, *FACTORS), (1.0, 0.3)):
@@ -159,9 +181,12 @@ def variants(agent: Agent) -> list[Agent]:
     return found
 
 
-def _times(agent: Agent, name: str, factor: float) -> float:
-    most = math.inf if name == "policy_step" else 1.0
-    return min(float(f"{getattr(agent, name) * factor:.3g}"), most)
+def _times(agent: Agent, name: str, factor: float) -> Any:
+    """A step times a factor, at most what is no more; one that is not a number from its start."""
+    step, most = getattr(agent, name), math.inf if name == "policy_step" else 1.0
+    if isinstance(step, StepSize):
+        return step.scaled(factor)
+    return min(float(f"{step * factor:.3g}"), most)
 
 
 def halve(trial: Trial, standings: Mapping[str, Standing], promise: Promise, share: float) -> None:
@@ -204,3 +229,4 @@ def _note(
         rounds = {len(means.get((key, repr(agent)), ())) for agent in left[key]}
         if len(rounds) == 1 and rounds != {0}:
             standing.best = max(left[key], key=lambda agent: _mean(means, key, agent))
+            standing.earlier = _mean(means, key, standing.best)

@@ -13,9 +13,10 @@ import numpy as np
 from expectant.analysis.curves import interval
 from expectant.analysis.pairs import paired_difference
 from expectant.lab.specs.toml import to_toml
-from expectant.lab.trying.rounds import NAMES, PLANNERS, STEPS
+from expectant.lab.trying.rounds import NAMES, STEPS
 from expectant.parts import Agent, Domain, Features
 from expectant.show import small_tables as tables
+from expectant.step_sizes import StepSize
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,8 +49,9 @@ class Confirmed:
 class Tried:
     """What came out of ``ex.try_on``: printing it shows the table and what follows from it.
 
-    ``agents`` are those that were confirmed, by kind. ``folder`` has the page, ``report.html``, and
-    ``spec.toml``, where the environment can be written down.
+    ``agents`` are those that were confirmed, by kind. ``compared`` are the planner and the agent
+    without a model that had earned most before, in other runs. ``folder`` has the page,
+    ``report.html``, and ``spec.toml``, where the environment can be written down.
     """
 
     domain: Domain
@@ -60,6 +62,7 @@ class Tried:
     episodes: int
     seed: int
     minutes: float
+    compared: tuple[str | None, str | None]
     folder: Path | None = None
 
     @property
@@ -78,7 +81,8 @@ class Tried:
         rows = []
         for key, each in self.agents.items():
             numbers = zip(("mean", "low", "high"), map(_finite, each.estimate), strict=True)
-            rows.append({"agent": NAMES[key], "settings": each.settings, **dict(numbers)})
+            settings = {name: _plain(value) for name, value in each.settings.items()}
+            rows.append({"agent": NAMES[key], "settings": settings, **dict(numbers)})
         return {
             "environment": self.environment,
             "random": float(self.random.mean()),
@@ -107,17 +111,12 @@ class Tried:
         return found
 
     def _planning(self) -> str:
-        known = sorted(
-            self.agents, key=lambda key: -np.nan_to_num(self.agents[key].estimate[0], nan=-np.inf)
-        )
-        planners = [key for key in known if key in PLANNERS]
-        others = [key for key in known if key not in PLANNERS]
-        if not planners or not others:
+        planner, other = (self.agents.get(key) if key else None for key in self.compared)
+        if planner is None or other is None:
             return "Whether planning pays cannot be told: agents of one kind only were run."
-        first, second = (self.agents[keys[0]].means for keys in (planners, others))
-        runs = min(first.size, second.size)
-        found = paired_difference(first[:runs], second[:runs])
-        names = f"{NAMES[planners[0]]} against {NAMES[others[0]]}"
+        runs = min(planner.means.size, other.means.size)
+        found = paired_difference(planner.means[:runs], other.means[:runs])
+        names = " against ".join(NAMES[key] for key in self.compared if key)
         if not math.isfinite(found.low):
             return f"Whether planning pays is unclear from {runs} paired runs ({names})."
         verdict = "unclear"
@@ -156,7 +155,7 @@ class Tried:
         )
         for key, each in self.agents.items():
             mean, low, high = each.estimate
-            steps = ", ".join(f"{n} {v:g}" for n, v in each.settings.items() if n in STEPS)
+            steps = ", ".join(f"{n} {_step(v)}" for n, v in each.settings.items() if n in STEPS)
             shown = tables.number(mean, decimals), tables.interval(low, high, decimals)
             rows.append([NAMES[key], *shown, "default" if each.default else "searched", steps])
         heads = ("agent", "mean return", "95 % interval", "settings", "steps in total")
@@ -165,6 +164,16 @@ class Tried:
         return "\n".join(
             [f"{self.environment}, {self.features!r}", table, *self.findings(), *written]
         )
+
+
+def _step(step: Any) -> str:
+    """A number, or a step that adapts by its name and where it begins."""
+    return f"{step:g}" if isinstance(step, float) else f"{step.kind} from {step.initial_step:g}"
+
+
+def _plain(value: Any) -> Any:
+    """A step that adapts as a table."""
+    return value.to_dict() if isinstance(value, StepSize) else value
 
 
 def _finite(number: float) -> float | None:

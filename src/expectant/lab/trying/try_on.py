@@ -23,9 +23,11 @@ from expectant.lab.trying.rounds import (
     Trial,
     agents_for,
     at_defaults,
+    best_of_both,
     compile_in_time,
     halve,
     seconds_a_step,
+    worth_searching,
 )
 from expectant.lab.trying.tried import Confirmed, Tried
 from expectant.lab.trying.try_page import write_folder
@@ -99,8 +101,7 @@ def try_on(
         trial.episodes = _episodes(seen, slowest, len(usable), promise, threads)
         tell(f"{', '.join(usable)}: {DEFAULT_RUNS} runs of {trial.episodes:,} episodes each")
         standings = at_defaults(trial, usable, promise, DEFAULTS)
-        ended = [key for key, each in standings.items() if math.isfinite(each.default_score)]
-        best = sorted(ended, key=lambda key: -standings[key].default_score)[:SEARCHED_AGENTS]
+        best = worth_searching(standings, SEARCHED_AGENTS)
         tell(f"searching better steps of {', '.join(best) or 'none'}")
         searched = dataclasses.replace(trial, seed=seed + 1)
         halve(searched, {key: standings[key] for key in best}, promise, SEARCHED)
@@ -110,7 +111,7 @@ def try_on(
     left_out = tuple(key for key in agents if key not in confirmed)
     found = Tried(
         domain, features, np.array(seen.returns), confirmed, left_out, fresh.episodes, seed,
-        minutes, None if folder is None else Path(folder),
+        minutes, best_of_both(standings), None if folder is None else Path(folder),
     )  # fmt: skip
     if found.folder is not None:
         write_folder(found, found.folder)

@@ -124,8 +124,8 @@ const curveLayout = (names, more) => layout({
 const drawPlot = (figure, plot) => {
   const drawn = plot.curves.map((curve) => [plot.x, curve, palette[curve.key], { agent: figure.keys.indexOf(curve.key) }]);
   const ended = plot.levels.filter(({ to }) => to >= plot.end);
-  Plotly.newPlot(plot.id, curveTraces(drawn, figure.range[0]), curveLayout(figure, {
-    xaxis: { range: [0, plot.end] },
+  Plotly.newPlot(plot.id, curveTraces(drawn, figure.range[0]), curveLayout({ xName: plot.xName, yName: figure.yName }, {
+    xaxis: { range: [plot.begin, plot.end] },
     yaxis: { range: figure.range.slice() },
     rest: {
       margin: { l: 48, r: ended.length ? 52 : 22, t: 8, b: 40 },

@@ -1,0 +1,258 @@
+"""Tables of the documentation, made from stored results, so that no number is typed.
+
+    python docs/site/tables.py                   # all tables again, from what is stored
+    python docs/site/tables.py results/paper     # store what a study's folder has found, first
+    python docs/site/tables.py results/readings  # the same of the command `readings`
+
+What studies have found is stored in docs/measured, a file for each. A table stands in a page after
+a comment that says what it is:
+
+    <!-- table: study=kudashkina-2021 figure=5b agent=lookahead rows=reading columns=mean,drop -->
+
+``figure``, ``panel``, ``reading`` and ``agent`` pick results (several with commas), ``rows`` are
+those of the four that tell rows apart. ``columns`` are measures, "runs" or "optimum"; or one of the
+four, and then ``measure`` is what the cells are of. "drop@2" is a measure at the second move of the
+goal. ``digits`` are those after the point, ``interval=no`` leaves intervals away. ``claims=STUDY``
+alone asks for all claims of a study with their verdicts. A comment with a name instead is a table
+of its own, see :func:`named_table`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parent))
+import guide
+import paper_tables
+import published
+
+DOCS = Path(__file__).parents[1]
+MEASURED = DOCS / "measured"
+PLACES = ("figure", "panel", "reading", "agent")
+KEPT = ("mean", "final", "last-third", "shortfall", "regret", "lowest", "drop", "recovery", "last",
+        "adaptation", "learned-share", "diverged")  # fmt: skip
+AT_SWITCHES = ("regret", "lowest", "drop", "recovery")
+JUDGED = ("id", "figure", "reading", "claim", "verdict", "runs")  # of a claim, and its number
+SWITCHES = 3
+MARK = re.compile(r"(<!-- table: ([^\n]*?) -->\n\n)(?:\|[^\n]*\n)*\n?")
+CAPTIONS = {"runs": "runs", "optimum": "exact, ε-greedy on q*", "agent": "agent"}
+
+
+# ----------------------------------------------------------------------------------- what is kept
+
+
+def measured(folder: Path) -> tuple[str, list[dict[str, Any]]]:
+    """The name of a study, and what every agent of every panel in a folder of it has come to."""
+    from expectant.lab.reproduce import stored
+
+    request, panels = stored(folder, trust=True)
+    entries = [
+        {
+            "figure": panel.figure,
+            "panel": panel.panel,
+            "reading": panel.reading,
+            "agent": agent,
+            "label": panel.labels[agent],
+            "runs": panel.runs,
+            "optimum": _rounded(panel.optimum),
+            "measures": dict(_measures(panel, agent)),
+        }
+        for panel in panels
+        for agent in panel.curves
+    ]
+    return request.study.name, entries
+
+
+def _measures(panel: Any, agent: str) -> Iterator[tuple[str, list[float | None]]]:
+    """The measures that mean something here, each with its 95 % interval."""
+    from expectant.analysis.comparison import Unavailable
+    from expectant.lab.claims import Clause
+    from expectant.lab.measures import MEASURES
+
+    wanted = [(name, MEASURES[name]) for name in KEPT]
+    for name in AT_SWITCHES:
+        at = MEASURES[name].at
+        wanted += [(f"{name}@{number}", at(number)) for number in range(1, SWITCHES + 1) if at]
+    for name, measure in wanted:
+        try:
+            found = Clause(measure, (agent,)).find([panel])
+        except Unavailable:
+            continue
+        numbers = [_rounded(number) for number in (found.effect, found.low, found.high)]
+        if numbers[0] is not None:
+            yield name, numbers
+
+
+def _rounded(number: float) -> float | None:
+    return float(f"{number:.5g}") if number is not None and abs(number) < float("inf") else None
+
+
+def store(folder: Path) -> Path:
+    """Write what a study's folder has found; figures that it does not have keep what is there."""
+    name, entries = measured(folder)
+    path = MEASURED / f"{name}.json"
+    fresh = {entry["figure"] for entry in entries}
+    kept = [entry for entry in read(name) if entry["figure"] not in fresh]
+    lines = [json.dumps(entry, ensure_ascii=False) for entry in [*kept, *entries]]
+    MEASURED.mkdir(exist_ok=True)
+    path.write_text("[\n" + ",\n".join(lines) + "\n]\n", "utf-8")
+    return path
+
+
+def store_claims(folder: Path, study: str) -> Path:
+    """Write the verdicts in a study's folder; claims that it does not judge keep what is there."""
+    found = {(one["id"], one["reading"]): one for one in read(f"{study}-claims")}
+    for claim in json.loads((folder / "claims.json").read_text("utf-8")):
+        if claim["effect"] is not None:
+            rounded = {key: _rounded(claim[key]) for key in ("effect", "low", "high")}
+            found[claim["id"], claim["reading"]] = {key: claim[key] for key in JUDGED} | rounded
+    lines = [json.dumps(found[key], ensure_ascii=False) for key in sorted(found)]
+    path = MEASURED / f"{study}-claims.json"
+    path.write_text("[\n" + ",\n".join(lines) + "\n]\n", "utf-8")
+    return path
+
+
+def read(study: str) -> list[dict[str, Any]]:
+    path = MEASURED / f"{study}.json"
+    return json.loads(path.read_text("utf-8")) if path.exists() else []
+
+
+# ---------------------------------------------------------------------------------------- tables
+
+
+def table(words: str) -> list[str]:
+    """The lines of the table that a comment asks for."""
+    asked = dict(word.split("=", 1) for word in shlex.split(words) if "=" in word)
+    if not asked:
+        return named_table(words)
+    if "claims" in asked:
+        return claims_table(asked["claims"])
+    unknown = set(asked) - {*PLACES, "study", "rows", "columns", "measure", "digits", "interval"}
+    if unknown:
+        raise ValueError(f"table: unknown {sorted(unknown)} in {words!r}")
+    entries = [
+        entry
+        for entry in read(asked["study"])
+        if all(entry[place] in asked[place].split(",") for place in PLACES if place in asked)
+    ]
+    if not entries:
+        raise ValueError(f"table: nothing is stored of {words!r}")
+    rows, columns = asked.get("rows", "agent").split(","), asked["columns"].split(",")
+    if columns[0] in PLACES:
+        return _pivoted(entries, rows, columns[0], asked)
+    head = [*rows, *(_title(name) for name in columns)]
+    body = [
+        [*(_named(entry, place) for place in rows), *(_cell(entry, n, asked) for n in columns)]
+        for entry in entries
+    ]
+    return markdown(head, body)
+
+
+def claims_table(study: str) -> list[str]:
+    """All claims that were judged, with the number that decides."""
+    head = ["#", "figure", "claim", "verdict", "number (95 % interval)"]
+    return markdown(head, [
+        [str(one["id"]), one["figure"], one["claim"], one["verdict"], _interval_of(one)]
+        for one in read(f"{study}-claims")
+    ])  # fmt: skip
+
+
+def _interval_of(claim: dict[str, Any]) -> str:
+    from expectant.show.wording import number as worded
+
+    effect, low, high = (
+        "–" if claim[key] is None else worded(claim[key]) for key in ("effect", "low", "high")
+    )
+    return f"{effect} ({low} to {high})"
+
+
+def _pivoted(
+    entries: Sequence[dict[str, Any]], rows: Sequence[str], across: str, asked: dict[str, str]
+) -> list[str]:
+    """One measure, with the values of one place as columns."""
+    found: dict[tuple[str, ...], dict[str, str]] = {}
+    for entry in entries:
+        line = found.setdefault(tuple(_named(entry, place) for place in rows), {})
+        line[_named(entry, across)] = _cell(entry, asked["measure"], asked)
+    names = list(dict.fromkeys(_named(entry, across) for entry in entries))
+    return markdown(
+        [*rows, *names],
+        [[*row, *(line.get(name, "–") for name in names)] for row, line in found.items()],
+    )
+
+
+def _named(entry: dict[str, Any], place: str) -> str:
+    if place == "agent":
+        return entry["label"]
+    return f"`{entry[place]}`" if place == "reading" else entry[place]
+
+
+def _title(name: str) -> str:
+    from expectant.lab.measures import MEASURES
+
+    base, _, switch = name.partition("@")
+    if base in CAPTIONS:
+        return CAPTIONS[base]
+    return MEASURES[base].title + (f" (switch {switch})" if switch else "")
+
+
+def _cell(entry: dict[str, Any], name: str, asked: dict[str, str]) -> str:
+    if name == "runs":
+        return f"{entry['runs']:,}"
+    digits = int(asked.get("digits", 2))
+    if name == "optimum":
+        return number(entry["optimum"], digits)
+    effect, low, high = entry["measures"].get(name, [None] * 3)
+    if low is None or asked.get("interval") == "no":
+        return number(effect, digits)
+    return f"{number(effect, digits)} ({number(low, digits)} to {number(high, digits)})"
+
+
+def number(value: float | None, digits: int) -> str:
+    """A number as pages write it."""
+    return "–" if value is None else f"{value:,.{digits}f}".replace("-", "−")
+
+
+def markdown(head: Sequence[str], body: Sequence[Sequence[str]]) -> list[str]:
+    """A table in Markdown, line by line."""
+    rows = [f"| {' | '.join(cells)} |" for cells in body]
+    return [f"| {' | '.join(head)} |", "|" + "---|" * len(head), *rows]
+
+
+def named_table(name: str) -> list[str]:
+    """A table that is not simply measures of a study."""
+    if name in paper_tables.NAMED:
+        return markdown(*paper_tables.NAMED[name]())
+    found: dict[str, str] = {}
+    for source in (guide, published):
+        found |= source.tables(json.loads(source.STORED.read_text("utf-8")))
+    return found[name].splitlines()
+
+
+def with_tables(text: str) -> str:
+    """A page with every table that a comment asks for as it is by what is stored."""
+    return MARK.sub(lambda found: found[1] + "\n".join(table(found[2])) + "\n\n", text)
+
+
+def pages() -> list[Path]:
+    """The pages that have such tables."""
+    every = [DOCS.parent / "README.md", *sorted(DOCS.rglob("*.md"))]
+    return [page for page in every if "<!-- table: " in page.read_text("utf-8")]
+
+
+if __name__ == "__main__":
+    for word in sys.argv[1:]:
+        folder = Path(word)
+        found = paper_tables.store(folder)
+        if not found:
+            path = store(folder)
+            found = [path, store_claims(folder, path.stem)]
+        print(f"stored in {', '.join(map(str, found))}")
+    for page in pages():
+        page.write_text(with_tables(page.read_text("utf-8")), "utf-8")

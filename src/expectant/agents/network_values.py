@@ -1,0 +1,101 @@
+"""State values that are not linear: v̂(s) = uᵀ tanh(Wᵀ s), one hidden layer, learned step by step.
+
+There are no biases, so that v̂ of a vector of zeros is 0: that vector stands for the end. With
+features of which as many are on in every state nothing is lost by it. u starts at zero, and so does
+v̂; hidden weights start normal with variance 1 / k. Everything costs O(k H).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from expectant.descriptions import description, option
+from expectant.features.vector import outlook
+from expectant.lanes import dot_row, padded
+from expectant.models.network import tanh
+from expectant.parts import Need, Site, Values, bytes_of
+from expectant.rules import whole
+from expectant.updates import correct, displacement
+from expectant.verbs import function, index, size, value
+
+
+class NetworkValuesPart(NamedTuple):
+    """``inner`` (d, M) is W and ``outer`` (1, M) uᵀ, M being H padded to a multiple of eight; what
+    pads them is zero and stays zero.
+
+    Scratch: ``hidden`` (M,) for tanh(Wᵀ s), ``moved`` (1,) for how far the last step moved v̂(s).
+    """
+
+    inner: np.ndarray
+    outer: np.ndarray
+    hidden: np.ndarray
+    moved: np.ndarray
+
+
+@function
+def excite_values(values, state):
+    """Write tanh(Wᵀ s) into the scratch of a network."""
+    inner, hidden = values.inner, values.hidden
+    for i in range(hidden.shape[0]):
+        hidden[i] = 0.0
+    for n in range(size(state)):
+        j, x = index(state, n), value(state, n)
+        for i in range(hidden.shape[0]):
+            hidden[i] += x * inner[j, i]
+    for i in range(hidden.shape[0]):
+        hidden[i] = tanh(hidden[i])
+
+
+@outlook.register(NetworkValuesPart)
+def _(values, state):
+    excite_values(values, state)
+    return dot_row(values.outer, 0, values.hidden)
+
+
+@correct.register(NetworkValuesPart)
+def _(values, state, error, step, row):
+    """u_i += α δ h_i and W_ji += α δ u_i (1 − h_i²) s_j, both with the old u."""
+    inner, outer, hidden = values.inner, values.outer, values.hidden
+    before, amount = outlook(values, state), step * error
+    for i in range(hidden.shape[0]):
+        slope = outer[0, i] * (1.0 - hidden[i] * hidden[i])
+        outer[0, i] += amount * hidden[i]
+        hidden[i] = slope
+    for n in range(size(state)):
+        j, change = index(state, n), amount * value(state, n)
+        for i in range(hidden.shape[0]):
+            inner[j, i] += change * hidden[i]
+    values.moved[0] = outlook(values, state) - before
+
+
+@displacement.register(NetworkValuesPart)
+def _(values, state, error, step):
+    return values.moved[0]
+
+
+@description
+class NetworkValues(Values):
+    """State values with a layer of ``hidden`` tanh units, v̂(s) = uᵀ tanh(Wᵀ s).
+
+    They move by the agent's ``value_step``. Hidden weights are drawn from a child of the run's
+    generator for building, so that its features stay those of other agents.
+    """
+
+    hidden: int = option(whole(1), default=16)
+
+    def estimate_memory(self, site: Site) -> Sequence[Need]:
+        width = padded(self.hidden)
+        held = bytes_of((site.shape.size, width), (2, width), (1,))
+        what = f"the value network ({self.hidden:,} hidden units, {site.shape.size:,} features)"
+        building = bytes_of((2, site.shape.size, self.hidden))
+        return [Need(what, held, "fewer hidden units", building)]
+
+    def build(self, site: Site) -> NetworkValuesPart:
+        width, inner = padded(self.hidden), np.zeros((site.shape.size, padded(self.hidden)))
+        draws = site.rng.spawn(1)[0].normal(size=(site.shape.size, self.hidden))
+        inner[:, : self.hidden] = draws / math.sqrt(site.shape.active)
+        return NetworkValuesPart(inner, np.zeros((1, width)), np.zeros(width), np.zeros(1))

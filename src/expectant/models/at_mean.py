@@ -1,0 +1,101 @@
+"""Looking ahead by a mean with values that are not linear: v̂(s̄), which E[v̂(S')] need not be.
+
+A model that knows means answers for weights (D,) by wᵀs̄ without writing s̄ out. Values of another
+kind need s̄ itself, which its verb ``foresee`` writes; so this works around any such model.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from expectant.features.vector import Weighted, empty_state, outlook, state_bytes
+from expectant.integrity import unchanged
+from expectant.parts import Need, Shape, Site, bytes_of
+from expectant.verbs import (
+    answering,
+    backed_up_value,
+    begin,
+    break_off,
+    check_restored,
+    fit,
+    foresee,
+    imagine,
+    notice,
+)
+
+
+class AtMeanPart(NamedTuple):
+    """``model`` knows means. ``mean`` is scratch for s̄, with all features in order and room for
+    the padding; ``nothing`` (D,) is zero."""
+
+    model: Any
+    mean: Weighted
+    nothing: np.ndarray
+
+
+@backed_up_value.register(AtMeanPart)
+def _(at_mean, state, action, weights, discount):
+    """r(s, a) + γ v̂(s̄(s, a)); with a general episodic model r + γ (1 − β) v̂(ŝ), as EVI has it."""
+    model, mean = at_mean.model, at_mean.mean
+    reward = backed_up_value(model, state, action, at_mean.nothing, 0.0)
+    alive = foresee(model, state, action, mean.values)
+    return reward + discount * alive * outlook(weights, mean)
+
+
+@answering.register(AtMeanPart)
+def _(at_mean):
+    return answering(at_mean.model)
+
+
+@fit.register(AtMeanPart)
+def _(at_mean, transition):
+    return fit(at_mean.model, transition)
+
+
+@notice.register(AtMeanPart)
+def _(at_mean, transition):
+    notice(at_mean.model, transition)
+
+
+@imagine.register(AtMeanPart)
+def _(at_mean, state, action, successor):
+    return imagine(at_mean.model, state, action, successor)
+
+
+@begin.register(AtMeanPart)
+def _(at_mean, state, rng):
+    begin(at_mean.model, state, rng)
+
+
+@break_off.register(AtMeanPart)
+def _(at_mean, state, rng):
+    break_off(at_mean.model, state, rng)
+
+
+@check_restored.register(AtMeanPart)
+def _(at_mean, built, site):
+    """The values of the mean are written before they are read, so they may be any."""
+    unchanged("mean of next states: active", at_mean.mean.active, built.mean.active)
+    check_restored(at_mean.model, built.model, site)
+
+
+def at_mean_memory(site: Site) -> Need:
+    """What is kept beside the model."""
+    padding = bytes_of((site.width - site.shape.size,))
+    size = state_bytes(_all_features(site)) + padding + bytes_of((site.width,))
+    return Need("means of next states", size)
+
+
+def at_mean(model: Any, site: Site) -> AtMeanPart:
+    """Let a model that knows means be asked with values of any kind."""
+    mean = empty_state(_all_features(site))
+    active = np.arange(site.shape.size)
+    return AtMeanPart(
+        model, Weighted(active, np.zeros(site.width), mean.place), np.zeros(site.width)
+    )
+
+
+def _all_features(site: Site) -> Shape:
+    return Shape(site.shape.size, site.shape.size, True)

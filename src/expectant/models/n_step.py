@@ -1,0 +1,191 @@
+"""Linear models of what comes several steps later, if the agent goes on as it does.
+
+The outcome of s and a after n steps is R₁ + γ R₂ + … + γⁿ⁻¹ Rₙ and γⁿ⁻¹ s₍ₙ₎: with the discounts
+inside, a backup that counts γ once plans over n steps. What is learned depends on what the agent
+does after the first of them, so it is a model of a world *and* a behaviour: news about one place
+reaches the states n steps before it only by being there (van Seijen et al. 2020).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from expectant.descriptions import description, option
+from expectant.features.vector import (
+    Binary,
+    BinaryTable,
+    Transition,
+    Weighted,
+    WeightedTable,
+    empty_state,
+    empty_table,
+    state_bytes,
+    table_bytes,
+)
+from expectant.integrity import within
+from expectant.models.expectation import LinearExpectation
+from expectant.parts import Model, Need, Site, bytes_of
+from expectant.rules import Rule, whole
+from expectant.verbs import (
+    add_expected,
+    backed_up_action_value,
+    backed_up_value,
+    begin,
+    break_off,
+    check_restored,
+    evicted,
+    fit,
+    function,
+    load,
+    save,
+)
+
+FIRST, WAITING = 0, 1  # places in what is counted
+
+
+class NStepPart(NamedTuple):
+    """``model`` is one of single steps, which is given n of them as one.
+
+    Steps whose outcome is still to come wait in a ring of n: their ``states``, ``actions`` (n,) and
+    the ``returns`` (n,) so far; ``ring`` (2,) has the place of the oldest and how many there are.
+    ``state`` is scratch.
+    """
+
+    model: Any
+    states: BinaryTable | WeightedTable
+    actions: np.ndarray
+    returns: np.ndarray
+    ring: np.ndarray
+    state: Binary | Weighted
+    discount: float
+
+
+@function
+def wait(model, transition):
+    """Let a step wait for its outcome, and add its reward to those of the steps before it."""
+    steps, count = model.returns.shape[0], model.ring
+    place = (count[FIRST] + count[WAITING]) % steps
+    save(model.states, place, transition.state)
+    model.actions[place] = transition.action
+    model.returns[place] = 0.0
+    count[WAITING] += 1
+    share = 1.0
+    for back in range(count[WAITING]):
+        model.returns[(place - back) % steps] += share * transition.reward
+        share *= model.discount
+
+
+@function
+def fit_oldest(model, transition, alive):
+    """Fit the step that has waited longest to where it has led by now; returns the errors."""
+    count, place = model.ring, model.ring[FIRST]
+    load(model.states, place, model.state)
+    action, total = model.actions[place], model.returns[place]
+    count[FIRST] = (place + 1) % model.returns.shape[0]
+    count[WAITING] -= 1
+    return fit(
+        model.model, Transition(model.state, action, total, transition.next_state, alive, -1)
+    )
+
+
+@function
+def forget_waiting(model):
+    model.ring[WAITING] = 0
+
+
+@fit.register(NStepPart)
+def _(model, transition):
+    """n steps are over for the oldest one, or for all where the episode has ended."""
+    steps, errors = model.returns.shape[0], 0.0
+    wait(model, transition)
+    if transition.alive == 0.0:
+        while model.ring[WAITING] > 0:
+            errors += fit_oldest(model, transition, 0.0)
+    elif model.ring[WAITING] == steps:
+        errors += fit_oldest(model, transition, model.discount ** (steps - 1))
+    return errors
+
+
+@begin.register(NStepPart)
+def _(model, state, rng):
+    forget_waiting(model)
+
+
+@break_off.register(NStepPart)
+def _(model, state, rng):
+    """What would have come of the last steps is not known."""
+    forget_waiting(model)
+
+
+@backed_up_value.register(NStepPart)
+def _(model, state, action, weights, discount):
+    return backed_up_value(model.model, state, action, weights, discount)
+
+
+@backed_up_action_value.register(NStepPart)
+def _(model, state, action, weights, discount):
+    return backed_up_action_value(model.model, state, action, weights, discount)
+
+
+@add_expected.register(NStepPart)
+def _(model, state, action, weights, amount):
+    add_expected(model.model, state, action, weights, amount)
+
+
+@evicted.register(NStepPart)
+def _(model):
+    return evicted(model.model)
+
+
+@check_restored.register(NStepPart)
+def _(model, built, site):
+    steps = model.returns.shape[0]
+    within("n-step model: place", model.ring[FIRST], 0, steps - 1)
+    within("n-step model: steps that wait", model.ring[WAITING], 0, steps - 1)
+    within("n-step model: actions", model.actions, 0, site.actions - 1)
+    check_restored(model.model, built.model, site)
+    check_restored(model.states, built.states, site)
+    check_restored(model.state, built.state, site)
+
+
+def _linear(value: Any) -> Any:
+    if not (isinstance(value, Model) and value.linear):
+        raise ValueError
+    return value
+
+
+@description
+class NStepExpectation(Model):
+    """A linear model of the outcome ``steps`` steps later, if the agent goes on as it does.
+
+    ``model`` is what learns it, ``ex.LinearExpectation`` or ``ex.SparseExpectation``. Discounts are
+    the agent's. An episode that ends sooner has its outcome then; of one that is cut off the last
+    steps are not learned.
+    """
+
+    predicts_means: ClassVar[bool] = True
+    several_steps: ClassVar[bool] = True
+
+    steps: int = option(whole(1), default=2)
+    model: Any = option(
+        Rule("ex.LinearExpectation or ex.SparseExpectation", _linear), default=LinearExpectation()
+    )
+
+    def estimate_memory(self, site: Site) -> Sequence[Need]:
+        waiting = table_bytes(site.shape, self.steps) + state_bytes(site.shape)
+        waiting += bytes_of((2 * self.steps + 2,))
+        return [*self.model.estimate_memory(site), Need("steps that wait", waiting)]
+
+    def build(self, site: Site) -> NStepPart:
+        return NStepPart(
+            self.model.build(site),
+            empty_table(site.shape, self.steps),
+            np.zeros(self.steps, np.int64),
+            np.zeros(self.steps),
+            np.zeros(2, np.int64),
+            empty_state(site.shape),
+            site.discount,
+        )

@@ -1,0 +1,38 @@
+"""Step sizes: a number, a number that never overshoots, or one per weight that adapts by itself.
+
+An update is w_i += α_i δ x_i. What gives the α_i answers two verbs: ``adapt`` is told of the error
+before the weights move, ``rate`` says what to use. A number does the first by doing nothing and
+the second by being itself. Descriptions here build parts with arrays; everything costs O(k).
+"""
+
+from expectant.step_sizes.adaptive import IDBD, Autostep, effective_step
+from expectant.step_sizes.bounded import Bounded
+from expectant.step_sizes.decaying import Decaying
+from expectant.step_sizes.in_use import (
+    as_used,
+    columns_memory,
+    columns_part,
+    listed_part,
+    number_or_bounded,
+    step_part,
+    step_size,
+    steps_memory,
+)
+from expectant.step_sizes.step_size import StepSize
+
+__all__ = [
+    "IDBD",
+    "Autostep",
+    "Bounded",
+    "Decaying",
+    "StepSize",
+    "as_used",
+    "columns_memory",
+    "columns_part",
+    "effective_step",
+    "listed_part",
+    "number_or_bounded",
+    "step_part",
+    "step_size",
+    "steps_memory",
+]

@@ -1,0 +1,69 @@
+"""Step sizes as agents and models use them: checked, scaled, built, and what they hold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from expectant.parts import Agent, Need, Site, bytes_of
+from expectant.rules import Rule, at_least
+from expectant.step_sizes.bounded import Bounded
+from expectant.step_sizes.step_size import StepSize
+
+
+def step_size() -> Rule:
+    """What may stand where a step size is taken."""
+    number = at_least(0.0)
+
+    def convert(value: Any) -> Any:
+        return value if isinstance(value, StepSize) else number.convert(value)
+
+    return Rule(f"{number.text}, or ex.IDBD, ex.Autostep, ex.Bounded or ex.Decaying", convert)
+
+
+def number_or_bounded(owner: str, argument: str, step: Any) -> None:
+    """Refuse a step size that adapts."""
+    if getattr(step, "adapts", False):
+        raise ValueError(
+            f"{owner}: {argument} must be a number, ex.Bounded or ex.Decaying, got {step!r}"
+        )
+
+
+def as_used(agent: Agent, step: Any, site: Site) -> Any:
+    """A step size as an agent's ``step_unit``, ``doubled_steps`` and ``bounded_step`` make it."""
+    if not isinstance(step, StepSize):
+        number = agent.scaled(step, site)
+        return Bounded(number) if agent.bounded_step else number
+    step = step.scaled(agent.scaled(1.0, site))
+    return step.held() if agent.bounded_step else step
+
+
+def step_part(agent: Agent, step: Any, site: Site, rows: int = 1) -> Any:
+    """What an agent's update of so many rows of weights moves by: a number, or a part."""
+    used = as_used(agent, step, site)
+    return used.build(site, rows) if isinstance(used, StepSize) else used
+
+
+def columns_part(step: Any, site: Site) -> Any:
+    """What a linear model moves its columns by."""
+    return step.build_columns(site) if isinstance(step, StepSize) else step
+
+
+def listed_part(step: Any, site: Site) -> Any:
+    """What a sparse model moves its columns by."""
+    return step.build_listed(site) if isinstance(step, StepSize) else step
+
+
+def steps_memory(site: Site, *steps: tuple[Any, int]) -> Sequence[Need]:
+    """What step sizes hold, each for so many rows of weights."""
+    total = sum(bytes_of((getattr(step, "arrays", 0) * rows, site.width)) for step, rows in steps)
+    return [Need("step sizes that adapt", total)] if total else []
+
+
+def columns_memory(step: Any, site: Site) -> Sequence[Need]:
+    """What the step sizes of a linear model hold."""
+    if not getattr(step, "adapts", False):
+        return []
+    rows, width = site.actions, site.width
+    traces = bytes_of((rows, site.shape.size, width), ((step.arrays) * rows, width))
+    return [Need("the model's step sizes that adapt", traces)]

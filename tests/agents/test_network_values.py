@@ -1,0 +1,268 @@
+"""State values of one hidden layer: worked by hand, at the mean and averaged, compiled as plain."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+from building import Built
+
+import expectant as ex
+from expectant.agents.network_values import NetworkValuesPart
+from expectant.engine.asking import ask
+from expectant.engine.job import Job
+from expectant.engine.look import all_states, look, set_aside
+from expectant.features.vector import Weighted, dense, outlook
+from expectant.models.at_mean import AtMeanPart
+from expectant.parts import Values
+from expectant.updates import correct, displacement
+from expectant.verbs import back_up, backed_up_value, learn
+
+CORRIDOR, FEATURES = ex.Corridor(slip=0.3), ex.RandomBinary(14, 5)
+VALUES = ex.NetworkValues(hidden=5)
+
+
+def disturbed(part: Any, hidden: int, seed: int = 1) -> Any:
+    """Give a new network a last layer that is not zero."""
+    part.outer[0, :hidden] = np.random.default_rng(seed).normal(size=hidden)
+    return part
+
+
+def weighted(values: list[float]) -> Weighted:
+    return Weighted(np.arange(len(values)), np.array(values), np.full(1, -1))
+
+
+def by_numpy(part: NetworkValuesPart, vector: np.ndarray) -> float:
+    return float(part.outer[0] @ np.tanh(vector @ part.inner))
+
+
+def test_values_agree_with_numpy_and_are_zero_at_the_end_and_at_first():
+    built = Built(CORRIDOR, FEATURES)
+    part: Any = ex.NetworkValues(hidden=11).build(built.setting)
+    assert all(outlook(part, built.state(n)) == 0.0 for n in range(9))
+    disturbed(part, 11)
+    for number in range(9):
+        state = built.state(number)
+        assert outlook(part, state) == pytest.approx(by_numpy(part, dense(state, 14)), abs=1e-12)
+    mean = np.random.default_rng(3).normal(size=14)
+    assert outlook(part, weighted(mean.tolist())) == pytest.approx(by_numpy(part, mean), abs=1e-12)
+    assert outlook(part, weighted([0.0] * 14)) == 0.0
+
+
+def test_hidden_weights_are_normal_and_leave_the_numbers_of_the_run_alone():
+    built = Built(CORRIDOR, FEATURES)
+    before = built.rng.bit_generator.state
+    part: Any = ex.NetworkValues(hidden=100).build(built.setting)
+    assert built.rng.bit_generator.state == before
+    assert part.inner[:, :100].std() == pytest.approx(5**-0.5, rel=0.1)
+    assert not part.inner[:, 100:].any() and part.inner.shape == (14, 104)
+
+
+def test_a_step_by_hand():
+    """v̂ = ½ tanh(x) at x = 1 · 0.3 − 2 · 0.2; both layers move by the old weights of the other."""
+    part = NetworkValuesPart(np.zeros((2, 8)), np.zeros((1, 8)), np.zeros(8), np.zeros(1))
+    part.inner[:, 0], part.outer[0, 0] = (0.3, 0.2), 0.5
+    state, h = weighted([1.0, -2.0]), math.tanh(-0.1)
+    assert outlook(part, state) == pytest.approx(0.5 * h)
+    correct(part, state, 3.0, 0.1, 0)
+    slope = 0.5 * (1.0 - h * h)
+    assert part.outer[0, 0] == pytest.approx(0.5 + 0.1 * 3.0 * h)
+    assert part.inner[:, 0] == pytest.approx([0.3 + 0.3 * slope, 0.2 - 0.6 * slope])
+    assert not part.inner[:, 1:].any() and not part.outer[0, 1:].any()  # paddings stay zero
+    moved = displacement(part, state, 3.0, 0.1)
+    assert moved == pytest.approx(outlook(part, state) - 0.5 * h) and moved > 0.0
+
+
+def test_a_step_follows_the_gradient_of_every_weight():
+    built = Built(CORRIDOR, FEATURES)
+    part: Any = disturbed(VALUES.build(built.setting), 5)
+    state, step = built.state(4), 1e-7
+    layers = [part.inner.copy(), part.outer.copy()]
+    slopes = []
+    for layer in (part.inner, part.outer):
+        slope = np.zeros_like(layer)
+        for at in np.ndindex(layer.shape):
+            kept, sides = layer[at], []
+            for change in (1e-5, -1e-5):
+                layer[at] = kept + change
+                sides.append(by_numpy(part, dense(state, 14)))
+            layer[at] = kept
+            slope[at] = (sides[0] - sides[1]) / 2e-5
+        slopes.append(slope)
+    correct(part, state, 2.0, step, 0)
+    for before, layer, slope in zip(layers, (part.inner, part.outer), slopes, strict=True):
+        assert np.abs(slope[..., :5]).max() > 1e-2
+        np.testing.assert_allclose(
+            (layer - before)[..., :5] / (2.0 * step), slope[..., :5], atol=1e-6
+        )
+
+
+# --------------------------------------------------------------------- at the mean, or averaged
+
+# From state 0, action 0 leads to 1 or to 2 and ends in one of four cases; action 1 ends with −9.
+FORKED = np.zeros((3, 2, 4))
+FORKED[..., 3] = 1.0
+FORKED[0, 0] = 0.0, 0.25, 0.5, 0.25
+FORK = ex.FiniteMDP(
+    FORKED, np.array([[2.0, -9.0], [1.0, -9.0], [1.0, -9.0]]), start=[1.0, 0.0, 0.0]
+)
+
+
+def forked(model: Any, agent: Any = None, **options: Any) -> Built:
+    described = agent or ex.Lookahead(0.1, model=model, value=VALUES, discount=0.9, **options)
+    built = Built(FORK, ex.OneHot(), described)
+    disturbed(built.agent.weights, 5)
+    return built
+
+
+def ahead(built: Built) -> float:
+    agent = built.agent
+    return float(backed_up_value(agent.planner.model, built.state(0), 0, agent.weights, 0.9))
+
+
+def test_means_are_valued_and_distributions_averaged():
+    values = [forked(model) for model in ("exact", "exact_episodic", "true")]
+    zero_terminal, episodic, distribution = (ahead(built) for built in values)
+    part = values[0].agent.weights
+    first, second = by_numpy(part, np.array([0, 1.0, 0])), by_numpy(part, np.array([0, 0, 1.0]))
+    assert zero_terminal == pytest.approx(2.0 + 0.9 * by_numpy(part, np.array([0, 0.25, 0.5])))
+    mean = by_numpy(part, np.array([0, 1 / 3, 2 / 3]))
+    assert episodic == pytest.approx(2.0 + 0.9 * 0.75 * mean)
+    assert distribution == pytest.approx(2.0 + 0.9 * (0.25 * first + 0.5 * second))
+    assert len({round(found, 6) for found in (zero_terminal, episodic, distribution)}) == 3
+
+
+@pytest.mark.parametrize("model", ["expectation", "sparse", "network", "episodic"])
+def test_learned_means_are_valued_too(model):
+    built = forked(model, model_step=0.02 if model == "network" else 0.1)
+    for _ in range(30):
+        for after in (1, 2, 2, None):
+            learn(built.agent, built.transition(0, 0, 2.0, after), built.rng)
+    part, mean = built.agent.weights, np.zeros(8)
+    around: Any = built.agent.planner.model
+    assert type(around) is AtMeanPart
+    state, nothing = built.state(0), np.zeros(8)
+    reward = backed_up_value(around.model, state, 0, nothing, 0.0)
+    for i in range(3):
+        probe = np.eye(8)[i]
+        mean[i] = backed_up_value(around.model, state, 0, probe, 1.0) - reward
+    assert mean[1] > 0.1 and mean[2] > 0.3
+    if model == "episodic":  # v̂(ŝ) is what counts, and how likely there is a next state at all
+        alive = 1.0 - around.model.endings[0, 0]
+        assert 0.5 < alive < 0.95
+        expected = reward + 0.9 * alive * by_numpy(part, mean[:3] / alive)
+    else:
+        expected = reward + 0.9 * by_numpy(part, mean[:3])
+    assert ahead(built) == pytest.approx(expected, abs=1e-12)
+
+
+def test_a_backup_moves_the_value_towards_the_best_look_ahead():
+    built = forked("true")
+    target, before = ahead(built), outlook(built.agent.weights, built.state(0))
+    error = back_up(built.agent, built.state(0), -1, 0.9, built.rng)
+    assert error == pytest.approx(abs(target - before))
+    after = outlook(built.agent.weights, built.state(0))
+    assert abs(target - after) < abs(target - before)
+
+
+def test_a_real_step_moves_the_value_towards_reward_and_next_value():
+    built = forked("true")
+    start, following = (outlook(built.agent.weights, built.state(n)) for n in (0, 2))
+    error = learn(built.agent, built.transition(0, 0, 2.0, 2), built.rng)
+    assert error == pytest.approx(abs(2.0 + 0.9 * following - start))
+
+
+def test_a_bonus_comes_on_top():
+    plain, curious = forked("exact_episodic"), forked("exact_episodic", bonus=0.5)
+    curious.agent.planner.model.model.clock[0] = 9
+    assert ahead(curious) == pytest.approx(ahead(plain) + 0.5 * 3.0)
+
+
+def test_cached_action_values_stay_linear():
+    agent = ex.CachedValues(0.1, 0.5, model="true", value=VALUES, discount=0.9)
+    built = forked("true", agent)
+    back_up(built.agent, built.state(0), -1, 0.9, built.rng)
+    assert built.agent.action_weights[0, 0] == pytest.approx(0.5 * ahead(built))
+
+
+# ---------------------------------------------------------------------------------------- runs
+
+
+@pytest.mark.parametrize(
+    "agent",
+    [
+        ex.Lookahead(0.02, 0.1, value=VALUES, planning_steps=2),
+        ex.CachedValues(0.02, 0.1, model="true", value=VALUES, planning_steps=2),
+    ],
+    ids=["at the mean", "averaged"],
+)
+def test_compiled_and_plain_runs_have_the_same_bits(agent):
+    fast, slow = (
+        ex.run(CORRIDOR, FEATURES, agent, episodes=40, runs=2, keep_agents=True, compiled=compiled)
+        for compiled in (True, False)
+    )
+    np.testing.assert_array_equal(fast.returns, slow.returns)
+    for (one, *_), (other, *_) in zip(fast.kept, slow.kept, strict=True):
+        np.testing.assert_array_equal(one.agent.weights.inner, other.agent.weights.inner)
+        np.testing.assert_array_equal(one.agent.weights.outer, other.agent.weights.outer)
+
+
+def test_linear_values_are_what_they_were():
+    built = Built(CORRIDOR, FEATURES, ex.Lookahead(0.1))
+    assert isinstance(built.agent.weights, np.ndarray)
+    assert type(built.agent.planner.model) is not AtMeanPart
+
+
+def test_values_can_be_looked_at():
+    job = Job(FORK, ex.OneHot(), ex.Lookahead(0.1, value=VALUES), episodes=1, step_limit=9)
+    run, _ = job.prepare(0)
+    part = disturbed(run.agent.weights, 5)
+    found = look(ask, set_aside(run), all_states(3), ("values", "model"), measures=np.eye(3, 8))
+    assert found.values == pytest.approx([by_numpy(part, row) for row in np.eye(3)])
+    assert found.futures.shape == (3, 2, 3) and not np.isnan(found.futures).any()
+
+
+def test_a_run_that_diverges_says_so():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of NumPy, about overflows
+        result = ex.run(
+            CORRIDOR, FEATURES, ex.Lookahead(1e160, value=VALUES), episodes=9, runs=1,
+            compiled=False, progress=False,
+        )  # fmt: skip
+    assert result.diverged.all()
+    assert result.divergence[0].endswith("use a smaller value_step")
+
+
+def test_there_is_no_radius_of_values_that_are_not_linear():
+    agent = ex.Lookahead(0.1, value=VALUES)
+    learner = ex.Learner(agent, ex.OneHot(), 2, states=2, compiled=False)
+    learner.start(0)
+    with pytest.raises(ValueError, match="plans with state values, linear in the features"):
+        learner.planning_radius([0])
+
+
+@pytest.mark.parametrize(("options", "message"), [
+    ({"planning_update": "gradient"}, "planning_update='gradient' follows the gradient of linear"),
+    ({"backups": "features"}, "backups='features' plans from single features, which needs linear"),
+    ({"backups": "pwma"}, "backups='pwma' plans from single features, which needs linear values"),
+    ({"options": [ex.OneStep(0)]}, "options are valued by linear values"),
+    ({"initial_value": 1.0}, "initial_value=1.0 needs linear values, as others start at 0"),
+    ({"bounded_step": True}, "value_step must be a number and bounded_step False"),
+    ({"value_step": ex.IDBD()}, "value_step must be a number and bounded_step False"),
+    ({"maintained": True}, "maintained=True keeps look-ahead weights, which only linear values"),
+    ({"value": "cubic"}, "Lookahead: value must be 'linear' or ex.NetworkValues, got 'cubic'"),
+    ({"value": ex.LinearExpectation()}, "value must be 'linear' or ex.NetworkValues"),
+], ids=str)  # fmt: skip
+def test_what_needs_linear_values_is_refused_in_a_sentence(options, message):
+    with pytest.raises(ValueError, match=message):
+        ex.Lookahead(**{"value_step": 0.1, "value": VALUES, **options})
+
+
+def test_they_go_through_a_dict_and_back():
+    agent = ex.Lookahead(0.1, value=ex.NetworkValues(hidden=7))
+    assert ex.Description.from_dict(agent.to_dict()) == agent
+    assert agent.to_dict()["value"] == {"kind": "network_values", "hidden": 7}
+    assert isinstance(agent.value, Values)

@@ -1,0 +1,125 @@
+"""Jensen's gap: zero for linear values, a number by hand, and what AVI and LEVI differ by."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from building import Built
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import expectant as ex
+from expectant.features.vector import outlook
+from expectant.verbs import backed_up_value
+
+
+def random_mdp(seed: int) -> tuple[ex.FiniteMDP, np.ndarray, np.ndarray]:
+    """An MDP in which chance may end an episode, feature vectors, and weights."""
+    rng = np.random.default_rng(seed)
+    states, actions, size = (int(rng.integers(1, top)) for top in (7, 4, 6))
+    chances = rng.dirichlet(np.full(states + 1, 0.5), size=(states, actions))
+    chances[..., -1] += 0.05  # every state can end
+    chances /= chances.sum(axis=-1, keepdims=True)
+    domain = ex.FiniteMDP(chances, np.zeros((states, actions)), start=np.full(states, 1 / states))
+    return domain, rng.normal(size=(states, size)), rng.normal(size=size)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.integers(0, 2**32 - 1))
+def test_linear_values_have_no_gap_whatever_the_world(seed):
+    domain, features, weights = random_mdp(seed)
+    for value in (weights, lambda rows: rows @ weights):
+        gap = ex.exact.jensen_gap(domain, value, features=features)
+        assert gap.shape == (domain.states, domain.actions)
+        np.testing.assert_allclose(gap, 0.0, atol=1e-12)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.integers(0, 2**32 - 1))
+def test_concave_values_are_never_above_those_of_their_mean(seed):
+    domain, features, _ = random_mdp(seed)
+    gap = ex.exact.jensen_gap(domain, lambda rows: -(rows**2).sum(axis=1), features=features)
+    assert gap.max() <= 1e-12 and gap.min() < -1e-6
+
+
+def test_a_tanh_by_hand():
+    """To state 1 or 2 with ½ each: s̄ = ½ (x₁ + x₂); or to 1 and the end: s̄ = ½ x₁."""
+    chances = np.zeros((3, 2, 4))
+    chances[1:, :, 3] = 1.0
+    chances[0, 0, 1:3] = chances[0, 1, [1, 3]] = 0.5
+    domain = ex.FiniteMDP(chances, np.zeros((3, 2)), start=[1.0, 0.0, 0.0])
+    features = np.array([[9.0], [1.0], [3.0]])
+    gap = ex.exact.jensen_gap(domain, lambda rows: np.tanh(rows[:, 0]), features=features)
+    both = (math.tanh(1.0) + math.tanh(3.0)) / 2 - math.tanh(2.0)
+    ending = math.tanh(1.0) / 2 - math.tanh(0.5)
+    assert gap[0] == pytest.approx([both, ending])
+    assert gap[0] == pytest.approx([-0.085703, -0.081320], abs=1e-6)
+    assert not gap[1:].any()
+
+
+@pytest.mark.parametrize("phase", [0, 1])
+def test_the_gap_is_what_avi_and_levi_look_ahead_to_differ_by(phase):
+    domain, features = ex.Corridor(slip=0.3, switch_every=5), ex.RandomBinary(14, 5)
+    agents = {
+        model: Built(domain, features, ex.Lookahead(0.1, model=model, value=ex.NetworkValues()))
+        for model in ("true", "exact")
+    }
+    part: Any = agents["true"].agent.weights
+    part.outer[0, :16] = np.random.default_rng(2).normal(size=16)
+    ahead = {}
+    for model, built in agents.items():
+        built.domain.now[1] = phase
+        ahead[model] = np.array([
+            [
+                backed_up_value(built.agent.planner.model, built.state(n), a, part, 0.9)
+                for a in range(2)
+            ]
+            for n in range(9)
+        ])  # fmt: skip
+    rows = np.zeros((9, 14))
+    for n in range(9):
+        rows[n, agents["true"].state(n).active] = 1.0
+
+    def value(vectors: np.ndarray) -> np.ndarray:
+        return np.tanh(vectors @ part.inner) @ part.outer[0]
+
+    gap = ex.exact.jensen_gap(domain, value, features=rows, phase=phase)
+    assert np.abs(gap).max() > 0.01
+    np.testing.assert_allclose(ahead["true"] - ahead["exact"], 0.9 * gap, atol=1e-12)
+
+
+def test_a_learner_values_feature_vectors():
+    agent = ex.Lookahead(0.1, value=ex.NetworkValues(hidden=3))
+    learner = ex.Learner(agent, ex.OneHot(), 2, states=4, compiled=False)
+    with pytest.raises(ValueError, match="has not started yet"):
+        learner.value_of(np.eye(4))
+    learner.start(0)
+    for state in (1, 2, 3, 1, 2):
+        learner.step(1.0, state, False)
+    assert learner._run is not None
+    part: Any = learner._run.agent.weights
+    found = learner.value_of(np.eye(4) / 2)
+    assert found == pytest.approx(np.tanh(part.inner[:4] / 2) @ part.outer[0]) and found.any()
+    linear = ex.Learner(ex.QLearning(0.5), ex.OneHot(), 2, states=4, compiled=False)
+    linear.start(0)
+    linear.step(1.0, 1, False)
+    assert linear.value_of(np.eye(4)).tolist() == [0.5, 0.0, 0.0, 0.0]
+    assert outlook(np.arange(8.0), Built(ex.Corridor(4), ex.OneHot()).state(2)) == 2.0
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (
+            np.zeros(3),
+            r"value must be \(2,\) weights or a function .* got weights of the shape \(3,\)",
+        ),
+        (lambda rows: 0.0, r"value must return \(2,\) values .* got the shape \(\)"),
+    ],
+)
+def test_wrong_values_are_refused(value, message):
+    with pytest.raises(ValueError, match=message):
+        ex.exact.jensen_gap(ex.Corridor(cells=2), value)

@@ -1,0 +1,73 @@
+"""One reading changed at a time: what that does to the number of each claim."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from expectant.analysis.judging import ABOVE, Statement
+from expectant.analysis.panel import Panel
+from expectant.lab import readings as module
+from expectant.lab.claims import Claim, Clause
+from expectant.lab.measures import MEASURES
+from expectant.lab.readings import Dependence, as_rows, differences, variants
+from expectant.lab.study import the_paper
+
+PAPER = the_paper()
+
+
+def noise(shift: float = 0.0, own: float = 0.0, runs: int = 40) -> Panel:
+    """Returns of 3 bins that vary from run to run by 10, the same in all panels, and by ``own``."""
+    shared = np.random.default_rng(0).normal(0.0, 10.0, (runs, 1))
+    rng = np.random.default_rng(1)
+    curve = shared + shift + rng.normal(0.0, own, (runs, 3))
+    return Panel("5a", "", "", 50, None, 0.0, {"q": curve}, {"q": "Q"})
+
+
+def test_differences_between_readings_are_paired():
+    clauses = (
+        Clause(MEASURES["mean"], ("q",), (), Statement(ABOVE, 5.0, 0.5)),
+        Clause(MEASURES["last"], ("q",), (), Statement(ABOVE, 0.0, 10.0)),
+    )
+    claim = Claim(1, "5a", "", clauses)
+    first, second = differences(claim, [noise(2.0, 0.1)], [noise(0.0)])
+    assert first.effect == pytest.approx(2.0, abs=0.1)
+    assert first.high - first.low < 0.2  # each by itself is known to give or take 3
+    assert first.statement == Statement(ABOVE, 0.0, 0.5)  # whatever the claim's reference
+    (row,) = as_rows([Dependence(variants(PAPER)[0], [], {1: [second, first]})])
+    mean, last = row["moved"][1]  # the part that moved the most margins comes first
+    assert mean["part"] == "return of Q" and mean["clear"] and mean["matters"]
+    assert last["clear"] and not last["matters"]
+    (unchanged,) = differences(Claim(1, "5a", "", clauses[:1]), [noise()], [noise()])
+    assert (unchanged.effect, unchanged.low, unchanged.high) == (0.0, 0.0, 0.0)
+    elsewhere = Claim(1, "5a", "", (replace(clauses[0], figure="3"),))
+    assert differences(elsewhere, [noise()], [noise()]) == []
+
+
+def test_what_moves_is_found_for_every_variant(monkeypatch, tmp_path):
+    """Curves that depend on one option alone: only that variant moves, and only its agent's."""
+
+    def curves(cells: Any, store: Any, **options: Any) -> list[np.ndarray]:
+        return [
+            np.full((cell.runs, cell.points), float(cell.agent.ties == "first"))
+            + np.arange(cell.runs)[:, None]
+            if cell.agent_key == "q_learning"
+            else np.zeros((cell.runs, cell.points))
+            for cell in cells
+        ]
+
+    monkeypatch.setattr(module, "compute", curves)
+    found = {one.variant.name: one for one in module.dependence(PAPER, tmp_path, 0, 1, ["5a"], 4)}
+    assert found["print"].moved == {}
+    moved = found["print, ties: the first"].moved
+    assert {id for id, parts in moved.items() if any(part.effect for part in parts)} == {
+        10, 12, 14, 19, 20,
+    }  # fmt: skip
+    (fall,) = moved[10]
+    assert (fall.effect, fall.low, fall.high) == (1.0, 1.0, 1.0)  # paired: runs alone vary by 1.3
+    still = found["print, replay capacity: all"].moved
+    assert not any(part.effect for parts in still.values() for part in parts)
+    assert all(verdict.runs == 4 for verdict in found["print"].verdicts)

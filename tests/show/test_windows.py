@@ -1,0 +1,94 @@
+"""Figures around the moves of the goal: over episodes since the move."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from expectant.analysis.panel import Panel
+from expectant.lab.reproduce import Request, shown
+from expectant.lab.specs.spec import parse_spec
+from expectant.lab.store.results import panels_of
+from expectant.lab.study import the_paper
+from expectant.show.canvas import own_settings
+from expectant.show.chart import chart_of, palette_of
+from expectant.show.static_curves import chart_figure
+
+
+def panel(
+    bins: int = 40, bin: int = 50, every: int = 500, name: str = "slip 0", reading: str = "ours"
+):
+    curve = np.tile(np.arange(float(bins)), (2, 1))
+    return Panel("4a", name, reading, bin, every, 9.0, {"q": curve}, {})
+
+
+def test_a_window_counts_episodes_from_the_move():
+    first, second, third = panel().windows(2, 3)
+    assert second.curves["q"][0].tolist() == [18, 19, 20, 21, 22]
+    assert second.x.tolist() == [-75, -25, 25, 75, 125]
+    assert (second.breaks, second.end, second.counted) == (
+        [0.0],
+        150.0,
+        "episodes since the goal moved",
+    )
+    assert [w.title for w in (first, second, third)] == [f"slip 0: move {n}" for n in (1, 2, 3)]
+    assert panel(name="").windows(2, 3)[0].title == "move 1 of the goal"
+    assert len(panel().windows(11, 3)) == 2  # the first move comes too early
+    whole = panel()
+    assert (whole.x[0], whole.end, whole.counted) == (25.0, 2000.0, "episode")
+
+
+def test_a_zoom_follows_the_panels_of_its_reading():
+    panels = [panel(name=s, reading=r) for r in ("print", "ours") for s in ("slip 0", "slip 0.1")]
+    found = shown(panels, "4a", zoom=250)
+    assert [(p.reading, p.title or p.panel) for p in found] == [
+        (reading, name)
+        for reading in ("print", "ours")
+        for name in ("slip 0", "slip 0.1", "slip 0: move 1", "slip 0.1: move 1")
+    ]
+    assert found[2].x.tolist() == [-225 + 50 * n for n in range(10)]
+    assert shown(panels, "4a") == panels
+    assert len(Request(the_paper(), ("4a",)).shown(panels, "4a")) == 8  # its spec asks for it
+
+
+def test_long_phases_are_drawn_around_their_moves_only():
+    found = shown([panel(bins=400, bin=20, every=4_000, name="")], "4a")
+    assert [p.title for p in found] == ["move 1 of the goal"]
+    chart = chart_of(found)
+    (plot,) = chart.plots
+    assert (plot.begin, plot.end, plot.breaks) == (-400.0, 400.0, [0.0])
+    assert plot.levels[0].start == -400.0
+    assert chart.data("a")["plots"][0]["begin"] == -400.0
+
+
+def test_every_axis_says_what_it_counts():
+    panels = [panel(name=f"slip {n}") for n in range(3)]
+    chart = chart_of(shown(panels, "4a", zoom=250))
+    with own_settings():
+        axes = chart_figure(chart, "Title", palette_of(panels)).axes
+    assert [a.get_xlabel() for a in axes] == 3 * ["episode"] + 3 * ["episodes since the goal moved"]
+    assert axes[3].get_xlim() == (-250.0, 250.0) and axes[0].get_xlim() == (0.0, 2000.0)
+
+
+def test_the_best_soft_return_is_drawn_where_it_is_another():
+    def names(best: float) -> list[str]:
+        return [
+            level.name for level in chart_of([replace(panel(), best_soft=best)]).plots[0].levels
+        ]
+
+    assert names(9.0) == names(float("nan")) == ["exact, ε-greedy on q*"]
+    assert names(9.5) == ["exact, ε-greedy on q*", "exact, best ε-soft policy"]
+
+
+def test_panels_know_the_best_soft_return_of_their_domain():
+    def lines(domain: str) -> tuple[float, float]:
+        text = f"episodes = 1\n[domain]\nkind = '{domain}'\n[features]\nkind = 'one_hot'\n"
+        experiment = parse_spec(text + "[agents.q]\nkind = 'q_learning'\naction_step = 0.1\n", "x")
+        cells = experiment.cells()
+        (found,) = panels_of(cells, [np.zeros((1, 1))])
+        return found.optimum, found.best_soft
+
+    assert lines("corridor") == (pytest.approx(13.924, abs=1e-3),) * 2
+    assert lines("cliff") == (pytest.approx(-50.8, abs=0.05), pytest.approx(-20.71, abs=0.01))

@@ -1,0 +1,91 @@
+"""Drawings of MDPs: what is drawn is what the tables say."""
+
+from __future__ import annotations
+
+import base64
+
+import numpy as np
+import pytest
+
+import expectant as ex
+from expectant.show.canvas import own_settings
+from expectant.show.page import page
+from expectant.show.palette import Palette
+from expectant.show.sections import Header, Worlds
+from expectant.show.worlds import (
+    Arrow,
+    arrows_of,
+    depths,
+    draw_world,
+    fraction,
+    world_figure,
+    world_picture,
+)
+
+CORRIDOR = ex.Corridor(cells=3, slip=0.3, switch_every=5)
+
+
+def texts(domain: ex.Domain) -> list[str]:
+    with own_settings():
+        axes = world_figure(domain).axes[0]
+    return [text.get_text() for text in axes.texts if text.get_text()]
+
+
+def test_arrows_are_the_outcomes_of_the_table():
+    arrows = arrows_of(ex.Counterexample(exit_reward=-2.0))
+    assert arrows[:3] == [
+        Arrow(0, 0, 1, 0.5, (0.0,)), Arrow(0, 0, 2, 0.5, (0.0,)), Arrow(0, 1, -1, 1.0, (-2.0,)),
+    ]  # fmt: skip
+    assert {(a.state, a.action): a.pays[0] for a in arrows[3:]} == {
+        (1, 0): 0.0, (1, 1): -5.0, (2, 0): -5.0, (2, 1): 0.0,
+    }  # fmt: skip
+    left = [arrow for arrow in arrows_of(CORRIDOR) if arrow.state == 0 and arrow.action == 0]
+    assert left == [Arrow(0, 0, -1, 0.7, (0.0, 20.0)), Arrow(0, 0, 1, 0.3, (-1.0, -1.0))]
+
+
+def test_states_stand_by_their_distance_from_the_start():
+    arrows = arrows_of(ex.Counterexample())
+    assert depths(arrows, np.array([1.0, 0.0, 0.0])) == [0, 1, 1]
+
+
+def test_the_counterexample_says_its_chances_and_rewards():
+    found = texts(ex.Counterexample(exit_reward=-2.0))
+    assert sorted(found) == sorted(
+        ["1", "2", "3", *3 * ["A", "B"], *2 * ["1/2: 0"], "−2", *2 * ["0", "−5"]]
+    )
+
+
+def test_the_corridor_says_its_slips_and_what_each_end_pays_in_each_phase():
+    found = texts(CORRIDOR)
+    assert {"left in 2: 0.7 to 1, 0.3 to 3", "right in 2: 0.7 to 3, 0.3 to 1"} <= set(found)
+    assert "every other step: −1" in found
+    assert found[0] == "goal on the right: 0\ngoal on the left: 20"
+    assert found[1] == "goal on the right: 20\ngoal on the left: 0"
+    assert texts(ex.Corridor(cells=3))[:2] == ["pays 0", "pays 20"]
+
+
+@pytest.mark.parametrize(
+    ("probability", "text"),
+    [(1.0, "1"), (0.5, "1/2"), (0.3, "0.3"), (1 / 3, "1/3"), (0.37, "0.37")],
+)
+def test_probabilities_are_written_as_people_do(probability, text):
+    assert fraction(probability) == text
+
+
+@pytest.mark.parametrize("domain", [ex.Corridor(cells=13), ex.MountainCar()], ids=["large", "car"])
+def test_what_cannot_be_drawn_is_refused(domain):
+    with pytest.raises(ValueError, match="draw_world: domain must be a finite MDP of at most 12"):
+        world_figure(domain)
+
+
+def test_files_and_pages_have_the_same_bytes_every_time(tmp_path):
+    first, second = (
+        [path.read_bytes() for path in draw_world(ex.Counterexample(), tmp_path / name)]
+        for name in ("one", "other")
+    )
+    assert first == second and first[0].startswith(b"\x89PNG")
+    picture = world_picture(CORRIDOR)
+    text = page([Header("Title"), Worlds([("A row <of> cells", picture)])], Palette({}))
+    assert f'src="data:image/png;base64,{base64.b64encode(picture).decode()}"' in text
+    assert "A row &lt;of&gt; cells" in text and "The worlds" in text
+    assert "The worlds" not in page([Header("Title"), Worlds([])], Palette({}))

@@ -1,0 +1,207 @@
+"""The tables of the documentation are those of the stored results, and are made as they say."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+from test_docs import rows
+from test_site import ROOT, site
+
+from expectant.analysis.panel import Panel
+from expectant.lab.study import packaged, read_study
+
+tables = site("tables")
+
+
+@pytest.mark.parametrize("page", tables.pages(), ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_table_is_the_one_that_is_stored(page):
+    text = page.read_text("utf-8")
+    assert tables.with_tables(text) == text, "python docs/site/tables.py writes it again"
+
+
+GENERATED = [*sorted((ROOT / "docs/agents").glob("*.md")), ROOT / "docs/readings.md"]
+RESULT = re.compile(r"\(\S+ to \S+\)")
+
+
+@pytest.mark.parametrize("page", GENERATED, ids=lambda page: page.stem)
+def test_no_result_is_typed(page):
+    """What has an interval came from runs, and stands in a table that is made from stored ones."""
+    left = tables.MARK.sub("", page.read_text("utf-8"))
+    assert not RESULT.search(left), RESULT.search(left)
+
+
+def entry(**changed: Any) -> dict[str, Any]:
+    measures = {"mean": [-1.25, -1.5, -1.0], "drop@2": [1234.5, None, None]}
+    place = {"figure": "5a", "panel": "", "reading": "ours", "agent": "ahead", "label": "Ahead"}
+    return {**place, "runs": 1000, "optimum": 13.924, "measures": measures, **changed}
+
+
+@pytest.fixture
+def stored(tmp_path, monkeypatch):
+    monkeypatch.setattr(tables, "MEASURED", tmp_path)
+    entries = [
+        entry(),
+        entry(agent="q", label="Q", runs=30, optimum=None, measures={"mean": [2.0, 1.0, 3.0]}),
+        entry(reading="code"),
+        entry(figure="3"),
+    ]
+    (tmp_path / "some.json").write_text(json.dumps(entries))
+
+
+def test_measures_in_columns(stored):
+    asked = "study=some figure=5a reading=ours rows=agent,reading columns=mean,drop@2,optimum,runs"
+    assert tables.table(asked) == [
+        "| agent | reading | return | drop (switch 2) | exact, ε-greedy on q* | runs |",
+        "|---|---|---|---|---|---|",
+        "| Ahead | `ours` | −1.25 (−1.50 to −1.00) | 1,234.50 | 13.92 | 1,000 |",
+        "| Q | `ours` | 2.00 (1.00 to 3.00) | – | – | 30 |",
+    ]
+
+
+def test_one_measure_across_agents(stored):
+    asked = "study=some figure=5a rows=reading columns=agent measure=mean digits=1 interval=no"
+    assert tables.table(asked) == [
+        "| reading | Ahead | Q |",
+        "|---|---|---|",
+        "| `ours` | −1.2 | 2.0 |",
+        "| `code` | −1.2 | – |",
+    ]
+
+
+def test_claims_with_their_verdicts(tmp_path, stored):
+    judged = {
+        "id": 3, "figure": "5a", "reading": "ours", "claim": "It pays.", "verdict": "holds",
+        "effect": 1.23456789, "low": -2.0, "high": 4.5, "runs": 30, "kind": "number",
+    }  # fmt: skip
+    unjudged = {**judged, "id": 4, "effect": None}
+    earlier = {**judged, "id": 2, "verdict": "unclear", "low": None, "high": None}
+    folder = tmp_path / "results"
+    folder.mkdir()
+    for found in ([earlier], [judged, unjudged]):
+        (folder / "claims.json").write_text(json.dumps(found))
+        tables.store_claims(folder, "some")
+    assert tables.table("claims=some") == [
+        "| # | figure | claim | verdict | number (95 % interval) |",
+        "|---|---|---|---|---|",
+        "| 2 | 5a | It pays. | unclear | 1.235 (– to –) |",
+        "| 3 | 5a | It pays. | holds | 1.235 (−2 to 4.5) |",
+    ]
+
+
+def test_what_is_not_there_is_said(stored):
+    with pytest.raises(ValueError, match="nothing is stored of"):
+        tables.table("study=some figure=9 columns=mean")
+    with pytest.raises(ValueError, match="unknown"):
+        tables.table("study=some figures=5a columns=mean")
+    with pytest.raises(KeyError):
+        tables.table("nonsense")
+
+
+def test_a_page_gets_its_tables_again_and_nothing_else_changes(stored):
+    mark = "<!-- table: study=some figure=3 columns=mean -->\n\n"
+    made = "| agent | return |\n|---|---|\n| Ahead | −1.25 (−1.50 to −1.00) |\n"
+    for old in ("", "\n", "| stale |\n|---|\n| 7 |\n", "| stale |\n|---|\n| 7 |\n\n"):
+        text = f"before\n\n{mark}{old}after 1.5\n"
+        assert tables.with_tables(text) == f"before\n\n{mark}{made}\nafter 1.5\n"
+
+
+def test_what_is_kept_of_curves():
+    curves = np.array([[1.0, 3.0], [3.0, 5.0]])
+    panel = Panel("5a", "", "", 50, None, 7.0, {"q": curves}, {"q": "Q"})
+    kept = dict(tables._measures(panel, "q"))
+    # two runs, 2 and 4 on average: 3 with t of one degree of freedom, whose 97.5 % point is 12.706
+    assert kept["mean"] == [3.0, float(f"{3 - 12.7062:.5g}"), float(f"{3 + 12.7062:.5g}")]
+    assert kept["last"][0] == 4.0 and kept["shortfall"][0] == 3.0
+    assert "drop" not in kept  # the goal never moves
+
+
+def test_the_settings_of_the_adaptation_test_are_those_of_its_study():
+    cells = {
+        cell.base_panel or cell.experiment: cell.agent
+        for experiment in read_study(packaged()["loca"]).experiments.values()
+        for cell in experiment.cells()
+    }
+    listed = rows(ROOT / "docs/adaptation.md", "| agent | grid | chosen |")
+    names = ["q_learning", "q_planning_distribution", "q_planning_expectation", "lookahead",
+             "cached_values", "cached_policy"]  # fmt: skip
+    for name, (_, grid, chosen) in zip(names, listed, strict=True):
+        agent = cells[name]
+        for part, number in zip(grid.split("; "), chosen.split("; "), strict=True):
+            option = re.match(r"[a-z ]+(?= )", part)[0].replace(" ", "_")  # type: ignore[index]
+            owner = agent.model if option == "forgetting" else agent
+            assert getattr(owner, option) == float(number), (name, option)
+            assert number in re.findall(r"[\d.]+", part), (name, option)
+
+
+# ------------------------------------------------------------------------ the readings of the paper
+
+paper = site("paper_tables")
+
+
+def moved(difference: float, low: float, high: float, **more: bool) -> dict[str, Any]:
+    numbers = {"difference": difference, "low": low, "high": high, "margin": 0.2}
+    return {"part": "return of Q", **numbers, **more}
+
+
+def choice(**changed: Any) -> dict[str, Any]:
+    place = {"set": "ours", "figure": "5a", "panel": "", "agent": "q_learning", "label": "Q"}
+    steps = {"printed": {"action_step": 0.001}, "best": {"action_step": 0.3}}
+    numbers = {"at_edge": ["action_step"], "rank": 5, "tried": 6, "diverged": 0, "margin": 0.2}
+    returns = {"printed_return": 4.0, "best_return": 6.5, "behind": [-2.5, -3.0, -2.0]}
+    return {**place, **steps, **numbers, **returns, "verdict": "does not hold", **changed}
+
+
+@pytest.fixture
+def found(tmp_path, monkeypatch):
+    """A folder of the command `readings`, and another to store it in."""
+    folder, kept = tmp_path / "results", tmp_path / "measured"
+    folder.mkdir(), kept.mkdir()
+    monkeypatch.setattr(paper, "MEASURED", kept)
+    (folder / "timings.json").write_text('{"cells": {"a": [90.0, 5], "b": [60.0, 5]}}')
+    parts = [
+        moved(900.0, -1.0, 1801.0, clear=False, matters=False),
+        moved(-0.5, -0.75, -0.25, clear=True, matters=True),
+    ]
+    base: dict[str, Any] = {"set": "ours", "reading": None, "option": None, "runs": 9, "moved": {}}
+    rows = [base, {**base, "reading": "ties", "option": "the first", "moved": {"10": parts}}]
+    (folder / "readings.json").write_text(json.dumps(rows))
+    verdict = {"id": 13, "reading": "ours", "verdict": "holds", "effect": 0.5, "low": 0.25,
+               "high": 0.75, "margin": 0.2, "runs": 9, "claim": "words"}  # fmt: skip
+    choices = [choice(), choice(figure="5b"), choice(agent="lookahead", label="Ahead")]
+    grids = {"runs": 30, "fresh": 9, "choices": choices, "verdicts": [], "at_best": [verdict]}
+    (folder / "parameters.json").write_text(json.dumps(grids))
+    return folder
+
+
+def test_what_the_readings_have_found_is_stored_and_told(found):
+    assert [path.name for path in paper.store(found)] == ["readings.json", "parameters.json"]
+    head, (row,) = paper.differences("ours")
+    assert head[:3] == ("reading", "option (9 runs)", "10")
+    assert row[:4] == ["ties", "the first", "**−0.5 (−0.75 to −0.25)**", "·"]
+    assert paper.differences("print")[1] == []
+    _, rows = paper.parameters()
+    assert [line[:2] for line in rows] == [["5a", "Q"], ["5a", "Ahead"]]  # 5b has the same Q
+    assert rows[0][3:] == [
+        "α_q 0.001", "α_q 0.3 (edge)", "6.50", "−2.50 (−3.00 to −2.00)", "5 of 6", "does not hold",
+    ]  # fmt: skip
+    assert [line[1] for line in paper.parameters(["lookahead"])[1]] == ["Ahead"]
+    assert paper.at_best() == (("claim", "`ours`"), [["13", "holds 0.5 (0.25 to 0.75)"]])
+    row = {"readings": {"k": "3"}, "verdicts": {"10": "holds"}, "effects": {"10": 1.0},
+           "chances": {"10": 0.5}, "shown": 0.0, "runs": 7, "processor_seconds": 30.0}  # fmt: skip
+    (found / "joint.jsonl").write_text(json.dumps(row) + "\n" + '{"torn')
+    paper.store(found)
+    assert paper.joint()[1][0][:2] == ["10", "1"]
+    assert paper.largest_set()[1] == [["k", "3"]]
+    assert [line[2] for line in paper.times()[1]] == ["0 min", "2 min", "2 min"]
+
+
+def test_a_difference_that_can_be_told_from_zero_is_bold_only_if_it_matters():
+    small = moved(0.125, 0.0625, 0.1875, clear=True, matters=False)
+    assert paper._difference(small) == "+0.125 (+0.0625 to +0.188)"
+    large = moved(-1234.5, -1250.0, -99.0, clear=True, matters=True)
+    assert paper._difference(large) == "**−1,234 (−1,250 to −99)**"
+    assert paper._difference({**small, "clear": False}) == "·" == paper._difference(None)
