@@ -161,6 +161,15 @@ def test_a_variant_has_the_figures_that_its_reading_concerns(tmp_path):
     }  # fmt: skip
 
 
+def test_a_set_has_one_option_of_every_reading(tmp_path):
+    for number, sets in enumerate((("['a']", "['a']"), ("['b']", "['b']"))):
+        options = "".join(f"{{ name = '{n}', sets = {own} }}," for n, own in enumerate(sets))
+        readings = f"[[readings]]\nname = 'step'\noptions = [{options}]\n"
+        folder = write(tmp_path / f"{number}", readings=readings, study="sets = ['a', 'b']")
+        with pytest.raises(SpecError, match=f"one must be in the set 'a', got {2 - 2 * number}"):
+            read_study(folder)
+
+
 PANELS = (
     "episodes = 6\nruns = 2\nbin = 2\n[domain]\nkind = 'corridor'\n[features]\nkind = 'one_hot'\n"
     "[[panels]]\nname = 'left'\n[panels.agents.one]\nkind = 'q_learning'\naction_step = 0.1\n"
