@@ -17,7 +17,9 @@ from expectant.verbs import (
     learn,
     load_successor,
     plan,
+    relabel,
     remember,
+    reset,
     stored,
 )
 
@@ -155,6 +157,19 @@ def drawn_next(b):
     sweeping = b.agent.memory
     row, action = divmod(int(sweeping.heap.order[0]), 2)
     return int(sweeping.pairs.seen.distinct.vectors.active[row, 0]), action
+
+
+def test_steps_to_nowhere_pay_nothing_whatever_the_phase():
+    """What was never tried has no outcome that could pay something else."""
+    domain = ex.Corridor(cells=4, slip=0.1, switch_every=1, step_reward=-1.0, other_reward=3.0)
+    b, pairs = made(ex.SeenPairs(untried=True), domain)
+    remember(pairs, b.transition(1, 1, 7.0, 2))  # outcome 0: left out of cell 0, which pays 3
+    reset(b.domain, 0, b.rng)
+    relabel(pairs, b.domain)
+    assert pairs.rewards[:2].tolist() == [0.0, 3.0]
+    reset(b.domain, 1, b.rng)
+    relabel(pairs, b.domain)
+    assert pairs.rewards[:2].tolist() == [0.0, 20.0]
 
 
 def test_only_pairs_that_were_tried_wait_for_a_backup():

@@ -11,12 +11,14 @@ import pytest
 from expectant.domains.outside import OutsidePart
 from expectant.engine.course import advanced
 from expectant.engine.crossing import play, respond
+from expectant.engine.greedily import perform
 from expectant.engine.loop import DIVERGED, DONE, FULL, STOPPED, Budget, Ranges, Run, simulate
 from expectant.features.vector import empty_state
 from expectant.parts import Shape
 from expectant.seeds import Streams
 from expectant.verbs import (
     act,
+    begin,
     cut,
     encode,
     grown,
@@ -26,6 +28,7 @@ from expectant.verbs import (
     phase,
     place,
     plan,
+    preference,
     relabel,
     reset,
     room,
@@ -297,3 +300,30 @@ def test_outside_the_budget_and_the_limit_cut_off():
     run, _ = played([(3, "ended")], steps=7, episodes=MANY)
     assert run.rewards.tolist() == [3.0, 4.0, 5.0, 4.0]  # 1, 2 | 3, 1 | 2, 3 | 4
     assert run.clock.tolist()[:3] == [2, 0, 7]
+
+
+class Decided(NamedTuple):
+    """Prefers action 1, and writes down where episodes begin."""
+
+    begun: list[int]
+
+
+@preference.register(Decided)
+def _(agent, state, action):
+    return float(action)
+
+
+@begin.register(Decided)
+def _(agent, state, rng):
+    agent.begun.append(int(state.active[0]))
+
+
+@pytest.mark.parametrize("how", [{"cut_after": 3}, {"end": 3}, {"limit": 3}])
+def test_acting_greedily_ends_where_an_episode_does_and_agents_are_told_where_one_begins(how):
+    limit = how.get("limit", MANY)
+    domain = track(**{key: value for key, value in how.items() if key != "limit"})
+    run = a_run(domain, Decided([]), episodes=2)
+    assert perform(run, Budget(2, MANY, limit), NOTHING, np.array([0])) == DONE
+    assert run.lengths.tolist() == [3, 3] and run.returns.tolist() == [6.0, 6.0]
+    assert run.features.seen == [(-1, 0), (1, 1), (1, 2)] * 2
+    assert run.agent.begun == [0, 0]

@@ -20,6 +20,7 @@ from expectant.analysis.local_change import is_test  # noqa: F401  its measures
 from expectant.lab.claims import BLOCKS, Claim, Clause, Verdict
 from expectant.lab.claims import evaluate as evaluate_all
 from expectant.lab.measures import MEASURES
+from expectant.lab.reproduce import verdicts_of
 from expectant.lab.study import Study, packaged, read_study, the_paper
 
 HOLDS, EQUAL, FAILS, UNCLEAR = "holds", "equal", "does not hold", "unclear"
@@ -223,6 +224,8 @@ def test_the_chance_is_that_of_a_figure_with_as_many_runs_as_the_paper():
         found = verdict(13, data, {"5a": size})
         assert found.chance == pytest.approx(ndtr(0.2 * np.sqrt(size)), abs=0.05)
     assert found.verdict == HOLDS and found.runs == 2000
+    (of_study,) = verdicts_of(replace(the_paper(), claims=(claim(13),)), data)
+    assert of_study.chance == found.chance  # the paper has 30 runs
     assert verdict(13, data).chance == 1.0
     assert BLOCKS >= 1000
 

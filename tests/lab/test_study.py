@@ -161,6 +161,35 @@ def test_a_variant_has_the_figures_that_its_reading_concerns(tmp_path):
     }  # fmt: skip
 
 
+def test_a_set_has_one_option_of_every_reading(tmp_path):
+    for number, sets in enumerate((("['a']", "['a']"), ("['b']", "['b']"))):
+        options = "".join(f"{{ name = '{n}', sets = {own} }}," for n, own in enumerate(sets))
+        readings = f"[[readings]]\nname = 'step'\noptions = [{options}]\n"
+        folder = write(tmp_path / f"{number}", readings=readings, study="sets = ['a', 'b']")
+        with pytest.raises(SpecError, match=f"one must be in the set 'a', got {2 - 2 * number}"):
+            read_study(folder)
+
+
+PANELS = (
+    "episodes = 6\nruns = 2\nbin = 2\n[domain]\nkind = 'corridor'\n[features]\nkind = 'one_hot'\n"
+    "[[panels]]\nname = 'left'\n[panels.agents.one]\nkind = 'q_learning'\naction_step = 0.1\n"
+    "[[panels]]\nname = 'right'\n[panels.agents.two]\nkind = 'q_learning'\naction_step = 0.1\n"
+)
+
+
+def test_a_claim_about_a_panel_names_agents_of_that_panel(tmp_path):
+    claim = (CLAIM % "measure = 'mean', of = ['two'], low = 1, high = 4").replace(
+        "corridor", "both"
+    )
+    claims = claim.replace("id = 1", "id = 1\npanel = '%s'")
+    right = read_study(write(tmp_path / "right", both=PANELS, claims=claims % "right"))
+    (clause,) = right.claims[0].clauses
+    assert clause.statement == ("about", 2.5, 1.5)  # from 1 to 4
+    left = write(tmp_path / "left", both=PANELS, claims=claims % "left")
+    with pytest.raises(SpecError, match="no agent 'two' in this figure"):
+        read_study(left)
+
+
 CLAIM = "[[claims]]\nid = 1\nfigure = 'corridor'\nclaim = 'x'\nclauses = [{ %s }]\n"
 MISTAKES = {
     "an unknown key": ({"study": "titel = 'x'"}, "study.toml: titel: unknown key, did you mean 'title'?"),

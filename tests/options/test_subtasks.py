@@ -54,6 +54,8 @@ def test_where_an_option_stops():
         b, options = options_of(ex.RewardRespecting(2, 1.0, anywhere=anywhere))
         options.values[0, :3] = [-0.5, 0.5, 0.5]
         found[anywhere] = [stops(options, 0, b.state(n)) for n in range(3)]
+        options.values[0, 2] = 1.0  # going on is just as good
+        assert stop_of(options, 0, b.state(2)) == 1.0
         options.values[0, 2] = 2.0  # going on is better than the bonus
         assert stop_of(options, 0, b.state(2)) == 0.0
     assert found == {False: [False, False, True], True: [True, False, True]}

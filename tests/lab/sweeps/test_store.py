@@ -13,7 +13,9 @@ import expectant as ex
 from expectant.agents.q_learning import QLearningPart
 from expectant.lab.cells import Cell, blocks, cell_hash
 from expectant.lab.engines.compute import CellError, compute
+from expectant.lab.store.block import facts_about, table_of
 from expectant.lab.store.results import panels_of, read_curves, read_facts, write_curves
+from expectant.lab.store.sealed_tables import write_table
 from expectant.lab.store.store import Block, Span, Store, StoreError
 from expectant.verbs import learn
 
@@ -188,9 +190,21 @@ def test_a_block_under_the_name_of_another_is_not_taken_for_it(stored):
         assert store.facts_of(name, Span(first, 3)) is None
         assert store.load(name, Span(first, 3)) is None
         assert store.curves(name, [Span(first, 3)], 3) is None
+    store.path("name", 0, 2).write_bytes(content)  # of the same first run, but of more than two
+    assert store.facts_of("name", Span(0, 2)) is None
     found = store.curves("name", [Span(0, 3)], 3)
     np.testing.assert_array_equal(found, block.curves)
     assert store.curves("name", [Span(0, 3)], 4) is None  # a run is missing
+
+
+def test_a_block_has_as_many_rows_as_it_says(stored):
+    store, block = stored
+    facts = facts_about("name", 0, block, CELL, {})
+    table, path = table_of(block, CELL, facts), store.path("name", 0, 3)
+    write_table(table, path)
+    assert store.facts_of("name", Span(0, 3)) is not None
+    write_table(table.slice(0, 8), path)  # sealed, but of two runs
+    assert store.facts_of("name", Span(0, 3)) is None
 
 
 @pytest.mark.parametrize("number", [errno.EACCES, errno.EIO])
