@@ -97,7 +97,7 @@ def test_what_is_not_there_is_said(stored):
         tables.table("study=some figure=9 columns=mean")
     with pytest.raises(ValueError, match="unknown"):
         tables.table("study=some figures=5a columns=mean")
-    with pytest.raises(KeyError):
+    with pytest.raises(ValueError, match="nobody makes 'nonsense'"):
         tables.table("nonsense")
 
 

@@ -19,6 +19,7 @@ of its own, see :func:`named_table`.
 
 from __future__ import annotations
 
+import importlib
 import json
 import re
 import shlex
@@ -27,13 +28,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parent))
-import guide
-import paper_tables
-import published
+sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[2] / "benchmarks")]
+import paper_tables  # noqa: E402
 
 DOCS = Path(__file__).parents[1]
 MEASURED = DOCS / "measured"
+SOURCES = ("guide", "published", "choose_defaults")  # modules with ``STORED`` and ``tables``
 PLACES = ("figure", "panel", "reading", "agent")
 KEPT = ("mean", "final", "last-third", "shortfall", "regret", "lowest", "drop", "recovery", "last",
         "adaptation", "learned-share", "diverged")  # fmt: skip
@@ -229,10 +229,11 @@ def named_table(name: str) -> list[str]:
     """A table that is not simply measures of a study."""
     if name in paper_tables.NAMED:
         return markdown(*paper_tables.NAMED[name]())
-    found: dict[str, str] = {}
-    for source in (guide, published):
-        found |= source.tables(json.loads(source.STORED.read_text("utf-8")))
-    return found[name].splitlines()
+    for source in map(importlib.import_module, SOURCES):
+        found = source.tables(json.loads(source.STORED.read_text("utf-8")))
+        if name in found:
+            return list(found[name].splitlines())
+    raise ValueError(f"table: nobody makes {name!r}")
 
 
 def with_tables(text: str) -> str:
