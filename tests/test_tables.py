@@ -12,7 +12,7 @@ from test_docs import rows
 from test_site import ROOT, site
 
 from expectant.analysis.panel import Panel
-from expectant.lab.study import packaged, read_study
+from expectant.lab.study import packaged, read_study, the_paper
 
 tables = site("tables")
 
@@ -208,3 +208,16 @@ def test_a_difference_that_can_be_told_from_zero_is_bold_only_if_it_matters():
     large = moved(-1234.5, -1250.0, -99.0, clear=True, matters=True)
     assert paper._difference(large) == "**−1,234 (−1,250 to −99)**"
     assert paper._difference({**small, "clear": False}) == "·" == paper._difference(None)
+
+
+def test_claim_22_holds_printed_step_sizes_against_the_best_that_was_found():
+    stored = json.loads((ROOT / "docs/measured/parameters.json").read_text("utf-8"))["choices"]
+    found = {
+        one["agent"]: one for one in stored if one["set"] == "ours" and one["figure"][0] == "5"
+    }
+    cells = {cell.agent_key: cell.agent for cell in the_paper().experiments["ablation-22"].cells()}
+    agents = {"q": "q_learning", "ahead": "lookahead", "values": "cached_values"}
+    for short, agent in agents.items():
+        for which in ("printed", "best"):
+            steps = {name: getattr(cells[f"{short}_{which}"], name) for name in found[agent][which]}
+            assert steps == found[agent][which], (agent, which)
