@@ -15,7 +15,7 @@ from expectant.agents.dyna_q import DynaQ
 from expectant.agents.expected_sarsa import ExpectedSarsa
 from expectant.agents.lookahead import Lookahead
 from expectant.agents.network_values import NetworkValues
-from expectant.agents.planner import PlanningAgent
+from expectant.agents.planning_agent import PlanningAgent
 from expectant.agents.q_learning import QLearning
 from expectant.agents.q_planning import QPlanning
 from expectant.agents.rvi_q_learning import RVIQLearning

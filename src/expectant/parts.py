@@ -348,3 +348,8 @@ class Agent(Buildable):
         if self.step_unit == "total":
             step /= site.shape.active
         return 2.0 * step if self.doubled_steps else step
+
+
+def weights_memory(what: str, site: Site, rows: int = 1) -> Need:
+    """Rows of weights (D,), one for every action or a single one."""
+    return Need(f"{what} ({site.shape.size:,} features)", bytes_of((rows, site.width)))

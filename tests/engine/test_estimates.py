@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import expectant as ex
-from expectant.agents.planner import MODELS
+from expectant.agents.by_name import MODELS
 from expectant.backups import NAMED
 from expectant.descriptions import KINDS, written_kind
 from expectant.engine.job import Job
