@@ -121,7 +121,7 @@ class Panel:
             replace(
                 self,
                 title=f"{place}: move {number}" if place else f"move {number} of the goal",
-                panel=f"{self.panel} move {number}",
+                panel=f"{self.panel} move {number}".strip(),
                 origin=before * self.bin,
                 curves={
                     key: c[:, start - before : start + after] for key, c in self.curves.items()
