@@ -10,12 +10,17 @@ import numpy as np
 
 
 class Level(NamedTuple):
-    """A horizontal line from ``start`` to ``end``, such as an optimum."""
+    """A line from ``start`` to ``end``, such as an optimum: level, or that ends ``last`` high."""
 
     start: float
     end: float
     height: float
     name: str
+    last: float | None = None
+
+    @property
+    def end_height(self) -> float:
+        return self.height if self.last is None else self.last
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +34,8 @@ class Panel:
 
     Instead of episodes, steps may be counted (``unit``), and instead of means over bins the curves
     may be of something (``quantity``) that was looked at after so many of them, ``points`` (M,), in
-    the ``phases`` (M,); ``levels`` are lines to hold it against.
+    the ``phases`` (M,); ``levels`` are lines to hold it against. ``changes`` are where the domain
+    changes, where that is neither said by phases nor by switches.
     """
 
     figure: str
@@ -46,6 +52,7 @@ class Panel:
     points: np.ndarray | None = None
     phases: np.ndarray | None = None
     levels: tuple[Level, ...] = ()
+    changes: tuple[float, ...] = ()
 
     def __repr__(self) -> str:
         names = "/".join(filter(None, (self.reading, self.figure, self.panel)))
@@ -68,7 +75,8 @@ class Panel:
     def breaks(self) -> list[float]:
         """Where something changes."""
         if self.points is None or self.phases is None:
-            return [float(self.first_episodes[switch]) for switch in self.switches]
+            moved = [float(self.first_episodes[switch]) for switch in self.switches]
+            return moved or [change for change in self.changes if change < self.end]
         return [float(at) for at in self.points[1:][np.diff(self.phases) > 0]]
 
     @property
