@@ -123,6 +123,7 @@ from expectant.verbs import (
     unfinished,
     value,
     verb,
+    waiting,
     with_predecessors,
 )
 
@@ -245,6 +246,7 @@ __all__ = [
     "unfinished",
     "value",
     "verb",
+    "waiting",
     "weights_memory",
     "with_predecessors",
 ]

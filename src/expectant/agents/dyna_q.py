@@ -38,6 +38,7 @@ from expectant.verbs import (
     room,
     stored,
     tick,
+    waiting,
 )
 
 NAMED = {"pairs": SeenPairs, "prioritized": PrioritizedPairs}
@@ -110,7 +111,7 @@ def replan(agent, rng):
 def _(agent, rng):
     errors = 0.0
     for _ in range(agent.planning_steps):
-        if agent.control[0] != 0:
+        if agent.control[0] != 0 or not waiting(agent.memory):
             break
         errors += replan(agent, rng)
     return errors

@@ -26,6 +26,7 @@ from expectant.verbs import (
     room,
     stored,
     unfinished,
+    waiting,
 )
 
 
@@ -98,7 +99,7 @@ def plan_backups(agent, rng):
     """Draw states and back them up, as many as there are planning steps; returns the errors."""
     planner, errors = agent.planner, 0.0
     for _ in range(planner.planning_steps):
-        if planner.control[0] != 0:
+        if planner.control[0] != 0 or not waiting(planner.backups):
             break
         errors += plan_once(agent, rng)
         while unfinished(planner.backups):
