@@ -15,12 +15,13 @@ from expectant.agents.dyna_q import DynaQ
 from expectant.agents.expected_sarsa import ExpectedSarsa
 from expectant.agents.lookahead import Lookahead
 from expectant.agents.network_values import NetworkValues
-from expectant.agents.planner import PlanningAgent
+from expectant.agents.planning_agent import PlanningAgent
 from expectant.agents.q_learning import QLearning
 from expectant.agents.q_planning import QPlanning
 from expectant.agents.rvi_q_learning import RVIQLearning
 from expectant.agents.sarsa import Sarsa
 from expectant.backups import (
+    AllPairs,
     AllStates,
     CurrentState,
     FeatureSweeping,
@@ -48,6 +49,7 @@ from expectant.domains.finite import FiniteMDP
 from expectant.domains.gym import Gym
 from expectant.domains.loca_car import LocaMountainCar
 from expectant.domains.loca_grid import LocaGrid
+from expectant.domains.lottery import Lottery
 from expectant.domains.mountain_car import MountainCar
 from expectant.domains.outside import Outside
 from expectant.domains.own import check_domain
@@ -112,6 +114,7 @@ __all__ = [
     "IDBD",
     "AccessControl",
     "Agent",
+    "AllPairs",
     "AllStates",
     "Autostep",
     "Backups",
@@ -156,6 +159,7 @@ __all__ = [
     "LocaGrid",
     "LocaMountainCar",
     "Lookahead",
+    "Lottery",
     "Model",
     "MountainCar",
     "NStepExpectation",

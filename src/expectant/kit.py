@@ -11,14 +11,13 @@ from expectant.agents.acting import epsilon_greedy, greedy
 from expectant.agents.centering import CenteringPart, centered, centering_part, shift_rate
 from expectant.agents.planner import (
     Planner,
-    PlanningAgent,
     absorb,
     movement,
     pass_on_to_planner,
     plan_backups,
     report,
-    weights_memory,
 )
+from expectant.agents.planning_agent import PlanningAgent
 from expectant.agents.planning_update import StatePlanningAgent
 from expectant.descriptions import Description, abstract, description, option, register
 from expectant.features.vector import (
@@ -46,6 +45,7 @@ from expectant.parts import (
     Site,
     bytes_of,
     constant_weights,
+    weights_memory,
 )
 from expectant.step_sizes import StepSize, step_part, step_size, steps_memory
 from expectant.updates import (
@@ -123,6 +123,7 @@ from expectant.verbs import (
     unfinished,
     value,
     verb,
+    waiting,
     with_predecessors,
 )
 
@@ -245,6 +246,7 @@ __all__ = [
     "unfinished",
     "value",
     "verb",
+    "waiting",
     "weights_memory",
     "with_predecessors",
 ]

@@ -149,6 +149,13 @@ class Domain(Buildable):
         """The finite MDP that it is; None where it is none, or none that is known."""
         return None
 
+    def of_run(self, number: int) -> Domain:
+        """The domain of one run: itself, unless every run has one of its own.
+
+        Those must be of one size, and built of parts of one type.
+        """
+        return self
+
     def world(self, seed: int, run: int) -> Any:
         """The world of one run, where the domain is outside compiled code."""
         raise NotImplementedError
@@ -348,3 +355,8 @@ class Agent(Buildable):
         if self.step_unit == "total":
             step /= site.shape.active
         return 2.0 * step if self.doubled_steps else step
+
+
+def weights_memory(what: str, site: Site, rows: int = 1) -> Need:
+    """Rows of weights (D,), one for every action or a single one."""
+    return Need(f"{what} ({site.shape.size:,} features)", bytes_of((rows, site.width)))

@@ -28,6 +28,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Protocol, cast
 
+import numpy as np
+
 __all__ = [
     "Verb",
     "act",
@@ -54,6 +56,7 @@ __all__ = [
     "draw_outcome",
     "duration",
     "encode",
+    "encode_all",
     "evicted",
     "fit",
     "fit_options",
@@ -80,6 +83,7 @@ __all__ = [
     "place",
     "plain",
     "plan",
+    "planned",
     "policy",
     "policy_of",
     "preference",
@@ -104,6 +108,7 @@ __all__ = [
     "unfinished",
     "value",
     "verb",
+    "waiting",
     "with_predecessors",
     "wrapped",
 ]
@@ -525,6 +530,12 @@ def unfinished(backups):
 
 
 @optional
+def waiting(backups):
+    """Whether there is anything to plan from; while there is not, no planning step is made."""
+    return True
+
+
+@optional
 def changed_action(backups, weights, state, action, moved, error, discount):
     """As :func:`changed`, of one action's value: an update found ``error`` and moved it so far.
 
@@ -670,6 +681,24 @@ def evicted(part: Any) -> int:
     A part that does not implement the verb answers for the parts in it.
     """
     return sum(evicted(item) for item in part if isinstance(item, tuple))
+
+
+@plain
+def planned(part: Any) -> int:
+    """How many backups a part has drawn; one that does not count them asks the parts in it."""
+    return sum(planned(item) for item in part if isinstance(item, tuple))
+
+
+@plain
+def encode_all(features: Any, states: int, table: Any, state: Any) -> None:
+    """Write the vectors of all numbered states into a table, in order; ``state`` is scratch.
+
+    A part that does not implement the verb encodes them one by one.
+    """
+    for number in range(states):
+        encode(features, np.array([number]), -1, state)
+        state.place[0] = number
+        save(table, number, state)
 
 
 @plain

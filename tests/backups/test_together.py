@@ -26,6 +26,7 @@ SMALL: dict[str, ex.Backups] = {
     "pairs_untried": ex.SeenPairs(5, untried=True),
     "prioritized_pairs": ex.PrioritizedPairs(5, links=2),
     "all": ex.AllStates(),
+    "all_pairs": ex.AllPairs(),
     "prioritized": ex.PrioritizedSweeping(5, links=2),
     "sampler": ex.StateSampler(3),
 }
@@ -109,7 +110,7 @@ def test_names_stand_for_descriptions(name):
 
 
 @pytest.mark.parametrize(
-    "name", [name for name in SMALL if name not in ("replay", "current", "all")]
+    "name", [name for name in SMALL if name not in ("replay", "current", "all", "all_pairs")]
 )
 def test_options_are_run_time_numbers(name):
     """The same kernel serves other options, given as whole numbers or not."""

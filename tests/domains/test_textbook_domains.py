@@ -152,6 +152,36 @@ def test_branching_tasks_are_drawn_from_their_seed():
         ex.Branching(states=2, branches=3)
 
 
+def test_distinct_successors_are_those_that_numpy_would_choose():
+    for states, branches in ((50, 1), (50, 3), (5, 5)):
+        rng = np.random.Generator(np.random.PCG64(3))
+        chosen = [rng.choice(states, branches, replace=False) for _ in range(2 * states)]
+        table = ex.Branching(states=states, branches=branches, task_seed=3).mdp().outcomes
+        np.testing.assert_array_equal(table.successors[..., :-1].reshape(-1, branches), chosen)
+
+
+def test_every_run_can_have_a_task_of_its_own():
+    tasks = ex.Branching(states=9, task_seed=5, task_per_run=True)
+    assert tasks.of_run(2) == ex.Branching(states=9, task_seed=7)
+    assert ex.Branching().of_run(2) is not tasks
+    alone = ex.Branching(states=9)
+    assert alone.of_run(2) is alone
+    assert ex.Lottery(4, task_per_run=True).of_run(3) == ex.Lottery(4, task_seed=3)
+
+
+def test_a_lottery_pays_one_of_its_prizes():
+    table = ex.Lottery(prizes=4, task_seed=1).mdp().outcomes
+    assert table.probabilities.tolist() == [[[[0.25] * 4]]]
+    assert (table.successors == -1).all()
+    prizes = np.concatenate(
+        [ex.Lottery(50, task_seed=n).mdp().outcomes.rewards.ravel() for n in range(40)]
+    )
+    assert abs(prizes.mean()) < 4 / np.sqrt(prizes.size)
+    assert abs(prizes.var() - 1) < 4 * np.sqrt(2 / prizes.size)
+    np.testing.assert_allclose(ex.Lottery(4).sampling_error([1, 2, 300]), [0.75, 0.375, 0.0025])
+    assert np.isnan(ex.Lottery(4).sampling_error([0])[0])
+
+
 def test_a_branching_task_ends_after_ten_steps_on_average():
     task = ex.Branching(states=5, branches=2)
     table = task.mdp()

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import expectant as ex
-from expectant.agents.planner import MODELS, named_model
+from expectant.agents.by_name import MODELS, named_model
 from expectant.backups import NAMED
 from expectant.engine.asking import Answers, States, ask
 from expectant.engine.course import drive, going_on

@@ -40,6 +40,7 @@ COMPOSITIONS: dict[str, tuple[Any, Any]] = {
     "seen": (planning(ex.SeenStates(9)), ex.OneHot()),
     "seen, given up": (planning(ex.SeenStates(3)), ex.History(ex.OneHot(), 2, actions=True)),
     "all": (ex.CachedValues(0.1, 0.1, backups=ex.AllStates()), ex.RandomBinary(5, 2)),
+    "all pairs": (ex.QPlanning(0.1, backups="all_pairs"), ex.OneHot()),
     "prioritized": (planning(ex.PrioritizedSweeping(4, links=2)), ex.OneHot()),
     "sampler": (planning(ex.StateSampler(3)), ex.Tiles(2, 3)),
     "distribution": (planning(ex.Replay(7), model=ex.Distribution(9, 3)), ex.OneHot()),

@@ -176,6 +176,7 @@ def test_long_figures_are_drawn_around_the_moves_of_the_goal():
     assert first.curves["q"][0, [0, 20, 39]].tolist() == [480.0, 500.0, 519.0]
     assert first.switches == second.switches == (20,)
     assert (second.title, second.origin) == ("move 2 of the goal", 20 * 20)
+    assert second.title == "move 2 of the goal" and second.x[[0, -1]].tolist() == [-390.0, 390.0]
     short = Panel("5a", "", "text", 50, 500, 13.9, {"q": curve[:, :40]}, {"q": "Q"})
     assert shown([short, panel], "5a") == [short]
     at_most = Panel("4b", "", "text", 20, 1000, 7.9, {"q": curve[:, :300]}, {"q": "Q"})

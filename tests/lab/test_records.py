@@ -249,7 +249,7 @@ def test_looks_may_begin_late_and_count_from_there():
     best = ex.exact.start_return(
         ex.Corridor(cells=3), ex.exact.optimal_values(ex.Corridor(cells=3))
     )
-    assert level == (0.0, 20.0, pytest.approx(best), "optimum")
+    assert level[:4] == (0.0, 20.0, pytest.approx(best), "optimum")
     two = best * np.array([[0.0, 0.0, 0.96, 1.0, 1.0], [0.0] * 5])  # the second never gets there
     assert measure_named("attainment").of(panel, two).tolist() == [10.0, 20.0]
 

@@ -87,23 +87,128 @@ def test_measures_by_hand():
     assert of("late-slope", [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 9.0, 13.0]) == [4.0]
     assert of("settling", falling) == [6.0]  # episode 5, the twelve, is the last one above eleven
     assert of("settling", [10.0] * 8) == [1.0]
-    assert of("first-full", [0.0, 0.5, 1.0, 0.0], [0.0] * 4) == [2.0, 4.0]
-    assert of("log-first-full", [0.0, 0.5, 1.0, 0.0], [0.0] * 4) == [1.0, 2.0]
 
 
 def seen(preferences: np.ndarray) -> Seen:
     return Seen(np.zeros((0, 0)), preferences[None], np.zeros(1, int))
 
 
+def detour(maze: ex.DynaMaze, q: np.ndarray) -> np.ndarray:
+    """Values by which the first step is one into the wall, again and again."""
+    wrong = q.copy()
+    wrong[int(maze.mdp().outcomes.start.argmax())] = [0.0, 0.0, 0.0, 1.0]
+    return wrong
+
+
+@pytest.mark.parametrize("resolution", [1, 4])
+def test_updates_are_counted_until_the_way_is_the_best(resolution):
+    """At a finer resolution there are many ways as good, in which greedy policies are at once."""
+    maze, agent = ex.DynaMaze(resolution=resolution), ex.DynaQ(0.1, discount=0.95)
+    q = ex.exact.optimal_action_values(maze, discount=0.95)
+    looks = np.stack([np.zeros_like(q), detour(maze, q), q, detour(maze, q), q])
+    work = np.array([0.0, 10.0, 100.0, 1000.0, 10_000.0])
+    asked = Seen(np.zeros((0, 0)), looks, np.zeros(5, int), work)
+    found = look_named("solving_updates").of(maze, agent, asked)
+    assert found.tolist() == [0.0, 1.0, 2.0, 2.0, 2.0]
+    wrong = Seen(np.zeros((0, 0)), looks[[0, 1]], np.zeros(2, int), work[:2])
+    assert look_named("solving_updates").of(maze, agent, wrong).tolist() == [0.0, 1.0]
+    nothing = asked._replace(work=np.zeros(5))
+    with pytest.raises(ValueError, match="counts backups of pairs"):
+        look_named("solving_updates").of(maze, agent, nothing)
+
+
+def test_a_mistake_that_is_never_made_does_not_count():
+    """Only states that the greedy policy comes to matter."""
+    maze, agent = ex.DynaMaze(), ex.DynaQ(0.1, discount=0.95)
+    q = ex.exact.optimal_action_values(maze, discount=0.95)
+    q[45] = q[45][::-1].copy()  # the last cell of the last row is on no shortest way
+    asked = Seen(np.zeros((0, 0)), q[None], np.zeros(1, int), np.array([7.0]))
+    found = look_named("solving_updates").of(maze, agent, asked)
+    assert found.tolist() == [np.log10(7.0)]
+
+
+SMALL_TASKS = """
+steps = 40
+runs = 3
+record = [{ look = "start_return", every = 10 }]
+[domain]
+kind = "branching"
+states = 6
+branches = 2
+task_per_run = true
+[features]
+kind = "one_hot"
+[agents.uniform]
+kind = "q_planning"
+action_step = 1.0
+model = "true"
+direct = false
+planning_steps = 1
+backups = "all_pairs"
+"""
+
+
+def test_every_run_has_a_task_of_its_own_and_is_held_against_it():
+    cells = parse_spec(SMALL_TASKS, "spec.toml").cells()
+    task, kernels = Task(cells[0], "name", 0, 3), Kernels(compiled=False)
+    runs = [run_one(task, number, kernels, np.zeros(1, np.int64), {}) for number in range(3)]
+    block = assembled(task, [run for run in runs if run is not None]).block
+    assert block is not None
+    panel = panels_of(cells, [block.curves])[0]
+    assert panel.levels == ()  # there is no one optimum
+    for number in range(3):
+        own = ex.Branching(states=6, branches=2, task_seed=number)
+        q = np.zeros((6, 2))
+        for _ in range(40 // 12):  # whole sweeps, in the order of the pairs
+            for pair in range(12):
+                values = q.max(axis=1)
+                target = ex.exact.backed_up(own, values)
+                q[pair // 2, pair % 2] = target[pair // 2, pair % 2]
+        for pair in range(40 % 12):
+            q[pair // 2, pair % 2] = ex.exact.backed_up(own, q.max(axis=1))[pair // 2, pair % 2]
+        values = ex.exact.policy_values(own, ex.exact.greedy_policy(q))
+        assert panel.curves["uniform"][number, -1] == pytest.approx(values[0], abs=1e-4)
+
+
+def test_looks_can_be_even_on_a_logarithmic_scale():
+    record = '[{ look = "decided_states", every = 2, growth = 2.0 }]'
+    panel = curve("steps = 40", record)
+    assert panel.points.tolist() == [0, 2, 6, 14, 30, 40]
+    with pytest.raises(SpecError, match="growth must be a finite number, 1 or more"):
+        curve("steps = 40", record.replace("2.0", "0.5"))
+
+
+def test_what_samples_should_leave_is_drawn_beside_what_they_do():
+    text = SMALL_TASKS.replace("start_return", "squared_error")
+    text = text.replace('"branching"\nstates = 6\nbranches = 2', '"lottery"\nprizes = 4')
+    text = text[: text.index("[agents")] + '[agents.a]\nkind = "q_learning"\naction_step = 0.1'
+    cells = parse_spec(text, "spec.toml").cells()
+    panel = panels_of(cells, [np.zeros((3, 5))])[0]
+    assert [(line.start, line.end) for line in panel.levels] == [(10, 20), (20, 30), (30, 40)]
+    assert [line.height for line in panel.levels] == pytest.approx([0.075, 0.0375, 0.025])
+    assert panel.levels[-1].end_height == pytest.approx(0.01875)
+
+
+def test_step_panels_mark_where_the_maze_changes():
+    text = SPEC.format(extent="steps = 3000\nbins = 30", record='["total reward"]')
+    for record in ("total reward", "reward"):
+        found = text.replace("dyna_maze", "blocking_maze").replace("total reward", record)
+        panel = panels_of(parse_spec(found, "spec.toml").cells(), [np.zeros((2, 30))])[0]
+        assert panel.breaks == [1000.0]
+    short = text.replace("dyna_maze", "blocking_maze").replace("3000", "900")
+    panel = panels_of(parse_spec(short, "spec.toml").cells(), [np.zeros((2, 30))])[0]
+    assert panel.breaks == []
+
+
 def test_looks_by_hand():
     maze, agent = ex.DynaMaze(), ex.QLearning(0.1, discount=0.95)
     q = ex.exact.optimal_action_values(maze, discount=0.95)
-    solved, decided = look_named("solved"), look_named("decided_states")
-    assert solved.of(maze, agent, seen(q), horizon=100)[0] == pytest.approx(1.0)
-    assert solved.of(maze, agent, seen(np.zeros((46, 4))), horizon=100)[0] < 0.01
-    detour = q.copy()
-    detour[int(maze.mdp().outcomes.start.argmax())] = [0.0, 0.0, 0.0, 1.0]  # into the wall
-    assert solved.of(maze, agent, seen(detour), horizon=100)[0] == 0.0
+    worth, decided = look_named("start_return"), look_named("decided_states")
+    assert worth.of(maze, agent, seen(q))[0] == pytest.approx(0.95**13)
+    walk = ex.exact.policy_values(maze, np.full((46, 4), 0.25), discount=0.95)
+    exact = ex.exact.start_return(maze, walk)
+    assert worth.of(maze, agent, seen(np.zeros((46, 4))))[0] == pytest.approx(exact, abs=1e-5)
+    assert worth.of(maze, agent, seen(detour(maze, q)))[0] == 0.0
     one = np.zeros((46, 4))
     one[3, 2] = 1.0
     one[4, :2] = 1.0  # a tie
@@ -141,6 +246,19 @@ def test_the_exact_rates_in_the_notes():
     assert f"{before:.3f} if not" in note
     best = ex.exact.best_epsilon_soft_gain(ex.TwoChoice(), 0.1)
     assert f"is {best:.2f}." in study.experiments["two-choice"].notes[0]
+
+
+def test_the_rates_of_the_river_are_exact():
+    river, study = ex.RiverSwim(), read_study(packaged()["wan-2021"])
+    note = study.experiments["river-swim"].notes[0]
+    left, right = (ex.exact.gain(river, np.full(6, action)) for action in (0, 1))
+    assert ex.exact.optimal_gain(river) == pytest.approx(right)
+    best = ex.exact.best_epsilon_soft_gain(river, 0.1)
+    assert f"left earns {left:g} a step, always right {right:.1f}, and {best:.1f} with" in note
+    claims = {claim.id: claim for claim in study.claims}
+    assert f": {best:.1f}." in claims[13].claim
+    assert claims[13].clauses[0].statement.reference == pytest.approx(best, abs=0.01)
+    assert f"at most {left:g} a step" in claims[14].claim
 
 
 @pytest.mark.parametrize(

@@ -8,19 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from expectant.agents.centering import CenteringPart, centered, shift_rate
-from expectant.agents.planner import (
-    Planner,
-    absorb,
-    pass_on_to_planner,
-    report,
-    tell,
-    weights_memory,
-)
+from expectant.agents.planner import Planner, absorb, pass_on_to_planner, report, tell
 from expectant.agents.planning_update import StatePlanningAgent
 from expectant.agents.untuned import CACHED_POLICY, LEFT_OUT
 from expectant.descriptions import description, option
 from expectant.features.vector import dot
-from expectant.parts import Need, Site, bytes_of
+from expectant.parts import Need, Site, bytes_of, weights_memory
 from expectant.rules import at_least, between, flag
 from expectant.step_sizes import step_part, step_size, steps_memory
 from expectant.updates import move, policy_gradient, softmax, td_target

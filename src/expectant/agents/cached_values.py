@@ -10,18 +10,12 @@ import numpy as np
 
 from expectant.agents.acting import epsilon_greedy, write_epsilon_greedy
 from expectant.agents.centering import CenteringPart, centered, shift_rate
-from expectant.agents.planner import (
-    Planner,
-    absorb,
-    pass_on_to_planner,
-    tell,
-    weights_memory,
-)
+from expectant.agents.planner import Planner, absorb, pass_on_to_planner, tell
 from expectant.agents.untuned import CACHED_VALUES, LEFT_OUT
 from expectant.agents.valuing import ValuingAgent
 from expectant.descriptions import description, option
 from expectant.features.vector import dot, outlook
-from expectant.parts import Need, Site
+from expectant.parts import Need, Site, weights_memory
 from expectant.rules import flag, one_of
 from expectant.step_sizes import step_part, step_size, steps_memory
 from expectant.updates import displacement, move, move_row, td_target

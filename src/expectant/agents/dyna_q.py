@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from expectant.agents.acting import epsilon_greedy
+from expectant.agents.by_name import BACKUPS
 from expectant.agents.centering import CenteringPart, centered, centering_part, shift_rate
-from expectant.agents.planner import BACKUPS, weights_memory
 from expectant.agents.untuned import ACTIONS, LEFT_OUT
 from expectant.backups import PrioritizedPairs, SeenPairs
 from expectant.descriptions import description, option
 from expectant.features.vector import Binary, Weighted, dot, empty_state, greatest, state_bytes
-from expectant.parts import Agent, Backups, Need, Site, needs_of
+from expectant.parts import Agent, Backups, Need, Site, needs_of, weights_memory
 from expectant.rules import at_least, whole
 from expectant.step_sizes import step_part, step_size, steps_memory
 from expectant.updates import move_row, q_learning
@@ -38,6 +38,7 @@ from expectant.verbs import (
     room,
     stored,
     tick,
+    waiting,
 )
 
 NAMED = {"pairs": SeenPairs, "prioritized": PrioritizedPairs}
@@ -110,7 +111,7 @@ def replan(agent, rng):
 def _(agent, rng):
     errors = 0.0
     for _ in range(agent.planning_steps):
-        if agent.control[0] != 0:
+        if agent.control[0] != 0 or not waiting(agent.memory):
             break
         errors += replan(agent, rng)
     return errors

@@ -9,11 +9,10 @@ import numpy as np
 
 from expectant.agents.acting import epsilon_greedy
 from expectant.agents.centering import CenteringPart, centered, centering_part, shift_rate
-from expectant.agents.planner import weights_memory
 from expectant.agents.untuned import ACTIONS, LEFT_OUT
 from expectant.descriptions import description, option
 from expectant.features.vector import dot
-from expectant.parts import Agent, Need, Site
+from expectant.parts import Agent, Need, Site, weights_memory
 from expectant.step_sizes import step_part, step_size, steps_memory
 from expectant.updates import expected_sarsa
 from expectant.verbs import act, learn, preference, tick

@@ -6,14 +6,9 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from expectant.agents.acting import epsilon_greedy, write_epsilon_greedy
+from expectant.agents.by_name import named_model
 from expectant.agents.centering import CenteringPart, centered, shift_rate
-from expectant.agents.planner import (
-    Planner,
-    absorb,
-    named_model,
-    pass_on_to_planner,
-    tell,
-)
+from expectant.agents.planner import Planner, absorb, pass_on_to_planner, tell
 from expectant.agents.untuned import LEFT_OUT, LOOKAHEAD
 from expectant.agents.valuing import ValuingAgent
 from expectant.descriptions import description, option

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from expectant.agents.planner import PlanningAgent, named_model
+from expectant.agents.by_name import named_model
+from expectant.agents.planning_agent import PlanningAgent
 from expectant.descriptions import abstract, option
 from expectant.features.vector import dot
 from expectant.parts import Need, Site, bytes_of

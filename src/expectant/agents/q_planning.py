@@ -8,21 +8,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from expectant.agents.acting import epsilon_greedy
+from expectant.agents.by_name import named_model
 from expectant.agents.centering import CenteringPart, centered, shift_rate
-from expectant.agents.planner import (
-    Planner,
-    PlanningAgent,
-    absorb,
-    named_model,
-    pass_on_to_planner,
-    weights_memory,
-)
+from expectant.agents.planner import Planner, absorb, pass_on_to_planner
+from expectant.agents.planning_agent import PlanningAgent
 from expectant.agents.untuned import LEFT_OUT, PLANNED_ACTIONS
 from expectant.backups import PrioritizedPairs
 from expectant.descriptions import description, option
 from expectant.features.vector import dot
 from expectant.models.expectation import LinearExpectation
-from expectant.parts import Backups, Need, Site
+from expectant.parts import Backups, Need, Site, weights_memory
 from expectant.rules import flag, one_of
 from expectant.step_sizes import step_part, step_size, steps_memory
 from expectant.updates import move_row, q_learning, q_target

@@ -8,11 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from expectant.agents.acting import epsilon_greedy
-from expectant.agents.planner import weights_memory
 from expectant.agents.untuned import LEFT_OUT, RELATIVE
 from expectant.descriptions import description, option
 from expectant.features.vector import Binary, Weighted, dot, empty_state, state_bytes
-from expectant.parts import Agent, Need, Site
+from expectant.parts import Agent, Need, Site, weights_memory
 from expectant.rules import Rule, either, one_of, whole
 from expectant.step_sizes import step_part, step_size, steps_memory
 from expectant.updates import rvi_q_learning

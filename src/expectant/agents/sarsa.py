@@ -9,12 +9,11 @@ import numpy as np
 
 from expectant.agents.acting import epsilon_greedy
 from expectant.agents.centering import CenteringPart, centered, centering_part, shift_rate
-from expectant.agents.planner import weights_memory
 from expectant.agents.untuned import LEFT_OUT, TRACES
 from expectant.descriptions import description, option
 from expectant.features.vector import dot
 from expectant.integrity import within
-from expectant.parts import Agent, Need, Site, bytes_of
+from expectant.parts import Agent, Need, Site, bytes_of, weights_memory
 from expectant.rules import between, one_of
 from expectant.step_sizes import step_part, step_size, steps_memory
 from expectant.updates import sarsa, sarsa_lambda, true_online_sarsa

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from expectant.agents.planner import Planner, named_model, weights_memory
+from expectant.agents.by_name import named_model
+from expectant.agents.planner import Planner
 from expectant.agents.planning_update import StatePlanningAgent
 from expectant.descriptions import abstract, option
 from expectant.models.at_mean import at_mean, at_mean_memory
-from expectant.parts import Need, Site, Values
+from expectant.parts import Need, Site, Values, weights_memory
 from expectant.rules import Rule
 from expectant.step_sizes import StepSize
 

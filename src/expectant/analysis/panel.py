@@ -11,12 +11,17 @@ import numpy as np
 
 
 class Level(NamedTuple):
-    """A horizontal line from ``start`` to ``end``, such as an optimum."""
+    """A line from ``start`` to ``end``, such as an optimum: level, or that ends ``last`` high."""
 
     start: float
     end: float
     height: float
     name: str
+    last: float | None = None
+
+    @property
+    def end_height(self) -> float:
+        return self.height if self.last is None else self.last
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +37,8 @@ class Panel:
     may be of something (``quantity``) that was looked at after so many of them, ``points`` (M,), in
     the ``phases`` (M,); ``levels`` are lines to hold it against. ``origin`` is the episode that is
     drawn as zero. ``best_soft`` is the best that any policy with that ε can earn, which may be more
-    than ``optimum``.
+    than ``optimum``. ``changes`` are where the domain changes, where that is neither said by phases
+    nor by switches.
     """
 
     figure: str
@@ -51,6 +57,7 @@ class Panel:
     levels: tuple[Level, ...] = ()
     origin: int = 0
     best_soft: float = math.nan
+    changes: tuple[float, ...] = ()
 
     def __repr__(self) -> str:
         names = "/".join(filter(None, (self.reading, self.figure, self.panel)))
@@ -74,7 +81,8 @@ class Panel:
     def breaks(self) -> list[float]:
         """Where something changes."""
         if self.points is None or self.phases is None:
-            return [float(self.first_episodes[switch] - self.origin) for switch in self.switches]
+            moved = [float(self.first_episodes[switch] - self.origin) for switch in self.switches]
+            return moved or [change for change in self.changes if change < self.end]
         return [float(at) for at in self.points[1:][np.diff(self.phases) > 0]]
 
     @property
@@ -121,7 +129,7 @@ class Panel:
             replace(
                 self,
                 title=f"{place}: move {number}" if place else f"move {number} of the goal",
-                panel=f"{self.panel} move {number}",
+                panel=f"{self.panel} move {number}".strip(),
                 origin=before * self.bin,
                 curves={
                     key: c[:, start - before : start + after] for key, c in self.curves.items()

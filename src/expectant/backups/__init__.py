@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from expectant.backups.all_pairs import AllPairs, AllPairsPart
 from expectant.backups.all_states import AllStates, AllStatesPart
 from expectant.backups.current import CurrentPart, CurrentState
 from expectant.backups.pair_sweeping import PairSweepingPart, PrioritizedPairs
@@ -19,6 +20,8 @@ from expectant.parts import Backups
 
 __all__ = [
     "NAMED",
+    "AllPairs",
+    "AllPairsPart",
     "AllStates",
     "AllStatesPart",
     "Backups",
@@ -53,6 +56,7 @@ NAMED: dict[str, Callable[[int | None], Backups]] = {
     "current": lambda capacity: CurrentState(),
     "seen": lambda capacity: SeenStates(),
     "pairs": lambda capacity: SeenPairs(),
+    "all_pairs": lambda capacity: AllPairs(),
     "all": lambda capacity: AllStates(),
     "prioritized": lambda capacity: PrioritizedSweeping(),
     "sampler": lambda capacity: StateSampler(),

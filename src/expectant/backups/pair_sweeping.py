@@ -16,6 +16,7 @@ import numpy as np
 
 from expectant.backups.heap import HeapPart, empty_heap, rank
 from expectant.backups.pairs import (
+    DRAWN,
     PairsPart,
     any_pair,
     latest_pairs,
@@ -30,7 +31,7 @@ from expectant.features.distinct import number_of
 from expectant.features.vector import dot
 from expectant.integrity import counted, finite, within
 from expectant.parts import Backups, Need, Site, bytes_of
-from expectant.rules import at_least, whole
+from expectant.rules import at_least, flag, whole
 from expectant.verbs import (
     age,
     changed,
@@ -42,6 +43,7 @@ from expectant.verbs import (
     relabel,
     remember,
     stored,
+    waiting,
 )
 
 NONE = -1
@@ -52,7 +54,8 @@ class PairSweepingPart(NamedTuple):
 
     ``sources`` (n, L) are the serial numbers of up to L predecessors of every state, ``counts``
     (n, L, A) how often each came from there by each action, ``tries`` (n, A) how often each action
-    was taken in a state; ``drawn`` (1,) is the pair that was drawn last, until it is backed up.
+    was taken in a state; ``drawn`` (1,) is the pair that was drawn last, until it is backed up. If
+    it ``idles``, nothing is drawn while no pair waits.
     """
 
     pairs: PairsPart
@@ -63,6 +66,7 @@ class PairSweepingPart(NamedTuple):
     tries: np.ndarray
     drawn: np.ndarray
     threshold: float
+    idles: bool
 
 
 @function
@@ -173,6 +177,11 @@ def _(sweeping, transition):
         sweeping.counts[row, link, action] += 1
 
 
+@waiting.register(PairSweepingPart)
+def _(sweeping):
+    return not sweeping.idles or sweeping.heap.length[0] > 0
+
+
 @draw.register(PairSweepingPart)
 def _(sweeping, state, rng):
     """The pair with the largest error expected; any pair where none exceeds the threshold."""
@@ -180,6 +189,7 @@ def _(sweeping, state, rng):
     pair = sweeping.heap.order[0] if sweeping.heap.length[0] > 0 else any_pair(pairs, rng)
     rank(sweeping.heap, pair, 0.0, sweeping.threshold)
     sweeping.drawn[0] = pair
+    pairs.counters[DRAWN] += 1
     load_state(pairs, pair, state)
     return pair
 
@@ -222,8 +232,8 @@ class PrioritizedPairs(Backups):
 
     For agents with action values, though others may use it. A pair that was tried, or whose
     successor has changed, waits for a backup if the error expected of it exceeds ``threshold``, in
-    units of value; if none waits, any pair is drawn. Of every state (``capacity`` distinct ones at
-    most) up to ``links`` predecessors are kept.
+    units of value; if none waits, any pair is drawn, or none if it ``idles``. Of every state
+    (``capacity`` distinct ones at most) up to ``links`` predecessors are kept.
     """
 
     stores_transitions: ClassVar[bool] = True
@@ -232,6 +242,7 @@ class PrioritizedPairs(Backups):
     capacity: int = option(whole(1), default=10_000)
     threshold: float = option(at_least(0.0), default=1e-4)
     links: int = option(whole(1), default=8)
+    idles: bool = option(flag(), default=False)
 
     def estimate_memory(self, site: Site) -> Sequence[Need]:
         rows = rows_for(site, self.capacity)
@@ -254,4 +265,5 @@ class PrioritizedPairs(Backups):
             np.zeros((rows, site.actions), np.int64),
             np.full(1, NONE, np.int64),
             self.threshold,
+            self.idles,
         )

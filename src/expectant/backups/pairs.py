@@ -24,6 +24,7 @@ from expectant.verbs import (
     function,
     load,
     load_successor,
+    planned,
     relabel,
     remember,
     reward_now,
@@ -32,7 +33,7 @@ from expectant.verbs import (
 )
 
 NONE = -1
-COUNT, STEPS = 0, 1
+COUNT, STEPS, DRAWN = 0, 1, 2
 
 
 class PairsPart(NamedTuple):
@@ -40,8 +41,9 @@ class PairsPart(NamedTuple):
 
     ``successors``, ``rewards``, ``alive``, ``outcomes`` and ``times`` (n · A rows) are what came of
     each pair, and at which step. ``order`` (n · A,) lists the pairs to draw from, ``positions``
-    (n · A,) says where each is in the list (−1: it is not). ``counters`` (2,): how long the list
-    is, and the steps so far. With ``untried`` all actions of a state that was acted in are listed.
+    (n · A,) says where each is in the list (−1: it is not). ``counters`` (3,): how long the list
+    is, the steps so far and the draws so far. With ``untried`` all actions of a state that was
+    acted in are listed.
     """
 
     seen: SeenPart
@@ -130,6 +132,7 @@ def load_state(pairs, pair, state):
 @draw.register(PairsPart)
 def _(pairs, state, rng):
     pair = any_pair(pairs, rng)
+    pairs.counters[DRAWN] += 1
     load_state(pairs, pair, state)
     return pair
 
@@ -155,6 +158,11 @@ def _(pairs, domain):
         pair = pairs.order[position]
         if pairs.outcomes[pair] != NONE:
             pairs.rewards[pair] = reward_now(domain, pairs.outcomes[pair])
+
+
+@planned.register(PairsPart)
+def _(pairs):
+    return int(pairs.counters[DRAWN])
 
 
 @check_restored.register(PairsPart)
@@ -187,7 +195,7 @@ def pairs_memory(site: Site, capacity: int) -> list[Need]:
     """The memory of :func:`latest_pairs`."""
     rows = rows_for(site, capacity)
     size = rows * site.actions
-    held = table_bytes(site.shape, size) + bytes_of((6, size), (2,))
+    held = table_bytes(site.shape, size) + bytes_of((6, size), (3,))
     what = f"the latest outcomes of {size:,} pairs of a state and an action"
     return [seen_memory(site.shape, rows), Need(what, held, "a smaller capacity of the backups")]
 
@@ -205,7 +213,7 @@ def latest_pairs(site: Site, capacity: int, untried: bool) -> PairsPart:
         np.zeros(size, np.int64),
         np.zeros(size, np.int64),
         np.full(size, NONE, np.int64),
-        np.zeros(2, np.int64),
+        np.zeros(3, np.int64),
         site.actions,
         untried,
     )

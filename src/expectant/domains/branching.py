@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import lru_cache
+
 import numpy as np
 
 from expectant.descriptions import description, option
@@ -10,6 +13,33 @@ from expectant.domains.outcomes import END
 from expectant.domains.tabular import TabularDomain
 from expectant.rules import between, flag, whole
 from expectant.seeds import SEED
+
+
+def _distinct(rng: np.random.Generator, size: int, count: int, rows: int) -> np.ndarray:
+    """Rows of ``count`` different numbers below ``size``, in any order (Floyd's algorithm).
+
+    As many calls of ``rng.choice`` draw the same numbers, a hundred times slower.
+    """
+    last = np.arange(size - count, size)
+    places = np.arange(count - 1, 0, -1)
+    bounds = np.concatenate([last, places])
+    drawn = rng.integers(0, bounds, size=(rows, bounds.size), endpoint=True)
+    found = np.empty((rows, count), np.int64)
+    for column in range(count):
+        wanted = drawn[:, column]
+        taken = (found[:, :column] == wanted[:, None]).any(axis=1)
+        found[:, column] = np.where(taken, last[column], wanted)
+    each = np.arange(rows)
+    for place, other in zip(places, drawn[:, count:].T, strict=True):
+        swapped = found[each, other]
+        found[each, other] = found[:, place]
+        found[:, place] = swapped
+    return found
+
+
+@lru_cache(maxsize=8)  # a run asks more than once, and several run at a time
+def _task_of(task: Branching, run: int) -> Branching:
+    return replace(task, task_seed=task.task_seed + run, task_per_run=False)
 
 
 @description
@@ -27,7 +57,9 @@ class Branching(TabularDomain):
     End
         with probability ``ending`` at every step, instead of going on.
 
-    The task is drawn from ``task_seed`` alone: all runs of an experiment share it.
+    The task is drawn from ``task_seed`` alone, so all runs of an experiment share it; or with
+    ``task_per_run`` each has its own, run r that of ``task_seed`` + r. Exact answers are then those
+    of run 0.
     """
 
     states: int = option(whole(1), default=1000)
@@ -36,6 +68,7 @@ class Branching(TabularDomain):
     ending: float = option(between(0, 1), default=0.1)
     ends_pay: bool = option(flag(), default=False)
     task_seed: int = option(SEED, default=0)
+    task_per_run: bool = option(flag(), default=False)
 
     def validate(self) -> None:
         if self.branches > self.states:
@@ -43,11 +76,13 @@ class Branching(TabularDomain):
                 f"Branching: branches must be at most states={self.states}, got {self.branches}"
             )
 
+    def of_run(self, number: int) -> Branching:
+        return _task_of(self, number) if self.task_per_run else self
+
     def table(self) -> FiniteMDP:
         rng = np.random.Generator(np.random.PCG64(self.task_seed))
         shape = (self.states, self.actions, self.branches)
-        pairs = self.states * self.actions
-        drawn = [rng.choice(self.states, self.branches, replace=False) for _ in range(pairs)]
+        drawn = _distinct(rng, self.states, self.branches, self.states * self.actions)
         rewards = rng.standard_normal((self.states, self.actions, self.branches + 1))
         if not self.ends_pay:
             rewards[..., -1] = 0.0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -82,13 +82,18 @@ class Job:
             control=going_on() if control is None else control,
         )
 
+    def of_run(self, number: int) -> Job:
+        """The job of one run: the same, unless every run has a domain of its own."""
+        domain = self.domain.of_run(number)
+        return self if domain is self.domain else replace(self, domain=domain)
+
     @within_memory
     def prepare(self, number: int, control: np.ndarray | None = None) -> tuple[Run, Streams]:
         """All the arrays of one run, from its own seed; setting ``control[0]`` stops its work."""
-        drawn = streams_of(self.seed, number)
-        features_part = self.features.build(self.domain, drawn.building)
-        domain_part = self.domain.build(drawn.building)
-        site = self.site(domain_part, features_part, drawn, control)
+        drawn, own = streams_of(self.seed, number), self.of_run(number)
+        features_part = own.features.build(own.domain, drawn.building)
+        domain_part = own.domain.build(drawn.building)
+        site = own.site(domain_part, features_part, drawn, control)
         prepared = Run(
             domain=domain_part,
             features=features_part,

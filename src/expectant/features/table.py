@@ -12,7 +12,7 @@ from expectant.integrity import within
 from expectant.parts import Features, Need, Shape, Site, bytes_of
 from expectant.rules import or_none, whole
 from expectant.seeds import generator
-from expectant.verbs import check_restored, encode
+from expectant.verbs import check_restored, encode, encode_all
 
 ROW_BYTES = 144  # what NumPy takes for a small array beside its numbers
 
@@ -28,6 +28,12 @@ def _(features, observation, action, state):
     row = observation[0]
     for n in range(features.active.shape[1]):
         state.active[n] = features.active[row, n]
+
+
+@encode_all.register(TablePart)
+def _(features, states, table, state):
+    table.active[:] = features.active[:states]
+    table.places[:] = np.arange(states)
 
 
 @check_restored.register(TablePart)

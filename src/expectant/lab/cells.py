@@ -19,7 +19,7 @@ from expectant.engine.crossing import play, respond
 from expectant.engine.identity.fingerprint import fingerprint, part_types
 from expectant.engine.job import Job
 from expectant.engine.loop import simulate
-from expectant.lab.records import Record, recorded, schedule
+from expectant.lab.records import Record, recorded
 
 LENGTH, TOTAL = "length", "total reward"  # what can be the curve instead of returns or rewards
 BLOCK = 10  # runs that are stored together
@@ -85,7 +85,7 @@ class Cell:
     def firsts(self) -> np.ndarray:
         """The first episode, or step, of every point; or after how many of them it was taken."""
         if self.record is not None:
-            return schedule(self.job, self.record.every, self.record.after).at
+            return self.record.schedule(self.job).at
         count = -(-(self.steps or self.episodes) // self.width)
         return np.arange(count, dtype=np.int64) * self.width
 

@@ -20,26 +20,28 @@ from expectant.exact.solve import (
     dynamics,
     expected_next,
     greedy_policy,
+    optimal_action_values,
     optimal_policy,
     optimal_values,
-    start_return,
 )
 from expectant.parts import Agent, Domain
 from expectant.rules import Rule, whole
 
 HORIZON = 40
-SCATTERED = 16
+FOLLOWED, NEGLIGIBLE = 10_000, 1e-6  # steps that are followed, at most and while it matters
 
 
 class Seen(NamedTuple):
     """The answers at M stops, one row each, NaN from a divergence on; ``phases`` (M,).
 
-    ``values`` (M, S) and ``preferences`` (M, S, A); what a look does not ask for is empty.
+    ``values`` (M, S), ``preferences`` (M, S, A), and ``work`` (M,), how many backups planning has
+    drawn by then; what a look does not ask for is empty.
     """
 
     values: np.ndarray
     preferences: np.ndarray
     phases: np.ndarray
+    work: np.ndarray = np.zeros(0)
 
 
 Of = Callable[..., np.ndarray]
@@ -50,7 +52,8 @@ class Look:
     """A number of what an agent knows: ``of`` maps a domain, an agent's description and what was
     :class:`Seen` to (M,), with the ``options`` that a record may set.
 
-    ``topics`` is what it asks for. ``levels`` gives lines to hold it against, phase by phase.
+    ``topics`` is what it asks for. ``levels`` gives lines to hold it against, phase by phase, and
+    ``course`` curves: what should be seen after so many episodes or steps, (M,) of (M,).
     """
 
     name: str
@@ -60,6 +63,7 @@ class Look:
     of: Of
     options: Mapping[str, tuple[Rule, Any]] = field(default_factory=dict)
     levels: Callable[..., list[dict[str, float]]] | None = None
+    course: Callable[[Domain, np.ndarray], dict[str, np.ndarray]] | None = None
 
 
 LOOKS: dict[str, Look] = {}
@@ -178,44 +182,90 @@ def _value_error(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
     return _by_phase(domain, seen, np.isfinite(seen.values).all(axis=1), of)
 
 
-def _solved(domain: Domain, agent: Agent, seen: Seen, horizon: int) -> np.ndarray:
-    """The greedy policy's return from the start, as a share of the optimal one."""
-    discount, table = agent.discount, seen.preferences
+def _squared_error(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
+    return np.asarray(_value_error(domain, agent, seen) ** 2)
+
+
+def _sampling_course(domain: Domain, at: np.ndarray) -> dict[str, np.ndarray]:
+    """What means of samples should leave, where a domain knows it."""
+    formula = getattr(domain, "sampling_error", None)
+    return {} if formula is None else {"exact, on average": formula(at)}
+
+
+def _solving_updates(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
+    """log₁₀ of the backups so far; once the greedy way has been the best, of those until then."""
+    if getattr(agent, "planning_steps", 0) > 0 and not seen.work.any():
+        raise ValueError(
+            f"record: solving_updates counts backups of pairs (SeenPairs, PrioritizedPairs), "
+            f"and {type(agent).__name__} has counted none"
+        )
+    counted = np.maximum(seen.work, 1.0)
+    for row in range(counted.size):  # one by one: after the first nothing need be found out
+        if _is_best(domain, seen.preferences[row], agent.discount, int(seen.phases[row])):
+            counted[row:] = counted[row]
+            break
+    return np.log10(counted)
+
+
+def _is_best(domain: Domain, preferences: np.ndarray, discount: float, phase: int) -> bool:
+    """Whether a greedy policy takes only optimal actions in all states that it comes to."""
+    now = phase_of(domain, phase)
+    world, best = dynamics(domain, now), _best_actions(domain, discount, now)
+    most = preferences.max(axis=1, keepdims=True)
+    greedy = preferences >= most - TIE * np.abs(most)
+    reached = np.zeros(best.shape[0], bool)
+    following = np.flatnonzero(world.start)
+    while following.size:
+        if (greedy[following] & ~best[following]).any():
+            return False
+        reached[following] = True
+        taken = greedy[following][..., None] & (world.probabilities[following] > 0.0)
+        successors = np.unique(world.successors[following][taken])
+        following = successors[(successors >= 0) & ~reached[successors]]
+    return True
+
+
+@lru_cache  # every run of a cell asks
+def _best_actions(domain: Domain, discount: float, phase: int) -> np.ndarray:
+    """The optimal actions (S, A)."""
+    values = optimal_action_values(domain, discount=discount, phase=phase)
+    most = values.max(axis=1, keepdims=True)
+    return values >= most - TIE * np.abs(most)
+
+
+def _start_return(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
+    """What following the greedy policy from the start is worth."""
+    table = seen.preferences
 
     def of(rows: np.ndarray, phase: int) -> np.ndarray:
-        world, best = dynamics(domain, phase), _best_from_start(domain, discount, phase)
-        return np.array([_from_start(world, p, discount, horizon) for p in table[rows]]) / best
+        return _followed(dynamics(domain, phase), policies_of(table[rows]), agent.discount)
 
     return _by_phase(domain, seen, np.isfinite(table).all(axis=(1, 2)), of)
 
 
-@lru_cache  # every run of a cell asks
-def _best_from_start(domain: Domain, discount: float, phase: int) -> float:
-    return start_return(domain, optimal_values(domain, discount=discount, phase=phase))
+def _followed(world: Dynamics, policies: np.ndarray, discount: float) -> np.ndarray:
+    """Expected discounted returns (M,) of policies (M, S, A) from the start.
 
-
-def _from_start(world: Dynamics, preferences: np.ndarray, discount: float, horizon: int) -> float:
-    """The discounted return of a greedy policy within so many steps, followed from the start.
-
-    Only states that it comes to are looked at, which are few where there is little chance.
+    The probabilities of being in each state are carried forward, until next to nothing is left:
+    those of all policies at once, along what they do, each in S rows of its own.
     """
-    weights, total = {int(s): float(world.start[s]) for s in np.flatnonzero(world.start)}, 0.0
-    for step in range(horizon):
-        following: dict[int, float] = {}
-        for state, weight in weights.items():
-            chosen = np.flatnonzero(preferences[state] >= preferences[state].max() - TIE)
-            for action in chosen:
-                share = weight / chosen.size
-                total += share * discount**step * float(world.rewards[state, action])
-                for o in np.flatnonzero(world.probabilities[state, action]):
-                    successor = int(world.successors[state, action, o])
-                    if successor >= 0:
-                        more = share * float(world.probabilities[state, action, o])
-                        following[successor] = following.get(successor, 0.0) + more
-        weights = following
-        if len(weights) > SCATTERED:  # not a policy that knows its way
-            return 0.0
-    return total
+    from scipy import sparse
+
+    count, states, _ = policies.shape
+    rewards = (policies * world.rewards).sum(axis=2)
+    found = policies[..., None] * world.probabilities * (world.successors >= 0)
+    policy, state, action, o = np.nonzero(found)
+    target = policy * states + world.successors[state, action, o]
+    entries = (discount * found[policy, state, action, o], (target, policy * states + state))
+    onward = sparse.csr_matrix(entries, shape=(count * states, count * states))
+    present = np.tile(world.start, count)
+    visits = present.copy()
+    for step in range(FOLLOWED):
+        present = onward @ present
+        visits += present
+        if step % 10 == 0 and present.reshape(count, states).sum(axis=1).max() < NEGLIGIBLE:
+            break
+    return (visits.reshape(count, states) * rewards).sum(axis=1)
 
 
 def _decided(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
@@ -227,14 +277,22 @@ def _decided(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
 
 add_look(
     Look(
-        "solved",
-        "greedy return from the start, as a share of the optimum",
-        "the discounted return of the greedy policy from the start within `horizon` steps, as a "
-        "share of the optimal one; 0 for a policy that could be in more than "
-        f"{SCATTERED} states at once",
+        "solving_updates",
+        "log₁₀ of updates until solved",
+        "the decimal logarithm of how many backups planning has drawn so far or, once the greedy "
+        "policy from the start has been optimal, had drawn when it first was",
+        ("preferences", "work"),
+        _solving_updates,
+    )
+)
+add_look(
+    Look(
+        "start_return",
+        "greedy return from the start",
+        "the expected discounted return of the greedy policy from the start, computed by carrying "
+        f"probabilities forward until less than {NEGLIGIBLE:g} of them is left",
         ("preferences",),
-        _solved,
-        options={"horizon": (whole(1), 1000)},
+        _start_return,
     )
 )
 add_look(
@@ -275,6 +333,16 @@ add_look(
         "present phase",
         ("values",),
         _value_error,
+    )
+)
+add_look(
+    Look(
+        "squared_error",
+        "squared error of the values",
+        "the mean over states of (v̂(s) − v*(s))², v* being the optimal values of the present phase",
+        ("values",),
+        _squared_error,
+        course=_sampling_course,
     )
 )
 

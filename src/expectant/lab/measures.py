@@ -28,7 +28,6 @@ from expectant.analysis.panel import Panel
 from expectant.descriptions import near_miss
 
 SETTLED = 0.1  # above the final level counts as settled
-SAME = 1e-9
 FINAL_SHARE = 0.25  # of the bins: late enough to have settled, long enough to average the noise
 ATTAINED = 0.95  # of an optimum, to count as attained
 LAST = f"the last {FINAL_SHARE:.0%} of the bins"
@@ -116,12 +115,6 @@ def settling(panel: Panel, curve: np.ndarray) -> np.ndarray:
     above = curve > level + SETTLED * np.abs(level)
     beyond = np.where(above.any(axis=-1), curve.shape[-1] - above[..., ::-1].argmax(axis=-1), 0)
     return np.append(panel.first_episodes[1:], panel.end)[np.minimum(beyond, curve.shape[-1] - 1)]
-
-
-def first_full(panel: Panel, curve: np.ndarray) -> np.ndarray:
-    """After how many episodes or steps a curve is first 1; the end, if it never is."""
-    full = curve >= 1.0 - SAME
-    return np.where(full.any(axis=-1), panel.first_episodes[full.argmax(axis=-1)], panel.end)
 
 
 def _after_switch(panel: Panel, curve: np.ndarray) -> np.ndarray:
@@ -272,22 +265,6 @@ for _found in (
         f"the episode, or step, from which on the mean curve stays at most {SETTLED:.0%} above "
         f"its mean over {LAST}",
         settling,
-    ),
-    Measure(
-        "first-full",
-        "time until it is full",
-        "mean over runs of the episodes, or steps, until the curve is first 1 (all, if it never "
-        "is)",
-        first_full,
-        per_run=True,
-    ),
-    Measure(
-        "log-first-full",
-        "binary logarithm of the time until it is full",
-        "mean over runs of the binary logarithm of the episodes, or steps, until the curve is "
-        "first 1 (all, if it never is)",
-        lambda panel, curve: np.log2(np.maximum(first_full(panel, curve), 1)),
-        per_run=True,
     ),
     Measure(
         "learned-share",

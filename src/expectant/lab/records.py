@@ -7,7 +7,7 @@ curve.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -22,7 +22,8 @@ from expectant.engine.look import all_states, look, look_for, set_aside
 from expectant.engine.loop import DONE
 from expectant.lab.looks import Look, Seen, look_named
 from expectant.progress import Reporter, Silent
-from expectant.rules import whole
+from expectant.rules import at_least, whole
+from expectant.verbs import planned
 
 
 class Schedule(NamedTuple):
@@ -39,17 +40,24 @@ class Schedule(NamedTuple):
 class Record:
     """A look, how many episodes or steps lie between two of them, and its options.
 
-    The first is taken ``after`` so many, from which on they are counted.
+    The first is taken ``after`` so many, from which on they are counted. Every interval is
+    ``growth`` times as long as the one before, for looks that are even on a logarithmic scale.
     """
 
     look: str
     every: int
     options: tuple[tuple[str, Any], ...] = ()
     after: int = 0
+    growth: float = 1.0
 
     def to_dict(self) -> dict[str, Any]:
         after = {"after": self.after} if self.after else {}
-        return {"look": self.look, "every": self.every, **after, **dict(self.options)}
+        growth = {"growth": self.growth} if self.growth != 1.0 else {}
+        return {"look": self.look, "every": self.every, **after, **growth, **dict(self.options)}
+
+    def schedule(self, job: Job) -> Schedule:
+        """When a run of a job is looked at."""
+        return schedule(job, self.every, self.after, self.growth)
 
     @property
     def found(self) -> Look:
@@ -62,17 +70,18 @@ def record_from(data: Mapping[str, Any]) -> Record:
     found = look_named(wanted.pop("look", None))
     every = whole(1).check("record", "every", wanted.pop("every", 1))
     after = whole(0).check("record", "after", wanted.pop("after", 0))
+    growth = at_least(1.0).check("record", "growth", wanted.pop("growth", 1.0))
     options = {}
     for key, value in wanted.items():
         if key not in found.options:
-            known = ["every", "after", *found.options]
+            known = ["every", "after", "growth", *found.options]
             raise ValueError(f"record: unknown {key!r}" + near_miss(key, known))
         options[key] = found.options[key][0].check("record", key, value)
     defaults = {key: default for key, (_, default) in found.options.items()}
-    return Record(found.name, every, tuple(sorted({**defaults, **options}.items())), after)
+    return Record(found.name, every, tuple(sorted({**defaults, **options}.items())), after, growth)
 
 
-def schedule(job: Job, every: int, after: int = 0) -> Schedule:
+def schedule(job: Job, every: int, after: int = 0, growth: float = 1.0) -> Schedule:
     """At the first moment of each phase, then so often, and at the end of each; from ``after`` on.
 
     The look at the end of a phase comes before anything changes, the one at the start of the next
@@ -81,11 +90,20 @@ def schedule(job: Job, every: int, after: int = 0) -> Schedule:
     at, phases, first = [], [], 0
     for phase, length in enumerate(_phases(job)):
         begin = min(length, max(0, after - first))
-        found = [*range(begin, length, every), length]
+        found = [*_moments(begin, length, every, growth), length]
         at += [first + step for step in found]
         phases += [phase] * len(found)
         first += length
     return Schedule(np.array(at), np.array(phases))
+
+
+def _moments(begin: int, end: int, every: int, growth: float) -> Iterator[int]:
+    """When looks are taken before the end of a phase."""
+    moment, interval = float(begin), float(every)
+    while round(moment) < end:
+        yield round(moment)
+        moment += interval
+        interval *= growth
 
 
 def _phases(job: Job) -> list[int]:
@@ -117,7 +135,7 @@ def recorded(
     begun: Callable[[Stop], None] = lambda stop: None,
 ) -> tuple[np.ndarray, Stop]:  # fmt: skip
     """The curve (M,) of one run, NaN from a divergence on, and where the run stopped."""
-    when, states, found = schedule(job, record.every, record.after), _states(job), record.found
+    when, states, found = record.schedule(job), _states(job), record.found
     shape = (when.at.size, states.places.size)
     seen = Seen(
         np.full(shape if "values" in found.topics else (0, 0), np.nan),
@@ -125,21 +143,43 @@ def recorded(
             (*shape, job.domain.actions) if "preferences" in found.topics else (0, 0, 0), np.nan
         ),
         when.phases,
+        np.full(when.at.size if "work" in found.topics else 0, np.nan),
     )
+    asked = tuple(topic for topic in found.topics if topic != "work")
     for row, stop in enumerate(drive(job, number, loop, control, when.at)):
         begun(stop)
         if stop.status == DONE:
-            answers = look(asker, set_aside(stop.run), states, found.topics)
-            for topic in found.topics:
+            answers = look(asker, set_aside(stop.run), states, asked)
+            for topic in asked:
                 getattr(seen, topic)[row] = getattr(answers, topic)
-    return found.of(job.domain, job.agent, seen, **dict(record.options)), stop
+            if "work" in found.topics:
+                seen.work[row] = planned(stop.run.agent)
+    domain = job.of_run(number).domain
+    return found.of(domain, job.agent, seen, **dict(record.options)), stop
 
 
 def levels_of(job: Job, record: Record) -> tuple[Level, ...]:
     """The lines to hold a record against, joined where they go on from phase to phase."""
+    return (*_level_lines(job, record), *_course_lines(job, record))
+
+
+def _course_lines(job: Job, record: Record) -> list[Level]:
+    """What should be seen, from look to look."""
+    if record.found.course is None:
+        return []
+    at = record.schedule(job).at
+    return [
+        Level(float(at[m]), float(at[m + 1]), float(expected[m]), name, float(expected[m + 1]))
+        for name, expected in record.found.course(job.domain, at).items()
+        for m in range(at.size - 1)
+        if np.isfinite(expected[m : m + 2]).all()
+    ]
+
+
+def _level_lines(job: Job, record: Record) -> list[Level]:
     levels = record.found.levels
-    if levels is None:
-        return ()
+    if levels is None or _differ(job):
+        return []
     lines: list[Level] = []
     start = 0.0
     lengths = _phases(job)
@@ -152,7 +192,12 @@ def levels_of(job: Job, record: Record) -> tuple[Level, ...]:
             else:
                 lines.append(Level(start, start + length, height, name))
         start += length
-    return tuple(lines)
+    return lines
+
+
+def _differ(job: Job) -> bool:
+    """Whether every run has a domain of its own, of which no one number can be told."""
+    return job.of_run(0) is not job
 
 
 def _states(job: Job) -> Any:

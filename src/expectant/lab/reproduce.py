@@ -417,7 +417,9 @@ def _points(experiment: Experiment) -> tuple[str, str]:
     """What a point of a curve is."""
     unit = "steps" if experiment.steps else "episodes"
     if experiment.record is not None:
-        return experiment.record.found.title, f"every {experiment.record.every} {unit}"
+        record = experiment.record
+        longer = f", each interval {record.growth:g} times the last" if record.growth > 1 else ""
+        return record.found.title, f"every {record.every} {unit}{longer}"
     cell = experiment.cells()[0]
     return "bin", f"{cell.width} {unit}"
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from expectant.domains.finite import FiniteMDP
 from expectant.features.vector import BinaryTable, WeightedTable, empty_state, empty_table
 from expectant.parts import Site
-from expectant.verbs import encode, save
+from expectant.verbs import encode_all
 
 
 def finite_mdp(site: Site, owner: str) -> FiniteMDP:
@@ -26,10 +24,6 @@ def feature_table(site: Site) -> BinaryTable | WeightedTable:
         raise ValueError(
             "an exact model needs features of the present state alone, these remember earlier ones"
         )
-    table = empty_table(site.shape, site.domain.states)
-    state = empty_state(site.shape)
-    for number in range(site.domain.states):
-        encode(site.features_part, np.array([number]), -1, state)
-        state.place[0] = number
-        save(table, number, state)
+    states, table = site.domain.states, empty_table(site.shape, site.domain.states)
+    encode_all(site.features_part, states, table, empty_state(site.shape))
     return table

@@ -79,7 +79,8 @@ class Chart:
         for plot in self.plots:
             for curve in plot.curves:
                 values.setdefault(curve.key, []).extend((curve.mean, curve.low, curve.high))
-        levels = [level.height for plot in self.plots for level in plot.levels]
+        lines = [level for plot in self.plots for level in plot.levels]
+        levels = [height for line in lines for height in (line.height, line.end_height)]
         return value_range({key: np.concatenate(each) for key, each in values.items()}, levels)
 
     def marks(self, curve: Curve) -> list[Mark]:
@@ -125,7 +126,8 @@ class Chart:
             "breaks": list(plot.breaks),
             "levels": [
                 {"from": level.start, "to": level.end, "height": level.height,
-                 "text": number(level.height), "kind": names.index(level.name)}
+                 "last": level.end_height, "text": number(level.end_height),
+                 "kind": names.index(level.name)}
                 for level in plot.levels
             ],
             "curves": [
@@ -147,7 +149,7 @@ def chart_of(panels: Sequence[Panel]) -> Chart:
     """The chart of some panels."""
     ordered, columns = arranged(panels)
     plots = [_plot_of(panel, panels) for panel in ordered]
-    looked = any(panel.points is not None for panel in panels)
+    looked = any(panel.points is not None or panel.changes for panel in panels)
     names = (panels[0].counted, panels[0].quantity) if panels else ()
     return Chart(plots, columns, *names, *(["next phase"] if looked else []))
 

@@ -102,11 +102,12 @@ def _draw_levels(axes: Axes, plot: Plot, chart: Chart) -> None:
     """The levels; the number of one that reaches the end of the axis stands beside it."""
     for level in plot.levels:
         dash = LEVEL_DASHES[chart.level_names.index(level.name) % len(LEVEL_DASHES)]
-        axes.hlines(level.height, level.start, level.end, color=OPTIMUM_COLOUR, linewidth=0.9,
-                    linestyle=(0, dash), zorder=2)  # fmt: skip
+        heights = [level.height, level.end_height]
+        axes.plot([level.start, level.end], heights, color=OPTIMUM_COLOUR, linewidth=0.9,
+                  linestyle=(0, dash), zorder=2)  # fmt: skip
         if level.end >= plot.end:
             axes.annotate(
-                number(level.height), (1.0, level.height), xycoords=("axes fraction", "data"),
+                number(heights[-1]), (1.0, heights[-1]), xycoords=("axes fraction", "data"),
                 xytext=(2, 0), textcoords="offset points", va="center", fontsize=SMALL,
                 color=OPTIMUM_COLOUR, annotation_clip=False,
             )  # fmt: skip

@@ -18,7 +18,7 @@ from expectant.exact import (
     start_return,
 )
 from expectant.lab.cells import LENGTH, TOTAL, Cell
-from expectant.lab.records import levels_of, schedule
+from expectant.lab.records import levels_of
 from expectant.lab.store.sealed_tables import read_table, write_table
 
 CURVES = "curves.parquet"
@@ -63,13 +63,16 @@ def _axes(cells: Sequence[Cell]) -> dict[str, Any]:
     first, unknown = cells[0], float("nan")
     unit = "step" if first.steps else "episode"
     if first.curve:
-        return {"unit": unit, "quantity": QUANTITIES[first.curve], "optimum": unknown}
+        quantity = QUANTITIES[first.curve]
+        return {"unit": unit, "quantity": quantity, "optimum": unknown, "changes": _changes(first)}
     if first.record is None:
         if first.steps:
-            return {"unit": unit, "quantity": "reward per step", "optimum": unknown}
+            quantity = "reward per step"
+            changes = _changes(first)
+            return {"unit": unit, "quantity": quantity, "optimum": unknown, "changes": changes}
         return {"optimum": _optimum(cells), "best_soft": _best_soft(cells)}
     after = first.record.after
-    when = schedule(first.job, first.record.every, after)
+    when = first.record.schedule(first.job)
     levels = [
         line._replace(start=max(0.0, line.start - after), end=line.end - after)
         for line in levels_of(first.job, first.record)
@@ -85,13 +88,22 @@ def _axes(cells: Sequence[Cell]) -> dict[str, Any]:
     }
 
 
+def _changes(cell: Cell) -> tuple[float, ...]:
+    """After how many steps a domain changes, where steps are counted; the last phase goes on."""
+    lengths = cell.domain.phase_steps if cell.steps else ()
+    return tuple(float(end) for end in np.cumsum(lengths[:-1]))
+
+
 def _optimum(cells: Sequence[Cell]) -> float:
     """The exact return of acting ε-greedily on optimal values; NaN where there is no one number.
 
-    That is where the domain is not a finite MDP, its phases differ, or agents discount differently.
+    That is where the domain is not a finite MDP, its phases or those of its runs differ, or agents
+    discount differently.
     """
     domain, mdp = cells[0].domain, cells[0].domain.mdp()
     if mdp is None or len({cell.agent.discount for cell in cells}) > 1:
+        return float("nan")
+    if domain.of_run(0) is not domain:
         return float("nan")
     epsilon = max(cell.agent.epsilon for cell in cells)
     returns = [

@@ -101,13 +101,13 @@ const breakLine = (x) => ({
   type: "line", layer: "below", x0: x, x1: x, yref: "paper", y0: 0, y1: 1, line: { color: look.break, width: 1 },
 });
 const LEVEL_DASHES = ["6px,4px", "1.5px,2.5px"];
-const levelLine = ({ from, to, height, kind }) => ({
-  type: "line", layer: "below", x0: from, x1: to, y0: height, y1: height,
+const levelLine = ({ from, to, height, last, kind }) => ({
+  type: "line", layer: "below", x0: from, x1: to, y0: height, y1: last,
   line: { color: look.optimum, width: 1.2, dash: LEVEL_DASHES[kind % 2] },
 });
 // The number of a level that reaches the end of the axis stands beside it.
-const levelLabel = ({ height, text }) => ({
-  text: plain(text), xref: "paper", x: 1, xanchor: "left", y: height, yanchor: "middle",
+const levelLabel = ({ last, text }) => ({
+  text: plain(text), xref: "paper", x: 1, xanchor: "left", y: last, yanchor: "middle",
   showarrow: false, borderpad: 1, font: { size: 10, color: look.optimum },
 });
 

@@ -1,0 +1,223 @@
+"""What all planning agents are described by: a model, a backup distribution, how they are fed."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from expectant.agents.by_name import BACKUPS, MODELS, backups_by_name, named_model
+from expectant.agents.centering import FROM, CenteringPart, centering_part
+from expectant.agents.lessons import with_lessons
+from expectant.agents.planner import Planner
+from expectant.agents.rollout import check_rollout, rollout_memory, rollout_part
+from expectant.agents.with_options import options_memory, with_options
+from expectant.backups import NAMED
+from expectant.descriptions import abstract, option
+from expectant.features.vector import empty_state, state_bytes
+from expectant.models.curious import curious, curious_memory
+from expectant.options.repertoire import REPERTOIRE
+from expectant.parts import Agent, Backups, Model, Need, Site, needs_of
+from expectant.rules import at_least, either, flag, named_or, one_of, or_none, whole
+from expectant.step_sizes import as_used
+from expectant.verbs import with_predecessors
+
+NUMBERS_ONLY = ("episodic", "network")  # models whose steps do not adapt
+STORED = ("relabelled", "stored_termination", "stored_action")  # options on stored transitions
+
+
+@abstract
+class PlanningAgent(Agent):
+    """An agent with a model and a backup distribution, described."""
+
+    planning_steps: int = option(whole(0), default=5, kw_only=True)
+    model: str | Model = option(
+        named_or(*MODELS, kind=Model, words="a model"), default="expectation", kw_only=True
+    )
+    backups: str | Backups = option(BACKUPS, default="replay", kw_only=True)
+    replay_capacity: int | None = option(or_none(whole(1)), default=1000, kw_only=True)
+    replayed_fits: int | str = option(
+        either(whole(0), one_of("planning_steps")), default=0, kw_only=True
+    )
+    relabelled: bool = option(flag(), default=False, kw_only=True)
+    stored_termination: bool = option(flag(), default=False, kw_only=True)
+    rollout: int = option(whole(1), default=1, kw_only=True)
+    options: Any = option(REPERTOIRE, default=None, kw_only=True)
+    lessons: int = option(whole(0), default=0, kw_only=True)
+    direct: bool = option(flag(), default=True, kw_only=True)
+    bonus: float = option(at_least(0), default=0.0, kw_only=True)
+    centering_from: str = option(one_of(*FROM), default="all", kw_only=True)
+
+    plans_with_options: ClassVar[bool] = True  # as state values can; action values cannot
+
+    @classmethod
+    def untuned_beside(cls, given: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Without replayed fits where nothing is stored, and with a number where steps are those.
+
+        Models by name have what the agent says; those that are described have steps of their own.
+        """
+        found, model = dict(cls.untuned), given.get("model", "expectation")
+        step = found.get("model_step")
+        if model in NUMBERS_ONLY and getattr(step, "adapts", False):
+            found["model_step"] = step.initial_step  # type: ignore[union-attr]
+        backups = given.get("backups", "replay")
+        stored = NAMED[backups](None) if isinstance(backups, str) and backups in NAMED else backups
+        if not getattr(stored, "stores_transitions", False) or getattr(
+            model, "several_steps", False
+        ):
+            found.pop("replayed_fits", None)
+        return found
+
+    def validate(self) -> None:
+        backups, owner = self.distribution(), type(self).__name__
+        named_model(self.model, getattr(self, "model_step", 0.0))  # which may refuse that step
+        fits = ["replayed_fits"] if self._fits() > 0 else []
+        flags = [name for name in STORED if getattr(self, name, False)]
+        for name in fits + flags:
+            if not backups.stores_transitions:
+                raise ValueError(
+                    f"{owner}: {name}={getattr(self, name)!r} needs stored transitions, and "
+                    f"backups={self.backups!r} stores none (stores_transitions is not True)"
+                )
+        if not self._learns() and not backups.knows_places:
+            raise ValueError(
+                f"{owner}: model={self.model!r} looks up the environment's own state, which "
+                f"backups={self.backups!r} does not know of the states it draws"
+            )
+        if backups.draws_features and not named_model(self.model, 0.0).linear:
+            raise ValueError(
+                f"{owner}: backups={self.backups!r} plans from single features, which needs a "
+                "model that is linear in them ('expectation' or 'sparse'), "
+                f"got model={self.model!r}"
+            )
+        self._check_steps(owner, fits)
+        if not self.direct and self.planning_steps == 0:
+            raise ValueError(
+                f"{owner}: direct=False learns values by planning alone, so planning_steps must be "
+                "1 or more, got 0"
+            )
+        if self.rollout > 1:
+            check_rollout(owner, self.rollout, self.model, named_model(self.model, 0.0), backups)
+        if self.options is not None:
+            self._check_options(owner, backups)
+
+    def _check_steps(self, owner: str, fits: Sequence[str]) -> None:
+        """Refuse what a model of several steps cannot be combined with."""
+        if not named_model(self.model, 0.0).several_steps:
+            return
+        single = [*fits, *(["stored_termination"] if self.stored_termination else [])]
+        if self.options is not None:
+            single.append("options")
+        for name in single:
+            raise ValueError(
+                f"{owner}: {name}={getattr(self, name)!r} is about single steps and cannot be "
+                f"combined with model={self.model!r}, which learns from several in a row"
+            )
+
+    def _check_options(self, owner: str, backups: Backups) -> None:
+        """Refuse what options cannot be combined with."""
+        if not self.plans_with_options:
+            raise ValueError(
+                f"{owner}: options need an agent that plans with state values, such as Lookahead"
+            )
+        if self.bonus > 0.0:
+            raise ValueError(
+                f"{owner}: bonus={self.bonus!r} counts when actions were last tried, and cannot be "
+                "combined with options"
+            )
+        if self.stored_termination:
+            raise ValueError(
+                f"{owner}: stored_termination=True is about one step and cannot be combined with "
+                "options"
+            )
+        if self.options.models == "exact" and not backups.knows_places:
+            raise ValueError(
+                f"{owner}: options with models='exact' look up the environment's own state, which "
+                f"backups={self.backups!r} does not know of the states it draws"
+            )
+        if self.rollout > 1 and named_model(self.model, 0.0).imagines != "means":
+            raise ValueError(
+                f"{owner}: rollout={self.rollout} with options needs model='expectation', which "
+                "leads to a mean state as they do"
+            )
+
+    def choosing(self, site: Site) -> Site:
+        if self.options is None or not self.options.extended:
+            return site
+        return dataclasses.replace(site, actions=site.actions + len(self.options.extended))
+
+    def equip(self, site: Site) -> Any:
+        own = self.choosing(site)
+        part = self.build(own)
+        if own is not site:
+            acting = self.options.acting
+            part = with_options(part, own, site.actions, self.epsilon, self.discount, acting)
+        return with_lessons(part, self.lessons)
+
+    def centering_part(self) -> CenteringPart:
+        """What keeps the mean reward."""
+        return centering_part(self.centering, self.direct, self.centering_from)
+
+    def distribution(self) -> Backups:
+        """The backup distribution that planning draws from."""
+        if isinstance(self.backups, str):
+            return backups_by_name(self.backups, self.replay_capacity)
+        return self.backups
+
+    def estimate_memory(self, site: Site) -> Sequence[Need]:
+        """What the planner holds; an agent adds its own weights."""
+        model = named_model(self.model, getattr(self, "model_step", 0.0))
+        drawn = state_bytes(self.distribution().drawn_shape(site))
+        scratch = drawn + state_bytes(site.shape) + rollout_memory(self.rollout, model, site)
+        traced = self.distribution().traces_back
+        return [
+            *self._model_memory(model, site),
+            *(model.predecessors_memory(site) if traced else ()),
+            *needs_of(self.distribution(), site),
+            Need("states to plan from", scratch),
+            *([curious_memory(site)] if self.bonus > 0.0 else []),
+        ]
+
+    def _model_memory(self, model: Model, site: Site) -> Sequence[Need]:
+        if site.actions == site.domain.actions:
+            return needs_of(model, site)
+        around = options_memory(site, site.domain.actions)
+        return [*self.options.estimate_around(model, site), around]
+
+    def _model_part(self, model: Model, site: Site) -> Any:
+        """The model; one of actions and options where the site counts those as actions."""
+        if site.actions == site.domain.actions:
+            return model.build(site)
+        step = self.scaled(self.options.step, site)
+        return self.options.build_around(model, site, step, self.discount)
+
+    def planner(self, site: Site, model_step: Any) -> Planner:
+        """The part all planning agents share."""
+        model = named_model(self.model, as_used(self, model_step, site))
+        asked = dataclasses.replace(site, promise=self.initial_value, discount=self.discount)
+        part = self._model_part(model, asked)
+        backups = self.distribution()
+        part = with_predecessors(part) if backups.traces_back else part
+        return Planner(
+            curious(part, site, self.bonus) if self.bonus > 0.0 else part,
+            backups.build_with(site, part),
+            empty_state(backups.drawn_shape(site)),
+            empty_state(site.shape),
+            site.actions,
+            self.planning_steps,
+            self._fits(),
+            self.relabelled,
+            self.stored_termination,
+            rollout_part(self.rollout, model, site),
+            site.control,
+        )
+
+    def _learns(self) -> bool:
+        """Whether the model is learned; given ones look up the environment's own state."""
+        return named_model(self.model, 0.0).learns
+
+    def _fits(self) -> int:
+        """How many replayed fits a step makes; a model that is given has nothing to learn."""
+        if not self._learns():
+            return 0
+        return self.planning_steps if isinstance(self.replayed_fits, str) else self.replayed_fits
