@@ -6,6 +6,7 @@ import dataclasses
 import json
 import time
 from types import SimpleNamespace
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -134,15 +135,16 @@ def test_whom_to_compare_is_decided_by_runs_before_the_fresh_ones():
 
 def test_steps_that_adapt_are_varied_where_they_begin():
     agent = ex.Lookahead(0.3, ex.Autostep(0.3, 0.1))
-    found = {(each.value_step, each.model_step.initial_step) for each in variants(agent)}
+    varied: Any = variants(agent)
+    found = {(each.value_step, each.model_step.initial_step) for each in varied}
     assert (0.3, 0.09) in found and (0.03, 0.3) in found and (0.9, 0.09) in found
-    assert {each.model_step.meta_step for each in variants(agent)} == {0.1}
+    assert {each.model_step.meta_step for each in varied} == {0.1}
 
 
 @pytest.mark.parametrize("cost", [0.001, 0.05, 2.0])
 def test_the_promised_time_is_kept_however_long_an_episode_takes(cost, monkeypatch):
     """By a clock that only episodes move: there are results if two of them fit, and never late."""
-    clock = SimpleNamespace(now=0.0, monotonic=lambda: clock.now)
+    clock: Any = SimpleNamespace(now=0.0, monotonic=lambda: clock.now)
 
     def slow(domain, features, agent, *, episodes, runs, progress, **rest):
         start = clock.now

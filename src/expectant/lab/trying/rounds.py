@@ -23,7 +23,6 @@ from expectant.engine.result import Result
 from expectant.engine.run import run
 from expectant.lab.trying.promise import Deadline, OutOfTime, Promise
 from expectant.parts import Agent, Domain, Features
-from expectant.step_sizes import StepSize
 
 NAMES = {
     "q_learning": "Q-learning",
@@ -166,7 +165,8 @@ def worth_searching(standings: Mapping[str, Standing], most: int) -> list[str]:
 
 def variants(agent: Agent) -> list[Agent]:
     """The same agent with other steps, all values and caches alike, and its model's apart."""
-    own = [name for name in STEPS if isinstance(getattr(agent, name, None), float | StepSize)]
+    steps = {name: getattr(agent, name, None) for name in STEPS}
+    own = [n for n, step in steps.items() if isinstance(step, float) or adapts(step)]
     values = [name for name in own if name != "model_step"]
     found = []
     for factor, model in itertools.product((1.0, *FACTORS), (1.0, 0.3)):
@@ -184,9 +184,14 @@ def variants(agent: Agent) -> list[Agent]:
 def _times(agent: Agent, name: str, factor: float) -> Any:
     """A step, or one that adapts from its beginning, times a factor; at most what is no more."""
     step, most = getattr(agent, name), math.inf if name == "policy_step" else 1.0
-    first = step.initial_step if isinstance(step, StepSize) else step
+    first = step.initial_step if adapts(step) else step
     found = min(float(f"{first * factor:.3g}"), most)
-    return step.replace(initial_step=found) if isinstance(step, StepSize) else found
+    return step.replace(initial_step=found) if adapts(step) else found
+
+
+def adapts(step: Any) -> bool:
+    """Whether a step adapts, from where it begins."""
+    return bool(getattr(step, "adapts", False))
 
 
 def halve(trial: Trial, standings: Mapping[str, Standing], promise: Promise, share: float) -> None:
