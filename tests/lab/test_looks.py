@@ -8,7 +8,6 @@ from expectant.exact import optimal_policy
 from expectant.exact.solve import TIE
 from expectant.lab.looks import (
     LOOKS,
-    SCATTERED,
     Seen,
     look_as,
     look_named,
@@ -98,17 +97,6 @@ def test_the_return_from_the_start_by_hand():
     )
     np.testing.assert_allclose(solved.of(chain, agent, seen, horizon=9), [1.0, 0.75, 0.5, np.nan])
     np.testing.assert_allclose(solved.of(chain, agent, seen, horizon=1), [0.0, 0.25, 0.5, np.nan])
-
-
-@pytest.mark.parametrize(("states", "share"), [(SCATTERED, 1.0), (SCATTERED + 1, 0.0)])
-def test_a_policy_that_could_be_anywhere_solves_nothing(states, share):
-    chances = np.zeros((states + 1, 1, states + 2))
-    chances[0, 0, 1:-1] = 1.0 / states
-    chances[1:, 0, -1] = 1.0
-    fan = ex.FiniteMDP(chances, [[0.0]] + [[1.0]] * states, start=np.eye(states + 1)[0])
-    seen = preferred([[0.0]] * (states + 1))
-    found = look_named("solved").of(fan, ex.QLearning(0.1), seen, horizon=9)
-    assert found[0] == pytest.approx(share)
 
 
 def test_what_is_preferred_by_hand():

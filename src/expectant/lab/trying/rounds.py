@@ -23,7 +23,6 @@ from expectant.engine.result import Result
 from expectant.engine.run import run
 from expectant.lab.trying.promise import Deadline, OutOfTime, Promise
 from expectant.parts import Agent, Domain, Features
-from expectant.step_sizes import StepSize
 
 NAMES = {
     "q_learning": "Q-learning",
@@ -166,7 +165,8 @@ def worth_searching(standings: Mapping[str, Standing], most: int) -> list[str]:
 
 def variants(agent: Agent) -> list[Agent]:
     """The same agent with other steps, all values and caches alike, and its model's apart."""
-    own = [name for name in STEPS if isinstance(getattr(agent, name, None), float | StepSize)]
+    steps = {name: getattr(agent, name, None) for name in STEPS}
+    own = [n for n, step in steps.items() if isinstance(step, float | StepSize)]
     values = [name for name in own if name != "model_step"]
     found = []
     for factor, model in itertools.product((1.0, *FACTORS), (1.0, 0.3)):
