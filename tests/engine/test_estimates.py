@@ -83,6 +83,7 @@ OWN_MODELS: dict[str, ex.Model] = {
     "adam": ex.NetworkExpectation(hidden=20, optimiser="adam"),
     "many_states": ex.Distribution(states=3000, outcomes=5),
     "true_draws": ex.Sample(ex.TrueModel()),
+    "three_steps": ex.NStepExpectation(3),
 }
 OWN_BACKUPS: dict[str, ex.Backups] = {
     "unlimited": ex.Replay(None),
