@@ -100,14 +100,19 @@ def _draw(axes: Axes, plot: Plot, chart: Chart, palette: Palette) -> None:
 
 def _draw_levels(axes: Axes, plot: Plot, chart: Chart) -> None:
     """The levels; the number of one that reaches the end of the axis stands beside it."""
+    from matplotlib.collections import LineCollection
+
     for level in plot.levels:
         dash = LEVEL_DASHES[chart.level_names.index(level.name) % len(LEVEL_DASHES)]
-        heights = [level.height, level.end_height]
-        axes.plot([level.start, level.end], heights, color=OPTIMUM_COLOUR, linewidth=0.9,
-                  linestyle=(0, dash), zorder=2)  # fmt: skip
+        ends = [(level.start, level.height), (level.end, level.end_height)]
+        line = LineCollection(
+            [ends], colors=OPTIMUM_COLOUR, linewidths=0.9, linestyles=[(0, dash)], zorder=2
+        )
+        axes.add_collection(line)
         if level.end >= plot.end:
             axes.annotate(
-                number(heights[-1]), (1.0, heights[-1]), xycoords=("axes fraction", "data"),
+                number(level.end_height), (1.0, level.end_height),
+                xycoords=("axes fraction", "data"),
                 xytext=(2, 0), textcoords="offset points", va="center", fontsize=SMALL,
                 color=OPTIMUM_COLOUR, annotation_clip=False,
             )  # fmt: skip
