@@ -23,6 +23,7 @@ from expectant.engine.result import Result
 from expectant.engine.run import run
 from expectant.lab.trying.promise import Deadline, OutOfTime, Promise
 from expectant.parts import Agent, Domain, Features
+from expectant.step_sizes import StepSize
 
 NAMES = {
     "q_learning": "Q-learning",
