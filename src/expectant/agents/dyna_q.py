@@ -9,14 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from expectant.agents.acting import epsilon_greedy
-from expectant.agents.by_name import BACKUPS
 from expectant.agents.centering import CenteringPart, centered, centering_part, shift_rate
 from expectant.agents.untuned import ACTIONS, LEFT_OUT
 from expectant.backups import PrioritizedPairs, SeenPairs
 from expectant.descriptions import description, option
 from expectant.features.vector import Binary, Weighted, dot, empty_state, greatest, state_bytes
 from expectant.parts import Agent, Backups, Need, Site, needs_of, weights_memory
-from expectant.rules import at_least, whole
+from expectant.rules import at_least, named_or, whole
 from expectant.step_sizes import step_part, step_size, steps_memory
 from expectant.updates import move_row, q_learning
 from expectant.verbs import (
@@ -158,7 +157,9 @@ class DynaQ(Agent):
     action_step: Any = option(step_size(), default=LEFT_OUT)
     planning_steps: int = option(whole(0), default=5)
     bonus: float = option(at_least(0.0), default=0.0)
-    backups: str | Backups = option(BACKUPS, default="pairs", kw_only=True)
+    backups: str | Backups = option(
+        named_or(*NAMED, kind=Backups, words="a backup distribution"), default="pairs", kw_only=True
+    )
 
     def validate(self) -> None:
         found = self.distribution()

@@ -80,7 +80,8 @@ class Comparison:
     def __str__(self) -> str:
         agents = [tables.text_table(self._heads, self._agent_rows(), left=(0, 2))]
         if self.optimum.known:
-            agents.append(f"exact optimum with epsilon {self.optimum.epsilon:g}: {self._best}")
+            best = f"acting ε-greedily on exact optimal values, ε = {self.optimum.epsilon:g}"
+            agents.append(f"{best}: {self._best}")
         parts = [[f"{type(self._first.domain).__name__}, {extent_of(self._first)} each"], agents]
         if self.differences:
             rows = self._difference_rows()
