@@ -88,6 +88,19 @@ def test_most_of_the_problems_that_they_were_chosen_on_have_chance_in_them():
     assert text.count("<!-- table: ") == 2
 
 
+def test_the_table_of_what_they_earn_is_of_the_stored_runs():
+    pytest.importorskip("gymnasium")
+    judging = benchmark("untuned")
+    text, stored = judging.PAGE.read_text(), json.loads(judging.STORED.read_text())
+    assert judging.with_tables(text, judging.tables(stored)) == text
+    assert text.count("<!-- table: ") == 2
+    environments = judging.TEN
+    assert set(stored) <= set(environments)
+    for name, found in stored.items():
+        assert found["episodes"] == environments[name].episodes
+        assert {len(found[kind]["means"]) for kind in judging.ROWS} == {judging.RUNS}
+
+
 def test_one_step_size_that_is_given_leaves_everything_as_it_was():
     assert ex.Lookahead(0.1) == ex.Lookahead(
         0.1, 0.1, step_unit="feature", bounded_step=False, discount=1.0
