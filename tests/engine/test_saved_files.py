@@ -47,6 +47,8 @@ COMPOSITIONS: dict[str, tuple[Any, Any]] = {
     "sample": (ex.QPlanning(0.1, model=ex.Sample(ex.Distribution(9, 3)), rollout=2), ex.Fourier(2)),
     "network": (planning(ex.Replay(7), model=ex.NetworkExpectation(3)), ex.OneHot()),
     "sparse": (planning(ex.Replay(7), model=ex.SparseExpectation(0.1, 2)), ex.RandomBinary(5, 2)),
+    "two steps": (planning(ex.Replay(7), model=ex.NStepExpectation(2)), ex.RandomBinary(5, 2)),
+    "network values": (planning(ex.Replay(7), value=ex.NetworkValues(3)), ex.OneHot()),
     "features": (planning("features"), ex.OneHot()),
     "pwma": (planning("pwma", model=ex.SparseExpectation(0.1, 2)), ex.RandomBinary(5, 2)),
     "mg": (planning("mg"), ex.OneHot()),

@@ -78,6 +78,8 @@ def _(at_mean, state, rng):
 def _(at_mean, built, site):
     """The values of the mean are written before they are read, so they may be any."""
     unchanged("mean of next states: active", at_mean.mean.active, built.mean.active)
+    unchanged("mean of next states: place", at_mean.mean.place, built.mean.place)
+    unchanged("mean of next states: nothing", at_mean.nothing, built.nothing)
     check_restored(at_mean.model, built.model, site)
 
 
