@@ -1,7 +1,7 @@
 """The README's table of speed, from what ``expectant bench --json`` has printed.
 
-    expectant bench --json > docs/measured/speed.json
-    python docs/site/tables.py
+expectant bench --json > docs/measured/speed.json
+python docs/site/tables.py
 """
 
 from __future__ import annotations

@@ -33,7 +33,13 @@ import paper_tables  # noqa: E402
 
 DOCS = Path(__file__).parents[1]
 MEASURED = DOCS / "measured"
-SOURCES = ("guide", "published", "choose_defaults", "untuned")  # have STORED and tables
+SOURCES = (  # modules with STORED and tables
+    "guide",
+    "published",
+    "car_table",
+    "choose_defaults",
+    "untuned",
+)
 PLACES = ("figure", "panel", "reading", "agent")
 KEPT = ("mean", "final", "last-third", "shortfall", "regret", "lowest", "drop", "recovery", "last",
         "adaptation", "learned-share", "diverged")  # fmt: skip
