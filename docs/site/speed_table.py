@@ -1,7 +1,9 @@
 """The README's table of speed, from what ``expectant bench --json`` has printed.
 
-expectant bench --json > docs/measured/speed.json
-python docs/site/tables.py
+    expectant bench --json > docs/measured/speed.json
+    python docs/site/tables.py
+
+Only ratios that are promised are in it: times differ from machine to machine.
 """
 
 from __future__ import annotations
