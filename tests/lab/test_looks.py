@@ -80,25 +80,6 @@ def preferred(*tables: list[list[float]]) -> Seen:
     return Seen(np.zeros((0, 0)), np.array(tables), np.zeros(len(tables), int))
 
 
-def test_the_return_from_the_start_by_hand():
-    """Action 0 leads on half the time, to where action 0 pays 8; action 1 pays 1 at once."""
-    chain = ex.FiniteMDP(
-        np.array([[[0.5, 0.5], [1.0, 0.0]], [[1.0, 0.0], [1.0, 0.0]]]),
-        [[0.0, 1.0], [8.0, 0.0]],
-        successors=[[[1, -1], [-1, -1]], [[-1, -1], [-1, -1]]],
-        start=[1.0, 0.0],
-    )
-    agent, solved = ex.QLearning(0.1, discount=0.5), look_named("solved")
-    seen = preferred(
-        [[1.0, 0.0], [1.0, 0.0]],  # γ · 1/2 · 8 = 2, the optimum
-        [[1.0, 1.0], [1.0, 0.0]],  # (2 + 1) / 2: a tie
-        [[0.0, 1.0], [1.0, 0.0]],  # 1
-        [[1.0, np.nan], [1.0, 0.0]],
-    )
-    np.testing.assert_allclose(solved.of(chain, agent, seen, horizon=9), [1.0, 0.75, 0.5, np.nan])
-    np.testing.assert_allclose(solved.of(chain, agent, seen, horizon=1), [0.0, 0.25, 0.5, np.nan])
-
-
 def test_what_is_preferred_by_hand():
     domain, agent = ex.Corridor(cells=2), ex.QLearning(0.1)
     seen = preferred(

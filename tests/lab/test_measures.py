@@ -42,12 +42,6 @@ def test_settling_counts_episodes_and_levels_below_zero():
     assert measured("settling", panel_of(curve)) == [30.0]
 
 
-def test_a_curve_is_full_from_a_bin_on_or_never():
-    panel = panel_of([0.0, 0.0, 1.0, 1.0], [0.0] * 4, [1.0] * 4)
-    assert measured("first-full", panel) == [20.0, 40.0, 0.0]
-    assert measured("log-first-full", panel) == [np.log2(20.0), np.log2(40.0), 0.0]
-
-
 def test_after_a_switch_whole_bins_count():
     panel = panel_of([1.0, 2.0, 4.0, 8.0], switch_every=15)
     assert measured("after-switch", panel) == [6.0]
