@@ -37,6 +37,7 @@ SOURCES = (  # modules with STORED and tables
     "guide",
     "published",
     "car_table",
+    "speed_table",
     "choose_defaults",
     "untuned",
 )
