@@ -80,7 +80,7 @@ class Comparison:
     def __str__(self) -> str:
         agents = [tables.text_table(self._heads, self._agent_rows(), left=(0, 2))]
         if self.optimum.known:
-            best = f"acting ε-greedily on exact optimal values, ε = {self.optimum.epsilon:g}"
+            best = f"epsilon-greedy on exact optimal values, epsilon {self.optimum.epsilon:g}"
             agents.append(f"{best}: {self._best}")
         parts = [[f"{type(self._first.domain).__name__}, {extent_of(self._first)} each"], agents]
         if self.differences:

@@ -89,7 +89,7 @@ def test_the_text_by_hand():
         "agent    mean return  95 % interval  diverged",
         "plain           2.00  1.00 to 3.00          0",
         "planner         4.00  2.00 to 6.00          0",
-        "acting ε-greedily on exact optimal values, ε = 0.1: 13.92",
+        "epsilon-greedy on exact optimal values, epsilon 0.1: 13.92",
         "",
         "difference              mean  95 % interval   verdict",
         "planner against plain  +2.00  -0.48 to +4.48  unclear (p = 0.074)",
