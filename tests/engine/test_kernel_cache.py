@@ -497,6 +497,15 @@ def add_up(part):
         return lanes.dot_weighted_rows(rows, part.action, active, part.values, weights)
     if part.way == 3:
         return lanes.dot_listed(rows[0], part.listed, active[0], weights)
+    if part.way == 4:
+        lanes.sum_rows(weights, rows, part.action, active)
+    if part.way == 5:
+        lanes.sum_weighted_rows(weights, rows, part.action, active, part.values)
+    if part.way in (4, 5):
+        return weights[3]
+    if part.way == 6:
+        lanes.add_to_row(rows, part.action, active[0], 0.5, weights)
+        return rows[part.action, active[0], 3]
     return lanes.dot_row(rows[0], active[0], weights)
 
 
@@ -518,9 +527,12 @@ def test_vector_code_is_checked_too():
     right = Rows(numbers, np.array([0, 2]), np.array([0.5, 0.1]), numbers[0, 0] * 3, 1, 0, listed)
     checked: Any = compiling.kernel_for(right, add_up, checked=True)
     unchecked: Any = compiling.kernel_for(right, add_up)
-    for way, wrong in ((0, BEYOND[:5]), (1, BEYOND), (2, BEYOND[:3]), (3, LISTED)):
+    ways = (BEYOND[:5], BEYOND, BEYOND[:3], LISTED, BEYOND[:5], BEYOND, BEYOND[:5])
+    for way, wrong in enumerate(ways):
         part = right._replace(way=way)
-        assert checked(part) == unchecked(part) == add_up(part)
+        copies = (part._replace(rows=numbers.copy(), weights=part.weights.copy()) for _ in range(3))
+        found = [add(copy) for add, copy in zip((checked, unchecked, add_up), copies, strict=True)]
+        assert found[0] == found[1] == found[2]
         for changes in wrong:
             with pytest.raises(IndexError):
                 checked(part._replace(**changes))

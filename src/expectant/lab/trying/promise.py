@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from expectant.progress import Tell
+from expectant.progress import Silent, Tell
 
 
 class OutOfTime(Exception):
@@ -33,7 +33,7 @@ class Promise:
         return Deadline(now + max(self.start + share * self.seconds - now, 0.0) / max(others, 1))
 
 
-class Deadline:
+class Deadline(Silent):
     """A reporter of progress that shows none, and breaks runs and compiling off at its time."""
 
     done = 0.0  # as an account of long work has it
@@ -50,14 +50,6 @@ class Deadline:
 
     def show(self, what: str, done: float) -> None:
         self.check()
-
-    @contextmanager
-    def compiling(self, what: str) -> Iterator[None]:
-        yield
-
-    @contextmanager
-    def loading(self, what: str) -> Iterator[None]:
-        yield
 
     @contextmanager
     def running(self, what: str) -> Iterator[Tell]:
