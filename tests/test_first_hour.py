@@ -16,7 +16,8 @@ from expectant.cli import app
 from expectant.descriptions import KINDS, OPTIONS
 from expectant.lab.choosing.best_command import best
 from expectant.lab.choosing.stages import Choice
-from expectant.lab.reproduce import QUICK_RUNS, Request, place_for
+from expectant.lab.reproduce import place_for
+from expectant.lab.request import QUICK_RUNS, Request
 from expectant.lab.store.results import CURVES
 from expectant.lab.store.table import CELLS
 from expectant.lab.study import the_paper, word_for

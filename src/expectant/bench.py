@@ -30,5 +30,5 @@ def run_benchmarks(as_json: bool, rows: Sequence[str] = ()) -> int:
         if name not in module.ROWS:
             known = ", ".join(module.ROWS)
             near = near_miss(name, [*module.ROWS])
-            raise ValueError(f"bench: unknown row {name!r}{near}; the rows are {known}")
+            raise ValueError(f"bench: unknown row {name!r}{near} (known: {known})")
     return module.main(as_json, rows)

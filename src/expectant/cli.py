@@ -158,8 +158,9 @@ def reproduce(
     if quick and runs is not None:
         raise fail(f"--quick sets the runs, it cannot be combined with --runs {runs}", 2)
     with plain_errors("lab", "show"), failures():
-        from expectant.lab.reproduce import Request, place_for
+        from expectant.lab.reproduce import place_for
         from expectant.lab.reproduce import reproduce as run_study
+        from expectant.lab.request import Request
         from expectant.lab.study import find_study, read_study
 
         found = read_study(find_study(study), trust=True)

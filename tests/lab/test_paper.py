@@ -10,8 +10,8 @@ from expectant.analysis.panel import Panel
 from expectant.lab.decision_work import reads_per_decision
 from expectant.lab.readings import Dependence, as_rows
 from expectant.lab.readings import variants as variants_of
-from expectant.lab.reproduce import Request as AnyRequest
 from expectant.lab.reproduce import verdicts_of
+from expectant.lab.request import Request as AnyRequest
 from expectant.lab.study import the_paper
 
 PAPER = the_paper()

@@ -16,7 +16,8 @@ from expectant.cli import app
 from expectant.lab.looks import LOOKS
 from expectant.lab.measures import MEASURES, measure_named
 from expectant.lab.readings import variants
-from expectant.lab.reproduce import Request, reproduce, stored
+from expectant.lab.reproduce import reproduce, stored
+from expectant.lab.request import Request
 from expectant.lab.specs.spec_errors import SpecError
 from expectant.lab.study import find_study, packaged, read_study, spec_at
 

@@ -11,13 +11,8 @@ from expectant.analysis.local_change import is_test, references
 from expectant.descriptions import near_miss
 from expectant.files import write_text
 from expectant.lab.local_change import rows_of
-from expectant.lab.reproduce import (
-    Request,
-    agents_of,
-    compute_panels,
-    write_figures,
-    write_verdicts,
-)
+from expectant.lab.reproduce import agents_of, compute_panels, write_figures, write_verdicts
+from expectant.lab.request import Request
 from expectant.lab.study import Study, packaged, read_study
 
 QUICK_RUNS = 3

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from expectant.analysis.panel import Panel
 from expectant.files import write_text
-from expectant.lab.cells import Cell
 from expectant.lab.claims import Verdict, evaluate
 from expectant.lab.engines.compute import computed
 from expectant.lab.local_change import rows_of
-from expectant.lab.specs.expansion import PanelSpec
+from expectant.lab.request import Request
 from expectant.lab.specs.spec import Experiment
 from expectant.lab.store.results import CURVES, panels_of, read_curves, read_facts, write_curves
 from expectant.lab.store.store import Store, versions
@@ -26,140 +23,7 @@ from expectant.progress import say
 if TYPE_CHECKING:
     from expectant.show import Section
 
-QUICK_RUNS = 5
-STAGE = 100  # runs after which verdicts are written on the way
-UNLIMITED = 2**62
 LONG_BINS, WINDOW_BINS = 300, 20  # from how many bins on only the moves of the goal are drawn
-
-
-@dataclass(frozen=True)
-class Request:
-    """What was asked for; it is written beside the results.
-
-    Only some ``panels`` (a figure without panels goes by its own name) and ``agents`` of them may
-    be asked for, by name; none named means all.
-    """
-
-    study: Study
-    figures: tuple[str, ...]
-    seed: int | None = None
-    runs: int | None = None
-    quick: bool = False
-    panels: tuple[str, ...] = ()
-    agents: tuple[str, ...] = ()
-
-    def experiment(self, figure: str, named_set: str) -> Experiment:
-        """A figure under a named set, with the seed and number of runs asked for."""
-        experiment = self.study.experiment(figure, named_set)
-        if self.seed is not None:
-            experiment = replace(experiment, seed=self.seed)
-        if self.panels or self.agents:
-            experiment = replace(experiment, panels=tuple(self._kept(experiment)))
-        runs = QUICK_RUNS if self.quick else self.runs
-        return experiment if runs is None else replace(experiment, runs=runs)
-
-    def _kept(self, experiment: Experiment) -> Iterator[PanelSpec]:
-        for panel in experiment.panels:
-            if not self.panels or (panel.name or experiment.name) in self.panels:
-                wanted = self.agents or tuple(panel.agents)
-                agents = {key: table for key, table in panel.agents.items() if key in wanted}
-                if agents:
-                    yield replace(panel, agents=agents)
-
-    def cells(self, most: int | None = None) -> list[Cell]:
-        """Everything to compute, in the order in which it is shown.
-
-        Of every cell as many runs as claims are judged by, but no more than ``most``, if those are
-        not fewer than are drawn.
-        """
-        found = []
-        for figure in self.figures:
-            for named_set in self.study.sets_of(figure):
-                experiment = self.experiment(figure, named_set)
-                runs = max(experiment.runs, min(self.judged(figure), most or UNLIMITED))
-                found += replace(experiment, runs=runs).cells(named_set)
-        return found
-
-    def drawn(self, figure: str) -> int:
-        """How many runs of a figure are drawn."""
-        asked = QUICK_RUNS if self.quick else self.runs
-        return asked or self.study.experiments[figure].runs
-
-    def shown(self, panels: Sequence[Panel], figure: str) -> list[Panel]:
-        """The panels of a figure as they are drawn."""
-        return shown(panels, figure, self.drawn(figure), self.study.experiments[figure].zoom)
-
-    def judged(self, figure: str) -> int:
-        """How many runs claims about a figure are judged by."""
-        if self.quick or self.runs is not None:
-            return self.drawn(figure)
-        return max(self.study.claim_runs.get(figure, 0), self.drawn(figure))
-
-    def stages(self) -> list[int]:
-        """The most runs of a cell after which everything is written, the last one's in the end."""
-        drawn = max(map(self.drawn, self.figures), default=0)
-        judged = max(map(self.judged, self.figures), default=0)
-        if all(self.judged(figure) == self.drawn(figure) for figure in self.figures):
-            return [judged]
-        return sorted({1, judged, *([STAGE] if drawn < STAGE < judged else [])})
-
-    def command(self, figure: str | None = None) -> str:
-        """The command that makes the results, or one figure of them, again."""
-        words = [self.study.command]
-        figures = self.figures if figure is None else (figure,)
-        if self.panels or self.agents:  # which only `loca` asks for
-            words = ["expectant loca", *(f"--agent {name}" for name in self.panels)]
-            words += [f"--backups {name}" for name in self.agents]
-        elif figures != self.study.figures:
-            words += [f"--figure {name}" for name in figures]
-        if self.quick:
-            words.append("--quick")
-        elif self.runs is not None:
-            words.append(f"--runs {self.runs}")
-        if self.seed:
-            words.append(f"--seed {self.seed}")
-        return " ".join(words)
-
-    @property
-    def warning(self) -> str:
-        """What a reader must know if this was not the whole thing."""
-        if self.quick:
-            return f"quick run: {QUICK_RUNS} runs of everything, verdicts are provisional"
-        return "" if self.runs is None else f"{self.runs} runs of everything"
-
-    @property
-    def part(self) -> str:
-        """A name for what is asked for of the whole study, such as "quick" or "figure-5a"."""
-        figures = self.figures if self.figures != self.study.figures else ()
-        words = [
-            *(f"figure-{name}" for name in figures if not self.panels),
-            *self.panels,
-            *self.agents,
-            *(["quick"] if self.quick else [] if self.runs is None else [f"runs-{self.runs}"]),
-        ]
-        return "-".join(words) or "again"
-
-    def is_less_than(self, facts: Mapping[str, Any]) -> bool:
-        """Whether results with such facts have figures, rows or runs that this does not ask for."""
-        before = _runs(facts["quick"], facts["runs"])
-        fewer = any(
-            getattr(self, name) and set(facts.get(name) or ["all"]) - set(getattr(self, name))
-            for name in ("panels", "agents")
-        )
-        figures = bool(set(facts["figures"]) - set(self.figures))
-        return figures or fewer or before > _runs(self.quick, self.runs)
-
-    def facts(self) -> dict[str, Any]:
-        return {
-            "study": word_for(self.study.folder),
-            "figures": list(self.figures),
-            "seed": self.seed,
-            "runs": self.runs,
-            "quick": self.quick,
-            "panels": list(self.panels),
-            "agents": list(self.agents),
-            "versions": versions(),
-        }
 
 
 def reproduce(
@@ -181,11 +45,6 @@ def reproduce(
         if most != stages[-1]:
             say(f"{target / 'report.html'}: verdicts so far; going on with more runs")
     return verdicts
-
-
-def _runs(quick: bool, runs: int | None) -> float:
-    """How many runs were asked for; without a number as many as there can be."""
-    return QUICK_RUNS if quick else math.inf if runs is None else runs
 
 
 def place_for(request: Request, folder: Path) -> Path:
@@ -281,6 +140,12 @@ def write_claims(path: Path, verdicts: Sequence[Verdict], request: Request) -> N
     write_text(path, json.dumps(entries, indent=2, ensure_ascii=False) + "\n")
 
 
+def shown_of(request: Request, panels: Sequence[Panel], figure: str) -> list[Panel]:
+    """The panels of a figure as a request has them drawn."""
+    zoom = request.study.experiments[figure].zoom
+    return shown(panels, figure, request.drawn(figure), zoom)
+
+
 def shown(
     panels: Sequence[Panel], figure: str, runs: int | None = None, zoom: int | None = None
 ) -> list[Panel]:
@@ -313,7 +178,7 @@ def write_figures(request: Request, folder: Path, panels: Sequence[Panel]) -> li
         title = f"Figure {figure}" if request.study.readings else request.study.title
         title += f" ({request.warning or f'n = {request.drawn(figure)}'})"
         name = f"figure-{figure}" if len(request.study.figures) > 1 else "figure"
-        paths += draw_panels(request.shown(panels, figure), title, folder / name, palette)
+        paths += draw_panels(shown_of(request, panels, figure), title, folder / name, palette)
     return paths
 
 
@@ -390,7 +255,7 @@ def _sections(
         for name, each in experiments.items()
     ]
     return [
-        Curves(figure, first.title, chart_of(request.shown(panels, figure))),
+        Curves(figure, first.title, chart_of(shown_of(request, panels, figure))),
         Claims([entry for entry in found if entry["figure"] == figure]),
         Parameters(tables, first.notes, request.command(figure)),
     ]

@@ -12,7 +12,8 @@ import numpy as np
 from expectant.analysis.curves import interval
 from expectant.analysis.panel import Panel
 from expectant.lab.engines.compute import Work, computed, step_nanoseconds
-from expectant.lab.reproduce import Request, stored, verdicts_of, write_figures, write_report
+from expectant.lab.reproduce import stored, verdicts_of, write_figures, write_report
+from expectant.lab.request import Request
 from expectant.lab.specs.spec import Experiment, parse_toml, read_spec, spec_hash
 from expectant.lab.store.facts import commit, versions
 from expectant.lab.store.folder import SPEC, opened
