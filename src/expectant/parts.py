@@ -157,7 +157,11 @@ class Domain(Buildable):
         return self
 
     def world(self, seed: int, run: int) -> Any:
-        """The world of one run, where the domain is outside compiled code."""
+        """The world of one run, where the domain is outside compiled code.
+
+        It has ``reset``, ``step`` and ``close``, and notes what it is ``asked`` and where it is
+        (``episode``, ``taken``), as :class:`expectant.domains.gym.World` does.
+        """
         raise NotImplementedError
 
     @property

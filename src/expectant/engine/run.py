@@ -155,10 +155,6 @@ class Runs:
     checked: bool
     keep: bool
 
-    @property
-    def domain(self) -> Domain:
-        return self.job.domain
-
     def prepare(self) -> Work:
         return partial(self.one, loop_for(self.job, self.compiled, "", Silent(), self.checked))
 
@@ -200,5 +196,6 @@ def _run_all(
         under_way = sum(share_done(job, clock) for clock in list(clocks.values()))
         tell((done + under_way) / len(numbers))
 
-    with show.running(name) as tell, Processes() as away:
+    away = Processes()
+    with show.running(name) as tell:
         return on_threads(one, numbers, threads, control, report)

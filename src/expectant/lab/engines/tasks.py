@@ -20,7 +20,7 @@ from expectant.engine.compile.kernels import Kernel
 from expectant.engine.compile.settled import settled
 from expectant.engine.composition import composition
 from expectant.engine.course import Stop, drive, going_on, share_done
-from expectant.engine.job import closed, loop_for, tell_of_evictions
+from expectant.engine.job import Job, closed, loop_for, tell_of_evictions
 from expectant.engine.loop import DIVERGED, STEPS, Run
 from expectant.engine.memory.refusal import TooLargeError
 from expectant.lab.cells import LENGTH, TOTAL, Cell, cost
@@ -146,8 +146,8 @@ class TaskRuns:
     compiled: bool | None
 
     @property
-    def domain(self) -> Any:
-        return self.task.cell.domain
+    def job(self) -> Job:
+        return self.task.cell.job
 
     def prepare(self) -> Work:
         kernels = Kernels(self.compiled)
