@@ -70,7 +70,10 @@ def _axes(cells: Sequence[Cell]) -> dict[str, Any]:
             quantity = "reward per step"
             changes = _changes(first)
             return {"unit": unit, "quantity": quantity, "optimum": unknown, "changes": changes}
-        return {"optimum": _optimum(cells), "best_soft": _best_soft(cells)}
+        optimum = _optimum(cells)
+        at_random = _undiscounted(first.domain, 1.0, 1.0, 0) if optimum == optimum else unknown
+        floor = at_random - (optimum - at_random)
+        return {"optimum": optimum, "best_soft": _best_soft(cells), "floor": floor}
     after = first.record.after
     when = first.record.schedule(first.job)
     levels = [
