@@ -164,6 +164,7 @@ def test_what_no_other_process_can_import_stays_here(environment, processes, mon
 
 def test_what_is_over_within_a_moment_starts_no_process(monkeypatch):
     monkeypatch.setattr(away, "_there", not_here)
+    monkeypatch.setattr(away, "MOMENT", 60.0)  # this machine may be busy
     result = ex.run(
         ex.Gym(HallEnv), ex.OneHot(), PLANNER, episodes=3, runs=3, threads=2, compiled=False,
         progress=False,
