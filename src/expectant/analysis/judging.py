@@ -187,15 +187,18 @@ def verdict(findings: Sequence[Finding]) -> tuple[Outcome, Finding]:
     return (EQUAL if alike.max() <= TAIL else UNCLEAR), weakest
 
 
-def floored(curves: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """The same curves with diverged bins as bad as the worst bin of any of them.
+def floored(curves: Sequence[np.ndarray], floor: float = math.nan) -> list[np.ndarray]:
+    """The same curves with no bin below a ``floor``, which is where diverged bins lie.
 
-    A diverged run is a very bad run, not a missing one.
+    A diverged run is a very bad run, not a missing one; but one run in three hundred that is stuck
+    until its step limit must not outweigh the others. Without a floor diverged bins are as bad as
+    the worst bin of any of them.
     """
     known = [finite_or_nan(curve) for curve in curves]
-    finite = [curve[np.isfinite(curve)] for curve in known]
-    lowest = min((float(values.min()) for values in finite if values.size), default=math.nan)
-    return [np.where(np.isnan(curve), lowest, curve) for curve in known]
+    if math.isnan(floor):
+        finite = [curve[np.isfinite(curve)] for curve in known]
+        floor = min((float(values.min()) for values in finite if values.size), default=math.nan)
+    return [np.fmax(curve, floor) for curve in known]
 
 
 def block_weights(
