@@ -112,7 +112,7 @@ def test_the_limit_itself_is_allowed():
 
 
 def test_the_seed_is_zero_where_none_is_given():
-    def run(**seed: int) -> ex.Result:
+    def run(**seed: Any) -> ex.Result:
         return ex.run(
             ex.Corridor(), ex.RandomBinary(5, 2), ex.QLearning(0.1), episodes=5, runs=2,
             compiled=False, progress=False, **seed,
