@@ -11,7 +11,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 import pytest
-from outside_worlds import HallEnv
+from outside_worlds import Hall, HallEnv
 from typer.testing import CliRunner
 
 import expectant as ex
@@ -20,7 +20,7 @@ from expectant.lab.specs.spec import read_spec
 from expectant.lab.trying import promise, rounds
 from expectant.lab.trying import try_on as trying
 from expectant.lab.trying.promise import Deadline, OutOfTime, Promise
-from expectant.lab.trying.proposal import Seen, propose
+from expectant.lab.trying.proposal import Seen, play_at_random, propose
 from expectant.lab.trying.rounds import (
     Standing,
     Trial,
@@ -71,6 +71,15 @@ def test_whole_numbers_are_categories_only_if_all_that_was_seen_were():
     domain = world(BOX(0.0, 255.0, (3,)))
     assert propose(domain, seen_in(3, whole=True)) == ex.Categorical()
     assert isinstance(propose(domain, seen_in(3)), ex.Tiles)
+
+
+@pytest.mark.parametrize("domain", [Hall(), ex.Gym(HallEnv)], ids=["compiled", "outside"])
+def test_random_play_adds_up_what_it_earns(domain):
+    """Every step costs a tenth and the end pays 1, so that returns follow from lengths."""
+    seen = play_at_random(domain, Deadline(time.monotonic() + 100.0), 0)
+    assert len(seen.returns) == len(seen.lengths) == 100
+    assert seen.returns == pytest.approx([1.0 - 0.1 * length for length in seen.lengths])
+    assert min(seen.lengths) >= 1 and np.mean(seen.lengths) > 5  # the last cell is a step away
 
 
 def test_a_deadline_breaks_runs_off():
