@@ -9,7 +9,7 @@ import pytest
 from building import Built
 
 import expectant as ex
-from expectant.features.vector import Binary
+from expectant.features.vector import Binary, Weighted
 from expectant.models.columns import NONE
 from expectant.verbs import (
     backed_up_value,
@@ -108,6 +108,17 @@ def test_pwma_draws_predecessors_by_the_size_of_what_they_lead_to(model):
     changed(backups, built.state(1), -4.0, -2.0)  # wrong by −6: gives 0 a priority of 3
     assert [drawn(built) for _ in range(3)] == [0, 3, 1]
     assert backups.heap.length[0] == 0 and not unfinished(backups)
+
+
+def test_pwma_counts_sizes_and_neither_signs_nor_features_without_weight():
+    """|δ x_i F^{ij}|: 2 · 1/4 · 1/2 from the third feature, and nothing from the second."""
+    built = planned("expectation", "pwma")
+    built.agent.planner.model.rows[1, 3, 2] = -0.5
+    built.agent.planner.model.rows[0, 0, 1] = 1.0
+    backups = built.agent.planner.backups
+    state = Weighted(np.array([2, 1]), np.array([-0.25, 0.0]), np.array([2]))
+    changed(backups, state, 1.5, 0.5)
+    assert backups.heap.priorities.tolist() == [0.0, 0.0, 0.0, 0.25, 0.0]
 
 
 @pytest.mark.parametrize("model", MODELS)

@@ -64,6 +64,8 @@ def test_what_is_recorded_is_not_discounted_but_the_policy_is():
     far, near = (ex.QLearning(0.1, epsilon=0.0, discount=discount) for discount in (1.0, 0.5))
     assert panel_of(far, domain=domain).optimum == (5.0 + 6.0) / 2
     assert panel_of(near, domain=domain).optimum == (4.0 + 6.0) / 2
+    longer = domain.replace(cells=3)  # from the middle −1 + 6, though γ = 1/2 makes it −1 + 3
+    assert panel_of(near, domain=longer).optimum == (4.0 + 5.0 + 6.0) / 3
 
 
 def test_there_is_no_one_optimum_where_phases_or_discounts_differ():
@@ -194,6 +196,22 @@ def test_times_of_a_cell_add_up_over_sessions(tmp_path):
     assert len(Timings(timings_file(tmp_path)).sessions) == 2
     found = step_nanoseconds(["cell", "other"], tmp_path)
     assert found[0] == 2e6 and np.isnan(found[1])
+
+
+def test_cells_of_all_shards_are_timed(tmp_path):
+    for shard, cell, seconds in (("-1-of-2", "one", 1.0), ("-2-of-2", "two", 3.0)):
+        timings = Timings(timings_file(tmp_path, shard))
+        timings.add(cell, seconds, 1000)
+        timings.write(Session(1, runs=1))
+    assert step_nanoseconds(["one", "two"], tmp_path) == [1e6, 3e6]
+
+
+def test_compiling_is_no_time_in_which_threads_could_have_run():
+    session = Session(
+        2, seconds=5.0, compiling=1.0, inside=4.0, processor=8.0, processor_inside=2.0
+    )
+    assert (session.busy, session.processor_busy) == (4.0 / (2 * (5.0 - 1.0)), 0.25)
+    assert Session(2).busy == Session(2).processor_busy == 0.0
 
 
 def test_sessions_add_up():
