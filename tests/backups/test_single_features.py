@@ -197,6 +197,14 @@ def test_only_linear_models_can_be_planned_with_from_features():
         ex.Lookahead(0.1, backups="features", replayed_fits=1)
 
 
+@pytest.mark.parametrize("backups", ["features", "pwma", "mg"])
+def test_features_are_no_states_that_could_be_looked_up(backups):
+    option = ex.TableOption((1,) * 5, (0.5,) * 5)
+    options = ex.Repertoire((option,), models="exact")
+    with pytest.raises(ValueError, match="look up the environment's own state"):
+        ex.Lookahead(0.1, backups=backups, options=options)
+
+
 @pytest.mark.parametrize("agent", [
     ex.Lookahead(0.05, backups="mg"),
     ex.CachedValues(0.05, 0.05, backups="pwma", model="sparse"),

@@ -186,6 +186,19 @@ def test_the_time_that_is_foretold_is_that_of_all_runs(monkeypatch):
     assert preview(parse_spec(spec([0.1]), "x"), 4, None).seconds is None
 
 
+def test_a_preview_tries_cells_from_all_over(monkeypatch):
+    tried = []
+
+    def probe(cell, kernels, seconds):
+        tried.append(cell.agent.action_step)
+        return 1.0
+
+    monkeypatch.setattr("expectant.lab.specs.preview.probe", probe)
+    steps = [round(0.01 * (n + 1), 2) for n in range(36)]
+    preview(parse_spec(spec(steps), "x"), 1, Kernels(False))
+    assert tried == steps[1::3]
+
+
 def test_times_of_a_cell_add_up_over_sessions(tmp_path):
     for seconds in (1.0, 3.0):
         timings = Timings(timings_file(tmp_path))
