@@ -131,6 +131,14 @@ def test_the_best_planner_and_the_best_of_the_others_are_always_searched():
     assert worth_searching(standings(sarsa=1.0, lookahead=-np.inf), 3) == ["sarsa"]
 
 
+@pytest.mark.parametrize(("paid", "episodes"), [(-0.5, 60), (0.0, 60), (0.5, 7)])
+def test_episodes_may_become_longer_where_living_pays(paid, episodes):
+    """(27 − 3) / 2 seconds on two cores for four runs of 10 steps of 10 ms, or of 80 of them."""
+    left: Any = SimpleNamespace(until=lambda share: SimpleNamespace(left=lambda: 27.0))
+    found = trying._episodes(Seen([paid, paid], [8, 12]), 0.01, 1, left, 2)
+    assert found == episodes
+
+
 def test_whom_to_compare_is_decided_by_runs_before_the_fresh_ones():
     found = standings(lookahead=5.0, cached_values=4.0, sarsa=1.0, q_learning=2.0)
     found["cached_values"].earlier = 5.5  # after the search
