@@ -32,7 +32,8 @@ FEATURES = ex.RandomBinary(size=14, active=5)
 FLAGS = ("-O3", "-march=native")
 REPEATS = 5
 TARGETS = {"c_5": 1.6, "c_20": 1.4, "numpy_5": 100.0, "threads": 1.6, "processes": 1.7,
-           "encodings": 5.0, "car": 1.4, "gym": 1 / 3, "sparse": 5.0, "many": 1.5}  # fmt: skip
+           "encodings": 5.0, "car": 1.4, "gym": 1 / 3, "sparse": 5.0, "many": 1.5,
+           "options": 1.3}  # fmt: skip
 
 
 def beside(name: str) -> Any:
@@ -555,6 +556,14 @@ def judge_encodings(speeds: dict[str, float]) -> Found:
     return {title: at_least(speed / 1e6, TARGETS["encodings"], ".0f")}
 
 
+def judge_options(costs: dict[str, dict[int, float]]) -> Found:
+    growth = beside("options").growth
+    return {
+        f"one of 16 options ÷ one of 4, {name} models": at_most(growth(times), TARGETS["options"])
+        for name, times in costs.items()
+    }
+
+
 JUDGED: dict[str, Callable[[Any], Found]] = {
     "side_by_side": judge_side_by_side,
     "mountain_car": judge_mountain_car,
@@ -564,6 +573,7 @@ JUDGED: dict[str, Callable[[Any], Found]] = {
         "one process ÷ two, first call": at_least(found["first_ratio"], TARGETS["processes"]),
         "one process ÷ two, later calls": at_least(found["ratio"], TARGETS["processes"]),
     },
+    "options": judge_options,
     "encodings": judge_encodings,
 }
 

@@ -11,7 +11,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 import pytest
-from outside_worlds import HallEnv
+from outside_worlds import Hall, HallEnv
 from typer.testing import CliRunner
 
 import expectant as ex
@@ -20,7 +20,7 @@ from expectant.lab.specs.spec import read_spec
 from expectant.lab.trying import promise, rounds
 from expectant.lab.trying import try_on as trying
 from expectant.lab.trying.promise import Deadline, OutOfTime, Promise
-from expectant.lab.trying.proposal import Seen, propose
+from expectant.lab.trying.proposal import Seen, play_at_random, propose
 from expectant.lab.trying.rounds import (
     Standing,
     Trial,
@@ -73,6 +73,15 @@ def test_whole_numbers_are_categories_only_if_all_that_was_seen_were():
     assert isinstance(propose(domain, seen_in(3)), ex.Tiles)
 
 
+@pytest.mark.parametrize("domain", [Hall(), ex.Gym(HallEnv)], ids=["compiled", "outside"])
+def test_random_play_adds_up_what_it_earns(domain):
+    """Every step costs a tenth and the end pays 1, so that returns follow from lengths."""
+    seen = play_at_random(domain, Deadline(time.monotonic() + 100.0), 0)
+    assert len(seen.returns) == len(seen.lengths) == 100
+    assert seen.returns == pytest.approx([1.0 - 0.1 * length for length in seen.lengths])
+    assert min(seen.lengths) >= 1 and np.mean(seen.lengths) > 5  # the last cell is a step away
+
+
 def test_a_deadline_breaks_runs_off():
     trial = Trial(ex.Gym(HallEnv), ex.OneHot(), False, 1, 0, episodes=10**6)
     start = time.monotonic()
@@ -120,6 +129,14 @@ def test_the_best_planner_and_the_best_of_the_others_are_always_searched():
     others_lead = standings(q_learning=5.0, sarsa=6.0, lookahead=-np.inf, cached_policy=0.5)
     assert worth_searching(others_lead, 3) == ["cached_policy", "sarsa", "q_learning"]
     assert worth_searching(standings(sarsa=1.0, lookahead=-np.inf), 3) == ["sarsa"]
+
+
+@pytest.mark.parametrize(("paid", "episodes"), [(-0.5, 60), (0.0, 60), (0.5, 7)])
+def test_episodes_may_become_longer_where_living_pays(paid, episodes):
+    """(27 − 3) / 2 seconds on two cores for four runs of 10 steps of 10 ms, or of 80 of them."""
+    left: Any = SimpleNamespace(until=lambda share: SimpleNamespace(left=lambda: 27.0))
+    found = trying._episodes(Seen([paid, paid], [8, 12]), 0.01, 1, left, 2)
+    assert found == episodes
 
 
 def test_whom_to_compare_is_decided_by_runs_before_the_fresh_ones():
