@@ -130,7 +130,7 @@ def test_a_mistake_that_is_never_made_does_not_count():
 def test_outcomes_of_no_probability_lead_nowhere():
     """Only state 0 is ever seen; in state 1 the greedy action is the wrong one."""
     domain = ex.FiniteMDP(
-        probabilities=np.tile([1.0, 0.0], (2, 2, 1)),
+        probabilities=np.array([[[1.0, 0.0]] * 2, [[0.5, 0.5]] * 2]),
         rewards=np.array([[1.0, 0.0], [1.0, 0.0]])[..., None] * np.ones(2),
         successors=np.tile([-1, 1], (2, 2, 1)),
         start=np.array([1.0, 0.0]),
