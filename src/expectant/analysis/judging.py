@@ -187,15 +187,15 @@ def verdict(findings: Sequence[Finding]) -> tuple[Outcome, Finding]:
     return (EQUAL if alike.max() <= TAIL else UNCLEAR), weakest
 
 
-def floored(curves: Sequence[np.ndarray]) -> list[np.ndarray]:
+def floored(curves: Sequence[np.ndarray], *, of_errors: bool = False) -> list[np.ndarray]:
     """The same curves with diverged bins as bad as the worst bin of any of them.
 
-    A diverged run is a very bad run, not a missing one.
+    A diverged run is a very bad run, not a missing one. The worst of errors is the highest.
     """
     known = [finite_or_nan(curve) for curve in curves]
-    finite = [curve[np.isfinite(curve)] for curve in known]
-    lowest = min((float(values.min()) for values in finite if values.size), default=math.nan)
-    return [np.where(np.isnan(curve), lowest, curve) for curve in known]
+    finite = np.concatenate([[], *(curve[np.isfinite(curve)] for curve in known)])
+    worst = (finite.max() if of_errors else finite.min()) if finite.size else math.nan
+    return [np.where(np.isnan(curve), worst, curve) for curve in known]
 
 
 def block_weights(

@@ -94,7 +94,8 @@ class Clause:
         found = []
         for panel in panels:
             known = list(panel.curves.values())
-            floor = known if self.measure.of_diverged else floored(known)
+            bad = floored(known, of_errors=panel.of_errors)
+            floor = known if self.measure.of_diverged else bad
             all_curves = dict(zip(panel.curves, floor, strict=True))
             found.append([all_curves[key] for key in (*self.of, *self.minus)])
         fewest = min(curve.shape[0] for curves in found for curve in curves)
@@ -317,7 +318,8 @@ def _beside(claim: Claim, panels: Sequence[Panel]) -> list[str]:
     keys = dict.fromkeys(key for clause in claim.clauses for key in (*clause.of, *clause.minus))
     for measure in claim.beside:
         for panel in (panel for panel in panels if panel.figure == claim.figure):
-            curves = dict(zip(panel.curves, floored(list(panel.curves.values())), strict=True))
+            floor = floored(list(panel.curves.values()), of_errors=panel.of_errors)
+            curves = dict(zip(panel.curves, floor, strict=True))
             numbers = [
                 f"{panel.labels.get(key, key)} "
                 f"{float(measure.of(panel, curves[key].mean(axis=0)[None])[0]):.4g}"
