@@ -3,10 +3,16 @@
 A corridor of 50 cells with one-hot features: run the agent, look at its values after every few
 steps, and count the planning backups until their root mean squared error to the optimal values (all
 cells alike) is a tenth of what it was at the start. The same seeds serve all distributions.
+
+    python benchmarks/sweeping.py 30    # seeds; stores docs/measured/sweeping.json
+    python docs/site/tables.py          # writes the table
 """
 
 from __future__ import annotations
 
+import json
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +22,7 @@ from expectant.engine.compile.compiling import kernel_for
 from expectant.engine.job import UNLIMITED, Job
 from expectant.engine.loop import Budget
 
+STORED = Path(__file__).parents[1] / "docs" / "measured" / "sweeping.json"
 DOMAIN = ex.Corridor(cells=50, slip=0.1)
 SHARE = 0.1
 EVERY = 5  # real steps between two looks
@@ -55,20 +62,41 @@ def compare(agent: ex.Lookahead, seeds: int) -> dict[str, Any]:
     return {"needed": needed, "factors": needed["replay"] / needed["prioritized"]}
 
 
+def found(result: dict[str, Any]) -> dict[str, Any]:
+    """Medians over seeds, and the range of the factors."""
+    medians = {name: float(np.median(needed)) for name, needed in result["needed"].items()}
+    factors = result["factors"]
+    spread = [float(np.median(factors)), float(factors.min()), float(factors.max())]
+    return {"needed": medians, "factor": [round(number, 2) for number in spread]}
+
+
+def tables(stored: dict[str, Any]) -> dict[str, str]:
+    """The table by its name."""
+    head = "value step, model (or its step), planning steps | replay | seen | prioritized"
+    factor = f"replay ÷ prioritized ({stored['seeds']} seeds)"
+    lines = [f"| {head} | {factor} |", "|---|---|---|---|---|"]
+    for row in stored["rows"]:
+        needed = " | ".join(f"{number:,.0f}" for number in row["needed"].values())
+        middle, low, high = row["factor"]
+        lines.append(f"| {row['settings']} | {needed} | {middle:.1f} ({low:.1f} to {high:.1f}) |")
+    return {"sweeping": "\n".join(lines)}
+
+
+def settings(agent: ex.Lookahead) -> str:
+    """What tells the rows of the table apart."""
+    model = agent.model if agent.model != "expectation" else agent.model_step
+    return f"{agent.value_step:g}, {model}, {agent.planning_steps}"
+
+
 def main(seeds: int = 30) -> None:
-    """Print the table."""
-    print(f"planning backups to a tenth of the initial error, median of {seeds} seeds")
-    print(f"{'':38}{'replay':>9}{'seen':>9}{'prioritized':>13}   fewer by (median, range)")
+    """Measure, and store what came out."""
+    rows = []
     for name, agent in AGENTS.items():
-        result = compare(agent, seeds)
-        medians = [int(np.median(needed)) for needed in result["needed"].values()]
-        factors = result["factors"]
-        print(
-            f"{name:38}{medians[0]:9}{medians[1]:9}{medians[2]:13}   "
-            f"{np.median(factors):.1f} ({factors.min():.1f} to {factors.max():.1f})",
-            flush=True,
-        )
+        rows.append({"name": name, "settings": settings(agent), **found(compare(agent, seeds))})
+        print(rows[-1], flush=True)
+    lines = ",\n".join(json.dumps(row) for row in rows)
+    STORED.write_text(f'{{"seeds": {seeds}, "rows": [\n{lines}\n]}}\n')
 
 
 if __name__ == "__main__":
-    main()
+    main(*map(int, sys.argv[1:]))

@@ -14,15 +14,18 @@ those of the four that tell rows apart. ``columns`` are measures, "runs" or "opt
 four, and then ``measure`` is what the cells are of. "drop@2" is a measure at the second move of the
 goal; where curves are looks, "at:20" is the mean curve after 20 episodes (or steps), "reaches:0.8"
 after how many it first is 0.8. ``digits`` are those after the point, ``interval=no`` leaves
-intervals away, ``times=20`` multiplies the cells (look-aheads instead of steps). ``claims=STUDY``
-alone asks for all claims of a study with their verdicts. A comment with a name instead is a table
-of its own, see :func:`named_table`.
+intervals away, ``times=20`` multiplies the cells (look-aheads instead of steps); "time" is the µs
+of a step. ``claims=STUDY`` alone asks for all claims of a study with their verdicts,
+``answers=STUDY figure=…`` for those on some figures (``asking="…"`` has words of them), and
+``tuned=STUDY`` for the settings of its arms. A comment with a name instead is a table of its own,
+see :func:`named_table`.
 """
 
 from __future__ import annotations
 
 import importlib
 import json
+import math
 import re
 import shlex
 import sys
@@ -31,7 +34,9 @@ from pathlib import Path
 from typing import Any
 
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[2] / "benchmarks")]
+import answers  # noqa: E402
 import paper_tables  # noqa: E402
+import tuned  # noqa: E402
 
 DOCS = Path(__file__).parents[1]
 MEASURED = DOCS / "measured"
@@ -42,18 +47,21 @@ SOURCES = (  # modules with STORED and tables
     "speed_table",
     "choose_defaults",
     "untuned",
+    "sweeping",
 )
 PLACES = ("figure", "panel", "reading", "agent")
 KEPT = ("mean", "final", "last-third", "shortfall", "regret", "lowest", "drop", "recovery", "last",
-        "adaptation", "learned-share", "attainment", "diverged")  # fmt: skip
+        "adaptation", "learned-share", "attainment", "diverged", "worsened")  # fmt: skip
 LOOKS = 200  # a curve with more points is not kept
 AT_SWITCHES = ("regret", "lowest", "drop", "recovery")
-JUDGED = ("id", "figure", "reading", "claim", "verdict", "runs")  # of a claim, and its number
+JUDGED = ("id", "figure", "reading", "claim", "verdict", "runs", "margin")  # beside its number
 NUMBER = "number (95 % interval)"
 RETURN = "return per episode"  # what most curves are of
 SWITCHES = 3
 MARK = re.compile(r"(<!-- table: ([^\n]*?) -->\n\n)(?:\|[^\n]*\n)*\n?")
-CAPTIONS = {"runs": "runs", "optimum": "exact, ε-greedy on q*", "agent": "agent"}
+CAPTIONS = {
+    "runs": "runs", "optimum": "exact, ε-greedy on q*", "agent": "agent", "time": "µs a step",
+}  # fmt: skip
 
 
 # ----------------------------------------------------------------------------------- what is kept
@@ -64,6 +72,7 @@ def measured(folder: Path) -> tuple[str, list[dict[str, Any]]]:
     from expectant.lab.reproduce import stored
 
     request, panels = stored(folder, trust=True)
+    times = _times(request.cells(), folder)
     entries = [
         {
             "figure": panel.figure,
@@ -73,6 +82,7 @@ def measured(folder: Path) -> tuple[str, list[dict[str, Any]]]:
             "label": panel.labels[agent],
             "runs": panel.runs,
             "optimum": _rounded(panel.optimum),
+            **times.get((panel.figure, panel.panel, panel.reading, agent), {}),
             "measures": dict(_measures(panel, agent)),
             "quantity": panel.quantity,
             **_curve(panel, agent),
@@ -81,6 +91,20 @@ def measured(folder: Path) -> tuple[str, list[dict[str, Any]]]:
         for agent in panel.curves
     ]
     return request.study.name, entries
+
+
+def _times(cells: Sequence[Any], folder: Path) -> dict[tuple[str, ...], dict[str, float]]:
+    """The µs of a step of every cell, where they were measured."""
+    from expectant.lab.engines.compute import Work
+    from expectant.lab.store.store import Store
+    from expectant.lab.store.timings import step_nanoseconds
+
+    times = step_nanoseconds(Work(cells, Store(folder)).names, folder)
+    return {
+        (cell.experiment, cell.panel, cell.reading, cell.agent_key): {"time": _rounded(time / 1e3)}
+        for cell, time in zip(cells, times, strict=True)
+        if not math.isnan(time)
+    }
 
 
 def _measures(panel: Any, agent: str) -> Iterator[tuple[str, list[float | None]]]:
@@ -130,11 +154,15 @@ def store(folder: Path) -> Path:
 
 def store_claims(folder: Path, study: str) -> Path:
     """Write the verdicts in a study's folder; claims that it does not judge keep what is there."""
-    found = {(one["id"], one["reading"]): one for one in read(f"{study}-claims")}
+    panels = answers.panels_of(study)
+    known = [one for one in read(f"{study}-claims") if not panels or one["id"] in panels]
+    found = {(one["id"], one["reading"]): one for one in known}
     for claim in json.loads((folder / "claims.json").read_text("utf-8")):
         if claim["effect"] is not None:
             rounded = {key: _rounded(claim[key]) for key in ("effect", "low", "high")}
-            found[claim["id"], claim["reading"]] = {key: claim[key] for key in JUDGED} | rounded
+            where = {"panel": panels[claim["id"]]} if panels.get(claim["id"]) else {}
+            judged = {key: claim[key] for key in JUDGED if key in claim}
+            found[claim["id"], claim["reading"]] = judged | where | rounded
     lines = [json.dumps(found[key], ensure_ascii=False) for key in sorted(found)]
     path = MEASURED / f"{study}-claims.json"
     path.write_text("[\n" + ",\n".join(lines) + "\n]\n", "utf-8")
@@ -156,6 +184,10 @@ def table(words: str) -> list[str]:
         return named_table(words)
     if "claims" in asked:
         return claims_table(asked["claims"])
+    if "answers" in asked:
+        return markdown(*answers.table(read(f"{asked['answers']}-claims"), **asked))
+    if "tuned" in asked:
+        return markdown(*tuned.table(asked["tuned"]))
     known = {*PLACES, "study", "rows", "columns", "measure", "digits", "interval", "times"}
     unknown = set(asked) - known
     if unknown:
@@ -238,8 +270,8 @@ def _cell(entry: dict[str, Any], name: str, asked: dict[str, str]) -> str:
     if name == "runs":
         return f"{entry['runs']:,}"
     digits = int(asked.get("digits", 2))
-    if name == "optimum":
-        return number(entry["optimum"], digits)
+    if name in ("optimum", "time"):
+        return number(entry.get(name), digits)
     times = float(asked.get("times", 1))
     effect, low, high = (
         None if found is None else times * found for found in _numbers(entry, name)
@@ -309,7 +341,7 @@ def pages() -> list[Path]:
 if __name__ == "__main__":
     for word in sys.argv[1:]:
         folder = Path(word)
-        found = paper_tables.store(folder)
+        found = [tuned.store(folder)] if tuned.is_sweep(folder) else paper_tables.store(folder)
         if not found:
             path = store(folder)
             found = [path, store_claims(folder, path.stem)]

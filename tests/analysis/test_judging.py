@@ -175,6 +175,8 @@ def test_a_verdict_is_wrong_as_seldom_as_the_level_says():
 def test_diverged_bins_are_as_bad_as_the_worst():
     one, other = floored([np.array([[1.0, np.nan]]), np.array([[-3.0, np.inf]])])
     np.testing.assert_array_equal([one[0], other[0]], [[1.0, -3.0], [-3.0, -3.0]])
+    errors = floored([np.array([[1.0, np.nan]]), np.array([[3.0, np.inf]])], of_errors=True)
+    assert [curve.tolist() for curve in errors] == [[[1.0, 3.0]], [[3.0, 3.0]]]
     (nothing,) = floored([np.array([[np.nan]])])
     assert np.isnan(nothing).all()
 

@@ -278,6 +278,10 @@ def test_a_study_that_is_not_there(tmp_path):
     with pytest.raises(SpecError, match="has several specs"):
         spec_at("kudashkina-2021")
     assert spec_at("cart-pole").name == "cart-pole.toml"
+    assert spec_at("loca/planning") == packaged()["loca"] / "planning.toml"
+    with pytest.raises(SpecError, match="loca has no spec 'planing', did you mean 'planning'"):
+        spec_at("loca/planing")
+    assert spec_at("nowhere/planning") == Path("nowhere/planning")
 
 
 def test_a_folder_of_the_old_layout_is_refused_and_left_alone(tmp_path):

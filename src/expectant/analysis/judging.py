@@ -187,18 +187,21 @@ def verdict(findings: Sequence[Finding]) -> tuple[Outcome, Finding]:
     return (EQUAL if alike.max() <= TAIL else UNCLEAR), weakest
 
 
-def floored(curves: Sequence[np.ndarray], floor: float = math.nan) -> list[np.ndarray]:
+def floored(
+    curves: Sequence[np.ndarray], floor: float = math.nan, *, of_errors: bool = False
+) -> list[np.ndarray]:
     """The same curves with no bin below a ``floor``, which is where diverged bins lie.
 
     A diverged run is a very bad run, not a missing one; but one run in three hundred that is stuck
     until its step limit must not outweigh the others. Without a floor diverged bins are as bad as
-    the worst bin of any of them.
+    the worst bin of any of them, which of errors is the highest.
     """
     known = [finite_or_nan(curve) for curve in curves]
-    if math.isnan(floor):
-        finite = [curve[np.isfinite(curve)] for curve in known]
-        floor = min((float(values.min()) for values in finite if values.size), default=math.nan)
-    return [np.fmax(curve, floor) for curve in known]
+    if not math.isnan(floor):
+        return [np.fmax(curve, floor) for curve in known]
+    finite = np.concatenate([[], *(curve[np.isfinite(curve)] for curve in known)])
+    worst = (finite.max() if of_errors else finite.min()) if finite.size else math.nan
+    return [np.where(np.isnan(curve), worst, curve) for curve in known]
 
 
 def block_weights(

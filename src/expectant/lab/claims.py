@@ -96,7 +96,7 @@ class Clause:
         found = []
         for panel in panels:
             known = list(panel.curves.values())
-            counted = known if self.measure.of_diverged else floored(known, panel.floor)
+            counted = known if self.measure.of_diverged else _counted_bins(panel)
             all_curves = dict(zip(panel.curves, counted, strict=True))
             found.append([all_curves[key] for key in (*self.of, *self.minus)])
         fewest = min(curve.shape[0] for curves in found for curve in curves)
@@ -151,6 +151,11 @@ class Clause:
             means = [[weights @ curve for curve in group] for group in curves]
             values = self.values(panels, means)
         return self.statement.shown_by(values)
+
+
+def _counted_bins(panel: Panel) -> list[np.ndarray]:
+    """The curves of a panel as they count, diverged and very bad bins included."""
+    return floored(list(panel.curves.values()), panel.floor, of_errors=panel.of_errors)
 
 
 def _grouped(curves: Sequence[np.ndarray], groups: int) -> list[list[np.ndarray]]:
@@ -319,8 +324,7 @@ def _beside(claim: Claim, panels: Sequence[Panel]) -> list[str]:
     keys = dict.fromkeys(key for clause in claim.clauses for key in (*clause.of, *clause.minus))
     for measure in claim.beside:
         for panel in (panel for panel in panels if panel.figure == claim.figure):
-            known = floored(list(panel.curves.values()), panel.floor)
-            curves = dict(zip(panel.curves, known, strict=True))
+            curves = dict(zip(panel.curves, _counted_bins(panel), strict=True))
             numbers = [
                 f"{panel.labels.get(key, key)} "
                 f"{float(measure.of(panel, curves[key].mean(axis=0)[None])[0]):.4g}"

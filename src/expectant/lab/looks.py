@@ -58,7 +58,8 @@ class Look:
     :class:`Seen` to (M,), with the ``options`` that a record may set.
 
     ``topics`` is what it asks for. ``levels`` gives lines to hold it against, phase by phase, and
-    ``course`` curves: what should be seen after so many episodes or steps, (M,) of (M,).
+    ``course`` curves: what should be seen after so many episodes or steps, (M,) of (M,). It is one
+    ``of_errors`` if less is better.
     """
 
     name: str
@@ -69,6 +70,7 @@ class Look:
     options: Mapping[str, tuple[Rule, Any]] = field(default_factory=dict)
     levels: Callable[..., list[dict[str, float]]] | None = None
     course: Callable[[Domain, np.ndarray], dict[str, np.ndarray]] | None = None
+    of_errors: bool = False
 
 
 LOOKS: dict[str, Look] = {}
@@ -338,6 +340,7 @@ add_look(
         "present phase",
         ("values",),
         _value_error,
+        of_errors=True,
     )
 )
 add_look(
@@ -348,6 +351,7 @@ add_look(
         ("values",),
         _squared_error,
         course=_sampling_course,
+        of_errors=True,
     )
 )
 

@@ -98,6 +98,11 @@ def _diverged(panel: Panel, curve: np.ndarray) -> np.ndarray:
     return 1.0 - np.isfinite(curve).all(axis=-1)
 
 
+def _worsened(panel: Panel, curve: np.ndarray) -> np.ndarray:
+    """Whether runs end above where they began; one that diverged has."""
+    return 1.0 - (final(panel, curve) <= curve[..., 0])
+
+
 def last(panel: Panel, curve: np.ndarray) -> np.ndarray:
     """The last point."""
     return curve[..., -1]
@@ -192,6 +197,14 @@ for _found in (
         "share of diverged runs",
         "the share of runs whose weights have overflowed",
         _diverged,
+        per_run=True,
+        of_diverged=True,
+    ),
+    Measure(
+        "worsened",
+        "share of runs that end worse than they began",
+        f"the share of runs whose mean over {LAST} is above their first point, as of errors",
+        _worsened,
         per_run=True,
         of_diverged=True,
     ),

@@ -145,17 +145,22 @@ def read_study(folder: Path, trust: bool = False) -> Study:
 
 
 def spec_at(word: str) -> Path:
-    """The file of a spec: a path, or the name of a packaged study that has just one."""
+    """The file of a spec: a path, the name of a packaged study that has just one, or STUDY/SPEC."""
     path, known = Path(word), packaged()
-    if path.exists() or word not in known:
+    study, _, name = word.partition("/")
+    if path.exists() or study not in known:
         return path
-    specs = _specs(known[word])
+    specs = {spec.stem: spec for spec in _specs(known[study])}
+    if name in specs:
+        return specs[name]
+    if name:
+        raise SpecError(f"{word}: {study} has no spec {name!r}" + near_miss(name, [*specs]))
     if len(specs) > 1:
-        names = ", ".join(spec.name for spec in specs)
         raise SpecError(
-            f"{word}: has several specs ({names}); `expectant reproduce {word}` runs all"
+            f"{word}: has several specs ({', '.join(specs)}); `expectant reproduce {word}` runs "
+            f"its figures, {word}/{next(iter(specs))} is one spec"
         )
-    return specs[0]
+    return next(iter(specs.values()))
 
 
 def the_paper() -> Study:

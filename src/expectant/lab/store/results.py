@@ -88,6 +88,7 @@ def _axes(cells: Sequence[Cell]) -> dict[str, Any]:
         "phases": when.phases,
         "levels": tuple(levels),
         "optimum": unknown,
+        "of_errors": first.record.found.of_errors,
     }
 
 
