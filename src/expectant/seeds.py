@@ -48,7 +48,8 @@ class Streams:
     def address(self) -> int:
         """Where the addresses of those for compiled code are, each of a ``bitgen_t`` of NumPy."""
         if self._passed is None:
-            found = (getattr(self, name).bit_generator.capsule for name in self.PASSED)
+            named = self.named()
+            found = (named[name].bit_generator.capsule for name in self.PASSED)
             self._passed = np.array([_pointer(capsule, b"BitGenerator") for capsule in found])
         return int(self._passed.ctypes.data)
 
