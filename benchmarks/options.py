@@ -16,7 +16,8 @@ from expectant.engine.compile.compiling import kernel_for
 from expectant.engine.job import UNLIMITED, Job
 from expectant.engine.loop import Budget
 
-STEPS = 20_000
+STEPS = 5_000  # of a round: so short that some rounds pass without an interruption
+ROUNDS = 25
 COUNTS = (0, 4, 8, 16)
 AGENT = ex.Lookahead(0.1, 0.1, planning_steps=5, discount=0.99)
 
@@ -32,28 +33,42 @@ def agents(count: int) -> dict[str, ex.Lookahead]:
     }
 
 
-def nanoseconds_a_step(
-    agent: ex.Lookahead, told: Callable[[Job], None] = lambda job: None, rounds: int = 3
-) -> float:
-    """Of the processor's own time, the least of some rounds: others only ever make it slower."""
-    best, job = float("inf"), Job(ex.TwoRooms(), ex.OneHot(), agent, step_limit=1000)
-    told(job)
-    for _ in range(rounds):
-        run, streams = job.prepare(0)
-        kernel = kernel_for(run)
-        start = time.process_time()
-        kernel(run, Budget(UNLIMITED, STEPS, 1000), streams, np.zeros(1, np.int64))
-        best = min(best, time.process_time() - start)
-    return best / STEPS * 1e9
+def nanoseconds_a_step(job: Job) -> float:
+    """Of the processor's own time, in one round."""
+    run, streams = job.prepare(0)
+    kernel = kernel_for(run)
+    start = time.process_time()
+    kernel(run, Budget(UNLIMITED, STEPS, 1000), streams, np.zeros(1, np.int64))
+    return (time.process_time() - start) / STEPS * 1e9
 
 
-def costs(told: Callable[[Job], None] = lambda job: None) -> dict[str, dict[int, float]]:
-    """Nanoseconds a step by how models are had and how many options there are."""
+def costs(
+    told: Callable[[Job], None] = lambda job: None, rounds: int = ROUNDS
+) -> dict[str, dict[int, float]]:
+    """Nanoseconds a step by how models are had and how many options there are.
+
+    The least of many short rounds that take turns: others only ever make one slower, and a long
+    round on a busy machine is never undisturbed.
+    """
     found: dict[str, dict[int, float]] = {"given": {}, "learned": {}}
-    for count in COUNTS:
-        for name, agent in agents(count).items():
-            found[name][count] = nanoseconds_a_step(agent, told)
+    jobs = {
+        (name, count): Job(ex.TwoRooms(), ex.OneHot(), agent, step_limit=1000)
+        for count in COUNTS
+        for name, agent in agents(count).items()
+    }
+    for job in jobs.values():
+        told(job)
+    for _ in range(rounds):
+        for (name, count), job in jobs.items():
+            took = nanoseconds_a_step(job)
+            found[name][count] = min(took, found[name].get(count, took))
     return found
+
+
+def growth(times: dict[int, float]) -> float:
+    """What one of the most options adds to a step, divided by what one of the fewest adds."""
+    none, fewest, *_, most = (times[count] for count in COUNTS)
+    return ((most - none) / COUNTS[-1]) / ((fewest - none) / COUNTS[1])
 
 
 def main() -> None:

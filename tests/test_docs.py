@@ -293,6 +293,8 @@ def test_all_agents_have_a_page():
     assert agents == set(AGENTS.values())
 
 
+SECOND = DOCS / "second-seed.json"  # verdicts too
+SEEDS = "- Another seed says the same"
 VERDICTS = DOCS / "verdicts.json"
 KINDS = ("holds", "equal", "does not hold", "unclear")
 
@@ -315,8 +317,16 @@ def verdict_cell(one: dict[str, Any]) -> str:
     if one["low"] is None:
         return one["verdict"]
     many = f", n = {one['runs']}" if one["runs"] else ""
-    numbers = f"{one['effect']:.3g} ({one['low']:.3g} to {one['high']:.3g}), ± {one['margin']:g}"
+    effect, low, high = (three_digits(one[key]) for key in ("effect", "low", "high"))
+    numbers = f"{effect} ({low} to {high}), ± {one['margin']:g}"
     return f"**{one['verdict']}** {numbers}{many}, {100 * one['chance']:.0f} %"
+
+
+def three_digits(value: float) -> str:
+    """A number as people read it: no exponents, a true minus sign."""
+    short = float(f"{value:.3g}")
+    text = f"{short:,.0f}" if abs(short) >= 100 else f"{short:.3g}"
+    return text.replace("-", "−", 1) if short < 0 else text
 
 
 STUDY_PAGES = {"nonlinear-values": "nonlinear-values.md"}  # with tables of their verdicts
@@ -346,6 +356,34 @@ def test_the_verdicts_are_the_ones_that_were_found():
     listed = rows(DOCS / "what-holds.md", "| # | figure | claim |")
     wanted = "\n".join(f"| {' | '.join(cells)} |" for cells in verdict_rows())
     assert listed == verdict_rows(), f"the table should have these rows:\n{wanted}"
+
+
+def two_seeds() -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    """The verdicts of either seed on the same claims under the same readings."""
+    other = {(one["id"], one["reading"]): one for one in json.loads(SECOND.read_text("utf-8"))}
+    stored = json.loads(VERDICTS.read_text("utf-8"))
+    return [(one, other[one["id"], one["reading"]]) for one in stored]
+
+
+def seeds_sentence() -> str:
+    """What another seed says, in one sentence of the page."""
+    pairs = two_seeds()
+    moved = [
+        f"{one['id']} under `{one['reading']}` ({one['verdict']}, {other['verdict']})"
+        for one, other in pairs
+        if one["verdict"] != other["verdict"]
+    ]
+    others = f"; not those on {', '.join(moved)}" if moved else ""
+    same = len(pairs) - len(moved)
+    return f"{SEEDS}: of {len(pairs)} verdicts {same} are the same with seed 1{others}."
+
+
+def test_another_seed_says_the_same():
+    """None flips, and at most one in twenty moves to or from "unclear"."""
+    moved = [(a, b) for a, b in two_seeds() if a["verdict"] != b["verdict"]]
+    assert all("unclear" in (a["verdict"], b["verdict"]) for a, b in moved)
+    assert len(moved) <= len(two_seeds()) / 20
+    assert seeds_sentence() in (DOCS / "what-holds.md").read_text("utf-8")
 
 
 def test_the_counts_of_verdicts_are_those_of_the_table():

@@ -72,6 +72,32 @@ def test_one_measure_across_agents(stored):
     ]
 
 
+def test_a_curve_of_looks(tmp_path, stored):
+    curve = [[0, 0.0], [5, 0.25], [10, 0.75]]
+    looked = entry(curve=curve, quantity="value", measures={"mean": [0.5, None, None]})
+    (tmp_path / "looked.json").write_text(json.dumps([looked]))
+    asked = "study=looked columns=mean,at:5,reaches:0.5,reaches:0.9 times=20 digits=0"
+    assert tables.table(asked) == [
+        "| agent | value | 5 | reaches 0.5 | reaches 0.9 |",
+        "|---|---|---|---|---|",
+        "| Ahead | 10 | 5 | 150 | – |",  # 0.5 is halfway from 5 to 10
+    ]
+    panel = Panel("8", "", "", 1, None, np.nan, {"q": np.array([[1.0, 3.0], [3.0, 5.0]])},
+                  {"q": "Q"}, points=np.array([0, 5]))  # fmt: skip
+    assert tables._curve(panel, "q") == {"curve": [[0, 2.0], [5, 4.0]]}
+
+
+def test_claims_under_several_readings(tmp_path, stored):
+    judged = {"id": 3, "figure": "5a", "claim": "It pays.", "verdict": "holds",
+              "runs": 1000, "effect": 1.0, "low": 0.5, "high": 1.5}  # fmt: skip
+    both = [{**judged, "reading": reading} for reading in ("code", "print")]
+    (tmp_path / "other-claims.json").write_text(json.dumps(both))
+    assert tables.table("claims=other")[2:] == [
+        "| 3 | 5a | `code` | It pays. | holds | 1,000 | 1 (0.5 to 1.5) |",
+        "| 3 | 5a | `print` | It pays. | holds | 1,000 | 1 (0.5 to 1.5) |",
+    ]
+
+
 def test_claims_with_their_verdicts(tmp_path, stored):
     judged = {
         "id": 3, "figure": "5a", "reading": "ours", "claim": "It pays.", "verdict": "holds",
@@ -85,10 +111,10 @@ def test_claims_with_their_verdicts(tmp_path, stored):
         (folder / "claims.json").write_text(json.dumps(found))
         tables.store_claims(folder, "some")
     assert tables.table("claims=some") == [
-        "| # | figure | claim | verdict | number (95 % interval) |",
-        "|---|---|---|---|---|",
-        "| 2 | 5a | It pays. | unclear | 1.235 (– to –) |",
-        "| 3 | 5a | It pays. | holds | 1.235 (−2 to 4.5) |",
+        "| # | figure | claim | verdict | runs | number (95 % interval) |",
+        "|---|---|---|---|---|---|",
+        "| 2 | 5a | It pays. | unclear | 30 | 1.235 (– to –) |",
+        "| 3 | 5a | It pays. | holds | 30 | 1.235 (−2 to 4.5) |",
     ]
 
 

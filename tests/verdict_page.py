@@ -3,7 +3,8 @@
     python tests/verdict_page.py results/paper/claims.json
 
 writes docs/verdicts.json, and the tables of docs/what-holds.md from it. A claim that the file does
-not judge keeps what is there.
+not judge keeps what is there. With a second file, of another seed, docs/second-seed.json is written
+too, and the sentence about it.
 
     python tests/verdict_page.py results/NAME
 
@@ -21,8 +22,11 @@ from typing import Any
 from test_docs import (
     DOCS,
     KINDS,
+    SECOND,
+    SEEDS,
     STUDY_PAGES,
     VERDICTS,
+    seeds_sentence,
     study_file,
     study_rows,
     verdict_rows,
@@ -34,9 +38,9 @@ from expectant.lab.study import the_paper
 KEPT = ("id", "reading", "verdict", "effect", "low", "high", "margin", "runs", "chance")
 
 
-def store(claims: list[dict[str, Any]]) -> None:
+def store(claims: list[dict[str, Any]], path: Path) -> None:
     """Write the verdicts, those of other claims kept."""
-    known = json.loads(VERDICTS.read_text("utf-8")) if VERDICTS.exists() else []
+    known = json.loads(path.read_text("utf-8")) if path.exists() else []
     found = {(one["id"], one["reading"]): one for one in known}
     for claim in claims:
         if claim["effect"] is not None:
@@ -44,7 +48,7 @@ def store(claims: list[dict[str, Any]]) -> None:
             rounded = {k: round(v, 6) if isinstance(v, float) else v for k, v in short.items()}
             found[claim["id"], claim["reading"]] = rounded
     lines = [json.dumps(found[key], ensure_ascii=False) for key in sorted(found)]
-    VERDICTS.write_text("[\n" + ",\n".join(lines) + "\n]\n", "utf-8")
+    path.write_text("[\n" + ",\n".join(lines) + "\n]\n", "utf-8")
 
 
 def counts() -> list[list[str]]:
@@ -88,7 +92,10 @@ def rounded(value: Any) -> Any:
 if __name__ == "__main__" and Path(sys.argv[1]).is_dir():
     store_study(Path(sys.argv[1]))
 elif __name__ == "__main__":
-    store(json.loads(Path(sys.argv[1]).read_text("utf-8")))
+    for given, kept in zip(sys.argv[1:], (VERDICTS, SECOND), strict=False):
+        store(json.loads(Path(given).read_text("utf-8")), kept)
     page = DOCS / "what-holds.md"
     text = replace_table(page.read_text("utf-8"), "| # | figure | claim |", verdict_rows())
-    page.write_text(replace_table(text, "| reading | claims judged |", counts()), "utf-8")
+    text = replace_table(text, "| reading | claims judged |", counts())
+    first, after = text.index(SEEDS), text.index("\n- ", text.index(SEEDS) + 1)
+    page.write_text(text[:first] + seeds_sentence() + text[after:], "utf-8")

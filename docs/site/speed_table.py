@@ -1,9 +1,9 @@
-"""The README's table of speed, from what ``expectant bench --json`` has printed.
+"""The tables of speed and of options' cost, from what ``expectant bench --json`` has printed.
 
     expectant bench --json > docs/measured/speed.json
     python docs/site/tables.py
 
-Only ratios that are promised are in it: times differ from machine to machine.
+Only ratios that are promised are in the README's: times differ from machine to machine.
 """
 
 from __future__ import annotations
@@ -16,8 +16,25 @@ STORED = Path(__file__).parents[1] / "measured" / "speed.json"
 
 
 def tables(stored: dict[str, Any]) -> dict[str, str]:
-    """The table by its name."""
-    return {"speed": "\n".join(_rows(stored["verdicts"]))}
+    """The tables by their names."""
+    return {
+        "speed": "\n".join(_rows(stored["verdicts"])),
+        "options-cost": "\n".join(_cost_of_options(stored["options"])),
+    }
+
+
+def _cost_of_options(costs: dict[str, dict[str, float]]) -> Iterator[str]:
+    """Nanoseconds a step, and what each option adds to a step without any."""
+    counts = list(costs["given"])
+    yield "| models of options | " + " | ".join(f"{count} options" for count in counts) + " |"
+    yield "|---|" + "---|" * len(counts)
+    for name, times in costs.items():
+        cells = (f"{time:,.0f}{_each(times, int(count))}" for count, time in times.items())
+        yield f"| {name} | " + " | ".join(cells) + " |"
+
+
+def _each(times: dict[str, float], count: int) -> str:
+    return f" ({(times[str(count)] - times['0']) / count:,.0f} each)" if count else ""
 
 
 def _rows(verdicts: dict[str, tuple[float, str, bool]]) -> Iterator[str]:

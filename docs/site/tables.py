@@ -12,8 +12,10 @@ a comment that says what it is:
 ``figure``, ``panel``, ``reading`` and ``agent`` pick results (several with commas), ``rows`` are
 those of the four that tell rows apart. ``columns`` are measures, "runs" or "optimum"; or one of the
 four, and then ``measure`` is what the cells are of. "drop@2" is a measure at the second move of the
-goal. ``digits`` are those after the point, ``interval=no`` leaves intervals away; "time" is the
-µs of a step. ``claims=STUDY`` alone asks for all claims of a study with their verdicts,
+goal; where curves are looks, "at:20" is the mean curve after 20 episodes (or steps), "reaches:0.8"
+after how many it first is 0.8. ``digits`` are those after the point, ``interval=no`` leaves
+intervals away, ``times=20`` multiplies the cells (look-aheads instead of steps); "time" is the µs
+of a step. ``claims=STUDY`` alone asks for all claims of a study with their verdicts,
 ``answers=STUDY figure=…`` for those on some figures (``asking="…"`` has words of them), and
 ``tuned=STUDY`` for the settings of its arms. A comment with a name instead is a table of its own,
 see :func:`named_table`.
@@ -49,9 +51,12 @@ SOURCES = (  # modules with STORED and tables
 )
 PLACES = ("figure", "panel", "reading", "agent")
 KEPT = ("mean", "final", "last-third", "shortfall", "regret", "lowest", "drop", "recovery", "last",
-        "adaptation", "learned-share", "diverged", "worsened")  # fmt: skip
+        "adaptation", "learned-share", "attainment", "diverged", "worsened")  # fmt: skip
+LOOKS = 200  # a curve with more points is not kept
 AT_SWITCHES = ("regret", "lowest", "drop", "recovery")
 JUDGED = ("id", "figure", "reading", "claim", "verdict", "runs", "margin")  # beside its number
+NUMBER = "number (95 % interval)"
+RETURN = "return per episode"  # what most curves are of
 SWITCHES = 3
 MARK = re.compile(r"(<!-- table: ([^\n]*?) -->\n\n)(?:\|[^\n]*\n)*\n?")
 CAPTIONS = {
@@ -79,6 +84,8 @@ def measured(folder: Path) -> tuple[str, list[dict[str, Any]]]:
             "optimum": _rounded(panel.optimum),
             **times.get((panel.figure, panel.panel, panel.reading, agent), {}),
             "measures": dict(_measures(panel, agent)),
+            "quantity": panel.quantity,
+            **_curve(panel, agent),
         }
         for panel in panels
         for agent in panel.curves
@@ -118,6 +125,15 @@ def _measures(panel: Any, agent: str) -> Iterator[tuple[str, list[float | None]]
         numbers = [_rounded(number) for number in (found.effect, found.low, found.high)]
         if numbers[0] is not None:
             yield name, numbers
+
+
+def _curve(panel: Any, agent: str) -> dict[str, Any]:
+    """The mean curve itself, where it is of looks and not too long."""
+    if panel.points is None or len(panel.points) > LOOKS:
+        return {}
+    means = panel.curves[agent].mean(axis=0)
+    pairs = zip(panel.points.tolist(), means.tolist(), strict=True)
+    return {"curve": [[x, _rounded(y)] for x, y in pairs]}
 
 
 def _rounded(number: float) -> float | None:
@@ -172,7 +188,8 @@ def table(words: str) -> list[str]:
         return markdown(*answers.table(read(f"{asked['answers']}-claims"), **asked))
     if "tuned" in asked:
         return markdown(*tuned.table(asked["tuned"]))
-    unknown = set(asked) - {*PLACES, "study", "rows", "columns", "measure", "digits", "interval"}
+    known = {*PLACES, "study", "rows", "columns", "measure", "digits", "interval", "times"}
+    unknown = set(asked) - known
     if unknown:
         raise ValueError(f"table: unknown {sorted(unknown)} in {words!r}")
     entries = [
@@ -185,7 +202,7 @@ def table(words: str) -> list[str]:
     rows, columns = asked.get("rows", "agent").split(","), asked["columns"].split(",")
     if columns[0] in PLACES:
         return _pivoted(entries, rows, columns[0], asked)
-    head = [*rows, *(_title(name) for name in columns)]
+    head = [*rows, *(_title(name, entries[0]) for name in columns)]
     body = [
         [*(_named(entry, place) for place in rows), *(_cell(entry, n, asked) for n in columns)]
         for entry in entries
@@ -194,11 +211,14 @@ def table(words: str) -> list[str]:
 
 
 def claims_table(study: str) -> list[str]:
-    """All claims that were judged, with the number that decides."""
-    head = ["#", "figure", "claim", "verdict", "number (95 % interval)"]
+    """All claims that were judged, with the number that decides, by reading if that varies."""
+    claims = read(f"{study}-claims")
+    several = len({one["reading"] for one in claims}) > 1
+    head = ["#", "figure", *["reading"] * several, "claim", "verdict", "runs", NUMBER]
     return markdown(head, [
-        [str(one["id"]), one["figure"], one["claim"], one["verdict"], _interval_of(one)]
-        for one in read(f"{study}-claims")
+        [str(one["id"]), one["figure"], *[f"`{one['reading']}`"] * several, one["claim"],
+         one["verdict"], f"{one['runs']:,}", _interval_of(one)]
+        for one in claims
     ])  # fmt: skip
 
 
@@ -232,9 +252,14 @@ def _named(entry: dict[str, Any], place: str) -> str:
     return f"`{entry[place]}`" if place == "reading" else entry[place]
 
 
-def _title(name: str) -> str:
+def _title(name: str, entry: dict[str, Any]) -> str:
     from expectant.lab.measures import MEASURES
 
+    if name == "mean" and entry.get("quantity", RETURN) != RETURN:
+        return entry["quantity"]
+    kind, looked, where = name.partition(":")
+    if looked:
+        return where if kind == "at" else f"{kind} {where}"
     base, _, switch = name.partition("@")
     if base in CAPTIONS:
         return CAPTIONS[base]
@@ -247,10 +272,37 @@ def _cell(entry: dict[str, Any], name: str, asked: dict[str, str]) -> str:
     digits = int(asked.get("digits", 2))
     if name in ("optimum", "time"):
         return number(entry.get(name), digits)
-    effect, low, high = entry["measures"].get(name, [None] * 3)
+    times = float(asked.get("times", 1))
+    effect, low, high = (
+        None if found is None else times * found for found in _numbers(entry, name)
+    )
     if low is None or asked.get("interval") == "no":
         return number(effect, digits)
     return f"{number(effect, digits)} ({number(low, digits)} to {number(high, digits)})"
+
+
+def _numbers(entry: dict[str, Any], name: str) -> list[float | None]:
+    """A measure with its interval, or a number of the mean curve, which has none."""
+    kind, looked, where = name.partition(":")
+    if not looked:
+        return entry["measures"].get(name, [None] * 3)
+    of = {"at": _height, "reaches": _reached}[kind]
+    return [of(entry["curve"], float(where)), None, None]
+
+
+def _height(curve: Sequence[tuple[float, float | None]], wanted: float) -> float | None:
+    """What a curve is at a point."""
+    return dict(curve)[wanted]
+
+
+def _reached(curve: Sequence[tuple[float, float | None]], level: float) -> float | None:
+    """Where a curve first is at a level, on the straight line between two looks."""
+    before: tuple[float, float] | None = None
+    for x, y in curve:
+        if y is not None and y >= level:
+            return x if before is None else x - (x - before[0]) * (y - level) / (y - before[1])
+        before = None if y is None else (x, y)
+    return None
 
 
 def number(value: float | None, digits: int) -> str:

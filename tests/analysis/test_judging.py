@@ -181,6 +181,11 @@ def test_diverged_bins_are_as_bad_as_the_worst():
     assert np.isnan(nothing).all()
 
 
+def test_no_bin_counts_below_the_floor():
+    one, other = floored([np.array([[1.0, np.nan]]), np.array([[-30.0, np.inf]])], -5.0)
+    np.testing.assert_array_equal([one[0], other[0]], [[1.0, -5.0], [-5.0, -5.0]])
+
+
 def test_blocks():
     weights = block_weights(50, 7, 300)
     np.testing.assert_allclose(weights.sum(axis=1), 1.0)

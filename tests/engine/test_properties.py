@@ -210,10 +210,16 @@ def test_no_kernel_knows_a_part_by_name(entry, domain, features, agent):
     ]
     assert len(functions) > 20
     for function in functions:
-        names = set(function.__code__.co_names)
+        names = names_in(function.__code__)
         where = f"{function.__module__}.{function.__qualname__}"
         assert not names & {"isinstance", "type", "hasattr", "getattr", "__class__"}, where
         assert not names & kinds, where
+
+
+def names_in(code):
+    """All names that code reads, functions and comprehensions within it included."""
+    inner = [constant for constant in code.co_consts if isinstance(constant, types.CodeType)]
+    return set(code.co_names).union(*map(names_in, inner))
 
 
 # ------------------------------------------------------------------------- 2. run-time numbers

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ from expectant.lab.study import the_paper
 from expectant.lab.together import HEAD, answer, answer_rows
 
 PAPER = the_paper()
+CONTEXT = 2 * 3 * 3  # combinations of it: Q-planning has but two options of its own
 
 
 def a_search(runs: int = 3, seed: int = 0) -> Joint:
@@ -28,13 +31,22 @@ def a_search(runs: int = 3, seed: int = 0) -> Joint:
 def test_contexts_come_whole_those_of_the_named_sets_first_and_no_combination_twice():
     found = list(a_search().combinations(200))
     assert len({json.dumps(chosen, sort_keys=True) for chosen in found}) == 200
-    for named_set, chosen in zip(PAPER.sets, found[::8], strict=False):
+    for named_set, chosen in zip(PAPER.sets, found[::CONTEXT], strict=False):
         for reading in a_search().readings:
             assert chosen[reading.name] == reading.chosen(named_set).name
             assert reading.concerns("5a") or reading.concerns("5b")
     assert list(a_search().combinations(50)) == found[:50]  # more of them are the same and more
     drawn = {(name, option) for chosen in found for name, option in chosen.items()}
     assert drawn == {(r.name, o.name) for r in a_search().readings for o in r.options}
+
+
+def test_there_are_no_more_combinations_than_there_are():
+    names = ("Algorithm 2's target", "cached actions", "ties")
+    few = tuple(reading for reading in PAPER.readings if reading.name in names)
+    joint = Joint(replace(PAPER, readings=few), ("5a", "5b"), 3)
+    found = [tuple(chosen.values()) for chosen in joint.combinations(1000)]
+    every = set(product(*([option.name for option in reading.options] for reading in few)))
+    assert set(found) == every and len(found) == len(every)
 
 
 def test_readings_of_one_agent_are_told_from_those_of_several():
@@ -53,22 +65,22 @@ def test_readings_of_one_agent_are_told_from_those_of_several():
     }  # fmt: skip
 
 
-def test_eight_combinations_of_a_context_need_eight_agents():
+def test_eighteen_combinations_of_a_context_need_ten_agents():
     joint = a_search()
-    eight = list(joint.combinations(16))[8:]
+    second = list(joint.combinations(2 * CONTEXT))[CONTEXT:]
     for reading in joint.groups[0]:
-        assert len({chosen[reading.name] for chosen in eight}) == 1
+        assert len({chosen[reading.name] for chosen in second}) == 1
     agents = {
         json.dumps([cell.agent_key, cell.identity()], sort_keys=True)
-        for chosen in eight
+        for chosen in second
         for figure in joint.figures
         for cell in joint.experiment(figure, chosen).cells()
     }
-    assert len(agents) == 1 + 2 + 1 + 2 + 2  # Q-learning, Q-planning, Algorithms 1, 2 and 3
+    assert len(agents) == 1 + 2 + 1 + 3 + 3  # Q-learning, Q-planning, Algorithms 1, 2 and 3
 
 
 def test_a_combination_changes_what_its_options_say():
-    chosen = list(a_search().combinations(17))[16]
+    chosen = list(a_search().combinations(2 * CONTEXT + 1))[2 * CONTEXT]
     cells = a_search(7, 5).experiment("5b", chosen).cells()
     code = PAPER.experiment("5b", "code").cells()
     assert [cell.agent for cell in cells] == [cell.agent for cell in code]
@@ -104,33 +116,33 @@ def computed(monkeypatch):
 
 
 def test_it_goes_on_where_it_was(computed, tmp_path):
-    first = search(a_search(), tmp_path, 9, None)
+    first = search(a_search(), tmp_path, CONTEXT + 1, None)
     # the second context of a named set has other values everywhere but for Q-learning
-    assert len(first) == 9 and computed[0] == 8 and computed[1] in (4, 5)
+    assert len(first) == CONTEXT + 1 and computed[0] == 10 and computed[1] in (4, 5)
     with open(tmp_path / ROWS, "a") as file:
         file.write('{"readings": {"k in fig')  # stopped while it was writing
-    again = search(a_search(), tmp_path, 12, None)
+    again = search(a_search(), tmp_path, CONTEXT + 4, None)
     assert len(computed) == 3
-    assert again[:9] == first
+    assert again[: CONTEXT + 1] == first
     assert {int(claim) for claim in again[0]["verdicts"]} == {
         claim.id for claim in a_search().claims
     }
     assert {10, 14, 17, 20} <= {claim.id for claim in a_search().claims}
     search(a_search(seed=1), tmp_path, 1, None)
     assert computed[-1] == 5  # another seed is another row
-    assert len(read_rows(tmp_path / ROWS)) == 13
+    assert len(read_rows(tmp_path / ROWS)) == CONTEXT + 5
 
 
 def test_an_agent_that_readings_leave_alone_is_computed_once_for_all_contexts(computed, tmp_path):
     joint = a_search()
-    search(joint, tmp_path, 80, None)
+    search(joint, tmp_path, 10 * CONTEXT, None)
     distinct = {
         json.dumps(cell.identity(), sort_keys=True)
-        for chosen in joint.combinations(80)
+        for chosen in joint.combinations(10 * CONTEXT)
         for figure in joint.figures
         for cell in joint.experiment(figure, chosen).cells()
     }
-    assert sum(computed) == len(distinct) < 8 * len(computed)
+    assert sum(computed) == len(distinct) < 10 * len(computed)
 
 
 def test_an_interrupt_loses_only_the_context_it_was_in(computed, tmp_path, monkeypatch):
@@ -145,13 +157,13 @@ def test_an_interrupt_loses_only_the_context_it_was_in(computed, tmp_path, monke
 
     monkeypatch.setattr(module, "compute", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        search(a_search(), tmp_path, 24, None)
-    assert len(read_rows(tmp_path / ROWS)) == 16
+        search(a_search(), tmp_path, 3 * CONTEXT, None)
+    assert len(read_rows(tmp_path / ROWS)) == 2 * CONTEXT
     monkeypatch.setattr(module, "compute", compute)
-    whole = search(a_search(), tmp_path, 24, None)
-    at_once = search(a_search(), tmp_path / "at-once", 24, None)
+    whole = search(a_search(), tmp_path, 3 * CONTEXT, None)
+    at_once = search(a_search(), tmp_path / "at-once", 3 * CONTEXT, None)
     assert [untimed(row) for row in whole] == [untimed(row) for row in at_once]
-    assert len(read_rows(tmp_path / ROWS)) == 24
+    assert len(read_rows(tmp_path / ROWS)) == 3 * CONTEXT
 
 
 def untimed(row: dict[str, Any]) -> dict[str, Any]:
@@ -159,10 +171,10 @@ def untimed(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_it_tells_how_far_it_is_and_how_long_the_rest_takes(computed, tmp_path, capsys):
-    search(a_search(), tmp_path, 16, None)
+    search(a_search(), tmp_path, 2 * CONTEXT, None)
     told = capsys.readouterr().err.splitlines()
-    assert told[0].startswith("8 of 16 combinations, about ") and told[0].endswith(" left")
-    assert told[1] == "16 of 16 combinations, about 0 s left"
+    assert told[0].startswith("18 of 36 combinations, about ") and told[0].endswith(" left")
+    assert told[1] == "36 of 36 combinations, about 0 s left"
 
 
 def row(verdicts: dict[str, str], effect: float = 0.0, shown: float = 0.0) -> dict[str, Any]:

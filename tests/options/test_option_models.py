@@ -229,6 +229,25 @@ def test_two_steps_by_hand():
     assert not models.traces.any()  # not what the option would do
 
 
+def test_visits_are_learned_along_the_same_trace_by_hand():
+    """ρ = 2, α = 1/4, γ = 1/2, λ = 1/2, β = 1/2: what was visited is the state and a quarter of U."""
+    b = Built(ex.Corridor(cells=3, slip=0.0), ex.OneHot())
+    options = ex.Repertoire(
+        (ex.TableOption((1, 1, 1), (0.5, 0.5, 0.5)),), models="universal", step=0.25, trace=0.5,
+        bounded=False,
+    )  # fmt: skip
+    choices = ex.Lookahead(0.1, discount=0.5, options=options).equip(b.setting).agent.planner.model
+    models, half = choices.extended, np.array([0.5, 0.5])
+    fit_options(models, choices.options, b.transition(0, 1, -1.0, 1), half, 0.5)
+    assert models.visits[0, 0, :3].tolist() == [0.5, 0.0, 0.0]  # α e = s(0) / 2, δ = s(0)
+    fit_options(models, choices.options, b.transition(1, 1, -1.0, 2), half, 0.5)
+    # α e = s(0) / 8 + s(1) / 2 and δ = s(1)
+    assert models.visits[0, :2, :3].tolist() == [[0.5, 0.125, 0.0], [0.0, 0.5, 0.0]]
+    fit_options(models, choices.options, b.transition(0, 1, -1.0, 1), half, 0.5)
+    # δ = s(0) + γ (1 − β) U(1) − U(0) = s(0) / 2; of the trace 1/16 was left: α e(0) = 17 / 32
+    assert models.visits[0, 0, :3].tolist() == [0.5 + 17 / 64, 0.125, 0.0]
+
+
 def test_a_bounded_update_goes_to_its_target_and_no_further():
     line = ex.Corridor(cells=3, slip=0.0)
     b = Built(line, ex.OneHot())

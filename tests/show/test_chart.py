@@ -139,3 +139,19 @@ def test_names_and_addresses() -> None:
         "−1.00",
         "2.00",
     ]
+
+
+def test_readings_that_came_to_the_same_are_drawn_once(make_panel: Any) -> None:
+    printed = [make_panel(panel=name, reading="print") for name in "ab"]
+    ours = [replace(panel, reading="ours") for panel in printed]
+    code = [make_panel(panel=name, reading="code") for name in "ab"]
+    headings = [plot.heading for plot in chart_of([*printed, *ours, *code]).plots]
+    assert headings == [
+        "a · reading: print and ours", "b · reading: print and ours",
+        "a · reading: code", "b · reading: code",
+    ]  # fmt: skip
+    one_run_differs = {
+        agent: curve + (agent == "q_learning") for agent, curve in ours[1].curves.items()
+    }
+    ours[1] = replace(ours[1], curves=one_run_differs)
+    assert len(chart_of([*printed, *ours, *code]).plots) == 6

@@ -187,12 +187,18 @@ def verdict(findings: Sequence[Finding]) -> tuple[Outcome, Finding]:
     return (EQUAL if alike.max() <= TAIL else UNCLEAR), weakest
 
 
-def floored(curves: Sequence[np.ndarray], *, of_errors: bool = False) -> list[np.ndarray]:
-    """The same curves with diverged bins as bad as the worst bin of any of them.
+def floored(
+    curves: Sequence[np.ndarray], floor: float = math.nan, *, of_errors: bool = False
+) -> list[np.ndarray]:
+    """The same curves with no bin below a ``floor``, which is where diverged bins lie.
 
-    A diverged run is a very bad run, not a missing one. The worst of errors is the highest.
+    A diverged run is a very bad run, not a missing one; but one run in three hundred that is stuck
+    until its step limit must not outweigh the others. Without a floor diverged bins are as bad as
+    the worst bin of any of them, which of errors is the highest.
     """
     known = [finite_or_nan(curve) for curve in curves]
+    if not math.isnan(floor):
+        return [np.fmax(curve, floor) for curve in known]
     finite = np.concatenate([[], *(curve[np.isfinite(curve)] for curve in known)])
     worst = (finite.max() if of_errors else finite.min()) if finite.size else math.nan
     return [np.where(np.isnan(curve), worst, curve) for curve in known]

@@ -38,7 +38,8 @@ class Panel:
     the ``phases`` (M,); ``levels`` are lines to hold it against. ``origin`` is the episode that is
     drawn as zero. ``best_soft`` is the best that any policy with that ε can earn, which may be more
     than ``optimum``. ``changes`` are where the domain changes, where that is neither said by phases
-    nor by switches. Of ``of_errors`` less is better.
+    nor by switches. ``floor`` is what the return of a bin counts at least where claims are judged:
+    as far below acting at random as ``optimum`` is above it. Of ``of_errors`` less is better.
     """
 
     figure: str
@@ -58,6 +59,7 @@ class Panel:
     origin: int = 0
     best_soft: float = math.nan
     changes: tuple[float, ...] = ()
+    floor: float = math.nan
     of_errors: bool = False
 
     def __repr__(self) -> str:

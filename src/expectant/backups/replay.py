@@ -100,16 +100,19 @@ def _(replay):
 def _(replay):
     """Twice the room; only an unlimited replay ever asks, and it has not wrapped around."""
 
-    def longer(array: np.ndarray) -> np.ndarray:
-        return np.concatenate([array, np.zeros_like(array)])
+    return replay._replace(
+        states=replay.states._make(map(_longer, replay.states)),
+        next_states=replay.next_states._make(map(_longer, replay.next_states)),
+        actions=_longer(replay.actions),
+        rewards=_longer(replay.rewards),
+        alive=_longer(replay.alive),
+        outcomes=_longer(replay.outcomes),
+        counters=np.array([replay.counters[COUNT], replay.counters[COUNT]]),
+    )
 
-    arrays = {
-        name: type(old)(*map(longer, old)) if isinstance(old, tuple) else longer(old)
-        for name, old in replay._asdict().items()
-        if name not in ("counters", "limited")
-    }
-    counters = np.array([replay.counters[COUNT], replay.counters[COUNT]])
-    return replay._replace(**arrays, counters=counters)
+
+def _longer(array: np.ndarray) -> np.ndarray:
+    return np.concatenate([array, np.zeros_like(array)])
 
 
 @check_restored.register(ReplayPart)

@@ -40,7 +40,9 @@ DECIDES = (
     "jackknife values). Holds if every part's interval lies where the sentence says, beyond the "
     "margin; equal if what does not hold lies within the margin of zero; does not hold if a part's "
     "interval lies on the other side (both with Holm's correction for several parts); else "
-    "unclear. A diverged run counts as the worst bin of any run in its panel"
+    "unclear. No bin of a run counts lower than as far below acting at random as the exact return "
+    "is above it, where that is known, and a diverged run counts as that low; elsewhere as the "
+    "worst bin of any run in its panel"
 )
 
 
@@ -94,9 +96,8 @@ class Clause:
         found = []
         for panel in panels:
             known = list(panel.curves.values())
-            bad = floored(known, of_errors=panel.of_errors)
-            floor = known if self.measure.of_diverged else bad
-            all_curves = dict(zip(panel.curves, floor, strict=True))
+            counted = known if self.measure.of_diverged else _counted_bins(panel)
+            all_curves = dict(zip(panel.curves, counted, strict=True))
             found.append([all_curves[key] for key in (*self.of, *self.minus)])
         fewest = min(curve.shape[0] for curves in found for curve in curves)
         return [[curve[:fewest] for curve in curves] for curves in found]
@@ -150,6 +151,11 @@ class Clause:
             means = [[weights @ curve for curve in group] for group in curves]
             values = self.values(panels, means)
         return self.statement.shown_by(values)
+
+
+def _counted_bins(panel: Panel) -> list[np.ndarray]:
+    """The curves of a panel as they count, diverged and very bad bins included."""
+    return floored(list(panel.curves.values()), panel.floor, of_errors=panel.of_errors)
 
 
 def _grouped(curves: Sequence[np.ndarray], groups: int) -> list[list[np.ndarray]]:
@@ -318,8 +324,7 @@ def _beside(claim: Claim, panels: Sequence[Panel]) -> list[str]:
     keys = dict.fromkeys(key for clause in claim.clauses for key in (*clause.of, *clause.minus))
     for measure in claim.beside:
         for panel in (panel for panel in panels if panel.figure == claim.figure):
-            floor = floored(list(panel.curves.values()), of_errors=panel.of_errors)
-            curves = dict(zip(panel.curves, floor, strict=True))
+            curves = dict(zip(panel.curves, _counted_bins(panel), strict=True))
             numbers = [
                 f"{panel.labels.get(key, key)} "
                 f"{float(measure.of(panel, curves[key].mean(axis=0)[None])[0]):.4g}"

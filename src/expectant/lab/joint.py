@@ -31,8 +31,8 @@ from expectant.lab.study import Option, Reading, Study
 from expectant.progress import duration, say
 
 ROWS = "joint.jsonl"
-OWN = 2  # draws of an agent's own options in a context
-BATCH = 8  # combinations that are computed together, and lost together if it is stopped
+OWN = 3  # draws of an agent's own options in a context
+BATCH = 18  # combinations that are computed together, and lost together if it is stopped
 
 Chosen = dict[str, str]  # the option of every reading, by name
 Draws = list[tuple[str, ...]]

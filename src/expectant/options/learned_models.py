@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from expectant.features.vector import dot
-from expectant.lanes import dot_row
+from expectant.lanes import add_to_row, dot_row
 from expectant.updates import (
     bound_trace,
     clear_trace,
@@ -82,9 +82,7 @@ def move_rows(rows, option, trace, work, step):
     """F_o += α δ eᵀ with the errors δ in ``work``, a row for every feature in the trace."""
     for j in range(rows.shape[1]):
         if trace[j] != 0.0:
-            change = step * trace[j]
-            for i in range(work.shape[1]):
-                rows[option, j, i] += change * work[0, i]
+            add_to_row(rows, option, j, step * trace[j], work[0])
 
 
 @function

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -146,7 +146,8 @@ def curve_of(key: str, runs: np.ndarray) -> Curve:
 
 
 def chart_of(panels: Sequence[Panel]) -> Chart:
-    """The chart of some panels."""
+    """The chart of some panels; what is the same under several readings is drawn once."""
+    panels = told_apart(panels)
     ordered, columns = arranged(panels)
     plots = [_plot_of(panel, panels) for panel in ordered]
     looked = any(panel.points is not None or panel.changes for panel in panels)
@@ -184,6 +185,36 @@ def _levels(panel: Panel) -> list[Level]:
     found = [Level(begin, end, optimum, "exact, ε-greedy on q*")] if math.isfinite(optimum) else []
     differs = math.isfinite(best) and not best - optimum <= DIFFERENCE * (1.0 + abs(best))
     return [*found, *([Level(begin, end, best, "exact, best ε-soft policy")] if differs else [])]
+
+
+def told_apart(panels: Sequence[Panel]) -> list[Panel]:
+    """The panels, those of readings that came to the very same curves once and under all names."""
+    readings: dict[str, list[Panel]] = {}
+    for panel in panels:
+        readings.setdefault(panel.reading, []).append(panel)
+    names: dict[str, list[str]] = {}
+    for reading, own in readings.items():
+        same = next((first for first in names if _alike(readings[first], own)), reading)
+        names.setdefault(same, []).append(reading)
+    return [
+        replace(panel, reading=" and ".join(names[panel.reading]))
+        for panel in panels
+        if panel.reading in names
+    ]
+
+
+def _alike(panels: Sequence[Panel], others: Sequence[Panel]) -> bool:
+    """Whether they show the same agents with the same curves."""
+    return len(panels) == len(others) and all(
+        one.title == other.title
+        and one.panel == other.panel
+        and one.curves.keys() == other.curves.keys()
+        and all(
+            np.array_equal(curve, other.curves[agent], equal_nan=True)
+            for agent, curve in one.curves.items()
+        )
+        for one, other in zip(panels, others, strict=True)
+    )
 
 
 def arranged(panels: Sequence[Panel]) -> tuple[list[Panel], int]:

@@ -24,8 +24,8 @@ def number(value: Any) -> str:
 
 
 def share(value: float) -> str:
-    """A probability in per cent."""
-    return f"{100.0 * value:.0f} %"
+    """A probability in per cent, which no line breaks before its sign."""
+    return f"{100.0 * value:.0f}\N{NO-BREAK SPACE}%"
 
 
 def two_digits(value: float | None) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -70,7 +71,9 @@ def _axes(cells: Sequence[Cell]) -> dict[str, Any]:
             quantity = "reward per step"
             changes = _changes(first)
             return {"unit": unit, "quantity": quantity, "optimum": unknown, "changes": changes}
-        return {"optimum": _optimum(cells), "best_soft": _best_soft(cells)}
+        optimum = _optimum(cells)
+        floor = _floor(first, optimum)
+        return {"optimum": optimum, "best_soft": _best_soft(cells), "floor": floor}
     after = first.record.after
     when = first.record.schedule(first.job)
     levels = [
@@ -112,6 +115,14 @@ def _optimum(cells: Sequence[Cell]) -> float:
         for phase in range(mdp.phases)
     ]
     return returns[0] if max(returns) - min(returns) < 1e-9 else float("nan")
+
+
+def _floor(cell: Cell, optimum: float) -> float:
+    """As far below acting at random as an exact return is above it; NaN where there is none."""
+    if math.isnan(optimum):
+        return optimum
+    at_random = _undiscounted(cell.domain, epsilon=1.0, discount=1.0, phase=0)
+    return at_random - (optimum - at_random)
 
 
 def _best_soft(cells: Sequence[Cell]) -> float:
