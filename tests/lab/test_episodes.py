@@ -11,8 +11,17 @@ from expectant.engine.greedily import perform_discounted
 from expectant.engine.job import Job
 from expectant.engine.loop import simulate
 from expectant.exact.loca_car import judged_levels
+from expectant.lab.cells import Cell
+from expectant.lab.engines.tasks import Kernels, Task, run_one
 from expectant.lab.episodes import earned, performer
-from expectant.lab.records import levels_of, record_from, recorded
+from expectant.lab.records import (
+    compile_with_episodes,
+    compile_with_states,
+    compiling_for,
+    levels_of,
+    record_from,
+    recorded,
+)
 from expectant.progress import Silent
 from expectant.verbs import phase, reset, step
 
@@ -103,3 +112,16 @@ def test_what_cannot_be_judged_by_episodes():
     outside = Job(ex.Gym("FrozenLake-v1"), ex.OneHot(), AGENT, episodes=3)
     with pytest.raises(ValueError, match="needs a domain in compiled code, got Gym"):
         performer(outside, None, "", Silent())
+
+
+def test_a_study_records_episodes():
+    cell = Cell(
+        experiment="e", reading="", panel="p", agent_key="a", label="a", domain=CAR,
+        features=ex.Tiles(2, 4), agent=AGENT, episodes=0, steps=500, bin=1, runs=1, seed=0,
+        record=record(100, 3),
+    )  # fmt: skip
+    ran = run_one(Task(cell, "name", 0, 1), 0, Kernels(False), going_on(), {})
+    curve, _ = recorded(cell.job, 0, simulate, perform_discounted, going_on(), record(100, 3))
+    assert ran is not None and np.array_equal(ran.values, curve)
+    assert compiling_for(record(100, 3)) is compile_with_episodes
+    assert compiling_for(record_from({"look": "start_value"})) is compile_with_states

@@ -30,7 +30,7 @@ from expectant.lab.trying.rounds import (
     worth_searching,
 )
 from expectant.lab.trying.tried import Confirmed, Tried, bounds_in_brief, in_brief
-from expectant.lab.trying.try_on import PAGE_SECONDS
+from expectant.lab.trying.try_on import PAGE_SECONDS, PAGE_WORK
 from expectant.lab.trying.try_page import write_folder
 
 BOX, MANY = gymnasium.spaces.Box, gymnasium.spaces.MultiDiscrete
@@ -174,11 +174,23 @@ def test_the_promised_time_is_kept_however_long_an_episode_takes(cost, monkeypat
         return SimpleNamespace(returns=returns, means=returns.mean(axis=1), evicted=evicted, **took)
 
     monkeypatch.setattr(promise, "time", clock)
+    monkeypatch.setattr(trying, "slowness", lambda: 1.0)
     monkeypatch.setattr(rounds, "run", slow)
     found = ex.try_on(ex.Corridor(), 2.0, threads=1, compiled=False, quiet=True)
     assert 60.0 < clock.now < 120.0 - PAGE_SECONDS + cost
     assert bool(found.agents) == (cost < 2.0)
     assert "give more minutes" in found.findings()[0] or cost < 2.0
+
+
+def test_the_page_has_more_time_on_a_busy_machine():
+    assert trying._reserve(300.0, 1.0) == 0.0
+    assert trying._reserve(300.0, 5.0) == pytest.approx(5.0 * PAGE_WORK - PAGE_SECONDS)
+    assert trying._reserve(300.0, 1000.0) == pytest.approx(60.0 - PAGE_SECONDS)
+    assert trying._reserve(15.0, 1000.0) == 0.0
+    assert promise.slowness() >= 1.0
+    promised = Promise(294.0)
+    promised.shorten(54.0)
+    assert promised.seconds == 240.0
 
 
 def test_all_agents_have_some_fresh_runs_before_any_has_more(monkeypatch):

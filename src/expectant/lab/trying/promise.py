@@ -8,6 +8,16 @@ from contextlib import contextmanager
 
 from expectant.progress import Silent, Tell
 
+WORK = 0.1  # seconds by which it is judged how busy a machine is
+
+
+def slowness() -> float:
+    """How many times as long as it should work takes now, because others use the machine."""
+    start, worked = time.monotonic(), time.thread_time()
+    while time.thread_time() - worked < WORK:
+        pass
+    return max((time.monotonic() - start) / WORK, 1.0)
+
 
 class OutOfTime(Exception):
     """Work that was broken off because its time was over."""
@@ -21,7 +31,11 @@ class Promise:
 
     def spent(self) -> float:
         """How much of it is over, as a share."""
-        return (time.monotonic() - self.start) / self.seconds
+        return (time.monotonic() - self.start) / max(self.seconds, 1e-9)
+
+    def shorten(self, seconds: float) -> None:
+        """Keep so much of it for something else."""
+        self.seconds = max(self.seconds - seconds, 0.0)
 
     def until(self, share: float) -> Deadline:
         """What breaks work off at a share of it."""

@@ -14,7 +14,7 @@ from expectant.domains.gym import Gym
 from expectant.engine.job import cores
 from expectant.engine.result import Result
 from expectant.extras import need
-from expectant.lab.trying.promise import OutOfTime, Promise
+from expectant.lab.trying.promise import OutOfTime, Promise, slowness
 from expectant.lab.trying.proposal import MANY, Seen, play_at_random, propose
 from expectant.lab.trying.rounds import (
     DEFAULT_RUNS,
@@ -39,7 +39,9 @@ from expectant.seeds import SEED
 
 # Where each stage ends, as a share of the promised time; the rest is for the page.
 LOOKED, PROBED, DEFAULTS, SEARCHED, CONFIRMED = 0.08, 0.6, 0.72, 0.82, 0.95
-PAGE_SECONDS = 6.0  # that the page and whatever cannot be broken off may take on a busy machine
+PAGE_SECONDS = 6.0  # that the page and whatever cannot be broken off may take
+PAGE_WORK = 4.0  # seconds of work in that, and in starting Python, on a machine that is not busy
+MOST_FOR_PAGE = 0.2  # of the promised time
 SEARCHED_AGENTS = 3
 FRESH_RUNS = 12  # at most
 START_SECONDS = 3.0  # that processes take to be there
@@ -83,11 +85,12 @@ def try_on(
     if folder is not None:
         need("a page", "show")
     seconds = 60.0 * minutes
-    promise = Promise(seconds - min(PAGE_SECONDS, 0.2 * seconds))
+    promise = Promise(seconds - min(PAGE_SECONDS, MOST_FOR_PAGE * seconds))
     domain = environment if isinstance(environment, Domain) else Gym(environment)
     tell = (lambda text: None) if quiet else say
     tell(f"trying {domain.actions} actions of {domain!r}: random play")
     seen = play_at_random(domain, promise.until(LOOKED), seed)
+    promise.shorten(_reserve(seconds, slowness()))
     features = propose(domain, seen)
     shape = features.shape(domain)
     tell(f"{shape.size:,} features, {shape.active} at once: {in_brief(features)}; compiling")
@@ -118,6 +121,11 @@ def try_on(
     if found.folder is not None:
         write_folder(found, found.folder)
     return found
+
+
+def _reserve(seconds: float, times: float) -> float:
+    """How much more time the page needs where work takes so many ``times`` as long as it should."""
+    return max(min(PAGE_WORK * times, MOST_FOR_PAGE * seconds) - PAGE_SECONDS, 0.0)
 
 
 def _episodes(
