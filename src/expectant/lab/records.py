@@ -1,8 +1,8 @@
 """What a run leaves besides returns: looks at the agent, taken on a schedule.
 
 A record names a look and says how often it is taken. The look asks a copy of the agent about all
-states of the domain and makes one number of the answers; the numbers of a run, in order, are its
-curve.
+states of the domain (about those whose values are known, where states are not numbered) and makes
+one number of the answers; the numbers of a run, in order, are its curve.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import numpy as np
 
 from expectant.analysis.panel import Level
 from expectant.descriptions import near_miss
+from expectant.engine.asking import States
 from expectant.engine.compile.kernels import Kernel
 from expectant.engine.course import Stop, drive
 from expectant.engine.job import Job, loop_for
@@ -200,10 +201,14 @@ def _differ(job: Job) -> bool:
     return job.of_run(0) is not job
 
 
-def _states(job: Job) -> Any:
-    if job.domain.states is None:
+def _states(job: Job) -> States:
+    """What looks ask about: all states or, where they have no numbers, those of known value."""
+    if job.domain.states is not None:
+        return all_states(job.domain.states)
+    known = job.domain.known_values(job.agent.discount)
+    if known is None:
         raise ValueError(
             f"record: a look asks about all states, and {type(job.domain).__name__} does not "
-            "number its states"
+            "number its states, nor knows what some of them are worth"
         )
-    return all_states(job.domain.states)
+    return States(known.observations, np.full(len(known.values), -1))
