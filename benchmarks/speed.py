@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 import expectant as ex
+from expectant.engine.away_pool import end_idle
 from expectant.engine.compile.compiling import kernel_for
 from expectant.engine.job import Job, loop_is_compiled
 from expectant.seeds import streams_of
@@ -234,7 +235,10 @@ def threads(say: Callable[[str], None]) -> dict[str, Any]:
 
 
 def processes(say: Callable[[str], None]) -> dict[str, Any]:
-    """CartPole of Gymnasium in this process and in two of its own, starting them included."""
+    """CartPole of Gymnasium in this process alone and with another, which is started at first.
+
+    ``first`` includes that; ``two`` is a later call, for which it was kept.
+    """
     say("one process against two")
     bounds = [(-2.4, 2.4), (-3, 3), (-0.21, 0.21), (-3, 3)]
     features = ex.Tiles(8, (2, 2, 4, 4), bounds=bounds)
@@ -246,10 +250,15 @@ def processes(say: Callable[[str], None]) -> dict[str, Any]:
             progress=False,
         ).seconds  # fmt: skip
 
+    def starting() -> float:
+        end_idle()
+        return seconds(2)
+
     with beside("busy").watched() as machine:
-        pairs = [(seconds(1), seconds(2)) for _ in range(2)]
-    one, two = (min(column) for column in zip(*pairs, strict=True))
-    return {"one": one, "two": two, "ratio": one / two, **machine}
+        rounds = [(seconds(1), starting(), seconds(2)) for _ in range(2)]
+    one, first, two = (min(column) for column in zip(*rounds, strict=True))
+    ratios = {"first_ratio": one / first, "ratio": one / two}
+    return {"one": one, "first": first, "two": two, **ratios, **machine}
 
 
 AGENTS: dict[str, Callable[[int], Any]] = {
@@ -421,6 +430,11 @@ def show_ratio(title: str) -> Callable[[dict[str, Any]], Iterator[Any]]:
     return show
 
 
+def show_processes(found: dict[str, Any]) -> Iterator[Any]:
+    title = f"CartPole, two processes ({found['first_ratio']:.2f} in the first call)"
+    return show_ratio(title)(found)
+
+
 def show_times(unit: str, scale: float) -> Callable[[dict[str, Any]], Iterator[Any]]:
     def show(tables: dict[str, Any]) -> Iterator[Any]:
         from rich.table import Table
@@ -472,7 +486,7 @@ SHOWN: dict[str, Callable[[Any], Iterable[Any]]] = {
     "mountain_car": show_mountain_car,
     "sparse": show_sparse,
     "threads": show_ratio("two threads"),
-    "processes": show_ratio("CartPole, two processes"),
+    "processes": show_processes,
     "growth": show_times("µs a step", 1e3),
     "decisions": show_times("ns a decision", 1.0),
     "parts": show_parts,
@@ -556,7 +570,8 @@ JUDGED: dict[str, Callable[[Any], Found]] = {
     "sparse": judge_sparse,
     "threads": lambda found: {"one thread ÷ two": at_least(found["ratio"], TARGETS["threads"])},
     "processes": lambda found: {
-        "one process ÷ two": at_least(found["ratio"], TARGETS["processes"])
+        "one process ÷ two, first call": at_least(found["first_ratio"], TARGETS["processes"]),
+        "one process ÷ two, later calls": at_least(found["ratio"], TARGETS["processes"]),
     },
     "options": judge_options,
     "encodings": judge_encodings,

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import inspect
 import itertools
 from typing import Any
 
@@ -108,3 +109,24 @@ def test_the_limit_itself_is_allowed():
     assert or_none(either(whole(0), one_of("all"))).check("f", "x", "all") == "all"
     with pytest.raises(ValueError, match=r"f: x must be a whole number, 1 or more \(at most 9\)"):
         whole(1, 9).check("f", "x", 10)
+
+
+def test_the_seed_is_zero_where_none_is_given():
+    def run(**seed: Any) -> ex.Result:
+        return ex.run(
+            ex.Corridor(), ex.RandomBinary(5, 2), ex.QLearning(0.1), episodes=5, runs=2,
+            compiled=False, progress=False, **seed,
+        )  # fmt: skip
+
+    given = run(seed=0)
+    assert run().seed == given.seed == 0
+    assert np.array_equal(run().returns, given.returns)
+
+
+@pytest.mark.parametrize("call", [
+    ex.run, ex.compare, ex.evaluate, ex.watch, ex.try_on, ex.Learner, ex.bounds_of, ex.check_agent,
+    ex.check_backups, ex.check_domain, ex.check_features, ex.check_model, ex.check_option,
+    ex.exact.feature_matrix,
+])  # fmt: skip
+def test_what_draws_begins_at_seed_zero(call):
+    assert inspect.signature(call).parameters["seed"].default == 0

@@ -169,8 +169,23 @@ class Domain(Buildable):
         """
         return self
 
+    def judge_in(self, part: Any, phase: int) -> None:
+        """Make a copy of its part one in which agents are judged: in one phase for ever.
+
+        Episodes begin as that is done in the domain's test, if it has one.
+        """
+        if self.phase_steps or self.switch_every is not None:
+            raise ValueError(
+                f"{type(self).__name__}: has phases, and does not say how agents are judged in one "
+                "of them by episodes (judge_in)"
+            )
+
     def world(self, seed: int, run: int) -> Any:
-        """The world of one run, where the domain is outside compiled code."""
+        """The world of one run, where the domain is outside compiled code.
+
+        It has ``reset``, ``step`` and ``close``, and notes what it is ``asked`` and where it is
+        (``episode``, ``taken``), as :class:`expectant.domains.gym.World` does.
+        """
         raise NotImplementedError
 
     @property

@@ -155,6 +155,14 @@ def test_entropy_bonus_is_the_gradient_of_the_entropy():
     np.testing.assert_allclose(moved[:, 0] - policy[:, 0], numeric, atol=1e-8)
 
 
+def test_actions_of_no_probability_have_no_part_in_the_entropy():
+    from expectant.updates import policy_gradient
+
+    state, policy = built(ex.CachedPolicy(0.5, 0.1)).state(0), np.zeros((3, 8))
+    policy_gradient(policy, state, 0, 0.0, 0.5, np.array([1.0, 0.0, 0.0]), 1.0)
+    assert not policy.any()
+
+
 def test_epsilon_on_top_of_the_softmax():
     b = built(ex.CachedPolicy(0.5, 0.1, epsilon=0.5))
     b.agent.policy[1, 0] = 50.0

@@ -16,7 +16,7 @@ from expectant.features.vector import Weighted
 from expectant.lab.specs.spec import parse_spec
 from expectant.step_sizes import effective_step
 from expectant.updates import move, move_row
-from expectant.verbs import borrowed, fit, learn, moved_by, plan
+from expectant.verbs import borrowed, fit, learn, mean_rate, moved_by, plan
 
 DOMAIN = ex.Corridor(cells=2, slip=0.0)
 ADAPTIVE = (ex.IDBD(0.5, 0.1), ex.Autostep(0.5, 0.1, memory=10.0))
@@ -81,6 +81,15 @@ def test_features_that_are_not_one_count_by_their_squares():
     rate = 0.1 * math.exp(0.1 * 2.0 / 4.88)
     assert step.rates[0, 3] == pytest.approx(rate)
     assert step.traces[0, 3] == pytest.approx(1.0 - 4.0 * rate + 2.0 * rate)
+
+
+def test_the_mean_rate_is_weighted_by_squares():
+    """Rates 1/8 and 1/2 at features of 1 and 2: (1/8 + 4/2) / 5."""
+    step = ex.IDBD(0.5, 0.0).build(built().setting, 1)
+    step.rates[0, 0] = 0.125
+    assert mean_rate(step, 0, two_active()) == (0.125 + 4 * 0.5) / 5
+    nothing = Weighted(np.array([0, 3]), np.zeros(2), np.array([-1]))
+    assert mean_rate(step, 0, nothing) == 0.0
 
 
 def test_no_single_update_overshoots():

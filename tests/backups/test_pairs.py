@@ -95,6 +95,15 @@ def test_a_state_that_is_given_up_takes_its_pairs_along():
     assert set(drawn(b, pairs, 200)) == {(2, 0), (0, 1)}
 
 
+def test_a_state_in_the_place_of_another_was_never_tried():
+    b, sweeping = made(ex.PrioritizedPairs(capacity=2))
+    for state, action in ((0, 0), (0, 0), (0, 1), (1, 1)):
+        remember(sweeping, b.transition(state, action, 1.0, None))
+    assert sweeping.tries.tolist() == [[2, 1], [0, 1]]
+    remember(sweeping, b.transition(2, 1, 1.0, None))  # no room: state 0 goes
+    assert sweeping.tries.tolist() == [[0, 1], [0, 1]]
+
+
 def test_room_is_made_for_no_more_states_than_there_are():
     assert made(ex.SeenPairs())[1].order.size == 4 * 2
     assert made(ex.SeenPairs(capacity=3))[1].order.size == 3 * 2

@@ -9,7 +9,7 @@ import pytest
 from building import Built
 
 import expectant as ex
-from expectant.features.vector import Binary
+from expectant.features.vector import Binary, Weighted
 from expectant.models.columns import NONE
 from expectant.verbs import (
     backed_up_value,
@@ -110,6 +110,17 @@ def test_pwma_draws_predecessors_by_the_size_of_what_they_lead_to(model):
     assert backups.heap.length[0] == 0 and not unfinished(backups)
 
 
+def test_pwma_counts_sizes_and_neither_signs_nor_features_without_weight():
+    """|δ x_i F^{ij}|: 2 · 1/4 · 1/2 from the third feature, and nothing from the second."""
+    built = planned("expectation", "pwma")
+    built.agent.planner.model.rows[1, 3, 2] = -0.5
+    built.agent.planner.model.rows[0, 0, 1] = 1.0
+    backups = built.agent.planner.backups
+    state = Weighted(np.array([2, 1]), np.array([-0.25, 0.0]), np.array([2]))
+    changed(backups, state, 1.5, 0.5)
+    assert backups.heap.priorities.tolist() == [0.0, 0.0, 0.0, 0.25, 0.0]
+
+
 @pytest.mark.parametrize("model", MODELS)
 def test_mg_backs_up_all_predecessors_of_the_feature_that_was_most_wrong(model):
     built = planned(model, "mg")
@@ -184,6 +195,14 @@ def test_only_linear_models_can_be_planned_with_from_features():
             ex.Lookahead(0.1, model=model, backups="mg")
     with pytest.raises(ValueError, match="needs stored transitions"):
         ex.Lookahead(0.1, backups="features", replayed_fits=1)
+
+
+@pytest.mark.parametrize("backups", ["features", "pwma", "mg"])
+def test_features_are_no_states_that_could_be_looked_up(backups):
+    option = ex.TableOption((1,) * 5, (0.5,) * 5)
+    options = ex.Repertoire((option,), models="exact")
+    with pytest.raises(ValueError, match="look up the environment's own state"):
+        ex.Lookahead(0.1, backups=backups, options=options)
 
 
 @pytest.mark.parametrize("agent", [

@@ -117,3 +117,9 @@ def test_compiled_and_plain_runs_have_the_same_bits():
 def test_bad_phases_are_refused():
     with pytest.raises(ValueError, match="LocaGrid: phase_steps must be three whole numbers"):
         ex.LocaGrid(phase_steps=(10, 10))
+
+
+def test_exits_are_drawn_beside_the_middle_row():
+    left, right = ex.LocaGrid(rows=4, columns=25).drawing.exits
+    assert left == ex.Exit(-1.0, 1.5, (2.0, 2.0, 2.0))
+    assert right == ex.Exit(25.0, 1.5, (4.0, 1.0, 1.0))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
 import expectant as ex
+from expectant.domains.own_mdp import check_against_mdp
 from expectant.verbs import observation, reset, step
 
 
@@ -167,6 +169,13 @@ def misdescribed(**changes):
 def test_steps_that_the_mdp_does_not_have(changes, message):
     with pytest.raises(ValueError, match=message):
         ex.check_domain(misdescribed(**changes), episodes=200)
+
+
+@pytest.mark.parametrize("origin", [(1, 0, 0), (-1, 0, 0), (0, 5, 0), (0, -1, 0)])
+def test_phases_and_states_that_the_mdp_does_not_have(origin):
+    phase, state, _ = origin
+    with pytest.raises(ValueError, match=f"^own: was in phase {phase}, state {state}, which its"):
+        check_against_mdp(ex.Corridor(cells=5), {origin: Counter({(1, -1.0): 1})}, "own")
 
 
 @pytest.mark.parametrize(

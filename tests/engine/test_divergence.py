@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 import expectant as ex
+from expectant.engine.divergence import _told
+from expectant.exact.stability import PlanningRadius
 
 DOMAIN, FEATURES = ex.Corridor(slip=0.0), ex.RandomBinary(14, 5)
 
@@ -60,6 +62,16 @@ def test_weights_that_only_grow_are_told_of_too():
 def test_a_run_that_learns_says_nothing(capsys):
     result = ran(ex.Lookahead(0.05, 0.05))
     assert result.divergence == () and "diverging" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("radius", "largest_step", "told"), [
+    (1.005, 0.1, ", and the model makes errors grow by 0.5 % a backup"),
+    (1.5, 0.0, ", and the model makes errors grow by 50 % a backup, whatever the value step"),
+    (1.0, 0.1, ""),
+    (0.9, 0.0, ""),
+])  # fmt: skip
+def test_how_fast_errors_grow_is_told_if_they_do(radius, largest_step, told):
+    assert _told(PlanningRadius(radius, largest_step)) == told
 
 
 @pytest.mark.parametrize("maintained", [False, True])

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import importlib
 import io
+import itertools
 import json
 import pkgutil
+import sys
 import tracemalloc
 import zipfile
 from collections.abc import Iterator
@@ -21,6 +23,7 @@ from expectant.backups import replay as replay_module
 from expectant.engine.identity.fingerprint import part_types
 from expectant.engine.learner import saving
 from expectant.engine.learner.learner_facts import states_of
+from expectant.integrity import within
 
 CELL_BOUNDS = [(0.0, CELLS - 1.0)]
 PLAIN = ex.QLearning(0.1)
@@ -157,6 +160,67 @@ def test_every_whole_number_is_checked(tmp_path):
         ex.Learner.load(path, compiled=False)
     assert ours() - seen == ELSEWHERE
     assert len(known) > 60, len(known)
+
+
+# What indices may be after eight steps in a hall of six cells with two actions.
+BOUNDS = [
+    ("replay", "features: active", 0, 4),  # five features
+    ("replay", "state: active", 0, 4),
+    ("replay", "table of states: active", 0, 4),
+    ("replay", "table of states: place", -1, 5),  # or none
+    ("replay", "replay: actions", 0, 1),
+    ("replay", "replay: counters", 0, 7),  # as many as there is room for
+    ("replay", "the observation", 0, 5),
+    ("replay of weighted", "rollout: active", 0, 11),  # two traces of six features
+    ("replay of weighted", "rollout: place", -1, 5),
+    ("trajectory", "trajectory: slot", 0, 6),
+    ("trajectory", "trajectory: steps left", 0, 2),  # one of the three has been taken
+    ("seen", "distinct states: slots", -1, 8),
+    ("seen, given up", "history: active", 0, 7),  # a cell or an action
+    ("all", "the states of a sweep that are drawn", 0, 6),
+    ("all pairs", "the pair of a sweep that comes next", 0, 11),
+    ("prioritized", "heap: length", 0, 4),
+    ("prioritized", "heap: order", 0, 3),
+    ("prioritized", "heap: positions", -1, 3),
+    ("prioritized", "sweeping: drawn", -1, 3),
+    ("swept pairs", "heap: positions", -1, 9),  # five states with two actions
+    ("swept pairs", "sweeping: drawn", -1, 9),
+    ("swept pairs", "pairs: order", 0, 9),
+    ("swept pairs", "pairs: positions", -1, 9),
+    ("sparse", "columns: counts", 0, 2),  # the capacity
+    ("sparse", "columns: indices", 0, 4),
+    ("sparse", "columns: touched", 0, 4),
+    ("sparse", "columns: owners", 0, 9),  # a column for each feature and action
+    ("two steps", "n-step model: place", 0, 1),
+    ("two steps", "n-step model: steps that wait", 0, 1),
+    ("two steps", "n-step model: actions", 0, 1),
+    ("mg", "swept features: the feature", 0, 5),
+    ("curious", "curious model: tried", 0, 8),  # at the last step, or never
+    ("sarsa", "sarsa: ahead", -1, 1),  # an action or none
+    ("interpolated", "features: lower", 0, 1),  # three points have two gaps
+    ("options", "the option that is followed", -1, 0),
+    ("hashed", "hashed tiles: owners", -1, 19),  # two tilings of ten tiles
+]
+
+
+def test_indices_may_be_what_they_can_be_and_not_one_more(tmp_path, monkeypatch):
+    allowed: dict[str, set[tuple[int, int]]] = {}
+
+    def noted(what: str, array: np.ndarray, low: int, high: int) -> None:
+        allowed.setdefault(what, set()).add((low, high))
+        within(what, array, low, high)
+
+    for module in list(sys.modules.values()):
+        if getattr(module, "within", None) is within and module.__name__.startswith("expectant."):
+            monkeypatch.setattr(module, "within", noted)
+    for name, bounds in itertools.groupby(BOUNDS, lambda row: row[0]):
+        allowed.clear()
+        learner = learner_for(*COMPOSITIONS[name])
+        drive(learner, 8)
+        learner.save(tmp_path / "saved.npz")
+        ex.Learner.load(tmp_path / "saved.npz", compiled=False)
+        for _, what, low, high in bounds:
+            assert allowed[what] == {(low, high)}, (name, what)
 
 
 def ours() -> set[str]:

@@ -267,6 +267,17 @@ def test_bad_input(call, message):
         call()
 
 
+def test_never_ending_may_be_the_best():
+    """In state 0 staying costs nothing; state 1 leads there for 2, the end costs 1 everywhere."""
+    mdp = ex.FiniteMDP(
+        probabilities=np.ones((2, 2, 1)),
+        rewards=np.array([[[0.0], [-1.0]], [[2.0], [-1.0]]]),
+        successors=np.array([[[0], [-1]], [[0], [-1]]]),
+        start=np.array([1.0, 0.0]),
+    )
+    assert exact.optimal_values(mdp).tolist() == [0.0, 2.0]
+
+
 def test_endless_mdps_need_a_discount():
     domain = ex.FiniteMDP(np.ones((1, 1, 1)), [[1.0]], endless=True)
     assert exact.optimal_values(domain, discount=0.5)[0] == pytest.approx(2.0)

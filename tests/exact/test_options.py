@@ -42,6 +42,13 @@ def test_the_bonus_takes_the_place_of_what_a_state_is_worth():
     assert low.stop[1] == 0.0
 
 
+def test_an_option_stops_where_going_on_is_just_as_good():
+    """Cell 2 leaves with 20; a bonus of 20 there is a tie, one of 19 is not worth stopping for."""
+    for bonus, stops in ((20.0, 1.0), (19.0, 0.0)):
+        found = exact.reward_respecting_option(LINE, 2, bonus, 0.5, values=[0.0, 0.0, 0.0])
+        assert found.values[2] == 20.0 and found.stop.tolist() == [0.0, 0.0, stops]
+
+
 def test_stopping_halfway_with_probability_one_half():
     rewards, successors = exact.option_model(LINE, np.full(3, RIGHT), [0.0, 0.5, 1.0], 0.5)
     # from cell 0: −1, then with probability one half another −1 discounted

@@ -49,6 +49,15 @@ def test_the_best_action_and_the_distribution_decide():
     assert elsewhere.converges
 
 
+def test_the_best_action_is_that_of_discounted_values():
+    """γ = 1/2: 2 / 2 by the first action, 1 + 1/4 by the second; undiscounted it were 2 and 1.5."""
+    found = planning_radius(
+        [[[2.0]], [[0.5]]], [[1.0]], value_step=0.5, rewards=[[0.0], [1.0]], weights=[1.0],
+        discount=0.5,
+    )  # fmt: skip
+    assert found.radius == pytest.approx(1.0 - 0.5 * (1.0 - 0.5 * 0.5))
+
+
 def test_an_exact_model_of_single_states_always_converges():
     domain = ex.Corridor(cells=5)
     transitions, rewards = ex.exact.linear_model(domain, np.eye(5))

@@ -15,10 +15,11 @@ import numpy as np
 import pytest
 
 from expectant.analysis import Panel
-from expectant.analysis.judging import ABOUT, ABOVE, AT_LEAST
+from expectant.analysis.judging import ABOUT, ABOVE, AT_LEAST, Statement
 from expectant.analysis.local_change import is_test  # noqa: F401  its measures
 from expectant.lab.claims import BLOCKS, Claim, Clause, Verdict
 from expectant.lab.claims import evaluate as evaluate_all
+from expectant.lab.decision_work import _at_least
 from expectant.lab.measures import MEASURES
 from expectant.lab.reproduce import verdicts_of
 from expectant.lab.study import Study, packaged, read_study, the_paper
@@ -402,3 +403,8 @@ def test_as_many_runs_count_as_every_agent_has():
     alone, less = of_all("mean", "a"), of_all("mean", "a", minus=("b",))
     (found,) = evaluate_all([replace(alone, clauses=alone.clauses + less.clauses)], [data])
     assert found.runs == 2  # of the part that has fewest
+
+
+def test_work_is_as_much_more_as_it_is_where_it_is_the_least():
+    found = _at_least(2.0, np.array([1.5, 5.0]), "reads")
+    assert found.effect == 1.5 and found.statement == Statement(AT_LEAST, 2.0)

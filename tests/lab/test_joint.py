@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +38,15 @@ def test_contexts_come_whole_those_of_the_named_sets_first_and_no_combination_tw
     assert list(a_search().combinations(50)) == found[:50]  # more of them are the same and more
     drawn = {(name, option) for chosen in found for name, option in chosen.items()}
     assert drawn == {(r.name, o.name) for r in a_search().readings for o in r.options}
+
+
+def test_there_are_no_more_combinations_than_there_are():
+    names = ("Algorithm 2's target", "cached actions", "ties")
+    few = tuple(reading for reading in PAPER.readings if reading.name in names)
+    joint = Joint(replace(PAPER, readings=few), ("5a", "5b"), 3)
+    found = [tuple(chosen.values()) for chosen in joint.combinations(1000)]
+    every = set(product(*([option.name for option in reading.options] for reading in few)))
+    assert set(found) == every and len(found) == len(every)
 
 
 def test_readings_of_one_agent_are_told_from_those_of_several():

@@ -157,6 +157,12 @@ discount = 0.97
 """
 
 
+def test_a_looks_options_are_those_that_are_given():
+    assert record_from({"look": "greedy_return"}).options == (("horizon", 40),)
+    found = record_from({"look": "greedy_return", "horizon": 7, "after": 2, "growth": 1.5})
+    assert found == Record("greedy_return", 1, (("horizon", 7),), 2, 1.5)
+
+
 def test_a_record_goes_through_the_store_and_onto_a_panel(tmp_path):
     cells = parse_spec(SPEC, "test.toml").cells()
     assert cells[0].record == greedy(500) == Record("greedy_return", 500, (("horizon", 40),))

@@ -85,6 +85,8 @@ def test_a_study_of_ones_own_is_run_and_read_again(tmp_path):
     assert np.array_equal(panels[0].curves["plain"], binned)
     found = json.loads((out / "claims.json").read_text())
     assert [entry["claim"] for entry in found] == ["Learning pays.", "It does not."]
+    page = (out / "report.html").read_text()  # both are about the figure that is there
+    assert page.count("It does not.") >= 1 and "Claims without a figure" not in page
 
 
 def test_what_is_written_elsewhere_leaves_the_whole_as_it_is(tmp_path):

@@ -127,6 +127,20 @@ def test_a_mistake_that_is_never_made_does_not_count():
     assert found.tolist() == [np.log10(7.0)]
 
 
+def test_outcomes_of_no_probability_lead_nowhere():
+    """Only state 0 is ever seen; in state 1 the greedy action is the wrong one."""
+    domain = ex.FiniteMDP(
+        probabilities=np.array([[[1.0, 0.0]] * 2, [[0.5, 0.5]] * 2]),
+        rewards=np.array([[1.0, 0.0], [1.0, 0.0]])[..., None] * np.ones(2),
+        successors=np.tile([-1, 1], (2, 2, 1)),
+        start=np.array([1.0, 0.0]),
+    )
+    preferences = np.tile([[1.0, 0.0], [0.0, 1.0]], (2, 1, 1))
+    asked = Seen(np.zeros((0, 0)), preferences, np.zeros(2, int), np.array([7.0, 9.0]))
+    found = look_named("solving_updates").of(domain, ex.DynaQ(0.1), asked)
+    assert found.tolist() == [np.log10(7.0)] * 2
+
+
 SMALL_TASKS = """
 steps = 40
 runs = 3

@@ -11,7 +11,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 import pytest
-from outside_worlds import HallEnv
+from outside_worlds import Hall, HallEnv
 from typer.testing import CliRunner
 
 import expectant as ex
@@ -20,7 +20,7 @@ from expectant.lab.specs.spec import read_spec
 from expectant.lab.trying import promise, rounds
 from expectant.lab.trying import try_on as trying
 from expectant.lab.trying.promise import Deadline, OutOfTime, Promise
-from expectant.lab.trying.proposal import Seen, propose
+from expectant.lab.trying.proposal import Seen, play_at_random, propose
 from expectant.lab.trying.rounds import (
     Standing,
     Trial,
@@ -29,7 +29,7 @@ from expectant.lab.trying.rounds import (
     variants,
     worth_searching,
 )
-from expectant.lab.trying.tried import Confirmed, Tried
+from expectant.lab.trying.tried import Confirmed, Tried, bounds_in_brief, in_brief
 from expectant.lab.trying.try_on import PAGE_SECONDS
 from expectant.lab.trying.try_page import write_folder
 
@@ -71,6 +71,15 @@ def test_whole_numbers_are_categories_only_if_all_that_was_seen_were():
     domain = world(BOX(0.0, 255.0, (3,)))
     assert propose(domain, seen_in(3, whole=True)) == ex.Categorical()
     assert isinstance(propose(domain, seen_in(3)), ex.Tiles)
+
+
+@pytest.mark.parametrize("domain", [Hall(), ex.Gym(HallEnv)], ids=["compiled", "outside"])
+def test_random_play_adds_up_what_it_earns(domain):
+    """Every step costs a tenth and the end pays 1, so that returns follow from lengths."""
+    seen = play_at_random(domain, Deadline(time.monotonic() + 100.0), 0)
+    assert len(seen.returns) == len(seen.lengths) == 100
+    assert seen.returns == pytest.approx([1.0 - 0.1 * length for length in seen.lengths])
+    assert min(seen.lengths) >= 1 and np.mean(seen.lengths) > 5  # the last cell is a step away
 
 
 def test_a_deadline_breaks_runs_off():
@@ -122,6 +131,14 @@ def test_the_best_planner_and_the_best_of_the_others_are_always_searched():
     assert worth_searching(standings(sarsa=1.0, lookahead=-np.inf), 3) == ["sarsa"]
 
 
+@pytest.mark.parametrize(("paid", "episodes"), [(-0.5, 60), (0.0, 60), (0.5, 7)])
+def test_episodes_may_become_longer_where_living_pays(paid, episodes):
+    """(27 − 3) / 2 seconds on two cores for four runs of 10 steps of 10 ms, or of 80 of them."""
+    left: Any = SimpleNamespace(until=lambda share: SimpleNamespace(left=lambda: 27.0))
+    found = trying._episodes(Seen([paid, paid], [8, 12]), 0.01, 1, left, 2)
+    assert found == episodes
+
+
 def test_whom_to_compare_is_decided_by_runs_before_the_fresh_ones():
     found = standings(lookahead=5.0, cached_values=4.0, sarsa=1.0, q_learning=2.0)
     found["cached_values"].earlier = 5.5  # after the search
@@ -153,7 +170,8 @@ def test_the_promised_time_is_kept_however_long_an_episode_takes(cost, monkeypat
             progress.check()
         returns = np.full((runs, episodes), 0.1 * agent.epsilon)
         took = {"lengths": np.full((runs, episodes), 5), "seconds": clock.now - start}
-        return SimpleNamespace(returns=returns, means=returns.mean(axis=1), **took)
+        evicted = np.zeros(runs, np.int64)
+        return SimpleNamespace(returns=returns, means=returns.mean(axis=1), evicted=evicted, **took)
 
     monkeypatch.setattr(promise, "time", clock)
     monkeypatch.setattr(rounds, "run", slow)
@@ -161,6 +179,68 @@ def test_the_promised_time_is_kept_however_long_an_episode_takes(cost, monkeypat
     assert 60.0 < clock.now < 120.0 - PAGE_SECONDS + cost
     assert bool(found.agents) == (cost < 2.0)
     assert "give more minutes" in found.findings()[0] or cost < 2.0
+
+
+def test_all_agents_have_some_fresh_runs_before_any_has_more(monkeypatch):
+    """Those that are compared first; one that is out of time has no more."""
+    asked = []
+
+    class Scripted(Trial):
+        def run(self, agent, runs, deadline, *, first=0, episodes=0):
+            asked.append((agent.action_step, first))
+            if agent.action_step == 0.2 and first == 2:
+                raise OutOfTime
+            return SimpleNamespace(
+                returns=np.full((runs, 1), agent.action_step), lengths=np.ones((runs, 1), int),
+                seconds=1.0, evicted=np.full(runs, 3),
+            )  # fmt: skip
+
+    found = standings(sarsa=1.0, lookahead=5.0, q_learning=2.0)
+    for step, each in zip((0.1, 0.2, 0.3), found.values(), strict=True):
+        each.best = ex.QLearning(step)
+    monkeypatch.setattr(trying, "FRESH_RUNS", 6)
+    trial = Scripted(ex.Corridor(), ex.OneHot(), False, 2, 0)
+    confirmed = trying._confirmed(trial, found, Promise(1000.0))
+    assert asked == [(0.2, 0), (0.3, 0), (0.1, 0), (0.2, 2), (0.3, 2), (0.1, 2), (0.3, 4), (0.1, 4)]
+    assert [each.returns.shape[0] for each in confirmed.values()] == [6, 2, 6]
+    assert [each.steps for each in confirmed.values()] == [6, 2, 6]
+    assert confirmed["lookahead"].evicted == 6 and confirmed["lookahead"].seconds == 2.0
+
+
+def test_features_are_told_in_brief():
+    bounds = [(-4.800000190734863, 4.8), (-1.0, 1.0)]
+    tiles = ex.Tiles(8, 3, bounds)
+    assert in_brief(tiles) == "Tiles(tilings=8, tiles=3)"
+    assert bounds_in_brief(tiles) == "−4.8 to 4.8, −1 to 1"
+    joined = ex.Joined(tiles, ex.Tiles(4, 6, bounds, dimensions=(0, 1)))
+    assert in_brief(joined) == (
+        "Tiles(tilings=8, tiles=3) + Tiles(tilings=4, tiles=6, dimensions=(0, 1))"
+    )
+    assert bounds_in_brief(joined) == bounds_in_brief(tiles)
+    assert in_brief(ex.OneHot()) == "OneHot()" and bounds_in_brief(ex.OneHot()) == ""
+
+
+def test_without_fresh_runs_there_is_a_hint():
+    nothing = Tried(
+        ex.Gym(HallEnv), ex.OneHot(), np.full(3, -2.5), {}, (), 5, 0, 1.0, (None, None),
+        earlier={"sarsa": -1.0, "lookahead": 2.0},
+    )  # fmt: skip
+    assert nothing.findings() == [
+        "No agent could be run often enough in this time: give more minutes. A hint from the runs "
+        "before, which decide nothing: Algorithm 1 2, Sarsa(λ) −1 an episode; random play earns "
+        "−2.5."
+    ]
+    assert "steps in total" not in str(nothing)  # a table without rows
+
+
+def test_settings_and_full_models_are_told():
+    found = made([1.0, 2.0], [3.0, 5.0])
+    assert "Its steps: action_step 0.3 (as it is made)." in found.findings()[0]
+    full = dataclasses.replace(found.agents["lookahead"], evicted=7, default=False)
+    agents = {**found.agents, "lookahead": full}
+    told = dataclasses.replace(found, agents=agents).findings()
+    assert "The models of Algorithm 1 had too little room" in told[-1]
+    assert "too little room" not in " ".join(found.findings())
 
 
 def test_nothing_confirmed_is_said_and_leaves_no_spec(tmp_path):
@@ -197,6 +277,7 @@ def test_the_printed_data_have_the_documented_shape(tried):
 
 def test_the_folder_has_a_page_and_a_spec_that_can_be_read(tried):
     page = (tried.folder / "report.html").read_text()
+    assert "All agents" in page and page.count('data-label="95 % interval"') == len(tried.agents)
     assert "Does planning pay here" in page or "Whether planning pays" in page
     experiment = read_spec(tried.folder / "spec.toml", trust=True)
     cells = {cell.agent_key: cell.agent for cell in experiment.cells()}

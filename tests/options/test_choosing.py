@@ -21,7 +21,17 @@ from expectant.engine.learner.saving import arrays_in
 from expectant.features.vector import Transition
 from expectant.lab.specs.spec import parse_spec
 from expectant.progress import Silent
-from expectant.verbs import act, backed_up_value, learn, plan, policy, preference, stop
+from expectant.verbs import (
+    act,
+    backed_up_value,
+    begin,
+    learn,
+    plan,
+    policy,
+    preference,
+    reset,
+    stop,
+)
 
 LINE = ex.Corridor(cells=4, slip=0.0)
 LEFT, RIGHT = 0, 1
@@ -103,6 +113,13 @@ def test_an_option_that_does_more_is_not_taken_for_an_action():
     assert TO_THE_RIGHT.only_action == HALF.only_action == -1
 
 
+def test_an_episode_begins_without_an_option():
+    b = Equipped(ex.Lookahead(0.5, options=(TO_THE_RIGHT,)))
+    b.agent.active[0] = 0
+    begin(b.agent, b.state(0), b.rng)
+    assert b.agent.active[0] == -1
+
+
 def test_planning_counts_the_discount_once():
     """b + γ wᵀF s for an action, b_o + wᵀF_o s for an option: all numbers are powers of two."""
     b = Equipped(ex.Lookahead(0.5, discount=0.5, options=(TO_THE_RIGHT,)))
@@ -124,6 +141,19 @@ def test_exact_models_are_the_exact_ones():
         expected = rewards + successors @ weights[:4]
         found = [backed_up_value(model, b.state(s), 2 + number, weights, 0.5) for s in range(4)]
         np.testing.assert_allclose(found, expected)
+
+
+def test_exact_models_are_those_of_the_phase():
+    """Going right ends in one step and pays 1 in the first phase, 4 in the second."""
+    rewards = np.array([1.0, 4.0])[:, None, None, None] * np.ones((2, 1, 2, 1))
+    ends = np.full((1, 2, 1), -1)
+    domain = ex.FiniteMDP(np.ones((1, 2, 1)), rewards, ends, switch_every=1)
+    options = ex.Repertoire((ex.TableOption((RIGHT,), (0.5,)),), models="exact")
+    b = Equipped(ex.Lookahead(0.5, model="exact", options=options, backups="all"), domain)
+    model = b.agent.agent.planner.model
+    for episode, paid in ((0, 1.0), (1, 4.0), (2, 1.0)):
+        reset(b.domain, episode, b.rng)
+        assert backed_up_value(model, b.state(0), 2, np.zeros(8), 1.0) == paid
 
 
 def test_planning_with_options_ends_in_the_optimal_values():

@@ -38,6 +38,14 @@ def test_stopping_is_worth_the_bonus_instead_of_the_features_own_value():
     assert [stopping_value(options, 0, b.state(n)) for n in range(3)] == [0.0, 0.0, 1.5]
 
 
+def test_stopping_is_worth_what_the_agents_values_say_now():
+    b, options = options_of(ex.RewardRespecting(2, 1.5))
+    for told in ([4.0, 5.0, 6.0], [7.0, 8.0, 9.0]):
+        weights = np.array([*told, *[0.0] * 5])
+        learn_options(options, b.transition(0, 1, -1.0, 1), HALF, weights, 0.5)
+        assert [stopping_value(options, 0, b.state(n)) for n in range(3)] == [*told[:2], 1.5]
+
+
 def test_with_shared_features_only_the_one_is_replaced():
     b, options = options_of(ex.RewardRespecting(0, 10.0), features=ex.RandomBinary(4, 2))
     options.weights[:4] = [1.0, 2.0, 4.0, 8.0]

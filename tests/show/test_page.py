@@ -9,6 +9,7 @@ import re
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,7 @@ from expectant.show import (
     write_page,
 )
 from expectant.show.page import page
+from expectant.show.page_tables import verdict_table
 from expectant.show.palette import SYMBOLS
 from show.conftest import Report
 
@@ -236,3 +238,24 @@ def test_figures_of_similar_names_have_their_own_addresses() -> None:
 def test_a_figure_twice_is_an_error() -> None:
     with pytest.raises(ValueError, match="figure '1' has more than one section"):
         _page(Curves("1", "", chart_of([])), Curves("1", "", chart_of([])))
+
+
+def test_a_printed_table_has_every_claims_own_verdicts():
+    """Claims in the order of their numbers, readings in that in which they come."""
+
+    def of(number: int, reading: str, outcome: str, effect: float) -> Any:
+        return SimpleNamespace(
+            id=number, figure=f"{number}a", reading=reading, claim=f"claim {number}",
+            verdict=outcome, effect=effect, low=effect - 1, high=effect + 1, margin=0.5, runs=30,
+            chance=0.25,
+        )  # fmt: skip
+
+    table = verdict_table([
+        of(7, "text", "holds", 3.0), of(2, "text", "unclear", 5.0), of(2, "code", "equal", np.nan),
+    ])  # fmt: skip
+    columns = [list(column.cells) for column in table.columns]
+    assert columns[:3] == [["2", "7"], ["2a", "7a"], ["claim 2", "claim 7"]]
+    text, code = columns[3:]
+    assert re.sub(r"\[.*?\]", "", text[0]) == "unclear, n 30, 0.25\n5 (4 to 6), ± 0.5"
+    assert re.sub(r"\[.*?\]", "", text[1]) == "holds, n 30, 0.25\n3 (2 to 4), ± 0.5"
+    assert [re.sub(r"\[.*?\]", "", cell) for cell in code] == ["equal", ""]

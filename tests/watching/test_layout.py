@@ -2,9 +2,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 import expectant as ex
 from expectant.show.animation.frames import Exit
+from expectant.show.animation.marks import draw_image
 from expectant.watching.layout import layout_of
 
 
@@ -69,3 +71,11 @@ def test_what_cannot_be_watched_says_what_can(domain):
         ValueError, match=r"watch: domain must be .* two components .*, got Outside"
     ):
         layout_of(domain, 40)
+
+
+def test_cells_are_drawn_around_their_places():
+    """Four columns and two rows, with room for exits at both sides."""
+    axes = Figure().add_subplot()
+    image = draw_image(axes, layout_of(ex.LocaGrid(rows=2, columns=4), 40), (0.0, 1.0), "viridis")
+    assert tuple(image.get_extent()) == (-0.5, 3.5, 1.5, -0.5)
+    assert axes.get_xlim() == (-0.5 - 1.6, 3.5 + 1.6)

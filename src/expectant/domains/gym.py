@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import copy
 import importlib
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import fields
 from functools import cached_property
 from typing import Any
@@ -196,7 +195,10 @@ class Gym(Domain):
 
 
 class World:
-    """One environment while it runs: whole numbers in, observations into an array."""
+    """One environment while it runs: whole numbers in, observations into an array.
+
+    ``asked`` is what it has not answered yet, in step ``taken`` of ``episode``.
+    """
 
     def __init__(self, env: Any, reading: Observations, seed: int, run: int) -> None:
         self.env = env
@@ -205,22 +207,27 @@ class World:
         self.first_action = int(env.action_space.start)
         words = sequence(seed, run, ENVIRONMENT).generate_state(1)
         self.seed: int | None = int(words[0] >> 1)
-        self.episode, self.taken = -1, 0
+        self.asked, self.episode, self.taken = "", -1, 0
 
     def reset(self, received: np.ndarray) -> None:
         """Begin an episode; the first one is given the seed."""
         seed, self.seed = self.seed, None
-        self.episode, self.taken = self.episode + 1, 0
-        with self._explained("reset"):
+        self.asked, self.episode, self.taken = "reset", self.episode + 1, 0
+        try:
             answer = self.env.reset(seed=seed)
             if not (isinstance(answer, tuple) and len(answer) == 2):
                 raise ValueError(f"must return (observation, info), got {answer!r}")
             self.reading.read(answer[0], received)
+        except Exception as error:
+            self._explain(error)
+            raise
+        self.asked = ""
 
     def step(self, action: int, received: np.ndarray) -> tuple[float, bool, bool]:
         """(reward, terminated, truncated)."""
         self.taken += 1
-        with self._explained("step"):
+        self.asked = "step"
+        try:
             answer = self.env.step(action + self.first_action)
             if not (isinstance(answer, tuple) and len(answer) == 5):
                 raise ValueError(
@@ -229,19 +236,19 @@ class World:
                 )
             seen, given, terminated, truncated, _ = answer
             self.reading.read(seen, received)
-            return finite_reward(given), bool(terminated), bool(truncated)
-
-    @contextmanager
-    def _explained(self, what: str) -> Iterator[None]:
-        """Say where it was if anything goes wrong in an environment."""
-        try:
-            yield
+            reward, ends, cut = finite_reward(given), bool(terminated), bool(truncated)
         except Exception as error:
-            place = f"in {what} of run {self.run}, episode {self.episode}, step {self.taken}"
-            error.add_note(f"{place} of {self.env}")
-            if isinstance(error, ValueError | TypeError):
-                raise ValueError(f"{error} ({place} of {self.env})") from error
+            self._explain(error)
             raise
+        self.asked = ""
+        return reward, ends, cut
+
+    def _explain(self, error: Exception) -> None:
+        """Say where it was when something goes wrong in an environment."""
+        place = f"in {self.asked} of run {self.run}, episode {self.episode}, step {self.taken}"
+        error.add_note(f"{place} of {self.env}")
+        if isinstance(error, ValueError | TypeError):
+            raise ValueError(f"{error} ({place} of {self.env})") from error
 
     def close(self) -> None:
         self.env.close()

@@ -25,6 +25,7 @@ from expectant.domains.phases import (
     phase_clock,
     present_phase,
     right_exit_pays,
+    stop_clock,
     tick,
 )
 from expectant.parts import Domain, Drawing, Exit
@@ -33,6 +34,7 @@ from expectant.verbs import cut, function, observation, phase, reset, step
 
 INSIDE, LEFT_EXIT, RIGHT_EXIT = 0, 1, 2
 PAIR = 2
+EVALUATION_STARTS = ((-0.2, -0.1), (-0.01, 0.01))  # the box of positions and speeds
 
 
 class Exits(NamedTuple):
@@ -203,6 +205,12 @@ class LocaMountainCar(Domain):
             self.zone_position,
             self.zone_speed,
         )
+
+    def judge_in(self, part: LocaCarPart, phase: int) -> None:
+        """Let cars start between the exits, under the rewards of one phase."""
+        part.starts[:] = EVALUATION_STARTS
+        part.rewards[:] = part.rewards[phase].copy()
+        stop_clock(part.clock)
 
     def build(self, rng: np.random.Generator) -> LocaCarPart:
         pays = [

@@ -15,6 +15,7 @@ from expectant.rules import Rule, whole
 from expectant.verbs import function
 
 STEPS, OVER = 0, 1
+NEVER = 2**62
 
 
 class PhaseClock(NamedTuple):
@@ -50,6 +51,12 @@ def present_phase(clock):
 def phase_clock(phase_steps: Sequence[int]) -> PhaseClock:
     """A clock at its start."""
     return PhaseClock(np.cumsum(np.array(phase_steps, np.int64)), np.zeros(2, np.int64))
+
+
+def stop_clock(clock: PhaseClock) -> None:
+    """Have the first phase go on for ever."""
+    clock.ends[:] = NEVER
+    clock.counts[:] = 0
 
 
 def right_exit_pays(first: float, later: float) -> tuple[str, ...]:

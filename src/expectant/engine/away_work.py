@@ -12,15 +12,23 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable
-from typing import Any, BinaryIO, NamedTuple, Protocol
+from collections.abc import Callable, Iterator
+from dataclasses import fields
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, Protocol
 
 import numpy as np
 
+from expectant.descriptions import Description
 from expectant.engine.course import going_on
 from expectant.engine.identity.accounts import accounts, digest
+from expectant.engine.identity.homes import settled
+
+if TYPE_CHECKING:
+    from expectant.engine.job import Job
 
 TELL_SECONDS = 0.2
+IDLE_SECONDS = 120.0  # without an errand, after which a process gives its memory back
 KEPT = 4  # errands whose loops are held ready
 
 Begun = Callable[[np.ndarray], None]  # told the clock of a run before it starts
@@ -31,15 +39,15 @@ class Errand(Protocol):
     """Runs that another process can do: it is pickled, and prepared there once."""
 
     @property
-    def domain(self) -> Any:
-        """The domain of all its runs."""
+    def job(self) -> Job:
+        """What all its runs are runs of."""
 
     def prepare(self) -> Work:
         """What does a run, given its number, a control, and whom to tell of its clock."""
 
 
 class Parcel(NamedTuple):
-    """An errand, what the world looks like to whoever sends it, and what Gymnasium must know."""
+    """An errand, what its parts look like to whoever sends it, and what Gymnasium must know."""
 
     errand: Any
     look: str
@@ -47,54 +55,52 @@ class Parcel(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where a run is: its clock, and what its world has been asked, for so many seconds."""
+    """Where a run is: its clock, and what its world is being asked, if anything."""
 
     clock: list[int]
     asked: str
     episode: int
     step: int
-    seconds: float
 
 
-def look_of(domain: Any) -> str:
-    """A name for all code and all values that decide what a world does, as far as can be seen.
+def look_of(job: Job) -> str:
+    """A name for all code and all values that decide what a job does, as far as can be seen.
 
-    A script may have changed them since they were imported, and then another process would run
-    another world.
+    A script may have changed them since they were imported, or a process may have been started
+    before that, and would run something else.
     """
-    roots: list[Any] = [type(domain)]
-    if hasattr(domain, "make"):
-        layer = made = domain.make()
-        while layer is not None:
-            roots.append(type(layer))
-            layer = getattr(layer, "env", None)
-        made.close()
-    return digest(accounts(roots))
+    from expectant.engine.compile.inside_numba import take_note_of_overloads
+
+    take_note_of_overloads()
+    return digest(accounts(_code_of((job.domain, job.features, job.agent))))
 
 
-class WatchedWorld:
-    """A world that notes what it is asked, and when."""
+def _code_of(part: Any) -> Iterator[Any]:
+    """The classes and functions that parts are made of, but for those of this package."""
+    if isinstance(part, type | FunctionType):
+        if not settled(part):
+            yield part
+    elif isinstance(part, tuple | list):
+        for each in part:
+            yield from _code_of(each)
+    elif isinstance(part, dict):
+        yield from _code_of(list(part.values()))
+    elif isinstance(part, Description):
+        if not settled(type(part)):
+            yield type(part)
+        for field in fields(part):  # type: ignore[arg-type]
+            yield from _code_of(getattr(part, field.name))
+        if hasattr(part, "make"):
+            yield from _layers(part.make())
 
-    def __init__(self, world: Any) -> None:
-        self.world = world
-        self.asked, self.since = "", 0.0
-        self.episode, self.taken = -1, 0
 
-    def reset(self, received: np.ndarray) -> None:
-        self.episode, self.taken = self.episode + 1, 0
-        self.asked, self.since = "reset", time.monotonic()
-        self.world.reset(received)
-        self.asked = ""
-
-    def step(self, action: int, received: np.ndarray) -> Any:
-        self.taken += 1
-        self.asked, self.since = "step", time.monotonic()
-        answer = self.world.step(action, received)
-        self.asked = ""
-        return answer
-
-    def close(self) -> None:
-        self.world.close()
+def _layers(environment: Any) -> Iterator[type]:
+    """The classes of an environment and of all that it is wrapped around."""
+    layer = environment
+    while layer is not None:
+        yield type(layer)
+        layer = getattr(layer, "env", None)
+    environment.close()
 
 
 class Desk:
@@ -103,45 +109,45 @@ class Desk:
     def __init__(self, answers: BinaryIO) -> None:
         self.answers = answers
         self.lock = threading.Lock()
-        self.world: WatchedWorld | None = None
+        self.world: Any = None
         self.clock: np.ndarray | None = None
+        self.free_since: float | None = time.monotonic()
 
-    def write(self, kind: str, what: Any) -> None:
-        sent = pickle.dumps((kind, what), pickle.HIGHEST_PROTOCOL)
+    def answer(self, kind: str, what: Any) -> None:
+        """Say what came of an errand, which is over by that."""
         with self.lock:
-            self.answers.write(sent)
-            self.answers.flush()
+            self.clock = self.world = None
+            self._write(kind, what)
+            self.free_since = time.monotonic()
+
+    def _write(self, kind: str, what: Any) -> None:
+        sent = pickle.dumps((kind, what), pickle.HIGHEST_PROTOCOL)
+        self.answers.write(sent)
+        self.answers.flush()
 
     def tell(self) -> None:
-        """Say now and then where the run is; without anybody to listen there is nothing to do."""
+        """Say now and then where the run is; end where nobody listens, or asks for anything."""
         try:
             while True:
                 time.sleep(TELL_SECONDS)
-                if self.clock is not None:
-                    self.write("at", self.place())
+                with self.lock:
+                    if self.clock is not None:
+                        self._write("at", _place(self.clock, self.world))
+                    free = self.free_since
+                if free is not None and time.monotonic() - free > IDLE_SECONDS:
+                    os._exit(0)
         except OSError:
             os._exit(1)
-
-    def place(self) -> Place:
-        clock, world = self.clock, self.world
-        passed = time.monotonic() - world.since if world is not None and world.asked else 0.0
-        return Place(
-            [] if clock is None else clock.tolist(),
-            "" if world is None else world.asked,
-            -1 if world is None else world.episode,
-            0 if world is None else world.taken,
-            passed,
-        )
 
     def begin(self, clock: np.ndarray) -> None:
         self.clock = clock
 
     def watch(self, domain: Any) -> None:
-        """Have every world that a domain makes watched from now on."""
+        """Take note of every world that a domain makes from now on."""
         make = type(domain).world
 
-        def world(seed: int, run: int) -> WatchedWorld:
-            self.world = WatchedWorld(make(domain, seed, run))
+        def world(seed: int, run: int) -> Any:
+            self.world = make(domain, seed, run)
             return self.world
 
         vars(domain)["world"] = world
@@ -158,19 +164,25 @@ def work() -> None:
             sent, number = pickle.load(sys.stdin.buffer)
         except EOFError:
             return
+        desk.free_since = None
         try:
             if sent not in ready:
                 if len(ready) >= KEPT:
                     ready.pop(next(iter(ready)))
                 ready[sent] = _prepared(sent, desk)
         except Exception as error:  # whoever asks will do it, and is told what is wrong
-            desk.write("refused", f"{type(error).__name__}: {error}")
+            desk.answer("refused", f"{type(error).__name__}: {error}")
             continue
         try:
-            desk.write("done", ready[sent](number, going_on(), desk.begin))
+            desk.answer("done", ready[sent](number, going_on(), desk.begin))
         except Exception as error:
-            desk.write("failed", _packed(error))
-        desk.clock = desk.world = None
+            desk.answer("failed", _packed(error))
+
+
+def _place(clock: np.ndarray, world: Any) -> Place:
+    if world is None:
+        return Place(clock.tolist(), "", -1, 0)
+    return Place(clock.tolist(), world.asked, world.episode, world.taken)
 
 
 def _prepared(sent: bytes, desk: Desk) -> Work:
@@ -178,11 +190,12 @@ def _prepared(sent: bytes, desk: Desk) -> Work:
     if parcel.spec is not None:
         import gymnasium
 
-        gymnasium.registry.setdefault(parcel.spec.id, parcel.spec)
-    if look_of(parcel.errand.domain) != parcel.look:
-        raise ValueError("the environment is another one in this process")
+        gymnasium.registry[parcel.spec.id] = parcel.spec  # another one may have been sent before
+    job = parcel.errand.job
+    if look_of(job) != parcel.look:
+        raise ValueError("its parts are others in this process")
     prepared: Work = parcel.errand.prepare()
-    desk.watch(parcel.errand.domain)
+    desk.watch(job.domain)
     return prepared
 
 

@@ -49,8 +49,19 @@ def decide_outside(run, action, rng):
 @function
 def perform(run, budget, streams, control):
     """Act greedily until the budget is used up; the loop without learning."""
-    run, streams, control = borrowed(run), borrowed(streams), borrowed(control)
-    domain, clock = run.domain, run.clock
+    return go_through(borrowed(run), budget, 1.0, borrowed(streams), borrowed(control))
+
+
+@function
+def perform_discounted(run, budget, discount, streams, control):
+    """:func:`perform`, with returns that are discounted."""
+    return go_through(borrowed(run), budget, discount, borrowed(streams), borrowed(control))
+
+
+@function
+def go_through(run, budget, discount, streams, control):
+    """Episodes in which nothing is learned, each from its beginning."""
+    domain, clock, weight = run.domain, run.clock, 1.0
     while clock[EPISODE] < budget.episodes:
         if control[0] != 0:
             return STOPPED
@@ -58,12 +69,14 @@ def perform(run, budget, streams, control):
             reset(domain, clock[EPISODE], streams.world)
             run.total[0] = 0.0
             clock[ACTION] = -1
+            weight = 1.0
         action = decide(run, clock[ACTION], streams.acting)
         if action < 0:
             return -1 - action
         clock[ACTION] = action
         reward, alive = step(domain, action, streams.world)
-        run.total[0] += reward
+        run.total[0] += weight * reward
+        weight *= discount
         clock[STEP] += 1
         if alive == 0.0 or clock[STEP] >= budget.step_limit or cut(domain):
             end_episode(run)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
@@ -158,11 +159,11 @@ def closed(job: Job, prepared: Run, status: int) -> Run:
     return prepared._replace(rewards=rewards, agent=None, domain=None, features=None)
 
 
-def tell_of_evictions(job: Job, number: int, count: int) -> None:
-    """Say once for every job that there was too little room for what a run would have kept."""
+def tell_of_evictions(job: Job, number: int, count: int, tell: Callable[[str], None] = say) -> None:
+    """Tell once for every job that there was too little room for what a run would have kept."""
     if count and "told" not in vars(job):
         vars(job)["told"] = True
-        say(
+        tell(
             f"{owner(job)}: run {number} evicted {count:,} entries of its model, "
             "whose columns were full: use a larger capacity, or a larger threshold"
         )

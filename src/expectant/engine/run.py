@@ -155,10 +155,6 @@ class Runs:
     checked: bool
     keep: bool
 
-    @property
-    def domain(self) -> Domain:
-        return self.job.domain
-
     def prepare(self) -> Work:
         return partial(self.one, loop_for(self.job, self.compiled, "", Silent(), self.checked))
 
@@ -193,12 +189,13 @@ def _run_all(
         clocks.pop(number, None)
         if found is None:
             raise KeyboardInterrupt
-        tell_of_evictions(job, number, found.evicted)
+        tell_of_evictions(job, number, found.evicted, getattr(show, "note", say))
         return found
 
     def report(done: int) -> None:
         under_way = sum(share_done(job, clock) for clock in list(clocks.values()))
         tell((done + under_way) / len(numbers))
 
-    with show.running(name) as tell, Processes() as away:
+    away = Processes()
+    with show.running(name) as tell:
         return on_threads(one, numbers, threads, control, report)

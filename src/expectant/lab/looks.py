@@ -1,7 +1,8 @@
 """Looks: what is said about an agent in one number each, known by name.
 
 A look asks an agent about all states of its domain. Those that come with the package are computed
-exactly, so that there is no noise in them; anybody can add one with :func:`look_as`.
+exactly, so that there is no noise in them; anybody can add one with :func:`look_as`. Where states
+have no numbers, a look can be at episodes instead.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from expectant.descriptions import near_miss
+from expectant.exact.loca_car import judged_levels
 from expectant.exact.solve import (
     TIE,
     Dynamics,
@@ -28,6 +30,7 @@ from expectant.parts import Agent, Domain
 from expectant.rules import Rule, whole
 
 HORIZON = 40
+EPISODES = 20
 FOLLOWED, NEGLIGIBLE = 10_000, 1e-6  # steps that are followed, at most and while it matters
 
 
@@ -35,13 +38,15 @@ class Seen(NamedTuple):
     """The answers at M stops, one row each, NaN from a divergence on; ``phases`` (M,).
 
     ``values`` (M, S), ``preferences`` (M, S, A), and ``work`` (M,), how many backups planning has
-    drawn by then; what a look does not ask for is empty.
+    drawn by then; ``returns`` (M, E) of episodes that the agent acts greedily in. What a look does
+    not ask for is empty.
     """
 
     values: np.ndarray
     preferences: np.ndarray
     phases: np.ndarray
     work: np.ndarray = np.zeros(0)
+    returns: np.ndarray = np.zeros((0, 0))
 
 
 Of = Callable[..., np.ndarray]
@@ -364,6 +369,20 @@ add_look(
         "the root mean squared difference of the state values from what is known of some states",
         ("values",),
         _known_error,
+    )
+)
+
+
+add_look(
+    Look(
+        "episode_return",
+        "return of greedy episodes",
+        "the mean discounted return of `episodes` episodes in which the agent acts greedily and "
+        "does not learn, in the present phase; every look begins the same episodes",
+        ("returns",),
+        lambda domain, agent, seen, episodes: seen.returns.mean(axis=1),
+        options={"episodes": (whole(1), EPISODES)},
+        levels=lambda domain, agent, phases, episodes: judged_levels(domain, phases),
     )
 )
 

@@ -15,16 +15,20 @@ import numpy as np
 
 from expectant.analysis.panel import Level
 from expectant.descriptions import near_miss
+from expectant.engine.ahead import compile_loop
 from expectant.engine.asking import States
 from expectant.engine.compile.kernels import Kernel
 from expectant.engine.course import Stop, drive
-from expectant.engine.job import Job, loop_for
+from expectant.engine.job import Job
 from expectant.engine.look import all_states, look, look_for, set_aside
 from expectant.engine.loop import DONE
+from expectant.lab.episodes import earned, performer
 from expectant.lab.looks import Look, Seen, look_named
 from expectant.progress import Reporter, Silent
 from expectant.rules import at_least, whole
 from expectant.verbs import planned
+
+RETURNS = "returns"  # what is asked of a look by episodes
 
 
 class Schedule(NamedTuple):
@@ -120,15 +124,30 @@ def _phases(job: Job) -> list[int]:
     return [every] * whole_ones + ([rest] if rest else [])
 
 
-def compiled_look(job: Job, compiled: bool | None, name: str, show: Reporter) -> Kernel:
-    """What asks the agent of a job about all states, compiled unless asked not to."""
+def compiled_look(
+    job: Job, record: Record, compiled: bool | None, name: str, show: Reporter
+) -> Kernel:
+    """What asks the agent of a job, compiled unless asked not to."""
+    if RETURNS in record.found.topics:
+        return performer(job, compiled, name, show)
     return look_for(set_aside(job.prepare(0)[0]), _states(job), compiled, name, show)
 
 
-def compile_both(job: Job) -> None:
-    """Leave the loop and what looks at the agent in the cache."""
-    loop_for(job, True, "", Silent())
-    compiled_look(job, True, "", Silent())
+def compiling_for(record: Record) -> Callable[[Job], None]:
+    """What leaves the loop and what looks at the agent in the cache."""
+    return compile_with_episodes if RETURNS in record.found.topics else compile_with_states
+
+
+def compile_with_states(job: Job) -> None:
+    """Leave the loop in the cache, and what asks about all states."""
+    compile_loop(job)
+    look_for(set_aside(job.prepare(0)[0]), _states(job), True, "", Silent())
+
+
+def compile_with_episodes(job: Job) -> None:
+    """Leave the loop in the cache, and what acts greedily."""
+    compile_loop(job)
+    performer(job, True, "", Silent())
 
 
 def recorded(
@@ -136,27 +155,42 @@ def recorded(
     begun: Callable[[Stop], None] = lambda stop: None,
 ) -> tuple[np.ndarray, Stop]:  # fmt: skip
     """The curve (M,) of one run, NaN from a divergence on, and where the run stopped."""
-    when, states, found = record.schedule(job), _states(job), record.found
-    shape = (when.at.size, states.places.size)
-    seen = Seen(
-        np.full(shape if "values" in found.topics else (0, 0), np.nan),
-        np.full(
-            (*shape, job.domain.actions) if "preferences" in found.topics else (0, 0, 0), np.nan
-        ),
-        when.phases,
-        np.full(when.at.size if "work" in found.topics else 0, np.nan),
-    )
-    asked = tuple(topic for topic in found.topics if topic != "work")
+    when, found = record.schedule(job), record.found
+    options = dict(record.options)
+    asked = tuple(topic for topic in found.topics if topic in ("values", "preferences"))
+    states = _states(job) if asked else None
+    seen = _nothing_seen(job, record, when, 0 if states is None else len(states.places))
     for row, stop in enumerate(drive(job, number, loop, control, when.at)):
         begun(stop)
-        if stop.status == DONE:
+        if stop.status != DONE:
+            continue
+        if states is not None:
             answers = look(asker, set_aside(stop.run), states, asked)
             for topic in asked:
                 getattr(seen, topic)[row] = getattr(answers, topic)
-            if "work" in found.topics:
-                seen.work[row] = planned(stop.run.agent)
+        if "work" in found.topics:
+            seen.work[row] = planned(stop.run.agent)
+        if RETURNS in found.topics:
+            phase = int(when.phases[row])
+            seen.returns[row] = earned(asker, job, stop.run, number, phase, options["episodes"])
     domain = job.of_run(number).domain
-    return found.of(domain, job.agent, seen, **dict(record.options)), stop
+    return found.of(domain, job.agent, seen, **options), stop
+
+
+def _nothing_seen(job: Job, record: Record, when: Schedule, states: int) -> Seen:
+    """Room for all that the looks of a run ask for, about so many states."""
+    looks, topics = when.at.size, record.found.topics
+    shapes = {
+        "values": (looks, states),
+        "preferences": (looks, states, job.domain.actions),
+        "work": (looks,),
+        RETURNS: (looks, dict(record.options).get("episodes", 0)),
+    }
+    room = {
+        topic: np.full(shape if topic in topics else (0,) * len(shape), np.nan)
+        for topic, shape in shapes.items()
+    }
+    return Seen(phases=when.phases, **room)
 
 
 def levels_of(job: Job, record: Record) -> tuple[Level, ...]:

@@ -13,6 +13,7 @@ from expectant.show.sections import (
     Header,
     Parameters,
     Section,
+    Table,
     Worlds,
 )
 from expectant.show.static_curves import draw_chart, draw_panels
@@ -31,6 +32,7 @@ __all__ = [
     "Parameters",
     "Section",
     "Style",
+    "Table",
     "Worlds",
     "chart_of",
     "draw_chart",

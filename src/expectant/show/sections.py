@@ -123,6 +123,17 @@ class Worlds(Section):
 
 
 @dataclass(frozen=True, eq=False)
+class Table(Section):
+    """A table under a ``title``; the first cell of a row names it."""
+
+    macro: ClassVar[str] = "table"
+    shows: ClassVar[tuple[str, ...]] = ("rows",)
+    title: str
+    heads: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+
+@dataclass(frozen=True, eq=False)
 class Parameters(Section):
     """How something was made: ``tables`` of (heading, rows of (name, value)), ``notes`` in words
     and the ``command`` that makes it again."""

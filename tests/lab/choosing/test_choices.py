@@ -17,6 +17,7 @@ import expectant as ex
 from expectant.cli import app
 from expectant.lab.choosing import confirming
 from expectant.lab.choosing.best_command import best
+from expectant.lab.choosing.choice_page import _group_of
 from expectant.lab.choosing.scores import curves_of, measured
 from expectant.lab.choosing.stages import FRESH, HALVES, SAME, choices, choose, score
 from expectant.lab.choosing.sweep_folder import read_folder
@@ -196,6 +197,16 @@ def test_unfinished_cells_are_left_out_and_counted(place, tmp_path):
     found = choices(folder, folder.values)[0]
     assert found.tried == 4 and found.group.unfinished.tolist() == [2]
     assert found.best != 2 and found.diverged == 0
+
+
+def test_cells_belong_to_their_groups_whether_finished_or_not(folder):
+    first, *others, last = folder.groups
+    left_out = replace(last, rows=last.rows[1:], unfinished=last.rows[:1])
+    folder.__dict__["groups"] = [first, *others, left_out]
+    assert _group_of(folder)[last.rows[0]] == len(folder.groups) - 1
+    assert [_group_of(folder).count(place) for place in range(len(folder.groups))] == [
+        len(group.rows) + len(group.unfinished) for group in folder.groups
+    ]
 
 
 def test_the_command_prints_and_writes(place, tmp_path):

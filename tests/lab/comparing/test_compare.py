@@ -73,6 +73,8 @@ def test_a_diverged_run_counts_as_the_worst():
     assert (found.above, found.below) == (1, 9)
     assert found.chance == pytest.approx(2 * 11 / 1024)
     assert found.verdict == "worse"
+    (turned,) = differences_between(results, "broken")
+    assert (turned.above, turned.below, turned.verdict) == (9, 1, "better")
     text = str(comparison_of(results))
     assert "broken" in text and "above in 1, below in 9" in text
     assert "a diverged run counts as worse than any that has not diverged" in text

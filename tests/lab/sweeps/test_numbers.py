@@ -64,6 +64,8 @@ def test_what_is_recorded_is_not_discounted_but_the_policy_is():
     far, near = (ex.QLearning(0.1, epsilon=0.0, discount=discount) for discount in (1.0, 0.5))
     assert panel_of(far, domain=domain).optimum == (5.0 + 6.0) / 2
     assert panel_of(near, domain=domain).optimum == (4.0 + 6.0) / 2
+    longer = domain.replace(cells=3)  # from the middle −1 + 6, though γ = 1/2 makes it −1 + 3
+    assert panel_of(near, domain=longer).optimum == (4.0 + 5.0 + 6.0) / 3
 
 
 def test_there_is_no_one_optimum_where_phases_or_discounts_differ():
@@ -184,6 +186,19 @@ def test_the_time_that_is_foretold_is_that_of_all_runs(monkeypatch):
     assert preview(parse_spec(spec([0.1]), "x"), 4, None).seconds is None
 
 
+def test_a_preview_tries_cells_from_all_over(monkeypatch):
+    tried = []
+
+    def probe(cell, kernels, seconds):
+        tried.append(cell.agent.action_step)
+        return 1.0
+
+    monkeypatch.setattr("expectant.lab.specs.preview.probe", probe)
+    steps = [round(0.01 * (n + 1), 2) for n in range(36)]
+    preview(parse_spec(spec(steps), "x"), 1, Kernels(False))
+    assert tried == steps[1::3]
+
+
 def test_times_of_a_cell_add_up_over_sessions(tmp_path):
     for seconds in (1.0, 3.0):
         timings = Timings(timings_file(tmp_path))
@@ -194,6 +209,22 @@ def test_times_of_a_cell_add_up_over_sessions(tmp_path):
     assert len(Timings(timings_file(tmp_path)).sessions) == 2
     found = step_nanoseconds(["cell", "other"], tmp_path)
     assert found[0] == 2e6 and np.isnan(found[1])
+
+
+def test_cells_of_all_shards_are_timed(tmp_path):
+    for shard, cell, seconds in (("-1-of-2", "one", 1.0), ("-2-of-2", "two", 3.0)):
+        timings = Timings(timings_file(tmp_path, shard))
+        timings.add(cell, seconds, 1000)
+        timings.write(Session(1, runs=1))
+    assert step_nanoseconds(["one", "two"], tmp_path) == [1e6, 3e6]
+
+
+def test_compiling_is_no_time_in_which_threads_could_have_run():
+    session = Session(
+        2, seconds=5.0, compiling=1.0, inside=4.0, processor=8.0, processor_inside=2.0
+    )
+    assert (session.busy, session.processor_busy) == (4.0 / (2 * (5.0 - 1.0)), 0.25)
+    assert Session(2).busy == Session(2).processor_busy == 0.0
 
 
 def test_sessions_add_up():

@@ -16,7 +16,7 @@ from expectant.lab.engines.compute import CellError, compute
 from expectant.lab.store.block import facts_about, table_of
 from expectant.lab.store.results import panels_of, read_curves, read_facts, write_curves
 from expectant.lab.store.sealed_tables import write_table
-from expectant.lab.store.store import Block, Span, Store, StoreError
+from expectant.lab.store.store import Block, Span, Store, StoreError, index_of
 from expectant.verbs import learn
 
 CELL = Cell(
@@ -137,6 +137,12 @@ def test_what_is_missing_of_a_cell(tmp_path):
     assert list(store.missing(CELL, [])) == [Span(0, 10), Span(10, 10), Span(20, 5)]
     assert list(store.missing(CELL, [Span(0, 10), Span(20, 3)])) == [Span(10, 10), Span(23, 2)]
     assert list(store.missing(CELL, [Span(0, 10), Span(10, 10), Span(20, 10)])) == []
+
+
+def test_what_is_not_named_like_a_block_is_none(tmp_path):
+    for name in ("abc-0-10", "abc-10-5", "abc-first-10", "abc-0-last", "other-3-1"):
+        (tmp_path / f"{name}.parquet").touch()
+    assert index_of(tmp_path) == {"abc": [Span(0, 10), Span(10, 5)], "other": [Span(3, 1)]}
 
 
 def test_a_block_goes_through_its_file(tmp_path):

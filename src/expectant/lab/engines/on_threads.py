@@ -135,8 +135,6 @@ class _Crew:
             self.to_do.put(None)
         for thread in self.threads:
             thread.join()
-        if self.away is not None:
-            self.away.end()
 
 
 def _runs_of(tasks: Iterator[Task]) -> Iterator[tuple[_Part, int]]:

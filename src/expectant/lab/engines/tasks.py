@@ -20,11 +20,11 @@ from expectant.engine.compile.kernels import Kernel
 from expectant.engine.compile.settled import settled
 from expectant.engine.composition import composition
 from expectant.engine.course import Stop, drive, going_on, share_done
-from expectant.engine.job import closed, loop_for, tell_of_evictions
+from expectant.engine.job import Job, closed, loop_for, tell_of_evictions
 from expectant.engine.loop import DIVERGED, STEPS, Run
 from expectant.engine.memory.refusal import TooLargeError
 from expectant.lab.cells import LENGTH, TOTAL, Cell, cost
-from expectant.lab.records import compile_both, compiled_look, recorded
+from expectant.lab.records import compiled_look, compiling_for, recorded
 from expectant.lab.store.store import Block
 from expectant.progress import Reporter, Silent
 from expectant.verbs import evicted
@@ -98,7 +98,8 @@ class Kernels:
         for task in {task.name: task for task in tasks}.values():
             with suppress(Exception):  # told where it is needed
                 self.keys[task.name] = key = self._key(task.cell)
-                compiling = compile_loop if task.cell.record is None else compile_both
+                record = task.cell.record
+                compiling = compile_loop if record is None else compiling_for(record)
                 found.setdefault((key, compiling), Order(compiling, task.cell.job))
         return list(found.values())
 
@@ -114,9 +115,10 @@ class Kernels:
         """What looks at the agent of a task."""
         key = "look", task.name
         if key not in self.known:
-            cell = task.cell
+            cell, show = task.cell, show or Silent()
+            assert cell.record is not None
             name = f"{type(cell.agent).__name__} in {type(cell.domain).__name__}"
-            self.known[key] = compiled_look(cell.job, self.compiled, name, show or Silent())
+            self.known[key] = compiled_look(cell.job, cell.record, self.compiled, name, show)
         return self.known[key]
 
     def of(self, cell: Cell, show: Reporter | None = None, key: Any = None) -> Kernel:
@@ -146,8 +148,8 @@ class TaskRuns:
     compiled: bool | None
 
     @property
-    def domain(self) -> Any:
-        return self.task.cell.domain
+    def job(self) -> Job:
+        return self.task.cell.job
 
     def prepare(self) -> Work:
         kernels = Kernels(self.compiled)

@@ -34,7 +34,10 @@ class Promise:
 
 
 class Deadline(Silent):
-    """A reporter of progress that shows none, and breaks runs and compiling off at its time."""
+    """A reporter of progress that shows none, and breaks runs and compiling off at its time.
+
+    What its runs would say is left to whoever gave it: there are many of them.
+    """
 
     done = 0.0  # as an account of long work has it
 
@@ -47,6 +50,9 @@ class Deadline(Silent):
     def check(self, fraction: float = 0.0) -> None:
         if self.left() <= 0.0:
             raise OutOfTime
+
+    def note(self, text: str) -> None:
+        """Say nothing."""
 
     def show(self, what: str, done: float) -> None:
         self.check()

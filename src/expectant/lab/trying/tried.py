@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from expectant.analysis.curves import interval
 from expectant.analysis.pairs import paired_difference
+from expectant.features.joined import Joined
 from expectant.lab.specs.toml import to_toml
 from expectant.lab.trying.rounds import NAMES, STEPS
 from expectant.parts import Agent, Domain, Features
@@ -28,6 +29,7 @@ class Confirmed:
     returns: np.ndarray
     steps: int
     seconds: float
+    evicted: int = 0
 
     @property
     def means(self) -> np.ndarray:
@@ -44,14 +46,19 @@ class Confirmed:
         names = (*STEPS, "trace", "model", "planning_steps", "step_unit", "epsilon", "discount")
         return {name: getattr(self.agent, name) for name in names if hasattr(self.agent, name)}
 
+    @property
+    def steps_in_words(self) -> str:
+        return ", ".join(f"{n} {_step(v)}" for n, v in self.settings.items() if n in STEPS)
+
 
 @dataclass(frozen=True, eq=False)
 class Tried:
     """What came out of ``ex.try_on``: printing it shows the table and what follows from it.
 
     ``agents`` are those that were confirmed, by kind. ``compared`` are the planner and the agent
-    without a model that had earned most before, in other runs. ``folder`` has the page,
-    ``report.html``, and ``spec.toml``, where the environment can be written down.
+    without a model that had earned most before, in other runs; ``earlier`` is what each had earned
+    there. ``folder`` has the page, ``report.html``, and ``spec.toml``, where the environment can be
+    written down.
     """
 
     domain: Domain
@@ -64,6 +71,7 @@ class Tried:
     minutes: float
     compared: tuple[str | None, str | None]
     folder: Path | None = None
+    earlier: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def environment(self) -> str:
@@ -93,22 +101,42 @@ class Tried:
     def findings(self) -> list[str]:
         """Does anything learn, and does planning pay: a sentence each."""
         if self.best is None:
-            return ["No agent could be run often enough in this time: give more minutes."]
+            return [self._nothing()]
         best = self.agents[self.best]
         mean, low, high = best.estimate
         random = float(self.random.mean())
         runs, steps = best.returns.shape[0], best.steps / best.returns.shape[0]
         verdict = "learns" if low > random else "is not shown to learn"
         found = [
-            f"{NAMES[self.best]} {verdict}: {mean:.4g} an episode ({low:.4g} to {high:.4g}) over "
-            f"{self.episodes:,} episodes of {runs} fresh runs, {steps:,.0f} steps and "
-            f"{best.seconds / runs:.1f} s each; random play earns {random:.4g}.",
+            f"{NAMES[self.best]} {verdict}: {_short(mean)} an episode ({_short(low)} to "
+            f"{_short(high)}) over {self.episodes:,} episodes of {runs} fresh runs, "
+            f"{steps:,.0f} steps and {best.seconds / runs:.1f} s each; random play earns "
+            f"{_short(random)}. Its steps: {best.steps_in_words} "
+            f"({'as it is made' if best.default else 'searched'}).",
             self._planning(),
         ]
         if self.left_out:
             names = ", ".join(NAMES[key] for key in self.left_out)
             found.append(f"Not tried for want of time or memory: {names}.")
+        full = [NAMES[key] for key, each in self.agents.items() if each.evicted]
+        if full:
+            found.append(
+                f"The models of {', '.join(full)} had too little room and gave entries up: "
+                "a larger capacity, or a larger threshold, may do better."
+            )
         return found
+
+    def _nothing(self) -> str:
+        """What is known without fresh runs."""
+        said = "No agent could be run often enough in this time: give more minutes."
+        known = sorted(self.earlier.items(), key=lambda each: -each[1])
+        if not known:
+            return said
+        earned = ", ".join(f"{NAMES[key]} {_short(mean)}" for key, mean in known)
+        return (
+            f"{said} A hint from the runs before, which decide nothing: {earned} an episode; "
+            f"random play earns {_short(float(self.random.mean()))}."
+        )
 
     def _planning(self) -> str:
         planner, other = (self.agents.get(key) if key else None for key in self.compared)
@@ -122,7 +150,9 @@ class Tried:
         verdict = "unclear"
         if found.low > 0.0 or found.high < 0.0:
             verdict = "yes" if found.low > 0.0 else "no"
-        numbers = f"{found.mean:+.4g} an episode ({found.low:.4g} to {found.high:.4g})"
+        numbers = (
+            f"{_short(found.mean, '+')} an episode ({_short(found.low)} to {_short(found.high)})"
+        )
         return f"Does planning pay here: {verdict}; {names}: {numbers}, {runs} paired runs."
 
     def spec(self) -> str | None:
@@ -148,22 +178,52 @@ class Tried:
         }
         return to_toml(_written(data))
 
-    def __str__(self) -> str:
+    HEADS: ClassVar = ("agent", "mean return", "95 % interval", "settings", "steps in total")
+
+    def rows(self) -> list[list[str]]:
+        """The table of agents that were confirmed."""
         rows = []
         decimals = tables.decimals_for(
             [end for each in self.agents.values() for end in each.estimate]
         )
         for key, each in self.agents.items():
             mean, low, high = each.estimate
-            steps = ", ".join(f"{n} {_step(v)}" for n, v in each.settings.items() if n in STEPS)
             shown = tables.number(mean, decimals), tables.interval(low, high, decimals)
-            rows.append([NAMES[key], *shown, "default" if each.default else "searched", steps])
-        heads = ("agent", "mean return", "95 % interval", "settings", "steps in total")
-        table = tables.text_table(heads, rows, left=(0, 2, 3, 4))
+            settings = "default" if each.default else "searched"
+            rows.append([NAMES[key], *shown, settings, each.steps_in_words])
+        return rows
+
+    def __str__(self) -> str:
+        title = f"{self.environment}, {in_brief(self.features)}"
+        rows = self.rows()
+        table = [tables.text_table(self.HEADS, rows, left=(0, 2, 3, 4))] if rows else []
         written = [] if self.folder is None else [f"written to {self.folder}"]
-        return "\n".join(
-            [f"{self.environment}, {self.features!r}", table, *self.findings(), *written]
-        )
+        return "\n".join([title, *table, *self.findings(), *written])
+
+
+def in_brief(features: Features) -> str:
+    """Features without bounds and without what has its default; joined ones side by side."""
+    if isinstance(features, Joined):
+        return f"{in_brief(features.first)} + {in_brief(features.second)}"
+    given = [
+        f"{each.name}={value!r}"
+        for each in fields(features)  # type: ignore[arg-type]
+        if each.name != "bounds" and (value := getattr(features, each.name)) != each.default
+    ]
+    return f"{type(features).__name__}({', '.join(given)})"
+
+
+def bounds_in_brief(features: Features) -> str:
+    """Between which numbers each component of an observation is taken to lie."""
+    while isinstance(features, Joined):
+        features = features.first
+    pairs = getattr(features, "bounds", None) or ()
+    return ", ".join(f"{_short(low)} to {_short(high)}" for low, high in pairs)
+
+
+def _short(number: float, sign: str = "") -> str:
+    """A number with as many digits as people read, and a real minus."""
+    return f"{number:{sign}.4g}".replace("-", "−")
 
 
 def _step(step: Any) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +12,9 @@ import numpy as np
 
 from expectant.domains.gym import Gym
 from expectant.engine.job import cores
+from expectant.engine.result import Result
 from expectant.extras import need
-from expectant.lab.trying.promise import Deadline, OutOfTime, Promise
+from expectant.lab.trying.promise import OutOfTime, Promise
 from expectant.lab.trying.proposal import MANY, Seen, play_at_random, propose
 from expectant.lab.trying.rounds import (
     DEFAULT_RUNS,
@@ -29,7 +30,7 @@ from expectant.lab.trying.rounds import (
     seconds_a_step,
     worth_searching,
 )
-from expectant.lab.trying.tried import Confirmed, Tried
+from expectant.lab.trying.tried import Confirmed, Tried, in_brief
 from expectant.lab.trying.try_page import write_folder
 from expectant.parts import Domain
 from expectant.progress import say
@@ -89,7 +90,7 @@ def try_on(
     seen = play_at_random(domain, promise.until(LOOKED), seed)
     features = propose(domain, seen)
     shape = features.shape(domain)
-    tell(f"{shape.size:,} features, {shape.active} at once: {features!r}; compiling")
+    tell(f"{shape.size:,} features, {shape.active} at once: {in_brief(features)}; compiling")
     trial = Trial(domain, features, compiled, threads, seed)
     agents = agents_for(shape.size > MANY)
     ready = compile_in_time(trial, agents, promise)
@@ -112,6 +113,7 @@ def try_on(
     found = Tried(
         domain, features, np.array(seen.returns), confirmed, left_out, fresh.episodes, seed,
         minutes, best_of_both(standings), None if folder is None else Path(folder),
+        {key: each.earlier for key, each in standings.items() if math.isfinite(each.earlier)},
     )  # fmt: skip
     if found.folder is not None:
         write_folder(found, found.folder)
@@ -136,33 +138,38 @@ def _confirmed(
 ) -> dict[str, Confirmed]:
     """Fresh runs of every agent, the same ones for all, as many as there is time for.
 
-    Where none has ended in time so far, runs are shorter.
+    All have some before any has more, those that are compared first; one that does not end in its
+    share of the time has no more. Where none has ended in time so far, runs are shorter.
     """
     if not any(math.isfinite(each.default_score) for each in standings.values()):
         trial.episodes = max(trial.episodes // SHORTER, FEWEST_EPISODES)
-    found: dict[str, Confirmed] = {}
     block = max(2, trial.threads or cores())
-    for number, (key, standing) in enumerate(standings.items()):
-        deadline = promise.part(CONFIRMED, len(standings) - number)
-        returns, steps, seconds = _fresh(trial, standing.best, block, deadline)
-        if returns:
-            default = standing.best == standing.default
-            found[key] = Confirmed(standing.best, default, np.concatenate(returns), steps, seconds)
-    return found
+    first = [key for key in best_of_both(standings) if key is not None]
+    running = [*first, *(key for key in standings if key not in first)]
+    results: dict[str, list[Result]] = {key: [] for key in running}
+    for begun in range(0, FRESH_RUNS, block):
+        for others, key in zip(range(len(running), 0, -1), list(running), strict=True):
+            deadline = promise.part(CONFIRMED, others)
+            try:
+                result = trial.run(standings[key].best, block, deadline, first=begun)
+                results[key].append(result)
+            except OutOfTime:
+                running.remove(key)
+    at_once = min(block, trial.threads or cores())
+    return {
+        key: _added_up(standing, results[key], at_once)
+        for key, standing in standings.items()
+        if results[key]
+    }
 
 
-def _fresh(
-    trial: Trial, agent: Any, block: int, deadline: Deadline
-) -> tuple[list[np.ndarray], int, float]:
-    """Returns by blocks of runs, and the steps and seconds that they took on one core."""
-    returns: list[np.ndarray] = []
-    steps, seconds = 0, 0.0
-    try:
-        while len(returns) * block < FRESH_RUNS:
-            result = trial.run(agent, block, deadline, first=len(returns) * block)
-            returns.append(result.returns)
-            steps += int(result.lengths.sum())
-            seconds += result.seconds * min(block, trial.threads or cores())
-    except OutOfTime:
-        pass
-    return returns, steps, seconds
+def _added_up(standing: Standing, results: Sequence[Result], at_once: int) -> Confirmed:
+    """All fresh runs of an agent, and the steps and seconds that they took on one core."""
+    return Confirmed(
+        standing.best,
+        standing.best == standing.default,
+        np.concatenate([result.returns for result in results]),
+        sum(int(result.lengths.sum()) for result in results),
+        sum(result.seconds * at_once for result in results),
+        sum(int(result.evicted.sum()) for result in results),
+    )

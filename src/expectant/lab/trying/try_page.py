@@ -11,14 +11,14 @@ from expectant.analysis.panel import Level, Panel
 from expectant.files import write_text
 from expectant.lab.store.facts import versions
 from expectant.lab.trying.rounds import NAMES
-from expectant.lab.trying.tried import Tried
+from expectant.lab.trying.tried import Tried, bounds_in_brief, in_brief
 
 POINTS = 40  # of a curve
 
 
 def write_folder(tried: Tried, folder: Path) -> None:
     """The page ``report.html``, and ``spec.toml`` where there is one."""
-    from expectant.show import Curves, Environment, Header, Parameters, chart_of, palette_of
+    from expectant.show import Curves, Environment, Header, Parameters, Table, chart_of, palette_of
     from expectant.show import write_page as write
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -33,14 +33,23 @@ def write_folder(tried: Tried, folder: Path) -> None:
          [(name, str(value)) for name, value in each.settings.items()])
         for key, each in tried.agents.items()
     ]  # fmt: skip
-    facts = [("features", repr(tried.features)), ("minutes promised", f"{tried.minutes:g}")]
+    facts = [
+        ("features", in_brief(tried.features)),
+        ("bounds", bounds_in_brief(tried.features)),
+        ("minutes promised", f"{tried.minutes:g}"),
+    ]
     sections = [
         Header(f"What can be learned in {tried.environment}", "", notes),
         *([Curves("1", "Fresh runs", chart_of([panel]))] if tried.agents else []),
+        Table("All agents", tried.HEADS, tried.rows()),
         Parameters(tables, (), f"expectant try {tried.environment} --minutes {tried.minutes:g}"),
-        Environment([*facts, *versions().items(), ("seed", tried.seed)]),
+        Environment([*filter(_is_known, facts), *versions().items(), ("seed", tried.seed)]),
     ]
     write(folder / "report.html", sections, palette_of([panel]))
+
+
+def _is_known(fact: tuple[str, str]) -> bool:
+    return bool(fact[1])
 
 
 def _panel(tried: Tried) -> Panel:
