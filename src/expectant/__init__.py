@@ -44,6 +44,7 @@ from expectant.domains.changing_maze import BlockingMaze, ShortcutMaze
 from expectant.domains.cliff import Cliff
 from expectant.domains.corridor import Corridor
 from expectant.domains.counterexample import Counterexample
+from expectant.domains.driven_car import DrivenCar
 from expectant.domains.dyna_maze import DynaMaze
 from expectant.domains.finite import FiniteMDP
 from expectant.domains.gym import Gym
@@ -136,6 +137,7 @@ __all__ = [
     "Distribution",
     "Domain",
     "Drawing",
+    "DrivenCar",
     "DynaMaze",
     "DynaQ",
     "EpisodicExpectation",

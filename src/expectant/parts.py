@@ -118,6 +118,15 @@ class Drawing(NamedTuple):
     phases: tuple[str, ...] = ("",)
 
 
+class KnownValues(NamedTuple):
+    """What is known of some states: ``observations`` (n, m), their ``values`` (n,) and by how much
+    those may be off, one standard error each, ``errors`` (n,)."""
+
+    observations: np.ndarray
+    values: np.ndarray
+    errors: np.ndarray
+
+
 class Domain(Buildable):
     """A world to act in, described.
 
@@ -147,6 +156,10 @@ class Domain(Buildable):
 
     def mdp(self) -> Any:
         """The finite MDP that it is; None where it is none, or none that is known."""
+        return None
+
+    def known_values(self, discount: float) -> KnownValues | None:
+        """What some states are worth, to hold learned values against; None where none is known."""
         return None
 
     def of_run(self, number: int) -> Domain:

@@ -58,6 +58,7 @@ DOMAINS = {
     "river_swim": (ex.RiverSwim(length=40), ex.OneHot()),
     "transient_chain": (ex.TransientChain(length=40), ex.OneHot()),
     "mountain_car": (CAR, TILES),
+    "driven_car": (ex.DrivenCar(), TILES),
     "loca_mountain_car": (ex.LocaMountainCar(), TILES),
     "outside": (ex.Outside(n_actions=2, n_states=1000), ex.OneHot()),
     "gym": (ex.Gym("CartPole-v1"), ex.Tiles(4, 2, bounds=[(-3, 3)] * 4)),

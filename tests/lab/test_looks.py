@@ -116,3 +116,15 @@ def test_a_look_of_ones_own():
             look_named("largest valu")
     finally:
         LOOKS.pop("largest value")
+
+
+def test_errors_of_known_values():
+    """Off by 3 and by 4 in two of a hundred states, and not known once it has diverged."""
+    car, look = ex.DrivenCar(), look_named("known_error")
+    known = car.known_values(0.97)
+    values = np.stack([known.values, known.values, np.full(100, np.nan)])
+    values[1, :2] += (3.0, -4.0)
+    found = look.of(car, AGENT, Seen(values, np.zeros(0), np.zeros(3)))
+    np.testing.assert_allclose(found, [0.0, 0.5, np.nan])
+    with pytest.raises(ValueError, match="known_error needs a domain that knows values"):
+        look.of(ex.Corridor(), AGENT, Seen(values, np.zeros(0), np.zeros(3)))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import expectant as ex
-from expectant.engine.asking import ask
+from expectant.engine.asking import States, ask
 from expectant.engine.job import Job
 from expectant.engine.look import all_states, look, set_aside
 from expectant.engine.loop import DIVERGED, DONE, Budget, simulate
@@ -265,3 +265,19 @@ def test_a_cell_of_a_sweep_is_confirmed_with_what_it_records(tmp_path):
     run_sweep(experiment, SPEC, tmp_path, compiled=False)
     (cell,) = experiment.cells()
     assert cell_of(read_folder(tmp_path), 0, 5).record == cell.record
+
+
+def test_where_states_have_no_numbers_those_of_known_value_are_asked_about():
+    """An episode of TD(0) with a step of a tenth, by the weights that it leaves."""
+    car, features = ex.DrivenCar(), ex.Tiles(2, 3)
+    agent = ex.Lookahead(0.1, 0.0, planning_steps=0, epsilon=0.0)
+    job = Job(car, features, agent, episodes=1)
+    record = record_from({"look": "known_error", "every": 1})
+    curve, stop = recorded(job, 0, simulate, ask, np.zeros(1, np.int64), record)
+    known = car.known_values(1.0)
+    vectors = look(ask, set_aside(stop.run), States(known.observations, np.full(100, -1)),
+                   ("features",)).features  # fmt: skip
+    values = vectors @ stop.run.agent.weights[: vectors.shape[1]]
+    before, after = (known.values**2).mean(), ((values - known.values) ** 2).mean()
+    np.testing.assert_allclose(curve, np.sqrt([before, after]))
+    assert after < before

@@ -193,6 +193,17 @@ def _squared_error(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
     return np.asarray(_value_error(domain, agent, seen) ** 2)
 
 
+def _known_error(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
+    known = domain.known_values(agent.discount)
+    if known is None:
+        raise ValueError(
+            f"record: known_error needs a domain that knows values of some states, such as "
+            f"DrivenCar, got {domain!r}"
+        )
+    errors = np.sqrt(((seen.values - known.values) ** 2).mean(axis=1))
+    return np.asarray(errors)
+
+
 def _sampling_course(domain: Domain, at: np.ndarray) -> dict[str, np.ndarray]:
     """What means of samples should leave, where a domain knows it."""
     formula = getattr(domain, "sampling_error", None)
@@ -352,6 +363,16 @@ add_look(
         _squared_error,
         course=_sampling_course,
         of_errors=True,
+    )
+)
+
+add_look(
+    Look(
+        "known_error",
+        "error of the state values",
+        "the root mean squared difference of the state values from what is known of some states",
+        ("values",),
+        _known_error,
     )
 )
 

@@ -1,8 +1,8 @@
 """What a run leaves besides returns: looks at the agent, taken on a schedule.
 
 A record names a look and says how often it is taken. The look asks a copy of the agent about all
-states of the domain and makes one number of the answers; the numbers of a run, in order, are its
-curve.
+states of the domain (about those whose values are known, where states are not numbered) and makes
+one number of the answers; the numbers of a run, in order, are its curve.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy as np
 from expectant.analysis.panel import Level
 from expectant.descriptions import near_miss
 from expectant.engine.ahead import compile_loop
+from expectant.engine.asking import States
 from expectant.engine.compile.kernels import Kernel
 from expectant.engine.course import Stop, drive
 from expectant.engine.job import Job
@@ -155,9 +156,10 @@ def recorded(
 ) -> tuple[np.ndarray, Stop]:  # fmt: skip
     """The curve (M,) of one run, NaN from a divergence on, and where the run stopped."""
     when, found = record.schedule(job), record.found
-    seen, options = _nothing_seen(job, record, when), dict(record.options)
+    options = dict(record.options)
     asked = tuple(topic for topic in found.topics if topic in ("values", "preferences"))
     states = _states(job) if asked else None
+    seen = _nothing_seen(job, record, when, 0 if states is None else len(states.places))
     for row, stop in enumerate(drive(job, number, loop, control, when.at)):
         begun(stop)
         if stop.status != DONE:
@@ -175,12 +177,12 @@ def recorded(
     return found.of(domain, job.agent, seen, **options), stop
 
 
-def _nothing_seen(job: Job, record: Record, when: Schedule) -> Seen:
-    """Room for all that the looks of a run ask for."""
+def _nothing_seen(job: Job, record: Record, when: Schedule, states: int) -> Seen:
+    """Room for all that the looks of a run ask for, about so many states."""
     looks, topics = when.at.size, record.found.topics
     shapes = {
-        "values": (looks, int(job.domain.states or 0)),
-        "preferences": (looks, int(job.domain.states or 0), job.domain.actions),
+        "values": (looks, states),
+        "preferences": (looks, states, job.domain.actions),
         "work": (looks,),
         RETURNS: (looks, dict(record.options).get("episodes", 0)),
     }
@@ -233,10 +235,14 @@ def _differ(job: Job) -> bool:
     return job.of_run(0) is not job
 
 
-def _states(job: Job) -> Any:
-    if job.domain.states is None:
+def _states(job: Job) -> States:
+    """What looks ask about: all states or, where they have no numbers, those of known value."""
+    if job.domain.states is not None:
+        return all_states(job.domain.states)
+    known = job.domain.known_values(job.agent.discount)
+    if known is None:
         raise ValueError(
             f"record: a look asks about all states, and {type(job.domain).__name__} does not "
-            "number its states"
+            "number its states, nor knows what some of them are worth"
         )
-    return all_states(job.domain.states)
+    return States(known.observations, np.full(len(known.values), -1))

@@ -1,0 +1,82 @@
+"""The mountain car with a driver: how it is steered, and what its states are worth."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import expectant as ex
+from expectant.domains.driven_car import _moved, journeys, trips
+from expectant.verbs import observation, reset, step
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(0)
+
+
+@pytest.mark.parametrize(("speed", "push"), [(0.01, 2), (0.0, 2), (-0.01, 0)])
+def test_the_driver_pushes_the_way_the_car_moves(speed, push, rng):
+    driven, alone = ex.DrivenCar(noise=0.0).build(rng), ex.MountainCar().build(rng)
+    for car in (observation(driven), observation(alone)):
+        car[:] = -0.5, speed
+    assert step(driven, 0, rng) == step(alone, push, rng) == (-1.0, 1.0)
+    np.testing.assert_array_equal(observation(driven), observation(alone))
+
+
+def test_a_tenth_of_the_pushes_are_any(rng):
+    """From rest in the valley: two thirds of the random ones are not to the right."""
+    part, other = ex.DrivenCar(gravity=0.0).build(rng), 0
+    for _ in range(9000):
+        reset(part, 0, rng)
+        step(part, 0, rng)
+        other += observation(part)[1] <= 0.0
+    assert 500 < other < 700  # 600, with a standard deviation of 24
+
+
+def test_many_cars_move_as_one_does(rng):
+    car = ex.DrivenCar(noise=0.0)
+    part, states = car.build(rng), journeys(car, 2, rng)
+    assert len(states) > 100 and (states[:, 0] < car.goal_position).all()
+    moved = _moved(car, states, rng)
+    for state, expected in zip(states, moved, strict=True):
+        observation(part)[:] = state
+        step(part, 0, rng)
+        np.testing.assert_allclose(observation(part), expected, rtol=0, atol=1e-15)
+
+
+def test_the_left_wall_stops_many_cars_too(rng):
+    (car,) = _moved(ex.DrivenCar(noise=0.0), np.array([[-1.19, -0.06]]), rng)
+    assert car.tolist() == [-1.2, 0.0]
+
+
+def test_what_trips_earn(rng):
+    """Without gravity and noise the speed grows by 0.001 a step: n (n + 1) / 2 thousandths."""
+    car = ex.DrivenCar(gravity=0.0, noise=0.0)
+    starts = np.array([[0.5 - 0.0095, 0.0], [0.5 - 0.0005, 0.0]])
+    assert trips(car, starts, 1.0, rng).tolist() == [-4.0, -1.0]
+    assert trips(car, starts, 0.5, rng).tolist() == [-1.875, -1.0]
+
+
+def test_known_values_are_what_the_car_earns():
+    """Run by the loop itself, from one of the states."""
+    car = ex.DrivenCar()
+    known = car.known_values(1.0)
+    assert known.observations.shape == (100, 2) and (known.errors < 2.0).all()
+    assert car.known_values(1.0) is known
+    rng, part, lengths = np.random.default_rng(1), car.build(np.random.default_rng(1)), []
+    which = int(np.argsort(known.values)[50])
+    for _ in range(60):
+        observation(part)[:] = known.observations[which]
+        alive, length = 1.0, 0
+        while alive:
+            alive, length = step(part, 0, rng)[1], length + 1
+        lengths.append(length)
+    error = np.hypot(np.std(lengths) / 60**0.5, known.errors[which])
+    assert abs(np.mean(lengths) + known.values[which]) < 4 * error
+
+
+def test_what_cannot_be_is_refused():
+    with pytest.raises(ValueError, match="noise must be"):
+        ex.DrivenCar(noise=1.5)
+    assert ex.MountainCar().known_values(1.0) is None
