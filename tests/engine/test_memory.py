@@ -382,3 +382,12 @@ def test_a_variable_that_means_nothing(monkeypatch, text):
 )
 def test_sizes_in_words(size, words):
     assert in_words(size) == words
+
+
+def test_what_every_run_holds_by_hand():
+    """Two states of three indices and a place, five numbers besides; returns, lengths and rewards."""
+    agent = ex.QLearning(0.1)
+    job = Job(ex.Corridor(cells=5), ex.RandomBinary(8, 3), agent, episodes=7)
+    found = {need.what: need.bytes for need in demand_of(job).needs}
+    assert found["the present state"] == 8 * (2 * (3 + 1) + 5)
+    assert found["the records of 7 episodes"] == 8 * 2 * 7

@@ -42,6 +42,13 @@ def test_the_bonus_takes_the_place_of_what_a_state_is_worth():
     assert low.stop[1] == 0.0
 
 
+def test_what_is_promised_is_what_is_paid_and_what_follows():
+    """γ = 1/2: −1 and half of the next cell's value, or the pay of an exit; then the option's."""
+    model = np.array([1.0, 2.0, 3.0]), np.eye(3)
+    found = exact.choice_values(LINE, [4.0, 8.0, 16.0], [model], 0.5)
+    assert found.tolist() == [[0.0, 3.0, 5.0], [1.0, 7.0, 10.0], [3.0, 20.0, 19.0]]
+
+
 def test_an_option_stops_where_going_on_is_just_as_good():
     """Cell 2 leaves with 20; a bonus of 20 there is a tie, one of 19 is not worth stopping for."""
     for bonus, stops in ((20.0, 1.0), (19.0, 0.0)):

@@ -7,8 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from expectant.show import Palette, chart_of, draw_panels, palette_of
+from expectant.show.canvas import add_legend
 from expectant.show.static_curves import chart_figure
 
 
@@ -120,3 +123,11 @@ def test_colours_are_those_of_the_palette(make_panel: Any) -> None:
     figure = chart_figure(chart_of([panel]), "", palette)
     assert figure.legends[0].get_texts()[0].get_text() == "My own"
     assert figure.axes[0].lines[-1].get_color() == palette["mine"].colour
+
+
+@pytest.mark.parametrize(("letters", "rows"), [(1, 1), (40, 3)])
+def test_a_legend_has_as_many_columns_as_its_names_leave_room_for(letters, rows):
+    """Six inches hold six short names in a row, or two of forty letters."""
+    figure = Figure(figsize=(6.0, 3.0))
+    add_legend(figure, [Line2D([], [], label=str(n) * letters) for n in range(6)])
+    assert figure.get_figheight() == pytest.approx(3.0 + 0.17 * rows)
