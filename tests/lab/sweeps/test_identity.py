@@ -6,13 +6,14 @@ import importlib
 import pickle
 import sys
 from dataclasses import replace
+from types import ModuleType
 from typing import Any
 
 import pytest
 
 import expectant as ex
 from expectant import descriptions, verbs
-from expectant.domains.gym_code import environment_code
+from expectant.domains.gym_code import _imports, environment_code
 from expectant.lab.cells import Cell, cell_hash
 from expectant.lab.engines import on_ray
 from expectant.lab.engines.tasks import Task
@@ -259,3 +260,12 @@ def test_a_worker_that_cannot_make_a_part_says_so():
     cell = replace(CELL, domain=ex.Gym("NoSuchWorld-v0"))
     done = on_ray.run_block(Task(cell, "0" * 20, 0, 1), False)
     assert "cannot make 'NoSuchWorld-v0'" in str(done.error)
+
+
+def test_all_that_a_module_imports_is_looked_at():
+    module = ModuleType("pack.inner")
+    module.__package__ = "pack"
+    text = b"import one\nimport two.three as t\nfrom four import five\nfrom . import six\n"
+    names = ["one", "two", "two.three", "four", "four.five", "pack", "pack.six"]
+    assert list(_imports(module, text)) == names
+    assert list(_imports(module, b"\x00")) == []
