@@ -93,7 +93,7 @@ def test_answers_by_question_and_panel():
     claims = [
         asked,
         {**asked, "claim": "And that?", **reverse},
-        {**asked, "panel": "50 cells", "verdict": "equal"},
+        {**asked, "panel": "50 cells", "claim": "50 cells: Does it?", "verdict": "equal"},
         {**asked, "figure": "other"},
     ]
     head, rows = answers.table(claims, figure="corridor")
