@@ -8,7 +8,7 @@ from typing import Any
 OUTCOMES = {"holds": "yes", "does not hold": "the reverse"}  # of questions; others as they are
 
 
-def panels_of(study: str) -> dict[int, str]:
+def panels_of(study: str) -> dict[int, str | None]:
     """The panels that the claims of a study are about, by their numbers."""
     from expectant.lab.study import packaged, read_study
 
