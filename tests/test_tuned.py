@@ -6,10 +6,13 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 from test_site import ROOT, site
 
+from expectant.analysis.panel import Panel
 from expectant.lab.cells import Cell
+from expectant.lab.measures import measure_named
 from expectant.lab.specs.settings import dotted, leaves
 from expectant.lab.specs.spec import read_spec
 from expectant.lab.study import packaged, read_study
@@ -90,7 +93,7 @@ def test_answers_by_question_and_panel():
     claims = [
         asked,
         {**asked, "claim": "And that?", **reverse},
-        {**asked, "panel": "50 cells", "verdict": "equal"},
+        {**asked, "panel": "50 cells", "claim": "50 cells: Does it?", "verdict": "equal"},
         {**asked, "figure": "other"},
     ]
     head, rows = answers.table(claims, figure="corridor")
@@ -104,3 +107,14 @@ def test_answers_by_question_and_panel():
     ]
     with pytest.raises(ValueError, match="no claims about nothing"):
         answers.table(claims, figure="nothing")
+
+
+def test_runs_that_end_worse_than_they_began():
+    curves = np.array([
+        [2.0, 9.0, 9.0, 1.0],  # ends below its first point, whatever came between
+        [2.0, 1.0, 1.0, 3.0],
+        [2.0, 1.0, 1.0, 2.0],  # as it began is not worse
+        [2.0, 1.0, 1.0, np.nan],  # diverged
+    ])  # fmt: skip
+    panel = Panel("error", "", "", 1, None, np.nan, {"q": curves}, {"q": "Q"}, of_errors=True)
+    assert measure_named("worsened").of(panel, curves).tolist() == [0.0, 1.0, 0.0, 1.0]

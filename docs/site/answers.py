@@ -8,7 +8,7 @@ from typing import Any
 OUTCOMES = {"holds": "yes", "does not hold": "the reverse"}  # of questions; others as they are
 
 
-def panels_of(study: str) -> dict[int, str]:
+def panels_of(study: str) -> dict[int, str | None]:
     """The panels that the claims of a study are about, by their numbers."""
     from expectant.lab.study import packaged, read_study
 
@@ -24,12 +24,17 @@ def table(
     chosen = [one for one in claims if one["figure"] in figures and asking in one["claim"]]
     if not chosen:
         raise ValueError(f"table: no claims about {figure}")
-    questions = list(dict.fromkeys(one["claim"] for one in chosen))
+    questions = list(dict.fromkeys(map(_question, chosen)))
     rows: dict[str, dict[str, str]] = {}
     for one in chosen:
-        rows.setdefault(_where(one), {})[one["claim"]] = answer(one)
+        rows.setdefault(_where(one), {})[_question(one)] = answer(one)
     head = ["panel (margin)", *questions]
     return head, [[panel, *(row.get(q, "–") for q in questions)] for panel, row in rows.items()]
+
+
+def _question(claim: dict[str, Any]) -> str:
+    """A claim without the panel that it begins with."""
+    return str(claim["claim"]).removeprefix(f"{claim.get('panel')}: ")
 
 
 def _where(claim: dict[str, Any]) -> str:
