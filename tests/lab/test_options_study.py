@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from building import Built
@@ -53,3 +55,13 @@ def test_only_an_option_that_stops_in_its_subgoal_can_look_worse_than_one_bad_st
         state = start if successor < 0 else successor
         lowest = min(lowest, options.values[0, start])
     assert lowest >= -1.0 if anywhere else -1.6 < lowest < -1.0
+
+
+def test_the_page_says_how_long_planning_goes_on():
+    page = " ".join((Path(__file__).parents[2] / "docs" / "options.md").read_text("utf-8").split())
+    ends = []
+    for figure, each in (("two-rooms", 20), ("four-rooms", 40)):
+        cell = STUDY.experiment(figure, "sweeps").cells()[0]
+        assert cell.record is not None and cell.job.steps is not None
+        ends.append(each * (cell.job.steps - cell.record.after))
+    assert f"after {ends[0]:,} look-aheads in two rooms and {ends[1]:,} in four" in page

@@ -34,10 +34,11 @@ from expectant.lab.measures import Measure
 
 KINDS = ("observation", "number", "explanation")
 BLOCKS = 1000  # figures of the source's size that are drawn to tell how many show a claim
+AT_SWITCHES = "Measures of switches are means over all switches unless one is named. "
 DECIDES = (
-    "Measures of switches are means over all switches unless one is named. The effect is that of "
-    f"the mean curve over all runs, with a {LEVEL:.0%} interval from paired runs (Student's t on "
-    "jackknife values). Holds if every part's interval lies where the sentence says, beyond the "
+    f"The effect is that of the mean curve over all runs, with a {LEVEL:.0%} interval from paired "
+    "runs (Student's t on jackknife values). Holds if every part's interval lies where the "
+    "sentence says, beyond the "
     "margin; equal if what does not hold lies within the margin of zero; does not hold if a part's "
     "interval lies on the other side (both with Holm's correction for several parts); else "
     "unclear. No bin of a run counts lower than as far below acting at random as the exact return "
@@ -197,7 +198,8 @@ class Claim:
         measures = {clause.measure.title: clause.measure for clause in self.clauses}.values()
         stated = "; and ".join(clause.sentence(self.names) for clause in self.clauses)
         meant = ". ".join(f"{m.title.capitalize()}: {m.meaning}" for m in measures)
-        return f"{stated[0].upper()}{stated[1:]}. {meant}. {DECIDES}."
+        switches = AT_SWITCHES if any(m.at is not None for m in measures) else ""
+        return f"{stated[0].upper()}{stated[1:]}. {meant}. {switches}{DECIDES}."
 
     def parts(self, panels: Sequence[Panel]) -> list[tuple[Clause, list[Panel]]]:
         """Every clause with the panels it is decided from, one by one unless it is across them."""
@@ -311,9 +313,14 @@ def _chance(parts: Sequence[tuple[Clause, list[Panel]]], sizes: Sizes) -> float:
     return float(shown.mean())
 
 
+def _number(value: float) -> str:
+    """Four digits with a true minus sign; that of an exponent stays."""
+    return f"{value:.4g}".replace("-", "−", 1) if value < 0 else f"{value:.4g}"
+
+
 def _described(finding: Finding) -> str:
     """A finding in words."""
-    shown = ["unknown" if math.isnan(x) else f"{x:.4g}" for x in finding[1:4]]
+    shown = ["unknown" if math.isnan(x) else _number(x) for x in finding[1:4]]
     spread = "" if shown[1] == shown[2] else f" ({shown[1]} to {shown[2]})"
     return f"{finding.label} is {shown[0]}{spread}, {finding.outcome}"
 
@@ -327,7 +334,7 @@ def _beside(claim: Claim, panels: Sequence[Panel]) -> list[str]:
             curves = dict(zip(panel.curves, _counted_bins(panel), strict=True))
             numbers = [
                 f"{panel.labels.get(key, key)} "
-                f"{float(measure.of(panel, curves[key].mean(axis=0)[None])[0]):.4g}"
+                f"{_number(float(measure.of(panel, curves[key].mean(axis=0)[None])[0]))}"
                 for key in keys
                 if key in curves
             ]
