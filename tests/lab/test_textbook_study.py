@@ -276,7 +276,12 @@ def test_the_rates_of_the_river_are_exact():
 
 
 @pytest.mark.parametrize(
-    ("name", "page"), [("sutton-barto-8", "dyna.md"), ("wan-2021", "average-reward.md")]
+    ("name", "page"),
+    [
+        ("sutton-barto-8", "dyna.md"),
+        ("wan-2021", "average-reward.md"),
+        ("sutton-2008", "linear-dyna.md"),
+    ],
 )
 def test_pages_list_every_claim(name, page):
     text = (Path(__file__).parents[2] / "docs" / page).read_text()
