@@ -30,6 +30,7 @@ import re
 import shlex
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -113,6 +114,7 @@ def _measures(panel: Any, agent: str) -> Iterator[tuple[str, list[float | None]]
     from expectant.lab.claims import Clause
     from expectant.lab.measures import MEASURES
 
+    panel = replace(panel, floor=math.nan)  # which is for verdicts; here is what runs earned
     wanted = [(name, MEASURES[name]) for name in KEPT]
     for name in AT_SWITCHES:
         at = MEASURES[name].at
