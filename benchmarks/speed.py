@@ -32,8 +32,8 @@ FEATURES = ex.RandomBinary(size=14, active=5)
 FLAGS = ("-O3", "-march=native")
 REPEATS = 5
 TARGETS = {"c_5": 1.6, "c_20": 1.4, "numpy_5": 100.0, "threads": 1.6, "processes": 1.7,
-           "first processes": 1.5, "encodings": 5.0, "car": 1.4, "gym": 1 / 3, "sparse": 5.0, "many": 1.5,
-           "options": 1.3}  # fmt: skip
+           "first processes": 1.5, "encodings": 5.0, "car": 1.4, "gym": 1 / 3, "sparse": 5.0,
+           "many": 1.5, "options": 1.3}  # fmt: skip
 
 
 def beside(name: str) -> Any:
