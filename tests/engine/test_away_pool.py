@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -24,7 +25,7 @@ def pool(monkeypatch):
 
 def imagined(**traits):
     """What the pool knows of a process."""
-    known = {"alive": True, "surroundings": away_process.surroundings(), **traits}
+    known = {"alive": True, "at_work": False, "surroundings": away_process.surroundings(), **traits}
     found = SimpleNamespace(**known, ended=False)
     found.end = lambda: setattr(found, "ended", True)
     return found
@@ -41,6 +42,9 @@ def test_a_process_is_kept_as_long_as_it_would_be_started_so_again(pool, monkeyp
     dead = imagined(alive=False)
     pool.keep(dead)
     assert pool.kept() is None and dead.ended
+    busy = imagined(at_work=True)
+    pool.keep(busy)
+    assert pool.kept() is None and busy.ended
     last = imagined()
     pool.keep(last)
     last.alive = False
@@ -97,3 +101,30 @@ def is_there(number):
             return stat.read().rpartition(")")[2].split()[0] != "Z"
     except OSError:
         return False
+
+
+def test_a_process_is_at_work_until_it_answers():
+    """A wait that is broken off leaves it at work, and its answer is not taken for another's."""
+
+    def heard(*answers):
+        process: Any = object.__new__(away_process.Process)
+        process.alive, process.at_work, process.asked = True, False, 0
+        process.process = SimpleNamespace(stdin=io.BytesIO())
+        left = iter(answers)
+        process.heard = SimpleNamespace(get=lambda timeout: next(left))
+        return process
+
+    def ask(process, begun=lambda clock: None):
+        return process.ask(b"", 0, np.zeros(1, np.int64), begun, "it")
+
+    at = ("at", away_work.Place([0, 0], "", 0, 0))
+
+    def broken_off(clock):
+        raise Ended
+
+    process = heard(at, ("done", 1))
+    with pytest.raises(Ended):
+        ask(process, broken_off)
+    assert process.at_work
+    process = heard(at, ("done", 1))
+    assert ask(process) == (True, 1) and not process.at_work

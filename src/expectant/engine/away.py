@@ -115,9 +115,12 @@ def _asked(
     answered = True
     try:
         answered, came = process.ask(sent, number, control, begun, name)
-        return answered, came
     finally:
-        away_pool.keep(process) if answered else process.end()
+        if answered:
+            away_pool.keep(process)
+        else:
+            process.end()
+    return answered, came
 
 
 def _packed(errand: Errand) -> bytes | None:

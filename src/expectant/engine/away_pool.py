@@ -30,9 +30,12 @@ def kept() -> Process | None:
 
 
 def keep(process: Process) -> None:
-    """Have a process wait for its next run, unless it is no more or enough of them wait."""
+    """Have a process wait for its next run, unless it is no more or enough of them wait.
+
+    One that nobody waited for would answer whoever asks next with what came of another run.
+    """
     with _lock:
-        if process.alive and len(_idle) < cores():
+        if process.alive and not process.at_work and len(_idle) < cores():
             _idle.append(process)
             return
     process.end()

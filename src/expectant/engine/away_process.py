@@ -39,11 +39,11 @@ def surroundings() -> tuple[Any, ...]:
 
 
 class Process:
-    """One process, and what it says; ``alive`` until it is no more."""
+    """One process, and what it says; ``alive`` until it ends, ``at_work`` until it answers."""
 
     def __init__(self) -> None:
         self.surroundings = surroundings()
-        self.alive, self.asked = True, 0
+        self.alive, self.at_work, self.asked = True, False, 0
         warnings = [f"-W{each}" for each in sys.warnoptions]
         command = [sys.executable, *warnings, "-c", START, json.dumps(sys.path)]
         pipe = subprocess.PIPE
@@ -66,7 +66,7 @@ class Process:
     ) -> tuple[bool, Any]:
         """Whether it does such runs, and what came of one; None if that was stopped."""
         assert self.process.stdin is not None
-        self.asked += 1
+        self.asked, self.at_work = self.asked + 1, True
         with suppress(OSError):  # it is no more, which is heard
             pickle.dump((sent, number), self.process.stdin)
             self.process.stdin.flush()
@@ -90,6 +90,7 @@ class Process:
             if place is not None and time.monotonic() - moved > HANG_SECONDS:
                 self.end()
                 raise TimeoutError(_hanging(name, number, place))
+            self.at_work = kind not in ("done", "refused", "failed")
             if kind == "done":
                 return True, what
             if kind == "refused":
