@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 from pathlib import Path
 from typing import Any
 
 import pytest
+from loading import module_at
 
 
 def load_busy() -> Any:
     path = Path(__file__).parents[1] / "benchmarks" / "busy.py"
-    spec = importlib.util.spec_from_file_location("expectant_busy", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return module_at(path, "expectant_busy")
 
 
 busy = load_busy()

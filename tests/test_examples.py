@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import importlib.util
 import re
 import subprocess
 import sys
@@ -8,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from loading import module_at
 
 import expectant as ex
 
@@ -22,12 +22,7 @@ def test_the_example_runs(path):
 
 
 def load(name):
-    spec = importlib.util.spec_from_file_location(name, FOLDER / f"{name}.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module
+    return module_at(FOLDER / f"{name}.py")
 
 
 @pytest.mark.parametrize("name", ["own_domain", "own_model", "own_backups"])

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
 from typing import Any
 
 import pytest
+from loading import module_at
 
 
 @pytest.fixture
 def costs() -> Any:
     path = Path(__file__).parents[1] / "benchmarks" / "options.py"
-    spec = importlib.util.spec_from_file_location("expectant_option_costs", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return module_at(path, "expectant_option_costs")
 
 
 def test_a_line_does_not_grow_and_a_square_does(costs):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from building import Built
+from loading import module_at
 
 import expectant as ex
 from expectant.verbs import changed, draw, remember
@@ -154,11 +154,7 @@ def test_the_least_used_link_makes_way():
 
 
 def load_benchmark() -> Any:
-    spec = importlib.util.spec_from_file_location("benchmark_of_sweeping", BENCHMARK)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return module_at(BENCHMARK, "benchmark_of_sweeping")
 
 
 def test_it_needs_far_fewer_backups_than_replay():

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from loading import module_at
 
 import expectant as ex
 from expectant.engine.trial.checking import PartCheck
@@ -22,13 +21,7 @@ def parts(tmp_path: Path, right: str = "", wrong: str = "") -> Any:
     name = f"own_parts_{abs(hash((right, wrong)))}"
     file = tmp_path / f"{name}.py"
     file.write_text(RIGHT.replace(right, wrong) if right else RIGHT)
-    spec = importlib.util.spec_from_file_location(name, file)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module
+    return module_at(file)
 
 
 def checks(own: Any, **options: Any) -> dict[str, Any]:

@@ -1,14 +1,13 @@
 # mypy: disable-error-code="arg-type"
 from __future__ import annotations
 
-import importlib.util
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from loading import module_at
 
 import expectant as ex
 from expectant.engine.compile.compiling import kernel_for
@@ -172,12 +171,7 @@ def test_all_maps_together_are_the_same_after_a_compiled_and_a_plain_run():
 
 @pytest.fixture(scope="module")
 def example() -> Any:
-    spec = importlib.util.spec_from_file_location("example_of_memory", EXAMPLE)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["example_of_memory"] = module
-    spec.loader.exec_module(module)
-    return module
+    return module_at(EXAMPLE, "example_of_memory")
 
 
 def late_return(example: Any, features: Any) -> float:

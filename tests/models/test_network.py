@@ -2,14 +2,13 @@
 # wrong types are what some of these tests are about
 from __future__ import annotations
 
-import importlib.util
-import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 from building import Built
+from loading import module_at
 
 import expectant as ex
 from expectant.engine.compile import compiling
@@ -27,13 +26,7 @@ ADAM = NetworkExpectation(5, 0.02, "adam")
 
 
 def example() -> Any:
-    path = Path(__file__).parents[2] / "examples" / "nonlinear_model.py"
-    spec = importlib.util.spec_from_file_location("nonlinear_model", path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["nonlinear_model"] = module
-    spec.loader.exec_module(module)
-    return module
+    return module_at(Path(__file__).parents[2] / "examples" / "nonlinear_model.py")
 
 
 # ------------------------------------------------------------------ the same network in NumPy
