@@ -708,6 +708,15 @@ def with_predecessors(model: Any) -> Any:
 
 
 @plain
+def without_planning(agent: Any) -> Any:
+    """The same agent without what it needs only to plan: enough to ask what it thinks.
+
+    A look copies and compiles no more than this, so agents that differ in nothing else share one.
+    """
+    return agent
+
+
+@plain
 def check_restored(part: Any, built: Any, setting: Any) -> None:
     """Raise a ``ValueError`` if the arrays of a part, read from a file, could not be its own.
 

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from expectant.agents.rollout import NoRollout
 from expectant.features.vector import Binary, Transition, Weighted
 from expectant.verbs import (
     back_up,
@@ -27,7 +28,14 @@ from expectant.verbs import (
     stored,
     unfinished,
     waiting,
+    without_planning,
 )
+
+
+class NoBackups(NamedTuple):
+    """Stands for the backup distribution of an agent that is not to plan."""
+
+    drawn: int
 
 
 class Planner(NamedTuple):
@@ -145,6 +153,11 @@ def _(planner):
     return planner._replace(backups=grown(planner.backups))
 
 
+@without_planning.register(Planner)
+def _(planner):
+    return planner._replace(backups=NoBackups(0), rollout=NoRollout(1))
+
+
 def pass_on_to_planner(part_type: type) -> None:
     """Let an agent's planner answer for it where the loop asks it to plan or tells it something."""
 
@@ -171,3 +184,7 @@ def pass_on_to_planner(part_type: type) -> None:
     @grown.register(part_type)
     def _(agent):
         return agent._replace(planner=grown(agent.planner))
+
+    @without_planning.register(part_type)
+    def _(agent):
+        return agent._replace(planner=without_planning(agent.planner))

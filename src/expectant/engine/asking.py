@@ -118,7 +118,12 @@ def foretell(questions, state, n):
 @function
 def ask(questions):
     """Answer what is asked; returns DONE, or NO_FEATURE at an index that is none."""
-    questions = borrowed(questions)
+    return answer_all(borrowed(questions))
+
+
+@function
+def answer_all(questions):
+    """:func:`ask`, of what is borrowed."""
     subject, states, answers = questions.subject, questions.states, questions.answers
     agent, state = subject.agent, subject.state
     for n in range(states.places.shape[0]):

@@ -66,7 +66,12 @@ def respond(run, action, reward, situation, streams):
     The observation is in the run's domain already. Returns an action, or one of the answers that
     are none, such as OVER after the last observation of an episode.
     """
-    run, streams = borrowed(run), borrowed(streams)
+    return react(borrowed(run), action, reward, situation, borrowed(streams))
+
+
+@function
+def react(run, action, reward, situation, streams):
+    """:func:`respond`, of what is borrowed."""
     agent, state, next_state = run.agent, run.state, run.next_state
     if room(agent) <= 0:
         return NO_ROOM

@@ -21,7 +21,7 @@ from expectant.features.vector import outlook
 from expectant.lanes import padded
 from expectant.progress import Reporter
 from expectant.seeds import Streams
-from expectant.verbs import answering, backed_up_value, wrapped
+from expectant.verbs import answering, backed_up_value, without_planning, wrapped
 
 TOPICS = ("features", "values", "preferences", "policy", "model")
 
@@ -55,12 +55,25 @@ def set_aside(run: Run, earlier: Subject | None = None) -> Subject:
     If an ``earlier`` copy is given, made when the agent knew the same, its arrays are used again.
     """
     copies: dict[int, Any] = {}
-    features = copied(run.features, copies)  # asking has changed the earlier ones
-    if earlier is not None:
-        pairs = zip(arrays_in(run.agent), arrays_in(earlier.agent), strict=True)
+    agent, features = without_planning(run.agent), copied(run.features, copies)
+    if earlier is not None:  # but not its features, which asking has changed
+        pairs = zip(arrays_in(agent), arrays_in(earlier.agent), strict=True)
         copies = {id(array): known for (_, array), (_, known) in pairs} | copies
-    agent, state = copied((run.agent, run.next_state), copies)
+    agent, state = copied((agent, run.next_state), copies)
     return Subject(features, agent, state, run.ranges)
+
+
+def set_aside_again(run: Run, earlier: Subject) -> Subject:
+    """A copy like an ``earlier`` one of the same run, which it takes the place of in memory."""
+    now = (run.features, without_planning(run.agent), run.next_state)
+    before = (earlier.features, earlier.agent, earlier.state)
+    copies: dict[int, Any] = {}
+    for part, known_part in zip(now, before, strict=True):
+        for (_, array), (_, known) in zip(arrays_in(part), arrays_in(known_part), strict=True):
+            if array.shape == known.shape:  # some grow
+                np.copyto(known, array)
+                copies[id(array)] = known
+    return Subject(*copied(now, copies), run.ranges)
 
 
 def look_for(

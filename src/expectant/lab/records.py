@@ -20,7 +20,7 @@ from expectant.engine.asking import States
 from expectant.engine.compile.kernels import Kernel
 from expectant.engine.course import Stop, drive
 from expectant.engine.job import Job
-from expectant.engine.look import all_states, look, look_for, set_aside
+from expectant.engine.look import all_states, look, look_for, set_aside, set_aside_again
 from expectant.engine.loop import DONE
 from expectant.lab.episodes import earned, performer
 from expectant.lab.looks import Look, Seen, look_named
@@ -160,12 +160,14 @@ def recorded(
     asked = tuple(topic for topic in found.topics if topic in ("values", "preferences"))
     states = _states(job) if asked else None
     seen = _nothing_seen(job, record, when, 0 if states is None else len(states.places))
+    aside = None
     for row, stop in enumerate(drive(job, number, loop, control, when.at)):
         begun(stop)
         if stop.status != DONE:
             continue
         if states is not None:
-            answers = look(asker, set_aside(stop.run), states, asked)
+            aside = set_aside_again(stop.run, aside) if aside else set_aside(stop.run)
+            answers = look(asker, aside, states, asked)
             for topic in asked:
                 getattr(seen, topic)[row] = getattr(answers, topic)
         if "work" in found.topics:

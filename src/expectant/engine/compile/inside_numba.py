@@ -18,6 +18,7 @@ from numba.core.dispatcher import Dispatcher
 from numba.core.registry import cpu_target
 
 from expectant import verbs
+from expectant.engine.compile.inlined import bind_environments, without_collecting
 
 
 def compiler_with(around: Callable[[], Any]) -> type[Compiler]:
@@ -25,8 +26,10 @@ def compiler_with(around: Callable[[], Any]) -> type[Compiler]:
 
     class Compiling(Compiler):
         def compile_extra(self, function: Any) -> Any:
-            with around():
-                return super().compile_extra(function)
+            with around(), without_collecting():
+                result = super().compile_extra(function)
+                bind_environments(result)
+                return result
 
     return Compiling
 

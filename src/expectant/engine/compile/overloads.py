@@ -18,6 +18,7 @@ from numba.extending import overload
 
 from expectant import verbs
 from expectant.engine.compile.borrow import borrowed
+from expectant.engine.compile.inlined import Inlined
 
 KERNEL_OPTIONS = {"nogil": True, "error_model": "numpy"}
 _OPTIONS = {"forceinline": True, "error_model": "numpy", "no_cfunc_wrapper": True}
@@ -61,7 +62,8 @@ def with_borrowed(entry: Any) -> Any:
 
 
 def _options(counted: bool, checked: bool) -> dict[str, Any]:
-    return {**_OPTIONS, "_nrt": counted, "boundscheck": checked}
+    options = {**_OPTIONS, "_nrt": counted, "boundscheck": checked}
+    return options if counted else {**options, "pipeline_class": Inlined}
 
 
 def _implementation(verb: verbs.Verb, part_type: Any, ours: bool) -> Callable[..., Any] | None:

@@ -47,9 +47,15 @@ def fingerprint(function: Any, parts: Iterable[Any], options: Iterable[Any] = ()
 
 def _generator() -> list[Any]:
     """The modules that turn parts and verbs into machine code."""
-    from expectant.engine.compile import borrow, compiled_lanes, compiled_streams, overloads
+    from expectant.engine.compile import (
+        borrow,
+        compiled_lanes,
+        compiled_streams,
+        inlined,
+        overloads,
+    )
 
-    return [borrow, compiled_lanes, compiled_streams, overloads]
+    return [borrow, compiled_lanes, compiled_streams, inlined, overloads]
 
 
 def _versions() -> list[str]:
