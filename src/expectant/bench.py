@@ -28,7 +28,5 @@ def run_benchmarks(as_json: bool, rows: Sequence[str] = ()) -> int:
     spec.loader.exec_module(module)
     for name in rows:
         if name not in module.ROWS:
-            known = ", ".join(module.ROWS)
-            near = near_miss(name, [*module.ROWS])
-            raise ValueError(f"bench: unknown row {name!r}{near} (known: {known})")
+            raise ValueError(f"bench: unknown row {name!r}{near_miss(name, [*module.ROWS])}")
     return module.main(as_json, rows)

@@ -125,6 +125,7 @@ from expectant.verbs import (
     verb,
     waiting,
     with_predecessors,
+    without_planning,
 )
 
 __all__ = [
@@ -249,4 +250,5 @@ __all__ = [
     "waiting",
     "weights_memory",
     "with_predecessors",
+    "without_planning",
 ]

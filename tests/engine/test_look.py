@@ -13,11 +13,12 @@ from expectant.agents.by_name import MODELS, named_model
 from expectant.backups import NAMED
 from expectant.engine.asking import Answers, States, ask
 from expectant.engine.course import drive, going_on
+from expectant.engine.identity.fingerprint import part_types
 from expectant.engine.job import Job, loop_for
 from expectant.engine.learner.learner_facts import states_of
 from expectant.engine.learner.saving import arrays_in
-from expectant.engine.look import TOPICS, all_states, look, look_for, set_aside
-from expectant.engine.loop import simulate
+from expectant.engine.look import TOPICS, all_states, look, look_for, set_aside, set_aside_again
+from expectant.engine.loop import Budget, simulate
 from expectant.engine.trial.mistakes import PartError
 from expectant.progress import Silent
 from expectant.verbs import answering, encode, preference
@@ -229,6 +230,39 @@ def test_a_copy_used_again_answers_the_same():
     assert again.agent.weights is first.agent.weights is not end.run.agent.weights
     for one, other in zip(found, look(ask, again, all_states(4), TOPICS), strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+def test_a_copy_in_the_place_of_an_earlier_one_knows_what_the_run_knows_now():
+    run, streams = Job(FIVE, ex.OneHot(), ex.Lookahead(0.1), episodes=30, step_limit=100).prepare(0)
+    first = set_aside(run)
+    arrays = [array for _, array in arrays_in(first.agent)]
+    simulate(run, Budget(9, 10**6, 100), streams, going_on())
+    again, anew = set_aside_again(run, first), set_aside(run)
+    for (name, array), (_, expected) in zip(arrays_in(again), arrays_in(anew), strict=True):
+        np.testing.assert_array_equal(array, expected, err_msg=name)
+    assert any(np.any(array) for array in arrays)
+    kept = [array for _, array in arrays_in(again.agent)]
+    assert all(one is other for one, other in zip(arrays, kept, strict=True))
+    of_the_run = {id(array) for _, array in arrays_in(run)}
+    assert not of_the_run & {id(array) for _, array in arrays_in(again)}
+
+
+def test_an_array_that_has_grown_since_is_copied_anew():
+    run, _ = Job(FIVE, ex.OneHot(), ex.QLearning(0.1), episodes=3, step_limit=100).prepare(0)
+    first = set_aside(run)
+    larger = run._replace(agent=run.agent._replace(weights=np.arange(8.0).reshape(2, 4)))
+    again = set_aside_again(larger, first)
+    np.testing.assert_array_equal(again.agent.weights, larger.agent.weights)
+    assert again.agent.weights is not larger.agent.weights
+
+
+@pytest.mark.parametrize("backups", ["replay", "prioritized", "trajectory", "seen"])
+def test_agents_that_differ_in_how_they_plan_are_looked_at_with_the_same_kernel(backups):
+    subject = set_aside(prepared(ex.CachedValues(0.1, 0.1, backups=backups)))
+    common = set_aside(prepared(ex.CachedValues(0.1, 0.1)))
+    assert part_types(subject) == part_types(common)
+    rolled = ex.CachedValues(0.1, 0.1, backups=backups, model="sample", rollout=3)
+    assert part_types(set_aside(prepared(rolled))) != part_types(common)  # another model
 
 
 def test_compiled_answers_have_the_same_bits():

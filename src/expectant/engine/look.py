@@ -73,7 +73,8 @@ def set_aside_again(run: Run, earlier: Subject) -> Subject:
             if array.shape == known.shape:  # some grow
                 np.copyto(known, array)
                 copies[id(array)] = known
-    return Subject(*copied(now, copies), run.ranges)
+    features, agent, state = copied(now, copies)
+    return Subject(features, agent, state, run.ranges)
 
 
 def look_for(

@@ -15,17 +15,19 @@ from typing import Any
 
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
-from numba.core.environment import lookup_environment
 
 
 class _NotCalled:
-    """Stands for what makes machine code, where nothing is to be called."""
+    """Stands for what makes machine code, where nothing is to be called.
+
+    An environment holds Python's objects, which the package's own code does not use.
+    """
 
     def set_env(self, name: str, environment: Any) -> None:
-        """The kernel will set it."""
+        """There is no code that would look for it."""
 
 
-class _Library(JITCodeLibrary):
+class _PlainLibrary(JITCodeLibrary):
     """The code of a function and of all that it calls, to be linked into a kernel's."""
 
     codegen = _NotCalled()
@@ -49,23 +51,37 @@ class _Library(JITCodeLibrary):
         return 0  # there is none
 
 
-class Inlined(Compiler):
-    """Numba's compiler, for functions that are inlined into whatever calls them."""
+class _KernelLibrary(JITCodeLibrary):
+    """The code of a kernel, optimized once more: what is in it comes as it was written."""
+
+    def _optimize_final_module(self) -> None:
+        super()._optimize_final_module()
+        passes, builder = self._codegen._module_pass_manager()
+        passes.run(self._final_module, builder)
+
+
+class _CompilerInto(Compiler):
+    """Numba's compiler, with a library of another kind to put the code into."""
+
+    library_class = JITCodeLibrary
 
     def compile_extra(self, function: Any) -> Any:
-        library = _Library(self.state.targetctx.codegen(), function.__qualname__)
+        library = self.library_class(self.state.targetctx.codegen(), function.__qualname__)
         library.enable_object_caching()
         self.state.library = library
         return super().compile_extra(function)
 
 
-def bind_environments(result: Any) -> None:
-    """Give the functions within a kernel what they have outside of it, now that it is compiled."""
-    codegen = result.library.codegen
-    for variable in result.library._final_module.global_variables:
-        environment = lookup_environment(variable.name)
-        if environment is not None:
-            codegen.set_env(variable.name, environment)
+class Inlined(_CompilerInto):
+    """A compiler for functions that are inlined into whatever calls them."""
+
+    library_class = _PlainLibrary
+
+
+class Outermost(_CompilerInto):
+    """A compiler for the functions that such are inlined into."""
+
+    library_class = _KernelLibrary
 
 
 @contextmanager

@@ -13,23 +13,20 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from numba.core.caching import NullCache
-from numba.core.compiler import Compiler
 from numba.core.dispatcher import Dispatcher
 from numba.core.registry import cpu_target
 
 from expectant import verbs
-from expectant.engine.compile.inlined import bind_environments, without_collecting
+from expectant.engine.compile.inlined import Outermost, without_collecting
 
 
-def compiler_with(around: Callable[[], Any]) -> type[Compiler]:
+def compiler_with(around: Callable[[], Any]) -> type[Outermost]:
     """Numba's compiler, which enters a context whenever it compiles; others wait meanwhile."""
 
-    class Compiling(Compiler):
+    class Compiling(Outermost):
         def compile_extra(self, function: Any) -> Any:
             with around(), without_collecting():
-                result = super().compile_extra(function)
-                bind_environments(result)
-                return result
+                return super().compile_extra(function)
 
     return Compiling
 
