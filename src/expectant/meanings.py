@@ -29,7 +29,7 @@ MEANINGS = {
     ),
     "model": "what to plan with: a learned or a given model, by name, or one of your own",
     "model_step": (
-        "step size of the learned model, where `model` is a name (a described model has its own)"
+        "step size of the learned model, where `model` is a name (a described one has its own)"
     ),
     "planning_steps": "backups after every real step",
     "planning_update": "how a backup moves the values: by LEVI, or along a gradient that is stable",

@@ -57,6 +57,17 @@ def test_defaults_go_with_any_model_and_backups(kind):
         kind(model="episodic", model_step=ex.Autostep(0.3, 0.1))
 
 
+@pytest.mark.parametrize("kind", [ex.Lookahead, ex.CachedValues, ex.CachedPolicy, ex.QPlanning])
+def test_a_step_size_that_a_described_model_would_not_get_is_refused(kind):
+    own = ex.LinearExpectation(0.2)
+    assert kind(model=own).model == own  # whatever the step of models by name would be
+    with pytest.raises(ValueError, match=r"model_step=0.5 is for models by name; LinearExp.*=0.2"):
+        kind(model=own, model_step=0.5)
+    with pytest.raises(ValueError, match="model_step=Autostep"):
+        kind(model=own, model_step=ex.Autostep(0.3, 0.1))
+    assert kind(model=own).replace(epsilon=0.3).model == own
+
+
 CHOSEN = {
     "q_learning": ex.QLearning, "sarsa": ex.Sarsa, "lookahead": ex.Lookahead,
     "cached_values": ex.CachedValues, "cached_policy": ex.CachedPolicy,

@@ -58,7 +58,9 @@ class PlanningAgent(Agent):
         """
         found, model = dict(cls.untuned), given.get("model", "expectation")
         step = found.get("model_step")
-        if model in NUMBERS_ONLY and getattr(step, "adapts", False):
+        if not isinstance(model, str):
+            found.pop("model_step", None)
+        elif model in NUMBERS_ONLY and getattr(step, "adapts", False):
             found["model_step"] = step.initial_step  # type: ignore[union-attr]
         backups = given.get("backups", "replay")
         stored = NAMED[backups](None) if isinstance(backups, str) and backups in NAMED else backups
@@ -70,7 +72,7 @@ class PlanningAgent(Agent):
 
     def validate(self) -> None:
         backups, owner = self.distribution(), type(self).__name__
-        named_model(self.model, getattr(self, "model_step", 0.0))  # which may refuse that step
+        self._check_model_step(owner)
         fits = ["replayed_fits"] if self._fits() > 0 else []
         flags = [name for name in STORED if getattr(self, name, False)]
         for name in fits + flags:
@@ -100,6 +102,16 @@ class PlanningAgent(Agent):
             check_rollout(owner, self.rollout, self.model, named_model(self.model, 0.0), backups)
         if self.options is not None:
             self._check_options(owner, backups)
+
+    def _check_model_step(self, owner: str) -> None:
+        """Refuse a step size that the model cannot have, or would not get."""
+        step, usual = getattr(self, "model_step", 0.0), getattr(type(self), "model_step", 0.0)
+        named_model(self.model, step)
+        if not isinstance(self.model, str) and step != usual:
+            raise ValueError(
+                f"{owner}: model_step={step!r} is for models by name; {self.model!r} has step "
+                "sizes of its own, if any: set them there"
+            )
 
     def _check_steps(self, owner: str, fits: Sequence[str]) -> None:
         """Refuse what a model of several steps cannot be combined with."""
