@@ -187,6 +187,11 @@ def test_the_page_has_more_time_on_a_busy_machine():
     assert trying._reserve(300.0, 5.0) == pytest.approx(5.0 * PAGE_WORK - PAGE_SECONDS)
     assert trying._reserve(300.0, 1000.0) == pytest.approx(60.0 - PAGE_SECONDS)
     assert trying._reserve(15.0, 1000.0) == 0.0
+
+
+def test_searching_leaves_as_much_time_for_confirming():
+    assert trying._searched(0.25) == pytest.approx(0.6)  # 0.35 of it, and as much until 0.95
+    assert trying._searched(0.9) == 0.82  # late: none at all
     assert promise.slowness() >= 1.0
     promised = Promise(294.0)
     promised.shorten(54.0)

@@ -108,7 +108,7 @@ def try_on(
         best = worth_searching(standings, SEARCHED_AGENTS)
         tell(f"searching better steps of {', '.join(best) or 'none'}")
         searched = dataclasses.replace(trial, seed=seed + 1)
-        halve(searched, {key: standings[key] for key in best}, promise, SEARCHED)
+        halve(searched, {key: standings[key] for key in best}, promise, _searched(promise.spent()))
         tell("confirming on fresh runs")
     fresh = dataclasses.replace(trial, seed=seed + 2)
     confirmed = _confirmed(fresh, standings, promise)
@@ -121,6 +121,11 @@ def try_on(
     if found.folder is not None:
         write_folder(found, found.folder)
     return found
+
+
+def _searched(spent: float) -> float:
+    """Where searching ends: it may take as long as confirming will, and no longer than SEARCHED."""
+    return min(SEARCHED, (spent + CONFIRMED) / 2)
 
 
 def _reserve(seconds: float, times: float) -> float:
