@@ -128,3 +128,10 @@ def test_errors_of_known_values():
     np.testing.assert_allclose(found, [0.0, 0.5, np.nan])
     with pytest.raises(ValueError, match="known_error needs a domain that knows values"):
         look.of(ex.Corridor(), AGENT, Seen(values, np.zeros(0), np.zeros(3)))
+
+
+@pytest.mark.parametrize("name", sorted(LOOKS))
+def test_a_run_that_diverged_counts_as_the_worst_of_every_look(name):
+    """Where less is better the worst is the highest: it must not be taken for the best."""
+    less = {"value_error", "squared_error", "known_error", "largest_value", "solving_updates"}
+    assert LOOKS[name].of_errors == (name in less)

@@ -301,6 +301,7 @@ add_look(
         "policy from the start has been optimal, had drawn when it first was",
         ("preferences", "work"),
         _solving_updates,
+        of_errors=True,
     )
 )
 add_look(
@@ -320,6 +321,7 @@ add_look(
         "the largest of all |q̂(s, a)|, or of what else the agent prefers actions by",
         ("preferences",),
         lambda domain, agent, seen: np.abs(seen.preferences).max(axis=(1, 2)),
+        of_errors=True,
     )
 )
 add_look(
@@ -365,7 +367,6 @@ add_look(
         of_errors=True,
     )
 )
-
 add_look(
     Look(
         "known_error",
@@ -373,10 +374,9 @@ add_look(
         "the root mean squared difference of the state values from what is known of some states",
         ("values",),
         _known_error,
+        of_errors=True,
     )
 )
-
-
 add_look(
     Look(
         "episode_return",
