@@ -6,6 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
+from building import Built
 
 import expectant as ex
 from expectant.agents.by_name import MODELS
@@ -118,6 +119,14 @@ def held(job: Job) -> int:
     """The bytes of all distinct arrays of a built run."""
     run, _ = job.prepare(0)
     return sum({id(array): array.nbytes for _, array in arrays_in(run)}.values())
+
+
+@pytest.mark.parametrize("name", FEATURES)
+def test_features_say_to_the_byte_what_they_hold(name):
+    domain, features = FEATURES[name]
+    built = Built(domain, features)
+    actual = sum({id(array): array.nbytes for _, array in arrays_in(built.features)}.values())
+    assert sum(need.bytes for need in features.estimate_memory(built.setting)) == actual
 
 
 def check(domain, features, agent, **length):
