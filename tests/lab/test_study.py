@@ -6,6 +6,7 @@ import json
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -222,7 +223,7 @@ def test_worlds_are_drawn_of_the_figures_that_are_shown(tmp_path, monkeypatch):
         write(tmp_path / "two", study="worlds = ['other', 'corridor']\n", other=other)
     )
     for figures in (("other", "corridor"), ("corridor",), ()):
-        section = _worlds(Request(study, figures))
+        section: Any = _worlds(Request(study, figures))
         drawn = [(title.split(":")[0].lower(), picture) for title, picture in section.pictures]
         assert drawn == [(figure, DRAWN[figure]) for figure in figures]
 
