@@ -20,7 +20,9 @@ from expectant import cli
 from expectant.descriptions import KINDS
 from expectant.engine.job import Job
 from expectant.lab.cells import Cell
+from expectant.lab.engines.tasks import Done, Ran
 from expectant.lab.request import Request
+from expectant.lab.specs.spec import Experiment
 from expectant.lab.study import Study
 
 LIST = Path(__file__).parent / "defaults.txt"
@@ -41,8 +43,10 @@ def _found() -> Iterator[str]:
     for kind, described in sorted(KINDS.items()):
         if described.__module__.startswith("expectant."):
             yield f"{kind}: {_fields(described)}"
-    for kept in (Job, Cell, Request, Study):
+    for kept in (Job, Cell, Request, Study, Experiment):
         yield f"{kept.__name__}: {_fields(kept)}"
+    for named in (Done, Ran):
+        yield f"{named.__name__}: {named._field_defaults}"
     for name in sorted(ex.__all__):
         value = getattr(ex, name)
         if inspect.isfunction(value):

@@ -142,3 +142,13 @@ def test_cores_are_those_that_this_process_may_use(monkeypatch):
     assert cores() == 8
     monkeypatch.setattr(os, "cpu_count", lambda: None)
     assert cores() == 1
+
+
+def test_kernels_are_told_apart_by_what_arrays_are_like():
+    table = np.zeros((3, 4))
+    frozen = table.copy()
+    frozen.flags.writeable = False
+    arrays = (table, table.T, table[:, ::2], table.astype(np.float32), table[0], frozen)
+    found = [composition((array,)) for array in arrays]
+    assert len(set(found)) == len(arrays)
+    assert [kind[1][2] for kind in found] == ["C", "F", "A", "C", "C", "C"]

@@ -150,6 +150,18 @@ def test_whom_to_compare_is_decided_by_runs_before_the_fresh_ones():
     assert "Sarsa(λ) learns" in findings and "Algorithm 1 against Q-learning" in findings
 
 
+def test_variants_differ_from_the_agent_and_from_each_other():
+    for agent in (ex.QLearning(1.0), ex.QLearning(0.3), ex.CachedValues(1.0, 1.0, model_step=0.5)):
+        found = variants(agent)
+        assert agent not in found and len(found) == len(set(found)) > 0
+    assert {vars(each)["action_step"] for each in variants(ex.QLearning(1.0))} <= {0.03, 0.1, 0.3}
+
+
+def test_stages_come_one_after_another_and_leave_time_for_the_page():
+    ends = trying.LOOKED, trying.PROBED, trying.DEFAULTS, trying.SEARCHED, trying.CONFIRMED
+    assert list(ends) == sorted(set(ends)) and ends[0] > 0.0 and ends[-1] < 1.0
+
+
 def test_steps_that_adapt_are_varied_where_they_begin():
     agent = ex.Lookahead(0.3, ex.Autostep(0.3, 0.1))
     settings = [each.to_dict() for each in variants(agent)]

@@ -6,13 +6,17 @@ import importlib.util
 import warnings
 from collections import Counter
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
 import expectant as ex
 from expectant.engine.ahead import compile_loop
+from expectant.engine.loop import DIVERGED, DONE, EPISODE, STOPPED
 from expectant.lab.cells import Cell, cost
+from expectant.lab.engines import tasks as work
 from expectant.lab.engines.compute import Shard, Work
 from expectant.lab.engines.tasks import Kernels, Task, assembled, run_one, under_way
 from expectant.lab.records import Record, compile_with_episodes, compile_with_states
@@ -187,6 +191,22 @@ def test_the_time_that_is_foretold_is_that_of_all_runs(monkeypatch):
     assert found.seconds == pytest.approx(2 * 22 * (2.0 + RUN_SECONDS) * OVERHEAD / 4)
     assert (found.cells, found.runs, found.blocks) == (2, 44, 6)
     assert preview(parse_spec(spec([0.1]), "x"), 4, None).seconds is None
+
+
+@pytest.mark.parametrize(
+    ("status", "done", "expected"),
+    [(DIVERGED, 0, 3.0), (STOPPED, 10, 12.0), (DONE, 40, 3.0), (STOPPED, 0, 240.0)],
+)
+def test_how_long_a_run_takes_is_judged_by_its_beginning(status, done, expected, monkeypatch):
+    """Three seconds for some of forty episodes, at least half of one; a divergence is the end."""
+    times = iter([100.0, 103.0])
+    clock = np.zeros(9, np.int64)
+    clock[EPISODE] = done
+    stops = [None, (SimpleNamespace(clock=clock), 0, status)]
+    monkeypatch.setattr(work, "drive", lambda *_: (stop for stop in stops))
+    monkeypatch.setattr("time.perf_counter", lambda: next(times))
+    kernels: Any = SimpleNamespace(of=lambda cell: None)
+    assert work.probe(CELL, kernels, 60.0) == pytest.approx(expected)
 
 
 def test_a_preview_tries_cells_from_all_over(monkeypatch):
