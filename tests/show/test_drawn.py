@@ -21,8 +21,9 @@ import expectant as ex
 from expectant.analysis.panel import Panel
 from expectant.show.animation.drawing import stage
 from expectant.show.animation.frames import GRID, PLANE, ROW
-from expectant.show.canvas import own_settings
+from expectant.show.canvas import add_legend, agent_key, new_figure, own_settings
 from expectant.show.chart import chart_of, palette_of
+from expectant.show.palette import AGENTS, BACKUPS, Palette, Style
 from expectant.show.sensitivity import HeatMap, Sensitivity
 from expectant.show.sensitivity_figures import _heat_figure, sensitivity_figure
 from expectant.show.static_curves import chart_figure
@@ -96,6 +97,15 @@ def settings() -> Figure:
     return sensitivity_figure([*LINES, long, words], "Title", "mean", PALETTE)
 
 
+def looks() -> Figure:
+    """The legend of everything that has a look of its own, and of agents that have none."""
+    figure = new_figure(6.0, 3.0)
+    named = [Style(key, *look) for looks in (AGENTS, BACKUPS) for key, look in looks.items()]
+    others = Palette({f"agent {n}": f"Agent {n}" for n in range(9)})
+    add_legend(figure, [agent_key(style) for style in (*named, *others.values())])
+    return figure
+
+
 FIGURES: dict[str, Callable[[], Figure]] = {
     "world-layers": lambda: world_figure(ex.Counterexample()),
     "world-row": lambda: world_figure(ex.Corridor(cells=4, slip=0.25, switch_every=5)),
@@ -112,6 +122,7 @@ FIGURES: dict[str, Callable[[], Figure]] = {
     "animation-plane": lambda: animated(PLANE),
     "animation-curve": long_curve,
     "notebook": notebook,
+    "looks": looks,
 }
 
 
