@@ -80,7 +80,7 @@ def test_what_took_more_than_a_moment_is_told_when_it_is_over(took, told, clock,
 
 
 def test_what_takes_more_than_a_moment_is_told_meanwhile(monkeypatch, capsys):
-    timers = []
+    timers: list[Any] = []
 
     class Timer:
         def __init__(self, seconds: float, call: Any, arguments: list[str]) -> None:

@@ -12,7 +12,8 @@ import pytest
 import expectant as ex
 from expectant import verbs
 from expectant.engine.job import Job
-from expectant.engine.trial.contracts import CHECKS, Contracts, PartError
+from expectant.engine.trial.contracts import CHECKS, Contracts
+from expectant.engine.trial.mistakes import PartError
 
 RUN = Job(ex.Corridor(cells=4), ex.OneHot(), ex.QLearning(0.1), episodes=1).prepare(0)[0]
 CONTRACTS = Contracts(RUN)  # two actions, four states, four features
