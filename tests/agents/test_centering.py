@@ -38,6 +38,20 @@ def test_a_real_error_moves_the_mean_reward_worked_by_hand(kind):
     assert (values[0], b.agent.centering.rate[0]) == (2.75, 0.5 + 0.25 * 0.5 * 1.5)
 
 
+@pytest.mark.parametrize("kind", STEPS)
+def test_the_mean_reward_moves_by_steps_that_adapt_as_well(kind):
+    """As with numbers: they are 0.5 to begin with, and stay so without a rate of change."""
+    first = ex.IDBD(0.5, 0.0)
+    runs = []
+    for steps in (STEPS[kind], (first, *STEPS[kind][1:])):
+        b = Built(DOMAIN, ex.OneHot(), kind(*steps, centering=0.25))
+        for _ in range(3):
+            learn(b.agent, b.transition(0, 1, 4.0, 1), b.rng)
+            plan(b.agent, b.rng)
+        runs.append(b.agent.centering.rate[0])
+    assert runs[0] == pytest.approx(runs[1]) and runs[0] > 0.5
+
+
 def test_a_planned_error_moves_it_too_unless_told_otherwise():
     for source, moves in (("all", True), ("real", False)):
         b = built(ex.Lookahead, centering=0.25, centering_from=source, planning_steps=1)

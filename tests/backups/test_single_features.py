@@ -60,6 +60,8 @@ def test_rows_of_the_model(model):
     teach(built, (1, 0, 0), (1, 1, 2), (3, 0, 2), (3, 0, 2), (4, 1, None))
     assert row(built, 2) == [(1, 0.5), (3, 0.75)]
     assert row(built, 0) == [(1, 0.5)] and row(built, 4) == []
+    teach(built, (0, 0, 3), (1, 0, 3), (2, 0, 3))  # side by side in the columns
+    assert row(built, 3) == [(0, 0.5), (1, 0.5), (2, 0.5)]
 
 
 def test_rows_of_a_sparse_model_are_kept_when_entries_are_evicted():

@@ -94,6 +94,9 @@ def test_the_three_ways_to_write_an_end_agree():
     for one in (explicit, terminal):  # entering it is the end, not a step before the end
         assert (one.outcomes.successors[:2] == last_column.outcomes.successors).all()
     assert terminal.outcomes.start.tolist() == [0.5, 0.5, 0.0]
+    ended = terminal.outcomes  # a step from where nobody can be is the end, for nothing
+    assert (ended.successors[2, :, 0] == END).all() and not ended.rewards[:, 2].any()
+    assert ended.probabilities[0, 2, :, 0].tolist() == [1.0, 1.0]
     assert last_column.outcomes.probabilities.shape == (1, 2, 2, 2)  # needless columns dropped
 
 

@@ -135,3 +135,17 @@ def test_how_spaces_are_read():
     )
     both = ex.Gym(lambda: HallEnv(pair))
     assert both.states == 6 and seen(both, (1, 3)).tolist() == [5]
+
+
+def test_an_environment_that_was_only_looked_at_is_closed(monkeypatch):
+    closed = []
+
+    class Closing(HallEnv):
+        def close(self):
+            closed.append(self)
+
+    domain = ex.Gym(Closing)
+    for ask in ("provenance", "actions"):
+        closed.clear()
+        assert getattr(domain, ask)
+        assert len(closed) == 1, ask

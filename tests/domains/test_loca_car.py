@@ -5,7 +5,14 @@ import pytest
 from scripted import Scripted
 
 import expectant as ex
-from expectant.domains.loca_car import INSIDE, LEFT_EXIT, RIGHT_EXIT, exit_of, place_in
+from expectant.domains.loca_car import (
+    EVALUATION_STARTS,
+    INSIDE,
+    LEFT_EXIT,
+    RIGHT_EXIT,
+    exit_of,
+    place_in,
+)
 from expectant.verbs import cut, phase, reset, step
 
 
@@ -84,6 +91,10 @@ def test_starts_fill_the_whole_box():
     assert car.tolist() == [-1.0, 3.0]
     place_in(box, car, Scripted([0.75, 0.0]))
     assert car.tolist() == [0.5, 0.0]
+
+
+def test_evaluations_begin_left_of_the_right_exit_and_slowly():
+    assert EVALUATION_STARTS == ((-0.2, -0.1), (-0.01, 0.01))
 
 
 def test_impossible_valleys_are_refused():

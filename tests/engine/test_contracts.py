@@ -13,6 +13,7 @@ import expectant as ex
 from expectant import verbs
 from expectant.engine.job import Job
 from expectant.engine.trial.contracts import CHECKS, Contracts
+from expectant.engine.trial.mistakes import PartError
 
 RUN = Job(ex.Corridor(cells=4), ex.OneHot(), ex.QLearning(0.1), episodes=1).prepare(0)[0]
 CONTRACTS = Contracts(RUN)  # two actions, four states, four features
@@ -103,3 +104,23 @@ def test_weights_stay_finite():
     assert "return nothing" in wrong(verbs.add_expected, 1.0, None, 0, finite, 1.0)
     assert "finite" in wrong(verbs.backed_up_value, math.inf, np.zeros(1))
     assert wrong(verbs.backed_up_value, math.inf, np.array([math.nan])) is None
+
+
+def test_a_mistake_is_told_with_the_place_of_ones_own_code():
+    """The innermost line of the user's, though the error is in NumPy or in the package."""
+
+    def act(part: Any) -> Any:
+        return np.zeros(3).reshape(2, 2)
+
+    def step(part: Any) -> Any:
+        return ex.rules.whole(1).check("Mine", "cells", 0)
+
+    for own in (act, step):
+        with pytest.raises(PartError) as told:
+            CONTRACTS(verbs.act, own, None, ())
+        line = own.__code__.co_firstlineno + 1
+        assert str(told.value).endswith(f"({__file__}, line {line})")
+    with pytest.raises(PartError, match="a field cannot be assigned to"):
+        CONTRACTS(verbs.act, lambda part: setattr(RUN, "clock", 0), None, ())
+    with pytest.raises(PartError, match=r"the verb is act\(agent, state, rng\)"):
+        CONTRACTS(verbs.act, lambda part, more: 0, None, ())

@@ -6,9 +6,11 @@ import itertools
 
 import numpy as np
 import pytest
+from building import Built
 
 import expectant as ex
 from expectant.agents.by_name import MODELS
+from expectant.agents.planning_update import UPDATES
 from expectant.backups import NAMED
 from expectant.descriptions import KINDS, written_kind
 from expectant.engine.job import Job
@@ -102,6 +104,7 @@ PLANS = [
     ex.Lookahead(0.1, backups="mg", model="sparse"),
     ex.Lookahead(ex.Bounded(0.1), ex.Decaying(0.1)),
     ex.Lookahead(ex.IDBD(), ex.Autostep()),
+    *(ex.Lookahead(0.1, planning_update=update) for update in UPDATES),
 ]
 
 
@@ -114,13 +117,27 @@ REPERTOIRES = {
 }
 
 
+# Bytes of what nobody counts: clocks, sums and places of a few numbers each.
+LEAST, MOST = 32, 88
+MORE = {"counterexample": 360, "loca_mountain_car": 272}  # small tables of the domain's own
+FEWER = {"subtasks": -280}  # what options share is counted for each
+
+
 def held(job: Job) -> int:
     """The bytes of all distinct arrays of a built run."""
     run, _ = job.prepare(0)
     return sum({id(array): array.nbytes for _, array in arrays_in(run)}.values())
 
 
-def check(domain, features, agent, **length):
+@pytest.mark.parametrize("name", FEATURES)
+def test_features_say_to_the_byte_what_they_hold(name):
+    domain, features = FEATURES[name]
+    built = Built(domain, features)
+    actual = sum({id(array): array.nbytes for _, array in arrays_in(built.features)}.values())
+    assert sum(need.bytes for need in features.estimate_memory(built.setting)) == actual
+
+
+def check(domain, features, agent, least=LEAST, most=MOST, **length):
     job = Job(
         domain,
         features,
@@ -132,7 +149,7 @@ def check(domain, features, agent, **length):
     )
     demand, actual = demand_of(job), held(job)
     estimate = sum(need.bytes for need in demand.needs)
-    assert abs(estimate - actual) <= 0.01 * actual + 512, f"said {estimate:,}, holds {actual:,}"
+    assert least <= actual - estimate <= most, f"said {estimate:,}, holds {actual:,}"
 
 
 def pairs(first, second):
@@ -148,7 +165,7 @@ def test_relative_values_say_what_they_hold():
 
 @pytest.mark.parametrize("domain", DOMAINS)
 def test_domains_say_what_they_hold(domain):
-    check(*DOMAINS[domain], AGENTS["q_learning"])
+    check(*DOMAINS[domain], AGENTS["q_learning"], most=MORE.get(domain, MOST))
 
 
 @pytest.mark.parametrize(("features", "agent"), pairs(FEATURES, AGENTS))
@@ -166,10 +183,11 @@ def test_models_and_backups_say_what_they_hold(agent):
     check(TABLE, ex.OneHot(), agent)
 
 
-@pytest.mark.parametrize("options", REPERTOIRES.values(), ids=REPERTOIRES.keys())
+@pytest.mark.parametrize("options", REPERTOIRES)
 @pytest.mark.parametrize("agent", ["lookahead", "imagining", "cached_values", "cached_policy"])
 def test_agents_with_options_say_what_they_hold(agent, options):
-    check(CORRIDOR, ex.OneHot(), AGENTS[agent].replace(options=options, discount=0.9))
+    described = AGENTS[agent].replace(options=REPERTOIRES[options], discount=0.9)
+    check(CORRIDOR, ex.OneHot(), described, FEWER.get(options, LEAST))
 
 
 @pytest.mark.parametrize("backups", [*NAMED, *OWN_BACKUPS.values()], ids=repr)

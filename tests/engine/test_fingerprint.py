@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import copyreg
 import importlib.util
 import itertools
@@ -9,7 +10,9 @@ import os
 import subprocess
 import sys
 import types
+from collections import OrderedDict, deque
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numba
@@ -21,6 +24,7 @@ from expectant import verbs, version
 from expectant.engine.compile import compiled_lanes, compiled_streams, compiling, overloads
 from expectant.engine.identity import fingerprint
 from expectant.engine.identity.fingerprint import part_types
+from expectant.engine.identity.written import Writer
 from expectant.engine.job import Job
 from expectant.engine.loop import simulate
 
@@ -379,3 +383,24 @@ def test_pickling_a_part_changes_no_name():
     copyreg._slotnames(OwnPart)  # type: ignore[attr-defined]
     assert "__slotnames__" in vars(OwnPart)
     assert fingerprint.fingerprint(simulate, (OwnPart,)).name == before
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (deque([1, 2]), deque([1, 3])),
+        (OrderedDict(a=1, b=2), OrderedDict(a=1, b=3)),
+        (OrderedDict(a=1, b=2), OrderedDict(b=2, a=1)),
+        (SimpleNamespace(a=1), SimpleNamespace(a=2)),
+        (np.zeros((2, 3)), np.zeros((3, 2))),
+        (np.zeros((2, 3)), np.zeros((2, 3), order="F")),
+        (np.float64(1.0), np.float32(1.0)),
+        (frozenset({1, 2}), frozenset({1, 3})),
+        ({"a": 1}, {"a": 2}),
+    ],
+)
+def test_values_are_written_with_all_that_is_in_them(one, other):
+    def written(value):
+        return Writer().value(value)
+
+    assert written(one) == written(copy.deepcopy(one)) != written(other)

@@ -307,13 +307,16 @@ def test_no_strangers_kernel_is_loaded(way, kernel_cache, tmp_path, monkeypatch,
     assert "kernels are compiled again by every process" in told[0]
 
 
-def test_a_folder_that_is_opened_to_others_meanwhile_is_not_loaded_from(kernel_cache, tmp_path):
+def test_a_folder_that_is_opened_to_others_meanwhile_is_not_loaded_from(
+    kernel_cache, tmp_path, capfd
+):
     folder = plant(kernel_cache, tmp_path / "mark")
     forget()
     kernel: Any = compiling.kernel_for(shelf(), fill)
     folder.chmod(0o777)
     assert kernel(shelf()) == 1
     assert not (tmp_path / "mark").exists() and hits(kernel) == 0
+    assert "no compiled kernels are taken from" in capfd.readouterr().err
 
 
 def test_what_is_planted_would_be_loaded_from_a_folder_of_ours(kernel_cache, tmp_path):

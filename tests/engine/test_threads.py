@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from typing import Any
@@ -14,7 +15,7 @@ from expectant.engine.compile.compiling import kernel_for
 from expectant.engine.compile.settled import settled
 from expectant.engine.composition import composition
 from expectant.engine.course import going_on
-from expectant.engine.job import Job, loop_for
+from expectant.engine.job import Job, cores, loop_for
 from expectant.engine.threads import on_threads
 from expectant.progress import Silent
 
@@ -131,3 +132,23 @@ def test_compositions_differ_where_compiled_code_would():
     kinds = [square, square.T.copy(order="F"), square[:, ::2], frozen, square.astype(np.float32)]
     assert len({composition((array,)) for array in kinds}) == len(kinds)
     assert composition((square,)) == composition((np.ones((2, 7)),))
+
+
+def test_cores_are_those_that_this_process_may_use(monkeypatch):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: {3, 5, 6}, raising=False)
+    monkeypatch.setattr(os, "cpu_count", lambda: 8)
+    assert cores() == 3
+    monkeypatch.delattr(os, "sched_getaffinity")  # as on a Mac
+    assert cores() == 8
+    monkeypatch.setattr(os, "cpu_count", lambda: None)
+    assert cores() == 1
+
+
+def test_kernels_are_told_apart_by_what_arrays_are_like():
+    table = np.zeros((3, 4))
+    frozen = table.copy()
+    frozen.flags.writeable = False
+    arrays = (table, table.T, table[:, ::2], table.astype(np.float32), table[0], frozen)
+    found = [composition((array,)) for array in arrays]
+    assert len(set(found)) == len(arrays)
+    assert [kind[1][2] for kind in found] == ["C", "F", "A", "C", "C", "C"]

@@ -210,3 +210,12 @@ def test_bounds_of_what_has_none():
         ex.bounds_of(ex.Corridor())
     with pytest.raises(ValueError, match="bounds_of: episodes must be a whole number, 1 or more"):
         ex.bounds_of("CartPole-v1", episodes=0)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [({"episodes": 0}, "episodes"), ({"margin": -0.1}, "margin"), ({"seed": -1}, "seed")],
+)
+def test_bounds_are_not_looked_for_in_no_time(wrong, told):
+    with pytest.raises(ValueError, match=f"bounds_of: {told} must be"):
+        ex.bounds_of(ex.MountainCar(), **wrong)

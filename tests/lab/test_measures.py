@@ -40,6 +40,9 @@ def test_settling_counts_episodes_and_levels_below_zero():
     """A tenth of the final level of −10 is 1: −8.5 is too high by far, −9.5 is close enough."""
     curve = [-2.0, -8.5, -9.5, -9.5, -10.0, -10.0, -10.0, -10.0]
     assert measured("settling", panel_of(curve)) == [30.0]
+    assert measured("settling", panel_of([9.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 2.0])) == [80.0]
+    assert measured("settling", panel_of([9.0] * 6 + [5.0] * 2)) == [70.0]  # after that bin
+    assert measured("settling", panel_of([9.0] * 7 + [1.0])) == [80.0]
 
 
 def test_after_a_switch_whole_bins_count():

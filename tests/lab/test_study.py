@@ -6,6 +6,7 @@ import json
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from expectant.cli import app
 from expectant.lab.looks import LOOKS
 from expectant.lab.measures import MEASURES, measure_named
 from expectant.lab.readings import variants
-from expectant.lab.reproduce import reproduce, stored
+from expectant.lab.reproduce import _worlds, reproduce, stored
 from expectant.lab.request import Request
 from expectant.lab.specs.spec_errors import SpecError
 from expectant.lab.study import find_study, packaged, read_study, spec_at
@@ -191,6 +192,40 @@ def test_a_claim_about_a_panel_names_agents_of_that_panel(tmp_path):
     left = write(tmp_path / "left", both=PANELS, claims=claims % "left")
     with pytest.raises(SpecError, match="no agent 'two' in this figure"):
         read_study(left)
+
+
+STATEMENTS = {
+    "": ("above", 0.0, 0.0),
+    ", margin = 0.5": ("above", 0.0, 0.5),
+    ", low = 2": ("above", 2.0, 0.0),
+    ", at_least = 3, margin = 1": ("at least", 3.0, 1.0),
+    ", about = 4": ("about", 4.0, 0.0),
+    ", high = 3": ("about", 1.5, 1.5),
+}
+
+
+@pytest.mark.parametrize("said", STATEMENTS)
+def test_what_a_clause_states(said, tmp_path):
+    claim = CLAIM % f"measure = 'mean', of = ['plain']{said}"
+    (found,) = read_study(write(tmp_path / "one", claims=claim)).claims
+    assert [clause.statement for clause in found.clauses] == [STATEMENTS[said]]
+
+
+DRAWN = {"corridor": "Corridor", "other": "Counterexample"}
+
+
+def test_worlds_are_drawn_of_the_figures_that_are_shown(tmp_path, monkeypatch):
+    monkeypatch.setattr("expectant.show.world_picture", lambda domain: type(domain).__name__)
+    other = FILES["corridor.toml"].replace(
+        "'corridor'\nslip = 0.1\nswitch_every = 20", "'counterexample'"
+    )
+    study = read_study(
+        write(tmp_path / "two", study="worlds = ['other', 'corridor']\n", other=other)
+    )
+    for figures in (("other", "corridor"), ("corridor",), ()):
+        section: Any = _worlds(Request(study, figures))
+        drawn = [(title.split(":")[0].lower(), picture) for title, picture in section.pictures]
+        assert drawn == [(figure, DRAWN[figure]) for figure in figures]
 
 
 CLAIM = "[[claims]]\nid = 1\nfigure = 'corridor'\nclaim = 'x'\nclauses = [{ %s }]\n"

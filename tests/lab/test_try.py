@@ -150,6 +150,18 @@ def test_whom_to_compare_is_decided_by_runs_before_the_fresh_ones():
     assert "Sarsa(λ) learns" in findings and "Algorithm 1 against Q-learning" in findings
 
 
+def test_variants_differ_from_the_agent_and_from_each_other():
+    for agent in (ex.QLearning(1.0), ex.QLearning(0.3), ex.CachedValues(1.0, 1.0, model_step=0.5)):
+        found = variants(agent)
+        assert agent not in found and len(found) == len(set(found)) > 0
+    assert {vars(each)["action_step"] for each in variants(ex.QLearning(1.0))} <= {0.03, 0.1, 0.3}
+
+
+def test_stages_come_one_after_another_and_leave_time_for_the_page():
+    ends = trying.LOOKED, trying.PROBED, trying.DEFAULTS, trying.SEARCHED, trying.CONFIRMED
+    assert list(ends) == sorted(set(ends)) and ends[0] > 0.0 and ends[-1] < 1.0
+
+
 def test_steps_that_adapt_are_varied_where_they_begin():
     agent = ex.Lookahead(0.3, ex.Autostep(0.3, 0.1))
     settings = [each.to_dict() for each in variants(agent)]
@@ -352,3 +364,100 @@ def test_the_command_prints_data_and_nothing_else(tried, monkeypatch, tmp_path):
         app, ["try", "outside_worlds:HallEnv", "--json", "--out", str(tmp_path)]
     )
     assert json.loads(done.stdout) == json.loads(json.dumps(tried.as_data()))
+
+
+class Timed(Trial):
+    """A trial in which an episode of ten steps takes so many ``milliseconds``."""
+
+    milliseconds = 1.0
+    left = 10**9
+
+    def run(self, agent, runs, deadline, *, first=0, episodes=0):
+        self.left -= episodes * runs
+        if self.left < 0:
+            raise OutOfTime
+        seconds = episodes * self.milliseconds / 1000
+        return SimpleNamespace(seconds=seconds, lengths=np.full((runs, episodes), 10))
+
+
+@pytest.mark.parametrize(
+    ("milliseconds", "left", "expected", "used"),
+    [
+        (200.0, 10**9, 0.02, 2),  # two episodes take 0.4 seconds, which is enough
+        (150.0, 10**9, 0.015, 2 + 8),  # not more than 0.3
+        (10.0, 10**9, 0.001, 2 + 8 + 32),
+        (0.001, 10**9, 1e-7, 2 + 8 + 32 + 128 + 512 + 2048),
+        (100.0, 1, np.inf, None),
+        (0.001, 20, 1e-7, None),  # what was known when time was over
+    ],
+)
+def test_a_step_is_timed_by_more_and_more_episodes(milliseconds, left, expected, used):
+    trial = Timed(ex.Corridor(), ex.OneHot(), False, 1, 0)
+    trial.milliseconds, trial.left = milliseconds, left
+    found = rounds.seconds_a_step(trial, ex.QLearning(), Deadline(time.monotonic() + 100.0))
+    assert found == pytest.approx(expected)
+    assert used is None or left - trial.left == used
+
+
+@pytest.mark.parametrize(
+    ("means", "expected"), [([1.0, 3.0], 2.0), ([1.0, np.nan], -np.inf), ([np.inf], -np.inf)]
+)
+def test_a_diverged_run_is_the_worst_there_is(means, expected):
+    result: Any = SimpleNamespace(means=np.array(means))
+    assert rounds.score(result) == expected
+
+
+@pytest.mark.parametrize(("left", "episodes"), [(3.0, 5), (0.0, 5), (10**9, 2_000)])
+def test_runs_are_neither_too_short_nor_too_long(left, episodes):
+    promised: Any = SimpleNamespace(until=lambda share: SimpleNamespace(left=lambda: left))
+    assert trying._episodes(Seen([-1.0], [10]), 0.01, 1, promised, 1) == episodes
+
+
+def test_fresh_runs_are_shorter_where_none_has_ended_in_time():
+    asked = []
+
+    class Scripted(Trial):
+        def run(self, agent, runs, deadline, *, first=0, episodes=0):
+            asked.append(self.episodes)
+            raise OutOfTime
+
+    for score, episodes, expected in ((-np.inf, 100, 25), (-np.inf, 8, 5), (1.0, 100, 100)):
+        trial = Scripted(ex.Corridor(), ex.OneHot(), False, 1, 0, episodes=episodes)
+        assert trying._confirmed(trial, standings(sarsa=score), Promise(1000.0)) == {}
+        assert asked.pop() == expected and not asked
+
+
+def test_what_is_tried_is_told(monkeypatch, capsys):
+    def quick(domain, features, agent, *, episodes, runs, seed, **rest):
+        seeds.add(seed)
+        returns = np.full((runs, episodes), 1.0)
+        took = {"lengths": np.full((runs, episodes), 5), "seconds": 1.0}
+        evicted = np.zeros(runs, np.int64)
+        return SimpleNamespace(returns=returns, means=returns.mean(axis=1), evicted=evicted, **took)
+
+    seeds: set[int] = set()
+    monkeypatch.setattr(rounds, "run", quick)
+    ex.try_on(ex.Corridor(), 1.0, threads=1, compiled=False, seed=5)
+    told = capsys.readouterr().err.splitlines()
+    assert told[0].startswith("trying 2 actions of Corridor(") and told[0].endswith("random play")
+    assert told[1] == "9 features, 1 at once: OneHot(); compiling"
+    assert told[2].startswith("q_learning, lookahead, cached_values, sarsa, cached_policy: 4 runs")
+    assert told[3] == "searching better steps of lookahead, q_learning, cached_values"
+    assert told[4] == "confirming on fresh runs"
+    assert seeds == {5, 6, 7}  # the defaults, the search and what confirms it share no run
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({"minutes": 0.0}, "minutes must be a finite number above 0"),
+        ({"minutes": np.inf}, "minutes must be"),
+        ({"seed": -1}, "seed must be"),
+        ({"threads": 0}, "threads must be"),
+        ({"compiled": 1}, "compiled must be"),
+        ({"quiet": 1}, "quiet must be"),
+    ],
+)
+def test_what_cannot_be_tried_is_refused(wrong, told):
+    with pytest.raises(ValueError, match=f"try_on: {told}"):
+        ex.try_on(ex.Corridor(), **wrong)

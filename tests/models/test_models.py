@@ -147,12 +147,14 @@ def test_linear_and_exact_models_agree_on_the_invalid_target():
             )
 
 
-def test_maintained_lookahead_weights_follow_model_and_values():
-    built = Built(ex.Corridor(), ex.RandomBinary(14, 5))
-    weights, rng = np.zeros(16), np.random.default_rng(0)
-    weights[:14] = rng.normal(size=14)  # both the values and the model may be there already
+@pytest.mark.parametrize("features", [ex.RandomBinary(14, 5), Values()])
+def test_maintained_lookahead_weights_follow_model_and_values(features):
+    built = Built(ex.Corridor(), features)
+    size = built.shape.size
+    weights, rng = np.zeros(built.setting.width), np.random.default_rng(0)
+    weights[:size] = rng.normal(size=size)  # both the values and the model may be there already
     plain, other = (ex.LinearExpectation(0.1).build(built.setting) for _ in range(2))
-    plain.rows[:, :, :14] = other.rows[:, :, :14] = rng.normal(size=(2, 14, 14))
+    plain.rows[:, :, :size] = other.rows[:, :, :size] = rng.normal(size=(2, size, size))
     kept = maintained(other, weights, 0.9)
     state = built.state(3)
     assert backed_up_value(kept, state, 0, weights, 0.9) == pytest.approx(
@@ -164,7 +166,7 @@ def test_maintained_lookahead_weights_follow_model_and_values():
         fit(plain, transition)
         fit(kept, transition)
         change = rng.normal()
-        weights[built.state(state).active] += change
+        weights[:size] += change * dense(built.state(state), size)
         follow(kept, built.state(state), change, 0.9)
     for number in range(9):
         for action in (0, 1):

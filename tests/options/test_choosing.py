@@ -20,11 +20,13 @@ from expectant.engine.job import Job
 from expectant.engine.learner.saving import arrays_in
 from expectant.features.vector import Transition
 from expectant.lab.specs.spec import parse_spec
+from expectant.options.repertoire import ChoicesPart
 from expectant.progress import Silent
 from expectant.verbs import (
     act,
     backed_up_value,
     begin,
+    break_off,
     learn,
     plan,
     policy,
@@ -486,3 +488,28 @@ def test_an_action_of_an_option_is_drawn_below_its_border(chances, number, expec
 
 def test_of_actions_that_are_as_likely_the_first_counts():
     assert [likeliest(np.array(p)) for p in ([0.5, 0.5], [0.2, 0.4, 0.4], [0.1, 0.9])] == [0, 1, 1]
+
+
+class NotedPart(NamedTuple):
+    heard: np.ndarray
+
+
+@begin.register(NotedPart)
+def _(noted, state, rng):
+    noted.heard[0] += 1
+
+
+@break_off.register(NotedPart)
+def _(noted, state, rng):
+    noted.heard[1] += 1
+
+
+def test_a_model_beside_options_hears_where_episodes_begin_and_are_cut_off():
+    agent = Equipped(AGENTS["lookahead"].replace(options=(HALF,)))
+    choices = agent.agent.agent.planner.model
+    assert isinstance(choices, ChoicesPart)
+    noted = NotedPart(np.zeros(2, np.int64))
+    break_off(choices._replace(model=noted), agent.state(0), agent.rng)
+    assert noted.heard.tolist() == [0, 1]
+    begin(choices._replace(model=noted), agent.state(0), agent.rng)
+    assert noted.heard.tolist() == [1, 1]

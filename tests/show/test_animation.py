@@ -13,10 +13,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 from PIL import Image
 
 from expectant.show.animation.drawing import durations, gif, pictures, stage
 from expectant.show.animation.frames import GRID, PLANE, ROW, Exit, Frame, Layout, Recording
+from expectant.show.animation.marks import draw_image
 from expectant.show.animation.panels import scale_of, settled
 from expectant.show.page import page as whole_page
 from expectant.show.palette import Palette
@@ -100,6 +102,19 @@ def test_bars_and_title_show_the_frame():
 def test_actions_without_directions_are_numbers_and_no_preference_is_a_dot():
     texts = [text.get_text() for text in axes_of(made_up()).axes[0].texts]
     assert [text for text in texts if text in ("·", "0", "1")][-4:] == ["·", "0", "1", "·"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "extent"), [(GRID, (1.5, 4.5, 12.5, 9.5)), (PLANE, (1.5, 4.5, 9.5, 12.5))]
+)
+def test_colours_fill_the_cells_around_their_states(kind, extent):
+    place = dataclasses.replace(layout(kind), across=np.array([2.0, 3.0, 4.0]), exits=())
+    place = dataclasses.replace(place, along=np.array([10.0, 11.0, 12.0]))
+    axes = Figure().subplots()
+    assert tuple(draw_image(axes, place, (0.0, 1.0), "viridis").get_extent()) == extent
+    wide = dataclasses.replace(place, across=np.array([2.0, 5.0]), along=np.array([7.0]))
+    drawn = draw_image(axes, wide, (0.0, 1.0), "viridis").get_extent()
+    assert tuple(drawn)[:2] == (0.5, 6.5) and sorted(drawn[2:]) == [6.5, 7.5]
 
 
 def arrows_in(axes):

@@ -70,6 +70,8 @@ def test_headings_tell_panels_apart(make_panel: Any) -> None:
     assert panel_heading(text, [text]) == "slip 0"
     assert panel_heading(text, [text, code]) == "slip 0 · reading: text"
     assert panel_heading(code, [code]) == ""
+    assert panel_heading(code, [text, code]) == "reading: code"
+    assert panel_heading(make_panel("5a", panel="5a"), [text]) == ""  # its figure says it already
 
 
 def test_the_axis_is_the_same_in_all_panels_and_covers_bands_and_optimum(make_panel: Any) -> None:

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from expectant.show import Palette, chart_of, draw_panels, palette_of
-from expectant.show.canvas import add_legend
+from expectant.show.canvas import add_legend, write_figure
 from expectant.show.static_curves import chart_figure
 
 
@@ -131,3 +131,16 @@ def test_a_legend_has_as_many_columns_as_its_names_leave_room_for(letters, rows)
     figure = Figure(figsize=(6.0, 3.0))
     add_legend(figure, [Line2D([], [], label=str(n) * letters) for n in range(6)])
     assert figure.get_figheight() == pytest.approx(3.0 + 0.17 * rows)
+
+
+def test_parts_of_a_written_figure_have_found_their_places(make_panel: Any, tmp_path: Path) -> None:
+    made: list[Figure] = []
+
+    def make() -> Figure:
+        panels = [make_panel()]
+        made.append(chart_figure(chart_of(panels), "Figure 5a", palette_of(panels)))
+        return made[0]
+
+    write_figure(make, tmp_path / "figure")
+    legend, axes = made[0].legends[0].get_window_extent(), made[0].axes[0].get_window_extent()
+    assert 0 < legend.y0 < legend.y1 < axes.y0 < axes.y1 < made[0].bbox.y1

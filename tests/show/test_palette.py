@@ -78,3 +78,15 @@ def test_importing_the_report_is_light() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_colours_are_given_out_in_order_and_looks_repeat_late() -> None:
+    palette = Palette({f"agent {n}": f"Agent {n}" for n in range(35)})
+    looks = [palette[f"agent {n}"] for n in range(35)]
+    assert len({(look.colour, look.dash, look.marker) for look in looks[:9]}) == 9
+    assert looks[7].colour == looks[0].colour and looks[9].marker == looks[0].marker
+    assert (
+        looks[0].dashes(2.0) == "5px,2px"
+        and Palette({"q_learning": ""})["q_learning"].dashes(2.0) == "solid"
+    )
+    assert [look.colour for look in looks[:3]] == ["#332288", "#44AA99", "#882255"]

@@ -6,20 +6,27 @@ import importlib.util
 import warnings
 from collections import Counter
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
 import expectant as ex
+from expectant.engine.ahead import compile_loop
+from expectant.engine.loop import DIVERGED, DONE, EPISODE, STOPPED
 from expectant.lab.cells import Cell, cost
+from expectant.lab.engines import tasks as work
 from expectant.lab.engines.compute import Shard, Work
 from expectant.lab.engines.tasks import Kernels, Task, assembled, run_one, under_way
+from expectant.lab.records import Record, compile_with_episodes, compile_with_states
 from expectant.lab.specs.preview import OVERHEAD, RUN_SECONDS, preview
 from expectant.lab.specs.spec import parse_spec
 from expectant.lab.store.results import panels_of
 from expectant.lab.store.store import Store
 from expectant.lab.store.table import settings_columns
 from expectant.lab.store.timings import Session, Timings, step_nanoseconds, timings_file
+from expectant.progress import Overall
 from lab.sweeps.sweeping import spec
 
 CELL = Cell(
@@ -186,6 +193,22 @@ def test_the_time_that_is_foretold_is_that_of_all_runs(monkeypatch):
     assert preview(parse_spec(spec([0.1]), "x"), 4, None).seconds is None
 
 
+@pytest.mark.parametrize(
+    ("status", "done", "expected"),
+    [(DIVERGED, 0, 3.0), (STOPPED, 10, 12.0), (DONE, 40, 3.0), (STOPPED, 0, 240.0)],
+)
+def test_how_long_a_run_takes_is_judged_by_its_beginning(status, done, expected, monkeypatch):
+    """Three seconds for some of forty episodes, at least half of one; a divergence is the end."""
+    times = iter([100.0, 103.0])
+    clock = np.zeros(9, np.int64)
+    clock[EPISODE] = done
+    stops = [None, (SimpleNamespace(clock=clock), 0, status)]
+    monkeypatch.setattr(work, "drive", lambda *_: (stop for stop in stops))
+    monkeypatch.setattr("time.perf_counter", lambda: next(times))
+    kernels: Any = SimpleNamespace(of=lambda cell: None)
+    assert work.probe(CELL, kernels, 60.0) == pytest.approx(expected)
+
+
 def test_a_preview_tries_cells_from_all_over(monkeypatch):
     tried = []
 
@@ -232,3 +255,35 @@ def test_sessions_add_up():
     session.add(part)
     assert (session.threads, session.seconds, session.inside, session.runs) == (2, 5.0, 1.0, 8)
     assert session.busy == 0.1
+
+
+def test_every_cell_is_compiled_once_before_anything_runs(tmp_path, monkeypatch):
+    cells = [replace(CELL, agent=ex.QLearning(step), agent_key=str(step)) for step in (0.1, 0.2)]
+    work = Work(cells, Store(tmp_path))
+    tasks, kernels, asked = work.missing(), Kernels(compiled=False), []
+    assert len(tasks) == 6
+
+    def for_task(task, show):
+        asked.append(task.cell.agent.action_step)
+        if task.cell.agent.action_step == 0.2:
+            raise ValueError("no such kernel")
+
+    monkeypatch.setattr(kernels, "for_task", for_task)
+    with Overall("compiling", 1.0) as overall:
+        work._compile(tasks, kernels, overall)
+    assert asked == [0.1, 0.2]
+    assert [str(error) for error in work.failed.values()] == ["no such kernel"]
+
+
+def test_what_is_compiled_ahead_is_every_composition_once_with_what_looks_at_its_agent():
+    def task(step, record=None):
+        cell = replace(CELL, agent=ex.QLearning(step), agent_key=str(step), record=record)
+        return Task(cell, f"{step} {record}", 0, 10)
+
+    looks = Record("value_error", 10), Record("episode_return", 10, (("episodes", 2),))
+    tasks = [task(0.1), task(0.1), task(0.2), *(task(0.1, record) for record in looks)]
+    orders = Kernels().one_of_each(tasks)
+    assert [order.compile for order in orders] == [
+        compile_loop, compile_with_states, compile_with_episodes,
+    ]  # fmt: skip
+    assert {order.job.agent for order in orders} == {ex.QLearning(0.1)}  # the first of each

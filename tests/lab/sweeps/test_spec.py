@@ -403,3 +403,14 @@ def test_a_part_of_ones_own_is_imported_by_its_place(tmp_path, monkeypatch):
     assert found == [4, 5]
     with pytest.raises(SpecError, match="domain: kind: cannot import 'my_worlds:Long'"):
         parse_spec(text.replace("Short", "Long"), "own", trust=True).cells()
+
+
+def test_cells_of_the_same_id_are_refused():
+    """An agent by the name that a grid gives to another one."""
+    text = GOOD.replace(
+        '[[panels]]\nname = "short"',
+        "[agents.'plain epsilon=0.2']\nkind = 'q_learning'\naction_step = 0.5\n"
+        '[agents.plain.grid]\nepsilon = [0.1, 0.2]\n\n[[panels]]\nname = "short"',
+    )
+    with pytest.raises(SpecError, match=r"two cells have the id .*; name panels and agents apart"):
+        parse_spec(text, "x")

@@ -140,9 +140,10 @@ def test_what_is_missing_of_a_cell(tmp_path):
 
 
 def test_what_is_not_named_like_a_block_is_none(tmp_path):
-    for name in ("abc-0-10", "abc-10-5", "abc-first-10", "abc-0-last", "other-3-1"):
+    for name in ("abc-0-10", "abc-10-5", "abc-first-10", "abc-0-last", "of-another-3-1", "abc-1"):
         (tmp_path / f"{name}.parquet").touch()
-    assert index_of(tmp_path) == {"abc": [Span(0, 10), Span(10, 5)], "other": [Span(3, 1)]}
+    (tmp_path / "abc-20-5.txt").touch()
+    assert index_of(tmp_path) == {"abc": [Span(0, 10), Span(10, 5)], "of-another": [Span(3, 1)]}
 
 
 def test_a_block_goes_through_its_file(tmp_path):
