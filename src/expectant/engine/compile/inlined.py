@@ -32,13 +32,6 @@ class _PlainLibrary(JITCodeLibrary):
 
     codegen = _NotCalled()
 
-    def _optimize_functions(self, module: Any) -> None:
-        module.data_layout = self._codegen._data_layout
-        for function in module.functions:
-            if not function.is_declaration:
-                passes, builder = self._codegen._function_pass_manager()
-                passes.run(function, builder)
-
     def _optimize_final_module(self) -> None:
         """Left to the kernel."""
 
@@ -52,12 +45,11 @@ class _PlainLibrary(JITCodeLibrary):
 
 
 class _KernelLibrary(JITCodeLibrary):
-    """The code of a kernel, optimized once more: what is in it comes as it was written."""
+    """The code of a kernel, optimized twice: what is in it comes as it was written."""
 
     def _optimize_final_module(self) -> None:
         super()._optimize_final_module()
-        passes, builder = self._codegen._module_pass_manager()
-        passes.run(self._final_module, builder)
+        super()._optimize_final_module()
 
 
 class _CompilerInto(Compiler):
