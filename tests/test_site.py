@@ -175,15 +175,28 @@ def test_the_guide_advises_what_the_study_shows():
     assert not surely_more(car, "lookahead", "cached_values")
 
 
-def test_the_published_settings_have_the_stored_verdicts():
-    published = site("published")
-    stored = json.loads(published.STORED.read_text())
-    text = published.PAGE.read_text()
+def test_the_adaptation_tables_are_those_of_the_stored_rows():
+    made = site("adaptation_tables")
+    stored = json.loads(made.STORED.read_text())
+    text = made.PAGE.read_text()
+    assert "<!-- table: adaptation -->" in text
     assert "<!-- table: published -->" in text
-    assert published.with_tables(text, published.tables(stored)) == text
+    assert made.with_tables(text, made.tables(stored)) == text
+    verdicts = {(row["agent"], row["backups"]): row["verdict"] for row in stored["rows"]}
+    far, near = made.BACKUPS[:5], made.BACKUPS[5:]
+    slow = {(agent, backups) for agent in made.AGENTS for backups in far} - {
+        pair for pair, verdict in verdicts.items() if verdict == "adaptive"
+    }
+    assert slow == {("cached_policy", backups) for backups in far[2:]}  # as the page says
+    assert {verdicts[agent, backups] for agent in made.AGENTS for backups in near} == {
+        "not adaptive"
+    }
+    assert min(row["P1"] for row in stored["rows"] if row["agent"] in made.AGENTS) >= 0.95
     said = {"adapts": "adaptive", "does not": "not adaptive"}
-    for row in stored["rows"]:  # what the papers say holds here too
-        assert row["verdict"] == said[published.NAMES[row["backups"]][1]]
+    found = made.published_rows(stored["rows"])
+    assert len(found) == len(made.PUBLISHED)
+    for row in found:  # what the papers say holds here too
+        assert row["verdict"] == said[made.PUBLISHED[row["backups"]][1]]
 
 
 def test_links_to_the_contents_and_to_folders_are_mended(tmp_path):

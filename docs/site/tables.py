@@ -43,7 +43,7 @@ DOCS = Path(__file__).parents[1]
 MEASURED = DOCS / "measured"
 SOURCES = (  # modules with STORED and tables
     "guide",
-    "published",
+    "adaptation_tables",
     "car_table",
     "speed_table",
     "choose_defaults",

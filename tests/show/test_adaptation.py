@@ -8,7 +8,6 @@ from expectant.analysis.panel import Level
 from expectant.show import Adaptation, Chart, Curves, Header, Palette, draw_chart
 from expectant.show.chart import Plot, curve_of
 from expectant.show.page import page
-from expectant.show.palette import BACKUPS
 
 EVIL = "<script>alert(1)</script>"
 ROW = {
@@ -16,7 +15,7 @@ ROW = {
     "adaptation": None, "adaptation_low": None, "adaptation_high": None,
     "adaptation_by_seed": [0.91234, None, -0.001], "verdict": "undecided", "why": "a run diverged",
 }  # fmt: skip
-PALETTE = Palette({"all": "all", "current": "current", "none": "no planning"}, BACKUPS)
+PALETTE = Palette({"all": "all", "current": "current", "none": "no planning"})
 
 
 def chart() -> Chart:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +63,30 @@ def test_what_a_figure_says(make_panel: Any) -> None:
         verticals = [np.asarray(line.get_xdata()).tolist() for line in axes.lines[:3]]
         assert verticals == [[switch, switch] for switch in (500, 1000, 1500)]
     assert figure.axes[0].get_ylabel() == "return per episode"
+
+
+@pytest.mark.parametrize(
+    ("title", "episodes", "columns"),
+    [("short", 2000, 3), ("a heading as long as that", 2000, 3), ("x" * 27, 2000, 2),
+     ("short", 100_000, 2), ("short", 99_960, 3)],
+)  # fmt: skip
+def test_three_stand_side_by_side_where_there_is_room(make_panel, title, episodes, columns):
+    panels = [make_panel(panel=f"{n}") for n in range(5)]
+    bins = panels[0].curves["q_learning"].shape[1]
+    wide = [
+        dataclasses.replace(each, title=title, bin=episodes // bins, switch_every=None)
+        for each in panels
+    ]
+    figure = chart_figure(chart_of(wide), "Figure", palette_of(wide))
+    assert figure.axes[0].get_subplotspec().get_gridspec().ncols == columns
+
+
+def test_a_long_name_of_the_upright_axis_is_broken(make_panel):
+    panels = [
+        dataclasses.replace(make_panel(), quantity="expected return of the greedy policy " * 2)
+    ]
+    figure = chart_figure(chart_of(panels), "Figure", palette_of(panels))
+    assert figure.axes[0].get_ylabel().count("\n") == 1
 
 
 @pytest.mark.parametrize("diverged", [1, 30])

@@ -65,10 +65,14 @@ def test_many_unknown_agents_still_differ() -> None:
 
 
 def test_backups_have_looks_of_their_own() -> None:
-    palette = Palette({"all": "all", "none": "no planning"}, BACKUPS)
+    palette = Palette({"all": "all", "none": "no planning"})
     assert palette["all"].colour == "#0072B2"
     assert palette["none"].name == "no planning"
     assert list(palette) == ["all", "none"]
+    both = Palette({"lookahead": "Look-ahead", "all": "all", "seen": "seen"})
+    assert both["lookahead"].colour == "#0072B2"  # agents first
+    assert both["all"].colour not in ("#0072B2", both["seen"].colour)
+    assert both["seen"].colour == "#56B4E9"
 
 
 def test_importing_the_report_is_light() -> None:

@@ -96,15 +96,19 @@ class Style:
 class Palette(Mapping[str, Style]):
     """A style for every key in ``names``, which maps keys to the names that people read.
 
-    Keys in ``known`` have their own look on every page; the others are given looks that are not
-    taken, in their order.
+    Agents that are known have their own look on every page, and so have backup distributions where
+    that is not taken; the others are given looks that are not taken, in their order.
     """
 
-    def __init__(self, names: Mapping[str, str], known: Mapping[str, Look] = AGENTS) -> None:
-        looks = {key: known[key] for key in names if key in known}
+    def __init__(self, names: Mapping[str, str]) -> None:
+        looks = {key: AGENTS[key] for key in names if key in AGENTS}
+        taken = {look.colour for look in looks.values()}
+        looks |= {
+            key: look for key, look in BACKUPS.items() if key in names and look.colour not in taken
+        }
         number = 0
         for key in names:
-            if key not in known:
+            if key not in looks:
                 looks[key] = _free_look(list(looks.values()), number)
                 number += 1
         self._styles = {key: Style(name, *looks[key]) for key, name in names.items()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,6 +35,8 @@ FEW_ROWS, FLATTER = 2, 1.9  # from how many rows on they are not higher than thi
 TICKS = {1: 8, 2: 5, 3: 4}  # at most, along the x-axis
 LETTERS = {1: 90, 2: 40, 3: 26}  # of a heading that fits into one line
 LEVEL_DASHES = ((5.0, 3.0), (1.0, 2.0))
+LONG_AXIS = 100_000  # from here on four numbers below an axis take half the width of a figure
+LETTERS_AN_INCH = 13  # of a name that stands upright
 MARKERS = 8  # along a curve
 MANY_POINTS = 300  # from here on lines are thin, or noise would smear them into a band
 
@@ -61,7 +64,7 @@ def chart_figure(chart: Chart, title: str, palette: Palette) -> Figure:
     """A chart as a figure of matplotlib."""
     from matplotlib.ticker import MaxNLocator
 
-    columns = chart.columns
+    columns = _columns(chart)
     few = len(chart.plots) <= FEW_ROWS * columns
     height = HEIGHTS[columns] if few else min(HEIGHTS[columns], FLATTER)
     figure, places = panel_figure(len(chart.plots), columns, height)
@@ -71,13 +74,21 @@ def chart_figure(chart: Chart, title: str, palette: Palette) -> Figure:
         long = len(plot.heading) > LETTERS[columns]
         axes.set_title(plot.heading.replace(" · ", "\n") if long else plot.heading)
         if place % columns == 0:
-            axes.set_ylabel(chart.y_name)
+            axes.set_ylabel(textwrap.fill(chart.y_name, int(LETTERS_AN_INCH * height)))
         below = chart.plots[place + columns] if place + columns < len(places) else None
         if below is None or below.x_name != plot.x_name:
             axes.set_xlabel(plot.x_name or chart.x_name)
     figure.suptitle(title, wrap=True)
     add_legend(figure, _keys(chart, palette))
     return figure
+
+
+def _columns(chart: Chart) -> int:
+    """How many stand side by side: three only where headings and numbers have room for it."""
+    lines = [line for plot in chart.plots for line in plot.heading.split(" · ")]
+    crowded = any(len(line) > LETTERS[3] for line in lines)
+    crowded = crowded or any(plot.end >= LONG_AXIS for plot in chart.plots)
+    return 2 if chart.columns > 2 and crowded else chart.columns
 
 
 def _draw(axes: Axes, plot: Plot, chart: Chart, palette: Palette) -> None:
