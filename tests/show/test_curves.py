@@ -78,7 +78,9 @@ def test_three_stand_side_by_side_where_there_is_room(make_panel, title, episode
         for each in panels
     ]
     figure = chart_figure(chart_of(wide), "Figure", palette_of(wide))
-    assert figure.axes[0].get_subplotspec().get_gridspec().ncols == columns
+    place = figure.axes[0].get_subplotspec()
+    assert place is not None
+    assert place.get_gridspec().ncols == columns
 
 
 def test_a_long_name_of_the_upright_axis_is_broken(make_panel):
