@@ -130,3 +130,9 @@ def test_the_seed_is_zero_where_none_is_given():
 ])  # fmt: skip
 def test_what_draws_begins_at_seed_zero(call):
     assert inspect.signature(call).parameters["seed"].default == 0
+
+
+def test_numbers_are_written_out_up_to_two_hundred_bits():
+    for value, shown in ((2**200 - 1, str(2**200 - 1)), (2**200, "one of about 60 digits")):
+        with pytest.raises(ValueError, match=f"got {shown}$"):
+            whole(0, 5).check("Owner", "argument", value)

@@ -94,3 +94,15 @@ def test_values_are_the_means_of_what_was_active_and_zeros_stay_off():
         np.mean([dense(built.state(number), 7) for number in VISITS], axis=0),
         atol=0.02,
     )
+
+
+@pytest.mark.parametrize(("apart", "uses"), [(3.0e-5, [2, 0]), (3.4e-5, [1, 1])])
+def test_states_that_hardly_differ_are_the_same(apart, uses):
+    """Up to a squared distance of a billionth of their length."""
+    built = Built(ex.Corridor(), Values())
+    backups: Any = ex.StateSampler(2).build(built.setting)
+    for first in (1.0, 1.0 + apart):
+        state = built.state(0)
+        state.active[:], state.values[:] = (0, 1, 2), (first, 0.0, 0.0)
+        remember(backups, built.transition(0, 0, 0.0, 1)._replace(state=state))
+    assert backups.uses.tolist() == uses

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
 import expectant as ex
-from expectant.domains.own_mdp import check_against_mdp
+from expectant.domains.own_mdp import _check_frequencies, _expected, check_against_mdp
 from expectant.verbs import observation, reset, step
 
 
@@ -243,3 +244,23 @@ def test_a_kind_can_say_where_to_import_it(tmp_path, monkeypatch):
             ex.Domain.from_dict({"kind": kind}, trust=True)
     with pytest.raises(ValueError, match="is not a Features"):
         ex.Features.from_dict({"kind": "walks_elsewhere:Elsewhere"})
+
+
+def test_what_an_mdp_gives_no_probability_is_not_expected():
+    table: Any = SimpleNamespace(
+        successors=np.array([[[0, 1, 1, -1]]]),
+        probabilities=np.array([[[[0.5, 0.25, 0.25, 0.0]]]]),
+        rewards=np.array([[[[1.0, 2.0, 2.0, 3.0]]]]),
+    )
+    assert _expected(table, 0, 0, 0) == {(0, 1.0): 0.5, (1, 2.0): 0.5}
+
+
+def test_one_step_more_than_chance_allows_is_too_many():
+    """Of 100 steps at most one may be missing where they are sure; of 50 ± 6 · 5 at most 31."""
+    sure, even = {(0, 0.0): 1.0}, {(0, 0.0): 0.5, (1, 0.0): 0.5}
+    _check_frequencies(Counter({(0, 0.0): 99, (1, 0.0): 1}), sure, "here")
+    _check_frequencies(Counter({(0, 0.0): 81, (1, 0.0): 19}), even, "here")
+    for found, expected in (((98, 2), sure), ((82, 18), even)):
+        counts = Counter({(0, 0.0): found[0], (1, 0.0): found[1]})
+        with pytest.raises(ValueError, match=f"here: led to .* in {found[0]} of 100 steps"):
+            _check_frequencies(counts, expected, "here")

@@ -89,11 +89,14 @@ def test_what_a_run_has_learned_can_be_kept_and_saved(domain, tmp_path):
         domain, ex.OneHot(), agent, episodes=100, runs=2, compiled=False, progress=False,
         keep_agents=True,
     )  # fmt: skip
+    first: Any = ex.Learner.from_result(result, compiled=False)
+    assert np.array_equal(first._run.agent.weights, result.kept[0][0].agent.weights)
     learner = ex.Learner.from_result(result, 1, compiled=False)
     assert [learner.greedy(cell) for cell in range(CELLS - 1)] == [1] * (CELLS - 1)
     learner.save(tmp_path / "run.npz")
     again: Any = ex.Learner.load(tmp_path / "run.npz", compiled=False)
     kept = result.kept[1][0].agent.weights
+    assert not np.array_equal(first._run.agent.weights, kept)
     assert np.array_equal(again._run.agent.weights, kept)
     drive(again, HallEnv(), 20)
 

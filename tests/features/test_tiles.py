@@ -276,3 +276,11 @@ def test_mistakes_are_named(make, message):
 def test_round_trip_through_json(features):
     again = ex.Description.from_dict(json.loads(json.dumps(features.to_dict())))
     assert again == features and hash(again) == hash(features)
+
+
+def test_tiles_begin_at_the_lower_bound():
+    places = [-9.0, -2.0, -1.01, -1.0, 0.0, 1.99, 2.0, 9.0]
+    found = [active(Tiles(1, 4, bounds=[(-2.0, 2.0)]), [x], Box((-2.0, 2.0))) for x in places]
+    assert found == [[0], [0], [0], [1], [2], [3], [3], [3]]
+    far = [active(Tiles(1, 4, bounds=[(10.0, 14.0)]), [x], Box((10.0, 14.0))) for x in (10.5, 13.0)]
+    assert far == [[0], [3]]

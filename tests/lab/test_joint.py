@@ -242,3 +242,8 @@ def test_the_chance_of_all_claims_is_that_of_one_figure(monkeypatch):
     assert chances[0] == 1.0 - chances[1] and 0.1 < chances[0] < 0.9
     assert chance_together([above, below], [panel], sizes) == 0.0
     assert math.isnan(chance_together([above], [], sizes))
+
+
+def test_a_search_makes_its_folder_and_those_above_it(tmp_path):
+    assert search(a_search(), tmp_path / "new" / "joint", 0, 1) == []
+    assert (tmp_path / "new" / "joint" / ROWS).read_text() == ""

@@ -461,3 +461,14 @@ def test_what_is_tried_is_told(monkeypatch, capsys):
 def test_what_cannot_be_tried_is_refused(wrong, told):
     with pytest.raises(ValueError, match=f"try_on: {told}"):
         ex.try_on(ex.Corridor(), **wrong)
+
+
+def test_what_is_left_of_a_promise_is_divided_and_nothing_is_left_of_none(monkeypatch):
+    clock: Any = SimpleNamespace(now=100.0, monotonic=lambda: clock.now)
+    monkeypatch.setattr(promise, "time", clock)
+    promised = Promise(60.0)
+    clock.now += 10.0
+    assert promised.part(0.5, 4).left() == pytest.approx(5.0)
+    assert promised.part(0.5, 0).left() == pytest.approx(20.0)
+    clock.now += 30.0
+    assert promised.part(0.5, 2).left() == 0.0

@@ -10,7 +10,7 @@ from expectant.show import small_tables as tables
 @pytest.mark.parametrize(
     ("values", "decimals"),
     [([9.7, -13.2], 2), ([0.0123], 5), ([-15_000.0], 0), ([0.0], 2), ([], 2), ([math.nan, 1.0], 3),
-     ([1000.0], 0), ([100.0], 1), ([0.1], 4)],
+     ([1000.0], 0), ([100.0], 1), ([0.1], 4), ([1e-30], 8)],
 )
 def test_decimals_go_by_the_largest_number(values, decimals):
     assert tables.decimals_for(values) == decimals
