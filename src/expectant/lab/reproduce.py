@@ -24,6 +24,7 @@ from expectant.progress import say
 if TYPE_CHECKING:
     from expectant.show import Section
 
+NO_BREAK = "\u00a0"  # a space at which no line ends
 LONG_BINS, WINDOW_BINS = 300, 20  # from how many bins on only the moves of the goal are drawn
 
 
@@ -192,7 +193,8 @@ def write_figures(request: Request, folder: Path, panels: Sequence[Panel]) -> li
     paths, palette = [], palette_of(panels)
     for figure in request.figures:
         title = f"Figure {figure}" if request.study.readings else request.study.title
-        title += f" ({request.warning or f'n = {request.drawn(figure)}'})"
+        runs = f"n = {request.drawn(figure)}".replace(" ", NO_BREAK)
+        title += f" ({request.warning or runs})"
         name = f"figure-{figure}" if len(request.study.figures) > 1 else "figure"
         paths += draw_panels(shown_of(request, panels, figure), title, folder / name, palette)
     return paths

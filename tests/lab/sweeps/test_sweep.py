@@ -3,6 +3,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -268,7 +269,9 @@ def test_a_cell_that_fails_is_named_and_the_others_finish(tmp_path, whole, broke
     assert result.exit_code == 1
     assert "failed: plain action_step=0.1: ZeroDivisionError: no luck" in result.stderr
     data = json.loads(result.stdout)
-    assert data["failed"] == {"plain action_step=0.1": "ZeroDivisionError: no luck"}
+    assert list(data["failed"]) == ["plain action_step=0.1"]
+    told = data["failed"]["plain action_step=0.1"]
+    assert re.fullmatch(r"ZeroDivisionError: no luck \(\S+test_sweep.py, line \d+\)", told)
     assert data["blocks_computed"] == 6
     broken["on"] = False
     again = json.loads(CliRunner().invoke(app, arguments).stdout)
@@ -287,7 +290,8 @@ def test_parts_that_do_not_go_together_fail_alone(tmp_path, monkeypatch):
     monkeypatch.setattr(ex.QLearning, "build", picky)
     outcome = sweep(tmp_path)
     assert outcome.computed == 6
-    assert outcome.failed == {"plain action_step=0.1": "ValueError: QLearning: not this one"}
+    assert list(outcome.failed) == ["plain action_step=0.1"]
+    assert "ValueError: QLearning: not this one (" in outcome.failed["plain action_step=0.1"]
     assert read_cells(tmp_path)["runs"].to_pylist() == [22, 0, 22]
 
 
