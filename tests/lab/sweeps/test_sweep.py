@@ -9,6 +9,8 @@ import sys
 import time
 import tracemalloc
 import warnings
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -277,6 +279,18 @@ def test_a_cell_that_fails_is_named_and_the_others_finish(tmp_path, whole, broke
     again = json.loads(CliRunner().invoke(app, arguments).stdout)
     assert (again["blocks_found"], again["blocks_computed"], again["failed"]) == (6, 3, {})
     assert results(tmp_path / "out") == results(whole)
+
+
+def test_evictions_are_told_of_a_run_that_has_ended(monkeypatch):
+    from expectant.lab.engines import tasks as work
+
+    told = []
+    monkeypatch.setattr(work, "tell_of_evictions", lambda *given: told.append(given))
+    task: Any = SimpleNamespace(name="n", cell=SimpleNamespace(job="job", domain=ex.Corridor()))
+    for ran in (SimpleNamespace(evicted=3), None):  # and one that was stopped
+        monkeypatch.setattr(work, "run_task", lambda *given, ran=ran: ran)
+        assert work.run_one(task, 5, work.Kernels(False), np.zeros(1, np.int64), {}) is ran
+    assert told == [("job", 5, 3)]
 
 
 def test_parts_that_do_not_go_together_fail_alone(tmp_path, monkeypatch):
