@@ -32,6 +32,14 @@ except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
 
+def need_folder(folder: Path) -> None:
+    """Say so if there is no such folder of results at all."""
+    if not folder.is_dir():
+        raise FileNotFoundError(
+            f"there is no folder {folder}; `reproduce`, `run` and `sweep` write one"
+        )
+
+
 @contextmanager
 def opened(
     folder: Path, text: str, data: Mapping[str, Any], shard: Shard | None = None
