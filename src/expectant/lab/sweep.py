@@ -198,7 +198,7 @@ def run_sweep(
         tasks = work.missing(shard)
         work.do(chosen, kernels, tasks, timings, session, experiment.name)
         if shard is None:
-            write_cells(work, folder)
+            write_cells(work, folder, data)
     return Outcome(folder, work, session)
 
 
@@ -209,7 +209,7 @@ def tidy(store: Store, wanted: set[str]) -> None:
     if gone:
         say(
             f"{len(gone)} cells in {store.folder.parent} belong to other settings or other code; "
-            f"they are kept in {SET_ASIDE} and not used"
+            f"they and what was made from them are kept in {SET_ASIDE} and not used"
         )
     if back:
         say(f"{len(back)} cells that were set aside are asked for again")

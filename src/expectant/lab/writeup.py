@@ -39,7 +39,7 @@ def run_experiment(
         store = Store(folder, {"spec": spec_hash(data), "commit": commit()})
         tidy(store, set(Work(cells, store).names))
         work, curves = computed(cells, store, threads=threads, title=experiment.name)
-        write_cells(work, folder)
+        write_cells(work, folder, data)
         panels = panels_of(cells, curves)
         facts = {"spec": text, "name": experiment.name, "title": experiment.title}
         write_curves(folder / CURVES, panels, {**facts, "versions": versions()})

@@ -138,13 +138,12 @@ def _stages(found: Sequence[dict[str, Any]]) -> list[str]:
 
 
 def _confirmed(folder: SweepFolder, measure: Measure) -> list[dict[str, Any]] | None:
-    """The choices that the command ``best`` has made by this measure, if they are of this spec."""
+    """The choices that the command ``best`` has made by this measure, if they are of these runs."""
     try:
         stored = json.loads(read_whole(folder.path / BEST))
-        current = stored["spec"] == folder.spec_hash and stored["measure"] == measure.name
-        known = set(folder.columns["cell"])
+        told = (stored["spec"], stored["cells"], stored["measure"])
+        current = told == (folder.spec_hash, folder.cells_hash, measure.name)
         found = stored["choices"]
-        whole = all(choice["best"] in known for choice in found if choice["best"] is not None)
     except (FileNotFoundError, ValueError, KeyError, TypeError):
         return None
-    return found if current and whole else None
+    return found if current else None

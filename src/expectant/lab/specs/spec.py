@@ -42,6 +42,8 @@ from expectant.lab.specs.settings import options_of
 from expectant.lab.specs.spec_errors import SpecError, check_keys, check_text, check_texts
 from expectant.parts import Agent, Domain, Features
 
+CALLED = ("name", "title", "notes")  # what a spec says of itself, and no number depends on
+
 __all__ = [
     "DEFAULTS",
     "SETTINGS",
@@ -177,6 +179,11 @@ def spec_hash(data: Mapping[str, Any]) -> str:
     """A hash of a spec's contents; order, comments and layout do not matter."""
     text = json.dumps(data, sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:20]
+
+
+def cells_hash(data: Mapping[str, Any]) -> str:
+    """A hash of what a spec asks for, whatever it is called."""
+    return spec_hash({key: value for key, value in data.items() if key not in CALLED})
 
 
 def experiment_of(data: Mapping[str, Any], source: str, *, trust: bool = False) -> Experiment:
