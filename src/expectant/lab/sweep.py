@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
+from itertools import chain
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
-from expectant.descriptions import Description
+from expectant.descriptions import Description, names_modules
 from expectant.engine.job import cores
 from expectant.lab.cells import Cell
 from expectant.lab.engines.compute import Shard, Work
@@ -136,6 +138,12 @@ class Outcome:
             cell: f"{type(error).__name__}: {error}" for cell, error in self.work.failed.items()
         }
 
+    @property
+    def names_modules(self) -> bool:
+        """Whether parts are somebody's own, so that other commands want to be told to trust it."""
+        parts = ((cell.domain, cell.features, cell.agent) for cell in self.work.cells)
+        return any(names_modules(part.to_dict()) for part in chain.from_iterable(parts))
+
     def __repr__(self) -> str:
         return f"Outcome({self.text().splitlines()[0]}; {self.folder})"
 
@@ -168,8 +176,8 @@ class Outcome:
                 f"{rate:.0f} runs/s, in the loop {100 * session.busy:.0f} % of all threads' time, "
                 f"{100 * session.processor_busy:.0f} % of the processor's"
             )
-        place = self.folder
-        return "\n".join([*lines, f"results: {place}; the best settings: expectant best {place}"])
+        choose = f"expectant best {quote(str(self.folder))}" + " --trust" * self.names_modules
+        return "\n".join([*lines, f"results: {self.folder}; the best settings: {choose}"])
 
 
 def run_sweep(
