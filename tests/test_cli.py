@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+import html
 import json
 import os
+import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from expectant.cli import app
+from expectant.lab.store.folder import again, place_of
 
 runner = CliRunner()
 
@@ -57,6 +61,36 @@ def test_run_plot_and_report(tmp_path):
     assert {p.name: p.read_bytes() for p in out.iterdir() if p.is_file()} == before
     table = runner.invoke(app, ["run", str(spec), "--out", str(out)])
     assert "mean return per episode" in table.stdout
+
+
+@pytest.mark.parametrize("command", ["run", "sweep"])
+@pytest.mark.parametrize("out", [[], ["--out", "my results"]], ids=["default", "out"])
+def test_the_command_on_a_page_makes_it_again(tmp_path, monkeypatch, command, out):
+    monkeypatch.chdir(tmp_path)
+    Path("tiny.toml").write_text(SPEC.replace("name =", "# name =").replace("title =", "# title ="))
+    assert runner.invoke(app, [command, "tiny.toml", *out]).exit_code == 0
+    folder = Path(out[-1] if out else "results/tiny")
+    page = folder / "report.html"
+    text = page.read_text()
+    label, told = re.findall(r"Make it again(.*?):</span><pre><code>(.*?)</code>", text)[0]
+    assert label == ", in the working directory in which this page was written"
+    before = {path: path.read_bytes() for path in folder.glob("*.[hps]*") if path.is_file()}
+    page.unlink()
+    program, *words = shlex.split(html.unescape(told))
+    assert program == "expectant"
+    found = runner.invoke(app, words)
+    assert found.exit_code == 0, found.output
+    titled = {path: path.read_bytes() for path in folder.glob("*.[hps]*") if path.is_file()}
+    if not out:  # a spec without a name goes by its file, and then by its folder
+        assert titled == before
+    assert {path.name for path in Path("results").glob("*")} == ({"tiny"} if not out else set())
+
+
+def test_the_command_on_a_page_names_the_place_only_where_it_matters(tmp_path):
+    assert place_of(tmp_path) == "" and place_of(Path("results"))
+    assert again("sweep", Path("my results")) == (
+        "expectant sweep 'my results/spec.toml' --out 'my results'"
+    )
 
 
 def test_reproduce_one_figure(tmp_path):

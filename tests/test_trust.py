@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 
 import expectant as ex
 from expectant.cli import app
+from expectant.descriptions import names_modules
 from expectant.engine.learner import saving
 from expectant.lab.choosing.best_command import best
 from expectant.lab.choosing.sweep_folder import read_folder
@@ -165,10 +166,26 @@ def test_a_spec_that_is_run_is_trusted(planted):
     Path("own.toml").write_text(text)
     found = CliRunner().invoke(app, ["sweep", "own.toml", "--out", "results"])
     assert found.exit_code == 0, found.output
+    assert "the best settings: expectant best results --trust\n" in found.stdout
     assert read_folder(Path("results")).experiment.name == "tiny"  # by now it is imported
     sys.modules.pop("planted")
     with pytest.raises(SpecError, match="'planted:PlantedWalk', which would be imported"):
         best(Path("results"))
+
+
+@pytest.mark.parametrize(("data", "named"), [
+    (ex.Corridor().to_dict(), False),
+    ({"kind": "gym", "environment": "FrozenLake-v1"}, False),
+    ({"kind": "gym", "environment": "planted:Planted-v0"}, True),
+    ({"kind": "joined", "parts": [{"kind": "one_hot"}, {"kind": "planted:PlantedTable"}]}, True),
+])  # fmt: skip
+def test_code_of_somebodys_own_is_noticed_in_data(data, named):
+    assert names_modules(data) is named
+
+
+def test_only_code_of_ones_own_asks_for_trust(swept, tmp_path):
+    outcome = run_sweep(parse_spec(SPEC, "tiny.toml"), SPEC, swept, compiled=False)
+    assert outcome.text().endswith(f"expectant best {swept}")
 
 
 def test_the_folder_of_a_run(planted):

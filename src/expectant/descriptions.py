@@ -215,6 +215,22 @@ def needs_trust(what: str) -> str:
     )
 
 
+def names_modules(data: Any) -> bool:
+    """Whether data, as ``to_dict`` makes them, name code that is imported only where trusted."""
+    if isinstance(data, list | tuple):
+        return any(map(names_modules, data))
+    if not isinstance(data, Mapping):
+        return False
+    kind = data.get("kind")
+    if isinstance(kind, str) and (":" in kind or _module_beside(kind, data)):
+        return True
+    return any(map(names_modules, data.values()))
+
+
+def _module_beside(kind: str, data: Mapping[str, Any]) -> bool:
+    return kind in KINDS and KINDS[kind].module_in(dict(data)) is not None
+
+
 def kind_named(name: Any, *, trust: bool = False) -> type[Description]:
     """The class that a ``kind`` stands for: its name, or where it is, "module:Class".
 

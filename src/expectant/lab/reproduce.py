@@ -275,7 +275,7 @@ def _sections(
     return [
         Curves(figure, first.title, chart_of(shown_of(request, panels, figure))),
         Claims([entry for entry in found if entry["figure"] == figure]),
-        Parameters(tables, first.notes, request.command(figure)),
+        Parameters(tables, first.notes, request.command(figure), request.study.place),
     ]
 
 

@@ -114,7 +114,7 @@ def run_search(
         for space in spaces(experiment):
             found += _searched(optuna, experiment, space, trials, values_of)
         tidy(store, set(total.names))
-        write_cells(total, folder)
+        write_cells(total, folder, data)
         found.sort(key=lambda trial: (trial["panel"], trial["agent"], -_rank(trial["value"])))
         write_text(folder / SEARCH, json.dumps(found, indent=1) + "\n")
     return Searched(folder, total, session, found)

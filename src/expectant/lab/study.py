@@ -69,9 +69,9 @@ class Study:
     """A study as it was read; ``sets`` are named choices of readings, one without a name if none.
 
     ``experiments`` maps every figure to its spec, in the order in which they are shown. ``command``
-    makes its results, in the folder ``out`` if no other is asked for. Claims about a figure are
-    judged by ``claim_runs``, where those are more than are drawn; a figure in ``only`` is run under
-    some sets alone; ``worlds`` are figures whose domains the page draws.
+    makes its results, given at a ``place``, in the folder ``out`` if no other is asked for. Claims
+    about a figure are judged by ``claim_runs``, where those are more than are drawn; a figure in
+    ``only`` is run under some sets alone; ``worlds`` are figures whose domains the page draws.
     """
 
     name: str
@@ -89,6 +89,7 @@ class Study:
     worlds: tuple[str, ...] = ()
     out: Path = field(default=Path("results"))
     command: str = ""
+    place: str = ""
 
     def sets_of(self, figure: str) -> tuple[str, ...]:
         """The named sets that a figure is run under."""
@@ -256,7 +257,7 @@ def word_for(folder: Path) -> str:
     return folder.name if packaged().get(folder.name) == folder else str(folder)
 
 
-def study_of(experiment: Experiment, command: str) -> Study:
+def study_of(experiment: Experiment, command: str, place: str = "") -> Study:
     """One spec as a study of its own."""
     return Study(
         experiment.name,
@@ -265,6 +266,7 @@ def study_of(experiment: Experiment, command: str) -> Study:
         {experiment.name: experiment},
         out=Path("results") / experiment.name,
         command=command,
+        place=place,
     )
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
+from itertools import chain
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
-from expectant.descriptions import Description
+from expectant.descriptions import Description, names_modules
 from expectant.engine.job import cores
 from expectant.lab.cells import Cell
 from expectant.lab.engines.compute import Shard, Work
@@ -135,6 +137,12 @@ class Outcome:
     def failed(self) -> dict[str, str]:
         return {cell: told(error) for cell, error in self.work.failed.items()}
 
+    @property
+    def names_modules(self) -> bool:
+        """Whether parts are somebody's own, so that other commands want to be told to trust it."""
+        parts = ((cell.domain, cell.features, cell.agent) for cell in self.work.cells)
+        return any(names_modules(part.to_dict()) for part in chain.from_iterable(parts))
+
     def __repr__(self) -> str:
         return f"Outcome({self.text().splitlines()[0]}; {self.folder})"
 
@@ -167,8 +175,8 @@ class Outcome:
                 f"{rate:.0f} runs/s, in the loop {100 * session.busy:.0f} % of all threads' time, "
                 f"{100 * session.processor_busy:.0f} % of the processor's"
             )
-        place = self.folder
-        return "\n".join([*lines, f"results: {place}; the best settings: expectant best {place}"])
+        choose = f"expectant best {quote(str(self.folder))}" + " --trust" * self.names_modules
+        return "\n".join([*lines, f"results: {self.folder}; the best settings: {choose}"])
 
 
 def run_sweep(
@@ -197,7 +205,7 @@ def run_sweep(
         tasks = work.missing(shard)
         work.do(chosen, kernels, tasks, timings, session, experiment.name)
         if shard is None:
-            write_cells(work, folder)
+            write_cells(work, folder, data)
     return Outcome(folder, work, session)
 
 
@@ -208,7 +216,7 @@ def tidy(store: Store, wanted: set[str]) -> None:
     if gone:
         say(
             f"{len(gone)} cells in {store.folder.parent} belong to other settings or other code; "
-            f"they are kept in {SET_ASIDE} and not used"
+            f"they and what was made from them are kept in {SET_ASIDE} and not used"
         )
     if back:
         say(f"{len(back)} cells that were set aside are asked for again")

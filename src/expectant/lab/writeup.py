@@ -16,7 +16,7 @@ from expectant.lab.reproduce import stored, verdicts_of, write_figures, write_re
 from expectant.lab.request import Request
 from expectant.lab.specs.spec import Experiment, parse_toml, read_spec, spec_hash
 from expectant.lab.store.facts import commit, versions
-from expectant.lab.store.folder import SPEC, need_folder, opened
+from expectant.lab.store.folder import SPEC, again, need_folder, opened, place_of
 from expectant.lab.store.results import CURVES, panels_of, read_curves, read_facts, write_curves
 from expectant.lab.store.store import Store
 from expectant.lab.store.table import write_cells
@@ -24,9 +24,10 @@ from expectant.lab.study import study_of
 from expectant.lab.sweep import tidy
 
 
-def request_for(experiment: Experiment) -> Request:
-    """A spec as a study of one figure."""
-    return Request(study_of(experiment, f"expectant run {SPEC}"), (experiment.name,))
+def request_for(experiment: Experiment, folder: Path) -> Request:
+    """A spec as a study of one figure, whose results are in a folder."""
+    study = study_of(experiment, again("run", folder), place_of(folder))
+    return Request(study, (experiment.name,))
 
 
 def run_experiment(
@@ -39,12 +40,13 @@ def run_experiment(
         store = Store(folder, {"spec": spec_hash(data), "commit": commit()})
         tidy(store, set(Work(cells, store).names))
         work, curves = computed(cells, store, threads=threads, title=experiment.name)
-        write_cells(work, folder)
+        write_cells(work, folder, data)
         panels = panels_of(cells, curves)
         facts = {"spec": text, "name": experiment.name, "title": experiment.title}
         write_curves(folder / CURVES, panels, {**facts, "versions": versions()})
-        write_figures(request_for(experiment), folder, panels)
-        write_report(request_for(experiment), folder, panels, [])
+        request = request_for(experiment, folder)
+        write_figures(request, folder, panels)
+        write_report(request, folder, panels, [])
     return panels
 
 
@@ -115,4 +117,4 @@ def _stored(folder: Path, trust: bool) -> tuple[Request, list[Panel]]:
     names = {key: facts[key] for key in ("name", "title") if key in facts}
     experiment = replace(read_spec(folder / SPEC, trust=trust), **names)
     cells = experiment.cells()
-    return request_for(experiment), panels_of(cells, read_curves(folder / CURVES, cells))
+    return request_for(experiment, folder), panels_of(cells, read_curves(folder / CURVES, cells))

@@ -136,13 +136,14 @@ class Table(Section):
 @dataclass(frozen=True, eq=False)
 class Parameters(Section):
     """How something was made: ``tables`` of (heading, rows of (name, value)), ``notes`` in words
-    and the ``command`` that makes it again."""
+    and the ``command`` that makes it again, at some ``place``."""
 
     macro: ClassVar[str] = "parameters"
-    shows: ClassVar[tuple[str, ...]] = ("tables", "notes", "command")
+    shows: ClassVar[tuple[str, ...]] = ("tables", "notes", "command", "place")
     tables: Sequence[tuple[str, Rows]]
     notes: Sequence[str] = ()
     command: str = ""
+    place: str = ""
 
 
 @dataclass(frozen=True, eq=False)

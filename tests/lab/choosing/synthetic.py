@@ -11,7 +11,7 @@ import numpy as np
 
 from expectant.lab.cells import Cell, blocks
 from expectant.lab.engines.compute import Work
-from expectant.lab.specs.spec import parse_spec
+from expectant.lab.specs.spec import parse_spec, parse_toml
 from expectant.lab.store.store import Block, Store
 from expectant.lab.store.table import write_cells
 
@@ -87,5 +87,5 @@ def write_sweep(
             some = slice(first, first + count)
             work.store.save(name, first, Block(curves[some], gone[some]), cell)
     folder.joinpath("spec.toml").write_text(text)
-    write_cells(work, folder)
+    write_cells(work, folder, parse_toml(text, "made-up.toml"))
     return cells

@@ -89,7 +89,10 @@ def test_what_was_confirmed_is_shown_for_the_measure_it_was_confirmed_by(
     folder, tmp_path, measure, number
 ):
     data = as_data(folder, choices(folder, folder.values))
-    stored = {"spec": folder.spec_hash, "measure": measure, "choices": [{**data[0], "tried": 77}]}
+    stored = {
+        "spec": folder.spec_hash, "cells": folder.cells_hash, "measure": measure,
+        "choices": [{**data[0], "tried": 77}],
+    }  # fmt: skip
     other = read_folder(shutil.copytree(folder.path, tmp_path / "sweep"))
     (other.path / "best.json").write_text(json.dumps(stored))
     tried = [measure.choices[0]["tried"] for measure in cells_of(other).measures]

@@ -14,13 +14,15 @@ from pyarrow import parquet
 from typer.testing import CliRunner
 
 import expectant as ex
+from expectant.analysis.selection import halves
 from expectant.cli import app
 from expectant.lab.choosing import confirming
 from expectant.lab.choosing.best_command import best
-from expectant.lab.choosing.choice_page import _group_of
+from expectant.lab.choosing.choice_page import _group_of, cells_of
 from expectant.lab.choosing.scores import curves_of, measured
 from expectant.lab.choosing.stages import FRESH, HALVES, SAME, choices, choose, score
-from expectant.lab.choosing.sweep_folder import read_folder
+from expectant.lab.choosing.sweep_folder import read_folder, written_cells
+from expectant.lab.engines.compute import Shard
 from expectant.lab.engines.tasks import Kernels
 from expectant.lab.measures import MEASURES, measure_named
 from expectant.lab.specs.spec import parse_spec
@@ -326,3 +328,91 @@ def test_a_sweep_without_a_title_goes_by_its_name(place, tmp_path):
     assert read_folder(folder).experiment.title == "made-up"
     (folder / "spec.toml").write_text(without.replace('name = "made-up"', ""))
     assert read_folder(folder).experiment.title == "mine"
+
+
+def finish(folder, text, **options):
+    return run_sweep(parse_spec(text, "tiny.toml"), text, folder, compiled=False, **options)
+
+
+def interrupted(folder, text, monkeypatch, blocks):
+    """A sweep that was stopped after so many blocks."""
+    save, left = Store.save, iter(range(blocks))
+
+    def save_some(*arguments):
+        if next(left, None) is None:
+            raise KeyboardInterrupt
+        return save(*arguments)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Store, "save", save_some)
+        with pytest.raises(KeyboardInterrupt):
+            finish(folder, text)
+
+
+def chosen(folder):
+    found = run.invoke(app, ["best", str(folder), "--json"])
+    assert found.exit_code == 0, found.output
+    return json.loads(found.stdout)["choices"][0]
+
+
+LONGER = TINY.replace("episodes = 20", "episodes = 40")
+
+
+def test_an_interrupted_sweep_of_another_spec_is_not_taken_for_the_earlier_one(
+    tmp_path, undrawn, monkeypatch
+):
+    """Numbers of the earlier spec would pass for those of the new one."""
+    folder, fresh = tmp_path / "tiny", tmp_path / "fresh"
+    finish(folder, TINY)
+    assert chosen(folder)["tried"] == 2
+    for name in ("report.html", "sensitivity-1-a.png", "heat.svg", "my-notes.txt"):
+        (folder / name).write_text("")
+    interrupted(folder, LONGER, monkeypatch, 1)
+    made = {"cells.parquet", "best.json", "report.html", "sensitivity-1-a.png", "heat.svg"}
+    assert made < {path.name for path in (folder / "set-aside").iterdir()}
+    left = {path.name for path in folder.iterdir()}
+    assert not made & left and "my-notes.txt" in left
+    finish(fresh, LONGER)
+    second = [float(runs[halves(5)[1]].mean()) for runs in read_folder(fresh).values]
+    found = chosen(folder)
+    assert (found["tried"], found["unfinished"]) == (1, 1)
+    assert found["reported"]["mean"] in second
+    finish(folder, LONGER)  # beside the best.json of one cell
+    assert cells_of(read_folder(folder)).measures[0].choices[0]["tried"] == 2
+
+
+def test_a_table_that_a_shard_of_another_spec_finds_is_not_used(tmp_path, undrawn):
+    """Shards leave the earlier blocks where they are, and the table beside them."""
+    finish(tmp_path, TINY)
+    finish(tmp_path, LONGER, shard=Shard(1, 2))
+    assert (tmp_path / "cells.parquet").exists()
+    found = chosen(tmp_path)
+    assert (found["tried"], found["unfinished"]) == (1, 1)
+
+
+def test_a_table_without_a_word_about_its_spec_goes_by_the_blocks(tmp_path, undrawn, monkeypatch):
+    finish(tmp_path, TINY)
+    table = parquet.read_table(tmp_path / "cells.parquet").replace_schema_metadata(None)
+    parquet.write_table(table, tmp_path / "cells.parquet")
+    earlier = (tmp_path / "cells.parquet").read_bytes()
+    assert chosen(tmp_path)["tried"] == 2
+    interrupted(tmp_path, LONGER, monkeypatch, 0)
+    (tmp_path / "cells.parquet").write_bytes(earlier)
+    assert chosen(tmp_path)["tried"] == 0
+
+
+def test_blocks_by_other_code_make_a_table_old(tmp_path, undrawn):
+    """Of a sweep whose shards go on after the code was changed."""
+    finish(tmp_path, TINY)
+    block = next((tmp_path / "blocks").iterdir())
+    shutil.copy(block, block.with_name("0" * 20 + block.name[20:]))
+    assert written_cells(tmp_path) is None
+    shutil.rmtree(tmp_path / "blocks")
+    assert written_cells(tmp_path).num_rows == 2  # blocks may be deleted
+
+
+def test_nothing_finished_is_not_called_diverged(tmp_path, undrawn, monkeypatch):
+    interrupted(tmp_path, TINY, monkeypatch, 0)
+    found = run.invoke(app, ["best", str(tmp_path)], env={"COLUMNS": "200"})
+    assert found.exit_code == 0 and "none finished yet" in found.stdout
+    assert "every setting diverged" not in found.stdout

@@ -45,6 +45,7 @@ class Best:
         """Everything, ready for JSON."""
         return {
             "spec": self.folder.spec_hash,
+            "cells": self.folder.cells_hash,
             "measure": self.measure.name,
             "meaning": self.measure.meaning,
             "stages": self.stages,

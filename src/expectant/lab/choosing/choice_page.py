@@ -17,9 +17,11 @@ from expectant.lab.choosing.scores import all_curves, values_of
 from expectant.lab.choosing.stages import RULES, STAGES, as_data, choices
 from expectant.lab.choosing.sweep_folder import SweepFolder, read_folder
 from expectant.lab.measures import MEASURES, Measure
+from expectant.lab.search import SEARCH
 from expectant.lab.store.facts import versions
+from expectant.lab.store.folder import again, place_of
 from expectant.lab.store.sealed_tables import read_whole
-from expectant.show import Environment, Header, Section, write_page
+from expectant.show import Environment, Header, Parameters, Section, write_page
 from expectant.show import sweep_sections as shown
 from expectant.show.sensitivity import Sensitivity
 
@@ -40,8 +42,15 @@ def sections_of(folder: SweepFolder, cells: shown.Cells) -> list[Section]:
         Header(experiment.title, _subtitle(folder), experiment.notes),
         shown.BestSettings(cells, RULES),
         *cells.sections,
+        *_again(folder.path),
         Environment([*versions().items(), ("seed", experiment.seed)]),
     ]
+
+
+def _again(path: Path) -> list[Section]:
+    """How the results are made again; a search does not keep how much was asked for."""
+    searched = (path / SEARCH).exists()
+    return [] if searched else [Parameters([], (), again("sweep", path), place_of(path))]
 
 
 def cells_of(folder: SweepFolder) -> shown.Cells:
@@ -138,13 +147,12 @@ def _stages(found: Sequence[dict[str, Any]]) -> list[str]:
 
 
 def _confirmed(folder: SweepFolder, measure: Measure) -> list[dict[str, Any]] | None:
-    """The choices that the command ``best`` has made by this measure, if they are of this spec."""
+    """The choices that the command ``best`` has made by this measure, if they are of these runs."""
     try:
         stored = json.loads(read_whole(folder.path / BEST))
-        current = stored["spec"] == folder.spec_hash and stored["measure"] == measure.name
-        known = set(folder.columns["cell"])
+        told = (stored["spec"], stored["cells"], stored["measure"])
+        current = told == (folder.spec_hash, folder.cells_hash, measure.name)
         found = stored["choices"]
-        whole = all(choice["best"] in known for choice in found if choice["best"] is not None)
     except (FileNotFoundError, ValueError, KeyError, TypeError):
         return None
-    return found if current and whole else None
+    return found if current else None

@@ -46,7 +46,8 @@ def _row(choice: Choice) -> list[str]:
         f"{name.removeprefix('agent.')} {number(value)}{EDGE * (name in choice.at_edge)}"
         for name, value in choice.settings(choice.best).items()
     )
-    best = "none: every setting diverged" if choice.best is None else settings or "the only one"
+    nothing = "none: every setting diverged" if choice.tried else "none finished yet"
+    best = nothing if choice.best is None else settings or "the only one"
     reported, picked = choice.reported, choice.picked
     return [
         choice.group.label, choice.group.problem, best, _score(reported),

@@ -59,8 +59,9 @@ class Score(NamedTuple):
 class Choice:
     """The best setting of a group: ``best`` and ``no_worse`` are rows of the folder's table.
 
-    ``best`` is None if every setting diverged. ``tried`` settings were finished, of which so many
-    ``diverged``; ``by_all`` is the row that all runs of the sweep would pick.
+    ``best`` is None if every setting diverged or none is finished. ``tried`` settings were
+    finished, of which so many ``diverged``; ``by_all`` is the row that all runs of the sweep would
+    pick.
     """
 
     group: Group

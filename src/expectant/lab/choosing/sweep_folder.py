@@ -16,7 +16,7 @@ from expectant.lab.specs.settings import word
 from expectant.lab.specs.spec import Experiment, parse_toml, read_spec, read_text, spec_hash
 from expectant.lab.store.folder import SPEC, need_folder
 from expectant.lab.store.store import Span, Store
-from expectant.lab.store.table import CELLS, cell_table, read_cells
+from expectant.lab.store.table import CELLS, cell_table, is_of_spec, read_cells
 from expectant.progress import say
 
 CHOSEN = ("features.", "agent.")  # settings that are for choosing; those of the domain are not
@@ -97,6 +97,11 @@ class SweepFolder:
         return int(every) if known else None
 
     @property
+    def cells_hash(self) -> str:
+        """Which cells the results are of, and how many runs of each: more come while it is run."""
+        return spec_hash({name: self.columns[name] for name in ("cell", "hash", "runs")})
+
+    @property
     def spec_hash(self) -> str:
         """Which spec the results belong to."""
         return spec_hash(parse_toml(read_text(self.path / SPEC), SPEC))
@@ -105,13 +110,24 @@ class SweepFolder:
 def read_folder(path: Path, *, trust: bool = False) -> SweepFolder:
     """The sweep in a folder; with ``trust``, classes that its spec names are imported."""
     need_folder(path)
-    table = read_cells(path) if (path / CELLS).exists() else unfinished_cells(path, trust=trust)
+    table = written_cells(path)
+    if table is None:
+        table = unfinished_cells(path, trust=trust)
     if table.num_rows == 0:
         raise ValueError(f"{path}: the sweep has no cells")
     given = parse_toml(read_text(path / SPEC), str(path / SPEC))
     title = given.get("title", given.get("name", path.resolve().name))
     experiment = replace(read_spec(path / SPEC, trust=trust), title=title)
     return SweepFolder(path, experiment, Store(path), table)
+
+
+def written_cells(path: Path) -> Any:
+    """The table that the sweep has written at its end; None if it is not of the spec beside it."""
+    if not (path / CELLS).exists():
+        return None
+    table = read_cells(path)
+    spec = parse_toml(read_text(path / SPEC), str(path / SPEC))
+    return table if is_of_spec(table, spec, set(Store(path).index())) else None
 
 
 def unfinished_cells(path: Path, *, trust: bool = False) -> Any:

@@ -52,11 +52,16 @@ def numbers_of(data: Mapping[str, Any]) -> dict[str, Any]:
     return numbers
 
 
+def is_folder_name(name: str) -> bool:
+    """Whether results/NAME can have a name."""
+    odd = not name or len(name) > LONGEST_NAME or name.startswith(".") or set(name) & set('/\\"')
+    return not odd and name.isprintable()
+
+
 def folder_name(value: Any) -> str:
     """A name that results/NAME can have."""
     name = check_text("name", value)
-    odd = not name or len(name) > LONGEST_NAME or name.startswith(".") or set(name) & set('/\\"')
-    if odd or not name.isprintable():
+    if not is_folder_name(name):
         raise SpecError(
             f"name: must be the name of a folder, at most {LONGEST_NAME} characters, got {value!r}"
         )

@@ -34,6 +34,7 @@ from expectant.lab.specs.keys import (
     TEXTS,
     curve_wanted,
     folder_name,
+    is_folder_name,
     look_wanted,
     numbers_of,
     wants_lengths,
@@ -41,6 +42,8 @@ from expectant.lab.specs.keys import (
 from expectant.lab.specs.settings import options_of
 from expectant.lab.specs.spec_errors import SpecError, check_keys, check_text, check_texts
 from expectant.parts import Agent, Domain, Features
+
+CALLED = ("name", "title", "notes")  # what a spec says of itself, and no number depends on
 
 __all__ = [
     "DEFAULTS",
@@ -179,14 +182,26 @@ def spec_hash(data: Mapping[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:20]
 
 
+def cells_hash(data: Mapping[str, Any]) -> str:
+    """A hash of what a spec asks for, whatever it is called."""
+    return spec_hash({key: value for key, value in data.items() if key not in CALLED})
+
+
 def experiment_of(data: Mapping[str, Any], source: str, *, trust: bool = False) -> Experiment:
     """The experiment that the data of a spec describes."""
     try:
-        return _experiment(data, Path(source).stem, trust)
+        return _experiment(data, _called(Path(source)), trust)
     except SpecError as error:
         raise SpecError(f"{source}: {error}") from None
     except RecursionError:
         raise SpecError(f"{source}: tables are too deep") from None
+
+
+def _called(path: Path) -> str:
+    """What a spec without a name goes by: its file, or the folder of results that keeps it."""
+    kept = path.name == "spec.toml" and (path.parent / "blocks").is_dir()
+    folder = path.resolve().parent.name
+    return folder if kept and is_folder_name(folder) else path.stem
 
 
 def _experiment(data: Mapping[str, Any], stem: str, trust: bool) -> Experiment:

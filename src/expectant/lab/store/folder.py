@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from shlex import quote
 from typing import IO, Any
 
 from expectant.lab.engines.compute import Shard
@@ -38,6 +39,16 @@ def need_folder(folder: Path) -> None:
         raise FileNotFoundError(
             f"there is no folder {folder}; `reproduce`, `run` and `sweep` write one"
         )
+
+
+def again(command: str, folder: Path) -> str:
+    """How ``run`` or ``sweep`` makes the results of a folder again, in the same folder."""
+    return f"expectant {command} {quote(str(folder / SPEC))} --out {quote(str(folder))}"
+
+
+def place_of(folder: Path) -> str:
+    """Where a command that names a folder works; nothing to say where it does so anywhere."""
+    return "" if folder.is_absolute() else "in the working directory in which this page was written"
 
 
 @contextmanager

@@ -38,6 +38,10 @@ from expectant.lab.store.sealing import is_whole
 __all__ = ["Block", "Facts", "Span", "Store", "StoreError", "versions"]
 
 SET_ASIDE = "set-aside"
+MADE = (  # from the blocks of a folder, whatever command made it
+    "cells.parquet", "curves.parquet", "best.json", "search.json", "report.html", "figure.png",
+    "figure.svg", "sensitivity*.png", "sensitivity*.svg", "heat*.png", "heat*.svg",
+)  # fmt: skip
 
 
 class Store:
@@ -116,10 +120,16 @@ class Store:
             ) from None
 
     def set_aside(self, wanted: set[str]) -> set[str]:
-        """Move the blocks of all other cells out of the way; returns the names of those cells."""
+        """Move the blocks of all other cells out of the way; returns the names of those cells.
+
+        What was made from them goes first, or it would pass for what is asked for now.
+        """
         others = {name: spans for name, spans in self.index().items() if name not in wanted}
         if others:
             make_folder(self.aside)
+            for made in MADE:
+                for path in self.folder.parent.glob(made):
+                    self._replace(path, self.aside / path.name)
         for name, spans in others.items():
             self._move(name, spans, self.folder, self.aside)
         return set(others)
@@ -136,10 +146,13 @@ class Store:
     def _move(self, name: str, spans: Sequence[Span], source: Path, target: Path) -> None:
         for span in spans:
             file = self.path(name, *span).name
-            try:
-                os.replace(source / file, target / file)
-            except OSError as error:
-                raise StoreError(f"cannot move {source / file}: {error.strerror}") from None
+            self._replace(source / file, target / file)
+
+    def _replace(self, source: Path, target: Path) -> None:
+        try:
+            os.replace(source, target)
+        except OSError as error:
+            raise StoreError(f"cannot move {source}: {error.strerror}") from None
 
     def _read(self, name: str, span: Span) -> tuple[bytes, Facts] | None:
         """The bytes of a block and what they say; None if they are not those that were written."""

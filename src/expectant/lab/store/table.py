@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,11 @@ import numpy as np
 from expectant.lab.cells import Cell
 from expectant.lab.engines.compute import Work
 from expectant.lab.specs.settings import dotted, leaves, word
+from expectant.lab.specs.spec import cells_hash
 from expectant.lab.store.sealed_tables import StoreError, read_table, write_table
 
 CELLS = "cells.parquet"
+KEY = b"expectant"  # of what the table says about itself, in its metadata
 
 
 def cell_table(work: Work) -> Any:
@@ -51,11 +54,27 @@ def cell_table(work: Work) -> Any:
     return arrow.table(columns)
 
 
-def write_cells(work: Work, folder: Path) -> Path:
-    """Write the table of all cells beside their blocks."""
-    path = folder / CELLS
-    write_table(cell_table(work), path)
+def write_cells(work: Work, folder: Path, spec: Mapping[str, Any] | None = None) -> Path:
+    """Write the table of all cells beside their blocks; it says which ``spec`` asked for them."""
+    path, table = folder / CELLS, cell_table(work)
+    if spec is not None:
+        told = json.dumps({"cells_of": cells_hash(spec)}).encode()
+        table = table.replace_schema_metadata({KEY: told})
+    write_table(table, path)
     return path
+
+
+def is_of_spec(table: Any, spec: Mapping[str, Any], stored: set[str]) -> bool:
+    """Whether the cells of a table are those of a spec, and of the blocks that are ``stored``.
+
+    They are not where the spec has been changed since, or the code by which others were computed.
+    Blocks may have been deleted, but for a table that does not say which spec it is of.
+    """
+    told = json.loads((table.schema.metadata or {}).get(KEY, b"{}")).get("cells_of")
+    known = set(filter(None, table["hash"].to_pylist()))
+    if told is None:
+        return stored == known
+    return told == cells_hash(spec) and stored <= known
 
 
 def read_cells(folder: Path) -> Any:
