@@ -201,6 +201,10 @@ def test_list_and_show():
     text = runner.invoke(app, ["list"]).stdout
     assert all(kind in text for kind in kinds)
     shown = runner.invoke(app, ["show", "Lookahead"]).stdout
+    tiles = runner.invoke(app, ["show", "tiles"]).stdout
+    assert "`maintained=True` keeps" in shown
+    assert "(`expectant.features.hashing.collisions` counts" in tiles
+    assert not any("``" in each or ":`" in each for each in (text, shown, tiles))
     assert "value_step" in shown and "required" in shown
     assert (
         json.loads(runner.invoke(app, ["show", "lookahead", "--json"]).stdout)["name"]

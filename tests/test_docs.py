@@ -24,6 +24,7 @@ from expectant import verbs
 from expectant.catalogue import entry
 from expectant.cli import app
 from expectant.lab.specs.spec import DEFAULTS, SETTINGS, TABLES, TEXTS, parse_spec
+from expectant.lab.store.results import COLUMNS
 from expectant.lab.study import the_paper
 
 ROOT = Path(__file__).parents[1]
@@ -131,7 +132,12 @@ def test_python_blocks_run_and_print_what_the_page_says(page, tmp_path, monkeypa
         cwd=tmp_path, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert done.stdout == "".join(blocks(page, "text"))
+    assert without_times(done.stdout) == without_times("".join(blocks(page, "text")))
+
+
+def without_times(text: str) -> str:
+    """What a result says of itself, but for how long it took."""
+    return re.sub(r"[\d.]+ s\)$", "… s)", text, flags=re.MULTILINE)
 
 
 @every_page
@@ -268,6 +274,13 @@ def test_the_flow_of_imports_is_the_one_that_is_tested():
 # --------------------------------------------------------------------------------------- tables
 
 
+def default_cell(option: dict[str, Any]) -> str:
+    """What an option is if it is not given, and if no step size is, as `expectant show` says it."""
+    usual = "required" if option["required"] else f"`{option['default']!r}`"
+    untuned = option["untuned"]
+    return usual if untuned is None else f"{usual}; `{untuned!r}` without any step"
+
+
 @pytest.mark.parametrize("name", AGENTS)
 def test_agents_have_the_same_headings_and_their_own_options(name):
     page = DOCS / "agents" / f"{name}.md"
@@ -276,7 +289,7 @@ def test_agents_have_the_same_headings_and_their_own_options(name):
         [
             f"`{option['name']}`",
             option["rule"],
-            "required" if option["required"] else f"`{option['default']!r}`",
+            default_cell(option),
         ]
         for option in entry(AGENTS[name])["options"]
     ]
@@ -395,6 +408,23 @@ def test_the_keys_of_specs_are_the_ones_that_are_read():
     assert set(listed) == {*TEXTS, *SETTINGS, *TABLES}
     for key, value in DEFAULTS.items():
         assert listed[key] == f"{value:,}"
+
+
+def test_the_columns_and_claims_of_results_are_the_ones_that_are_written():
+    listed = [cells[0].strip("`") for cells in rows(DOCS / "specs.md", "| column | type |")]
+    assert listed == [*COLUMNS]
+    claims = {cells[0]: cells[1] for cells in rows(DOCS / "specs.md", "| key | |")}
+    numbers = [claim.id for claim in the_paper().claims]
+    assert claims["`id`"] == f"{min(numbers)} to {max(numbers)}"
+    sets = [f'`"{named_set}"`' for named_set in the_paper().sets]
+    assert claims["`reading`"] == f"{', '.join(sets[:-1])} or {sets[-1]}"
+
+
+def test_the_readme_counts_the_claims_of_the_paper():
+    ours = [claim for claim in the_paper().claims if claim.claim.startswith("Claim ")]
+    assert len(ours) == 1
+    count = len(the_paper().claims) - len(ours)
+    assert f"All claims of the paper, {count} in all, and one more of ours" in README.read_text()
 
 
 def test_versions_agree():

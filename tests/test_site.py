@@ -45,6 +45,7 @@ def test_the_reference_has_every_part_function_verb_and_command():
         assert f"\n## {entry['name']}\n" in pages[site("reference")._file(entry["group"])]
         for option in entry["options"]:
             assert f"| `{option['name']}` | " in pages[site("reference")._file(entry["group"])]
+    assert "; required; `0.3` without any step |" in pages["agents.md"]
     program: Any = get_command(app)
     for name in program.commands:
         assert f"\n## expectant {name}\n" in pages["commands.md"]

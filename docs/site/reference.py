@@ -82,12 +82,16 @@ def parts_page(group: str) -> str:
 
 
 def _option(option: dict[str, Any]) -> str:
-    text = repr(option["default"])
-    default = (
-        "required" if option["required"] else code(text if len(text) < 60 else f"{text[:57]}...")
-    )
-    values = f"{cell(option['rule'])}; {'' if option['required'] else 'default '}{default}"
+    default = "required" if option["required"] else f"default {_value(option['default'])}"
+    if option["untuned"] is not None:
+        default += f"; {_value(option['untuned'])} without any step"
+    values = f"{cell(option['rule'])}; {default}"
     return f"| `{option['name']}` | {cell(option['meaning'])} | {values} |"
+
+
+def _value(value: Any) -> str:
+    text = repr(value)
+    return code(text if len(text) < 60 else f"{text[:57]}...")
 
 
 def python_page() -> str:

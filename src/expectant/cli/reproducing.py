@@ -247,7 +247,7 @@ def loca(
 ) -> None:
     """The local-change adaptation test: which agents carry news to states they do not visit?
 
-    The study ``loca`` or some rows of it: writes report.html, figures, curves.parquet and
+    The study `loca` or some rows of it: writes report.html, figures, curves.parquet and
     loca.json. Interrupted, it goes on where it was.
     """
     if quick and runs is not None:

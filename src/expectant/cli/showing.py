@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated
 
@@ -37,6 +38,11 @@ def report(folder: Folder, trust: Trust = False) -> None:
         print(report_again(folder, trust=trust))
 
 
+def _plain(text: str) -> str:
+    """A docstring as people read it in a terminal: names in single quotes, without roles."""
+    return re.sub(r":\w+:(?=`)", "", text).replace("``", "`")
+
+
 @app.command("list")
 def list_parts(json: Json = False) -> None:
     """Every domain, feature map, model, backup distribution and agent."""
@@ -52,7 +58,7 @@ def list_parts(json: Json = False) -> None:
             group = entry["group"]
             print(f"\n{group}")
         short = f' (agents: "{entry["short"]}")' if entry["short"] else ""
-        print(f"  {entry['kind']:22} {entry['text'].splitlines()[0]}{short}")
+        print(f"  {entry['kind']:22} {_plain(entry['text']).splitlines()[0]}{short}")
     print("\n`expectant show NAME` has the options of one")
 
 
@@ -81,12 +87,12 @@ def show(
         print_json(entry)
         return
     print(f'{entry["name"]} ({entry["group"]}; kind = "{entry["kind"]}" in a spec)\n')
-    print(entry["text"])
+    print(_plain(entry["text"]))
     if entry["options"]:
         print("\noptions")
     for option in entry["options"]:
         default = default_in_words(option)
-        print(f"  {option['name']:20} {option['meaning']}")
+        print(f"  {option['name']:20} {_plain(option['meaning'])}")
         print(f"  {'':20} {option['rule']} ({default})")
 
 

@@ -171,12 +171,18 @@ class Outcome:
         ]
         if session.runs:
             lines.append(
-                f"{session.seconds:.1f} s, {session.compiling:.1f} s of it compiling; "
-                f"{rate:.0f} runs/s, in the loop {100 * session.busy:.0f} % of all threads' time, "
+                f"{session.seconds:.1f} s, {session.compiling:.1f} s of it compiling or loading; "
+                f"{_short(rate)} runs/s, "
+                f"in the loop {100 * session.busy:.0f} % of all threads' time, "
                 f"{100 * session.processor_busy:.0f} % of the processor's"
             )
         choose = f"expectant best {quote(str(self.folder))}" + " --trust" * self.names_modules
         return "\n".join([*lines, f"results: {self.folder}; the best settings: {choose}"])
+
+
+def _short(rate: float) -> str:
+    """Whole numbers, but a slow rate is not none at all."""
+    return f"{rate:.0f}" if rate >= 10 else f"{rate:.2g}"
 
 
 def run_sweep(

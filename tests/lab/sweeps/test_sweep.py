@@ -27,7 +27,7 @@ from expectant.lab.store.folder import opened
 from expectant.lab.store.store import Block, Store, StoreError
 from expectant.lab.store.table import cell_table, read_cells
 from expectant.lab.store.timings import Session
-from expectant.lab.sweep import Sweep, run_sweep
+from expectant.lab.sweep import Outcome, Sweep, run_sweep
 from expectant.lab.sweep_command import parse_shard
 from lab.sweeps.sweeping import results, spec, start
 
@@ -46,6 +46,16 @@ def whole(tmp_path_factory):
     outcome = sweep(folder)
     assert (outcome.found, outcome.computed, outcome.failed) == (0, 9, {})
     return folder
+
+
+@pytest.mark.parametrize(
+    ("runs", "seconds", "said"), [(30, 85.0, "0.37"), (30, 8.5, "6"), (996, 103.5, "10"), (4_000, 103.5, "40")]
+)  # fmt: skip
+def test_a_slow_rate_is_not_none_at_all(whole, runs, seconds, said):
+    work = sweep(whole).work
+    outcome = Outcome(whole, work, Session(1, seconds=seconds, compiling=3.5, runs=runs))
+    first = f"{seconds} s, 3.5 s of it compiling or loading; {said} runs/s, "
+    assert outcome.text().splitlines()[1].startswith(first)
 
 
 def test_all_blocks_are_one_table(whole):
