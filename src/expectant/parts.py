@@ -143,6 +143,11 @@ class Domain(Buildable):
     switch_every: int | None = None
 
     @property
+    def called(self) -> str:
+        """What people are told that something runs in."""
+        return type(self).__name__
+
+    @property
     def phase_steps(self) -> Sequence[int]:
         return ()
 

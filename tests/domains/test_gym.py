@@ -149,3 +149,17 @@ def test_an_environment_that_was_only_looked_at_is_closed(monkeypatch):
         closed.clear()
         assert getattr(domain, ask)
         assert len(closed) == 1, ask
+
+
+def test_people_are_told_the_environments_name():
+    """Not that of the description, which is the same for all."""
+    assert ex.Gym("FrozenLake-v1").called == "FrozenLake-v1"
+    assert ex.Gym("outside_worlds:HallEnv").called == "HallEnv"
+    assert ex.Gym(HallEnv).called == "HallEnv"
+    assert ex.Gym(gymnasium.make("CartPole-v1")).called == "CartPoleEnv"
+    assert ex.Corridor().called == "Corridor"
+    result = ex.run(
+        ex.Gym(HallEnv), ex.OneHot(), ex.QLearning(0.1), episodes=1, runs=1, compiled=False,
+        progress=False,
+    )  # fmt: skip
+    assert repr(result).startswith("Result(QLearning in HallEnv: 1 run of 1 episode")

@@ -28,7 +28,7 @@ CART_POLE = ex.Gym("CartPole-v1")
 CAR = ex.MountainCar()
 MIDDLING = ex.Tiles(8, 12)  # 8 · 13² = 1,352 features: the model has 3 · 1,352² numbers, 41.9 MiB
 SENTENCE = (
-    r"Lookahead in Gym: needs 204 GiB a run, 204 GiB of it for the linear model \(A·d² numbers: 2 "
+    r"Lookahead in CartPole-v1: needs 204 GiB a run, 204 GiB of it for the linear model \(A·d² numbers: 2 "
     r"actions, 117,128 features\); 20 GiB are free: use fewer features \(up to 36,000 fit: fewer "
     r"tiles, or hash_size=\) or model=\"sparse\"$"
 )
@@ -76,7 +76,7 @@ def test_what_is_named_instead_fits(twenty_gib):
 
 def test_a_learner_refuses_at_its_first_observation(twenty_gib):
     learner = ex.Learner(ex.Lookahead(0.1), HUGE, n_actions=2)
-    with refused("^" + SENTENCE.replace("Gym", "Outside")):
+    with refused("^" + SENTENCE.replace("CartPole-v1", "Outside")):
         learner.start(np.zeros(4))
 
 

@@ -98,6 +98,15 @@ class Gym(Domain):
         options = "".join(f", {name}={value!r}" for name, value in self.options.items())
         return f"Gym({self.environment!r}{options})"
 
+    @property
+    def called(self) -> str:
+        """The environment's id, or the name of its class or of what makes it."""
+        given = self.environment
+        if isinstance(given, str):
+            return given.rpartition(":")[2]
+        made = getattr(given, "unwrapped", given) if _is_made(given) else given
+        return getattr(made, "__name__", type(made).__name__)
+
     def to_dict(self) -> dict[str, Any]:
         """Plain data; only an environment with an id has any."""
         if not isinstance(self.environment, str):

@@ -89,7 +89,7 @@ def _evaluated(
     job: Job, what: Learned, threads: int, compiled: bool, show: Reporter
 ) -> tuple[np.ndarray, np.ndarray]:
     """Returns and lengths, (runs, episodes) each; NaN and 0 in the row of a diverged run."""
-    name = f"{type(job.agent).__name__} in {type(job.domain).__name__}, greedily"
+    name = f"{type(job.agent).__name__} in {job.domain.called}, greedily"
     kernel, control = _kernel(job, what, compiled, name, show), going_on()
 
     def one(place: int) -> tuple[np.ndarray, np.ndarray]:

@@ -83,7 +83,7 @@ def run(
         step_limit=step_limit,
         seed=seed,
     )
-    name = f"{type(agent).__name__} in {type(domain).__name__}"
+    name = f"{type(agent).__name__} in {domain.called}"
     start = time.perf_counter()
     show = reporter(progress)
     threads = threads_that_fit(job, runs, threads or cores(), keep_agents)

@@ -82,7 +82,7 @@ class Comparison:
         if self.optimum.known:
             best = f"epsilon-greedy on exact optimal values, epsilon {self.optimum.epsilon:g}"
             agents.append(f"{best}: {self._best}")
-        parts = [[f"{type(self._first.domain).__name__}, {extent_of(self._first)} each"], agents]
+        parts = [[f"{self._first.domain.called}, {extent_of(self._first)} each"], agents]
         if self.differences:
             rows = self._difference_rows()
             shown = tables.text_table(DIFFERENCE_HEADS, rows, left=(0, 2, 3))

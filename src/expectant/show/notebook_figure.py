@@ -205,7 +205,7 @@ def _label(curve: Curve) -> str:
 
 def _title(results: Sequence[Drawable]) -> str:
     """Where the results are from, and how many runs they are of, if that is the same for all."""
-    kinds = {type(result.domain).__name__ for result in results}
+    kinds = {result.domain.called for result in results}
     runs = {
         f"{result.diverged.size:,} run" + "s" * (result.diverged.size > 1) for result in results
     }

@@ -34,7 +34,7 @@ def in_words(size: float) -> str:
 
 def owner(job: Job) -> str:
     """What a job is called in a sentence."""
-    return f"{type(job.agent).__name__} in {type(job.domain).__name__}"
+    return f"{type(job.agent).__name__} in {job.domain.called}"
 
 
 def sentence(

@@ -117,7 +117,7 @@ class Kernels:
         if key not in self.known:
             cell, show = task.cell, show or Silent()
             assert cell.record is not None
-            name = f"{type(cell.agent).__name__} in {type(cell.domain).__name__}"
+            name = f"{type(cell.agent).__name__} in {cell.domain.called}"
             self.known[key] = compiled_look(cell.job, cell.record, self.compiled, name, show)
         return self.known[key]
 
@@ -126,7 +126,7 @@ class Kernels:
         if key in self.broken:
             raise self.broken[key]
         if key not in self.known:
-            name = f"{type(cell.agent).__name__} in {type(cell.domain).__name__}"
+            name = f"{type(cell.agent).__name__} in {cell.domain.called}"
             try:
                 self.known[key] = loop_for(cell.job, self.compiled, name, show or Silent())
             except TooLargeError:  # a smaller cell of the same composition may fit
