@@ -135,8 +135,13 @@ BAD = [
     (["reproduce", "--threads", "0"], "1 or more, got 0"),
     (["run", "missing.toml"], "missing.toml: cannot be read"),
     (["show", "lookahed"], "unknown part 'lookahed', did you mean 'lookahead'"),
-    (["plot", "nowhere"], "does not exist"),
-    (["report", "nowhere"], "does not exist"),
+    (["plot", "nowhere"], "there is no folder nowhere"),
+    (["report", "nowhere"], "there is no folder nowhere"),
+    (["best", "nowhere"], "there is no folder nowhere"),
+    (["reproduce", "5a"], "unknown '5a'; for a figure of the paper give --figure 5a\n"),
+    (["reproduce", "--figure", "5"], "unknown '5', did you mean '5a' or '5b'?"),
+    (["reproduce", "--run", "5"], "(Possible options: --runs)"),
+    (["reproduce", "--outt", "here"], "(Possible options: --out)"),
     (["reprodce"], "reprodce"),
 ]
 
@@ -149,6 +154,21 @@ def test_bad_input_exits_with_2_and_writes_nothing(arguments, message, tmp_path,
     assert message in result.stderr
     assert "Traceback" not in result.stderr
     assert not list(tmp_path.iterdir())
+
+
+def test_a_folder_is_not_a_spec_but_may_hold_one(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("mine").mkdir()
+    for command in ("run", "sweep"):
+        found = runner.invoke(app, [command, "mine"])
+        assert found.exit_code == 2
+        assert "mine: is a folder; give a spec, there is none in it" in found.stderr
+    Path("mine/spec.toml").write_text("")
+    found = runner.invoke(app, ["sweep", "mine"])
+    assert "mine: is a folder; give a spec in it: mine/spec.toml\n" in found.stderr
+    Path("mine/study.toml").write_text("")
+    found = runner.invoke(app, ["run", "mine"])
+    assert "mine: is a folder; `expectant reproduce mine` runs a study\n" in found.stderr
 
 
 def test_a_bad_spec_is_one_line(tmp_path, monkeypatch):

@@ -24,7 +24,7 @@ from expectant import verbs
 from expectant.catalogue import entry
 from expectant.cli import app
 from expectant.lab.specs.spec import DEFAULTS, SETTINGS, TABLES, TEXTS, parse_spec
-from expectant.lab.study import packaged, read_study, the_paper
+from expectant.lab.study import the_paper
 
 ROOT = Path(__file__).parents[1]
 README, DOCS = ROOT / "README.md", ROOT / "docs"
@@ -327,29 +327,6 @@ def three_digits(value: float) -> str:
     short = float(f"{value:.3g}")
     text = f"{short:,.0f}" if abs(short) >= 100 else f"{short:.3g}"
     return text.replace("-", "−", 1) if short < 0 else text
-
-
-STUDY_PAGES = {"nonlinear-values": "nonlinear-values.md"}  # with tables of their verdicts
-
-
-def study_file(name: str) -> Path:
-    """Where the documentation keeps what `expectant reproduce NAME` has found."""
-    return DOCS / f"{name}.json"
-
-
-def study_rows(name: str) -> list[list[str]]:
-    """The rows of the table of a study's verdicts."""
-    stored = {one["id"]: one for one in json.loads(study_file(name).read_text("utf-8"))}
-    return [
-        [str(claim.id), claim.claim, verdict_cell(stored[claim.id])]
-        for claim in read_study(packaged()[name]).claims
-    ]
-
-
-@pytest.mark.parametrize("name", STUDY_PAGES)
-def test_the_tables_of_studies_are_made_from_what_was_found(name):
-    page = DOCS / STUDY_PAGES[name]
-    assert rows(page, "| # | claim | verdict |") == study_rows(name)
 
 
 def test_the_verdicts_are_the_ones_that_were_found():

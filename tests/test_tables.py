@@ -23,7 +23,12 @@ def test_every_table_is_the_one_that_is_stored(page):
     assert tables.with_tables(text) == text, "python docs/site/tables.py writes it again"
 
 
-GENERATED = [*sorted((ROOT / "docs/agents").glob("*.md")), ROOT / "docs/readings.md"]
+GENERATED = [
+    *sorted((ROOT / "docs/agents").glob("*.md")),
+    ROOT / "docs/readings.md",
+    ROOT / "docs/studies.md",
+    ROOT / "docs/nonlinear-values.md",
+]
 RESULT = re.compile(r"\(\S+ to \S+\)")
 
 
@@ -247,3 +252,8 @@ def test_claim_22_holds_printed_step_sizes_against_the_best_that_was_found():
         for which in ("printed", "best"):
             steps = {name: getattr(cells[f"{short}_{which}"], name) for name in found[agent][which]}
             assert steps == found[agent][which], (agent, which)
+
+
+def test_a_number_that_has_run_away_is_short():
+    assert tables.number(-6.1782e60, 2) == "−6e+60"
+    assert tables.number(-999_999_999.0, 0) == "−999,999,999"

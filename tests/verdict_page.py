@@ -5,10 +5,6 @@
 writes docs/verdicts.json, and the tables of docs/what-holds.md from it. A claim that the file does
 not judge keeps what is there. With a second file, of another seed, docs/second-seed.json is written
 too, and the sentence about it.
-
-    python tests/verdict_page.py results/NAME
-
-writes docs/NAME.json from the results of another study that has a page, and the table of that page.
 """
 
 from __future__ import annotations
@@ -24,15 +20,11 @@ from test_docs import (
     KINDS,
     SECOND,
     SEEDS,
-    STUDY_PAGES,
     VERDICTS,
     seeds_sentence,
-    study_file,
-    study_rows,
     verdict_rows,
 )
 
-from expectant.lab.reproduce import stored as results_in
 from expectant.lab.study import the_paper
 
 KEPT = ("id", "reading", "verdict", "effect", "low", "high", "margin", "runs", "chance")
@@ -71,27 +63,7 @@ def replace_table(text: str, head: str, body: list[list[str]]) -> str:
     return text[:first] + "".join(f"| {' | '.join(cells)} |\n" for cells in body) + text[end:]
 
 
-def store_study(folder: Path) -> None:
-    """Write the verdicts of a study, and the table of them on its page."""
-    request, _ = results_in(folder)
-    name = request.study.name
-    found = json.loads((folder / "claims.json").read_text("utf-8"))
-    claims = [{key: rounded(claim[key]) for key in KEPT} for claim in found]
-    lines = [json.dumps(one, ensure_ascii=False) for one in claims]
-    study_file(name).write_text("[\n" + ",\n".join(lines) + "\n]\n", "utf-8")
-    page = DOCS / STUDY_PAGES[name]
-    text = replace_table(page.read_text("utf-8"), "| # | claim | verdict |", study_rows(name))
-    page.write_text(text, "utf-8")
-
-
-def rounded(value: Any) -> Any:
-    """A number with as many digits as anybody looks at."""
-    return float(f"{value:.6g}") if isinstance(value, float) else value
-
-
-if __name__ == "__main__" and Path(sys.argv[1]).is_dir():
-    store_study(Path(sys.argv[1]))
-elif __name__ == "__main__":
+if __name__ == "__main__":
     for given, kept in zip(sys.argv[1:], (VERDICTS, SECOND), strict=False):
         store(json.loads(Path(given).read_text("utf-8")), kept)
     page = DOCS / "what-holds.md"

@@ -41,6 +41,7 @@ import tuned  # noqa: E402
 
 DOCS = Path(__file__).parents[1]
 MEASURED = DOCS / "measured"
+HUGE = 1e9  # from here on a number has run away, and is written so
 SOURCES = (  # modules with STORED and tables
     "guide",
     "adaptation_tables",
@@ -309,7 +310,10 @@ def _reached(curve: Sequence[tuple[float, float | None]], level: float) -> float
 
 def number(value: float | None, digits: int) -> str:
     """A number as pages write it."""
-    return "–" if value is None else f"{value:,.{digits}f}".replace("-", "−")
+    if value is None:
+        return "–"
+    form = f",.{digits}f" if abs(value) < HUGE else ".0e"
+    return f"{value:{form}}".replace("-", "−")
 
 
 def markdown(head: Sequence[str], body: Sequence[Sequence[str]]) -> list[str]:

@@ -83,9 +83,12 @@ def hint(name: str, known: list[str]) -> str:
 
 
 def near_miss(name: str, known: list[str]) -> str:
-    """', did you mean …?' where one of the known names is close."""
-    close = difflib.get_close_matches(name, known, n=1)
-    return f", did you mean {close[0]!r}?" if close else f" (known: {', '.join(known)})"
+    """', did you mean …?' where some known names begin so, or one of them is close."""
+    begin_so = [one for one in known if name and one.startswith(name)]
+    meant = begin_so or difflib.get_close_matches(name, known, n=1)
+    if not meant:
+        return f" (known: {', '.join(known)})"
+    return f", did you mean {' or '.join(map(repr, meant))}?"
 
 
 class Description:

@@ -13,7 +13,7 @@ from expectant.analysis import (
     recovery,
     recovery_threshold,
 )
-from expectant.analysis.adaptation import drops, lowests, phases
+from expectant.analysis.adaptation import drops, entries, lowests, phases
 from expectant.analysis.comparison import Unavailable
 
 # two phases of five bins of ten episodes; the goal moves at bin 5
@@ -142,6 +142,13 @@ def test_every_switch_of_a_panel():
     panel = panel_of(curve[None])
     np.testing.assert_array_equal(drops(panel, curve), [8.0, 3.0, -2.0])
     np.testing.assert_array_equal(lowests(panel, curve), [2.0, 5.0, 9.0])
+    np.testing.assert_array_equal(entries(panel, curve), [2.0, 5.0, 9.0])
+
+
+def test_a_phase_of_one_bin_has_an_entry():
+    curve = np.array([9.0, 2.0, 5.0, 7.0])
+    panel = panel_of(curve[None], bin=20)
+    np.testing.assert_array_equal(entries(panel, curve), [2.0, 5.0, 7.0])
 
 
 def test_a_phase_cut_short_is_left_out():

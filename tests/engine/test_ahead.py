@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import pickle
 import subprocess
 import sys
 
 import pytest
-from ahead_orders import die, note
+from ahead_orders import die, fail, note, shout
 
 import expectant as ex
 from expectant.engine import ahead
@@ -58,6 +59,14 @@ def test_a_process_that_dies_stops_nobody(notes):
     orders = [Order(die, job_of(agent)) for agent in (ex.QLearning(0.1), ex.Lookahead(0.1))]
     with Overall("ahead", 1.0) as overall:
         compile_ahead(orders, overall)
+
+
+def test_nothing_that_is_printed_is_taken_for_an_answer(notes):
+    """Three orders of which each prints, and the second has an error: three answers."""
+    jobs = [job_of(agent) for agent in (ex.QLearning(0.1), ex.Lookahead(0.1), ex.Sarsa(0.1))]
+    orders = [Order(shout if number != 1 else fail, job) for number, job in enumerate(jobs)]
+    sent = b"".join(pickle.dumps(pickle.dumps(order)) for order in orders)
+    assert ahead._started().communicate(sent) == (b"...", None)
 
 
 def test_a_script_without_a_guard_is_not_run_again(tmp_path):

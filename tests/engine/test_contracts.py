@@ -115,7 +115,10 @@ def test_a_mistake_is_told_with_the_place_of_ones_own_code():
     def step(part: Any) -> Any:
         return ex.rules.whole(1).check("Mine", "cells", 0)
 
-    for own in (act, step):
+    def describe(part: Any) -> Any:
+        return ex.Corridor(cells=0)  # refused by an __init__ that no file has
+
+    for own in (act, step, describe):
         with pytest.raises(PartError) as told:
             CONTRACTS(verbs.act, own, None, ())
         line = own.__code__.co_firstlineno + 1
@@ -124,3 +127,10 @@ def test_a_mistake_is_told_with_the_place_of_ones_own_code():
         CONTRACTS(verbs.act, lambda part: setattr(RUN, "clock", 0), None, ())
     with pytest.raises(PartError, match=r"the verb is act\(agent, state, rng\)"):
         CONTRACTS(verbs.act, lambda part, more: 0, None, ())
+
+
+def test_what_was_given_to_the_interpreter_as_text_has_lines_too():
+    written: dict[str, Any] = {}
+    exec("def act(part):\n    return inner(part)\n\ndef inner(part):\n    return 1 / 0\n", written)
+    with pytest.raises(PartError, match=r"\(<string>, line 5\)$"):
+        CONTRACTS(verbs.act, written["act"], None, ())

@@ -421,6 +421,22 @@ def test_settings_are_checked(tmp_path, place, value, message):
         ex.Learner.load(path, compiled=False)
 
 
+@pytest.mark.parametrize(("largest", "value"), [
+    ("ties.uinteger", 2**32 - 1), ("ties.has_uint32", 1), ("ties.state.state", 2**128 - 1),
+])  # fmt: skip
+def test_a_generator_goes_on_from_the_largest_of_its_numbers(tmp_path, largest, value):
+    path = tmp_path / "saved.npz"
+    facts, arrays = saved(path, PLAIN, ex.OneHot())
+    *above, last = largest.split(".")
+    table = facts
+    for key in above:
+        table = table[key]
+    table[last] = value
+    rewrite(path, facts, arrays)
+    ex.Learner.load(path, compiled=False).save(path)
+    assert saving.read(path)[0]["ties"] == facts["ties"]
+
+
 def test_a_large_seed_goes_through_a_file(tmp_path):
     path = tmp_path / "saved.npz"
     saved(path, PLAIN, ex.OneHot(), seed=2**127)

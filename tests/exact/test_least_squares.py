@@ -68,3 +68,8 @@ def test_what_cannot_be_solved_is_refused():
         lstd(rows, [1, 2, 3], rows, weights=[1, 1, -1])
     with pytest.raises(ValueError, match="the model has no values at discount=1"):
         model_values(least_squares_model(np.eye(2), [1, 1], np.eye(2)))
+    half = least_squares_model(np.eye(2), [1, 1], np.eye(2) / 2)
+    for discount in (-0.1, 1.1):
+        with pytest.raises(ValueError, match="model_values: discount must be"):
+            model_values(half, discount=discount)
+    np.testing.assert_allclose(model_values(half, discount=1.0), [2.0, 2.0])

@@ -40,6 +40,12 @@ def test_contexts_come_whole_those_of_the_named_sets_first_and_no_combination_tw
     assert drawn == {(r.name, o.name) for r in a_search().readings for o in r.options}
 
 
+def test_the_first_runs_are_taken_unless_others_are_asked_for():
+    figures, claims = ("5a", "5b"), tuple(range(10, 18))
+    assert Joint(PAPER, figures, 3, published=claims) == of_figure_5(PAPER, 3) == a_search(seed=0)
+    assert a_search(seed=4).seed == 4
+
+
 def test_there_are_no_more_combinations_than_there_are():
     names = ("Algorithm 2's target", "cached actions", "ties")
     few = tuple(reading for reading in PAPER.readings if reading.name in names)

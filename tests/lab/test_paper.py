@@ -8,10 +8,12 @@ import pytest
 import expectant as ex
 from expectant.analysis.panel import Panel
 from expectant.lab.decision_work import reads_per_decision
+from expectant.lab.engines.compute import Work
 from expectant.lab.readings import Dependence, as_rows
 from expectant.lab.readings import variants as variants_of
-from expectant.lab.reproduce import verdicts_of
+from expectant.lab.reproduce import stages_left, verdicts_of
 from expectant.lab.request import Request as AnyRequest
+from expectant.lab.store.store import Store
 from expectant.lab.study import the_paper
 
 PAPER = the_paper()
@@ -151,6 +153,28 @@ def test_the_commands_make_the_same_request_again():
     assert Request(quick=True).stages() == [5]
     assert {cell.runs for cell in request.cells()} == {7}
     assert {cell.seed for cell in request.cells()} == {3}
+
+
+def test_what_is_there_is_not_written_again_with_fewer_runs(tmp_path):
+    """A second time nothing is computed, so nobody who stops it is left with less than before."""
+    request = Request(("5a",))
+
+    def store_runs(most):
+        store = Store(tmp_path)
+        store.folder.mkdir(exist_ok=True)
+        for name, cell in Work(request.cells(most), store).unique().items():
+            for span in store.missing(cell, []):
+                (store.folder / f"{name}-{span.first}-{span.size}.parquet").touch()
+
+    assert stages_left(request, tmp_path) == [1, 100, 300]
+    store_runs(1)
+    assert stages_left(request, tmp_path) == [1, 100, 300]
+    store_runs(100)
+    assert stages_left(request, tmp_path) == [100, 300]
+    store_runs(300)
+    assert stages_left(request, tmp_path) == [300]
+    next(iter(sorted(Store(tmp_path).folder.glob("*-290-10.parquet")))).unlink()
+    assert stages_left(request, tmp_path) == [100, 300]
 
 
 def test_a_page_says_that_more_runs_are_to_come():

@@ -11,11 +11,12 @@ from typing import Any
 import gymnasium
 import numpy as np
 import pytest
-from outside_worlds import Hall, HallEnv
+from outside_worlds import CELLS, Hall, HallEnv
 from typer.testing import CliRunner
 
 import expectant as ex
 from expectant.cli import app
+from expectant.engine.memory.refusal import TooLargeError
 from expectant.lab.specs.spec import read_spec
 from expectant.lab.trying import promise, rounds
 from expectant.lab.trying import try_on as trying
@@ -80,6 +81,8 @@ def test_random_play_adds_up_what_it_earns(domain):
     assert len(seen.returns) == len(seen.lengths) == 100
     assert seen.returns == pytest.approx([1.0 - 0.1 * length for length in seen.lengths])
     assert min(seen.lengths) >= 1 and np.mean(seen.lengths) > 5  # the last cell is a step away
+    assert seen.low == 0.0 and seen.whole
+    assert seen.high == CELLS - (1 if domain.outside else 2)  # where an episode ends is not acted
 
 
 def test_a_deadline_breaks_runs_off():
@@ -314,6 +317,15 @@ def test_the_folder_has_a_page_and_a_spec_that_can_be_read(tried):
     assert experiment.seed != tried.seed
 
 
+@pytest.mark.parametrize(("episodes", "bin"), [(5, 1), (39, 1), (40, 2), (60, 3), (2000, 100)])
+def test_a_spec_to_go_on_from_has_twenty_bins_and_other_runs(episodes, bin, tmp_path):
+    (tmp_path / "spec.toml").write_text(
+        dataclasses.replace(made([1.0], [2.0]), episodes=episodes).spec() or ""
+    )
+    found = read_spec(tmp_path / "spec.toml", trust=True)
+    assert (found.episodes, found.bin, found.runs, found.seed) == (episodes, bin, 30, 1)
+
+
 def made(planning, other, random=0.0):
     """Something tried, from the mean returns of runs."""
     agents = {
@@ -397,6 +409,36 @@ def test_a_step_is_timed_by_more_and_more_episodes(milliseconds, left, expected,
     found = rounds.seconds_a_step(trial, ex.QLearning(), Deadline(time.monotonic() + 100.0))
     assert found == pytest.approx(expected)
     assert used is None or left - trial.left == used
+
+
+@pytest.mark.parametrize(
+    ("minutes", "compiled", "expected"),
+    [
+        (1000.0, False, ["small", "quick"]),  # all but what does not fit into memory
+        (1e-9, False, ["quick"]),  # what was compiled before, where there is no time
+        (1e-9, True, ["small", "quick"]),
+    ],
+)
+def test_agents_are_run_that_were_compiled_in_time(minutes, compiled, expected, monkeypatch):
+    agents = {"small": ex.QLearning(), "large": ex.Lookahead(), "quick": ex.Sarsa()}
+
+    def compile_loop(job):
+        if job.agent == agents["large"]:
+            raise TooLargeError("too large")
+
+    def is_compiled(job):
+        return compiled or job.agent == agents["quick"]
+
+    def out_of_time(orders, deadline):
+        raise OutOfTime
+
+    monkeypatch.setattr(rounds, "compile_ahead", out_of_time)
+    monkeypatch.setattr(rounds, "compile_loop", compile_loop)
+    monkeypatch.setattr(rounds, "loop_is_compiled", is_compiled)
+    trial = Trial(ex.Corridor(), ex.OneHot(), None, 1, 0)
+    assert rounds.compile_in_time(trial, agents, Promise(minutes)) == expected
+    plain = dataclasses.replace(trial, compiled=False)
+    assert rounds.compile_in_time(plain, agents, Promise(minutes)) == list(agents)
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ from expectant.show import (
     palette_of,
     write_page,
 )
-from expectant.show.page import page
+from expectant.show.page import _environment, page
 from expectant.show.page_tables import verdict_table
 from expectant.show.palette import SYMBOLS
 from show.conftest import Report
@@ -259,3 +259,11 @@ def test_a_printed_table_has_every_claims_own_verdicts():
     assert re.sub(r"\[.*?\]", "", text[0]) == "unclear, n 30, 0.25\n5 (4 to 6), ± 0.5"
     assert re.sub(r"\[.*?\]", "", text[1]) == "holds, n 30, 0.25\n3 (2 to 4), ± 0.5"
     assert [re.sub(r"\[.*?\]", "", cell) for cell in code] == ["equal", ""]
+
+
+def test_a_number_that_json_has_no_word_for_is_not_written():
+    template = _environment().from_string("{{ data | tojson }}")
+    assert template.render(data=[1.5, None]) == "[1.5,null]"
+    for number in (float("nan"), float("inf")):
+        with pytest.raises(ValueError, match="JSON"):
+            template.render(data=[number])

@@ -12,6 +12,7 @@ from expectant.show.sensitivity import (
     sensitivity_range,
 )
 from expectant.show.sensitivity_figures import (
+    _heat_figure,
     draw_heat_maps,
     draw_sensitivity,
     sensitivity_figure,
@@ -56,6 +57,16 @@ def test_heat_maps(tmp_path):
     assert [path.read_bytes() for path in first] == [path.read_bytes() for path in second]
     with pytest.raises(ValueError, match="at least one map"):
         draw_heat_maps([], "", "", tmp_path / "c")
+
+
+@pytest.mark.parametrize(
+    ("values", "ticks"), [(7, [0, 1, 2, 3, 4, 5, 6]), (8, [0, 2, 4, 6]), (15, [0, 3, 6, 9, 12])]
+)
+def test_a_heat_map_has_seven_ticks_at_most(values, ticks):
+    means = np.zeros((values, 1))
+    heat = HeatMap("One", "agent.a", "agent.b", list(range(values)), [1], means, np.isnan(means))
+    axes = _heat_figure([heat], "", "mean").axes[0]
+    assert list(axes.get_xticks()) == ticks and list(axes.get_yticks()) == [0]
 
 
 def test_the_axis_goes_by_agents_and_marks_what_is_below_it():

@@ -13,12 +13,29 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from expectant.extras import MissingExtra, need
 from expectant.rules import Rule, whole
 from expectant.seeds import SEED
 
+
+class Commands(TyperGroup):
+    """The commands, with better guesses at what a wrong option was meant to be."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except Exception as error:
+            near = getattr(error, "possibilities", None) or []
+            begin_so = [option for option in near if option.startswith(error.option_name)]  # type: ignore[attr-defined]
+            if begin_so:
+                error.possibilities = begin_so  # type: ignore[attr-defined]
+            raise
+
+
 app = typer.Typer(
+    cls=Commands,
     help="Planning with expectation models for control: reproduce the paper, run your own "
     "experiments, measure speed. Start with: expectant reproduce --quick",
     no_args_is_help=True,

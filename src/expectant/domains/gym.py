@@ -19,6 +19,7 @@ from expectant.extras import need
 from expectant.parts import Domain
 from expectant.rules import Rule, flag, or_none
 from expectant.seeds import ENVIRONMENT, sequence
+from expectant.whose import told
 
 
 def _is_made(environment: Any) -> bool:
@@ -134,11 +135,18 @@ class Gym(Domain):
             look_here_too()
             own = _class_at(self.environment)
             if own is not None:
-                return own(**self.options)
+                return self._own(own)
         try:
             return gymnasium.make(self.environment, **self.options)
         except (gymnasium.error.Error, TypeError, ImportError) as error:
             raise ValueError(f"Gym: cannot make {self.environment!r}: {error}") from None
+
+    def _own(self, kind: Any) -> Any:
+        """An environment of a class of somebody's own, with the options that it is to have."""
+        try:
+            return kind(**self.options)
+        except Exception as error:  # whatever it raises
+            raise ValueError(f"Gym: cannot make {self!r}: {told(error)}") from error
 
     @cached_property
     def _known(self) -> tuple[int, Observations, int | None]:

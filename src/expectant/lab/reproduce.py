@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from expectant.analysis.panel import Panel
 from expectant.files import write_text
 from expectant.lab.claims import Verdict, evaluate
-from expectant.lab.engines.compute import computed
+from expectant.lab.engines.compute import Work, computed
 from expectant.lab.local_change import rows_of
 from expectant.lab.request import Request
 from expectant.lab.specs.spec import Experiment
@@ -23,6 +24,7 @@ from expectant.progress import say
 if TYPE_CHECKING:
     from expectant.show import Section
 
+NO_BREAK = "\u00a0"  # a space at which no line ends
 LONG_BINS, WINDOW_BINS = 300, 20  # from how many bins on only the moves of the goal are drawn
 
 
@@ -33,18 +35,33 @@ def reproduce(
 
     ``place`` is where it is written, by default the folder itself, see :func:`place_for`. As soon
     as all that is drawn is there, everything is written for a first time, and again whenever there
-    are so many more runs that verdicts are sharper: whoever stops it has a page.
+    are so many more runs that verdicts are sharper: whoever stops it has a page. What is there
+    already is not written again with fewer runs.
     """
-    stages, verdicts = request.stages(), list[Verdict]()
+    stages, verdicts = stages_left(request, folder), list[Verdict]()
     target = place or folder
     for most in stages:
         panels = compute_panels(request, folder, threads, place, most)
         if most == stages[0]:  # what is drawn does not change with more runs
+            say("drawing figures")
             write_figures(request, target, panels)
+        say("judging claims, writing the page")
         verdicts = write_verdicts(request, target, panels)
         if most != stages[-1]:
             say(f"{target / 'report.html'}: verdicts so far; going on with more runs")
     return verdicts
+
+
+def stages_left(request: Request, folder: Path) -> list[int]:
+    """The stages of a request from the last one on for which all runs are in the folder."""
+    stages, store = request.stages(), Store(folder)
+    index = store.index()
+    for place in range(len(stages) - 1, 0, -1) if index else ():
+        cells = Work(request.cells(stages[place]), store).unique()
+        left = (store.missing(cell, index.get(name, [])) for name, cell in cells.items())
+        if next(itertools.chain.from_iterable(left), None) is None:
+            return stages[place:]
+    return stages
 
 
 def place_for(request: Request, folder: Path) -> Path:
@@ -176,7 +193,8 @@ def write_figures(request: Request, folder: Path, panels: Sequence[Panel]) -> li
     paths, palette = [], palette_of(panels)
     for figure in request.figures:
         title = f"Figure {figure}" if request.study.readings else request.study.title
-        title += f" ({request.warning or f'n = {request.drawn(figure)}'})"
+        runs = f"n = {request.drawn(figure)}".replace(" ", NO_BREAK)
+        title += f" ({request.warning or runs})"
         name = f"figure-{figure}" if len(request.study.figures) > 1 else "figure"
         paths += draw_panels(shown_of(request, panels, figure), title, folder / name, palette)
     return paths

@@ -129,6 +129,10 @@ def find_study(name: str) -> Path:
         return folder
     if folder.is_dir():
         raise SpecError(f"{folder}: is no study, it has no {STUDY}")
+    figures = [figure for figure in the_paper().figures if figure.startswith(name)]
+    if figures:
+        options = " or ".join(f"--figure {figure}" for figure in figures)
+        raise SpecError(f"study: unknown {name!r}; for a figure of the paper give {options}")
     raise SpecError(f"study: unknown {name!r}" + near_miss(name, sorted(known)))
 
 
@@ -149,7 +153,9 @@ def spec_at(word: str) -> Path:
     """The file of a spec: a path, the name of a packaged study that has just one, or STUDY/SPEC."""
     path, known = Path(word), packaged()
     study, _, name = word.partition("/")
-    if path.exists() or study not in known:
+    if path.is_dir() and word not in known:
+        raise SpecError(f"{word}: is a folder; {_specs_in_words(path)}")
+    if path.is_file() or study not in known:
         return path
     specs = {spec.stem: spec for spec in _specs(known[study])}
     if name in specs:
@@ -162,6 +168,14 @@ def spec_at(word: str) -> Path:
             f"its figures, {word}/{next(iter(specs))} is one spec"
         )
     return next(iter(specs.values()))
+
+
+def _specs_in_words(folder: Path) -> str:
+    """What to give instead of a folder."""
+    if (folder / STUDY).is_file():
+        return f"`expectant reproduce {folder}` runs a study"
+    found = " or ".join(map(str, _specs(folder)))
+    return f"give a spec in it: {found}" if found else "give a spec, there is none in it"
 
 
 def the_paper() -> Study:

@@ -29,6 +29,7 @@ from expectant.lab.store.store import SET_ASIDE, Store
 from expectant.lab.store.table import cell_table, write_cells
 from expectant.lab.store.timings import Session, Timings, timings_file
 from expectant.progress import say
+from expectant.whose import told
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -134,9 +135,7 @@ class Outcome:
 
     @property
     def failed(self) -> dict[str, str]:
-        return {
-            cell: f"{type(error).__name__}: {error}" for cell, error in self.work.failed.items()
-        }
+        return {cell: told(error) for cell, error in self.work.failed.items()}
 
     @property
     def names_modules(self) -> bool:

@@ -16,7 +16,7 @@ from expectant.lab.reproduce import stored, verdicts_of, write_figures, write_re
 from expectant.lab.request import Request
 from expectant.lab.specs.spec import Experiment, parse_toml, read_spec, spec_hash
 from expectant.lab.store.facts import commit, versions
-from expectant.lab.store.folder import SPEC, again, opened, place_of
+from expectant.lab.store.folder import SPEC, again, need_folder, opened, place_of
 from expectant.lab.store.results import CURVES, panels_of, read_curves, read_facts, write_curves
 from expectant.lab.store.store import Store
 from expectant.lab.store.table import write_cells
@@ -105,6 +105,7 @@ def report_again(folder: Path, *, trust: bool = False) -> Path:
 
 def _is_sweep(folder: Path) -> bool:
     """Whether a folder is of `sweep`; `run` writes all curves into one file."""
+    need_folder(folder)
     return (folder / SPEC).exists() and not (folder / CURVES).exists()
 
 

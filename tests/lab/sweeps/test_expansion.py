@@ -42,7 +42,7 @@ agents.ahead.epsilon = [0.1, 0.2]
 
 [variants.paper]
 [variants.patient]
-agents = { "*" = { discount = 0.5, model_step = 0.7 } }
+agents = { "*" = { discount = 0.5, replay_capacity = 70 } }
 """
 
 
@@ -56,7 +56,9 @@ def test_everything_that_can_be_varied():
     cell = cells["patient domain.cells=9 domain.slip=0.3/ahead epsilon=0.2 model.step=1"]
     assert cell.domain == ex.Corridor(cells=9, slip=0.3)
     model = ex.LinearExpectation(step=1.0)
-    assert cell.agent == ex.Lookahead(0.1, model=model, epsilon=0.2, discount=0.5, model_step=0.7)
+    assert cell.agent == ex.Lookahead(
+        0.1, model=model, epsilon=0.2, discount=0.5, replay_capacity=70
+    )
     assert cell.label == "Look-ahead, model.step 1.0, epsilon 0.2"
     plain = cells["paper domain.cells=5 domain.slip=0.3/plain action_step=0.2"]
     assert plain.agent == ex.QLearning(0.2)  # the part of a link that is another agent's is not its
@@ -65,7 +67,7 @@ def test_everything_that_can_be_varied():
 def test_a_setting_of_every_agent_is_one_of_those_that_have_it():
     text = SPEC[: SPEC.index("[grid]")].replace("grid = { cells = [5, 9] }", "")
     text = text.replace('kind = "q_learning"', 'kind = "q_learning"\naction_step = 0.1')
-    text += '[grid]\nagents."*".epsilon = [0.1, 0.2]\nagents."*".model_step = [0.3, 0.4, 0.5]\n'
+    text += '[grid]\nagents."*".epsilon = [0.1, 0.2]\nagents."*".replay_capacity = [30, 40, 50]\n'
     keys = [cell.agent_key for cell in parse_spec(text, "x").cells()]
     assert [key for key in keys if key.startswith("plain")] == [
         "plain epsilon=0.1", "plain epsilon=0.2",

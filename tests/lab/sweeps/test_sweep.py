@@ -3,11 +3,14 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 import subprocess
 import sys
 import time
 import tracemalloc
 import warnings
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -269,12 +272,26 @@ def test_a_cell_that_fails_is_named_and_the_others_finish(tmp_path, whole, broke
     assert result.exit_code == 1
     assert "failed: plain action_step=0.1: ZeroDivisionError: no luck" in result.stderr
     data = json.loads(result.stdout)
-    assert data["failed"] == {"plain action_step=0.1": "ZeroDivisionError: no luck"}
+    assert list(data["failed"]) == ["plain action_step=0.1"]
+    told = data["failed"]["plain action_step=0.1"]
+    assert re.fullmatch(r"ZeroDivisionError: no luck \(\S+test_sweep.py, line \d+\)", told)
     assert data["blocks_computed"] == 6
     broken["on"] = False
     again = json.loads(CliRunner().invoke(app, arguments).stdout)
     assert (again["blocks_found"], again["blocks_computed"], again["failed"]) == (6, 3, {})
     assert results(tmp_path / "out") == results(whole)
+
+
+def test_evictions_are_told_of_a_run_that_has_ended(monkeypatch):
+    from expectant.lab.engines import tasks as work
+
+    told = []
+    monkeypatch.setattr(work, "tell_of_evictions", lambda *given: told.append(given))
+    task: Any = SimpleNamespace(name="n", cell=SimpleNamespace(job="job", domain=ex.Corridor()))
+    for ran in (SimpleNamespace(evicted=3), None):  # and one that was stopped
+        monkeypatch.setattr(work, "run_task", lambda *given, ran=ran: ran)
+        assert work.run_one(task, 5, work.Kernels(False), np.zeros(1, np.int64), {}) is ran
+    assert told == [("job", 5, 3)]
 
 
 def test_parts_that_do_not_go_together_fail_alone(tmp_path, monkeypatch):
@@ -288,7 +305,8 @@ def test_parts_that_do_not_go_together_fail_alone(tmp_path, monkeypatch):
     monkeypatch.setattr(ex.QLearning, "build", picky)
     outcome = sweep(tmp_path)
     assert outcome.computed == 6
-    assert outcome.failed == {"plain action_step=0.1": "ValueError: QLearning: not this one"}
+    assert list(outcome.failed) == ["plain action_step=0.1"]
+    assert "ValueError: QLearning: not this one (" in outcome.failed["plain action_step=0.1"]
     assert read_cells(tmp_path)["runs"].to_pylist() == [22, 0, 22]
 
 

@@ -52,13 +52,14 @@ def test_steps_are_drawn_over_steps():
     assert legend_of(figure) == ["QLearning", "95 % interval"]
 
 
-def test_a_divergence_is_marked_and_told():
+@pytest.mark.parametrize("known", [6, 1])
+def test_a_divergence_is_marked_and_told(known):
     diverged = RETURNS.copy()
-    diverged[1, 6:] = np.nan
+    diverged[1, known:] = np.nan
     figure = result_of(diverged).plot()
     assert legend_of(figure)[0] == "QLearning\n(1 of 4 runs diverged)"
     crosses = [line for line in lines_of(figure) if line.get_marker() == "x"]
-    assert [line.get_xdata().tolist() for line in crosses] == [[5.5]]
+    assert [line.get_xdata().tolist() for line in crosses] == [[known - 0.5]]
 
 
 def test_every_run_may_have_diverged_at_once():

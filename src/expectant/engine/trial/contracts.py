@@ -105,14 +105,20 @@ def _written(implementation: Callable[..., Any]) -> str:
 
 
 def _place(trace: TracebackType | None) -> str | None:
-    """File and line of the innermost code that is neither ours nor a library's."""
-    found = None
+    """File and line of the innermost code that is neither ours nor a library's.
+
+    Code without a file, as the ``__init__`` that a description is given, counts where there is no
+    other: nobody has written it, unless all that they wrote was given to the interpreter as text.
+    """
+    found, without_file = None, None
     while trace is not None:
         file = trace.tb_frame.f_code.co_filename
-        if not file.startswith(HOMES):
+        if file == "<string>":
+            without_file = f"{file}, line {trace.tb_lineno}"
+        elif not file.startswith(HOMES):
             found = f"{file}, line {trace.tb_lineno}"
         trace = trace.tb_next
-    return found
+    return found or without_file
 
 
 # ------------------------------------------------------------------------------- kinds of values

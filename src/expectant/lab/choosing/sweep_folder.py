@@ -14,7 +14,7 @@ from expectant.lab.engines.compute import Work
 from expectant.lab.specs.expansion import PanelSpec
 from expectant.lab.specs.settings import word
 from expectant.lab.specs.spec import Experiment, parse_toml, read_spec, read_text, spec_hash
-from expectant.lab.store.folder import SPEC
+from expectant.lab.store.folder import SPEC, need_folder
 from expectant.lab.store.store import Span, Store
 from expectant.lab.store.table import CELLS, cell_table, is_of_spec, read_cells
 from expectant.progress import say
@@ -109,6 +109,7 @@ class SweepFolder:
 
 def read_folder(path: Path, *, trust: bool = False) -> SweepFolder:
     """The sweep in a folder; with ``trust``, classes that its spec names are imported."""
+    need_folder(path)
     table = written_cells(path)
     if table is None:
         table = unfinished_cells(path, trust=trust)

@@ -19,6 +19,7 @@ from expectant.lab.store.store import Facts, Span, Store, StoreError
 from expectant.lab.store.timings import Session, Timings, timings_file
 from expectant.lab.store.timings import step_nanoseconds as measured
 from expectant.progress import Overall, say
+from expectant.whose import told
 
 GOLDEN_RATIO = (1 + 5**0.5) / 2
 ATTEMPTS = 3  # at blocks that change while they are read
@@ -208,7 +209,7 @@ def computed(
         tasks = work.missing()
         work.do(on_threads(threads, kernels), kernels, tasks, timings, session, title)
         for cell, error in work.failed.items():
-            raise CellError(f"{cell}: {type(error).__name__}: {error}") from error
+            raise CellError(f"{cell}: {told(error)}") from error
         curves = gathered(work)
         if curves is not None:
             return work, curves

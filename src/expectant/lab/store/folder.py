@@ -33,6 +33,14 @@ except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
 
+def need_folder(folder: Path) -> None:
+    """Say so if there is no such folder of results at all."""
+    if not folder.is_dir():
+        raise FileNotFoundError(
+            f"there is no folder {folder}; `reproduce`, `run` and `sweep` write one"
+        )
+
+
 def again(command: str, folder: Path) -> str:
     """How ``run`` or ``sweep`` makes the results of a folder again, in the same folder."""
     return f"expectant {command} {quote(str(folder / SPEC))} --out {quote(str(folder))}"

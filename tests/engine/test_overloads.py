@@ -1,0 +1,54 @@
+"""What Numba is told about verbs and functions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from expectant import verbs
+from expectant.engine.compile import compiling, overloads
+
+
+@pytest.fixture
+def told(monkeypatch) -> list[tuple[Any, dict[str, Any]]]:
+    """What Numba would have been told: of which function, and with which options."""
+    compiling.register_overloads()  # in earnest, for whatever is compiled after this test
+    found: list[tuple[Any, dict[str, Any]]] = []
+
+    def overload(function, strict, jit_options):
+        found.append((function, jit_options))
+        return lambda implementation: implementation
+
+    monkeypatch.setattr(overloads, "overload", overload)
+    return found
+
+
+def counted_and_checked(told):
+    return [(options["_nrt"], options["boundscheck"]) for _, options in told]
+
+
+def test_arrays_are_counted_in_code_of_others_and_where_one_is_returned(told):
+    """For our code and then that of others; all of that unchecked and then checked."""
+    overloads.overload_verb(verbs.step)
+    ours_and_theirs = [(False, False), (True, False), (False, True), (True, True)]
+    assert counted_and_checked(told) == ours_and_theirs
+    told.clear()
+    overloads.overload_verb(verbs.observation)
+    assert counted_and_checked(told) == [(True, False), (True, False), (True, True), (True, True)]
+    told.clear()
+    overloads.overload_function(verbs.FUNCTIONS[0])
+    assert counted_and_checked(told) == [(False, False), (False, True)]
+    told.clear()
+    overloads.overload_function(counted_and_checked)
+    assert counted_and_checked(told) == [(True, False), (True, True)]
+
+
+def test_every_verb_and_function_is_told_once(told, monkeypatch):
+    compiling.register_overloads()
+    assert told == []
+    (verb, plain), known = (verbs.VERBS[0], verbs.FUNCTIONS[0]), compiling._registered
+    monkeypatch.setattr(compiling, "_registered", known - {id(verb), id(plain)})
+    for _ in range(2):
+        compiling.register_overloads()
+        assert [function for function, _ in told] == [verb] * 4 + [plain] * 2

@@ -1,0 +1,73 @@
+"""Errors in one's own code are told with file and line; those in ours, or of wrong settings, without."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+
+import numpy as np
+from typer.testing import CliRunner
+
+import expectant as ex
+from expectant.cli import app
+from expectant.whose import own_place, told
+
+
+def caught(call, *arguments):
+    try:
+        call(*arguments)
+    except Exception as error:
+        return error
+    raise AssertionError("nothing was raised")
+
+
+class Forgetful(ex.Model):
+    def build(self, site):
+        return self.nothing_like_that  # type: ignore[attr-defined]  # the line that is told
+
+
+def test_the_place_is_the_users_line_that_ours_called():
+    error = caught(ex.check_model, Forgetful())
+    assert re.search(r"test_whose\.py, line \d+", told(error)), told(error)
+
+
+def test_what_ours_refuses_and_what_was_never_called_by_ours_has_no_place():
+    assert own_place(caught(ex.Corridor, -1)) is None
+    assert own_place(caught(np.zeros, -1)) is None
+    assert told(ValueError("so")) == "ValueError: so"
+
+
+ENVIRONMENT = """
+    import gymnasium
+
+    class Ring(gymnasium.Env):
+        observation_space = gymnasium.spaces.Discrete(5)
+        action_space = gymnasium.spaces.Discrete(2)
+
+        def __init__(self, wind=0.0):
+            self.wind = wind
+"""
+SPEC = """
+    episodes = 3
+    runs = 1
+    [domain]
+    kind = "gym"
+    environment = "whose_ring:Ring"
+    wnd = 0.2
+    [features]
+    kind = "one_hot"
+    [agents.plain]
+    kind = "q_learning"
+    action_step = 0.1
+"""
+
+
+def test_a_typo_in_an_argument_of_an_own_environment_is_one_sentence(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "whose_ring.py").write_text(textwrap.dedent(ENVIRONMENT))
+    (tmp_path / "ring.toml").write_text(textwrap.dedent(SPEC))
+    result = CliRunner().invoke(app, ["run", "ring.toml"])
+    assert result.exit_code == 2, result.output
+    assert "cannot make Gym('whose_ring:Ring', wnd=0.2): TypeError" in result.output
+    assert "Traceback" not in result.output
