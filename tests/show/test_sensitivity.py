@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 
 from expectant.show.palette import Palette
-from expectant.show.sensitivity import HeatMap, Sensitivity, axis_kind, sensitivity_range
+from expectant.show.sensitivity import (
+    HeatMap,
+    Sensitivity,
+    axis_kind,
+    lines_data,
+    sensitivity_range,
+)
 from expectant.show.sensitivity_figures import (
     _heat_figure,
     draw_heat_maps,
@@ -68,6 +74,40 @@ def test_the_axis_goes_by_agents_and_marks_what_is_below_it():
     figure = sensitivity_figure(LINES, "", "mean", PALETTE)
     texts = {axes.get_xlabel(): [t.get_text() for t in axes.texts] for axes in figure.axes}
     assert texts == {"step": [], "model kind": ["−1e+09"], "on": []}
+
+
+def two_agents(lowest):
+    """Q-learning far below look-ahead in one point, and a little in the other."""
+    return [
+        Sensitivity("one", "agent.action_step", [0.1, 0.5], np.array([[12.99, 12.9, 13.1], [13.74, lowest, 13.78]])),
+        Sensitivity("two", "agent.value_step", [0.1, 0.5], np.array([[13.86, 13.84, 13.88], [13.89, 13.87, 13.91]])),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("lowest", [13.2, 13.4])
+def test_the_best_point_of_an_agent_and_its_interval_are_never_cut(lowest):
+    lines = two_agents(lowest)
+    covered = sensitivity_range(lines)
+    assert covered.low < lowest and covered.floor <= lowest and covered.high > 13.91
+    figure = sensitivity_figure(lines, "", "mean", PALETTE)
+    for axes, line in zip(figure.axes, lines, strict=True):
+        bottom, top = axes.get_ylim()
+        assert all(bottom < end < top for end in line.best)
+    assert lines_data(lines)["range"] == [covered.low, covered.high]
+
+
+def test_a_best_point_may_have_no_interval():
+    assert two_agents(NAN)[0].best == [13.74, 13.78]
+    assert Sensitivity("one", "agent.step", [1], np.full((1, 3), NAN)).best == []
+
+
+def test_what_the_best_points_make_room_for_is_not_marked_as_cut():
+    """A point between the usual floor, at 13.52, and the best one's interval is drawn."""
+    line, other = two_agents(13.2)
+    more = np.vstack([line.envelope, [13.45, 13.4, 13.5]])
+    line = Sensitivity("one", "agent.action_step", [0.1, 0.5, 0.9], more)
+    marks = line.marks(sensitivity_range([line, other]).floor)
+    assert [mark.value for mark in marks] == [12.99]
 
 
 def test_axes_of_settings():

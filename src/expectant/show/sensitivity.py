@@ -30,6 +30,15 @@ class Sensitivity:
     envelope: np.ndarray
     slice: np.ndarray | None = None
 
+    @property
+    def best(self) -> list[float]:
+        """The mean of the best value and the ends of its interval; nothing if all diverged."""
+        means = self.envelope[:, 0]
+        if np.isnan(means).all():
+            return []
+        point = self.envelope[np.nanargmax(means)]
+        return point[np.isfinite(point)].tolist()
+
     def marks(self, floor: float) -> list[Mark]:
         """Where the line leaves the axis."""
         return marks_below(self.envelope[:, 0], floor)
@@ -60,11 +69,14 @@ class HeatMap:
 
 
 def sensitivity_range(found: Iterable[Sensitivity]) -> ValueRange:
-    """What the axis covers of all these lines, agent by agent."""
+    """What the axis covers of all these lines, agent by agent; the best of each is never cut."""
     values: dict[str, list[np.ndarray]] = {}
+    best: list[float] = []
     for line in found:
         values.setdefault(line.agent, []).append(line.envelope.ravel())
-    return value_range({agent: np.concatenate(each) for agent, each in values.items()})
+        best += line.best
+    covered = value_range({agent: np.concatenate(each) for agent, each in values.items()}, best)
+    return covered._replace(floor=min([covered.floor, *best]))
 
 
 def axis_kind(values: Iterable[Any]) -> str:

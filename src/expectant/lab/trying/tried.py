@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, ClassVar
@@ -14,7 +14,7 @@ from expectant.analysis.curves import interval
 from expectant.analysis.pairs import paired_difference
 from expectant.features.joined import Joined
 from expectant.lab.specs.toml import to_toml
-from expectant.lab.trying.rounds import NAMES, STEPS
+from expectant.lab.trying.rounds import NAMES, PLANNERS, STEPS
 from expectant.parts import Agent, Domain, Features
 from expectant.show import small_tables as tables
 from expectant.step_sizes import StepSize
@@ -114,10 +114,10 @@ class Tried:
             f"{_short(random)}. Its steps: {best.steps_in_words} "
             f"({'as it is made' if best.default else 'searched'}).",
             self._planning(),
+            *self._better_planner(),
         ]
         if self.left_out:
-            names = ", ".join(NAMES[key] for key in self.left_out)
-            found.append(f"Not tried for want of time or memory: {names}.")
+            found.append(self._not_tried())
         full = [NAMES[key] for key, each in self.agents.items() if each.evicted]
         if full:
             found.append(
@@ -128,7 +128,12 @@ class Tried:
 
     def _nothing(self) -> str:
         """What is known without fresh runs."""
-        said = "No agent could be run often enough in this time: give more minutes."
+        said = f"No agent could be run often enough in this time ({_names(self.left_out)}): give "
+        said += "more minutes."
+        if self.agents:
+            said = f"Of every agent that was run a run diverged: {_names(self.agents)}."
+            if self.left_out:
+                said += f" {self._not_tried()}"
         known = sorted(self.earlier.items(), key=lambda each: -each[1])
         if not known:
             return said
@@ -145,6 +150,7 @@ class Tried:
         runs = min(planner.means.size, other.means.size)
         found = paired_difference(planner.means[:runs], other.means[:runs])
         names = " against ".join(NAMES[key] for key in self.compared if key)
+        names += ", the best of each kind by earlier runs"
         if not math.isfinite(found.low):
             return f"Whether planning pays is unclear from {runs} paired runs ({names})."
         verdict = "unclear"
@@ -154,6 +160,35 @@ class Tried:
             f"{_short(found.mean, '+')} an episode ({_short(found.low)} to {_short(found.high)})"
         )
         return f"Does planning pay here: {verdict}; {names}: {numbers}, {runs} paired runs."
+
+    def _better_planner(self) -> list[str]:
+        """A planner that fresh runs put clearly above the one that was picked before them.
+
+        Choosing it by the very runs that report it would favour planning, so it is only told.
+        """
+        picked = self.compared[0]
+        if picked not in self.agents or self.compared[1] not in self.agents:
+            return []
+        found = {}
+        for key in PLANNERS:
+            if key in self.agents and key != picked:
+                one, other = self.agents[key].means, self.agents[picked].means
+                runs = min(one.size, other.size)
+                found[key] = paired_difference(one[:runs], other[:runs])
+        clear = {key: each for key, each in found.items() if each.low > 0.0}
+        if not clear:
+            return []
+        key = max(clear, key=lambda key: clear[key].mean)
+        by = clear[key]
+        return [
+            f"In the fresh runs {NAMES[key]} earned more than {NAMES[picked]}: "
+            f"{_short(by.mean, '+')} an episode ({_short(by.low)} to {_short(by.high)}). That came "
+            "too late to pick it, as runs that choose do not report: more minutes, or runs of the "
+            "spec, tell whether it pays."
+        ]
+
+    def _not_tried(self) -> str:
+        return f"Not tried for want of time or memory: {_names(self.left_out)}."
 
     def spec(self) -> str | None:
         """A spec to go on from; None without agents or if the environment cannot be written."""
@@ -219,6 +254,10 @@ def bounds_in_brief(features: Features) -> str:
         features = features.first
     pairs = getattr(features, "bounds", None) or ()
     return ", ".join(f"{_short(low)} to {_short(high)}" for low, high in pairs)
+
+
+def _names(keys: Iterable[str]) -> str:
+    return ", ".join(NAMES[key] for key in keys)
 
 
 def _short(number: float, sign: str = "") -> str:
