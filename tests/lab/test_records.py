@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -285,7 +287,7 @@ def test_where_states_have_no_numbers_those_of_known_value_are_asked_about():
 
 
 def test_what_looks_at_the_states_is_compiled_with_the_loop(monkeypatch):
-    asked = []
+    asked: list[Any] = []
     monkeypatch.setattr(records, "compile_loop", asked.append)
     monkeypatch.setattr(records, "look_for", lambda subject, states, *rest: asked.append(rest[0]))
     monkeypatch.setattr(records, "performer", lambda job, *rest: asked.append(rest[0]))
