@@ -63,6 +63,13 @@ def test_starts_differ_by_phase():
     assert visited == {24, 49, 74, 99}  # the zone cannot be left
 
 
+def test_the_chances_of_starts_by_hand():
+    """Of two rows and three columns; the zone is the last column."""
+    found = ex.LocaGrid(rows=2, columns=3).start_distributions()
+    even, zone = [1 / 6] * 6, [0.0, 0.0, 0.5] * 2
+    np.testing.assert_allclose(found, [even, zone, even])
+
+
 def test_the_right_exit_pays_by_phase():
     found = walk(ex.LocaGrid(phase_steps=(20000, 5000, 20000)), 45000)
     for number, right in enumerate([4.0, 1.0, 1.0]):

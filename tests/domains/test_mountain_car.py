@@ -78,6 +78,7 @@ def test_starts_lie_in_their_range():
     ("options", "message"),
     [
         ({"min_start": 0.0}, "min_start must be below max_start=-0.4, got min_start=0.0"),
+        ({"min_start": -0.4}, "min_start must be below max_start=-0.4, got min_start=-0.4"),
         ({"goal_position": 0.7}, "goal_position must be at most max_position=0.6, got 0.7"),
         ({"max_speed": -1.0}, "max_speed must be a number above 0, got -1.0"),
     ],

@@ -14,6 +14,7 @@ from expectant import verbs
 from expectant.engine.job import Job
 from expectant.engine.trial.contracts import CHECKS, Contracts
 from expectant.engine.trial.mistakes import PartError
+from expectant.engine.trial.rehearsal import _made_up
 
 RUN = Job(ex.Corridor(cells=4), ex.OneHot(), ex.QLearning(0.1), episodes=1).prepare(0)[0]
 CONTRACTS = Contracts(RUN)  # two actions, four states, four features
@@ -134,3 +135,17 @@ def test_what_was_given_to_the_interpreter_as_text_has_lines_too():
     exec("def act(part):\n    return inner(part)\n\ndef inner(part):\n    return 1 / 0\n", written)
     with pytest.raises(PartError, match=r"\(<string>, line 5\)$"):
         CONTRACTS(verbs.act, written["act"], None, ())
+
+
+def test_observations_are_made_up_from_all_that_could_be():
+    domain = SimpleNamespace(received=np.zeros(3))
+    run: Any = SimpleNamespace(ranges=SimpleNamespace(states=0), domain=domain)
+    bounds, rng = [(2.0, 4.0), (6.0, math.inf), (-math.inf, math.inf)], np.random.default_rng(0)
+    found = np.array([_made_up(run, rng, bounds) for _ in range(300)])
+    assert 2.0 <= found[:, 0].min() < 2.1
+    assert 3.9 < found[:, 0].max() < 4.0
+    assert (found[:, 1] == 6.0).all()  # of what is drawn normally, the nearest that could be
+    assert found[:, 2].min() < -1.0
+    assert found[:, 2].max() > 1.0
+    numbered: Any = SimpleNamespace(ranges=SimpleNamespace(states=3))
+    assert {int(_made_up(numbered, rng, None)) for _ in range(100)} == {0, 1, 2}

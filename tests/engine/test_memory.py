@@ -16,7 +16,7 @@ from expectant.engine.job import Job
 from expectant.engine.memory import limits as memory
 from expectant.engine.memory.available import free_memory, given_memory
 from expectant.engine.memory.demand import Demand, demand_of
-from expectant.engine.memory.refusal import TooLargeError, in_words
+from expectant.engine.memory.refusal import TooLargeError, _with_features, in_words
 from expectant.lab.engines import on_threads, tasks
 from expectant.lab.sweep import Sweep
 from expectant.seeds import streams_of
@@ -72,6 +72,16 @@ def test_what_is_named_instead_fits(twenty_gib):
         Job(CAR, ex.Tiles(2, 3), agent, episodes=1).site(None, None, streams_of(0, 0))
     )
     assert not few[0].instead  # of 32 features lists would be no smaller
+
+
+def test_of_fewer_features_fewer_are_active_where_they_are_dense():
+    def active(features, size):
+        site = Job(CAR, features, ex.QLearning(0.1), episodes=1).site(None, None, None)
+        return _with_features(site, size).shape.active
+
+    assert [active(ex.Fourier(3), size) for size in (16, 5, 1)] == [16, 5, 1]  # all of 4²
+    assert [active(ex.Tiles(5, 1), size) for size in (20, 10, 5)] == [5, 5, 5]  # a quarter of 5·2²
+    assert [active(ex.Tiles(2, 1, hash_size=6), size) for size in (6, 4, 2)] == [2, 2, 1]
 
 
 def test_a_learner_refuses_at_its_first_observation(twenty_gib):

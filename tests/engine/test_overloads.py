@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from numba.extending import overload
 
 from expectant import verbs
 from expectant.engine.compile import compiling, overloads
+from expectant.engine.compile.inside_numba import overloads_of, take_note_of_overloads
 
 
 @pytest.fixture
@@ -16,11 +18,11 @@ def told(monkeypatch) -> list[tuple[Any, dict[str, Any]]]:
     compiling.register_overloads()  # in earnest, for whatever is compiled after this test
     found: list[tuple[Any, dict[str, Any]]] = []
 
-    def overload(function, strict, jit_options):
+    def note(function, strict, jit_options):
         found.append((function, jit_options))
         return lambda implementation: implementation
 
-    monkeypatch.setattr(overloads, "overload", overload)
+    monkeypatch.setattr(overloads, "overload", note)
     return found
 
 
@@ -42,6 +44,20 @@ def test_arrays_are_counted_in_code_of_others_and_where_one_is_returned(told):
     told.clear()
     overloads.overload_function(counted_and_checked)
     assert counted_and_checked(told) == [(True, False), (True, True)]
+
+
+def test_what_the_package_tells_numba_is_not_taken_for_a_users(told):
+    def mine(number):
+        return number
+
+    def compiled(number):
+        return lambda number: number + 1
+
+    overload(mine)(compiled)
+    take_note_of_overloads()
+    for ours in (verbs.step, verbs.FUNCTIONS[0]):
+        assert list(overloads_of(ours)) == []
+    assert [implementation for implementation, _ in overloads_of(mine)] == [compiled]
 
 
 def test_every_verb_and_function_is_told_once(told, monkeypatch):

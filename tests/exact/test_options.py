@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import inspect
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -172,3 +174,15 @@ def test_what_is_wrong_is_said():
         exact.shortest_path_option(LINE, 3, 0.9)
     with pytest.raises(ValueError, match="without actions"):
         exact.optimal_values_with_options(LINE, [], 0.9, actions=False)
+
+
+def test_nothing_is_discounted_unless_asked_for():
+    """From cell 0 of three, two steps of −1 and then the goal's 20; all functions by default."""
+    assert exact.optimal_values_with_options(LINE, []).tolist() == [18.0, 19.0, 20.0]
+    found = {}
+    for name in set(exact.__all__) - {"shortest_path_option"}:  # which must be given one
+        function = getattr(exact, name)
+        if inspect.isfunction(function) and "discount" in inspect.signature(function).parameters:
+            found[name] = inspect.signature(function).parameters["discount"].default
+    assert len(found) > 15
+    assert found == dict.fromkeys(found, 1.0)

@@ -51,6 +51,7 @@ def test_scores_by_hand():
         (0.93, 0.80, "adaptive", ""),
         (0.99, 0.79, "undecided", "it has adapted in part"),
         (0.92, 0.95, "undecided", "the first phase was not learned well enough"),
+        (0.92, 0.80, "undecided", "the first phase was not learned well enough"),
         (0.92, 0.50, "undecided", "it has adapted in part"),
         (0.90, 0.30, "not adaptive", ""),
         (0.95, 0.31, "undecided", "it has adapted in part"),

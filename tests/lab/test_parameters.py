@@ -118,6 +118,7 @@ def test_the_command_writes_and_shows_it(computed, tmp_path):
     done = CliRunner().invoke(app, ["readings", "--parameters", "--figure", "1", *out])
     assert done.exit_code == 0, done.output
     assert "claim 22 under code" in done.stdout and "best of the grid" in done.stdout
+    assert f"also in {tmp_path / 'parameters.json'}" in done.stdout.replace("\n", "")
     stored = json.loads((tmp_path / "parameters.json").read_text())
     assert stored["runs"] == 30 and len(stored["choices"]) == 6
     judged = json.loads((tmp_path / "claims.json").read_text())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -10,6 +12,7 @@ from expectant.engine.asking import States, ask
 from expectant.engine.job import Job
 from expectant.engine.look import all_states, look, set_aside
 from expectant.engine.loop import DIVERGED, DONE, Budget, simulate
+from expectant.lab import records
 from expectant.lab.cells import Cell, cell_hash
 from expectant.lab.choosing.confirming import cell_of
 from expectant.lab.choosing.sweep_folder import read_folder
@@ -281,3 +284,14 @@ def test_where_states_have_no_numbers_those_of_known_value_are_asked_about():
     before, after = (known.values**2).mean(), ((values - known.values) ** 2).mean()
     np.testing.assert_allclose(curve, np.sqrt([before, after]))
     assert after < before
+
+
+def test_what_looks_at_the_states_is_compiled_with_the_loop(monkeypatch):
+    asked: list[Any] = []
+    monkeypatch.setattr(records, "compile_loop", asked.append)
+    monkeypatch.setattr(records, "look_for", lambda subject, states, *rest: asked.append(rest[0]))
+    monkeypatch.setattr(records, "performer", lambda job, *rest: asked.append(rest[0]))
+    job = Job(ex.Corridor(), ex.OneHot(), ex.QLearning(0.1), episodes=1)
+    records.compile_with_states(job)
+    records.compile_with_episodes(job)
+    assert asked == [job, True, job, True]

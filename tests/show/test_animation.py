@@ -128,6 +128,7 @@ def test_arrows_point_where_actions_and_the_model_lead():
     last = recording.frames[-1]
     moves = last.moves.copy()
     moves[0], moves[1], moves[2] = (0.4, -0.8), (9.0, 0.0), (np.nan, 0.4)
+    moves[3], moves[4] = (np.inf, 0.4), (0.4, -np.inf)
     changed = dataclasses.replace(
         recording, frames=(*recording.frames[:-1], last._replace(moves=moves))
     )
@@ -136,7 +137,8 @@ def test_arrows_point_where_actions_and_the_model_lead():
     assert choices[:3] == [(0.0, 0.0), (-0.75, 0.0), (0.75, 0.0)]  # no preference, left, right
     assert model[0] == pytest.approx((0.3, -0.6))
     assert model[1][0] == 1.5  # as long as an arrow may be
-    assert model[2] == pytest.approx((0.0, 0.3))
+    assert model[2] == model[3] == pytest.approx((0.0, 0.3))
+    assert model[4] == pytest.approx((0.3, 0.0))
 
 
 def test_the_curve_is_drawn_as_far_as_the_frame_has_come():

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import pickle
 import sys
 from dataclasses import replace
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -186,6 +188,8 @@ def test_wrappers_and_what_is_inside_them_are_read(worlds):
         sys.modules["my_tools.wrapping"].Bonus(sys.modules["my_world"].World())
     )
     assert {"my_world", "my_base", "my_tools.wrapping"} <= set(found)
+    content = Path(str(sys.modules["my_world"].__file__)).read_bytes()
+    assert found["my_world"] == hashlib.sha256(content).hexdigest()[:16]  # stored cells go by it
 
 
 def test_what_is_known_of_an_environment_stays_in_its_process():

@@ -20,7 +20,7 @@ from expectant.lab.engines import tasks as work
 from expectant.lab.engines.compute import Shard, Work
 from expectant.lab.engines.tasks import Kernels, Task, assembled, run_one, under_way
 from expectant.lab.records import Record, compile_with_episodes, compile_with_states
-from expectant.lab.specs.preview import OVERHEAD, RUN_SECONDS, preview
+from expectant.lab.specs.preview import OVERHEAD, RUN_SECONDS, _duration, preview
 from expectant.lab.specs.spec import parse_spec
 from expectant.lab.store.results import panels_of
 from expectant.lab.store.store import Store
@@ -207,6 +207,14 @@ def test_how_long_a_run_takes_is_judged_by_its_beginning(status, done, expected,
     monkeypatch.setattr("time.perf_counter", lambda: next(times))
     kernels: Any = SimpleNamespace(of=lambda cell: None)
     assert work.probe(CELL, kernels, 60.0) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "told"),
+    [(0.1, "1 s"), (99.4, "99 s"), (100, "2 min"), (5_999, "100 min"), (6_000, "1.7 h")],
+)
+def test_times_in_words(seconds, told):
+    assert _duration(seconds) == told
 
 
 def test_a_preview_tries_cells_from_all_over(monkeypatch):

@@ -304,6 +304,17 @@ def test_evictions_are_told_of_a_run_that_has_ended(monkeypatch):
     assert told == [("job", 5, 3)]
 
 
+def test_whoever_watches_is_told_while_runs_are_under_way(monkeypatch):
+    from expectant.lab.engines import on_threads as module
+    from expectant.lab.engines.tasks import Kernels, Task
+
+    monkeypatch.setattr(module, "LOOK_SECONDS", 0.0)
+    (cell, *_), seen = parse_spec(spec([0.1]), "x").cells(), []
+    engine = module.on_threads(1, Kernels(False))
+    done = list(engine(iter([Task(cell, "n", 0, 3)]), lambda cell, ways: seen.append(cell)))
+    assert len(done) == 1 and seen and all(each is cell for each in seen)
+
+
 def test_parts_that_do_not_go_together_fail_alone(tmp_path, monkeypatch):
     build = ex.QLearning.build
 
