@@ -328,6 +328,9 @@ def test_a_sweep_without_a_title_goes_by_its_name(place, tmp_path):
     assert read_folder(folder).experiment.title == "made-up"
     (folder / "spec.toml").write_text(without.replace('name = "made-up"', ""))
     assert read_folder(folder).experiment.title == "mine"
+    assert read_folder(folder).experiment.name == "mine"
+    hidden = folder.rename(tmp_path / ".mine")  # which no results/NAME can be
+    assert read_folder(hidden).experiment.name == "spec"
 
 
 def finish(folder, text, **options):

@@ -166,8 +166,8 @@ class Tried:
 
         Choosing it by the very runs that report it would favour planning, so it is only told.
         """
-        picked = self.compared[0]
-        if picked not in self.agents or self.compared[1] not in self.agents:
+        picked, beside = self.compared
+        if picked is None or picked not in self.agents or beside not in self.agents:
             return []
         found = {}
         for key in PLANNERS:
