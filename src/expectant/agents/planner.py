@@ -35,7 +35,7 @@ from expectant.verbs import (
 class NoBackups(NamedTuple):
     """Stands for the backup distribution of an agent that is not to plan."""
 
-    drawn: int
+    none: float
 
 
 class Planner(NamedTuple):
@@ -155,7 +155,7 @@ def _(planner):
 
 @without_planning.register(Planner)
 def _(planner):
-    return planner._replace(backups=NoBackups(0), rollout=NoRollout(1))
+    return planner._replace(backups=NoBackups(0.0), rollout=NoRollout(1))
 
 
 def pass_on_to_planner(part_type: type) -> None:
