@@ -77,7 +77,9 @@ COMPOSITIONS: dict[str, tuple[Any, Any]] = {
 }
 
 # Parts that a learner never has: exact models need the world's own states.
-ELSEWHERE = {"ExactPart", "ExactEpisodicPart", "TruePart", "Transition", "Collisions"}
+ELSEWHERE = {
+    "ExactPart", "ExactEpisodicPart", "TruePart", "Transition", "Collisions", "NoBackups",
+}  # fmt: skip
 
 # Whole numbers that may be any, and why.
 HARMLESS = {
