@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import copyreg
-import importlib.util
 import itertools
 import os
 import subprocess
@@ -18,6 +17,7 @@ from typing import Any, NamedTuple
 import numba
 import numpy as np
 import pytest
+from loading import module_at
 
 import expectant as ex
 from expectant import verbs, version
@@ -219,11 +219,7 @@ def load(folder: Path, user: str = USER, other: str = OTHER) -> types.ModuleType
     for name, text in (("user_other", other), ("user_part", user)):
         path = folder / f"{next(_files)}.py"
         path.write_text(text)
-        spec = importlib.util.spec_from_file_location(name, path)
-        assert spec is not None and spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        sys.modules[name] = module
-        spec.loader.exec_module(module)
+        module = module_at(path, name)
     return module
 
 

@@ -89,6 +89,14 @@ HARMLESS = {
 }
 
 
+def put(facts: Any, place: str, value: Any) -> None:
+    """Write a value into nested settings, where dots lead to it."""
+    *above, last = place.split(".")
+    for key in above:
+        facts = facts[key]
+    facts[last] = value
+
+
 def harmless(name: str, facts: Any) -> bool:
     kind = name.rpartition(".")[2]
     return kind in HARMLESS and (kind == "outcomes" or facts["reading"]["states"] is None)
@@ -413,11 +421,7 @@ def test_only_a_memory_without_limit_may_have_grown(tmp_path, monkeypatch):
 def test_settings_are_checked(tmp_path, place, value, message):
     path = tmp_path / "saved.npz"
     facts, arrays = saved(path, PLAIN, ex.OneHot())
-    *above, last = place.split(".")
-    table = facts
-    for key in above:
-        table = table[key]
-    table[last] = value
+    put(facts, place, value)
     rewrite(path, facts, arrays)
     with pytest.raises(ValueError, match=rf"saved\.npz: .*{message}"):
         ex.Learner.load(path, compiled=False)
@@ -429,11 +433,7 @@ def test_settings_are_checked(tmp_path, place, value, message):
 def test_a_generator_goes_on_from_the_largest_of_its_numbers(tmp_path, largest, value):
     path = tmp_path / "saved.npz"
     facts, arrays = saved(path, PLAIN, ex.OneHot())
-    *above, last = largest.split(".")
-    table = facts
-    for key in above:
-        table = table[key]
-    table[last] = value
+    put(facts, largest, value)
     rewrite(path, facts, arrays)
     ex.Learner.load(path, compiled=False).save(path)
     assert saving.read(path)[0]["ties"] == facts["ties"]

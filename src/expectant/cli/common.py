@@ -28,7 +28,8 @@ class Commands(TyperGroup):
             return super().invoke(ctx)
         except Exception as error:
             near = getattr(error, "possibilities", None) or []
-            begin_so = [option for option in near if option.startswith(error.option_name)]  # type: ignore[attr-defined]
+            typed = getattr(error, "option_name", "")
+            begin_so = [option for option in near if option.startswith(typed)]
             if begin_so:
                 error.possibilities = begin_so  # type: ignore[attr-defined]
             raise
@@ -85,6 +86,9 @@ def options(
 
 
 Out = Annotated[Path, typer.Option(help="Folder for the results; what is there is gone on with.")]
+NewFolder = Annotated[
+    Path | None, typer.Option(help="Folder for the results; results/NAME if not given.")
+]
 Seed = Annotated[int, typer.Option(callback=obeys(SEED), help="Seed of all runs.")]
 Runs = Annotated[
     int | None,

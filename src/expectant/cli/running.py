@@ -10,6 +10,7 @@ import typer
 
 from expectant.cli.common import (
     Json,
+    NewFolder,
     Seed,
     Threads,
     Trust,
@@ -28,9 +29,7 @@ def run(
     spec: Annotated[
         str, typer.Argument(help="An experiment as TOML, or the name of a study with one spec.")
     ],
-    out: Annotated[
-        Path | None, typer.Option(help="Folder for the results; results/NAME if not given.")
-    ] = None,
+    out: NewFolder = None,
     threads: Threads = None,
     json: Json = False,
 ) -> None:
@@ -60,9 +59,7 @@ def sweep(
     spec: Annotated[
         str, typer.Argument(help="A sweep as TOML, an experiment with a grid; or a study's name.")
     ],
-    out: Annotated[
-        Path | None, typer.Option(help="Folder for the results; results/NAME if not given.")
-    ] = None,
+    out: NewFolder = None,
     threads: Threads = None,
     engine: Annotated[str, typer.Option(help="threads, or ray for a cluster.")] = "threads",
     address: Annotated[
