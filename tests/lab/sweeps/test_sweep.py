@@ -509,7 +509,9 @@ def test_the_time_in_the_loop_is_measured(tmp_path):
     stored = json.loads((tmp_path / "timings.json").read_text())
     assert len(stored["cells"]) == 3 and stored["sessions"][0]["runs"] == 66
     assert Session(2, seconds=11.0, compiling=1.0, inside=18.0).busy == 0.9
-    assert "66" not in outcome.text() and "9 blocks computed" in outcome.text()
+    blocks, times, _ = outcome.text().splitlines()
+    assert blocks == "3 cells: 9 blocks computed, 0 were there, 0 cells failed"
+    assert times.startswith(f"{session.seconds:.1f} s, ") and " runs/s, " in times
 
 
 def test_a_sweep_from_python(tmp_path):
