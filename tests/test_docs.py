@@ -23,6 +23,7 @@ import expectant
 from expectant import verbs
 from expectant.catalogue import entry
 from expectant.cli import app
+from expectant.engine.job import STEP_LIMIT
 from expectant.lab.specs.spec import DEFAULTS, SETTINGS, TABLES, TEXTS, parse_spec
 from expectant.lab.store.results import COLUMNS
 from expectant.lab.study import the_paper
@@ -401,6 +402,11 @@ def test_the_readings_are_the_ones_in_the_file():
         for reading in the_paper().readings
         for option in reading.options
     ]
+
+
+def test_the_choices_without_a_source_name_the_step_limit():
+    page = (DOCS / "readings.md").read_text("utf-8")
+    assert f"cut off after {STEP_LIMIT:,} steps" in " ".join(page.split())
 
 
 def test_the_keys_of_specs_are_the_ones_that_are_read():

@@ -71,3 +71,23 @@ def test_what_moves_is_found_for_every_variant(monkeypatch, tmp_path):
     still = found["print, replay capacity: all"].moved
     assert not any(part.effect for parts in still.values() for part in parts)
     assert all(verdict.runs == 4 for verdict in found["print"].verdicts)
+
+
+def test_what_code_takes_for_agents_without_a_file_is_said_to_be_inferred():
+    """There are files of Algorithms 1 to 3 only, and none of features or of a buffer."""
+    names = ("k in figure 5", "replay capacity", "replayed rewards", "step size", "bootstrapping",
+             "ties")  # fmt: skip
+    readings = {reading.name: reading for reading in PAPER.readings}
+    for name in names:
+        assert "inferred" in readings[name].chosen("code").source, name
+    cached = readings["cached actions"]
+    assert cached.chosen("print").name == "every one" and "appendix" in cached.options[0].source
+
+
+def test_features_that_are_drawn_once_are_tried_with_several_draws():
+    (features,) = [reading for reading in PAPER.readings if reading.name == "features"]
+    draws = {option.name: option.changes.features["draw"] for option in features.options}
+    assert draws == {
+        "for every run": "none",
+        **{f"once for all runs, draw {number}": number for number in range(3)},
+    }
