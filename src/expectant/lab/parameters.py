@@ -2,52 +2,49 @@
 
 Every agent of a figure is run over a grid of its step sizes, as long as in the source's parameter
 study, under every named set. The best by mean return is picked by those runs; what the printed
-setting earns less is told by fresh ones. Then the figure is run with every agent at its best.
+setting earns less is told by fresh ones, and so is what figures show with every agent at its best.
+Bins count no lower than the floor that claims are judged with.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from expectant.analysis.curves import finite_or_nan
 from expectant.analysis.judging import AT_LEAST, HOLDS, Finding, Statement, find, floored, verdict
 from expectant.analysis.selection import pick, setting_means
 from expectant.lab.cells import Cell
 from expectant.lab.claims import Verdict, evaluate
 from expectant.lab.engines.compute import compute
+from expectant.lab.step_grid import Steps, at_edge, in_words, settings_of
 from expectant.lab.store.results import panels_of
 from expectant.lab.store.store import Store
 from expectant.lab.study import Study
 
-GRID = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3)
-COARSE = (0.001, 0.01, 0.03, 0.1, 0.3)  # for agents of three step sizes, which are many settings
 EPISODES, RUNS = 1000, 30  # of the source's parameter study
 FRESH = 100  # runs that had no part in the choice
 MARGINS = {"1": 0.05, "3": 0.3}  # of a return; elsewhere:
 MARGIN = 0.2
 CLAIM = 22
 AT_BEST = ("5a", "5b")  # figures that are run again with every agent at its best
-SIGNS = {"value_step": "α_w", "action_step": "α_q", "policy_step": "α_θ", "model_step": "α_m"}
-
-Steps = dict[str, float]
 
 
 @dataclass(frozen=True)
 class Case:
     """One agent of one panel under a named set, and the settings it is tried with.
 
-    The printed one is the first of them, whether or not it is on the grid.
+    The printed one is the first of them, whether or not it is on the grid. No bin counts less than
+    the panel's ``floor``.
     """
 
     named_set: str
     cell: Cell
     settings: tuple[Steps, ...]
+    floor: float
 
     @property
     def printed(self) -> Steps:
@@ -85,13 +82,9 @@ class Choice:
 
     @property
     def at_edge(self) -> list[str]:
-        """The steps that are the smallest or the largest of those tried."""
-        return [
-            name
-            for name, value in self.settings.items()
-            if value in (min(s[name] for s in self.case.settings),
-                         max(s[name] for s in self.case.settings))
-        ]  # fmt: skip
+        """The steps beyond which there may be better ones."""
+        cell = self.case.cell
+        return at_edge(self.settings, self.case.settings, cell.agent, _ones(cell))
 
 
 def cases(study: Study, figures: Sequence[str], seed: int) -> list[Case]:
@@ -104,23 +97,23 @@ def cases(study: Study, figures: Sequence[str], seed: int) -> list[Case]:
             fitted = replace(
                 experiment, episodes=episodes, bin=min(experiment.bin, episodes), seed=seed
             )
-            for cell in fitted.cells(named_set):
-                found.append(Case(named_set, cell, tuple(settings_of(cell.agent))))
+            cells = fitted.cells(named_set)
+            floors = _floors(cells)
+            for cell in cells:
+                settings = tuple(settings_of(cell.agent, _ones(cell)))
+                found.append(Case(named_set, cell, settings, floors[cell.panel]))
     return found
 
 
-def settings_of(agent: Any) -> Iterator[Steps]:
-    """The agent's own step sizes, and then all others of a grid."""
-    names = [name for name in ("value_step", "action_step", "policy_step") if hasattr(agent, name)]
-    if getattr(agent, "model", None) == "expectation":
-        names.append("model_step")
-    own = {name: float(getattr(agent, name)) for name in names}
-    yield own
-    grid = COARSE if len(names) > 2 else GRID
-    for values in product(grid, repeat=len(names)):
-        found = dict(zip(names, values, strict=True))
-        if found != own:
-            yield found
+def _ones(cell: Cell) -> int:
+    """How many features of a state are not zero."""
+    return cell.features.shape(cell.domain).active
+
+
+def _floors(cells: Sequence[Cell]) -> dict[str, float]:
+    """The floor of every panel, which is that of all of its agents."""
+    nothing = [np.empty((0, cell.points)) for cell in cells]
+    return {panel.panel: panel.floor for panel in panels_of(cells, nothing)}
 
 
 def choose(
@@ -131,8 +124,12 @@ def choose(
         case.with_settings(place, runs) for case in found for place in range(len(case.settings))
     ]
     curves = iter(_computed(tried, folder, threads, "step sizes"))
-    values = [np.stack([_values(next(curves)) for _ in case.settings]) for case in found]
-    best = [pick(setting_means(own)) for own in values]
+    diverged, means = [], []
+    for case in found:
+        own = [next(curves) for _ in case.settings]
+        diverged.append(sum(not np.isfinite(curve).all() for curve in own))
+        means.append(setting_means(_returns(own, case.floor)))
+    best = [pick(own) for own in means]
     again = [
         case.with_settings(place, runs + fresh)
         for case, place in zip(found, best, strict=True)
@@ -140,8 +137,8 @@ def choose(
     ]
     later = iter(_computed(again, folder, threads, "fresh runs"))
     return [
-        _choice(case, place, own, [next(later)[runs:] for _ in range(2)])
-        for case, place, own in zip(found, best, values, strict=True)
+        _choice(case, place, own, lost, [next(later)[runs:] for _ in range(2)])
+        for case, place, own, lost in zip(found, best, means, diverged, strict=True)
     ]
 
 
@@ -151,19 +148,20 @@ def _computed(
     return compute(cells, Store(folder), threads=threads, title=title)
 
 
-def _values(curves: np.ndarray) -> np.ndarray:
-    """The mean return of every run (runs,); NaN where it diverged."""
-    return np.asarray(finite_or_nan(curves).mean(axis=1))
+def _returns(curves: Sequence[np.ndarray], floor: float) -> np.ndarray:
+    """The mean return of every run of some settings (settings, runs), as bins count for claims."""
+    return np.stack([curve.mean(axis=1) for curve in floored(curves, floor)])
 
 
-def _choice(case: Case, best: int, tried: np.ndarray, fresh: Sequence[np.ndarray]) -> Choice:
-    means = np.where(np.isnan(setting_means(tried)), -np.inf, setting_means(tried))
-    printed, other = (curve.mean(axis=1) for curve in floored(fresh))
+def _choice(
+    case: Case, best: int, means: np.ndarray, diverged: int, fresh: Sequence[np.ndarray]
+) -> Choice:
+    printed, other = _returns(fresh, case.floor)
     return Choice(
         case,
         best,
         1 + int((means > means[0]).sum()),
-        int(np.isinf(means).sum()),
+        diverged,
         (float(printed.mean()), float(other.mean())),
         find(printed - other, Statement(AT_LEAST, 0.0, case.margin), _label(case)),
     )
@@ -196,9 +194,12 @@ def judge(study: Study, chosen: Sequence[Choice], runs: int) -> list[Verdict]:
 
 def at_their_best(
     study: Study, chosen: Sequence[Choice], folder: Path, figures: Sequence[str], seed: int,
-    threads: int | None, runs: int = FRESH,
+    threads: int | None, runs: int = RUNS, fresh: int = FRESH,
 ) -> list[Verdict]:  # fmt: skip
-    """The verdicts on figures that are run with every agent at its best, under every set."""
+    """The verdicts on figures that are run with every agent at its best, under every set.
+
+    By fresh runs: the first ``runs`` have picked the best.
+    """
     best = {
         (c.case.named_set, c.case.cell.experiment, c.case.cell.panel, c.case.cell.agent_key): c
         for c in chosen
@@ -206,11 +207,12 @@ def at_their_best(
     cells = []
     for figure in figures:
         for named_set in study.sets_of(figure):
-            experiment = replace(study.experiment(figure, named_set), runs=runs, seed=seed)
+            experiment = replace(study.experiment(figure, named_set), runs=runs + fresh, seed=seed)
             for cell in experiment.cells(named_set):
                 choice = best[named_set, figure, cell.panel, cell.agent_key]
                 cells.append(replace(cell, agent=cell.agent.replace(**choice.settings)))
-    panels = panels_of(cells, _computed(cells, folder, threads, "every agent at its best"))
+    curves = _computed(cells, folder, threads, "every agent at its best")
+    panels = panels_of(cells, [curve[runs:] for curve in curves])
     claims = [
         claim
         for claim in study.claims
@@ -232,7 +234,7 @@ def parameter_study(
     wanted = [name for name in figures or study.figures if name not in study.only]
     chosen = choose(cases(study, wanted, seed), folder, threads, runs, fresh)
     shown = [name for name in AT_BEST if name in wanted]
-    best = at_their_best(study, chosen, folder, shown, seed, threads, fresh) if shown else []
+    best = at_their_best(study, chosen, folder, shown, seed, threads, runs, fresh) if shown else []
     return {
         "runs": runs,
         "fresh": fresh,
@@ -249,8 +251,8 @@ def choice_rows(found: Mapping[str, Any]) -> list[list[str]]:
             ", ".join(filter(None, (one["figure"], one["panel"]))),
             one["label"],
             one["set"],
-            _steps(one["printed"]),
-            _steps(one["best"]) + " (edge)" * bool(one["at_edge"]),
+            in_words(one["printed"]),
+            in_words(one["best"]) + " (edge)" * bool(one["at_edge"]),
             f"{one['best_return']:.2f}",
             "{:.2f} ({:.2f} to {:.2f})".format(*one["behind"]),
             f"{one['rank']} of {one['tried']}",
@@ -264,11 +266,6 @@ HEAD = (
     "figure", "agent", "set", "printed", "best of the grid", "its return", "printed less best",
     "rank of the printed one", "printed is as good",
 )  # fmt: skip
-
-
-def _steps(steps: Mapping[str, float]) -> str:
-    """Step sizes in a few words, such as "α_w 0.01, α_m 0.1"."""
-    return ", ".join(f"{SIGNS[name]} {value:g}" for name, value in steps.items())
 
 
 def _data(choice: Choice) -> Mapping[str, Any]:
