@@ -176,12 +176,12 @@ def _joint(
 ) -> None:
     with plain_errors("lab"), failures():
         from expectant.files import write_text
-        from expectant.lab.joint import of_figure_5, search
+        from expectant.lab.joint import of_figure_5
+        from expectant.lab.joint_search import found as searched
         from expectant.lab.study import the_paper
-        from expectant.lab.together import HEAD, answer, answer_rows
+        from expectant.lab.together_words import HEAD, answer_rows, in_a_sentence
 
-        joint = of_figure_5(the_paper(), runs, seed)
-        found = answer(search(joint, out, combinations, threads), joint.published)
+        found = searched(of_figure_5(the_paper(), runs, seed), out, combinations, threads)
         text = json_format.dumps(found, indent=2, ensure_ascii=False)
         write_text(out / "joint.json", text)
     if json:
@@ -191,6 +191,7 @@ def _joint(
 
     title = f"{found['combinations']:,} combinations of readings, {found['runs']} runs of each"
     show(plain_table(title, HEAD, answer_rows(found)))
+    print(f"can the published figure be obtained? {in_a_sentence(found)}")
     print(f"also in {out / 'joint.json'}")
 
 

@@ -1,16 +1,16 @@
 """Many readings changed at once: which claims can hold together, under any reading at all?
 
 Most readings concern several agents; together they are a *context*. The others concern one agent
-each. In every context that is drawn a few options of those are drawn for each agent and combined
-with those of the other agents, so that an agent is computed once for many combinations. What came
-of each combination is a line of a file, so that the same command goes on where it was.
+each. In every context that is drawn two options of those are drawn for each agent and combined with
+those of the other agents, so that an agent is computed once for several combinations. Combinations
+that differ in nothing that matters to a claim are one *setting* of it. Where a claim is about one
+agent alone, all of its settings can be tried.
 """
 
 from __future__ import annotations
 
 import json
 import tempfile
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -20,19 +20,18 @@ from typing import Any
 
 import numpy as np
 
-from expectant.files import write_text
+from expectant.analysis.panel import Panel
 from expectant.lab.cells import Cell
-from expectant.lab.claims import Claim, chance_together, evaluate
+from expectant.lab.claims import Claim, Verdict, chance_together, evaluate
 from expectant.lab.engines.compute import compute
 from expectant.lab.specs.spec import Experiment
 from expectant.lab.store.results import panels_of
 from expectant.lab.store.store import Store
 from expectant.lab.study import Option, Reading, Study
-from expectant.progress import duration, say
 
-ROWS = "joint.jsonl"
-OWN = 3  # draws of an agent's own options in a context
-BATCH = 18  # combinations that are computed together, and lost together if it is stopped
+OWN = 2  # draws of an agent's own options in a context
+DRAWS = 20  # of features that are the same in all runs
+MOST_ALONE = 1000  # settings of one agent, all of which are tried
 
 Chosen = dict[str, str]  # the option of every reading, by name
 Draws = list[tuple[str, ...]]
@@ -43,7 +42,7 @@ class Joint:
     """A search among the readings of some figures, with so many ``runs`` of every combination.
 
     ``published`` are the claims that describe the figures as they were published. ``known`` are
-    curves of agents, by what decides them.
+    curves of agents, ``judged`` verdicts, by what decides them.
     """
 
     study: Study
@@ -52,11 +51,12 @@ class Joint:
     seed: int = 0
     published: tuple[int, ...] = ()
     known: dict[str, np.ndarray] = field(default_factory=dict, repr=False, compare=False)
+    judged: dict[Any, Verdict] = field(default_factory=dict, repr=False, compare=False)
 
-    @property
+    @cached_property
     def readings(self) -> list[Reading]:
-        """Those that make a difference to some agent here."""
-        return [reading for reading in self.study.readings if self.touched[reading.name]]
+        """Those that make a difference to some agent here, with many draws of features."""
+        return [_with_draws(one) for one in self.study.readings if self.touched[one.name]]
 
     @cached_property
     def touched(self) -> dict[str, frozenset[str]]:
@@ -96,6 +96,38 @@ class Joint:
             and all((clause.figure or claim.figure) in self.figures for clause in claim.clauses)
         ]
 
+    @cached_property
+    def matters(self) -> dict[int, tuple[str, ...]]:
+        """The readings that make a difference to the agents that each claim is about."""
+        return {
+            claim.id: tuple(r.name for r in self.readings if self.touched[r.name] & _agents(claim))
+            for claim in self.claims
+        }
+
+    @cached_property
+    def alone(self) -> dict[str, list[Claim]]:
+        """The claims about one agent alone, by agent, if all of its settings can be tried."""
+        found: dict[str, list[Claim]] = {}
+        for claim in self.claims:
+            if len(_agents(claim)) == 1:
+                found.setdefault(*_agents(claim), []).append(claim)
+        return {agent: own for agent, own in found.items() if self._size(agent) <= MOST_ALONE}
+
+    def _size(self, agent: str) -> float:
+        readings = [r for r in self.readings if agent in self.touched[r.name]]
+        return float(np.prod([len(reading.options) for reading in readings], dtype=float))
+
+    def settings(self, agent: str, count: int) -> list[Chosen]:
+        """The settings of one agent, at most so many, in an order that is drawn once and for all.
+
+        They have an option of those readings only that make a difference to it.
+        """
+        readings = [r for r in self.readings if agent in self.touched[r.name]]
+        every = list(product(*([option.name for option in r.options] for r in readings)))
+        order = np.random.Generator(np.random.PCG64(self.seed)).permutation(len(every))
+        names = [reading.name for reading in readings]
+        return [dict(zip(names, every[place], strict=True)) for place in order[:count]]
+
     def combinations(self, count: int) -> Iterator[Chosen]:
         """Context by context, those of the named sets first; no combination comes twice."""
         seen: set[tuple[str, ...]] = set()
@@ -118,10 +150,7 @@ class Joint:
                 options.append(tuple(reading.chosen(named_set).name for reading in readings))
             most = int(np.prod([len(reading.options) for reading in readings], dtype=float))
             while len(options) < min(1 if place == 0 else OWN, most):
-                drawn = tuple(
-                    reading.options[int(rng.random() * len(reading.options))].name
-                    for reading in readings
-                )
+                drawn = tuple(_drawn(reading, rng).name for reading in readings)
                 if drawn not in options:
                     options.append(drawn)
             draws.append(options)
@@ -131,45 +160,70 @@ class Joint:
             yield {reading.name: found[reading.name] for reading in self.readings}
 
     def experiment(self, figure: str, chosen: Mapping[str, str]) -> Experiment:
-        """A figure under a combination."""
+        """A figure under a combination, or under the first options where it has none."""
         experiment = self.study.experiments[figure]
         for reading in self.readings:
             if reading.concerns(figure):
-                experiment = experiment.changed(_named(reading, chosen[reading.name]).changes)
+                name = chosen.get(reading.name, reading.options[0].name)
+                experiment = experiment.changed(_named(reading, name).changes)
         return replace(experiment, runs=self.runs, seed=self.seed)
 
     def rows(
-        self, combinations: Sequence[Chosen], threads: int | None, title: str
+        self, combinations: Sequence[Chosen], threads: int | None, title: str, agent: str = ""
     ) -> list[dict[str, Any]]:
         """What came of some combinations: verdict, effect and chance of every claim.
 
-        ``shown`` is the chance that one figure of the published size shows all that was published.
+        Or of settings of one ``agent``, and of the claims about it alone. ``shown`` is the chance
+        that one figure of the published size shows all that was published.
         """
         cells = [
             cell
             for number, chosen in enumerate(combinations)
             for figure in self.figures
             for cell in self.experiment(figure, chosen).cells(str(number))
+            if agent in ("", cell.agent_key)
         ]
         panels = panels_of(cells, self._curves(cells, threads, title))
-        sizes = {name: experiment.runs for name, experiment in self.study.experiments.items()}
-        published = [claim for claim in self.claims if claim.id in self.published]
         rows = []
         for number, chosen in enumerate(combinations):
             own = [panel for panel in panels if panel.reading == str(number)]
-            found = evaluate(self.claims, own, None, sizes)
+            found = self._verdicts(chosen, own, self.alone[agent] if agent else self.claims)
             rows.append(
                 {
                     "readings": dict(chosen),
+                    "agent": agent,
                     "verdicts": {verdict.id: verdict.verdict for verdict in found},
                     "effects": {verdict.id: round(verdict.effect, 4) for verdict in found},
                     "chances": {verdict.id: verdict.chance for verdict in found},
-                    "shown": chance_together(published, own, sizes),
+                    "shown": 0.0 if agent else self._shown(found, own),
                     "runs": self.runs,
                     "seed": self.seed,
                 }
             )
         return rows
+
+    @property
+    def _sizes(self) -> dict[str, int]:
+        return {name: experiment.runs for name, experiment in self.study.experiments.items()}
+
+    def _verdicts(
+        self, chosen: Chosen, panels: Sequence[Panel], claims: Sequence[Claim]
+    ) -> list[Verdict]:
+        """The verdicts on claims; what is the same setting of one is judged once."""
+        found = []
+        for claim in claims:
+            key = (claim.id, *(chosen[name] for name in self.matters[claim.id]))
+            if key not in self.judged:
+                (self.judged[key],) = evaluate([claim], panels, None, self._sizes)
+            found.append(self.judged[key])
+        return found
+
+    def _shown(self, found: Sequence[Verdict], panels: Sequence[Panel]) -> float:
+        """A figure that never shows one of the published claims never shows all of them."""
+        if any(verdict.chance == 0.0 for verdict in found if verdict.id in self.published):
+            return 0.0
+        published = [claim for claim in self.claims if claim.id in self.published]
+        return chance_together(published, panels, self._sizes)
 
     def _curves(self, cells: Sequence[Cell], threads: int | None, title: str) -> list[np.ndarray]:
         """The curves of cells; those of agents that earlier combinations had are at hand."""
@@ -187,50 +241,45 @@ def _named(reading: Reading, name: str) -> Option:
     return next(option for option in reading.options if option.name == name)
 
 
+def _agents(claim: Claim) -> frozenset[str]:
+    """The agents that a claim is about."""
+    return frozenset(key for clause in claim.clauses for key in (*clause.of, *clause.minus))
+
+
+def _is_draw(option: Option) -> bool:
+    """Whether it is one draw of the features, the same in all runs."""
+    return isinstance(option.changes.features.get("draw"), int)
+
+
+def _with_draws(reading: Reading) -> Reading:
+    """The reading with many draws of features where it has some, since each is another figure."""
+    fixed = {o.changes.features["draw"]: o for o in reading.options if _is_draw(o)}
+    if not fixed:
+        return reading
+    first = next(iter(fixed.values()))
+    stem = first.name.rpartition(" ")[0]
+    more = [
+        fixed.get(number)
+        or replace(
+            first,
+            name=f"{stem} {number}",
+            sets=(),
+            changes=replace(first.changes, features={**first.changes.features, "draw": number}),
+        )
+        for number in range(DRAWS)
+    ]
+    others = [option for option in reading.options if not _is_draw(option)]
+    return replace(reading, options=(*others, *more))
+
+
+def _drawn(reading: Reading, rng: np.random.Generator) -> Option:
+    """One of the options; all draws of the features together are as likely as another option."""
+    fixed = [option for option in reading.options if _is_draw(option)]
+    others = [option for option in reading.options if not _is_draw(option)]
+    place = int(rng.random() * (len(others) + bool(fixed)))
+    return others[place] if place < len(others) else fixed[int(rng.random() * len(fixed))]
+
+
 def of_figure_5(study: Study, runs: int, seed: int = 0) -> Joint:
     """The search among the readings of the paper's figure 5, which claims 10 to 17 describe."""
     return Joint(study, ("5a", "5b"), runs, seed, tuple(range(10, 18)))
-
-
-def search(joint: Joint, folder: Path, count: int, threads: int | None) -> list[dict[str, Any]]:
-    """The rows of so many combinations; those that a folder has already are taken from there."""
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / ROWS
-    there = read_rows(path)
-    write_text(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in there))
-    known = {_key(row): row for row in there}
-    wanted = list(joint.combinations(count))
-    keys = [_key({"readings": chosen, "runs": joint.runs, "seed": joint.seed}) for chosen in wanted]
-    missing = [c for c, key in zip(wanted, keys, strict=True) if key not in known]
-    start, before = time.perf_counter(), len(wanted) - len(missing)
-    for first in range(0, len(missing), BATCH):
-        batch, done = missing[first : first + BATCH], before + first
-        title = f"combinations {done + 1:,} to {done + len(batch):,} of {len(wanted):,}"
-        processor = time.process_time()
-        rows = joint.rows(batch, threads, title)
-        took = (time.process_time() - processor) / len(batch)
-        rows = [{**row, "processor_seconds": round(took, 3)} for row in rows]
-        with open(path, "a", encoding="utf-8") as file:
-            file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-        known.update((_key(row), json.loads(json.dumps(row))) for row in rows)
-        mean = (time.perf_counter() - start) / (first + len(batch))
-        left = mean * (len(missing) - first - len(batch))
-        say(f"{done + len(batch):,} of {len(wanted):,} combinations, about {duration(left)} left")
-    return [known[key] for key in keys]
-
-
-def read_rows(path: Path) -> list[dict[str, Any]]:
-    """The rows of a file; a last line that was not written to its end is left out."""
-    if not path.exists():
-        return []
-    rows = []
-    for line in path.read_text("utf-8").splitlines():
-        try:
-            rows.append(json.loads(line))
-        except ValueError:
-            break
-    return rows
-
-
-def _key(row: Mapping[str, Any]) -> str:
-    return json.dumps([row["readings"], row["runs"], row["seed"]], sort_keys=True)
