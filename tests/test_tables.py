@@ -13,6 +13,7 @@ from test_site import ROOT, site
 
 from expectant.analysis.panel import Panel
 from expectant.lab.study import packaged, read_study, the_paper
+from expectant.lab.together import answer
 
 tables = site("tables")
 
@@ -205,7 +206,8 @@ def found(tmp_path, monkeypatch):
     choices = [
         choice(), choice(figure="5b"), choice(set="code"), choice(agent="lookahead", label="A-head"),
     ]  # fmt: skip
-    grids = {"runs": 30, "fresh": 9, "choices": choices, "verdicts": [], "at_best": [verdict]}
+    fails = {**verdict, "id": 22, "verdict": "does not hold"}
+    grids = {"runs": 30, "fresh": 9, "choices": choices, "verdicts": [fails], "at_best": [verdict]}
     (folder / "parameters.json").write_text(json.dumps(grids))
     return folder
 
@@ -224,13 +226,27 @@ def test_what_the_readings_have_found_is_stored_and_told(found):
     ]  # fmt: skip
     assert [line[1] for line in paper.parameters(["lookahead"])[1]] == ["A-head"]
     assert paper.at_best() == (("claim", "`ours`"), [["13", "**holds** +0.5 (+0.25 to +0.75)"]])
-    row = {"readings": {"k": "3"}, "verdicts": {"10": "holds"}, "effects": {"10": 1.0},
-           "chances": {"10": 0.5}, "shown": 0.0, "runs": 7, "processor_seconds": 30.0}  # fmt: skip
-    (found / "joint.jsonl").write_text(json.dumps(row) + "\n" + '{"torn')
+    row = {"readings": {"features": "draw 3"}, "verdicts": {"10": "holds"}, "effects": {"10": 1.0},
+           "chances": {"10": 0.5}, "shown": 0.0, "runs": 7, "processor_seconds": 30.0,
+           "agent": "q"}  # fmt: skip
+    joint = answer([row], [10], {10: ["features"]}, [row])
+    (found / "joint.json").write_text(json.dumps(joint))
     paper.store(found)
     assert paper.joint()[1][0][:2] == ["10", "1"]
-    assert paper.largest_set()[1] == [["k", "3"]]
-    assert [line[2] for line in paper.times()[1]] == ["0 min", "2 min", "2 min"]
+    assert paper.draws()[1] == [["draw 3", "1", "1", "1 to 1"]]
+    assert paper.largest_set()[1] == [["features", "draw 3"]]
+    assert tables.sentence("figure-5").startswith("**Can it be obtained?** Yes: claims 10 all hold")
+    assert tables.sentence("differences").startswith("1 changes and 8 claims are 8 differences, of")
+    assert " which 1 are beyond" in tables.sentence("differences")
+    page = "<!-- sentence: step-sizes -->\n\nsomething\nold\n\nmore\n"
+    said = tables.with_tables(page).split("\n\n")
+    assert said[2] == "more\n" and said[1] == (
+        "**Claim 22.** Under none of the 1 sets would all printed step sizes be chosen. For how "
+        "many agents they are the best of the grid, and for how many as good: `ours` 0 and 0 of 2."
+    )
+    with pytest.raises(ValueError, match="nobody makes 'luck'"):
+        tables.sentence("luck")
+    assert [line[2] for line in paper.times()[1]] == ["1 min", "2 min", "2 min"]
 
 
 def test_a_difference_that_can_be_told_from_zero_is_bold_only_if_it_matters():

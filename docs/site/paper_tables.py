@@ -1,4 +1,4 @@
-"""Tables about the readings of the paper, from what the command ``readings`` has found.
+"""Tables and sentences about the readings of the paper, as the command ``readings`` found them.
 
     python docs/site/tables.py results/readings
 
@@ -24,8 +24,8 @@ FIGURE_5 = tuple(range(10, 18))
 def store(folder: Path) -> list[Path]:
     """Write what a folder of the command ``readings`` has; returns what was written."""
     found: dict[str, Any] = {}
-    if (folder / "joint.jsonl").exists():
-        found[JOINT] = _joint(folder)
+    if (folder / JOINT).exists():
+        found[JOINT] = json.loads((folder / JOINT).read_text("utf-8"))
     if (folder / READINGS).exists():
         found[READINGS] = _differences(json.loads((folder / READINGS).read_text("utf-8")))
         found[READINGS]["processor_seconds"] = _seconds(folder)
@@ -35,13 +35,6 @@ def store(folder: Path) -> list[Path]:
     for name, data in found.items():
         (MEASURED / name).write_text(_lines(data), "utf-8")
     return [MEASURED / name for name in found]
-
-
-def _joint(folder: Path) -> dict[str, Any]:
-    from expectant.lab.joint import read_rows
-    from expectant.lab.together import answer
-
-    return answer(read_rows(folder / "joint.jsonl"), FIGURE_5)
 
 
 def _differences(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
@@ -103,9 +96,16 @@ def _read(name: str) -> dict[str, Any]:
 
 def joint() -> tuple[Sequence[str], list[list[str]]]:
     """Which claims can hold together, and the largest sets that do."""
-    from expectant.lab.together import HEAD, answer_rows
+    from expectant.lab.together_words import HEAD, answer_rows
 
     return HEAD, answer_rows(_read(JOINT))
+
+
+def draws() -> tuple[Sequence[str], list[list[str]]]:
+    """What the claims about Q-learning alone come to with each draw of the features."""
+    from expectant.lab.together_words import spread_rows
+
+    return spread_rows(_read(JOINT))
 
 
 def largest_set() -> tuple[Sequence[str], list[list[str]]]:
@@ -202,8 +202,59 @@ def times() -> tuple[Sequence[str], list[list[str]]]:
     return ("command", "what it ran", "processor time, compiled before"), body
 
 
+# ------------------------------------------------------------------------------------- sentences
+
+
+def figure_5_answer() -> str:
+    """Whether the published figure can be obtained, and from what that is known."""
+    from expectant.lab.together_words import in_a_sentence
+
+    found = _read(JOINT)
+    return f"**Can it be obtained?** {in_a_sentence(found)} Each with {found['runs']} runs."
+
+
+def many_differences() -> str:
+    """How many differences the table shows the largest of, and how many of them matter."""
+    rows = [row for row in _read(READINGS)["rows"] if row["set"] == "ours"]
+    shown = [row["moved"].get(str(claim)) for row in rows for claim in FIGURE_5]
+    matter = sum(part is not None and part["matters"] for part in shown)
+    return (
+        f"{len(rows)} changes and {len(FIGURE_5)} claims are {len(shown)} differences, of which "
+        f"{matter} are beyond the margin with Holm's correction; of intervals that are not "
+        f"corrected one in twenty misses."
+    )
+
+
+def step_sizes_answer() -> str:
+    """Under which sets the printed step sizes would be chosen, and of how many agents."""
+    found = _read(PARAMETERS)
+    sets = list(dict.fromkeys(one["reading"] for one in found["verdicts"]))
+    chosen = [one["reading"] for one in found["verdicts"] if one["verdict"] == "holds"]
+    where = " and ".join(f"`{name}`" for name in chosen) or f"none of the {len(sets)} sets"
+    counts = []
+    for name in sets:
+        alone: list[dict[str, Any]] = []
+        for one in found["choices"]:
+            if one["set"] == name and not any(_alike(one, other) for other in alone):
+                alone.append(one)
+        first = sum(one["rank"] == 1 for one in alone)
+        good = sum(one["verdict"] == "holds" for one in alone)
+        counts.append(f"`{name}` {first} and {good} of {len(alone)}")
+    return (
+        f"**Claim 22.** Under {where} would all printed step sizes be chosen. For how many agents "
+        f"they are the best of the grid, and for how many as good: {', '.join(counts)}."
+    )
+
+
+SENTENCES = {
+    "figure-5": figure_5_answer,
+    "differences": many_differences,
+    "step-sizes": step_sizes_answer,
+}
+
 NAMED = {
     "joint": joint,
+    "draws": draws,
     "largest-set": largest_set,
     "differences-ours": lambda: differences("ours"),
     "parameters": parameters,

@@ -61,6 +61,7 @@ NUMBER = "number (95 % interval)"
 RETURN = "return per episode"  # what most curves are of
 SWITCHES = 3
 MARK = re.compile(r"(<!-- table: ([^\n]*?) -->\n\n)(?:\|[^\n]*\n)*\n?")
+SENTENCE = re.compile(r"(<!-- sentence: ([^\n]*?) -->\n\n)(?:[^\n]+\n)*\n?")
 CAPTIONS = {
     "runs": "runs", "optimum": "exact, ε-greedy on q*", "agent": "agent", "time": "µs a step",
 }  # fmt: skip
@@ -334,8 +335,16 @@ def named_table(name: str) -> list[str]:
 
 
 def with_tables(text: str) -> str:
-    """A page with every table that a comment asks for as it is by what is stored."""
-    return MARK.sub(lambda found: found[1] + "\n".join(table(found[2])) + "\n\n", text)
+    """A page with every table and sentence that a comment asks for, as it is by what is stored."""
+    text = MARK.sub(lambda found: found[1] + "\n".join(table(found[2])) + "\n\n", text)
+    return SENTENCE.sub(lambda found: f"{found[1]}{sentence(found[2])}\n\n", text)
+
+
+def sentence(name: str) -> str:
+    """A sentence that is made from what is stored."""
+    if name not in paper_tables.SENTENCES:
+        raise ValueError(f"sentence: nobody makes {name!r}")
+    return paper_tables.SENTENCES[name]()
 
 
 def pages() -> list[Path]:

@@ -11,7 +11,7 @@ import pytest
 from expectant.analysis.judging import ABOVE, Statement
 from expectant.analysis.panel import Panel
 from expectant.lab import readings as module
-from expectant.lab.claims import Claim, Clause
+from expectant.lab.claims import Claim, Clause, evaluate
 from expectant.lab.measures import MEASURES
 from expectant.lab.readings import Dependence, as_rows, differences, variants
 from expectant.lab.study import the_paper
@@ -37,7 +37,8 @@ def test_differences_between_readings_are_paired():
     assert first.effect == pytest.approx(2.0, abs=0.1)
     assert first.high - first.low < 0.2  # each by itself is known to give or take 3
     assert first.statement == Statement(ABOVE, 0.0, 0.5)  # whatever the claim's reference
-    (row,) = as_rows([Dependence(variants(PAPER)[0], [], {1: [second, first]})])
+    verdicts = evaluate([claim], [noise()])
+    (row,) = as_rows([Dependence(variants(PAPER)[0], verdicts, {1: [second, first]})])
     mean, last = row["moved"][1]  # the part that moved the most margins comes first
     assert mean["part"] == "return of Q" and mean["clear"] and mean["matters"]
     assert last["clear"] and not last["matters"]
@@ -45,6 +46,25 @@ def test_differences_between_readings_are_paired():
     assert (unchanged.effect, unchanged.low, unchanged.high) == (0.0, 0.0, 0.0)
     elsewhere = Claim(1, "5a", "", (replace(clauses[0], figure="3"),))
     assert differences(elsewhere, [noise()], [noise()]) == []
+
+
+def test_what_matters_is_corrected_for_being_one_of_many():
+    """An interval that is beyond the margin by itself is not, as one of a hundred."""
+    claim = Claim(1, "5a", "", (Clause(MEASURES["mean"], ("q",), (), Statement(ABOVE, 0.0, 0.5)),))
+    panels = {shift: noise(shift, 3.0) for shift in (0.0, 1.3, 50.0)}
+    none, close, far = (differences(claim, [panel], [noise()])[0] for panel in panels.values())
+    assert close.low > 0.5 and none.low < 0.5
+    verdicts = evaluate([claim], [noise()])
+
+    def matters(many: int) -> list[bool]:
+        found = Dependence(variants(PAPER)[0], verdicts, {1: [far, close, *[none] * many]})
+        (row,) = as_rows([found])
+        return [part["matters"] for part in row["moved"][1]]
+
+    assert matters(0) == [True, True]
+    assert matters(1000) == [True] + [False] * 1001
+    (alone,) = as_rows([Dependence(variants(PAPER)[0], verdicts, {1: [close]})])
+    assert alone["moved"][1][0]["chance"] < 0.05  # as its interval says
 
 
 def test_what_moves_is_found_for_every_variant(monkeypatch, tmp_path):

@@ -109,8 +109,9 @@ class Joint:
         """The claims about one agent alone, by agent, if all of its settings can be tried."""
         found: dict[str, list[Claim]] = {}
         for claim in self.claims:
-            if len(_agents(claim)) == 1:
-                found.setdefault(*_agents(claim), []).append(claim)
+            agent, *others = _agents(claim)
+            if not others:
+                found.setdefault(agent, []).append(claim)
         return {agent: own for agent, own in found.items() if self._size(agent) <= MOST_ALONE}
 
     def _size(self, agent: str) -> float:

@@ -1,7 +1,8 @@
 """Which claims depend on which reading: change one reading at a time, from each named set.
 
 What a change does to a claim is told by the difference of the claim's own number, paired run by run
-with the named set, rather than by a verdict that has changed: two verdicts may differ by chance.
+with the named set, rather than by a verdict that has changed: two verdicts may differ by chance. So
+may some of many differences, and they are corrected for being many.
 """
 
 from __future__ import annotations
@@ -11,8 +12,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from expectant.analysis.comparison import Unavailable
-from expectant.analysis.judging import Finding
+from expectant.analysis.judging import LEVEL, TAIL, Finding
+from expectant.analysis.pairs import holm_adjusted
 from expectant.analysis.panel import Panel
 from expectant.lab.cells import Cell
 from expectant.lab.claims import Claim, Verdict, evaluate
@@ -62,6 +66,11 @@ class Dependence:
     variant: Variant
     verdicts: list[Verdict]
     moved: dict[int, list[Finding]] = field(default_factory=dict)
+
+    @property
+    def runs(self) -> int:
+        """The fewest that a verdict is from."""
+        return min((verdict.runs for verdict in self.verdicts if verdict.runs), default=0)
 
 
 def variants(study: Study) -> list[Variant]:
@@ -166,23 +175,45 @@ def as_rows(results: Sequence[Dependence]) -> list[dict[str, Any]]:
                 "set": variant.named_set,
                 "reading": variant.reading.name if variant.reading else None,
                 "option": variant.option.name if variant.option else None,
-                "runs": min(
-                    (verdict.runs for verdict in found.verdicts if verdict.runs), default=0
-                ),
+                "runs": found.runs,
                 "verdicts": verdicts,
                 "changed": changed,
                 "moved": {
-                    id: [_data(part) for part in sorted(parts, key=_share, reverse=True)]
+                    id: [_data(part, found) for part in sorted(parts, key=_share, reverse=True)]
                     for id, parts in found.moved.items()
                 },
             }
         )
+    for named_set in base:
+        _correct([row for row in rows if row["set"] == named_set])
     return rows
 
 
-def _data(part: Finding) -> dict[str, Any]:
-    """A difference as plain values: clear if its interval is without zero, matters if beyond the
-    margin."""
+def _correct(rows: Sequence[dict[str, Any]]) -> None:
+    """Say of every difference whether it matters: is beyond the margin, though they are so many.
+
+    By Holm's correction over all parts of all claims under all changes from a set.
+    """
+    parts = [part for row in rows for own in row["moved"].values() for part in own]
+    chances = holm_adjusted(np.array([part["chance"] for part in parts]))
+    for part, chance in zip(parts, chances, strict=True):
+        part["matters"] = bool(chance <= 1.0 - LEVEL)
+
+
+def _chance(part: Finding, runs: int) -> float:
+    """The p-value of a difference being within its margin, on either side."""
+    from scipy.special import stdtr, stdtrit
+
+    beyond = abs(part.effect) - part.statement.margin - part.statement.slack
+    error = (part.high - part.low) / 2.0 / float(stdtrit(max(runs - 1, 1), 1.0 - TAIL))
+    if not beyond > 0.0 or runs < 2:
+        return 1.0
+    return float(2.0 * stdtr(runs - 1, -beyond / error)) if error > 0.0 else 0.0
+
+
+def _data(part: Finding, found: Dependence) -> dict[str, Any]:
+    """A difference as plain values: clear if its interval is without zero, and the chance of one
+    as large if it were within the margin."""
     margin = part.statement.margin
     nearest = min(abs(part.low), abs(part.high)) if part.low * part.high > 0.0 else 0.0
     return {
@@ -192,7 +223,7 @@ def _data(part: Finding) -> dict[str, Any]:
         "high": _plain(part.high),
         "margin": margin,
         "clear": nearest > part.statement.slack,
-        "matters": nearest > margin + part.statement.slack,
+        "chance": float(f"{_chance(part, found.runs):.3g}"),
     }
 
 

@@ -96,13 +96,13 @@ def dependence_table(rows: Sequence[dict[str, Any]]) -> Any:
 def difference_table(rows: Sequence[dict[str, Any]]) -> Any:
     """What each change of a reading does to the number of a claim, where that matters.
 
-    Of a claim of several parts, the part that moved the most.
+    That is corrected for there being many. Of a claim of several parts the one that moved the most.
     """
     from rich.markup import escape
 
     columns = [("set", "left"), ("reading", "left"), ("option", "left"), ("claim", "right")]
     more = [("number", "left"), ("difference, 95 %", "right"), ("margin", "right")]
-    title = "Differences from the named set, paired by run, beyond the margin"
+    title = "Differences from the named set, paired by run, beyond the margin (Holm)"
     table = _table(title, [*columns, *more])
     for row in rows:
         for claim, parts in row["moved"].items():
