@@ -15,7 +15,7 @@ import pytest
 from expectant.analysis.panel import Panel
 from expectant.lab import joint as module
 from expectant.lab.claims import Claim, Clause, chance_together
-from expectant.lab.joint import DRAWS, Joint, of_figure_5
+from expectant.lab.joint import DRAWS, LONGEST, Joint, of_figure_5
 from expectant.lab.joint_search import ROWS, another, found, read_rows
 from expectant.lab.joint_search import search as search_for
 from expectant.lab.measures import Measure
@@ -132,7 +132,7 @@ def test_a_combination_changes_what_its_options_say():
     cells = a_search(7, 5).experiment("5b", chosen).cells()
     code = PAPER.experiment("5b", "code").cells()
     assert [cell.agent for cell in cells] == [cell.agent for cell in code]
-    assert {(cell.runs, cell.seed) for cell in cells} == {(7, 5)}
+    assert {(cell.runs, cell.seed, cell.step_limit) for cell in cells} == {(7, 5, LONGEST)}
 
 
 def test_claims_need_all_figures_of_their_clauses():

@@ -31,6 +31,7 @@ from expectant.lab.study import Option, Reading, Study
 
 OWN = 2  # draws of an agent's own options in a context
 DRAWS = 20  # of features that are the same in all runs
+LONGEST = 1000  # steps of an episode: some combinations are stuck in most of theirs
 MOST_ALONE = 1000  # settings of one agent, all of which are tried
 
 Chosen = dict[str, str]  # the option of every reading, by name
@@ -167,7 +168,7 @@ class Joint:
             if reading.concerns(figure):
                 name = chosen.get(reading.name, reading.options[0].name)
                 experiment = experiment.changed(_named(reading, name).changes)
-        return replace(experiment, runs=self.runs, seed=self.seed)
+        return replace(experiment, runs=self.runs, seed=self.seed, step_limit=LONGEST)
 
     def rows(
         self, combinations: Sequence[Chosen], threads: int | None, title: str, agent: str = ""
