@@ -20,7 +20,7 @@ from expectant.lab.joint_search import ROWS, another, found, read_rows
 from expectant.lab.joint_search import search as search_for
 from expectant.lab.measures import Measure
 from expectant.lab.study import the_paper
-from expectant.lab.together import answer, to_confirm
+from expectant.lab.together import answer, favoured, to_confirm
 from expectant.lab.together_words import HEAD, answer_rows, in_a_sentence, spread_rows
 
 PAPER = the_paper()
@@ -58,6 +58,25 @@ def test_features_that_are_drawn_once_are_drawn_anew_in_every_context():
     number = int(once[0].rpartition(" ")[2])
     cell = a_search().experiment("5a", {"features": once[0]}).cells()[0]
     assert cell.features.draw == number
+
+
+def test_every_second_context_has_a_setting_that_is_favoured():
+    likely = a_search().settings("q_learning", 2)
+    found = list(a_search().combinations(43 * CONTEXT, likely))[::CONTEXT]
+    inside = [any(one.items() <= chosen.items() for one in likely) for chosen in found]
+    assert inside[: len(PAPER.sets)] == [False] * 3
+    assert all(inside[4::2]) and sum(inside[3::2]) < 5
+    assert {json.dumps([chosen[name] for name in likely[0]]) for chosen in found[4::2]} == {
+        json.dumps([*one.values()]) for one in likely
+    }
+    alone = [
+        {"readings": {"k": k}, "verdicts": verdicts}
+        for k, verdicts in (
+            ("3", {"10": "holds", "19": "unclear"}),
+            ("5", {"10": "unclear", "19": "holds"}),
+        )
+    ]
+    assert favoured(alone, [10, 11]) == [{"k": "3"}] and favoured(alone, [12]) == []
 
 
 def test_what_matters_to_a_claim_is_what_touches_its_agents():

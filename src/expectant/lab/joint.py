@@ -14,7 +14,7 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import product
+from itertools import cycle, product
 from pathlib import Path
 from typing import Any
 
@@ -130,21 +130,31 @@ class Joint:
         names = [reading.name for reading in readings]
         return [dict(zip(names, every[place], strict=True)) for place in order[:count]]
 
-    def combinations(self, count: int) -> Iterator[Chosen]:
-        """Context by context, those of the named sets first; no combination comes twice."""
+    def combinations(self, count: int, favoured: Sequence[Chosen] = ()) -> Iterator[Chosen]:
+        """Context by context, those of the named sets first; no combination comes twice.
+
+        Every second context after them has one of the ``favoured`` settings, if there are any.
+        """
         seen: set[tuple[str, ...]] = set()
         possible = int(np.prod([len(reading.options) for reading in self.readings], dtype=float))
         rng = np.random.Generator(np.random.PCG64(self.seed))
         named = iter(self.study.sets if any(self.study.sets) else ())
+        turns = cycle((False, True))
         while len(seen) < min(count, possible):
-            for chosen in self._around(next(named, None), rng):
+            named_set = next(named, None)
+            likely = favoured if named_set is None and next(turns) else ()
+            fixed = likely[int(rng.random() * len(likely))] if likely else {}
+            for chosen in self._around(named_set, rng, fixed):
                 key = tuple(chosen.values())
                 if key not in seen and len(seen) < count:
                     seen.add(key)
                     yield chosen
 
-    def _around(self, named_set: str | None, rng: np.random.Generator) -> Iterator[Chosen]:
-        """Combinations in one context: a named set's and the set itself first, or any."""
+    def _around(
+        self, named_set: str | None, rng: np.random.Generator, fixed: Mapping[str, str]
+    ) -> Iterator[Chosen]:
+        """Combinations in one context: a named set's and the set itself first, or any with what is
+        ``fixed``."""
         draws: list[Draws] = []
         for place, readings in enumerate(self.groups):
             options: Draws = []
@@ -152,7 +162,7 @@ class Joint:
                 options.append(tuple(reading.chosen(named_set).name for reading in readings))
             most = int(np.prod([len(reading.options) for reading in readings], dtype=float))
             while len(options) < min(1 if place == 0 else OWN, most):
-                drawn = tuple(_drawn(reading, rng).name for reading in readings)
+                drawn = tuple(fixed.get(r.name, _drawn(r, rng).name) for r in readings)
                 if drawn not in options:
                     options.append(drawn)
             draws.append(options)

@@ -65,6 +65,16 @@ def answer(
     }
 
 
+def favoured(alone: Sequence[Row], published: Sequence[int]) -> list[dict[str, str]]:
+    """The settings of single agents under which all published claims about these hold."""
+    found = []
+    for row in alone:
+        claims = frozenset(map(int, row["verdicts"])) & frozenset(published)
+        if claims and claims <= _held(row):
+            found.append(dict(row["readings"]))
+    return found
+
+
 def to_confirm(rows: Sequence[Row], published: Sequence[int]) -> list[dict[str, str]]:
     """The combinations that are to be run again: some of each of the largest sets of claims that
     hold at once, and the one that comes nearest to what was published."""
