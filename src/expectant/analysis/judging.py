@@ -60,7 +60,9 @@ class Finding(NamedTuple):
 
     ``against`` is the p-value of the statement's opposite not being so (the number is below its
     range, or outside of what *about* allows), ``alike`` that of the number not being within a
-    margin of the reference; 1 where there is no such outcome.
+    margin of the reference, and ``short`` that of it being beyond the margin after all, or not
+    outside of what else is allowed; 1 where there is no such outcome. ``label`` says what the
+    number is, ``unit`` what it is counted in.
     """
 
     statement: Statement
@@ -70,6 +72,8 @@ class Finding(NamedTuple):
     against: float
     alike: float
     label: str = ""
+    short: float = 1.0
+    unit: str = ""
 
     @property
     def holds(self) -> bool:
@@ -155,13 +159,15 @@ def find(
     least = statement.reference - statement.margin
     most = statement.reference + statement.margin
     against, alike = below(least), 1.0
+    short = against
     if statement.kind == ABOUT:
-        against = min(against, above(most))
+        short = against = min(against, above(most))
     elif statement.kind == ABOVE:
+        short = below(most)
         slack = statement.slack if error == 0.0 else 0.0
         inside = least - slack <= effect <= most + slack
         alike = max(above(least), below(most)) if error > 0.0 else float(not inside)
-    return Finding(statement, effect, effect - half, effect + half, against, alike, label)
+    return Finding(statement, effect, effect - half, effect + half, against, alike, label, short)
 
 
 def exactly(number: float, statement: Statement, label: str = "") -> Finding:
@@ -185,6 +191,14 @@ def verdict(findings: Sequence[Finding]) -> tuple[Outcome, Finding]:
     weakest = min(open_, key=lambda found: found.room)
     alike = holm_adjusted(np.array([found.alike for found in open_]))
     return (EQUAL if alike.max() <= TAIL else UNCLEAR), weakest
+
+
+def falls_short(findings: Sequence[Finding]) -> bool:
+    """Whether a claim that is unclear is known not to hold by more than its margin.
+
+    Its number may be as small as to be equal or as negative as to fail; large enough it is not.
+    """
+    return bool(holm_adjusted(np.array([found.short for found in findings])).min() <= TAIL)
 
 
 def floored(

@@ -152,7 +152,7 @@ class Joint:
             for cell in self.experiment(figure, chosen).cells(str(number))
         ]
         panels = panels_of(cells, self._curves(cells, threads, title))
-        sizes = {name: experiment.runs for name, experiment in self.study.experiments.items()}
+        sizes = self.study.sizes
         published = [claim for claim in self.claims if claim.id in self.published]
         rows = []
         for number, chosen in enumerate(combinations):
