@@ -17,8 +17,9 @@ import pytest
 from expectant.analysis import Panel
 from expectant.analysis.judging import ABOUT, ABOVE, AT_LEAST, Statement
 from expectant.analysis.local_change import is_test  # noqa: F401  its measures
-from expectant.lab.claims import BLOCKS, Claim, Clause, Verdict
+from expectant.lab.claims import SHORT, Claim, Verdict
 from expectant.lab.claims import evaluate as evaluate_all
+from expectant.lab.clauses import BLOCKS, Clause
 from expectant.lab.decision_work import _at_least
 from expectant.lab.measures import MEASURES
 from expectant.lab.reproduce import verdicts_of
@@ -258,7 +259,8 @@ HOLED = {**counts(), "cached_values": {(2, 16): 10.0}}
     [
         (counts(), HOLDS),
         (counts(policy=lambda a, d: 6 * a + 20), HOLDS),
-        (counts(lookahead=lambda a, d: a * 5 * d + 1), HOLDS),  # a fixed cost is no slower growth
+        (counts(policy=lambda a, d: a**2), HOLDS),  # theirs may grow faster with the actions
+        (counts(policy=lambda a, d: 30 * a * a), FAILS),  # but not as far as to be as dear
         (counts(lookahead=lambda a, d: a * 5), FAILS),
         (counts(lookahead=lambda a, d: a * 5 * d, values=lambda a, d: a * d), FAILS),
         (counts(lookahead=lambda a, d: a * d / 100), FAILS),
@@ -276,13 +278,19 @@ def test_counted_work(given, outcome):
     assert (found.id, found.figure, found.reading) == (18, "discussion", "ours")
     assert found.verdict == outcome, found.detail
     np.testing.assert_array_equal([found.low, found.high], [found.effect] * 2)
-    assert found.to_dict()["chance"] == {HOLDS: 1.0, FAILS: 0.0, UNCLEAR: None}[outcome]
+    assert found.to_dict()["chance"] is None  # nothing was drawn
+    assert found.unit == ("" if "Not enough data" in found.detail else "times")
 
 
 def test_counted_work_by_hand():
     (found,) = evaluate_all([claim(18)], [], {"code": counts(lookahead=lambda a, d: a * (d + 16))})
-    # the largest point: 272 a against 5 a; from 16 to 256 features: 272 / 32; the actions: equal
-    assert found.effect == 1.0
+    # the largest point: 272 a against 5 a; from 16 to 256 features: 272 / 32; the actions: 32 / 2
+    assert (found.effect, found.verdict) == (8.5, HOLDS)
+    assert found.label.startswith("growth with the features of look-ahead, times that of cached")
+    assert "growth with the actions of look-ahead is 16, holds" in found.detail.lower()
+    assert "beside it, growth with the actions of look-ahead, times that of cached policy: 1" in (
+        found.detail
+    )
     assert "growth with the features of look-ahead, times that of cached policy, is 8.5" in (
         found.detail
     )
@@ -326,6 +334,7 @@ def test_verdicts_serialise_and_repeat():
     assert list(plain[0]) == [
         *("id", "figure", "reading", "kind", "claim", "verdict"),
         *("effect", "low", "high", "margin", "runs", "chance", "rule", "detail"),
+        *("label", "unit", "note", "floored"),
     ]
     again = [found.to_dict() for found in evaluate_all(CLAIMS, data, {"ours": counts()})]
     assert json.dumps(plain, allow_nan=False) == json.dumps(again, allow_nan=False)

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 EXPLAINED = (
-    "What holds: verdict, number of runs, chance that a figure of the source's size shows it; "
-    "effect with its interval, and the margin"
+    "What holds: verdict, number of runs, chance that a figure of the source's size shows it by "
+    "more than the margin; effect with its interval, and the margin"
 )
 MARKS = {"holds": "holds", "equal": "equal", "does not hold": "does NOT hold", "unclear": "unclear"}
 COLOURS = {
@@ -63,6 +63,7 @@ def verdict_table(verdicts: Sequence[Any]) -> Any:
 def _evidence(found: Any) -> str:
     """A verdict with its numbers, on two lines."""
     said = f"[{COLOURS[found.verdict]}]{MARKS[found.verdict]}[/]"
+    said += f" ({found.note})" if getattr(found, "note", "") else ""
     if found.effect != found.effect:
         return said
     chance = "" if found.chance != found.chance else f", {found.chance:.2f}"
