@@ -154,7 +154,8 @@ def crossed_lowests(panel: Panel, curves: np.ndarray, needed: int = 1) -> np.nda
     """What runs (n, bins) earn where others are lowest after each switch: (switches, n).
 
     The lowest of noisy bins lies too low, and runs that pick it are too sure of it. So the bin in
-    which one half of the runs is lowest on average tells where the other half is measured.
+    which one half of the runs is lowest on average tells where the other half is measured, and
+    intervals are widened a little (``judging.CROSSED``), since both may have picked the same.
     """
     switches, length = phases(panel, needed)
     return np.stack([_crossed(_phase("lowest", curves, start, length)) for start in switches])

@@ -25,6 +25,9 @@ UNCLEAR: Outcome = "unclear"
 
 LEVEL = 0.95
 TAIL = (1.0 - LEVEL) / 2.0  # what may lie beyond either end of an interval
+# Two halves of the runs that pick a bin for each other depend on each other if all bins are alike:
+# their correlation is then 0.36 at most (of three bins), and the root of 1.36 is this.
+CROSSED = 1.17
 ROUNDING = 1e-9  # of the numbers compared: sums in another order differ by less
 
 ABOVE, AT_LEAST, ABOUT = "above", "at least", "about"
@@ -125,11 +128,16 @@ def pseudo_values(
 
 
 def find(
-    values: np.ndarray, statement: Statement, label: str = "", effect: float | None = None
+    values: np.ndarray,
+    statement: Statement,
+    label: str = "",
+    effect: float | None = None,
+    widened: float = 1.0,
 ) -> Finding:
     """What one number per run (runs,) says about a statement, by Student's t.
 
-    ``effect`` is the estimate itself, where it is not the mean. Of one run there is no interval.
+    ``effect`` is the estimate itself, where it is not the mean. The interval is so much ``widened``
+    where runs depend on each other. Of one run there is none.
     """
     from scipy.special import stdtr, stdtrit
 
@@ -138,7 +146,7 @@ def find(
     effect = centre if effect is None else effect
     if runs < 2 or math.isnan(effect):
         return Finding(statement, effect, math.nan, math.nan, 1.0, 1.0, label)
-    error = float(values.std(ddof=1)) / math.sqrt(runs)
+    error = widened * float(values.std(ddof=1)) / math.sqrt(runs)
     if error <= ROUNDING * max(1.0, abs(effect)):
         error = 0.0
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from expectant.analysis.judging import (
     ABOVE,
+    CROSSED,
     Finding,
     Statement,
     block_weights,
@@ -154,7 +155,8 @@ class Clause:
         if self.measure.per_run:
             found = find(statistic(*flat), statement, label)
         elif crossed is not None:
-            found = find(number(_grouped(flat, len(panels)), crossed), statement, label)
+            values = number(_grouped(flat, len(panels)), crossed)
+            found = find(values, statement, label, widened=CROSSED)
         else:
             effect = float(statistic(*(curve.mean(axis=0)[None] for curve in flat))[0])
             found = find(pseudo_values(statistic, flat), statement, label, effect)
