@@ -198,7 +198,7 @@ def test_the_models_of_a_finite_mdp_back_up_the_references(seed, discount):
 MAPS = {
     "one-hot": ex.OneHot(),
     "random binary": ex.RandomBinary(14, 5),
-    "tiles": ex.Tiles(tilings=3, tiles=4),
+    "tiles": ex.Tiles(3, 4, bounds=[(0.0, 8.0)]),
 }
 
 
