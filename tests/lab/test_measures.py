@@ -106,7 +106,12 @@ def test_at_a_switch_the_first_look_of_a_phase_counts():
 
 def test_a_lowest_bin_is_picked_by_other_runs():
     """Runs 0 and 2 are lowest in the second bin of the phase, runs 1 and 3 in the first."""
-    curves = [[9.0, 9.0, 4.0, 0.0], [8.0, 8.0, 1.0, 5.0], [9.0, 9.0, 6.0, 2.0], [8.0, 8.0, 3.0, 7.0]]
+    curves = [
+        [9.0, 9.0, 4.0, 0.0],
+        [8.0, 8.0, 1.0, 5.0],
+        [9.0, 9.0, 6.0, 2.0],
+        [8.0, 8.0, 3.0, 7.0],
+    ]
     panel = panel_of(*curves, switch_every=20)
     for name, expected in (("lowest", [4.0, 5.0, 6.0, 7.0]), ("drop", [5.0, 3.0, 3.0, 1.0])):
         crossed = measure_named(name).crossed

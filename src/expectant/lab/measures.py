@@ -239,9 +239,7 @@ for _found in (
         lambda panel, curve: panel.optimum - final(panel, curve),
         needs_optimum=True,
     ),
-    _mean_or_at(
-        "regret", "regret after a switch", LOST, regrets, needs_optimum=True, unit=SUMMED
-    ),
+    _mean_or_at("regret", "regret after a switch", LOST, regrets, needs_optimum=True, unit=SUMMED),
     _mean_or_at(
         "lowest",
         "lowest level after a switch",

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 EXPLAINED = (
-    "What holds: verdict, number of runs, chance that a figure of the source's size shows it by "
-    "more than the margin; effect with its interval, and the margin"
+    "What holds: verdict, number of runs, chance that a figure of the source's size shows it; "
+    "effect with its interval, and the margin"
 )
 MARKS = {"holds": "holds", "equal": "equal", "does not hold": "does NOT hold", "unclear": "unclear"}
 COLOURS = {
