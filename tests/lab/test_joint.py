@@ -14,7 +14,8 @@ import pytest
 
 from expectant.analysis.panel import Panel
 from expectant.lab import joint as module
-from expectant.lab.claims import Claim, Clause, chance_together
+from expectant.lab.claims import Claim, chance_together
+from expectant.lab.clauses import Clause
 from expectant.lab.joint import ROWS, Joint, of_figure_5, read_rows, search
 from expectant.lab.measures import Measure
 from expectant.lab.study import the_paper
