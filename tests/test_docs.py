@@ -24,7 +24,16 @@ from expectant import verbs
 from expectant.catalogue import entry
 from expectant.cli import app
 from expectant.engine.job import STEP_LIMIT
-from expectant.lab.specs.spec import DEFAULTS, SETTINGS, TABLES, TEXTS, parse_spec
+from expectant.lab.specs.spec import (
+    DEFAULTS,
+    SETTINGS,
+    TABLES,
+    TEXTS,
+    cells_hash,
+    parse_spec,
+    parse_toml,
+    spec_hash,
+)
 from expectant.lab.store.results import COLUMNS
 from expectant.lab.study import the_paper
 
@@ -309,13 +318,45 @@ def test_all_agents_have_a_page():
 
 SECOND = DOCS / "second-seed.json"  # verdicts too
 SEEDS = "- Another seed says the same"
+FLOOR = "- Bins that count as the floor, by claim"
 VERDICTS = DOCS / "verdicts.json"
 KINDS = ("holds", "equal", "does not hold", "unclear")
 
 
+def study_hash() -> str:
+    """A hash of what decides verdicts: claims, readings, runs and specs, not what they are called."""
+    return spec_hash(
+        {
+            path.name: cells_hash(parse_toml(path.read_text("utf-8"), path.name))
+            for path in sorted(the_paper().folder.glob("*.toml"))
+        }
+    )
+
+
+def verdicts_in(path: Path) -> list[dict[str, Any]]:
+    """The verdicts that a file keeps."""
+    data = json.loads(path.read_text("utf-8"))
+    return data["verdicts"] if isinstance(data, dict) else data
+
+
+def hash_in(path: Path) -> str:
+    """The hash of the claims and specs that the verdicts of a file are about; none: unknown."""
+    data = json.loads(path.read_text("utf-8")) if path.exists() else []
+    return data["study"] if isinstance(data, dict) else ""
+
+
+@pytest.mark.parametrize("path", [VERDICTS, SECOND], ids=lambda path: path.name)
+def test_stored_verdicts_are_of_the_claims_and_specs_as_they_are(path):
+    again = "`expectant reproduce` and `expectant reproduce --seed 1 --out results/second`"
+    assert hash_in(path) == study_hash(), (
+        f"docs/{path.name} is of other claims or specs than the study has now: run {again} again, "
+        "then `python tests/verdict_page.py results/paper/claims.json results/second/claims.json`"
+    )
+
+
 def verdict_rows() -> list[list[str]]:
     """The rows of the table of verdicts, from what `expectant reproduce` has found."""
-    stored = {(one["id"], one["reading"]): one for one in json.loads(VERDICTS.read_text("utf-8"))}
+    stored = {(one["id"], one["reading"]): one for one in verdicts_in(VERDICTS)}
     found = []
     for claim in the_paper().claims:
         cells = [str(claim.id), claim.figure, claim.claim]
@@ -333,7 +374,10 @@ def verdict_cell(one: dict[str, Any]) -> str:
     many = f", n = {one['runs']}" if one["runs"] else ""
     effect, low, high = (three_digits(one[key]) for key in ("effect", "low", "high"))
     numbers = f"{effect} ({low} to {high}), ± {one['margin']:g}"
-    return f"**{one['verdict']}** {numbers}{many}, {100 * one['chance']:.0f} %"
+    note = f" ({one['note']})" if one.get("note") else ""
+    unit = f" {one['unit']}" if one.get("unit") else ""
+    chance = "–" if one["chance"] is None else f"{100 * one['chance']:.0f} %"
+    return f"**{one['verdict']}**{note} {numbers}{unit}{many}, {chance}"
 
 
 def three_digits(value: float) -> str:
@@ -351,9 +395,8 @@ def test_the_verdicts_are_the_ones_that_were_found():
 
 def two_seeds() -> list[tuple[dict[str, Any], dict[str, Any]]]:
     """The verdicts of either seed on the same claims under the same readings."""
-    other = {(one["id"], one["reading"]): one for one in json.loads(SECOND.read_text("utf-8"))}
-    stored = json.loads(VERDICTS.read_text("utf-8"))
-    return [(one, other[one["id"], one["reading"]]) for one in stored]
+    other = {(one["id"], one["reading"]): one for one in verdicts_in(SECOND)}
+    return [(one, other[one["id"], one["reading"]]) for one in verdicts_in(VERDICTS)]
 
 
 def seeds_sentence() -> str:
@@ -377,10 +420,24 @@ def test_another_seed_says_the_same():
     assert seeds_sentence() in (DOCS / "what-holds.md").read_text("utf-8")
 
 
+def floor_sentence() -> str:
+    """Where bins count as the floor, in one sentence of the page."""
+    touched: dict[str, list[str]] = {}
+    for one in verdicts_in(VERDICTS):
+        if one.get("floored"):
+            touched.setdefault(one["reading"], []).append(f"{one['id']}: {one['floored']:,}")
+    said = "; ".join(f"under `{name}` {', '.join(own)}" for name, own in touched.items())
+    return f"{FLOOR}: {said or 'none'}."
+
+
+def test_how_many_bins_count_as_the_floor_is_said():
+    assert floor_sentence() in (DOCS / "what-holds.md").read_text("utf-8")
+
+
 def test_the_counts_of_verdicts_are_those_of_the_table():
     page = (DOCS / "what-holds.md").read_text("utf-8")
     for named_set in the_paper().sets:
-        found = [one for one in json.loads(VERDICTS.read_text()) if one["reading"] == named_set]
+        found = [one for one in verdicts_in(VERDICTS) if one["reading"] == named_set]
         counts = Counter(one["verdict"] for one in found)
         said = ", ".join(f"{counts[kind]} {kind}" for kind in KINDS)
         assert f"| `{named_set}` | {len(found)} | {said} |" in page, said

@@ -3,7 +3,7 @@
     python tests/verdict_page.py results/paper/claims.json
 
 writes docs/verdicts.json, and the tables of docs/what-holds.md from it. A claim that the file does
-not judge keeps what is there. With a second file, of another seed, docs/second-seed.json is written
+not judge keeps what is there, unless claims or specs have changed since. With a second file, of another seed, docs/second-seed.json is written
 too, and the sentence about it.
 """
 
@@ -17,22 +17,30 @@ from typing import Any
 
 from test_docs import (
     DOCS,
+    FLOOR,
     KINDS,
     SECOND,
     SEEDS,
     VERDICTS,
+    floor_sentence,
+    hash_in,
     seeds_sentence,
+    study_hash,
     verdict_rows,
+    verdicts_in,
 )
 
 from expectant.lab.study import the_paper
 
-KEPT = ("id", "reading", "verdict", "effect", "low", "high", "margin", "runs", "chance")
+KEPT = (
+    "id", "reading", "verdict", "effect", "low", "high", "margin", "runs", "chance", "label",
+    "unit", "note", "floored",
+)  # fmt: skip
 
 
 def store(claims: list[dict[str, Any]], path: Path) -> None:
-    """Write the verdicts, those of other claims kept."""
-    known = json.loads(path.read_text("utf-8")) if path.exists() else []
+    """Write the verdicts, those of other claims kept if the study is still the same."""
+    known = verdicts_in(path) if hash_in(path) == study_hash() else []
     found = {(one["id"], one["reading"]): one for one in known}
     for claim in claims:
         if claim["effect"] is not None:
@@ -40,12 +48,13 @@ def store(claims: list[dict[str, Any]], path: Path) -> None:
             rounded = {k: round(v, 6) if isinstance(v, float) else v for k, v in short.items()}
             found[claim["id"], claim["reading"]] = rounded
     lines = [json.dumps(found[key], ensure_ascii=False) for key in sorted(found)]
-    path.write_text("[\n" + ",\n".join(lines) + "\n]\n", "utf-8")
+    head = f'{{"study": "{study_hash()}", "verdicts": [\n'
+    path.write_text(head + ",\n".join(lines) + "\n]}\n", "utf-8")
 
 
 def counts() -> list[list[str]]:
     """How many claims of which verdict, reading by reading."""
-    stored = json.loads(VERDICTS.read_text("utf-8"))
+    stored = verdicts_in(VERDICTS)
     lines = []
     for named_set in the_paper().sets:
         own = [one["verdict"] for one in stored if one["reading"] == named_set]
@@ -69,5 +78,7 @@ if __name__ == "__main__":
     page = DOCS / "what-holds.md"
     text = replace_table(page.read_text("utf-8"), "| # | figure | claim |", verdict_rows())
     text = replace_table(text, "| reading | claims judged |", counts())
-    first, after = text.index(SEEDS), text.index("\n- ", text.index(SEEDS) + 1)
-    page.write_text(text[:first] + seeds_sentence() + text[after:], "utf-8")
+    for start, sentence in ((SEEDS, seeds_sentence()), (FLOOR, floor_sentence())):
+        first = text.index(start)
+        text = text[:first] + sentence + text[text.index("\n- ", first + 1) :]
+    page.write_text(text, "utf-8")

@@ -113,7 +113,7 @@ def _times(cells: Sequence[Any], folder: Path) -> dict[tuple[str, ...], dict[str
 def _measures(panel: Any, agent: str) -> Iterator[tuple[str, list[float | None]]]:
     """The measures that mean something here, each with its 95 % interval."""
     from expectant.analysis.comparison import Unavailable
-    from expectant.lab.claims import Clause
+    from expectant.lab.clauses import Clause
     from expectant.lab.measures import MEASURES
 
     panel = replace(panel, floor=math.nan)  # which is for verdicts; here is what runs earned

@@ -193,3 +193,28 @@ def test_the_models_of_a_finite_mdp_back_up_the_references(seed, discount):
         assert found[0] == pytest.approx(right[action], abs=1e-10)
         assert found[1] == pytest.approx(wrong[action], abs=1e-10)
         assert found[2] == pytest.approx(wrong[action], abs=1e-10)
+
+
+MAPS = {
+    "one-hot": ex.OneHot(),
+    "random binary": ex.RandomBinary(14, 5),
+    "tiles": ex.Tiles(3, 4, bounds=[(0.0, 8.0)]),
+}
+
+
+@pytest.mark.parametrize("features", MAPS.values(), ids=MAPS)
+def test_theorem_2_over_a_whole_run(features):
+    """Look-ahead with the exact expectation model learns what it learns with the true model."""
+    domain = ex.Corridor(slip=0.1, switch_every=20)
+    exact, true = (
+        ex.run(
+            domain, features, ex.Lookahead(0.05, model=model, planning_steps=5), episodes=60,
+            runs=2, compiled=False, keep_agents=True, progress=False,
+        )
+        for model in ("exact", "true")
+    )  # fmt: skip
+    np.testing.assert_allclose(exact.returns, true.returns, atol=1e-9)
+    for one, other in zip(exact.kept, true.kept, strict=True):
+        weights = one[0].agent.weights
+        assert np.abs(weights).max() > 1.0
+        np.testing.assert_allclose(weights, other[0].agent.weights, rtol=0.0, atol=1e-9)

@@ -17,8 +17,9 @@ import pytest
 from expectant.analysis import Panel
 from expectant.analysis.judging import ABOUT, ABOVE, AT_LEAST, Statement
 from expectant.analysis.local_change import is_test  # noqa: F401  its measures
-from expectant.lab.claims import BLOCKS, Claim, Clause, Verdict
+from expectant.lab.claims import SHORT, Claim, Verdict
 from expectant.lab.claims import evaluate as evaluate_all
+from expectant.lab.clauses import BLOCKS, Clause
 from expectant.lab.decision_work import _at_least
 from expectant.lab.measures import MEASURES
 from expectant.lab.reproduce import verdicts_of
@@ -211,7 +212,7 @@ def test_what_is_told_beside_a_claim_is_of_its_own_figure():
     data = paper(7, HOLDS)
     own = sum(panel.figure == "4a" for panel in data)
     assert 0 < own < len(data)
-    assert verdict(7, data).detail.count("beside it") == own
+    assert verdict(7, data).detail.count("beside it") == own * len(claim(7).beside)
 
 
 def test_the_chance_is_that_of_a_figure_with_as_many_runs_as_the_paper():
@@ -258,7 +259,8 @@ HOLED = {**counts(), "cached_values": {(2, 16): 10.0}}
     [
         (counts(), HOLDS),
         (counts(policy=lambda a, d: 6 * a + 20), HOLDS),
-        (counts(lookahead=lambda a, d: a * 5 * d + 1), HOLDS),  # a fixed cost is no slower growth
+        (counts(policy=lambda a, d: a**2), HOLDS),  # theirs may grow faster with the actions
+        (counts(policy=lambda a, d: 30 * a * a), FAILS),  # but not as far as to be as dear
         (counts(lookahead=lambda a, d: a * 5), FAILS),
         (counts(lookahead=lambda a, d: a * 5 * d, values=lambda a, d: a * d), FAILS),
         (counts(lookahead=lambda a, d: a * d / 100), FAILS),
@@ -276,13 +278,19 @@ def test_counted_work(given, outcome):
     assert (found.id, found.figure, found.reading) == (18, "discussion", "ours")
     assert found.verdict == outcome, found.detail
     np.testing.assert_array_equal([found.low, found.high], [found.effect] * 2)
-    assert found.to_dict()["chance"] == {HOLDS: 1.0, FAILS: 0.0, UNCLEAR: None}[outcome]
+    assert found.to_dict()["chance"] is None  # nothing was drawn
+    assert found.unit == ("" if "Not enough data" in found.detail else "times")
 
 
 def test_counted_work_by_hand():
     (found,) = evaluate_all([claim(18)], [], {"code": counts(lookahead=lambda a, d: a * (d + 16))})
-    # the largest point: 272 a against 5 a; from 16 to 256 features: 272 / 32; the actions: equal
-    assert found.effect == 1.0
+    # the largest point: 272 a against 5 a; from 16 to 256 features: 272 / 32; the actions: 32 / 2
+    assert (found.effect, found.verdict) == (8.5, HOLDS)
+    assert found.label.startswith("growth with the features of look-ahead, times that of cached")
+    assert "growth with the actions of look-ahead is 16, holds" in found.detail.lower()
+    assert "beside it, growth with the actions of look-ahead, times that of cached policy: 1" in (
+        found.detail
+    )
     assert "growth with the features of look-ahead, times that of cached policy, is 8.5" in (
         found.detail
     )
@@ -326,6 +334,7 @@ def test_verdicts_serialise_and_repeat():
     assert list(plain[0]) == [
         *("id", "figure", "reading", "kind", "claim", "verdict"),
         *("effect", "low", "high", "margin", "runs", "chance", "rule", "detail"),
+        *("label", "unit", "note", "floored"),
     ]
     again = [found.to_dict() for found in evaluate_all(CLAIMS, data, {"ours": counts()})]
     assert json.dumps(plain, allow_nan=False) == json.dumps(again, allow_nan=False)
@@ -408,3 +417,70 @@ def test_as_many_runs_count_as_every_agent_has():
 def test_work_is_as_much_more_as_it_is_where_it_is_the_least():
     found = _at_least(2.0, np.array([1.5, 5.0]), "reads")
     assert found.effect == 1.5 and found.statement == Statement(AT_LEAST, 2.0)
+
+
+def test_a_difference_can_be_taken_off_another():
+    """(9 − mean of 5 and 7) − (4 − 3): what a wrong setting costs one agent more than another."""
+    data = plain("", a=[[9.0]] * 3, b=[[5.0]] * 3, c=[[7.0]] * 3, d=[[4.0]] * 3, e=[[3.0]] * 3)
+    beyond = (("d",), ("e",))
+    (found,) = evaluate_all([of_all("mean", "a", minus=("b", "c"), beyond=beyond)], [data])
+    assert found.effect == 2.0
+    assert found.label == "return of a minus that of b and c, less the return of d minus that of e,"
+
+
+def moved(first: float, second: float, runs: int = 3) -> Panel:
+    """Three phases of one bin: the curve is as far below the optimum as said after each move."""
+    curve = OPTIMUM - np.tile([0.0, first, second], (runs, 1))
+    return replace(plain("", a=curve.tolist()), switch_every=1)
+
+
+@pytest.mark.parametrize(
+    ("second", "outcome"), [(38.0, EQUAL), (35.5, HOLDS), (42.0, EQUAL), (45.0, FAILS)]
+)
+def test_a_margin_can_be_a_share_of_what_is_measured(second, outcome):
+    """A tenth of the first regret, 40, is less than 100: a fall by 4.5 matters, one by 2 does not."""
+    falls = of_all("regret-falls", "a", statement=Statement(ABOVE, 0.0, 100.0), relative=0.1)
+    (found,) = evaluate_all([falls], [moved(40.0, second)])
+    assert (found.margin, found.verdict) == (4.0, outcome)
+    large = of_all("regret-falls", "a", statement=Statement(ABOVE, 0.0, 1.0), relative=0.1)
+    assert evaluate_all([large], [moved(40.0, second)])[0].margin == 1.0
+
+
+def test_a_verdict_says_what_its_number_is_and_in_which_unit():
+    found = verdict(5, paper(5, HOLDS))
+    assert "regret after a switch of Q-learning minus that of Q-planning" in found.label
+    assert found.unit == "return, summed over episodes"
+    assert verdict(13, paper(13, HOLDS)).unit == "return per episode"
+
+
+def test_where_the_margin_is_ruled_out_that_is_said_beside_unclear():
+    """−0.1 ± 0.2 around a margin of 0.2: it may be equal, or fail, but it does not hold."""
+    values = np.random.default_rng(0).normal(size=40)
+    values = (values - values.mean()) / values.std(ddof=1)
+    for centre, note in ((-0.15, SHORT), (0.15, "")):
+        data = plain("", a=(centre + 0.5 * values)[:, None].tolist())
+        (found,) = evaluate_all([of_all("mean", "a", statement=Statement(ABOVE, 0.0, 0.2))], [data])
+        assert (found.verdict, found.note) == (UNCLEAR, note)
+
+
+def test_bins_that_count_as_the_floor_are_counted():
+    data = replace(plain("", a=[[1.0, -9.0], [np.nan, 1.0], [1.0, 1.0]]), floor=-5.0)
+    (found,) = evaluate_all([of_all("mean", "a")], [data])
+    assert found.floored == 2
+    assert found.effect == pytest.approx((4 * 1.0 - 2 * 5.0) / 6)
+    assert "counted as the floor: 2 of 6 bins of a" in found.detail
+
+
+def test_there_is_no_chance_where_the_source_does_not_say_how_many_runs_it_had():
+    assert np.isnan(verdict(13, paper(13, HOLDS), {"5a": None}).chance)
+    assert the_paper().sizes["1"] is None and the_paper().sizes["5a"] == 30
+    assert {name for name, size in the_paper().sizes.items() if size is None} == {
+        "1", *(name for name in the_paper().figures if name.startswith("ablation"))
+    }  # fmt: skip
+
+
+def test_what_stands_beside_is_told_of_every_move():
+    """An agent that is low after the first move alone is not called middling."""
+    data = replace(plain("", a=[[9.0, 1.0, 5.0, 3.0]] * 4), switch_every=1)
+    told = replace(of_all("mean", "a"), beside=(MEASURES["lowest"],))
+    assert "lowest level after a switch: a 1 / 5 / 3" in evaluate_all([told], [data])[0].detail

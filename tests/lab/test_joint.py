@@ -14,7 +14,8 @@ import pytest
 
 from expectant.analysis.panel import Panel
 from expectant.lab import joint as module
-from expectant.lab.claims import Claim, Clause, chance_together
+from expectant.lab.claims import Claim, chance_together
+from expectant.lab.clauses import Clause
 from expectant.lab.joint import DRAWS, LONGEST, Joint, of_figure_5
 from expectant.lab.joint_search import ROWS, another, found, read_rows
 from expectant.lab.joint_search import search as search_for

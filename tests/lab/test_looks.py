@@ -90,6 +90,32 @@ def test_what_is_preferred_by_hand():
     np.testing.assert_array_equal(largest(domain, agent, seen), [5.0, 3 * TIE, np.nan])
 
 
+def test_actions_that_lead_to_where_the_goal_was():
+    """Of four cells one is turned round already, one is undecided: 2.5 of 4 are outdated."""
+    domain, agent = ex.Corridor(cells=4, slip=0.0, switch_every=1), ex.QLearning(0.1)
+    right = int(optimal_policy(domain, phase=0)[0].argmax())
+    still, turned = np.eye(2)[right], np.eye(2)[1 - right]
+    table = np.array([still, still, turned, [0.0, 0.0]])
+    seen = Seen(np.zeros((0, 0)), np.stack([table] * 3 + [table * np.nan]), np.array([0, 1, 2, 1]))
+    found = look_named("outdated_actions").of(domain, agent, seen)
+    np.testing.assert_array_equal(found, [0.0, 2.5 / 4, 1.5 / 4, np.nan])
+
+
+def test_how_sure_a_softmax_is_by_hand():
+    seen = preferred([[np.log(3.0), 0.0], [0.0, 0.0]], [[1000.0, 0.0], [0.0, -1000.0]])
+    look = look_named("largest_probability")
+    found = look.of(ex.Corridor(cells=2), ex.CachedPolicy(0.1, 0.1), seen)
+    np.testing.assert_allclose(found, [(0.75 + 0.5) / 2, 1.0])
+    with pytest.raises(ValueError, match="is of agents that keep a policy, such as CachedPolicy"):
+        look.of(ex.Corridor(cells=2), ex.QLearning(0.1), seen)
+
+
+def test_how_far_values_move_from_look_to_look():
+    seen = Seen(np.array([[1.0, 2.0], [1.0, 4.0], [4.0, 3.0]]), np.empty((0, 0, 0)), np.zeros(3))
+    found = look_named("value_change").of(ex.Corridor(), ex.QLearning(0.1), seen)
+    assert found.tolist() == [0.0, 2.0, 5.0]
+
+
 def test_the_value_of_the_start_by_hand():
     chain = ex.FiniteMDP(
         np.ones((2, 1, 1)), [[1.0], [2.0]], successors=[[[1]], [[-1]]], start=[0.75, 0.25]
@@ -134,4 +160,5 @@ def test_errors_of_known_values():
 def test_a_run_that_diverged_counts_as_the_worst_of_every_look(name):
     """Where less is better the worst is the highest: it must not be taken for the best."""
     less = {"value_error", "squared_error", "known_error", "largest_value", "solving_updates"}
+    less |= {"outdated_actions", "value_change"}
     assert LOOKS[name].of_errors == (name in less)

@@ -64,7 +64,7 @@ def test_measures_of_switches_are_of_one_or_of_all():
     assert measured("entry", panel) == [3.0]
     assert measured("lowest", panel) == [2.0]
     assert measured("lowest-rises", panel) == [(2.0 + 3.0) / 2 - 1.0]
-    assert measured("entry-rises", panel) == [2.0 - 1.0]
+    assert measured("entry-falls", panel) == [1.0 - 2.0]
     assert measured("regret", panel) == [10 * (6.0 + 5.0 + 1.0) / 3]
     assert measured("regret-falls", panel) == [10 * (6.0 - 5.0)]
 
@@ -87,3 +87,36 @@ def test_an_optimum_is_attained_by_its_own_phase():
     assert measured("attainment", looked) == [10.0, 20.0]
     with pytest.raises(Unavailable):
         measured("attainment", replace(looked, levels=levels[2:]))
+
+
+def test_at_a_switch_the_first_look_of_a_phase_counts():
+    """Looks at both sides of every change: 3 and 4 are taken when the goal has just moved."""
+    looked = replace(
+        panel_of([1.0, 2.0, 3.0, 9.0, 4.0, 5.0]),
+        points=np.array([0, 10, 10, 20, 20, 21]),
+        phases=np.array([0, 0, 1, 1, 2, 2]),
+    )
+    entry = measure_named("entry")
+    assert entry.at is not None
+    assert [entry.at(number).of(looked, looked.curves["a"])[0] for number in (1, 2)] == [3.0, 4.0]
+    assert measured("entry-falls", looked) == [-1.0]
+    with pytest.raises(Unavailable, match="looks right after a switch: 2 of 3"):
+        entry.at(3).of(looked, looked.curves["a"])
+
+
+def test_a_lowest_bin_is_picked_by_other_runs():
+    """Runs 0 and 2 are lowest in the second bin of the phase, runs 1 and 3 in the first."""
+    curves = [
+        [9.0, 9.0, 4.0, 0.0],
+        [8.0, 8.0, 1.0, 5.0],
+        [9.0, 9.0, 6.0, 2.0],
+        [8.0, 8.0, 3.0, 7.0],
+    ]
+    panel = panel_of(*curves, switch_every=20)
+    for name, expected in (("lowest", [4.0, 5.0, 6.0, 7.0]), ("drop", [5.0, 3.0, 3.0, 1.0])):
+        crossed = measure_named(name).crossed
+        assert crossed is not None
+        assert crossed(panel, panel.curves["a"]).tolist() == expected
+    alone = panel_of(curves[0], switch_every=20)
+    crossed = measure_named("lowest").crossed
+    assert crossed is not None and crossed(alone, alone.curves["a"]).tolist() == [0.0]

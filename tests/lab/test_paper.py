@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,7 @@ from expectant.lab.readings import Dependence, as_rows
 from expectant.lab.readings import variants as variants_of
 from expectant.lab.reproduce import stages_left, verdicts_of
 from expectant.lab.request import Request as AnyRequest
+from expectant.lab.store.results import panels_of
 from expectant.lab.store.store import Store
 from expectant.lab.study import the_paper
 
@@ -220,6 +223,75 @@ def test_work_per_decision_is_counted():
             assert counts["lookahead"][actions, size] >= actions * 5 * size
     kept = ex.Lookahead(0.1, epsilon=0.0, maintained=True)
     assert reads_per_decision(kept, 8, 256, 5) == 8 * 5  # as cheap as cached action values
+
+
+def ablation(name):
+    return agents(f"ablation-{name}", "ours")
+
+
+def test_iterated_backups_are_compared_with_as_many_backups_and_fits():
+    once, iterated = (cell.agent for cell in ablation("26").values())
+    assert once.planning_steps * (once.rollout or 1) == iterated.planning_steps * iterated.rollout
+    assert once.replayed_fits == iterated.replayed_fits == 5
+
+
+def test_stale_and_fresh_replay_differ_in_nothing_else():
+    cells = ablation("27")
+    assert cells["stale"].agent.replace(relabelled=True) == cells["relabelled"].agent
+    assert not cells["stale"].agent.relabelled
+
+
+def test_means_and_draws_act_alike_on_cached_values():
+    for name in ("25", "25-values"):
+        mean, draw = (cell.agent for cell in ablation(name).values())
+        assert type(mean) is ex.CachedValues
+        assert mean.replace(model="sample") == draw
+
+
+def test_updates_and_models_are_crossed():
+    for name in ("21", "21-moving"):
+        found = {key: cell.agent for key, cell in ablation(name).items()}
+        for model in ("learned", "small", "exact"):
+            invalid, valid = found[f"invalid_{model}"], found[f"valid_{model}"]
+            assert (invalid.model, invalid.planning_steps) == (valid.model, valid.planning_steps)
+            if model != "exact":
+                assert invalid.model_step == valid.model_step
+            assert invalid.action_step == valid.action_step == valid.value_step
+
+
+def test_the_planning_gaps_that_the_notes_give():
+    for name, gap in (("21", 0.268), ("21-moving", 0.0)):
+        domain = ablation(name)["valid_exact"].domain
+        found = ex.exact.planning_gap(domain, ex.exact.optimal_action_values(domain)).max()
+        assert round(float(found), 3) == gap
+        said = "0.268 at its largest" if gap else "is 0 in this corridor"
+        assert any(said in note for note in figure(f"ablation-{name}").notes)
+
+
+def test_what_is_wrong_by_three_is_so_around_the_best_of_the_grid():
+    stored = Path(__file__).parents[2] / "docs/measured/parameters.json"
+    choices = json.loads(stored.read_text("utf-8"))["choices"]
+    best = {c["agent"]: c["best"] for c in choices if (c["set"], c["figure"]) == ("ours", "5b")}
+    found = {key: cell.agent for key, cell in ablation("28").items()}
+    names = {"ahead": "lookahead", "cached": "cached_values", "policy": "cached_policy"}
+    for key, name in names.items():
+        assert {step: getattr(found[key], step) for step in best[name]} == best[name]
+        for step, value in best[name].items():
+            for word, factor in (("less", 1 / 3), ("more", 3.0)):
+                other = found[f"{key}_{step.split('_')[0]}_{word}"]
+                assert getattr(other, step) == pytest.approx(factor * value, rel=0.01)
+                assert other.replace(**{step: value}) == found[key]
+    clauses = next(claim for claim in PAPER.claims if claim.id == 28).clauses
+    assert {key for clause in clauses for key in clause.keys} == set(found)
+
+
+def test_only_runs_that_are_stuck_or_lost_come_to_the_floor():
+    """Going the wrong way throughout earns −5.2: the floor lies far below."""
+    cells = read("4a", "ours").cells()
+    panel = next(p for p in panels_of(cells, [np.zeros((2, 40))] * 9) if p.panel == "slip 0.1")
+    at_random = panel.optimum - (panel.optimum - panel.floor) / 5.0
+    assert panel.floor == pytest.approx(at_random - 4.0 * (panel.optimum - at_random))
+    assert panel.floor < -50.0 < at_random < panel.optimum
 
 
 def test_a_decision_is_cheap_with_maintained_weights():

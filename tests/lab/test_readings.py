@@ -11,7 +11,8 @@ import pytest
 from expectant.analysis.judging import ABOVE, Statement
 from expectant.analysis.panel import Panel
 from expectant.lab import readings as module
-from expectant.lab.claims import Claim, Clause, evaluate
+from expectant.lab.claims import Claim, evaluate
+from expectant.lab.clauses import Clause
 from expectant.lab.measures import MEASURES
 from expectant.lab.readings import Dependence, as_rows, differences, variants
 from expectant.lab.study import the_paper

@@ -269,6 +269,25 @@ MISTAKES = {
         {"claims": 2 * (CLAIM % "measure = 'mean', of = ['plain']")},
         "claims.1.id: must be a number of its own, got 1 twice",
     ),
+    "a share of no margin": (
+        {"claims": CLAIM % "measure = 'mean', of = ['plain'], relative_margin = 0.1"},
+        "claims.0.clauses.0.relative_margin: goes with margin, for a number above low",
+    ),
+    "a share above one": (
+        {"claims": CLAIM % "measure = 'mean', of = ['plain'], margin = 1, relative_margin = 2"},
+        "claims.0.clauses.0.relative_margin: must be",
+    ),
+    "a share of single runs": (
+        {
+            "claims": CLAIM
+            % "measure = 'unsteadiness', of = ['plain'], margin = 1, relative_margin = 0.1"
+        },
+        "relative_margin: needs a measure of mean curves and no beyond, got 'unsteadiness'",
+    ),
+    "nobody beyond": (
+        {"claims": CLAIM % "measure = 'mean', of = ['plain'], beyond = { of = ['plian'] }"},
+        "claims.0.clauses.0.beyond.of: no agent 'plian' in this figure, did you mean 'plain'?",
+    ),
     "no clauses": (
         {"claims": "[[claims]]\nid = 1\nfigure = 'corridor'\nclaim = 'x'\n"},
         "claims.0: must have clauses, or work, and not both",

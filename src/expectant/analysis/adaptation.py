@@ -150,6 +150,33 @@ def phases(panel: Panel, needed: int = 1) -> tuple[list[int], int]:
     return switches, length
 
 
+def crossed_lowests(panel: Panel, curves: np.ndarray, needed: int = 1) -> np.ndarray:
+    """What runs (n, bins) earn where others are lowest after each switch: (switches, n).
+
+    The lowest of noisy bins lies too low, and runs that pick it are too sure of it. So the bin in
+    which one half of the runs is lowest on average tells where the other half is measured, and
+    intervals are widened a little (``judging.CROSSED``), since both may have picked the same.
+    """
+    switches, length = phases(panel, needed)
+    return np.stack([_crossed(_phase("lowest", curves, start, length)) for start in switches])
+
+
+def _crossed(phase: np.ndarray) -> np.ndarray:
+    if phase.shape[0] < 2:
+        return phase.min(axis=-1)
+    found = np.empty(phase.shape[0])
+    for half in (0, 1):  # every other run
+        others = phase[1 - half :: 2].mean(axis=0)
+        found[half::2] = phase[half::2, others.argmin()]
+    return found
+
+
+def crossed_drops(panel: Panel, curves: np.ndarray, needed: int = 1) -> np.ndarray:
+    """The level of runs before each switch minus what they earn where others are lowest."""
+    low = lowests(panel, curves, needed)
+    return drops(panel, curves, needed) + low - crossed_lowests(panel, curves, needed)
+
+
 def drops(panel: Panel, curve: np.ndarray, needed: int = 1) -> np.ndarray:
     """The drop at each switch of a panel: (..., bins) to (switches, ...)."""
     switches, length = phases(panel, needed)
@@ -179,7 +206,12 @@ def regrets(panel: Panel, curve: np.ndarray, needed: int = 1) -> np.ndarray:
 
 
 def entries(panel: Panel, curve: np.ndarray, needed: int = 1) -> np.ndarray:
-    """The first bin after each switch of a panel: (..., bins) to (switches, ...)."""
+    """The first bin, or look, after each switch of a panel: (..., bins) to (switches, ...)."""
+    if panel.points is not None and panel.phases is not None:
+        first = np.flatnonzero(np.diff(panel.phases) > 0) + 1
+        if first.size < needed:
+            raise Unavailable(f"looks right after a switch: {first.size} of {needed}")
+        return np.moveaxis(finite_or_nan(np.asarray(curve)[..., first]), -1, 0)
     switches, _ = phases(panel, needed)
     return np.stack([_phase("entry", curve, start, 1)[..., 0] for start in switches])
 

@@ -25,6 +25,9 @@ UNCLEAR: Outcome = "unclear"
 
 LEVEL = 0.95
 TAIL = (1.0 - LEVEL) / 2.0  # what may lie beyond either end of an interval
+# Two halves of the runs that pick a bin for each other depend on each other if all bins are alike:
+# their correlation is then 0.36 at most (of three bins), and the root of 1.36 is this.
+CROSSED = 1.17
 ROUNDING = 1e-9  # of the numbers compared: sums in another order differ by less
 
 ABOVE, AT_LEAST, ABOUT = "above", "at least", "about"
@@ -60,7 +63,9 @@ class Finding(NamedTuple):
 
     ``against`` is the p-value of the statement's opposite not being so (the number is below its
     range, or outside of what *about* allows), ``alike`` that of the number not being within a
-    margin of the reference; 1 where there is no such outcome.
+    margin of the reference, and ``short`` that of it being beyond the margin after all, or not
+    outside of what else is allowed; 1 where there is no such outcome. ``label`` says what the
+    number is, ``unit`` what it is counted in.
     """
 
     statement: Statement
@@ -70,6 +75,8 @@ class Finding(NamedTuple):
     against: float
     alike: float
     label: str = ""
+    short: float = 1.0
+    unit: str = ""
 
     @property
     def holds(self) -> bool:
@@ -121,11 +128,16 @@ def pseudo_values(
 
 
 def find(
-    values: np.ndarray, statement: Statement, label: str = "", effect: float | None = None
+    values: np.ndarray,
+    statement: Statement,
+    label: str = "",
+    effect: float | None = None,
+    widened: float = 1.0,
 ) -> Finding:
     """What one number per run (runs,) says about a statement, by Student's t.
 
-    ``effect`` is the estimate itself, where it is not the mean. Of one run there is no interval.
+    ``effect`` is the estimate itself, where it is not the mean. The interval is so much ``widened``
+    where runs depend on each other. Of one run there is none.
     """
     from scipy.special import stdtr, stdtrit
 
@@ -134,7 +146,7 @@ def find(
     effect = centre if effect is None else effect
     if runs < 2 or math.isnan(effect):
         return Finding(statement, effect, math.nan, math.nan, 1.0, 1.0, label)
-    error = float(values.std(ddof=1)) / math.sqrt(runs)
+    error = widened * float(values.std(ddof=1)) / math.sqrt(runs)
     if error <= ROUNDING * max(1.0, abs(effect)):
         error = 0.0
 
@@ -155,13 +167,15 @@ def find(
     least = statement.reference - statement.margin
     most = statement.reference + statement.margin
     against, alike = below(least), 1.0
+    short = against
     if statement.kind == ABOUT:
-        against = min(against, above(most))
+        short = against = min(against, above(most))
     elif statement.kind == ABOVE:
+        short = below(most)
         slack = statement.slack if error == 0.0 else 0.0
         inside = least - slack <= effect <= most + slack
         alike = max(above(least), below(most)) if error > 0.0 else float(not inside)
-    return Finding(statement, effect, effect - half, effect + half, against, alike, label)
+    return Finding(statement, effect, effect - half, effect + half, against, alike, label, short)
 
 
 def exactly(number: float, statement: Statement, label: str = "") -> Finding:
@@ -185,6 +199,14 @@ def verdict(findings: Sequence[Finding]) -> tuple[Outcome, Finding]:
     weakest = min(open_, key=lambda found: found.room)
     alike = holm_adjusted(np.array([found.alike for found in open_]))
     return (EQUAL if alike.max() <= TAIL else UNCLEAR), weakest
+
+
+def falls_short(findings: Sequence[Finding]) -> bool:
+    """Whether a claim that is unclear is known not to hold by more than its margin.
+
+    Its number may be as small as to be equal or as negative as to fail; large enough it is not.
+    """
+    return bool(holm_adjusted(np.array([found.short for found in findings])).min() <= TAIL)
 
 
 def floored(

@@ -39,7 +39,8 @@ class Panel:
     drawn as zero. ``best_soft`` is the best that any policy with that ε can earn, which may be more
     than ``optimum``. ``changes`` are where the domain changes, where that is neither said by phases
     nor by switches. ``floor`` is what the return of a bin counts at least where claims are judged:
-    as far below acting at random as ``optimum`` is above it. Of ``of_errors`` less is better.
+    far below acting at random, where only runs that are stuck or have diverged come to. Of
+    ``of_errors`` less is better.
     """
 
     figure: str

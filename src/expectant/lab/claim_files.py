@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
 from expectant.analysis.judging import ABOUT, ABOVE, AT_LEAST, Statement
 from expectant.descriptions import near_miss
-from expectant.lab.claims import KINDS, Claim, Clause
+from expectant.lab.claims import KINDS, Claim
+from expectant.lab.clauses import Clause
 from expectant.lab.decision_work import WorkRule
 from expectant.lab.measures import MEASURES, Measure
 from expectant.lab.specs.describing import Describer
@@ -23,15 +25,15 @@ from expectant.lab.specs.spec_errors import (
     check_texts,
 )
 from expectant.parts import Agent
-from expectant.rules import Rule, at_least, flag, number, one_of, whole
+from expectant.rules import Rule, at_least, between, flag, number, one_of, whole
 
 Figures = Mapping[str, Experiment]
 CLAIM = ("id", "figure", "panel", "kind", "claim", "clauses", "work", "beside")
 CLAUSE = (
     "measure", "of", "minus", "falls", "low", "high", "at_least", "about", "margin", "across",
-    "switch", "figure",
+    "switch", "figure", "beyond", "relative_margin",
 )  # fmt: skip
-WORK = ("agents", "actions", "features", "active", "much_more", "as_fast")
+WORK = ("agents", "actions", "features", "active", "much_more")
 
 
 def claims_in(data: Mapping[str, Any], figures: Figures) -> Iterator[Claim]:
@@ -66,7 +68,7 @@ def _claim(
         agents = _agents(
             figures, check_text(f"{part}.figure", own.get("figure", figure)), panel, where
         )
-        clauses += _clauses(own, agents, part)
+        clauses += _clauses(own, agents, part, names)
     if not clauses:
         raise SpecError(f"{where}.clauses: at least one is needed")
     beside = tuple(
@@ -89,14 +91,48 @@ def _agents(figures: Figures, figure: str, panel: Any, where: str) -> set[str]:
     return {cell.agent_key for cell in cells if panel in (None, cell.panel)}
 
 
-def _clauses(table: Mapping[str, Any], agents: set[str], where: str) -> Iterator[Clause]:
+def _clauses(
+    table: Mapping[str, Any], agents: set[str], where: str, names: Mapping[str, str]
+) -> Iterator[Clause]:
     """The clauses that one table stands for: one for every switch and every pair of agents."""
     check_keys(f"{where}.", table, CLAUSE)
     statement = _statement(table, where)
     across = check_rule(f"{where}.across", flag(), table.get("across", False))
+    beyond = _beyond(table, agents, where)
     for of, minus in _sides(table, agents, where):
         for measure in _measures(table, where):
-            yield Clause(measure, of, minus, statement, across, table.get("figure", ""))
+            relative = _relative(table, measure, where)
+            clause = Clause(
+                measure, of, minus, statement, across, table.get("figure", ""), beyond, relative
+            )
+            yield replace(clause, names={key: names[key] for key in clause.keys if key in names})
+
+
+def _beyond(
+    table: Mapping[str, Any], agents: set[str], where: str
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The groups of agents whose difference is taken off that of the clause's own."""
+    if "beyond" not in table:
+        return (), ()
+    own = check_table(f"{where}.beyond", table["beyond"])
+    check_keys(f"{where}.beyond.", own, ["of", "minus"])
+    _check_agents(own, ("of", "minus"), agents, f"{where}.beyond")
+    return tuple(own.get("of", ())), tuple(own.get("minus", ()))
+
+
+def _relative(table: Mapping[str, Any], measure: Measure, where: str) -> float:
+    """Of what is measured the share that a margin is at most; 0: the margin is what it is."""
+    if "relative_margin" not in table:
+        return 0.0
+    share = check_rule(f"{where}.relative_margin", between(0, 1), table["relative_margin"])
+    if "margin" not in table or "at_least" in table or "about" in table:
+        raise SpecError(f"{where}.relative_margin: goes with margin, for a number above low")
+    if measure.per_run or "beyond" in table:
+        raise SpecError(
+            f"{where}.relative_margin: needs a measure of mean curves and no beyond, got "
+            f"{measure.name!r}"
+        )
+    return share
 
 
 def _statement(table: Mapping[str, Any], where: str) -> Statement:
@@ -128,18 +164,24 @@ def _sides(
 ) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
     if ("falls" in table) == ("of" in table):
         raise SpecError(f"{where}: must have of, or falls, and not both")
-    for key in ("of", "minus", "falls"):
+    _check_agents(table, ("of", "minus", "falls"), agents, where)
+    if "falls" not in table:
+        yield tuple(table["of"]), tuple(table.get("minus", ()))
+        return
+    for more, less in pairwise(table["falls"]):
+        yield (more,), (less,)
+
+
+def _check_agents(
+    table: Mapping[str, Any], keys: tuple[str, ...], agents: set[str], where: str
+) -> None:
+    for key in keys:
         for name in check_texts(f"{where}.{key}", table.get(key, [])):
             if name not in agents:
                 raise SpecError(
                     f"{where}.{key}: no agent {name!r} in this figure"
                     + near_miss(name, sorted(agents))
                 )
-    if "falls" not in table:
-        yield tuple(table["of"]), tuple(table.get("minus", ()))
-        return
-    for more, less in pairwise(table["falls"]):
-        yield (more,), (less,)
 
 
 def _measures(table: Mapping[str, Any], where: str) -> Iterator[Measure]:
@@ -183,5 +225,4 @@ def _work(table: Mapping[str, Any], names: Mapping[str, str], where: str) -> Wor
         features=check_rule(f"{where}.features", _SIZES, table.get("features")),
         active=check_rule(f"{where}.active", whole(1), table.get("active")),
         much_more=check_rule(f"{where}.much_more", number(), table.get("much_more")),
-        as_fast=check_rule(f"{where}.as_fast", number(), table.get("as_fast")),
     )

@@ -8,160 +8,33 @@ themselves, so that it says what is computed. Nothing here knows the answers.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
 
+from expectant.analysis.adaptation import phases
 from expectant.analysis.comparison import Unavailable
-from expectant.analysis.judging import (
-    ABOVE,
-    LEVEL,
-    UNCLEAR,
-    Finding,
-    Outcome,
-    Statement,
-    block_weights,
-    find,
-    floored,
-    pseudo_values,
-    verdict,
-)
+from expectant.analysis.judging import LEVEL, UNCLEAR, Finding, Outcome, falls_short, verdict
 from expectant.analysis.panel import Panel
+from expectant.lab.clauses import BLOCKS, Clause, counted_bins
 from expectant.lab.decision_work import Counts, WorkRule
 from expectant.lab.measures import Measure
 
 KINDS = ("observation", "number", "explanation")
-BLOCKS = 1000  # figures of the source's size that are drawn to tell how many show a claim
+SHORT = "not by more than the margin"
 AT_SWITCHES = "Measures of switches are means over all switches unless one is named. "
 DECIDES = (
     f"The effect is that of the mean curve over all runs, with a {LEVEL:.0%} interval from paired "
-    "runs (Student's t on jackknife values). Holds if every part's interval lies where the "
-    "sentence says, beyond the "
-    "margin; equal if what does not hold lies within the margin of zero; does not hold if a part's "
+    "runs (Student's t, on jackknife values unless every run is measured by itself). Holds if "
+    "every part's interval lies where the sentence says, beyond the margin; equal if what does not "
+    "hold lies within the margin of zero; does not hold if a part's "
     "interval lies on the other side (both with Holm's correction for several parts); else "
-    "unclear. No bin of a run counts lower than as far below acting at random as the exact return "
-    "is above it, where that is known, and a diverged run counts as that low; elsewhere as the "
-    "worst bin of any run in its panel"
+    "unclear. No bin of a run counts lower than four times as far below acting at random as the "
+    "exact return is above it, where that is known, and a diverged run counts as that low; "
+    "elsewhere as the worst bin of any run in its panel"
 )
-
-
-@dataclass(frozen=True)
-class Clause:
-    """That a measure, mean over the agents ``of``, less that of ``minus``, is as stated.
-
-    With ``across``: on average over panels, instead of in each of them. ``figure`` is where it is
-    looked for; empty: in that of the claim.
-    """
-
-    measure: Measure
-    of: tuple[str, ...]
-    minus: tuple[str, ...] = ()
-    statement: Statement = field(default_factory=Statement)
-    across: bool = False
-    figure: str = ""
-
-    def subject(self, names: Mapping[str, str]) -> str:
-        """What the clause is about, in words."""
-        sides = [
-            " and ".join(dict.fromkeys(names.get(k, k) for k in keys))
-            for keys in (self.of, self.minus)
-        ]
-        mean = "mean over panels of the " if self.across else ""
-        return f"{mean}{self.measure.title} of {' minus that of '.join(filter(None, sides))}"
-
-    def sentence(self, names: Mapping[str, str]) -> str:
-        """What the clause states, in words."""
-        kind, reference, margin = self.statement
-        said = {ABOVE: f"above {reference:g} by more than {margin:g}"}.get(
-            kind, f"{kind} {reference:g}, give or take {margin:g}"
-        )
-        where = f" (figure {self.figure})" if self.figure else ""
-        return f"{self.subject(names)} is {said}{where}"
-
-    def values(self, panels: Sequence[Panel], means: Sequence[Sequence[np.ndarray]]) -> np.ndarray:
-        """The number from mean curves (n, bins) of every agent of ``of`` and ``minus`` by panel."""
-        found = [
-            self.measure.of(panel, curve)
-            for panel, curves in zip(panels, means, strict=True)
-            for curve in curves
-        ]
-        table = np.array(found).reshape(len(panels), len(self.of) + len(self.minus), -1)
-        split = len(self.of)
-        mean = table[:, :split].mean(axis=(0, 1))
-        return mean - table[:, split:].mean(axis=(0, 1)) if self.minus else mean
-
-    def runs_of(self, panels: Sequence[Panel]) -> list[list[np.ndarray]]:
-        """The curves (runs, bins) by panel, as many runs of all, with a floor for diverged ones."""
-        found = []
-        for panel in panels:
-            known = list(panel.curves.values())
-            counted = known if self.measure.of_diverged else _counted_bins(panel)
-            all_curves = dict(zip(panel.curves, counted, strict=True))
-            found.append([all_curves[key] for key in (*self.of, *self.minus)])
-        fewest = min(curve.shape[0] for curves in found for curve in curves)
-        return [[curve[:fewest] for curve in curves] for curves in found]
-
-    def find(self, panels: Sequence[Panel]) -> Finding:
-        """What the runs of these panels together say, paired by their numbers."""
-        place = f"{panels[0].panel}: " if panels[0].panel and not self.across else ""
-        return self._found(
-            lambda means: self.values(panels, means),
-            panels,
-            self.statement,
-            place + self.subject(panels[0].labels),
-        )
-
-    def less(self, panels: Sequence[Panel], others: Sequence[Panel]) -> Finding:
-        """By how much the number is greater in some panels than in others, paired by run."""
-        split = len(panels)
-        place = f"{panels[0].panel}: " if panels[0].panel and not self.across else ""
-        return self._found(
-            lambda means: self.values(panels, means[:split]) - self.values(others, means[split:]),
-            [*panels, *others],
-            Statement(ABOVE, 0.0, self.statement.margin),
-            place + self.subject(panels[0].labels),
-        )
-
-    def _found(
-        self,
-        number: Callable[[Sequence[Sequence[np.ndarray]]], np.ndarray],
-        panels: Sequence[Panel],
-        statement: Statement,
-        label: str,
-    ) -> Finding:
-        """What the runs of panels say about a number of their mean curves, by panel and agent."""
-        flat = [curve for group in self.runs_of(panels) for curve in group]
-
-        def statistic(*means: np.ndarray) -> np.ndarray:
-            return number(_grouped(means, len(panels)))
-
-        if self.measure.per_run:
-            return find(statistic(*flat), statement, label)
-        effect = float(statistic(*(curve.mean(axis=0)[None] for curve in flat))[0])
-        return find(pseudo_values(statistic, flat), statement, label, effect)
-
-    def shown(self, panels: Sequence[Panel], size: int) -> np.ndarray:
-        """Whether figures of ``size`` runs, drawn from those that there are, show it (BLOCKS,)."""
-        curves = self.runs_of(panels)
-        weights = block_weights(curves[0][0].shape[0], size, BLOCKS)
-        if self.measure.per_run:
-            values = weights @ self.values(panels, curves)
-        else:
-            means = [[weights @ curve for curve in group] for group in curves]
-            values = self.values(panels, means)
-        return self.statement.shown_by(values)
-
-
-def _counted_bins(panel: Panel) -> list[np.ndarray]:
-    """The curves of a panel as they count, diverged and very bad bins included."""
-    return floored(list(panel.curves.values()), panel.floor, of_errors=panel.of_errors)
-
-
-def _grouped(curves: Sequence[np.ndarray], groups: int) -> list[list[np.ndarray]]:
-    size = len(curves) // groups
-    return [list(curves[start : start + size]) for start in range(0, len(curves), size)]
 
 
 @dataclass(frozen=True)
@@ -208,7 +81,7 @@ class Claim:
             own = [panel for panel in panels if self.about(clause, panel)]
             if not own:
                 raise Unavailable(f"no curves of figure {clause.figure or self.figure}")
-            keys = dict.fromkeys((*clause.of, *clause.minus))
+            keys = dict.fromkeys(clause.keys)
             missing = [self.names.get(k, k) for k in keys if any(k not in p.curves for p in own)]
             if missing:
                 raise Unavailable(f"no curves of {', '.join(missing)}")
@@ -220,8 +93,11 @@ class Claim:
 class Verdict:
     """The outcome of one claim under one reading, with the numbers of the part that decides it.
 
-    ``chance`` is the share of figures with as many runs as the source's that show all of it, and
-    ``runs`` how many the verdict is from; NaN and 0 where nothing was drawn.
+    ``chance`` is the share of figures with as many runs as the source's that show all of it, by
+    more than the margin, and ``runs`` how many the verdict is from; NaN and 0 where nothing was
+    drawn, or the source does not say how many runs there were. ``label`` says what the number is,
+    in which ``unit``; ``note`` what else is known if it is unclear; ``floored`` how many bins count
+    as the floor.
     """
 
     id: int
@@ -238,6 +114,10 @@ class Verdict:
     chance: float
     rule: str
     detail: str
+    label: str = ""
+    unit: str = ""
+    note: str = ""
+    floored: int = 0
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON; a number that is not finite becomes None."""
@@ -247,7 +127,8 @@ class Verdict:
         }
 
 
-Sizes = Mapping[str, int]  # how many runs a figure of the source has
+# how many runs a figure of the source has, None where that is not known
+Sizes = Mapping[str, int | None]
 
 
 def evaluate(
@@ -289,11 +170,18 @@ def _judged(claim: Claim, reading: str, panels: Sequence[Panel], sizes: Sizes) -
     outcome, decisive = verdict(findings)
     runs = min(clause.runs_of(own)[0][0].shape[0] for clause, own in parts)
     numbers = (decisive.effect, decisive.low, decisive.high, decisive.statement.margin)
-    detail = "; ".join([*map(_described, findings), *_beside(claim, panels), *_lost(claim, panels)])
+    touched, words = _touched(claim, panels)
+    told = [*map(_described, findings), *_beside(claim, panels), *_lost(claim, panels), *words]
+    note = SHORT if outcome == UNCLEAR and falls_short(findings) else ""
     return Verdict(
-        *about, outcome, *numbers, runs, _chance(parts, sizes), claim.rule,
-        f"{detail[0].upper()}{detail[1:]}.",
+        *about, outcome, *numbers, runs, _chance(parts, sizes), claim.rule, _sentence(told),
+        decisive.label, decisive.unit, note, touched,
     )  # fmt: skip
+
+
+def _sentence(parts: Sequence[str]) -> str:
+    text = "; ".join(parts)
+    return f"{text[0].upper()}{text[1:]}."
 
 
 def chance_together(claims: Sequence[Claim], panels: Sequence[Panel], sizes: Sizes) -> float:
@@ -309,7 +197,10 @@ def _chance(parts: Sequence[tuple[Clause, list[Panel]]], sizes: Sizes) -> float:
     shown = np.ones(BLOCKS, bool)
     for clause, panels in parts:
         runs = clause.runs_of(panels)[0][0].shape[0]
-        shown &= clause.shown(panels, min(sizes.get(panels[0].figure, runs), runs))
+        size = sizes.get(panels[0].figure, runs)
+        if size is None:
+            return math.nan
+        shown &= clause.shown(panels, min(size, runs))
     return float(shown.mean())
 
 
@@ -326,15 +217,14 @@ def _described(finding: Finding) -> str:
 
 
 def _beside(claim: Claim, panels: Sequence[Panel]) -> list[str]:
-    """What else is to be known of the agents it is about: measures of their mean curves."""
+    """What else is to be known of the agents it is about; of measures of switches, at each."""
     found = []
-    keys = dict.fromkeys(key for clause in claim.clauses for key in (*clause.of, *clause.minus))
+    keys = dict.fromkeys(key for clause in claim.clauses for key in clause.keys)
     for measure in claim.beside:
         for panel in (panel for panel in panels if panel.figure == claim.figure):
-            curves = dict(zip(panel.curves, _counted_bins(panel), strict=True))
+            curves = dict(zip(panel.curves, counted_bins(panel), strict=True))
             numbers = [
-                f"{panel.labels.get(key, key)} "
-                f"{_number(float(measure.of(panel, curves[key].mean(axis=0)[None])[0]))}"
+                f"{panel.labels.get(key, key)} {_measured(measure, panel, curves[key])}"
                 for key in keys
                 if key in curves
             ]
@@ -343,18 +233,49 @@ def _beside(claim: Claim, panels: Sequence[Panel]) -> list[str]:
     return found
 
 
+def _measured(measure: Measure, panel: Panel, curves: np.ndarray) -> str:
+    """A measure of the mean curve of runs, or at every switch one."""
+    several = [measure]
+    if measure.at is not None and panel.points is None:
+        several = [measure.at(number + 1) for number, _ in enumerate(phases(panel)[0])]
+    numbers = [
+        one.crossed(panel, curves).mean()
+        if one.crossed is not None
+        else one.of(panel, curves.mean(axis=0)[None])[0]
+        for one in several
+    ]
+    return " / ".join(_number(float(number)) for number in numbers)
+
+
 def _lost(claim: Claim, panels: Sequence[Panel]) -> list[str]:
     """How many runs of which agents diverged, in words; nothing if none did."""
     found = []
-    keys = dict.fromkeys(key for clause in claim.clauses for key in (*clause.of, *clause.minus))
-    for panel in panels:
-        for key in (key for key in keys if key in panel.curves):
-            lost = ~np.isfinite(panel.curves[key]).all(axis=1)
-            if lost.any():
-                place = f" ({panel.panel})" if panel.panel else ""
-                name = panel.labels.get(key, key)
-                found.append(f"{lost.sum()} of {lost.size} runs of {name}{place}")
+    for panel, key, name in _told(claim, panels):
+        lost = ~np.isfinite(panel.curves[key]).all(axis=1)
+        if lost.any():
+            found.append(f"{lost.sum()} of {lost.size} runs of {name}")
     return [f"diverged: {', '.join(found)}"] if found else []
+
+
+def _touched(claim: Claim, panels: Sequence[Panel]) -> tuple[int, list[str]]:
+    """How many bins of which agents count as the floor, and that in words."""
+    found, many = [], 0
+    for panel, key, name in _told(claim, panels):
+        curve = panel.curves[key]
+        below = int((~(curve >= panel.floor)).sum()) if math.isfinite(panel.floor) else 0
+        if below:
+            found.append(f"{below} of {curve.size:,} bins of {name}")
+            many += below
+    return many, [f"counted as the floor: {', '.join(found)}"] if found else []
+
+
+def _told(claim: Claim, panels: Sequence[Panel]) -> Iterator[tuple[Panel, str, str]]:
+    """The agents that a claim is about, panel by panel, and what they are called there."""
+    keys = dict.fromkeys(key for clause in claim.clauses for key in clause.keys)
+    for panel in panels:
+        place = f" ({panel.panel})" if panel.panel else ""
+        for key in (key for key in keys if key in panel.curves):
+            yield panel, key, f"{panel.labels.get(key, key)}{place}"
 
 
 def _counted(claim: Claim, reading: str, counts: Counts) -> Verdict:
@@ -362,12 +283,13 @@ def _counted(claim: Claim, reading: str, counts: Counts) -> Verdict:
     about = (claim.id, claim.figure, reading, claim.kind, claim.claim)
     try:
         findings = claim.work.decide(counts)
-        outcome, decisive = verdict(findings)
-        detail = "; ".join(map(_described, findings))
-        numbers = (decisive.effect, decisive.low, decisive.high, decisive.statement.margin)
     except Unavailable as reason:
-        outcome, numbers = UNCLEAR, (math.nan,) * 4
-        detail = f"not enough data: {reason}"
-    chance = math.nan if outcome == UNCLEAR else float(outcome == "holds")
-    text = f"{detail[0].upper()}{detail[1:]}."
-    return Verdict(*about, outcome, *numbers, 0, chance, claim.rule, text)
+        detail = f"Not enough data: {reason}."
+        return Verdict(*about, UNCLEAR, *(math.nan,) * 4, 0, math.nan, claim.rule, detail)
+    outcome, decisive = verdict(findings)
+    numbers = (decisive.effect, decisive.low, decisive.high, decisive.statement.margin)
+    told = [*map(_described, findings), *claim.work.beside(counts)]
+    return Verdict(
+        *about, outcome, *numbers, 0, math.nan, claim.rule, _sentence(told), decisive.label,
+        "times",
+    )  # fmt: skip

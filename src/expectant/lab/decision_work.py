@@ -56,7 +56,9 @@ def reads_per_decision(agent: Any, actions: int, features: int, active: int) -> 
 
 @dataclass(frozen=True)
 class WorkRule:
-    """That a decision of one agent takes much more work than those of others, more so as they grow.
+    """That a decision of one agent takes much more work than those of others, and ever more.
+
+    It grows with the number of actions, and with that of features more than theirs.
 
     ``agents`` maps names to (label, description), the one that is held against the others first.
     ``actions`` × ``features`` is the grid of sizes, with so many ``active`` features.
@@ -67,18 +69,17 @@ class WorkRule:
     features: tuple[int, ...]
     active: int
     much_more: float  # times the work: more than the constant factors of different implementations
-    as_fast: float  # of the others' growth: the fixed costs of a decision hide a little of it
 
     @property
     def rule(self) -> str:
         first = next(iter(self.agents.values()))[0]
         return (
-            "Counted work of one decision at the corners of a grid of actions and features, "
-            f"{first} against each cached agent: from fewest to most features its count grows at "
-            f"least {self.much_more:g} times as much as theirs, from fewest to most actions at "
-            f"least {self.as_fast:g} times as much, and at the largest point it is at least "
-            f"{self.much_more:g} times theirs. The counts are exact, so the interval is the number "
-            "itself."
+            "Counted work of one decision at the corners of a grid of actions and features: at the "
+            f"largest point that of {first} is at least {self.much_more:g} times that of each "
+            f"cached agent; from fewest to most actions it grows to at least {self.much_more:g} "
+            f"times itself; from fewest to most features it grows at least {self.much_more:g} "
+            "times as much as theirs. Whether it grows faster with the actions than theirs is "
+            "told and decides nothing. The counts are exact, so the interval is the number itself."
         )
 
     def counts(self) -> dict[str, dict[tuple[int, int], float]]:
@@ -93,30 +94,47 @@ class WorkRule:
         }
 
     def decide(self, counts: Counts) -> list[Finding]:
-        """The first agent's counts against the others', at the corners of the grid."""
+        """The first agent's counts, and against the others', at the corners of the grid."""
+        (first, (name, _)), *others = self.agents.items()
+        corners = self._corners(counts)
+        own = np.array([[counts[first].get(at, math.nan) for at in row] for row in corners])
+        found = [("growth with the actions", f"of {name}", own[1] / own[0])]
+        for other, (label, _) in others:
+            ratios, subject = self._ratios(counts, other), f"of {name}, times that of {label},"
+            found += [
+                ("growth with the features", subject, ratios[:, 1] / ratios[:, 0]),
+                ("work at the largest point", subject, ratios[1, 1]),
+            ]
+        return [_at_least(self.much_more, ratio, f"{what} {of}") for what, of, ratio in found]
+
+    def beside(self, counts: Counts) -> list[str]:
+        """How fast the work grows with the actions, held against that of the others, in words."""
+        (name, _), *others = self.agents.values()
+        told = []
+        for (label, _), other in zip(others, list(self.agents)[1:], strict=True):
+            ratios = self._ratios(counts, other)
+            least = float((ratios[1] / ratios[0]).min())
+            told.append(
+                f"beside it, growth with the actions of {name}, times that of {label}: {least:.3g}"
+            )
+        return told
+
+    def _corners(self, counts: Counts) -> list[list[tuple[int, int]]]:
+        """The corners of the grid: rows few and many actions, columns few and many features."""
         missing = [label for key, (label, _) in self.agents.items() if not counts.get(key)]
         if missing:
             raise Unavailable(f"no counts of {', '.join(missing)}")
-        (first, (name, _)), *others = self.agents.items()
-        grid = counts[first]
+        grid = counts[next(iter(self.agents))]
         actions, features = (sorted({size[axis] for size in grid}) for axis in (0, 1))
         if len(actions) == 1 or len(features) == 1:
             raise Unavailable("counts for one number of actions or features show no growth")
-        corners = [[(a, f) for f in (features[0], features[-1])] for a in (actions[0], actions[-1])]
-        findings = []
-        for other, (label, _) in others:
-            # rows few and many actions, columns few and many features
-            ratios = np.array([[_ratio(grid, counts[other], at) for at in row] for row in corners])
-            found = (
-                ("growth with the features", ratios[:, 1] / ratios[:, 0], self.much_more),
-                ("growth with the actions", ratios[1] / ratios[0], self.as_fast),
-                ("work at the largest point", ratios[1, 1], self.much_more),
-            )
-            subject = f"of {name}, times that of {label},"
-            findings += [
-                _at_least(least, ratio, f"{what} {subject}") for what, ratio, least in found
-            ]
-        return findings
+        return [[(a, f) for f in (features[0], features[-1])] for a in (actions[0], actions[-1])]
+
+    def _ratios(self, counts: Counts, other: str) -> np.ndarray:
+        """The first agent's counts divided by another's, at the corners."""
+        grid = counts[next(iter(self.agents))]
+        corners = self._corners(counts)
+        return np.array([[_ratio(grid, counts[other], at) for at in row] for row in corners])
 
 
 def _ratio(above: Mapping[Any, float], below: Mapping[Any, float], size: Any) -> float:

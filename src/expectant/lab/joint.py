@@ -214,10 +214,6 @@ class Joint:
             )
         return rows
 
-    @property
-    def _sizes(self) -> dict[str, int]:
-        return {name: experiment.runs for name, experiment in self.study.experiments.items()}
-
     def _verdicts(
         self, chosen: Chosen, panels: Sequence[Panel], claims: Sequence[Claim]
     ) -> list[Verdict]:
@@ -226,7 +222,7 @@ class Joint:
         for claim in claims:
             key = (claim.id, *(chosen[name] for name in self.matters[claim.id]))
             if key not in self.judged:
-                (self.judged[key],) = evaluate([claim], panels, None, self._sizes)
+                (self.judged[key],) = evaluate([claim], panels, None, self.study.sizes)
             found.append(self.judged[key])
         return found
 
@@ -235,7 +231,7 @@ class Joint:
         if any(verdict.chance == 0.0 for verdict in found if verdict.id in self.published):
             return 0.0
         published = [claim for claim in self.claims if claim.id in self.published]
-        return chance_together(published, panels, self._sizes)
+        return chance_together(published, panels, self.study.sizes)
 
     def _curves(self, cells: Sequence[Cell], threads: int | None, title: str) -> list[np.ndarray]:
         """The curves of cells; those of agents that earlier combinations had are at hand."""

@@ -228,7 +228,7 @@ def _solving_updates(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
 def _is_best(domain: Domain, preferences: np.ndarray, discount: float, phase: int) -> bool:
     """Whether a greedy policy takes only optimal actions in all states that it comes to."""
     now = phase_of(domain, phase)
-    world, best = dynamics(domain, now), _best_actions(domain, discount, now)
+    world, best = dynamics(domain, now), best_actions(domain, discount, now)
     most = preferences.max(axis=1, keepdims=True)
     greedy = preferences >= most - TIE * np.abs(most)
     reached = np.zeros(best.shape[0], bool)
@@ -244,7 +244,7 @@ def _is_best(domain: Domain, preferences: np.ndarray, discount: float, phase: in
 
 
 @lru_cache  # every run of a cell asks
-def _best_actions(domain: Domain, discount: float, phase: int) -> np.ndarray:
+def best_actions(domain: Domain, discount: float, phase: int) -> np.ndarray:
     """The optimal actions (S, A)."""
     values = optimal_action_values(domain, discount=discount, phase=phase)
     most = values.max(axis=1, keepdims=True)

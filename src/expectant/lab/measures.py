@@ -9,12 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from expectant.analysis.adaptation import (
     RECOVERED_FRACTION,
     REGRET_EPISODES,
+    crossed_drops,
+    crossed_lowests,
     drops,
     entries,
     lowests,
@@ -43,7 +46,11 @@ class Measure:
     runs, or with ``per_run`` of every run, and then averaged. ``at`` gives the same measure at one
     switch only, counted from 1, where that means something. ``needs_optimum`` says that it compares
     with the exact return of acting ε-greedily on q*, ``of_diverged`` that it is told of bins that
-    are not finite.
+    are not finite. ``unit`` is what it is counted in, by default as the curves are.
+
+    A measure that picks a bin by its height has ``crossed``, one number for every run (n,) of
+    (n, bins), with the bin picked by other runs. ``base`` is what a margin can be a share of,
+    where that is not the measure itself.
     """
 
     name: str
@@ -54,6 +61,9 @@ class Measure:
     at: Callable[[int], Measure] | None = None
     needs_optimum: bool = False
     of_diverged: bool = False
+    unit: str = ""
+    crossed: Of | None = None
+    base: Of | None = None
 
 
 MEASURES: dict[str, Measure] = {}
@@ -146,21 +156,26 @@ def _mean_or_at(
     title: str,
     meaning: str,
     of_switches: Callable[..., np.ndarray],
-    needs_optimum: bool = False,
+    crossed: Callable[..., np.ndarray] | None = None,
+    **more: Any,
 ) -> Measure:
     """A measure of switches: the mean over all of them, or at one that is named."""
 
+    def mean(of: Callable[..., np.ndarray]) -> Of:
+        return lambda panel, curve: of(panel, curve).mean(axis=0)
+
     def at(number: int) -> Measure:
+        def one(of: Callable[..., np.ndarray]) -> Of:
+            return lambda panel, curve: of(panel, curve, needed=number)[number - 1]
+
         return Measure(
-            name, f"{title} (switch {number})", meaning,
-            lambda panel, curve: of_switches(panel, curve, needed=number)[number - 1],
-            needs_optimum=needs_optimum,
+            name, f"{title} (switch {number})", meaning, one(of_switches),
+            crossed=crossed and one(crossed), **more,
         )  # fmt: skip
 
     return Measure(
-        name, title, f"mean over the switches of {meaning}",
-        lambda panel, curve: of_switches(panel, curve).mean(axis=0), at=at,
-        needs_optimum=needs_optimum,
+        name, title, f"mean over the switches of {meaning}", mean(of_switches), at=at,
+        crossed=crossed and mean(crossed), **more,
     )  # fmt: skip
 
 
@@ -169,14 +184,13 @@ def _regret_falls(panel: Panel, curve: np.ndarray) -> np.ndarray:
     return lost[0] - lost[1]
 
 
-def _lowest_rises(panel: Panel, curve: np.ndarray) -> np.ndarray:
-    depths = lowests(panel, curve, needed=2)
+def _rises(depths: np.ndarray) -> np.ndarray:
     return depths[1:].mean(axis=0) - depths[0]
 
 
-def _entry_rises(panel: Panel, curve: np.ndarray) -> np.ndarray:
+def _entry_falls(panel: Panel, curve: np.ndarray) -> np.ndarray:
     first = entries(panel, curve, needed=2)
-    return first[1] - first[0]
+    return first[0] - first[1]
 
 
 def _unsteadiness(panel: Panel, curve: np.ndarray) -> np.ndarray:
@@ -188,9 +202,11 @@ LOST = (
     f"the return lost against acting ε-greedily on q* in the first {REGRET_EPISODES} episodes of a "
     "phase, or in all of it if it is shorter"
 )
+SUMMED = "return, summed over episodes"
+CROSSED = ", in every run the one in which the other half of the runs is lowest on average"
 for _found in (
     Measure("mean", "return", "mean over all episodes", lambda panel, curve: curve.mean(axis=-1)),
-    Measure("final", "final level", f"mean return over {LAST}", final),
+    Measure("final", "final level", f"mean over {LAST}", final),
     Measure("last-third", "late level", "mean return over the last third of the bins", last_third),
     Measure(
         "diverged",
@@ -199,6 +215,7 @@ for _found in (
         _diverged,
         per_run=True,
         of_diverged=True,
+        unit="share of runs",
     ),
     Measure(
         "worsened",
@@ -207,6 +224,7 @@ for _found in (
         _worsened,
         per_run=True,
         of_diverged=True,
+        unit="share of runs",
     ),
     Measure(
         "after-switch",
@@ -221,14 +239,21 @@ for _found in (
         lambda panel, curve: panel.optimum - final(panel, curve),
         needs_optimum=True,
     ),
-    _mean_or_at("regret", "regret after a switch", LOST, regrets, needs_optimum=True),
-    _mean_or_at("lowest", "lowest level after a switch", "the lowest bin of a phase", lowests),
-    _mean_or_at("entry", "return at a switch", "the first bin of a phase", entries),
+    _mean_or_at("regret", "regret after a switch", LOST, regrets, needs_optimum=True, unit=SUMMED),
+    _mean_or_at(
+        "lowest",
+        "lowest level after a switch",
+        f"the lowest bin of a phase{CROSSED}",
+        lowests,
+        crossed_lowests,
+    ),
+    _mean_or_at("entry", "level at a switch", "the first bin, or look, of a phase", entries),
     _mean_or_at(
         "drop",
         "drop",
-        "the level before (last fifth of a phase) minus the lowest bin after",
+        f"the level before (last fifth of a phase) minus the lowest bin after{CROSSED}",
         drops,
+        crossed_drops,
     ),
     _mean_or_at(
         "recovery",
@@ -236,6 +261,7 @@ for _found in (
         "the episodes until the end of the first bin, from the lowest one on, that has made up "
         f"{RECOVERED_FRACTION:.0%} of the way from there to the last fifth of the phase",
         own_recoveries,
+        unit="episodes",
     ),
     Measure(
         "regret-falls",
@@ -243,18 +269,22 @@ for _found in (
         f"regret after the first switch minus that after the second, each {LOST}",
         _regret_falls,
         needs_optimum=True,
+        unit=SUMMED,
+        base=lambda panel, curve: regrets(panel, curve)[0],
     ),
     Measure(
         "lowest-rises",
         "rise of the lowest level",
-        "mean of the lowest bins after the later switches minus the lowest bin after the first",
-        _lowest_rises,
+        "mean of the lowest bins after the later switches minus the lowest bin after the first"
+        f"{CROSSED}",
+        lambda panel, curve: _rises(lowests(panel, curve, needed=2)),
+        crossed=lambda panel, curve: _rises(crossed_lowests(panel, curve, needed=2)),
     ),
     Measure(
-        "entry-rises",
-        "rise of the return at a switch",
-        "the first bin after the second switch minus that after the first",
-        _entry_rises,
+        "entry-falls",
+        "fall of the level at a switch",
+        "the first bin, or look, after the first switch minus that after the second",
+        _entry_falls,
     ),
     Measure(
         "unsteadiness",
@@ -262,6 +292,7 @@ for _found in (
         f"mean squared change of a run's return from one bin to the next in {LAST}",
         _unsteadiness,
         per_run=True,
+        unit="squared return",
     ),
     Measure("first", "first point", "the first bin", lambda panel, curve: curve[..., 0]),
     Measure("second", "second point", "the second bin", lambda panel, curve: curve[..., 1]),
@@ -271,6 +302,7 @@ for _found in (
         "late slope",
         f"by how much the curve rises in an episode, or step, over {LAST}",
         late_slope,
+        unit="rise in an episode or step",
     ),
     Measure(
         "settling",
@@ -278,6 +310,7 @@ for _found in (
         f"the episode, or step, from which on the mean curve stays at most {SETTLED:.0%} above "
         f"its mean over {LAST}",
         settling,
+        unit="episodes, or steps",
     ),
     Measure(
         "learned-share",
@@ -285,6 +318,7 @@ for _found in (
         f"mean of the last {LOOKS_AT_END} looks of the first phase, divided by the optimum",
         lambda panel, curves: score(panel, curves).first,
         per_run=True,
+        unit="share of the optimum",
     ),
     Measure(
         "adaptation",
@@ -293,6 +327,7 @@ for _found in (
         "that was best before has 0 and the new optimum 1",
         lambda panel, curves: score(panel, curves).adaptation,
         per_run=True,
+        unit="share of the way",
     ),
     Measure(
         "attainment",
@@ -301,6 +336,7 @@ for _found in (
         "the optimum",
         _attainment,
         per_run=True,
+        unit="episodes, or steps",
     ),
 ):
     add(_found)

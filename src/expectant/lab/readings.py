@@ -106,11 +106,10 @@ def dependence(
     panels: dict[str, list[Panel]] = {variant.name: [] for variant in chosen}
     for panel in panels_of(cells, curves):
         panels[panel.reading].append(panel)
-    sizes = {name: experiment.runs for name, experiment in study.experiments.items()}
     return [
         Dependence(
             variant,
-            evaluate(study.claims, panels[variant.name], None, sizes),
+            evaluate(study.claims, panels[variant.name], None, study.sizes),
             _moved(study, panels[variant.name], panels[variant.named_set])
             if variant.reading
             else {},

@@ -22,6 +22,7 @@ from expectant.engine.course import Stop, drive
 from expectant.engine.job import Job
 from expectant.engine.look import all_states, look, look_for, set_aside, set_aside_again
 from expectant.engine.loop import DONE
+from expectant.lab import policy_looks  # noqa: F401  more looks, by their names
 from expectant.lab.episodes import earned, performer
 from expectant.lab.looks import Look, Seen, look_named
 from expectant.progress import Reporter, Silent

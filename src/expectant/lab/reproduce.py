@@ -137,8 +137,7 @@ def verdicts_of(study: Study, panels: Sequence[Panel]) -> list[Verdict]:
     }
     shown = dict.fromkeys(panel.reading for panel in panels)
     work = dict.fromkeys(shown, counts) if counts else None
-    sizes = {name: experiment.runs for name, experiment in study.experiments.items()}
-    return evaluate(study.claims, panels, work, sizes)
+    return evaluate(study.claims, panels, work, study.sizes)
 
 
 def write_verdicts(request: Request, folder: Path, panels: Sequence[Panel]) -> list[Verdict]:

@@ -32,7 +32,7 @@ from expectant.rules import whole
 STUDY, CLAIMS, READINGS = "study.toml", "claims.toml", "readings.toml"
 KEYS = (
     "title", "source", "link", "notes", "figures", "sets", "out", "measures", "claim_runs",
-    "only", "worlds",
+    "only", "worlds", "unsized",
 )  # fmt: skip
 THE_PAPER = "kudashkina-2021"
 
@@ -71,7 +71,8 @@ class Study:
     ``experiments`` maps every figure to its spec, in the order in which they are shown. ``command``
     makes its results, given at a ``place``, in the folder ``out`` if no other is asked for. Claims
     about a figure are judged by ``claim_runs``, where those are more than are drawn; a figure in
-    ``only`` is run under some sets alone; ``worlds`` are figures whose domains the page draws.
+    ``only`` is run under some sets alone; ``worlds`` are figures whose domains the page draws;
+    of those in ``unsized`` the source does not say how many runs they have.
     """
 
     name: str
@@ -87,6 +88,7 @@ class Study:
     claim_runs: Mapping[str, int] = field(default_factory=dict)
     only: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     worlds: tuple[str, ...] = ()
+    unsized: tuple[str, ...] = ()
     out: Path = field(default=Path("results"))
     command: str = ""
     place: str = ""
@@ -94,6 +96,14 @@ class Study:
     def sets_of(self, figure: str) -> tuple[str, ...]:
         """The named sets that a figure is run under."""
         return self.only.get(figure, self.sets)
+
+    @property
+    def sizes(self) -> dict[str, int | None]:
+        """How many runs the source's figures have, None where it does not say."""
+        return {
+            name: None if name in self.unsized else experiment.runs
+            for name, experiment in self.experiments.items()
+        }
 
     @property
     def figures(self) -> tuple[str, ...]:
@@ -204,7 +214,8 @@ def _study(folder: Path, data: Mapping[str, Any], trust: bool) -> Study:
         claims=_claims(folder, experiments),
         claim_runs=_claim_runs(data, experiments),
         only=_only(data, experiments, sets),
-        worlds=_worlds(data, experiments),
+        worlds=_listed("worlds", data, experiments),
+        unsized=_listed("unsized", data, experiments),
         out=Path(check_text(f"{STUDY}: out", data.get("out", f"results/{name}"))),
         command="expectant reproduce" + ("" if name == THE_PAPER else f" {word_for(folder)}"),
     )
@@ -221,10 +232,12 @@ def _claim_runs(data: Mapping[str, Any], experiments: Mapping[str, Experiment]) 
     }
 
 
-def _worlds(data: Mapping[str, Any], experiments: Mapping[str, Experiment]) -> tuple[str, ...]:
-    """The figures whose domains are drawn."""
-    found = check_texts(f"{STUDY}: worlds", data.get("worlds", []))
-    _check_figures(f"{STUDY}: worlds", dict.fromkeys(found), experiments)
+def _listed(
+    key: str, data: Mapping[str, Any], experiments: Mapping[str, Experiment]
+) -> tuple[str, ...]:
+    """The figures that a key lists."""
+    found = check_texts(f"{STUDY}: {key}", data.get(key, []))
+    _check_figures(f"{STUDY}: {key}", dict.fromkeys(found), experiments)
     return tuple(found)
 
 

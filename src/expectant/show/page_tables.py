@@ -63,6 +63,7 @@ def verdict_table(verdicts: Sequence[Any]) -> Any:
 def _evidence(found: Any) -> str:
     """A verdict with its numbers, on two lines."""
     said = f"[{COLOURS[found.verdict]}]{MARKS[found.verdict]}[/]"
+    said += f" ({found.note})" if getattr(found, "note", "") else ""
     if found.effect != found.effect:
         return said
     chance = "" if found.chance != found.chance else f", {found.chance:.2f}"

@@ -52,7 +52,8 @@ class Glance(Section):
     """Claims by readings at a glance.
 
     A verdict has the keys id, figure, reading, kind, claim, verdict ("holds", "equal", "does not
-    hold" or "unclear"), effect, low, high, margin, runs, chance, rule and detail.
+    hold" or "unclear"), effect, low, high, margin, runs, chance, rule and detail; it may
+    have label and unit of its effect, and a note.
     """
 
     macro: ClassVar[str] = "glance"

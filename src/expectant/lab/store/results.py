@@ -23,6 +23,7 @@ from expectant.lab.records import levels_of
 from expectant.lab.store.sealed_tables import read_table, write_table
 
 CURVES = "curves.parquet"
+FLOOR = 4.0  # times as far below: runs that are stuck or have diverged, and no others
 MOST_STATES = 500  # of an MDP that is solved only to draw a line
 QUANTITIES = {LENGTH: "steps of an episode", TOTAL: "sum of rewards so far"}
 COLUMNS = (
@@ -118,11 +119,14 @@ def _optimum(cells: Sequence[Cell]) -> float:
 
 
 def _floor(cell: Cell, optimum: float) -> float:
-    """As far below acting at random as an exact return is above it; NaN where there is none."""
+    """Far below acting at random, in terms of how far an exact return is above it; NaN: of none.
+
+    Nearer to it lie bins of agents that follow what they learned before the goal moved.
+    """
     if math.isnan(optimum):
         return optimum
     at_random = _undiscounted(cell.domain, epsilon=1.0, discount=1.0, phase=0)
-    return at_random - (optimum - at_random)
+    return at_random - FLOOR * (optimum - at_random)
 
 
 def _best_soft(cells: Sequence[Cell]) -> float:

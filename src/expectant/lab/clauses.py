@@ -1,0 +1,184 @@
+"""Clauses: what one part of a claim says of a number, and what runs say about that."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from expectant.analysis.judging import (
+    ABOVE,
+    CROSSED,
+    Finding,
+    Statement,
+    block_weights,
+    find,
+    floored,
+    pseudo_values,
+)
+from expectant.analysis.panel import Panel
+from expectant.lab.measures import Measure, Of
+
+BLOCKS = 1000  # figures of the source's size that are drawn to tell how many show a claim
+
+
+@dataclass(frozen=True)
+class Clause:
+    """That a measure, mean over the agents ``of``, less that of ``minus``, is as stated.
+
+    With ``beyond``, two more groups of agents, their difference is taken off that one. With
+    ``across``: on average over panels, instead of in each of them. ``figure`` is where it is looked
+    for; empty: in that of the claim. The margin is at most a share ``relative`` of what ``of``
+    measures, if that is not 0. ``names`` are for agents, instead of their labels.
+    """
+
+    measure: Measure
+    of: tuple[str, ...]
+    minus: tuple[str, ...] = ()
+    statement: Statement = field(default_factory=Statement)
+    across: bool = False
+    figure: str = ""
+    beyond: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
+    relative: float = 0.0
+    names: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """All agents that it is about, one group after the other."""
+        return (*self.of, *self.minus, *self.beyond[0], *self.beyond[1])
+
+    @property
+    def weights(self) -> np.ndarray:
+        """By what their measures are multiplied to make the number of all of them."""
+        signs = zip((1.0, -1.0, -1.0, 1.0), (self.of, self.minus, *self.beyond), strict=True)
+        return np.concatenate([[sign / len(g)] * len(g) for sign, g in signs if g])
+
+    def subject(self, labels: Mapping[str, str]) -> str:
+        """What the clause is about, in words."""
+        known = {**labels, **self.names}
+
+        def called(keys: Sequence[str]) -> str:
+            return " and ".join(dict.fromkeys(known.get(key, key) for key in keys))
+
+        mean = "mean over panels of the " if self.across else ""
+        sides = " minus that of ".join(filter(None, map(called, (self.of, self.minus))))
+        beyond = " minus that of ".join(filter(None, map(called, self.beyond)))
+        less = f", less the {self.measure.title} of {beyond}," if beyond else ""
+        return f"{mean}{self.measure.title} of {sides}{less}"
+
+    def sentence(self, names: Mapping[str, str]) -> str:
+        """What the clause states, in words."""
+        kind, reference, margin = self.statement
+        said = {ABOVE: f"above {reference:g} by more than {margin:g}"}.get(
+            kind, f"{kind} {reference:g}, give or take {margin:g}"
+        )
+        if self.relative:
+            what = "the first of the two" if self.measure.base else "the greater one"
+            said += f", or {self.relative:.0%} of {what} if that is less"
+        where = f" (figure {self.figure})" if self.figure else ""
+        return f"{self.subject(names)} is {said}{where}"
+
+    def said(self, panels: Sequence[Panel]) -> Statement:
+        """The statement, with the margin that it has in these panels."""
+        if not self.relative:
+            return self.statement
+        base = self.measure.base or self.measure.of
+        level = np.mean(
+            [
+                base(panel, curve.mean(axis=0)[None])[0]
+                for panel, curves in zip(panels, self.runs_of(panels), strict=True)
+                for curve in curves[: len(self.of)]
+            ]
+        )
+        share = self.relative * abs(float(level))
+        return self.statement._replace(margin=min(self.statement.margin, share))
+
+    def values(
+        self, panels: Sequence[Panel], means: Sequence[Sequence[np.ndarray]], of: Of | None = None
+    ) -> np.ndarray:
+        """The number from mean curves (n, bins) of every agent by panel; ``of`` instead of the
+        measure's own."""
+        measured = of or self.measure.of
+        found = [
+            measured(panel, curve)
+            for panel, curves in zip(panels, means, strict=True)
+            for curve in curves
+        ]
+        table = np.array(found).reshape(len(panels), len(self.keys), -1).mean(axis=0)
+        return self.weights @ table
+
+    def runs_of(self, panels: Sequence[Panel]) -> list[list[np.ndarray]]:
+        """The curves (runs, bins) by panel, as many runs of all, with a floor for diverged ones."""
+        found = []
+        for panel in panels:
+            known = list(panel.curves.values())
+            counted = known if self.measure.of_diverged else counted_bins(panel)
+            all_curves = dict(zip(panel.curves, counted, strict=True))
+            found.append([all_curves[key] for key in self.keys])
+        fewest = min(curve.shape[0] for curves in found for curve in curves)
+        return [[curve[:fewest] for curve in curves] for curves in found]
+
+    def find(self, panels: Sequence[Panel]) -> Finding:
+        """What the runs of these panels together say, paired by their numbers."""
+        return self._found(
+            lambda means, of: self.values(panels, means, of), panels, self.said(panels), panels[0]
+        )
+
+    def less(self, panels: Sequence[Panel], others: Sequence[Panel]) -> Finding:
+        """By how much the number is greater in some panels than in others, paired by run."""
+        split = len(panels)
+        return self._found(
+            lambda means, of: (
+                self.values(panels, means[:split], of) - self.values(others, means[split:], of)
+            ),
+            [*panels, *others],
+            Statement(ABOVE, 0.0, self.said(panels).margin),
+            panels[0],
+        )
+
+    def _found(
+        self,
+        number: Callable[[Sequence[Sequence[np.ndarray]], Of | None], np.ndarray],
+        panels: Sequence[Panel],
+        statement: Statement,
+        first: Panel,
+    ) -> Finding:
+        """What the runs of panels say about a number of their mean curves, by panel and agent."""
+        flat = [curve for group in self.runs_of(panels) for curve in group]
+        place = f"{first.panel}: " if first.panel and not self.across else ""
+        label, crossed = place + self.subject(first.labels), self.measure.crossed
+
+        def statistic(*means: np.ndarray) -> np.ndarray:
+            return number(_grouped(means, len(panels)), None)
+
+        if self.measure.per_run:
+            found = find(statistic(*flat), statement, label)
+        elif crossed is not None:
+            values = number(_grouped(flat, len(panels)), crossed)
+            found = find(values, statement, label, widened=CROSSED)
+        else:
+            effect = float(statistic(*(curve.mean(axis=0)[None] for curve in flat))[0])
+            found = find(pseudo_values(statistic, flat), statement, label, effect)
+        return found._replace(unit=self.measure.unit or first.quantity)
+
+    def shown(self, panels: Sequence[Panel], size: int) -> np.ndarray:
+        """Whether figures of ``size`` runs, drawn from those that there are, show it (BLOCKS,)."""
+        curves = self.runs_of(panels)
+        weights = block_weights(curves[0][0].shape[0], size, BLOCKS)
+        if self.measure.per_run:
+            values = weights @ self.values(panels, curves)
+        else:
+            means = [[weights @ curve for curve in group] for group in curves]
+            values = self.values(panels, means)
+        return self.said(panels).shown_by(values)
+
+
+def counted_bins(panel: Panel) -> list[np.ndarray]:
+    """The curves of a panel as they count, diverged and very bad bins included."""
+    return floored(list(panel.curves.values()), panel.floor, of_errors=panel.of_errors)
+
+
+def _grouped(curves: Sequence[np.ndarray], groups: int) -> list[list[np.ndarray]]:
+    size = len(curves) // groups
+    return [list(curves[start : start + size]) for start in range(0, len(curves), size)]
