@@ -31,7 +31,7 @@ from expectant.lab.study import Option, Reading, Study
 
 OWN = 2  # draws of an agent's own options in a context
 DRAWS = 20  # of features that are the same in all runs
-LONGEST = 1000  # steps of an episode: some combinations are stuck in most of theirs
+LONGEST = 300  # steps of an episode: some combinations are stuck in most of theirs
 MOST_ALONE = 1000  # settings of one agent, all of which are tried
 
 Chosen = dict[str, str]  # the option of every reading, by name
