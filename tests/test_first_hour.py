@@ -78,12 +78,29 @@ def test_an_option_of_ones_own_says_what_it_means():
         (ex.Lookahead, {"value_step": 0.1, "gamma": 0.9}, "'discount'?"),
         (ex.Lookahead, {"value_step": 0.1, "n_planning_steps": 5}, "'planning_steps'?"),
         (ex.Lookahead, {"value_step": 0.1, "planing_steps": 5}, "'planning_steps'?"),
+        (ex.Autostep, {"alpha": 0.1}, "'initial_step'?"),
+        (ex.IDBD, {"alpha": 0.1}, "'initial_step'?"),
     ],
 )
 def test_names_from_elsewhere_get_a_hint(agent, given, meant):
     with pytest.raises(ValueError, match=r"unknown option \w+=[\d.]+, did you mean ") as error:
         agent(**given)
     assert str(error.value).endswith(f"did you mean {meant}")
+
+
+@pytest.mark.parametrize(
+    ("call", "given", "meant"),
+    [
+        (ex.run, {"n_episodes": 5}, "run: unknown argument n_episodes=5, did you mean 'episodes'?"),
+        (ex.run, {"max_episode_steps": 5}, "'step_limit'?"),
+        (ex.try_on, {"minute": 5}, "'minutes'?"),
+        (ex.evaluate, {"episode": 5}, "'episodes'?"),
+    ],
+)
+def test_arguments_that_a_function_does_not_have_get_a_hint(call, given, meant):
+    with pytest.raises(TypeError) as error:
+        call(**given)
+    assert str(error.value).endswith(meant)
 
 
 def test_the_version_is_told():

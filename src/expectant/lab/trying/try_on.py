@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from expectant.domains.gym import Gym
+from expectant.engine.arguments import hinting
 from expectant.engine.job import cores
 from expectant.engine.result import Result
 from expectant.extras import need
@@ -60,6 +61,7 @@ def _minutes(value: Any) -> float:
 MINUTES = Rule("a finite number above 0", _minutes)
 
 
+@hinting
 def try_on(
     environment: Any,
     minutes: float = 5.0,
