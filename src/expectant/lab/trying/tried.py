@@ -35,6 +35,11 @@ class Confirmed:
     def means(self) -> np.ndarray:
         return self.returns.mean(axis=1)
 
+    def __repr__(self) -> str:
+        runs, episodes = self.returns.shape
+        mean = short(self.estimate[0])
+        return f"Confirmed({self.agent!r}: {runs} runs of {episodes:,} episodes, mean {mean})"
+
     @property
     def estimate(self) -> tuple[float, float, float]:
         mean, low, high = (float(each) for each in interval(self.means))
