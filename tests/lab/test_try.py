@@ -671,3 +671,20 @@ def test_what_is_given_as_a_class_goes_by_its_name(tmp_path):
     write_folder(found, tmp_path)
     page = (tmp_path / "report.html").read_text()
     assert "ex.try_on(HallEnv, 1)" in page and "&lt;class" not in page
+
+
+def test_an_agent_that_hangs_leaves_time_to_look_at_the_others(monkeypatch):
+    """All that it is given is a share of what is left until looking ends."""
+    clock: Any = SimpleNamespace(now=0.0, monotonic=lambda: clock.now)
+    looked = []
+
+    def hangs(trial, agent, deadline):
+        looked.append((agent.kind, round(deadline.left(), 1)))
+        clock.now += deadline.left()
+        return np.inf
+
+    monkeypatch.setattr(promise, "time", clock)
+    monkeypatch.setattr(trying, "slowness", lambda: 1.0)
+    monkeypatch.setattr(trying, "seconds_a_step", hangs)
+    ex.try_on(ex.Corridor(), 10.0, compiled=False, quiet=True)
+    assert len(looked) == 5 and len({seconds for _, seconds in looked}) == 1

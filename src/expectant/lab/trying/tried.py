@@ -253,7 +253,8 @@ class Tried:
 
     def __repr__(self) -> str:
         said = f"best {NAMES[self.best]}" if self.best else "nothing confirmed"
-        return f"Tried({self.environment}: {len(self.agents)} agents, {said}; print it for more)"
+        count = f"{len(self.agents)} agent{'s' * (len(self.agents) != 1)}"
+        return f"Tried({self.environment}: {count}, {said}; print it for more)"
 
     def __str__(self) -> str:
         title = f"{self.environment}, {in_brief(self.features)}"

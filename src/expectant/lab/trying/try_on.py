@@ -101,7 +101,10 @@ def try_on(
     trial = Trial(domain, features, compiled, threads, seed)
     agents = agents_for(shape.size > MANY)
     ready = compile_in_time(trial, agents, promise)
-    times = {key: seconds_a_step(trial, agents[key], promise.until(PROBED)) for key in ready}
+    times = {
+        key: seconds_a_step(trial, agents[key], promise.part(PROBED, len(ready) - number))
+        for number, key in enumerate(ready)
+    }
     usable = {key: agents[key] for key, took in times.items() if math.isfinite(took)}
     standings: dict[str, Standing] = {}
     if usable:
