@@ -94,6 +94,7 @@ def test_names_from_elsewhere_get_a_hint(agent, given, meant):
     [
         (ex.run, {"n_episodes": 5}, "run: unknown argument n_episodes=5, did you mean 'episodes'?"),
         (ex.run, {"max_episode_steps": 5}, "'step_limit'?"),
+        (ex.compare, {"n_runs": 5}, "'runs'?"),
         (ex.try_on, {"minute": 5}, "'minutes'?"),
         (ex.evaluate, {"episode": 5}, "'episodes'?"),
     ],

@@ -13,7 +13,7 @@ import gymnasium
 import numpy as np
 import outside_worlds
 import pytest
-from outside_worlds import HallEnv, Troubled
+from outside_worlds import FailsIn, HallEnv, Troubled
 
 import expectant as ex
 from expectant.engine import away, away_pool, away_process, away_work
@@ -205,6 +205,19 @@ def test_runs_here_and_there_are_the_same(monkeypatch):
     assert waiting()
     assert np.array_equal(one.returns, two.returns)
     assert np.array_equal(one.lengths, two.lengths)
+
+
+def test_a_failure_there_lets_the_other_runs_finish(monkeypatch):
+    """Run 0 is done here while run 1 fails in a process."""
+    monkeypatch.setattr(away, "MOMENT", 0.0)
+    with pytest.raises(ex.WorldError, match=r"motor broke.*in step of run 1, .*3 of 4 runs") as e:
+        ex.run(
+            ex.Gym(FailsIn, runs=(1,)), ex.OneHot(), PLANNER, episodes=300, runs=4, threads=2,
+            compiled=False, progress=False,
+        )  # fmt: skip
+    assert isinstance(e.value.__cause__, ex.WorldError)
+    assert isinstance(e.value.__cause__.__cause__, away_process.AwayError)
+    assert e.value.finished.numbers == [0, 2, 3]
 
 
 def test_a_run_that_stands_still_here_is_done_there(processes, monkeypatch):

@@ -6,7 +6,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 import pytest
-from outside_worlds import CELLS, Hall, HallEnv
+from outside_worlds import CELLS, FailsIn, Hall, HallEnv
 
 import expectant as ex
 from expectant.domains.outside import Outside
@@ -211,32 +211,11 @@ def test_an_error_of_the_environments_own_is_told_with_its_line_and_where_it_was
     assert caught.value.finished is None
 
 
-class FailsIn(HallEnv):
-    """Fails in its second step in some of the runs, which are told apart by their seeds."""
-
-    runs: tuple[int, ...] = ()
-
-    def reset(self, *, seed=None, options=None):
-        if seed is not None:
-            worlds = [ex.Gym(HallEnv).world(0, run).seed for run in range(40)]
-            self.run, self.taken = worlds.index(seed), 0
-        return super().reset(options=options)
-
-    def step(self, action):
-        self.taken += 1
-        if self.run in self.runs and self.taken == 2:
-            raise RuntimeError("motor broke")
-        return super().step(action)
-
-
 @pytest.mark.parametrize("threads", [1, 2])
 def test_other_runs_finish_before_a_failure_is_told(threads):
-    class Some(FailsIn):
-        runs = (1, 3)
-
     every = run_through(HallEnv, runs=6)
     with pytest.raises(ex.WorldError) as caught:
-        run_through(Some, runs=6, threads=threads)
+        run_through(lambda: FailsIn((1, 3)), runs=6, threads=threads)
     assert "in step of run 1, episode 0, step 2" in str(caught.value)
     assert str(caught.value).endswith(
         "; 2 of 6 runs failed (1, 3); 4 of 6 runs have finished, see the error's finished"
@@ -249,11 +228,8 @@ def test_other_runs_finish_before_a_failure_is_told(threads):
 
 
 def test_no_more_runs_are_begun_where_all_fail():
-    class All(FailsIn):
-        runs = tuple(range(40))
-
     with pytest.raises(ex.WorldError) as caught:
-        run_through(All, runs=30, threads=1)
+        run_through(lambda: FailsIn(range(40)), runs=30, threads=1)
     assert str(caught.value).endswith(
         "; 5 of 30 runs failed (0, 1, 2, 3, 4), 25 were not begun after 5 failures in a row"
     )
@@ -261,11 +237,9 @@ def test_no_more_runs_are_begun_where_all_fail():
 
 
 def test_a_failure_is_forgiven_when_another_run_finishes():
-    class Most(FailsIn):
-        runs = (0, 1, 2, 3, 5, 6, 7, 8)
-
+    most = (0, 1, 2, 3, 5, 6, 7, 8)
     with pytest.raises(ex.WorldError, match=r"8 of 11 runs failed .*; 3 of 11 runs have finished"):
-        run_through(Most, runs=11, threads=1)
+        run_through(lambda: FailsIn(most), runs=11, threads=1)
 
 
 def test_a_mistake_of_a_part_is_no_failure_of_the_world():
