@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import gymnasium
@@ -113,3 +114,23 @@ class Troubled(HallEnv):
             if self.trouble == "shape":
                 seen = np.zeros(3)
         return seen, reward, False, self.taken % 5 == 0, info
+
+
+class FailsIn(HallEnv):
+    """Fails in its second step in some of the ``runs``, which are told apart by their seeds."""
+
+    def __init__(self, runs: Sequence[int] = ()) -> None:
+        super().__init__()
+        self.runs, self.run, self.taken = runs, -1, 0
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Any, dict[str, Any]]:
+        if seed is not None:
+            worlds = [ex.Gym(HallEnv).world(0, run).seed for run in range(40)]
+            self.run, self.taken = worlds.index(seed), 0
+        return super().reset(options=options)
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        self.taken += 1
+        if self.run in self.runs and self.taken == 2:
+            raise RuntimeError("motor broke")
+        return super().step(action)

@@ -21,6 +21,7 @@ from expectant.lab.request import QUICK_RUNS, Request
 from expectant.lab.store.results import CURVES
 from expectant.lab.store.table import CELLS
 from expectant.lab.study import the_paper, word_for
+from expectant.lab.trying.tried import Confirmed
 from expectant.meanings import MEANINGS
 from expectant.rules import whole
 from expectant.show.page_tables import curve_table
@@ -78,12 +79,30 @@ def test_an_option_of_ones_own_says_what_it_means():
         (ex.Lookahead, {"value_step": 0.1, "gamma": 0.9}, "'discount'?"),
         (ex.Lookahead, {"value_step": 0.1, "n_planning_steps": 5}, "'planning_steps'?"),
         (ex.Lookahead, {"value_step": 0.1, "planing_steps": 5}, "'planning_steps'?"),
+        (ex.Autostep, {"alpha": 0.1}, "'initial_step'?"),
+        (ex.IDBD, {"alpha": 0.1}, "'initial_step'?"),
     ],
 )
 def test_names_from_elsewhere_get_a_hint(agent, given, meant):
     with pytest.raises(ValueError, match=r"unknown option \w+=[\d.]+, did you mean ") as error:
         agent(**given)
     assert str(error.value).endswith(f"did you mean {meant}")
+
+
+@pytest.mark.parametrize(
+    ("call", "given", "meant"),
+    [
+        (ex.run, {"n_episodes": 5}, "run: unknown argument n_episodes=5, did you mean 'episodes'?"),
+        (ex.run, {"max_episode_steps": 5}, "'step_limit'?"),
+        (ex.compare, {"n_runs": 5}, "'runs'?"),
+        (ex.try_on, {"minute": 5}, "'minutes'?"),
+        (ex.evaluate, {"episode": 5}, "'episodes'?"),
+    ],
+)
+def test_arguments_that_a_function_does_not_have_get_a_hint(call, given, meant):
+    with pytest.raises(TypeError) as error:
+        call(**given)
+    assert str(error.value).endswith(meant)
 
 
 def test_the_version_is_told():
@@ -219,3 +238,48 @@ def test_what_users_get_says_what_it_is():
     panel = Panel("5a", "", "text", 5, None, 1.0, {"q": np.ones((2, 4))}, {"q": "Q"})
     assert repr(panel) == "Panel(text/5a: return per episode of q (2, 4))"
     assert repr(whole(1)) == "Rule('a whole number, 1 or more')"
+    sweep = ex.Sweep(
+        domain=ex.Corridor(), features=ex.OneHot(), agents={"q": ex.QLearning(0.1)}, episodes=10,
+        runs=3, grid={"agents.q.action_step": [0.1, 0.2]},
+    )  # fmt: skip
+    assert repr(sweep) == "Sweep(sweep: 2 cells of q, 3 runs of 10 episodes each)"
+
+
+@pytest.mark.parametrize(
+    ("found", "shown"),
+    [
+        (
+            ex.exact.FixedPoint(np.array([1.0, 2.0]), np.ones((9, 2)), np.zeros((9, 2)), 13.916666),
+            "FixedPoint(weights [1, 2], action_values (9, 2) from 1 to 1, policy (9, 2) from 0 to 0,"
+            " start_return 13.92)",
+        ),
+        (
+            ex.exact.LinearModel(np.full((2, 2), np.nan), np.arange(5.0)),
+            "LinearModel(matrix (2, 2), rewards (5,) from 0 to 4)",
+        ),
+        (
+            ex.analysis.Interval(np.array(0.5), np.array(0.25), np.array(1.0)),
+            "Interval(mean 0.5, low 0.25, high 1)",
+        ),
+        (
+            ex.exact.SubtaskSolution(np.zeros(3), np.ones((3, 2)), np.array([True, False, True])),
+            "SubtaskSolution(values [0, 0, 0], policy (3, 2) from 1 to 1, stop [1, 0, 1])",
+        ),
+        (
+            ex.diagnostics.Errors(np.array([2, 4]), np.ones((2, 2)), np.ones((2, 2))),
+            "Errors(episodes [2, 4], model (2, 2) from 1 to 1, value (2, 2) from 1 to 1)",
+        ),
+        (
+            Confirmed(ex.QLearning(), True, np.ones((2, 1_000)), 1, 1.0),
+            f"Confirmed({ex.QLearning()!r}: 2 runs of 1,000 episodes, mean 1)",
+        ),
+    ],
+    ids=lambda each: type(each).__name__,
+)
+def test_arrays_are_told_in_brief(found, shown):
+    assert repr(found) == shown
+
+
+def test_a_study_says_its_name_and_what_is_in_it():
+    found = the_paper()
+    assert repr(found).startswith(f"Study({found.name}: ") and len(repr(found)) < 200

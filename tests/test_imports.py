@@ -14,7 +14,7 @@ SOURCE = Path(expectant.__file__).parent
 # Later layers may import earlier ones, never the other way; a name is a module or a folder.
 LAYERS = [
     {"extras", "files", "integrity", "lanes", "meanings", "progress", "rules", "seeds", "verbs"}
-    | {"version", "whose"},
+    | {"shown", "version", "whose"},
     {"descriptions"},
     {"parts"},
     {"analysis", "step_sizes"},

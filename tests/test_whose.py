@@ -71,3 +71,34 @@ def test_a_typo_in_an_argument_of_an_own_environment_is_one_sentence(tmp_path, m
     assert result.exit_code == 2, result.output
     assert "cannot make Gym('whose_ring:Ring', wnd=0.2): TypeError" in result.output
     assert "Traceback" not in result.output
+
+
+FAILING = """
+    import gymnasium
+
+    class Ring(gymnasium.Env):
+        observation_space = gymnasium.spaces.Discrete(5)
+        action_space = gymnasium.spaces.Discrete(2)
+
+        def reset(self, *, seed=None, options=None):
+            self.taken = 0
+            return 0, {}
+
+        def step(self, action):
+            self.taken += 1
+            if self.taken == 4:
+                raise RuntimeError("motor broke")
+            return 1, 0.0, False, False, {}
+"""
+
+
+def test_an_environment_that_fails_is_told_with_run_episode_and_step(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "whose_failing.py").write_text(textwrap.dedent(FAILING))
+    spec = textwrap.dedent(SPEC).replace("whose_ring", "whose_failing").replace("wnd = 0.2\n", "")
+    (tmp_path / "failing.toml").write_text(spec)
+    result = CliRunner().invoke(app, ["run", "failing.toml"])
+    assert result.exit_code == 1, result.output
+    assert "RuntimeError: motor broke" in result.output and "WorldError" not in result.output
+    assert "whose_failing.py, line 15), in step of run 0, episode 0, step 4" in result.output

@@ -110,6 +110,7 @@ from expectant.parts import (
 from expectant.show.plot import plot
 from expectant.step_sizes import IDBD, Autostep, Bounded, Decaying
 from expectant.version import VERSION
+from expectant.whose import WorldError
 
 __all__ = [
     "IDBD",
@@ -208,6 +209,7 @@ __all__ = [
     "TrueModel",
     "TwoChoice",
     "TwoRooms",
+    "WorldError",
     "analysis",
     "bounds_of",
     "check_agent",

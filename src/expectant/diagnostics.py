@@ -20,6 +20,7 @@ from expectant.features.table import numbered_states
 from expectant.lanes import padded
 from expectant.parts import Need, Site, bytes_of
 from expectant.progress import Silent
+from expectant.shown import in_brief
 
 __all__ = ["Errors", "Safety", "action_values_safe", "decision_nanoseconds", "errors_over_time"]
 
@@ -79,6 +80,9 @@ class Errors(NamedTuple):
     episodes: np.ndarray
     model: np.ndarray
     value: np.ndarray
+
+    def __repr__(self) -> str:
+        return in_brief(self)
 
 
 def errors_over_time(

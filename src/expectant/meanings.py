@@ -110,7 +110,7 @@ MEANINGS = {
     "clusters": "prototypes that the states are made from",
     "halflife": "after so many newer transitions one is drawn half as often",
     "links": "predecessors kept of every state",
-    "untried": "draw actions that were never tried, too, as steps to nowhere that pay nothing",
+    "untried": "draw actions that were never tried, too, as steps that stay in the state and pay 0",
     "threshold": "the least priority, in units of value, for which a state waits for a backup",
     # features
     "History.actions": "also tell which action led to each observation",
@@ -211,9 +211,11 @@ MEANINGS = {
     "zone_speed": "the least speed in that zone",
 }
 
+STEPS = ("action_step", "value_step", "policy_step", "model_step", "step", "initial_step")
+
 # What options are called elsewhere; the first of these that a part has is meant.
 ELSEWHERE = {
-    "alpha": ("action_step", "value_step", "policy_step", "model_step", "step"),
+    "alpha": STEPS,
     "batch_size": ("planning_steps",),
     "beta": ("policy_step", "model_step"),
     "buffer_size": ("replay_capacity", "capacity"),
@@ -223,8 +225,8 @@ ELSEWHERE = {
     "k": ("planning_steps",),
     "lam": ("trace",),
     "lambda_": ("trace",),
-    "learning_rate": ("action_step", "value_step", "policy_step", "model_step", "step"),
-    "lr": ("action_step", "value_step", "policy_step", "model_step", "step"),
+    "learning_rate": STEPS,
+    "lr": STEPS,
     "max_episode_steps": ("step_limit",),
     "memory_size": ("replay_capacity", "capacity"),
     "n": ("planning_steps", "size"),
@@ -234,7 +236,7 @@ ELSEWHERE = {
     "optimistic": ("initial_value",),
     "planning": ("planning_steps",),
     "q_init": ("initial_value",),
-    "step_size": ("action_step", "value_step", "policy_step", "model_step", "step"),
+    "step_size": STEPS,
 }
 
 

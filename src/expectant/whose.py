@@ -6,6 +6,7 @@ import os
 import site
 import sysconfig
 from pathlib import Path
+from typing import Any
 
 PACKAGE = str(Path(__file__).parent) + os.sep
 LIBRARIES = tuple(
@@ -13,8 +14,27 @@ LIBRARIES = tuple(
 )
 
 
+class WorldError(ValueError, RuntimeError):
+    """An environment that has failed, or that has answered something wrong: where, in a sentence.
+
+    ``finished`` is the Result of the other runs of ``ex.run``; None where none has finished.
+    """
+
+    finished: Any = None
+
+
+class WorldHangs(WorldError, TimeoutError):
+    """An environment that does not answer."""
+
+
+class WorldCrashed(WorldError, ChildProcessError):
+    """An environment that has ended the process that it ran in."""
+
+
 def told(error: BaseException) -> str:
     """An error in one line: its kind, what it says and, if it is a user's own, file and line."""
+    if isinstance(error, WorldError):  # which says all of that itself
+        return str(error)
     text, place = f"{type(error).__name__}: {error}", own_place(error)
     return text if place is None or place in text else f"{text} ({place})"
 

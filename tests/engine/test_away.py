@@ -13,7 +13,7 @@ import gymnasium
 import numpy as np
 import outside_worlds
 import pytest
-from outside_worlds import HallEnv, Troubled
+from outside_worlds import FailsIn, HallEnv, Troubled
 
 import expectant as ex
 from expectant.engine import away, away_pool, away_process, away_work
@@ -106,8 +106,12 @@ def test_what_a_script_registered_is_known_there(processes):
 @pytest.mark.parametrize(
     ("trouble", "kind", "message"),
     [
-        ("fails", RuntimeError, "Motor: left broke at 2.5 A"),
-        ("nan", ValueError, r"component 1.*nan.*run 0, episode 0, step 3"),
+        (
+            "fails",
+            ex.WorldError,
+            r"Motor: left broke at 2.5 A.*in step of run 0, episode 0, step 3",
+        ),
+        ("nan", ex.WorldError, r"component 1.*nan.*run 0, episode 0, step 3"),
         ("shape", ValueError, r"must have 2 components.*in step of run 0, episode 0, step 3"),
         ("dies", ChildProcessError, r"its process has ended \(exit status 3\) in run 0"),
     ],
@@ -116,10 +120,7 @@ def test_trouble_in_a_process_says_where_it_was(processes, trouble, kind, messag
     errand = errand_for(ex.Gym(Troubled, trouble=trouble), VECTORS)
     with pytest.raises(kind, match=message) as caught:
         do_away(processes, errand)
-    if trouble != "dies":
-        assert "in step of run 0, episode 0, step 3" in str(caught.value.__cause__) or (
-            "step 3" in str(caught.value)
-        )
+    assert isinstance(caught.value, ex.WorldError)
     if trouble == "dies":
         same(do_here(errand_for(ex.Gym(HallEnv))), do_away(processes, errand_for(ex.Gym(HallEnv))))
 
@@ -204,6 +205,19 @@ def test_runs_here_and_there_are_the_same(monkeypatch):
     assert waiting()
     assert np.array_equal(one.returns, two.returns)
     assert np.array_equal(one.lengths, two.lengths)
+
+
+def test_a_failure_there_lets_the_other_runs_finish(monkeypatch):
+    """Run 0 is done here while run 1 fails in a process."""
+    monkeypatch.setattr(away, "MOMENT", 0.0)
+    with pytest.raises(ex.WorldError, match=r"motor broke.*in step of run 1, .*3 of 4 runs") as e:
+        ex.run(
+            ex.Gym(FailsIn, runs=(1,)), ex.OneHot(), PLANNER, episodes=300, runs=4, threads=2,
+            compiled=False, progress=False,
+        )  # fmt: skip
+    assert isinstance(e.value.__cause__, ex.WorldError)
+    assert isinstance(e.value.__cause__.__cause__, away_process.AwayError)
+    assert e.value.finished.numbers == [0, 2, 3]
 
 
 def test_a_run_that_stands_still_here_is_done_there(processes, monkeypatch):

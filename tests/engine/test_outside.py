@@ -1,14 +1,16 @@
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import gymnasium
 import numpy as np
 import pytest
-from outside_worlds import CELLS, Hall, HallEnv
+from outside_worlds import CELLS, FailsIn, Hall, HallEnv
 
 import expectant as ex
 from expectant.domains.outside import Outside
+from expectant.engine.failing import Failures
 from expectant.engine.job import Job
 from expectant.engine.loop import Budget
 
@@ -192,14 +194,75 @@ def test_an_environment_at_fault_is_told_where(wrong, message):
         run_through(Wrong, runs=1)
 
 
-def test_an_error_of_the_environments_own_is_left_as_it_is():
+def test_an_error_of_the_environments_own_is_told_with_its_line_and_where_it_was():
     class Motor(Faulty):
         def broken(self, right):
-            raise RuntimeError("motor broke")
+            raise KeyError("motor broke")
 
-    with pytest.raises(RuntimeError, match="motor broke") as caught:
+    with pytest.raises(ex.WorldError) as caught:
         run_through(Motor, runs=1)
-    assert "in step of run 0, episode 0, step 3" in caught.value.__notes__[0]
+    assert re.fullmatch(
+        r"KeyError: 'motor broke' \(.*test_outside\.py, line \d+\), in step of run 0, episode 0, "
+        r"step 3 of <.*Motor.*>",
+        str(caught.value),
+    )
+    cause = caught.value.__cause__
+    assert cause is not None and isinstance(cause.__cause__, KeyError)
+    assert caught.value.finished is None
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_other_runs_finish_before_a_failure_is_told(threads):
+    every = run_through(HallEnv, runs=6)
+    with pytest.raises(ex.WorldError) as caught:
+        run_through(lambda: FailsIn((1, 3)), runs=6, threads=threads)
+    assert "in step of run 1, episode 0, step 2" in str(caught.value)
+    assert str(caught.value).endswith(
+        "; 2 of 6 runs failed (1, 3); 4 of 6 runs have finished, see the error's finished"
+    )
+    finished = caught.value.finished
+    assert finished is not None and finished.numbers == [0, 2, 4, 5]
+    assert finished.missing == (1, 3)
+    assert np.array_equal(finished.returns, every.returns[[0, 2, 4, 5]])
+    assert sorted(set(finished.table()["run"].to_pylist())) == [0, 2, 4, 5]
+
+
+def test_no_more_runs_are_begun_where_all_fail():
+    with pytest.raises(ex.WorldError) as caught:
+        run_through(lambda: FailsIn(range(40)), runs=30, threads=1)
+    assert str(caught.value).endswith(
+        "; 5 of 30 runs failed (0, 1, 2, 3, 4), 25 were not begun after 5 failures in a row"
+    )
+    assert caught.value.finished is None
+
+
+def test_a_failure_is_forgiven_when_another_run_finishes():
+    most = (0, 1, 2, 3, 5, 6, 7, 8)
+    with pytest.raises(ex.WorldError, match=r"8 of 11 runs failed .*; 3 of 11 runs have finished"):
+        run_through(lambda: FailsIn(most), runs=11, threads=1)
+
+
+def test_a_mistake_of_a_part_is_no_failure_of_the_world():
+    """So it stops everything, as any error on threads does."""
+
+    def broken(number):
+        raise ex.PartError("mine")
+
+    with pytest.raises(ex.PartError):
+        Failures().past(broken, 0)
+
+
+def test_an_environment_that_cannot_be_made_again_names_the_run():
+    made: list[None] = []
+
+    def once():
+        made.append(None)
+        if len(made) > 1:
+            raise OSError("no licence")
+        return HallEnv()
+
+    with pytest.raises(ex.WorldError, match=r"OSError: no licence .*in making Gym\(.*for run 0"):
+        run_through(once, runs=1)
 
 
 def test_a_vector_of_another_length():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 import time
 from types import SimpleNamespace
 from typing import Any
@@ -18,10 +19,10 @@ import expectant as ex
 from expectant.cli import app
 from expectant.engine.memory.refusal import TooLargeError
 from expectant.lab.specs.spec import read_spec
-from expectant.lab.trying import promise, rounds
+from expectant.lab.trying import promise, rounds, watched
 from expectant.lab.trying import try_on as trying
 from expectant.lab.trying.promise import Deadline, OutOfTime, Promise
-from expectant.lab.trying.proposal import Seen, play_at_random, propose
+from expectant.lab.trying.proposal import LOOKED, Seen, play_at_random, propose
 from expectant.lab.trying.rounds import (
     Standing,
     Trial,
@@ -30,9 +31,10 @@ from expectant.lab.trying.rounds import (
     variants,
     worth_searching,
 )
-from expectant.lab.trying.tried import Confirmed, Tried, bounds_in_brief, in_brief
+from expectant.lab.trying.tried import Confirmed, Tried
 from expectant.lab.trying.try_on import PAGE_SECONDS, PAGE_WORK
 from expectant.lab.trying.try_page import write_folder
+from expectant.lab.trying.words import bounds_in_brief, in_brief
 
 BOX, MANY = gymnasium.spaces.Box, gymnasium.spaces.MultiDiscrete
 
@@ -161,7 +163,7 @@ def test_variants_differ_from_the_agent_and_from_each_other():
 
 
 def test_stages_come_one_after_another_and_leave_time_for_the_page():
-    ends = trying.LOOKED, trying.PROBED, trying.DEFAULTS, trying.SEARCHED, trying.CONFIRMED
+    ends = LOOKED, trying.PROBED, trying.DEFAULTS, trying.SEARCHED, trying.CONFIRMED
     assert list(ends) == sorted(set(ends)) and ends[0] > 0.0 and ends[-1] < 1.0
 
 
@@ -298,7 +300,7 @@ def tried(tmp_path_factory):
 
 def test_the_printed_data_have_the_documented_shape(tried):
     data = json.loads(json.dumps(tried.as_data()))
-    assert list(data) == ["environment", "random", "agents", "best"]
+    assert list(data) == ["environment", "random", "agents", "best", "failed"]
     assert data["environment"] == "outside_worlds:HallEnv"
     assert all(list(row) == ["agent", "settings", "mean", "low", "high"] for row in data["agents"])
     assert data["best"] in {row["agent"] for row in data["agents"]}
@@ -555,3 +557,134 @@ def test_agents_that_all_diverged_are_not_called_short_of_time():
         "Of every agent that was run a run diverged: Algorithm 1, Q-learning. Not tried for want of "
         "time or memory: Sarsa(λ)."
     ]
+
+
+class Failing(HallEnv):
+    """Fails or hangs in a step that is counted over all episodes."""
+
+    def __init__(self, step: int, hangs: bool = False) -> None:
+        super().__init__()
+        self.step_of_trouble, self.hangs, self.taken = step, hangs, 0
+
+    def step(self, action):
+        self.taken += 1
+        if self.taken == self.step_of_trouble:
+            if self.hangs:
+                time.sleep(1000.0)
+            raise RuntimeError("motor broke")
+        return super().step(action)
+
+
+def test_an_environment_that_fails_late_is_named_on_the_page(tmp_path):
+    """It lasts for a few episodes of random play, and for no run of any agent."""
+    found = ex.try_on(
+        lambda: Failing(90), 0.2, folder=tmp_path, threads=1, compiled=False, quiet=True
+    )
+    told = " ".join(found.findings())
+    assert "The environment failed in runs of " in told and "RuntimeError: motor broke" in told
+    assert re.search(r"in step of run \d+, episode \d+, step \d+ of <Failing", told)
+    assert "motor broke" in (tmp_path / "report.html").read_text()
+    assert found.as_data()["failed"] == found.failed
+    assert {"random play", "Q-learning"} <= set(found.failed)
+
+
+def test_random_play_that_fails_after_enough_episodes_is_told():
+    seen = play_at_random(ex.Gym(lambda: Failing(200)), Deadline(time.monotonic() + 100.0), 0)
+    assert 3 <= len(seen.returns) < 100
+    assert re.search(r"motor broke .*in step of run 0, episode \d+, step \d+", seen.failure)
+    with pytest.raises(ex.WorldError, match=r"motor broke .*in step of run 0, episode 0, step 2"):
+        play_at_random(ex.Gym(lambda: Failing(2)), Deadline(time.monotonic() + 100.0), 0)
+
+
+def test_random_play_that_hangs_is_given_up(monkeypatch):
+    monkeypatch.setattr(watched, "GRACE", 0.3)
+    start = time.monotonic()
+    with pytest.raises(
+        TimeoutError,
+        match=r"Gym\(.*: no answer for \d+ s in step of run 0, episode 0, step 2: it hangs, or",
+    ):
+        play_at_random(ex.Gym(lambda: Failing(2, hangs=True)), Deadline(start + 0.5), 0)
+    assert time.monotonic() - start < 20.0
+
+
+def test_a_run_that_hangs_ends_at_its_deadline_too(monkeypatch):
+    monkeypatch.setattr(watched, "GRACE", 0.3)
+    trial = Trial(ex.Gym(lambda: Failing(50, hangs=True)), ex.OneHot(), False, 1, 0, episodes=99)
+    start = time.monotonic()
+    with pytest.raises(OutOfTime):
+        trial.run(ex.QLearning(), 1, Deadline(start + 0.5))
+    assert time.monotonic() - start < 20.0
+    assert re.search(r"no answer for \d+ s in step of run 0", trial.failed["q_learning"])
+
+
+def test_failures_are_told_once_in_full_and_are_not_called_want_of_time():
+    found = made([1.0, 2.0], [3.0, 5.0])
+    said = {"Sarsa(λ)": "broke in step of run 1", "Algorithm 3": "broke in step of run 2"}
+    told = dataclasses.replace(found, failed=said, left_out=("sarsa", "cached_values")).findings()
+    assert told[-2:] == [
+        "Not tried for want of time or memory: Algorithm 2.",
+        "The environment failed in runs of Sarsa(λ), Algorithm 3; with Sarsa(λ): broke in step of "
+        "run 1.",
+    ]
+    nothing = dataclasses.replace(found, agents={}, failed=said, left_out=("sarsa",)).findings()
+    assert nothing == [
+        "No agent could be run to its end. The environment failed in runs of Sarsa(λ), Algorithm "
+        "3; with Sarsa(λ): broke in step of run 1."
+    ]
+
+
+def test_the_time_for_random_play_is_told_as_it_is():
+    endless = ex.Gym(lambda: Failing(10**9, hangs=True))
+    with pytest.raises(
+        ValueError, match=r"they may, 8 % of the time \(\S+e-0\d s\), after 0 of them"
+    ):
+        play_at_random(endless, Deadline(time.monotonic() + 1e-5), 0)
+
+
+def test_the_clock_starts_when_the_environment_is_imported(monkeypatch):
+    """Which here takes as long as all that was promised."""
+    clock: Any = SimpleNamespace(now=0.0, monotonic=lambda: clock.now)
+
+    def slow_import() -> HallEnv:
+        clock.now += 3.0
+        return HallEnv()
+
+    monkeypatch.setattr(promise, "time", clock)
+    monkeypatch.setattr(trying, "slowness", lambda: 1.0)
+    left: list[float] = []
+
+    def play(domain, deadline, seed):
+        left.append(deadline.left())
+        raise InterruptedError
+
+    monkeypatch.setattr(trying, "play_at_random", play)
+    with pytest.raises(InterruptedError):
+        ex.try_on(slow_import, 0.05, compiled=False, quiet=True)
+    assert left == [pytest.approx(LOOKED * 0.8 * 3.0)]
+
+
+def test_what_is_given_as_a_class_goes_by_its_name(tmp_path):
+    found = dataclasses.replace(made([1.0, 2.0], [3.0, 5.0]), domain=ex.Gym(HallEnv))
+    assert found.environment == "HallEnv" and found.command == "ex.try_on(HallEnv, 1)"
+    assert repr(found) == "Tried(HallEnv: 2 agents, best Q-learning; print it for more)"
+    assert made([1.0], [2.0]).command == "expectant try outside_worlds:HallEnv --minutes 1"
+    write_folder(found, tmp_path)
+    page = (tmp_path / "report.html").read_text()
+    assert "ex.try_on(HallEnv, 1)" in page and "&lt;class" not in page
+
+
+def test_an_agent_that_hangs_leaves_time_to_look_at_the_others(monkeypatch):
+    """All that it is given is a share of what is left until looking ends."""
+    clock: Any = SimpleNamespace(now=0.0, monotonic=lambda: clock.now)
+    looked = []
+
+    def hangs(trial, agent, deadline):
+        looked.append((agent.kind, round(deadline.left(), 1)))
+        clock.now += deadline.left()
+        return np.inf
+
+    monkeypatch.setattr(promise, "time", clock)
+    monkeypatch.setattr(trying, "slowness", lambda: 1.0)
+    monkeypatch.setattr(trying, "seconds_a_step", hangs)
+    ex.try_on(ex.Corridor(), 10.0, compiled=False, quiet=True)
+    assert len(looked) == 5 and len({seconds for _, seconds in looked}) == 1

@@ -149,7 +149,7 @@ class DynaQ(Agent):
     ``backups`` draws from them, "pairs" evenly, "prioritized" by prioritized sweeping. ``bonus`` is
     κ of Dyna-Q+: a planned reward grows by κ √τ, τ being the steps since the pair was last tried
     (since the beginning, if never), and actions that were never tried in a visited state are
-    planned too, as steps to nowhere that pay nothing.
+    planned too, as steps that stay in the state and pay 0.
     """
 
     untuned = ACTIONS

@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from expectant.shown import in_brief
+
 
 class Interval(NamedTuple):
     """A mean and its percentile-bootstrap interval."""
@@ -13,6 +15,9 @@ class Interval(NamedTuple):
     mean: np.ndarray
     low: np.ndarray
     high: np.ndarray
+
+    def __repr__(self) -> str:
+        return in_brief(self)
 
 
 def learning_curve(returns: np.ndarray, bin: int = 1) -> np.ndarray:

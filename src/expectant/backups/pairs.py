@@ -84,7 +84,7 @@ def strike(pairs, pair):
 
 @function
 def enter(pairs, row, state):
-    """Make the row of a state that is new: no pair of it is known, or all as steps to nowhere."""
+    """Make the row of a state that is new: no pair of it is known, or all as self-loops."""
     for action in range(pairs.actions):
         pair = row * pairs.actions + action
         strike(pairs, pair)
@@ -224,9 +224,9 @@ class SeenPairs(Backups):
     """Uniform over the pairs of a state and an action that have been tried, with what came of it.
 
     Each keeps its latest outcome. With ``untried`` the other actions of states that were acted in
-    are drawn too, as steps to nowhere that pay nothing (Dyna-Q+). States are told apart by their
-    feature vectors; there is room for ``capacity`` of them, and a new one then takes the place of
-    the one that was first seen longest ago.
+    are drawn too, as steps that stay in the state and pay 0 (Dyna-Q+). States are told apart by
+    their feature vectors; there is room for ``capacity`` of them, and a new one then takes the
+    place of the one that was first seen longest ago.
     """
 
     stores_transitions: ClassVar[bool] = True

@@ -18,6 +18,7 @@ from typer.core import TyperGroup
 from expectant.extras import MissingExtra, need
 from expectant.rules import Rule, whole
 from expectant.seeds import SEED
+from expectant.whose import WorldError
 
 
 class Commands(TyperGroup):
@@ -125,6 +126,8 @@ def plain_errors(*extras: str) -> Iterator[None]:
     try:
         need("this command", *extras)
         yield
+    except WorldError as error:
+        raise fail(error, 1) from None
     except (ValueError, FileNotFoundError, MissingExtra) as error:
         raise fail(error, 2) from None
     except OSError as error:

@@ -14,12 +14,18 @@ import numpy as np
 from expectant.descriptions import description, look_here_too, option
 from expectant.domains.gym_code import environment_code
 from expectant.domains.outside import OutsidePart
-from expectant.domains.spaces import Observations, action_count, finite_reward, observations
+from expectant.domains.spaces import (
+    Observations,
+    action_count,
+    finite_reward,
+    observations,
+    one_world,
+)
 from expectant.extras import need
 from expectant.parts import Domain
 from expectant.rules import Rule, flag, or_none
 from expectant.seeds import ENVIRONMENT, sequence
-from expectant.whose import told
+from expectant.whose import WorldError, own_place, told
 
 
 def _is_made(environment: Any) -> bool:
@@ -43,22 +49,13 @@ def _class_at(environment: str) -> Callable[..., Any] | None:
     return found if callable(found) else None
 
 
-def _one_world(environment: Any) -> Any:
-    """The same; an error where it is several environments in one."""
-    if hasattr(environment, "single_action_space"):
-        raise ValueError(
-            f"Gym: {environment!r} is several environments at once (gymnasium.vector): give one of "
-            "them, such as the id it was made from; every run makes its own, on all cores"
-        )
-    return environment
-
-
 def _source(value: Any) -> Any:
     if not (isinstance(value, str) or callable(value) or _is_made(value)):
         raise ValueError
     return value
 
 
+EACH_RUN = ", such as the id it was made from; every run makes its own, on all cores"
 _SOURCE = Rule("an environment's id, an environment, or a function that makes one", _source)
 _OPTIONS = Rule("for gymnasium.make, each written as an option of its own", dict)
 
@@ -85,7 +82,7 @@ class Gym(Domain):
         self.__post_init__()
 
     def validate(self) -> None:
-        _one_world(self.environment)
+        one_world(self.environment, "Gym", EACH_RUN)
         if self.options and _is_made(self.environment):
             raise ValueError(
                 f"Gym: options are for making an environment, got {self.options} with one made"
@@ -124,7 +121,7 @@ class Gym(Domain):
 
     def make(self) -> Any:
         """A new environment, for one run."""
-        return _one_world(self._made())
+        return one_world(self._made(), "Gym", EACH_RUN)
 
     def _made(self) -> Any:
         if _is_made(self.environment):
@@ -208,7 +205,11 @@ class Gym(Domain):
 
     def world(self, seed: int, run: int) -> World:
         """A new environment for one run, with its seed."""
-        return World(self.make(), self.reading, seed, run)
+        reading = self.reading
+        try:
+            return World(self.make(), reading, seed, run)
+        except Exception as error:  # whatever it raises, though one could be made before
+            raise WorldError(f"{told(error)}, in making {self!r} for run {run}") from error
 
 
 class World:
@@ -235,9 +236,8 @@ class World:
             if not (isinstance(answer, tuple) and len(answer) == 2):
                 raise ValueError(f"must return (observation, info), got {answer!r}")
             self.reading.read(answer[0], received)
-        except Exception as error:
-            self._explain(error)
-            raise
+        except Exception as error:  # whatever it raises
+            raise self._explained(error) from error
         self.asked = ""
 
     def step(self, action: int, received: np.ndarray) -> tuple[float, bool, bool]:
@@ -254,18 +254,16 @@ class World:
             seen, given, terminated, truncated, _ = answer
             self.reading.read(seen, received)
             reward, ends, cut = finite_reward(given), bool(terminated), bool(truncated)
-        except Exception as error:
-            self._explain(error)
-            raise
+        except Exception as error:  # whatever it raises
+            raise self._explained(error) from error
         self.asked = ""
         return reward, ends, cut
 
-    def _explain(self, error: Exception) -> None:
-        """Say where it was when something goes wrong in an environment."""
+    def _explained(self, error: Exception) -> WorldError:
+        """The same, and where it was when something went wrong in an environment."""
+        ours = isinstance(error, ValueError | TypeError) and own_place(error) is None
         place = f"in {self.asked} of run {self.run}, episode {self.episode}, step {self.taken}"
-        error.add_note(f"{place} of {self.env}")
-        if isinstance(error, ValueError | TypeError):
-            raise ValueError(f"{error} ({place} of {self.env})") from error
+        return WorldError(f"{error if ours else told(error)}, {place} of {self.env}")
 
     def close(self) -> None:
         self.env.close()

@@ -65,6 +65,16 @@ def numbers(states: int) -> Observations:
     return Observations(states, None, (states,), (0,))
 
 
+def one_world(environment: Any, owner: str, advice: str = "") -> Any:
+    """The same; an error where it is several environments in one."""
+    if hasattr(environment, "single_action_space"):
+        raise ValueError(
+            f"{owner}: {environment!r} is several environments at once (gymnasium.vector): give "
+            f"one of them{advice}"
+        )
+    return environment
+
+
 def action_count(space: Any, owner: str) -> int:
     """How many actions a space has; an error where they are not numbered."""
     from gymnasium import spaces

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from expectant.engine.away_work import Begun, Place
+from expectant.whose import WorldCrashed, WorldHangs
 
 HANG_SECONDS = 60.0  # without an answer of an environment
 LOOK_SECONDS = 0.2
@@ -89,7 +90,7 @@ class Process:
                 clock[:] = place.clock
             if place is not None and time.monotonic() - moved > HANG_SECONDS:
                 self.end()
-                raise TimeoutError(_hanging(name, number, place))
+                raise WorldHangs(_hanging(name, number, place))
             self.at_work = kind not in ("done", "refused", "failed")
             if kind == "done":
                 return True, what
@@ -101,7 +102,7 @@ class Process:
                 self.end()
                 if place is None and self.asked > 1:  # it may have ended while it was idle
                     return False, what
-                raise ChildProcessError(
+                raise WorldCrashed(
                     f"{name}: its process has ended (exit status {self.process.returncode}) in "
                     f"{_where(number, place)}: a crash of the environment or too little memory; "
                     "threads=1 runs it without one"

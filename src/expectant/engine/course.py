@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
-from contextlib import AbstractContextManager, closing, nullcontext
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -22,6 +22,7 @@ from expectant.engine.loop import (
     perceive,
 )
 from expectant.engine.trial.mistakes import beyond_an_array, broken_promise
+from expectant.parts import Domain
 from expectant.seeds import Streams
 from expectant.verbs import grown
 
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from expectant.engine.job import Job
 
 Stops = Sequence[int] | np.ndarray
+
+under_way: dict[int, Any] = {}  # worlds that runs go through, for whoever watches them
 
 
 class Stop(NamedTuple):
@@ -56,7 +59,7 @@ def drive(
     stops = (job.length,) if stops is None else stops
     _check_stops(job, stops)
     run, streams = job.prepare(number, control)
-    with _world_of(job, number) as world:
+    with world_of(job.domain, job.seed, number) as world:
         for stop in stops:
             budget = _until(job, int(stop))
             if world is None:
@@ -91,7 +94,7 @@ def advanced(
 def begun(job: Job, number: int) -> Stop:
     """A run at its first observation, where the agent has not acted yet."""
     run, streams = job.prepare(number)
-    with _world_of(job, number) as world:
+    with world_of(job.domain, job.seed, number) as world:
         if world is None:
             status = begin_episode(run, streams)
         else:
@@ -112,11 +115,19 @@ def _until(job: Job, stop: int) -> Budget:
     return whole._replace(episodes=stop) if job.episodes else whole._replace(steps=stop)
 
 
-def _world_of(job: Job, number: int) -> AbstractContextManager[Any]:
+@contextmanager
+def world_of(domain: Domain, seed: int, number: int) -> Iterator[Any]:
     """The world outside that a run goes through, closed in the end; None where it needs none."""
-    if not job.domain.outside:
-        return nullcontext()
-    return closing(job.domain.world(job.seed, number))
+    if not domain.outside:
+        yield None
+        return
+    world = domain.world(seed, number)
+    under_way[id(world)] = world
+    try:
+        yield world
+    finally:
+        del under_way[id(world)]
+        world.close()
 
 
 def _check_stops(job: Job, stops: Stops) -> None:

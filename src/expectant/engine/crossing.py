@@ -13,6 +13,7 @@ from expectant.engine.loop import (
     DIVERGED,
     DONE,
     EPISODE,
+    NOT_FINITE,
     STEP,
     STEPS,
     STOPPED,
@@ -36,6 +37,7 @@ from expectant.verbs import (
     plan,
     room,
 )
+from expectant.whose import WorldError
 
 FIRST, GOES_ON, TERMINATED, TRUNCATED = 0, 1, 2, 3  # what an observation is
 OVER, OVERFLOW, NO_ROOM = -1, -2, -3  # answers that are no action
@@ -119,7 +121,8 @@ def answered(
         run = run._replace(agent=grown(run.agent))
         answer = kernel(run, action, reward, situation, streams)
     if answer <= MISTAKES:
-        raise broken_promise(run, MISTAKES - answer)
+        mistake = broken_promise(run, MISTAKES - answer)
+        raise WorldError(str(mistake)) if MISTAKES - answer == NOT_FINITE else mistake
     return run, answer
 
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from expectant.domains.gym import Gym
+from expectant.engine.arguments import hinting
 from expectant.engine.compile.kernels import Kernel, compiled_for, use_compiled
 from expectant.engine.course import advanced, going_on
 from expectant.engine.evaluation import Evaluation
@@ -39,10 +40,11 @@ class Learned(NamedTuple):
     features: Any
     domain: Any
     runs: Sequence[Run]
-    numbers: range
+    numbers: Sequence[int]
     diverged: np.ndarray
 
 
+@hinting
 def evaluate(
     learned: Learner | Result,
     domain: Any,
@@ -165,9 +167,8 @@ def _learned(learned: Any) -> Learned:
                 "ex.run keeps what it learned with keep_agents=True"
             )
         runs = [run for run, _ in learned.kept]
-        numbers = range(learned.first_run, learned.first_run + len(runs))
         return Learned(
-            learned.agent, learned.features, learned.domain, runs, numbers, learned.diverged
+            learned.agent, learned.features, learned.domain, runs, learned.numbers, learned.diverged
         )
     if not isinstance(learned, Learner):
         raise ValueError(f"evaluate: learned must be a Learner or a Result, got {learned!r}")

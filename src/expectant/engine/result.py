@@ -31,7 +31,8 @@ class Result:
     each bin. ``diverged`` (runs,) marks runs whose weights overflowed: NaN (and length 0) from
     that episode or bin on; ``divergence`` says of each of them, and of runs whose weights have
     grown far beyond anything earned, in one sentence why and what to do. Runs are numbered from
-    ``first_run`` on. ``evicted`` (runs,) is how many entries of its model a run gave up because
+    ``first_run`` on, without those that are ``missing`` because their world failed (see
+    ``ex.WorldError``). ``evicted`` (runs,) is how many entries of its model a run gave up because
     there was no room for them.
     """
 
@@ -50,6 +51,13 @@ class Result:
     first_run: int = 0
     divergence: tuple[str, ...] = ()
     evicted: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
+    missing: tuple[int, ...] = ()
+
+    @property
+    def numbers(self) -> list[int]:
+        """The numbers of its runs."""
+        end = self.first_run + self.diverged.size + len(self.missing)
+        return [number for number in range(self.first_run, end) if number not in self.missing]
 
     @property
     def bin(self) -> int:
@@ -81,7 +89,7 @@ class Result:
         lengths = np.tile(bin_lengths(self), runs) if over_steps else self.lengths.ravel()
         return pyarrow.table(
             {
-                "run": np.repeat(np.arange(self.first_run, self.first_run + runs), count),
+                "run": np.repeat(self.numbers, count),
                 "bin" if over_steps else "episode": np.tile(np.arange(count), runs),
                 "reward" if over_steps else "return": values.ravel(),
                 "length": lengths,

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from expectant.engine.arguments import hinting
 from expectant.engine.away import Processes
 from expectant.engine.away_work import Begun, Work
 from expectant.engine.compile.kernels import Kernel
 from expectant.engine.course import drive, going_on, share_done
 from expectant.engine.divergence import explained
+from expectant.engine.failing import Failures
 from expectant.engine.job import Job, closed, cores, loop_for, tell_of_evictions
 from expectant.engine.loop import DIVERGED, Run
 from expectant.engine.memory.limits import threads_that_fit
@@ -26,6 +29,7 @@ from expectant.seeds import SEED, Streams
 from expectant.verbs import evicted
 
 
+@hinting
 def run(
     domain: Domain,
     features: Features,
@@ -54,7 +58,8 @@ def run(
     ``first_run`` numbers the runs from there on, to add to earlier ones. ``compiled=False`` runs
     the same code as plain Python, with the same numbers, for debugging. ``checked=True`` compiles
     with a check of every index, which is slower: for parts of one's own that end in a crash.
-    ``keep_agents=True`` keeps what every run has learned, for ``Learner.from_result``.
+    ``keep_agents=True`` keeps what every run has learned, for ``Learner.from_result``. If an
+    environment fails in some runs, the others finish before that is raised, as ``ex.WorldError``.
     """
     if (episodes is None) == (steps is None):
         raise ValueError(f"run: give episodes or steps, got episodes={episodes!r}, steps={steps!r}")
@@ -90,29 +95,43 @@ def run(
     kernel = loop_for(job, compiled, name, show, checked)
     ready = time.perf_counter()
     numbers = range(first_run, first_run + runs)
-    errand = Runs(job, compiled, checked, keep_agents)
-    finished = _run_all(errand, kernel, numbers, threads, name, show)
-    end = time.perf_counter()
-    divergence = tuple(done.divergence for done in finished if done.divergence)
-    if divergence and progress is True:
-        others = f" (and {len(divergence) - 1} more, see result.divergence)"
-        say(divergence[0] + (others if len(divergence) > 1 else ""))
+    errand, failures = Runs(job, compiled, checked, keep_agents), Failures()
+    finished = _run_all(errand, kernel, numbers, threads, name, show, failures)
+    took = ready - start, time.perf_counter() - ready
+    result = _gathered(job, finished, first_run, failures.missing, took) if finished else None
+    failures.check(runs, result)
+    assert result is not None
+    if result.divergence and progress is True:
+        others = f" (and {len(result.divergence) - 1} more, see result.divergence)"
+        say(result.divergence[0] + (others if len(result.divergence) > 1 else ""))
+    return result
+
+
+def _gathered(
+    job: Job,
+    finished: Sequence[Finished],
+    first_run: int,
+    missing: tuple[int, ...],
+    took: tuple[float, float],
+) -> Result:
+    """What came of all runs that have finished; ``took`` is compiling and running, in seconds."""
     return Result(
         returns=np.stack([done.records.returns for done in finished]),
         lengths=np.stack([done.records.lengths for done in finished]),
         rewards=np.stack([done.records.rewards for done in finished]),
         diverged=np.array([done.diverged for done in finished]),
-        divergence=divergence,
-        domain=domain,
-        features=features,
-        agent=agent,
-        seed=seed,
-        compile_seconds=ready - start,
-        seconds=end - ready,
+        divergence=tuple(done.divergence for done in finished if done.divergence),
+        domain=job.domain,
+        features=job.features,
+        agent=job.agent,
+        seed=job.seed,
+        compile_seconds=took[0],
+        seconds=took[1],
         kept=tuple(done.kept for done in finished if done.kept is not None),
-        steps=steps,
+        steps=job.steps or None,
         first_run=first_run,
         evicted=np.array([done.evicted for done in finished]),
+        missing=missing,
     )
 
 
@@ -171,8 +190,15 @@ class Runs:
 
 
 def _run_all(
-    errand: Runs, kernel: Kernel, numbers: range, threads: int, name: str, show: Reporter
+    errand: Runs,
+    kernel: Kernel,
+    numbers: range,
+    threads: int,
+    name: str,
+    show: Reporter,
+    failures: Failures,
 ) -> list[Finished]:
+    """The runs that have finished, in order."""
     job, control = errand.job, going_on()
     clocks: dict[int, np.ndarray] = {}
     local = partial(errand.one, kernel)
@@ -182,11 +208,13 @@ def _run_all(
         if control[0]:
             raise KeyboardInterrupt
         begun = partial(clocks.__setitem__, number)
-        if several:
-            found: Finished | None = away.run(errand, number, control, begun, local)
-        else:
-            found = local(number, control, begun)
-        clocks.pop(number, None)
+        try:
+            if several:
+                found: Finished | None = away.run(errand, number, control, begun, local)
+            else:
+                found = local(number, control, begun)
+        finally:
+            clocks.pop(number, None)
         if found is None:
             raise KeyboardInterrupt
         tell_of_evictions(job, number, found.evicted, getattr(show, "note", say))
@@ -198,4 +226,5 @@ def _run_all(
 
     away = Processes()
     with show.running(name) as tell:
-        return on_threads(one, numbers, threads, control, report)
+        found = on_threads(partial(failures.past, one), numbers, threads, control, report)
+    return [done for done in found if done is not None]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import queue
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from contextlib import suppress
 from typing import TypeVar
 
 import numpy as np
@@ -31,31 +33,48 @@ def on_threads(
     the others join unless the pieces of work turn out to be tiny.
     """
     waiting, found = deque(numbers), dict[int, Found]()
+    ended: queue.SimpleQueue[BaseException | None] = queue.SimpleQueue()
 
     def take() -> None:
         """Take numbers until none is left; to hand out each alone would cost more than its work."""
-        while waiting:
-            try:
-                number = waiting.popleft()
-            except IndexError:  # another thread was faster
-                return
-            found[number] = work(number)
+        trouble = None
+        try:
+            while waiting:
+                try:
+                    number = waiting.popleft()
+                except IndexError:  # another thread was faster
+                    break
+                found[number] = work(number)
+        except BaseException as error:
+            trouble = error
+        ended.put(trouble)
 
     idle, start, patience = min(threads, len(numbers)) - 1, time.perf_counter(), HEAD_START
-    with ThreadPoolExecutor(idle + 1) as pool:
-        try:
-            pending = {pool.submit(take)}
-            while pending:
-                ended, pending = wait(pending, timeout=patience, return_when=FIRST_EXCEPTION)
-                for future in ended:
-                    future.result()
-                if time.perf_counter() - start > TINY_SECONDS * len(found):
-                    pending |= {pool.submit(take) for _ in range(idle)}
-                    idle = 0
-                patience = LOOK_SECONDS
-                look(len(found))
-        except BaseException:
-            control[0] = 1
-            waiting.clear()
-            raise
+    crew, at_work = [_begun(take)], 1
+    try:
+        while at_work:
+            with suppress(queue.Empty):
+                trouble = ended.get(timeout=patience)
+                at_work -= 1
+                if trouble is not None:
+                    raise trouble
+            if time.perf_counter() - start > TINY_SECONDS * len(found):
+                crew += [_begun(take) for _ in range(idle)]
+                at_work, idle = at_work + idle, 0
+            patience = LOOK_SECONDS
+            look(len(found))
+    except BaseException:
+        control[0] = 1
+        waiting.clear()
+        raise
+    finally:
+        for thread in crew:
+            thread.join()
     return [found[number] for number in numbers]
+
+
+def _begun(work: Callable[[], None]) -> threading.Thread:
+    """A thread at work, which Python does not wait for in the end: a world may stand still."""
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    return thread

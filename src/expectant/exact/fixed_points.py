@@ -24,6 +24,7 @@ from expectant.exact.solve import (
 )
 from expectant.rules import one_of
 from expectant.seeds import generator
+from expectant.shown import in_brief
 
 SWEEPS = 200_000
 UPDATES = ("avi", "aavi", "invalid")
@@ -39,6 +40,9 @@ class FixedPoint(NamedTuple):
     action_values: np.ndarray
     policy: np.ndarray
     start_return: float
+
+    def __repr__(self) -> str:
+        return in_brief(self)
 
 
 def fixed_point(

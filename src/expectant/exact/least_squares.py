@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from expectant.rules import between
+from expectant.shown import in_brief
 
 
 class LinearModel(NamedTuple):
@@ -19,6 +20,9 @@ class LinearModel(NamedTuple):
 
     matrix: np.ndarray
     rewards: np.ndarray
+
+    def __repr__(self) -> str:
+        return in_brief(self)
 
 
 def lstd(

@@ -22,6 +22,7 @@ from expectant.exact.solve import (
     expected_next,
     greedy_policy,
 )
+from expectant.shown import in_brief
 
 OptionModel = tuple[np.ndarray, np.ndarray]  # rewards (S,), successors (S, S)
 
@@ -32,6 +33,9 @@ class SubtaskSolution(NamedTuple):
     values: np.ndarray
     policy: np.ndarray
     stop: np.ndarray
+
+    def __repr__(self) -> str:
+        return in_brief(self)
 
 
 def option_model(

@@ -10,6 +10,7 @@ import numpy as np
 
 from expectant.analysis.pairs import holm_adjusted, paired_difference
 from expectant.descriptions import near_miss
+from expectant.engine.arguments import hinting
 from expectant.engine.result import Result
 from expectant.engine.run import run
 from expectant.lab.compared import Comparison, Difference
@@ -22,6 +23,7 @@ from expectant.show.references import common_optimum
 LEVEL = 0.05  # the chance that any verdict at all is a mistake
 
 
+@hinting
 def compare(
     domain: Domain,
     features: Features,

@@ -93,6 +93,10 @@ class Study:
     command: str = ""
     place: str = ""
 
+    def __repr__(self) -> str:
+        said = f"{len(self.experiments)} figures, {len(self.claims)} claims"
+        return f"Study({self.name}: {self.title}; {said})"
+
     def sets_of(self, figure: str) -> tuple[str, ...]:
         """The named sets that a figure is run under."""
         return self.only.get(figure, self.sets)

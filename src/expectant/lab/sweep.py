@@ -15,6 +15,7 @@ from expectant.lab.cells import Cell
 from expectant.lab.engines.compute import Shard, Work
 from expectant.lab.engines.named import engine_named
 from expectant.lab.engines.tasks import Kernels
+from expectant.lab.specs.expansion import points
 from expectant.lab.specs.spec import (
     Experiment,
     experiment_of,
@@ -108,6 +109,15 @@ class Sweep:
             self.experiment(), self.to_toml(), place, threads=threads, engine=engine,
             address=address, shard=None if shard is None else Shard(*shard), compiled=compiled,
         )  # fmt: skip
+
+    def __repr__(self) -> str:
+        found = self.experiment()
+        cells = sum(1 for panel in found.panels for _ in points(panel))
+        length = f"{found.steps:,} steps" if found.steps else f"{found.episodes:,} episodes"
+        return (
+            f"Sweep({self.name}: {cells:,} cells of {', '.join(self.agents)}, "
+            f"{found.runs:,} runs of {length} each)"
+        )
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sweep) and self.data() == other.data()

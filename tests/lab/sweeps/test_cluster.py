@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+import expectant as ex
 from expectant.lab.engines import on_ray
 from expectant.lab.engines.tasks import Done, Kernels, Task
 from expectant.lab.store.facts import versions
+from expectant.whose import told
 from lab.sweeps.test_numbers import CELL
 
 
@@ -165,11 +167,11 @@ def test_an_address_is_asked_before_ray_is(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "first"),
     [("\n\n  first \nsecond", "first"), ("", "ValueError"), ("x" * 200, "x" * 120)],
 )
-def test_long_errors_are_told_by_their_first_line(text, told):
-    assert on_ray._first_line(ValueError(text)) == told
+def test_long_errors_are_told_by_their_first_line(text, first):
+    assert on_ray._first_line(ValueError(text)) == first
 
 
 def test_a_block_is_computed_run_by_run(monkeypatch):
@@ -180,3 +182,13 @@ def test_a_block_is_computed_run_by_run(monkeypatch):
     later = on_ray.run_block(Task(CELL, "any", 4, 1), False)
     assert later.block is not None
     np.testing.assert_array_equal(done.block.curves[1], later.block.curves[0])
+
+
+def test_an_environment_that_fails_is_told_as_elsewhere(monkeypatch):
+    def fails(*arguments):
+        raise ex.WorldError("it broke, in step of run 3")
+
+    monkeypatch.setattr(on_ray, "_check_code", lambda task, sender: None)
+    monkeypatch.setattr(on_ray, "run_one", fails)
+    done = on_ray.run_block(Task(CELL, "any", 3, 2), False)
+    assert done.error is not None and told(done.error) == "it broke, in step of run 3"

@@ -17,6 +17,7 @@ from expectant.domains.spaces import (
     finite_reward,
     numbers,
     observations,
+    one_world,
 )
 from expectant.engine.asking import States, Subject
 from expectant.engine.compile.kernels import Kernel, use_compiled
@@ -134,6 +135,7 @@ class Learner:
         """A learner for the actions and observations of a Gymnasium environment."""
         if not hasattr(env, "action_space"):
             raise ValueError(f"Learner.for_env: env must be an environment, got {env!r}")
+        one_world(env, "Learner.for_env")
         learner = cls(agent, features, action_count(env.action_space, "Learner"), **options)
         learner.reading = observations(env.observation_space, numbered, "Learner")
         return learner

@@ -35,6 +35,9 @@ class Best:
     choices: list[Choice]
     paths: list[Path]
 
+    def __repr__(self) -> str:
+        return f"Best({len(self.choices)} choices by {self.measure.name}; {self.folder.path})"
+
     @property
     def stages(self) -> list[str]:
         """What was done, in words."""

@@ -18,6 +18,7 @@ from expectant.lab.cells import cell_hash
 from expectant.lab.engines.tasks import Done, Engine, Kernels, Task, Watch, assembled, run_one
 from expectant.lab.store.facts import versions
 from expectant.progress import say
+from expectant.whose import WorldError
 
 AHEAD = 2  # blocks that are handed out for every core of the cluster
 ATTEMPTS = 4  # at a block whose worker or node dies
@@ -70,6 +71,8 @@ def _check_code(task: Task, sender: dict[str, str]) -> None:
 
 
 def _told(error: Exception) -> RuntimeError:
+    if isinstance(error, WorldError):
+        return error
     return RuntimeError(f"{type(error).__name__}: {error}")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,7 +21,7 @@ def slowness() -> float:
 
 
 class OutOfTime(Exception):
-    """Work that was broken off because its time was over."""
+    """Work that was broken off because its time was over, or because its environment failed."""
 
 
 class Promise:
@@ -60,6 +61,10 @@ class Deadline(Silent):
 
     def left(self) -> float:
         return self.end - time.monotonic()
+
+    def bring_on(self) -> None:
+        """Have work broken off at once."""
+        self.end = -math.inf
 
     def check(self, fraction: float = 0.0) -> None:
         if self.left() <= 0.0:

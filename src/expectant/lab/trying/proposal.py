@@ -10,17 +10,21 @@ from typing import Any
 
 import numpy as np
 
+from expectant.engine.course import world_of
 from expectant.features.categorical import Categorical
 from expectant.features.identity import Identity
 from expectant.features.joined import Joined
 from expectant.features.table import OneHot
 from expectant.features.tiles import Tiles
 from expectant.lab.trying.promise import Deadline, OutOfTime
+from expectant.lab.trying.watched import watched
 from expectant.parts import Domain, Features
 from expectant.seeds import generator
 from expectant.verbs import cut, observation, reset, step
+from expectant.whose import WorldError
 
 EPISODES, FEWEST = 100, 3  # of random play
+LOOKED = 0.08  # of the promised time is over when it ends
 LONGEST = 10_000  # steps of an episode that does not end by itself
 ENDLESS = 1e30  # where there is no bound, some say the largest number there is
 MARGIN = 0.1
@@ -32,13 +36,17 @@ MANY = 500  # features from which on a dense model is too large to be quick
 
 @dataclass
 class Seen:
-    """Returns and lengths of episodes of random play, and where observations were."""
+    """Returns and lengths of episodes of random play, and where observations were.
+
+    ``failure`` is what the environment failed with, if it did after enough of them.
+    """
 
     returns: list[float] = field(default_factory=list)
     lengths: list[int] = field(default_factory=list)
     low: np.ndarray | None = None
     high: np.ndarray | None = None
     whole: bool = True
+    failure: str = ""
 
     def look(self, seen: np.ndarray) -> None:
         if self.low is None or self.high is None:
@@ -50,24 +58,33 @@ class Seen:
 
 def play_at_random(domain: Domain, deadline: Deadline, seed: int) -> Seen:
     """As many episodes as there is time for; an error if that are too few to tell anything."""
-    seen = Seen()
+    seen, given = Seen(), deadline.left()
     try:
-        with closing(_episodes(domain, deadline, seed, seen)) as episodes:
-            for total, length in episodes:
-                seen.returns.append(total)
-                seen.lengths.append(length)
-                if len(seen.returns) == EPISODES:
-                    break
-                if len(seen.returns) >= FEWEST:
-                    deadline.check()
+        watched(lambda: _play(domain, deadline, seed, seen), domain, deadline)
     except OutOfTime:
         if len(seen.returns) < FEWEST:
             raise ValueError(
-                f"try_on: {FEWEST} episodes of acting at random take longer than a tenth of the "
-                f"time, after {len(seen.returns)} of them: give more minutes, or a limit to "
-                "episodes (max_episode_steps=)"
+                f"try_on: {FEWEST} episodes of acting at random take longer than they may, "
+                f"{100 * LOOKED:.0f} % of the time ({given:.2g} s), after {len(seen.returns)} of "
+                "them: give more minutes, or a limit to episodes (max_episode_steps=)"
             ) from None
+    except WorldError as error:
+        if len(seen.returns) < FEWEST:
+            raise
+        seen.failure = str(error)
     return seen
+
+
+def _play(domain: Domain, deadline: Deadline, seed: int, seen: Seen) -> None:
+    """Act at random until there are enough episodes, or time is over."""
+    with closing(_episodes(domain, deadline, seed, seen)) as episodes:
+        for total, length in episodes:
+            seen.returns.append(total)
+            seen.lengths.append(length)
+            if len(seen.returns) == EPISODES:
+                break
+            if len(seen.returns) >= FEWEST:
+                deadline.check()
 
 
 def _episodes(
@@ -77,7 +94,7 @@ def _episodes(
     rng, limit = generator(seed, 0), domain.step_limit or LONGEST
     part: Any = domain.build(rng)
     if domain.outside:
-        with closing(domain.world(seed, 0)) as world:
+        with world_of(domain, seed, 0) as world:
             while True:
                 world.reset(part.received)
                 yield _episode(world, part.received, domain.actions, limit, deadline, rng, seen)

@@ -6,7 +6,8 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,8 +23,10 @@ from expectant.engine.memory.refusal import TooLargeError
 from expectant.engine.result import Result
 from expectant.engine.run import run
 from expectant.lab.trying.promise import Deadline, OutOfTime, Promise
+from expectant.lab.trying.watched import watched
 from expectant.parts import Agent, Domain, Features
 from expectant.step_sizes import StepSize
+from expectant.whose import WorldError
 
 NAMES = {
     "q_learning": "Q-learning",
@@ -44,7 +47,7 @@ FEWEST_EPISODES = 5
 
 @dataclass
 class Trial:
-    """What agents are tried on, and how."""
+    """What agents are tried on, and how; ``failed`` says with what it failed them, by kind."""
 
     domain: Domain
     features: Features
@@ -52,17 +55,23 @@ class Trial:
     threads: int | None
     seed: int
     episodes: int = PROBE_EPISODES
+    failed: dict[str, str] = field(default_factory=dict)
 
     def run(
         self, agent: Agent, runs: int, deadline: Deadline, *, first: int = 0, episodes: int = 0
     ) -> Result:
-        """Some runs; raises OutOfTime at the deadline."""
+        """Some runs; raises OutOfTime at the deadline, and where the environment fails."""
         deadline.check()
-        return run(
-            self.domain, self.features, agent, episodes=episodes or self.episodes, runs=runs,
+        work = partial(
+            run, self.domain, self.features, agent, episodes=episodes or self.episodes, runs=runs,
             first_run=first, seed=self.seed, threads=self.threads, compiled=self.compiled,
             progress=deadline,
         )  # fmt: skip
+        try:
+            return watched(work, self.domain, deadline)
+        except WorldError as error:
+            self.failed.setdefault(agent.kind, str(error))
+            raise OutOfTime from error
 
 
 def agents_for(many: bool) -> dict[str, Agent]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -12,9 +12,9 @@ import numpy as np
 
 from expectant.analysis.curves import interval
 from expectant.analysis.pairs import paired_difference
-from expectant.features.joined import Joined
 from expectant.lab.specs.toml import to_toml
 from expectant.lab.trying.rounds import NAMES, PLANNERS, STEPS
+from expectant.lab.trying.words import in_brief, short
 from expectant.parts import Agent, Domain, Features
 from expectant.show import small_tables as tables
 from expectant.step_sizes import StepSize
@@ -34,6 +34,11 @@ class Confirmed:
     @property
     def means(self) -> np.ndarray:
         return self.returns.mean(axis=1)
+
+    def __repr__(self) -> str:
+        runs, episodes = self.returns.shape
+        mean = short(self.estimate[0])
+        return f"Confirmed({self.agent!r}: {runs} runs of {episodes:,} episodes, mean {mean})"
 
     @property
     def estimate(self) -> tuple[float, float, float]:
@@ -58,7 +63,7 @@ class Tried:
     ``agents`` are those that were confirmed, by kind. ``compared`` are the planner and the agent
     without a model that had earned most before, in other runs; ``earlier`` is what each had earned
     there. ``folder`` has the page, ``report.html``, and ``spec.toml``, where the environment can be
-    written down.
+    written down. ``failed`` is what the environment failed with, by the name of who acted.
     """
 
     domain: Domain
@@ -72,10 +77,20 @@ class Tried:
     compared: tuple[str | None, str | None]
     folder: Path | None = None
     earlier: Mapping[str, float] = field(default_factory=dict)
+    failed: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def environment(self) -> str:
-        return str(getattr(self.domain, "environment", self.domain))
+        """The id or the place that names it, or what it is called."""
+        given = getattr(self.domain, "environment", None)
+        return given if isinstance(given, str) else self.domain.called
+
+    @property
+    def command(self) -> str:
+        """What to type to have the same again."""
+        if isinstance(getattr(self.domain, "environment", None), str):
+            return f"expectant try {self.environment} --minutes {self.minutes:g}"
+        return f"ex.try_on({self.environment}, {self.minutes:g})"
 
     @property
     def best(self) -> str | None:
@@ -96,6 +111,7 @@ class Tried:
             "random": float(self.random.mean()),
             "agents": rows,
             "best": None if self.best is None else NAMES[self.best],
+            "failed": dict(self.failed),
         }
 
     def findings(self) -> list[str]:
@@ -108,16 +124,15 @@ class Tried:
         runs, steps = best.returns.shape[0], best.steps / best.returns.shape[0]
         verdict = "learns" if low > random else "is not shown to learn"
         found = [
-            f"{NAMES[self.best]} {verdict}: {_short(mean)} an episode ({_short(low)} to "
-            f"{_short(high)}) over {self.episodes:,} episodes of {runs} fresh runs, "
+            f"{NAMES[self.best]} {verdict}: {short(mean)} an episode ({short(low)} to "
+            f"{short(high)}) over {self.episodes:,} episodes of {runs} fresh runs, "
             f"{steps:,.0f} steps and {best.seconds / runs:.1f} s each; random play earns "
-            f"{_short(random)}. Its steps: {best.steps_in_words} "
+            f"{short(random)}. Its steps: {best.steps_in_words} "
             f"({'as it is made' if best.default else 'searched'}).",
             self._planning(),
             *self._better_planner(),
         ]
-        if self.left_out:
-            found.append(self._not_tried())
+        found += self._not_tried()
         full = [NAMES[key] for key, each in self.agents.items() if each.evicted]
         if full:
             found.append(
@@ -130,17 +145,18 @@ class Tried:
         """What is known without fresh runs."""
         said = f"No agent could be run often enough in this time ({_names(self.left_out)}): give "
         said += "more minutes."
+        if self.failed:
+            said = " ".join(["No agent could be run to its end.", *self._not_tried()])
         if self.agents:
             said = f"Of every agent that was run a run diverged: {_names(self.agents)}."
-            if self.left_out:
-                said += f" {self._not_tried()}"
+            said = " ".join([said, *self._not_tried()])
         known = sorted(self.earlier.items(), key=lambda each: -each[1])
         if not known:
             return said
-        earned = ", ".join(f"{NAMES[key]} {_short(mean)}" for key, mean in known)
+        earned = ", ".join(f"{NAMES[key]} {short(mean)}" for key, mean in known)
         return (
             f"{said} A hint from the runs before, which decide nothing: {earned} an episode; "
-            f"random play earns {_short(float(self.random.mean()))}."
+            f"random play earns {short(float(self.random.mean()))}."
         )
 
     def _planning(self) -> str:
@@ -156,9 +172,7 @@ class Tried:
         verdict = "unclear"
         if found.low > 0.0 or found.high < 0.0:
             verdict = "yes" if found.low > 0.0 else "no"
-        numbers = (
-            f"{_short(found.mean, '+')} an episode ({_short(found.low)} to {_short(found.high)})"
-        )
+        numbers = f"{short(found.mean, '+')} an episode ({short(found.low)} to {short(found.high)})"
         return f"Does planning pay here: {verdict}; {names}: {numbers}, {runs} paired runs."
 
     def _better_planner(self) -> list[str]:
@@ -182,13 +196,22 @@ class Tried:
         by = clear[key]
         return [
             f"In the fresh runs {NAMES[key]} earned more than {NAMES[picked]}: "
-            f"{_short(by.mean, '+')} an episode ({_short(by.low)} to {_short(by.high)}). That came "
+            f"{short(by.mean, '+')} an episode ({short(by.low)} to {short(by.high)}). That came "
             "too late to pick it, as runs that choose do not report: more minutes, or runs of the "
             "spec, tell whether it pays."
         ]
 
-    def _not_tried(self) -> str:
-        return f"Not tried for want of time or memory: {_names(self.left_out)}."
+    def _not_tried(self) -> list[str]:
+        """Who was left out, and for whom the environment failed: the first time in full."""
+        others = [key for key in self.left_out if NAMES[key] not in self.failed]
+        said = [f"Not tried for want of time or memory: {_names(others)}."] if others else []
+        if self.failed:
+            first = next(iter(self.failed))
+            said.append(
+                f"The environment failed in runs of {', '.join(self.failed)}; with {first}: "
+                f"{self.failed[first]}."
+            )
+        return said
 
     def spec(self) -> str | None:
         """A spec to go on from; None without agents or if the environment cannot be written."""
@@ -228,6 +251,11 @@ class Tried:
             rows.append([NAMES[key], *shown, settings, each.steps_in_words])
         return rows
 
+    def __repr__(self) -> str:
+        said = f"best {NAMES[self.best]}" if self.best else "nothing confirmed"
+        count = f"{len(self.agents)} agent{'s' * (len(self.agents) != 1)}"
+        return f"Tried({self.environment}: {count}, {said}; print it for more)"
+
     def __str__(self) -> str:
         title = f"{self.environment}, {in_brief(self.features)}"
         rows = self.rows()
@@ -236,33 +264,8 @@ class Tried:
         return "\n".join([title, *table, *self.findings(), *written])
 
 
-def in_brief(features: Features) -> str:
-    """Features without bounds and without what has its default; joined ones side by side."""
-    if isinstance(features, Joined):
-        return f"{in_brief(features.first)} + {in_brief(features.second)}"
-    given = [
-        f"{each.name}={value!r}"
-        for each in fields(features)  # type: ignore[arg-type]
-        if each.name != "bounds" and (value := getattr(features, each.name)) != each.default
-    ]
-    return f"{type(features).__name__}({', '.join(given)})"
-
-
-def bounds_in_brief(features: Features) -> str:
-    """Between which numbers each component of an observation is taken to lie."""
-    while isinstance(features, Joined):
-        features = features.first
-    pairs = getattr(features, "bounds", None) or ()
-    return ", ".join(f"{_short(low)} to {_short(high)}" for low, high in pairs)
-
-
 def _names(keys: Iterable[str]) -> str:
     return ", ".join(NAMES[key] for key in keys)
-
-
-def _short(number: float, sign: str = "") -> str:
-    """A number with as many digits as people read, and a real minus."""
-    return f"{number:{sign}.4g}".replace("-", "−")
 
 
 def _step(step: Any) -> str:

@@ -11,15 +11,17 @@ from typing import Any
 import numpy as np
 
 from expectant.domains.gym import Gym
+from expectant.engine.arguments import hinting
 from expectant.engine.job import cores
 from expectant.engine.result import Result
 from expectant.extras import need
 from expectant.lab.trying.promise import OutOfTime, Promise, slowness
-from expectant.lab.trying.proposal import MANY, Seen, play_at_random, propose
+from expectant.lab.trying.proposal import LOOKED, MANY, Seen, play_at_random, propose
 from expectant.lab.trying.rounds import (
     DEFAULT_RUNS,
     FEWEST_EPISODES,
     MOST_EPISODES,
+    NAMES,
     Standing,
     Trial,
     agents_for,
@@ -30,15 +32,16 @@ from expectant.lab.trying.rounds import (
     seconds_a_step,
     worth_searching,
 )
-from expectant.lab.trying.tried import Confirmed, Tried, in_brief
+from expectant.lab.trying.tried import Confirmed, Tried
 from expectant.lab.trying.try_page import write_folder
+from expectant.lab.trying.words import in_brief
 from expectant.parts import Domain
 from expectant.progress import say
 from expectant.rules import Rule, flag, or_none, whole
 from expectant.seeds import SEED
 
-# Where each stage ends, as a share of the promised time; the rest is for the page.
-LOOKED, PROBED, DEFAULTS, SEARCHED, CONFIRMED = 0.08, 0.6, 0.72, 0.82, 0.95
+# Where each further stage ends, as a share of the promised time; the rest is for the page.
+PROBED, DEFAULTS, SEARCHED, CONFIRMED = 0.6, 0.72, 0.82, 0.95
 PAGE_SECONDS = 6.0  # that the page and whatever cannot be broken off may take
 PAGE_WORK = 4.0  # seconds of work in that, and in starting Python, on a machine that is not busy
 MOST_FOR_PAGE = 0.2  # of the promised time
@@ -60,6 +63,7 @@ def _minutes(value: Any) -> float:
 MINUTES = Rule("a finite number above 0", _minutes)
 
 
+@hinting
 def try_on(
     environment: Any,
     minutes: float = 5.0,
@@ -84,11 +88,11 @@ def try_on(
     flag().check("try_on", "quiet", quiet)
     if folder is not None:
         need("a page", "show")
-    seconds = 60.0 * minutes
-    promise = Promise(seconds - min(PAGE_SECONDS, MOST_FOR_PAGE * seconds))
     domain = environment if isinstance(environment, Domain) else Gym(environment)
     tell = (lambda text: None) if quiet else say
     tell(f"trying {domain.actions} actions of {domain!r}: random play")
+    seconds = 60.0 * minutes  # from now on: to import an environment may take longer than some
+    promise = Promise(seconds - min(PAGE_SECONDS, MOST_FOR_PAGE * seconds))
     seen = play_at_random(domain, promise.until(LOOKED), seed)
     promise.shorten(_reserve(seconds, slowness()))
     features = propose(domain, seen)
@@ -97,7 +101,10 @@ def try_on(
     trial = Trial(domain, features, compiled, threads, seed)
     agents = agents_for(shape.size > MANY)
     ready = compile_in_time(trial, agents, promise)
-    times = {key: seconds_a_step(trial, agents[key], promise.until(PROBED)) for key in ready}
+    times = {
+        key: seconds_a_step(trial, agents[key], promise.part(PROBED, len(ready) - number))
+        for number, key in enumerate(ready)
+    }
     usable = {key: agents[key] for key, took in times.items() if math.isfinite(took)}
     standings: dict[str, Standing] = {}
     if usable:
@@ -117,10 +124,17 @@ def try_on(
         domain, features, np.array(seen.returns), confirmed, left_out, fresh.episodes, seed,
         minutes, best_of_both(standings), None if folder is None else Path(folder),
         {key: each.earlier for key, each in standings.items() if math.isfinite(each.earlier)},
+        _failed(seen, trial),
     )  # fmt: skip
     if found.folder is not None:
         write_folder(found, found.folder)
     return found
+
+
+def _failed(seen: Seen, trial: Trial) -> dict[str, str]:
+    """What the environment failed with, by the name of who acted."""
+    by_name = {NAMES[key]: said for key, said in trial.failed.items()}
+    return {"random play": seen.failure, **by_name} if seen.failure else by_name
 
 
 def _searched(spent: float) -> float:

@@ -11,7 +11,8 @@ from expectant.analysis.panel import Level, Panel
 from expectant.files import write_text
 from expectant.lab.store.facts import versions
 from expectant.lab.trying.rounds import NAMES
-from expectant.lab.trying.tried import Tried, bounds_in_brief, in_brief
+from expectant.lab.trying.tried import Tried
+from expectant.lab.trying.words import bounds_in_brief, in_brief
 
 POINTS = 40  # of a curve
 
@@ -42,7 +43,7 @@ def write_folder(tried: Tried, folder: Path) -> None:
         Header(f"What can be learned in {tried.environment}", "", notes),
         *([Curves("1", "Fresh runs", chart_of([panel]))] if tried.agents else []),
         Table("All agents", tried.HEADS, tried.rows()),
-        Parameters(tables, (), f"expectant try {tried.environment} --minutes {tried.minutes:g}"),
+        Parameters(tables, (), tried.command),
         Environment([*filter(_is_known, facts), *versions().items(), ("seed", tried.seed)]),
     ]
     write(folder / "report.html", sections, palette_of([panel]))
