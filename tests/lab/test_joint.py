@@ -179,7 +179,7 @@ def computed(monkeypatch):
         ]
 
     monkeypatch.setattr(module, "compute", curves)
-    monkeypatch.setattr("expectant.lab.claims.BLOCKS", 10)  # what is judged is noise anyway
+    monkeypatch.setattr("expectant.lab.clauses.BLOCKS", 10)  # what is judged is noise anyway
     return asked
 
 

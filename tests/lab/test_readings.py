@@ -85,7 +85,7 @@ def test_what_moves_is_found_for_every_variant(monkeypatch, tmp_path):
     assert found["print"].moved == {}
     moved = found["print, ties: the first"].moved
     assert {id for id, parts in moved.items() if any(part.effect for part in parts)} == {
-        10, 12, 14, 19, 20,
+        10, 12, 14, 19, 20, 31,
     }  # fmt: skip
     (fall,) = moved[10]
     assert (fall.effect, fall.low, fall.high) == (1.0, 1.0, 1.0)  # paired: runs alone vary by 1.3

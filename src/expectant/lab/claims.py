@@ -18,7 +18,7 @@ from expectant.analysis.adaptation import phases
 from expectant.analysis.comparison import Unavailable
 from expectant.analysis.judging import LEVEL, UNCLEAR, Finding, Outcome, falls_short, verdict
 from expectant.analysis.panel import Panel
-from expectant.lab.clauses import BLOCKS, Clause, counted_bins
+from expectant.lab.clauses import Clause, counted_bins
 from expectant.lab.decision_work import Counts, WorkRule
 from expectant.lab.measures import Measure
 
@@ -194,13 +194,13 @@ def chance_together(claims: Sequence[Claim], panels: Sequence[Panel], sizes: Siz
 
 def _chance(parts: Sequence[tuple[Clause, list[Panel]]], sizes: Sizes) -> float:
     """How many of the figures that could have been show every part, if each is of its own size."""
-    shown = np.ones(BLOCKS, bool)
+    shown = np.array(True)
     for clause, panels in parts:
         runs = clause.runs_of(panels)[0][0].shape[0]
         size = sizes.get(panels[0].figure, runs)
         if size is None:
             return math.nan
-        shown &= clause.shown(panels, min(size, runs))
+        shown = shown & clause.shown(panels, min(size, runs))
     return float(shown.mean())
 
 
