@@ -214,22 +214,37 @@ def accumulate(traces, state, action, decay, weight):
 
 
 @function
-def sarsa_lambda(weights, traces, transition, next_action, discount, trace, step):
-    """Sarsa(λ) with accumulating traces (S&B section 12.7)."""
+def bound_traces(traces, state, action, step):
+    """Shorten z where α zᵀx > 1: an update would then overshoot the target it moves towards."""
+    reach = step * dot(state, traces[action])
+    if reach > 1.0:
+        for other in range(traces.shape[0]):
+            for j in range(traces.shape[1]):
+                traces[other, j] /= reach
+
+
+@function
+def sarsa_lambda(weights, traces, transition, next_action, discount, trace, step, bounded):
+    """Sarsa(λ) with accumulating traces (S&B section 12.7), shortened ones if ``bounded``."""
     state, action = transition.state, transition.action
     future = dot(transition.next_state, weights[next_action])
     target = transition.reward + discount * transition.alive * future
     error = target - dot(state, weights[action])
     accumulate(traces, state, action, discount * trace, 1.0)
+    if bounded:
+        bound_traces(traces, state, action, step)
     follow_traces(weights, traces, step * error)
     return error
 
 
 @function
-def true_online_sarsa(weights, traces, expected, transition, next_action, discount, trace, step):
+def true_online_sarsa(
+    weights, traces, expected, transition, next_action, discount, trace, step, bounded
+):
     """True online Sarsa(λ), with dutch traces (van Seijen et al. 2016; S&B section 12.7).
 
     ``expected`` (1,) is what the present action's value was before the last update; 0 at first.
+    Traces are shortened if ``bounded``.
     """
     state, action = transition.state, transition.action
     now = dot(state, weights[action])
@@ -237,6 +252,8 @@ def true_online_sarsa(weights, traces, expected, transition, next_action, discou
     error = transition.reward + discount * future - now
     shrunk = 1.0 - step * discount * trace * dot(state, traces[action])
     accumulate(traces, state, action, discount * trace, shrunk)
+    if bounded:
+        bound_traces(traces, state, action, step)
     since = now - expected[0]
     follow_traces(weights, traces, step * (error + since))
     add(state, weights[action], -step * since)
