@@ -13,11 +13,9 @@ import math
 from expectant.features.vector import add, dot, greatest, outlook
 from expectant.verbs import (
     adapt,
-    add_expected,
     backed_up_value,
     function,
     index,
-    mean_rate,
     moved_by,
     optional,
     rate,
@@ -101,36 +99,6 @@ def levi_choice(model, state, actions, weights, discount):
         if candidate > best:
             best, chosen = candidate, action
     return best, chosen
-
-
-@function
-def gradient_planning(model, state, actions, weights, helper, discount, step, helper_step, rate):
-    """Gradient planning, corrected (Wan, Zaheer, White, White & Sutton 2019; TDC's form).
-
-    δ = max_a [r(s, a) + γ wᵀs̄(s, a)] − R̄ − wᵀs; w ← w + α [δ s − γ (hᵀs) s̄]; h ← h + β (δ − hᵀs) s,
-    where s̄ is that of the maximising action and h, ``helper``, estimates the mean δ of a state.
-    """
-    target, action = levi_choice(model, state, actions, weights, discount)
-    expected = dot(state, helper)
-    error = move(weights, state, target - rate, step)
-    if discount * expected != 0.0:
-        amount = -mean_rate(step, 0, state) * discount * expected
-        add_expected(model, state, action, weights, amount)
-    move(helper, state, error, helper_step)
-    return error
-
-
-@function
-def gtd2_planning(model, state, actions, weights, helper, discount, step, helper_step, rate):
-    """Gradient planning as GTD2 has it: δ and h as above; w ← w + α (hᵀs) (s − γ s̄)."""
-    target, action = levi_choice(model, state, actions, weights, discount)
-    error, expected = target - rate - dot(state, weights), dot(state, helper)
-    correct(weights, state, expected, step, 0)
-    if discount * expected != 0.0:
-        amount = -mean_rate(step, 0, state) * discount * expected
-        add_expected(model, state, action, weights, amount)
-    move(helper, state, error, helper_step)
-    return error
 
 
 @function
