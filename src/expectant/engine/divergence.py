@@ -19,15 +19,18 @@ FAR = 1e3  # no feature of a next state is that large
 STATES, STARTS, SWEEPS = 64, 8, 500
 
 
-def explained(run: Run, status: int, agent: Any, world: str) -> str:
-    """What has made a run diverge, or is about to; nothing where weights are as they should be."""
+def explained(run: Run, status: int, agent: Any, world: str, thorough: bool = True) -> str:
+    """What has made a run diverge, or is about to; nothing where weights are as they should be.
+
+    To look at what planning does to errors takes seconds, which only a ``thorough`` answer does.
+    """
     overflown = status == DIVERGED
     if not (overflown or grows(run)):
         return ""
     where = f"{type(agent).__name__} in {world}, run {run.clock[NUMBER]}"
     when = f"episode {run.clock[EPISODE]}"
     what = "have overflowed" if overflown else f"have grown to {_size(run.agent.weights):.0e}"
-    cause, reason, advice = _reason(run, agent)
+    cause, reason, advice = _reason(run, agent, thorough)
     return f"{cause} is diverging: {where}, {when}: weights {what}{reason}; use {advice}"
 
 
@@ -68,7 +71,7 @@ def _size(weights: np.ndarray) -> float:
     return float(np.abs(weights).max())
 
 
-def _reason(run: Run, agent: Any) -> tuple[str, str, str]:
+def _reason(run: Run, agent: Any, thorough: bool) -> tuple[str, str, str]:
     """What diverges, why, and what to use instead."""
     part = run.agent
     planner = getattr(part, "planner", None)
@@ -88,9 +91,8 @@ def _reason(run: Run, agent: Any) -> tuple[str, str, str]:
     elif update in ("gradient", "gtd2"):
         held = getattr(agent, "bounded_step", False)
         advice = f"{'a larger correction_step' if held else 'bounded_step=True'} or {advice}"
-    if not isinstance(
-        getattr(part, "weights", None), np.ndarray
-    ):  # values of another kind have their own gradients
+    linear = isinstance(getattr(part, "weights", None), np.ndarray)
+    if not linear or not thorough:  # values of another kind have their own gradients
         return "planning", "", advice
     try:
         states, promised, moves = _planned(copied(part), step)
