@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from expectant.agents.by_name import named_model
+from expectant.agents.by_name import MODELS, named_model
 from expectant.agents.planning_agent import PlanningAgent
 from expectant.descriptions import abstract, option
 from expectant.features.vector import dot
 from expectant.gradient_updates import gradient_planning, gtd2_planning
-from expectant.parts import Need, Site, bytes_of
+from expectant.parts import Model, Need, Site, bytes_of
 from expectant.rules import one_of
 from expectant.step_sizes import step_part, step_size, steps_memory
 from expectant.updates import displacement, levi_target, move
@@ -79,6 +79,22 @@ class StatePlanningAgent(PlanningAgent):
 
     planning_update: str = option(one_of(*UPDATES), default="levi", kw_only=True)
     correction_step: Any = option(step_size(), default=0.01, kw_only=True)
+
+    @classmethod
+    def untuned_beside(cls, given: Mapping[str, Any]) -> Mapping[str, Any]:
+        """LEVI where a gradient cannot be followed, and no bound where values are not linear."""
+        found, linear = (
+            dict(super().untuned_beside(given)),
+            given.get("value", "linear") == "linear",
+        )
+        model = given.get("model", "expectation")
+        known = isinstance(model, Model) or model in MODELS  # others are refused by their rule
+        means = not known or named_model(model, 0.0).predicts_means
+        if not means or not linear or given.get("maintained", False):
+            found.pop("planning_update", None)
+        if not linear:
+            found.pop("bounded_step", None)
+        return found
 
     def validate(self) -> None:
         super().validate()
