@@ -21,7 +21,7 @@ LAYERS = [
     {"domains"},
     {"features"},
     {"exact"},
-    {"models", "updates", "backups", "options"},
+    {"models", "updates", "gradient_updates", "backups", "options"},
     {"agents", "show"},
     {"kit"},
     {"engine"},

@@ -10,7 +10,7 @@ MEANINGS = {
     # agents
     "action_step": "step size of the action values",
     "backups": "where planning starts from: which states are backed up",
-    "bounded_step": "never step beyond the target, however large the step size",
+    "bounded_step": "shorten every update that would overshoot, however large the step size",
     "bonus": "what planning adds for the untried, times the root of the time since",
     "centering": "η, the step size of the average reward relative to that of the values; 0: off",
     "centering_from": "which errors move the average reward: all of values, or real ones only",

@@ -13,11 +13,9 @@ import math
 from expectant.features.vector import add, dot, greatest, outlook
 from expectant.verbs import (
     adapt,
-    add_expected,
     backed_up_value,
     function,
     index,
-    mean_rate,
     moved_by,
     optional,
     rate,
@@ -104,36 +102,6 @@ def levi_choice(model, state, actions, weights, discount):
 
 
 @function
-def gradient_planning(model, state, actions, weights, helper, discount, step, helper_step, rate):
-    """Gradient planning, corrected (Wan, Zaheer, White, White & Sutton 2019; TDC's form).
-
-    δ = max_a [r(s, a) + γ wᵀs̄(s, a)] − R̄ − wᵀs; w ← w + α [δ s − γ (hᵀs) s̄]; h ← h + β (δ − hᵀs) s,
-    where s̄ is that of the maximising action and h, ``helper``, estimates the mean δ of a state.
-    """
-    target, action = levi_choice(model, state, actions, weights, discount)
-    expected = dot(state, helper)
-    error = move(weights, state, target - rate, step)
-    if discount * expected != 0.0:
-        amount = -mean_rate(step, 0, state) * discount * expected
-        add_expected(model, state, action, weights, amount)
-    move(helper, state, error, helper_step)
-    return error
-
-
-@function
-def gtd2_planning(model, state, actions, weights, helper, discount, step, helper_step, rate):
-    """Gradient planning as GTD2 has it: δ and h as above; w ← w + α (hᵀs) (s − γ s̄)."""
-    target, action = levi_choice(model, state, actions, weights, discount)
-    error, expected = target - rate - dot(state, weights), dot(state, helper)
-    correct(weights, state, expected, step, 0)
-    if discount * expected != 0.0:
-        amount = -mean_rate(step, 0, state) * discount * expected
-        add_expected(model, state, action, weights, amount)
-    move(helper, state, error, helper_step)
-    return error
-
-
-@function
 def softmax(policy, state, probabilities):
     """π_θ(a | s) ∝ exp(θ_aᵀ s), written into ``probabilities`` (A,)."""
     top = greatest(policy, state)
@@ -214,22 +182,37 @@ def accumulate(traces, state, action, decay, weight):
 
 
 @function
-def sarsa_lambda(weights, traces, transition, next_action, discount, trace, step):
-    """Sarsa(λ) with accumulating traces (S&B section 12.7)."""
+def bound_traces(traces, state, action, step):
+    """Shorten z where α zᵀx > 1: an update would then overshoot the target it moves towards."""
+    reach = step * dot(state, traces[action])
+    if reach > 1.0:
+        for other in range(traces.shape[0]):
+            for j in range(traces.shape[1]):
+                traces[other, j] /= reach
+
+
+@function
+def sarsa_lambda(weights, traces, transition, next_action, discount, trace, step, bounded):
+    """Sarsa(λ) with accumulating traces (S&B section 12.7), shortened ones if ``bounded``."""
     state, action = transition.state, transition.action
     future = dot(transition.next_state, weights[next_action])
     target = transition.reward + discount * transition.alive * future
     error = target - dot(state, weights[action])
     accumulate(traces, state, action, discount * trace, 1.0)
+    if bounded:
+        bound_traces(traces, state, action, step)
     follow_traces(weights, traces, step * error)
     return error
 
 
 @function
-def true_online_sarsa(weights, traces, expected, transition, next_action, discount, trace, step):
+def true_online_sarsa(
+    weights, traces, expected, transition, next_action, discount, trace, step, bounded
+):
     """True online Sarsa(λ), with dutch traces (van Seijen et al. 2016; S&B section 12.7).
 
     ``expected`` (1,) is what the present action's value was before the last update; 0 at first.
+    Traces are shortened if ``bounded``.
     """
     state, action = transition.state, transition.action
     now = dot(state, weights[action])
@@ -237,6 +220,8 @@ def true_online_sarsa(weights, traces, expected, transition, next_action, discou
     error = transition.reward + discount * future - now
     shrunk = 1.0 - step * discount * trace * dot(state, traces[action])
     accumulate(traces, state, action, discount * trace, shrunk)
+    if bounded:
+        bound_traces(traces, state, action, step)
     since = now - expected[0]
     follow_traces(weights, traces, step * (error + since))
     add(state, weights[action], -step * since)

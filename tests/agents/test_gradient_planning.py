@@ -12,6 +12,9 @@ from hypothesis import strategies as st
 
 import expectant as ex
 from expectant.engine.trial.contracts import CHECKS
+from expectant.features.vector import Weighted
+from expectant.gradient_updates import own_error
+from expectant.models.columns import append
 from expectant.models.expectation import LinearPart
 from expectant.verbs import add_expected, backed_up_value, improve, learn, plan
 
@@ -152,6 +155,58 @@ def test_without_a_correction_step_it_is_levi_to_the_bit(agent):
             plan(b.agent, b.rng)
     np.testing.assert_array_equal(gradient.agent.weights, levi.agent.weights)
     assert not gradient.agent.update.helper.any()
+
+
+def outcome(form: str, step: Any, seed: int, discount: float, known: float) -> tuple[float, ...]:
+    """δ before and after a bounded update of one random state, and η, ``known`` times δ."""
+    rng = np.random.default_rng(seed)
+    state = Weighted(np.arange(4), rng.normal(size=4) * 10.0 ** rng.uniform(-1, 1), np.array([-1]))
+    model = LinearPart(np.zeros((1, 8)), np.zeros((1, 4, 8)), 0.0, np.zeros((1, 8)))
+    model.rewards[0, :4] = rng.normal(size=4)
+    model.rows[0, :, :4] = rng.normal(size=(4, 4)) * 10.0 ** rng.uniform(-2, 2)
+    weights, helper = np.append(rng.normal(size=4), np.zeros(4)), np.zeros(8)
+    before = own_error(model, state, 0, weights, discount)
+    helper[:4] = known * before * state.values / (state.values @ state.values)
+    update = planned(form, bounded_step=True).agent.update._replace(helper=helper)
+    improve(update, model, 1, weights, state, discount, step, 0.0)
+    return before, own_error(model, state, 0, weights, discount), known * before
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.sampled_from(FORMS), st.integers(0, 10_000), st.floats(0.0, 1.0), st.floats(-3.0, 3.0),
+    st.floats(1e-3, 1e3), st.sampled_from(["number", "bounded", "autostep"]),
+)  # fmt: skip
+def test_no_bounded_update_overshoots(form, seed, discount, known, size, kind):
+    """Where h is at the error, the error shrinks; elsewhere it moves by the larger of the two."""
+    site = planned("levi").setting
+    described = {"bounded": ex.Bounded(size), "autostep": ex.Autostep(size, 0.1)}
+    step = size if kind == "number" else described[kind].build(site, 1)
+    before, after, expected = outcome(form, step, seed, discount, 1.0)
+    assert -1e-6 <= after / before <= 1.0 + 1e-6
+    before, after, expected = outcome(form, step, seed, discount, known)
+    most = abs(expected) if form == "gtd2" else max(abs(before), abs(expected))
+    assert abs(after - before) <= most + 1e-6 * abs(before)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("sparse", [False, True])
+def test_bounded_updates_of_one_state_do_not_run_away(form, sparse):
+    """s̄ = 3 s: with the largest steps the error grew from 1 to 26 within three updates."""
+    model = "sparse" if sparse else "expectation"
+    b = planned(form, correction_step=1.0, bounded_step=True, model=model)
+    b.agent = b.agent._replace(value_step=ex.Bounded(1.0).build(b.setting, 1))
+    part = b.agent.planner.model
+    part.rewards[:, 0] = 1.0
+    if sparse:
+        for action in (0, 1):
+            append(part.columns, action, 0, 0, 3.0)
+    else:
+        part.rows[:, 0, 0] = 3.0
+    errors = [abs(once(b, 0.9)) for _ in range(200)]
+    assert max(errors) < 2.0
+    last = {"gradient": 0.01, "gtd2": 1.001}  # of GTD2 the estimate goes round with the error
+    assert max(errors[-20:]) < last[form]
 
 
 MODELS: dict[str, str | ex.Model] = {

@@ -67,6 +67,38 @@ def test_sarsa_with_traces_by_hand(traces, value):
     assert b.agent.weights[RIGHT, 0] == value
 
 
+@pytest.mark.parametrize(
+    ("step", "traces", "trace", "values"),
+    [
+        # z = 2 would move by 1.5 errors: it is shortened to 4/3, and the target is attained
+        (0.75, "accumulating", 4 / 3, (2.25, 3.0)),
+        (2.0, "accumulating", 1.0, (3.0, 3.0)),
+        (0.75, "dutch", 1.25, (2.25, 2.25 + 0.75 * 3 * 1.25 - 0.75 * 2.25)),
+        (2.0, "dutch", 1.0, (3.0, 3.0)),  # the step is 1, as z = x would overshoot by itself
+    ],
+)
+def test_bounded_traces_by_hand(step, traces, trace, values):
+    b = built(ex.Sarsa(step, 1.0, traces=traces, epsilon=0.0, bounded_step=True))
+    for value in values:
+        learn(b.agent, b.transition(0, 1, 3.0, None), b.rng)
+        assert b.agent.weights[1, 0] == pytest.approx(value, rel=1e-12)
+    assert b.agent.traces[1, 0] == pytest.approx(trace, rel=1e-12)
+
+
+@pytest.mark.parametrize("traces", ["dutch", "accumulating"])
+def test_what_grows_without_bound_is_held_by_bounded_steps(traces):
+    plain = ex.Sarsa(0.5, 0.8, traces=traces)
+    sizes = []
+    for agent in (plain, plain.replace(bounded_step=True)):
+        found = ex.run(
+            ex.Corridor(slip=0.0), ex.RandomBinary(14, 5), agent, episodes=60, runs=1,
+            step_limit=200, compiled=False, keep_agents=True, progress=False,
+        )  # fmt: skip
+        sizes.append(np.abs(found.kept[0][0].agent.weights).max())
+    assert sizes[0] > 1e8
+    assert sizes[1] < 100.0
+
+
 def test_without_traces_lambda_is_one_step_sarsa():
     plain, dutch = (built(ex.Sarsa(0.5, trace, discount=0.9)) for trace in (0.0, 1e-300))
     for b in (plain, dutch):

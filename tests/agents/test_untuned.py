@@ -57,6 +57,34 @@ def test_defaults_go_with_any_model_and_backups(kind):
         kind(model="episodic", model_step=ex.Autostep(0.3, 0.1))
 
 
+@pytest.mark.parametrize("kind", [ex.Lookahead, ex.CachedValues])
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"maintained": True}, {"model": "distribution"}, {"model": "true"}, {"model": "sample"},
+        {"model": ex.Distribution()}, {"value": ex.NetworkValues()},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_where_no_gradient_can_be_followed_the_defaults_are_those_of_levi(kind, given):
+    if "maintained" in given and kind is not ex.Lookahead:
+        return
+    agent = kind(**given)
+    assert agent.planning_update == "levi" and agent.discount == 0.99
+    assert agent.bounded_step == ("value" not in given)
+    with pytest.raises(ValueError, match="planning_update='gradient'"):
+        kind(planning_update="gradient", **given)
+    assert kind(model="sparse").planning_update == "gradient"
+
+
+def test_a_change_of_untuned_settings_keeps_the_others():
+    """Given at first, a step size leaves the plain defaults; as a change it does not."""
+    changed = ex.Lookahead().replace(value_step=0.2)
+    assert (changed.discount, changed.planning_update) == (0.99, "gradient")
+    given = ex.Lookahead(value_step=0.2)
+    assert (given.discount, given.planning_update) == (1.0, "levi")
+
+
 @pytest.mark.parametrize("kind", [ex.Lookahead, ex.CachedValues, ex.CachedPolicy, ex.QPlanning])
 def test_a_step_size_that_a_described_model_would_not_get_is_refused(kind):
     own = ex.LinearExpectation(0.2)

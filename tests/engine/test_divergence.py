@@ -11,6 +11,7 @@ import expectant as ex
 from expectant.engine.divergence import _told
 from expectant.exact.stability import PlanningRadius
 
+OF_MODEL = "a smaller model_step or bounded_step=True"
 DOMAIN, FEATURES = ex.Corridor(slip=0.0), ex.RandomBinary(14, 5)
 
 
@@ -36,8 +37,25 @@ def test_planning_that_overshoots_is_explained(capsys):
     ("agent", "cause", "advice"),
     [
         (ex.QLearning(0.5), "learning", "smaller step sizes or bounded_step=True"),
-        (ex.Lookahead(0.01, 0.5), "the model", "a smaller model_step or bounded_step=True"),
+        (ex.Lookahead(0.01, 0.5), "the model", OF_MODEL),
+        (ex.Lookahead(0.01, 0.5, model="sparse"), "the model", OF_MODEL),
+        (ex.Lookahead(0.01, 0.5, model="sparse", bonus=0.1), "the model", OF_MODEL),
+        (
+            ex.Lookahead(0.01, model=ex.NStepExpectation(2, model=ex.SparseExpectation(0.5))),
+            "the model",
+            "a smaller step of it",
+        ),
         (ex.QPlanning(0.5, 0.1), "planning", "a smaller action_step"),
+        (
+            ex.Lookahead(2.0, 0.1, planning_update="gradient"),
+            "planning",
+            "bounded_step=True or a smaller value_step",
+        ),
+        (
+            ex.Lookahead(2.0, 0.1, planning_update="gtd2", correction_step=2.0),
+            "planning",
+            "bounded_step=True or a smaller value_step",
+        ),
     ],
 )
 def test_other_causes_are_named(agent, cause, advice):

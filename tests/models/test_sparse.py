@@ -211,22 +211,37 @@ AGENTS = {
     "bounded": ex.Lookahead(0.05, 0.1, bounded_step=True),
     "gradient": ex.Lookahead(0.05, 0.1, planning_update="gradient"),
     "rollout": ex.Lookahead(0.05, 0.1, rollout=3),
+    "long rollout": ex.Lookahead(0.05, 0.1, rollout=8, planning_steps=2),
+    "gtd2": ex.Lookahead(0.05, 0.1, planning_update="gtd2", correction_step=0.1),
+    "bounded gradient": ex.Lookahead(
+        0.5, 0.1, planning_update="gradient", correction_step=0.2, bounded_step=True
+    ),
+    "bonus": ex.Lookahead(0.05, 0.1, bonus=0.1),
+    "without direct learning": ex.Lookahead(0.05, 0.1, direct=False),
+    "centred": ex.Lookahead(0.05, 0.1, centering=0.1),
+    **{
+        backups: ex.Lookahead(0.05, 0.1, backups=backups)
+        for backups in ("all", "current", "sampler", "features", "pwma", "mg")
+    },
 }
 
 
 @pytest.mark.parametrize("agent", AGENTS)
 def test_agents_have_the_dense_models_returns_to_the_bit(agent):
     world = ex.Corridor(cells=5, slip=0.2, switch_every=4)
-    for features in (ex.RandomBinary(14, 5), ex.Traces(ex.OneHot(), 0.5)):
+    weighted = Values() if agent == "all" else ex.Traces(ex.OneHot(), 0.5)  # which remembers
+    for features in (ex.RandomBinary(14, 5), weighted):
         options: Any = {"episodes": 8, "runs": 1, "compiled": False, "progress": False}
+        options["keep_agents"] = True
         described = AGENTS[agent]
         whole = ex.run(world, features, described, **options)
         step: Any = ex.Bounded(0.1) if described.bounded_step else 0.1
         model = ex.SparseExpectation(step, capacity=20, threshold=0.0)
         sparse = described.replace(model=model)
-        np.testing.assert_array_equal(
-            ex.run(world, features, sparse, **options).returns, whole.returns
-        )
+        found = ex.run(world, features, sparse, **options)
+        np.testing.assert_array_equal(found.returns, whole.returns)
+        ours, theirs = (result.kept[0][0].agent.weights for result in (found, whole))
+        np.testing.assert_array_equal(ours, theirs)
 
 
 def test_compiled_and_plain_runs_have_the_same_bits():
@@ -253,6 +268,8 @@ def test_a_capacity_that_overflows_is_said(capsys):
     )
     roomy = ex.run(CORRIDOR, ex.OneHot(), agent, **options)
     assert "evict" not in capsys.readouterr().err + repr(roomy) and not roomy.evicted.any()
+    assert f">{result.evicted.sum():,}</td>" in result._repr_html_()
+    assert "evicted" in result._repr_html_() and "evicted" not in roomy._repr_html_()
 
 
 def test_a_learner_says_what_it_evicted():

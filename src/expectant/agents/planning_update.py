@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from expectant.agents.by_name import named_model
+from expectant.agents.by_name import MODELS, named_model
 from expectant.agents.planning_agent import PlanningAgent
 from expectant.descriptions import abstract, option
 from expectant.features.vector import dot
-from expectant.parts import Need, Site, bytes_of
+from expectant.gradient_updates import gradient_planning, gtd2_planning
+from expectant.parts import Model, Need, Site, bytes_of
 from expectant.rules import one_of
 from expectant.step_sizes import step_part, step_size, steps_memory
-from expectant.updates import displacement, gradient_planning, gtd2_planning, levi_target, move
+from expectant.updates import displacement, levi_target, move
 from expectant.verbs import improve
 
 UPDATES = ("levi", "gradient", "gtd2")
@@ -27,10 +28,14 @@ class LeviPart(NamedTuple):
 
 
 class GradientPart(NamedTuple):
-    """LEVI and a correction; ``helper`` (D,) is h, which ``correction_step`` β moves."""
+    """LEVI and a correction; ``helper`` (D,) is h, which ``correction_step`` β moves.
+
+    No update overshoots if ``bounded``.
+    """
 
     helper: np.ndarray
     correction_step: Any
+    bounded: bool
 
 
 class Gtd2Part(NamedTuple):
@@ -38,6 +43,7 @@ class Gtd2Part(NamedTuple):
 
     helper: np.ndarray
     correction_step: Any
+    bounded: bool
 
 
 @improve.register(LeviPart)
@@ -51,8 +57,9 @@ def _(update, model, actions, weights, state, discount, step, rate):
 def _(update, model, actions, weights, state, discount, step, rate):
     helper, before = update.helper, dot(state, weights)
     error = gradient_planning(
-        model, state, actions, weights, helper, discount, step, update.correction_step, rate
-    )
+        model, state, actions, weights, helper, discount, step, update.correction_step, rate,
+        update.bounded,
+    )  # fmt: skip
     return error, dot(state, weights) - before
 
 
@@ -60,8 +67,9 @@ def _(update, model, actions, weights, state, discount, step, rate):
 def _(update, model, actions, weights, state, discount, step, rate):
     helper, before = update.helper, dot(state, weights)
     error = gtd2_planning(
-        model, state, actions, weights, helper, discount, step, update.correction_step, rate
-    )
+        model, state, actions, weights, helper, discount, step, update.correction_step, rate,
+        update.bounded,
+    )  # fmt: skip
     return error, dot(state, weights) - before
 
 
@@ -71,6 +79,22 @@ class StatePlanningAgent(PlanningAgent):
 
     planning_update: str = option(one_of(*UPDATES), default="levi", kw_only=True)
     correction_step: Any = option(step_size(), default=0.01, kw_only=True)
+
+    @classmethod
+    def untuned_beside(cls, given: Mapping[str, Any]) -> Mapping[str, Any]:
+        """LEVI where a gradient cannot be followed, and no bound where values are not linear."""
+        found, linear = (
+            dict(super().untuned_beside(given)),
+            given.get("value", "linear") == "linear",
+        )
+        model = given.get("model", "expectation")
+        known = isinstance(model, Model) or model in MODELS  # others are refused by their rule
+        means = not known or named_model(model, 0.0).predicts_means
+        if not means or not linear or given.get("maintained", False):
+            found.pop("planning_update", None)
+        if not linear:
+            found.pop("bounded_step", None)
+        return found
 
     def validate(self) -> None:
         super().validate()
@@ -95,4 +119,5 @@ class StatePlanningAgent(PlanningAgent):
             return LeviPart(0.0)
         step = step_part(self, self.correction_step, site)
         kind = GradientPart if self.planning_update == "gradient" else Gtd2Part
-        return kind(np.zeros(site.width), step)
+        bounded = self.bounded_step and self.correction_step != 0.0  # then it is LEVI, to the bit
+        return kind(np.zeros(site.width), step, bounded)

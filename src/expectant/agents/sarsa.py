@@ -19,11 +19,13 @@ from expectant.step_sizes import step_part, step_size, steps_memory
 from expectant.updates import sarsa, sarsa_lambda, true_online_sarsa
 from expectant.verbs import (
     act,
+    adapt,
     begin,
     break_off,
     check_restored,
     function,
     learn,
+    mean_rate,
     preference,
     tick,
 )
@@ -33,18 +35,19 @@ NONE = -1
 
 class SarsaPart(NamedTuple):
     """``traces`` (A, D), none without λ; ``ahead`` (1,) is the action chosen ahead of time (−1:
-    none); ``expected`` (1,) is what its value was before the last update."""
+    none); ``expected`` (1,) is what its value was before the last update. Traces are shortened so
+    that no update overshoots if ``bounded``."""
 
     weights: np.ndarray
     traces: np.ndarray
     ahead: np.ndarray
     expected: np.ndarray
     action_step: Any
-    trace_step: float
     epsilon: float
     discount: float
     trace: float
     dutch: bool
+    bounded: bool
     centering: CenteringPart
 
 
@@ -103,14 +106,16 @@ def _(agent, transition, rng):
 def learned(agent, transition, following):
     """One update towards the next action; returns its error."""
     weights, traces, trace = agent.weights, agent.traces, agent.trace
-    step, discount = agent.trace_step, agent.discount
+    state, discount, bounded = transition.state, agent.discount, agent.bounded
     if trace == 0.0:
         return sarsa(weights, transition, following, discount, agent.action_step)
+    adapt(agent.action_step, transition.action, state, 0.0)
+    step = mean_rate(agent.action_step, transition.action, state)
     if agent.dutch:
         return true_online_sarsa(
-            weights, traces, agent.expected, transition, following, discount, trace, step
+            weights, traces, agent.expected, transition, following, discount, trace, step, bounded
         )
-    return sarsa_lambda(weights, traces, transition, following, discount, trace, step)
+    return sarsa_lambda(weights, traces, transition, following, discount, trace, step, bounded)
 
 
 @check_restored.register(SarsaPart)
@@ -123,7 +128,7 @@ class Sarsa(Agent):
     """ε-greedy Sarsa(λ) with linear action values; ``trace`` is λ.
 
     ``traces`` are "dutch", which makes it true online Sarsa(λ), or "accumulating". Without λ both
-    are one-step Sarsa.
+    are one-step Sarsa. ``bounded_step`` shortens traces where an update would overshoot.
     """
 
     untuned = TRACES
@@ -152,10 +157,10 @@ class Sarsa(Agent):
             np.full(1, NONE, np.int64),
             np.zeros(1),
             step_part(self, self.action_step, site, site.actions),
-            self.scaled(self.action_step, site) if self.trace > 0.0 else 0.0,
             self.epsilon,
             self.discount,
             self.trace,
             self.traces == "dutch",
+            self.bounded_step,
             centering_part(self.centering),
         )

@@ -67,6 +67,9 @@ def reproduce(
         folder = out or found.out
         place = place_for(request, folder)
         verdicts = run_study(request, folder, threads, place=place)
+        from expectant.lab.store.troubles import tell_troubles, troubles_of
+
+        tell_troubles(troubles_of(place))
     if json:
         print_json([verdict.to_dict() for verdict in verdicts])
         return

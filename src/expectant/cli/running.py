@@ -44,13 +44,17 @@ def run(
         from expectant.lab.writeup import run_experiment
 
         panels = run_experiment(experiment, read_text(path), folder, threads)
+    from expectant.lab.store.troubles import tell_troubles, troubles_of
     from expectant.lab.writeup import summary, times
     from expectant.show.page_tables import curve_table, show
 
+    troubles = troubles_of(folder)
+    tell_troubles(troubles)
     if json:
-        print_json(summary(panels, times(experiment, folder)))
+        print_json(summary(panels, times(experiment, folder), troubles))
         return
-    show(curve_table(panels, times(experiment, folder)))
+    evicted = {(found.panel, found.agent): found.evicted for found in troubles}
+    show(curve_table(panels, times(experiment, folder), evicted))
     print(f"report: {folder / 'report.html'}")
 
 
@@ -90,8 +94,10 @@ def sweep(
             search=search, trials=trials,
         )  # fmt: skip
         page = _sweep_page(outcome.folder) if shard is None else None
+        from expectant.lab.store.troubles import tell_troubles
     for cell, reason in outcome.failed.items():
         print(f"expectant: failed: {cell}: {reason}", file=sys.stderr)
+    tell_troubles(outcome.troubles)
     if json:
         print_json({**outcome.as_data(), "page": None if page is None else str(page)})
     else:

@@ -10,6 +10,7 @@ from expectant.engine.look import copied
 from expectant.engine.loop import DIVERGED, EPISODE, NUMBER, Run
 from expectant.exact.stability import PlanningRadius, radius_of
 from expectant.features.vector import dense
+from expectant.models.columns import ColumnsPart
 from expectant.updates import levi_choice
 from expectant.verbs import add_expected, answering, draw, mean_rate, moved_by
 
@@ -18,15 +19,18 @@ FAR = 1e3  # no feature of a next state is that large
 STATES, STARTS, SWEEPS = 64, 8, 500
 
 
-def explained(run: Run, status: int, agent: Any, world: str) -> str:
-    """What has made a run diverge, or is about to; nothing where weights are as they should be."""
+def explained(run: Run, status: int, agent: Any, world: str, thorough: bool = True) -> str:
+    """What has made a run diverge, or is about to; nothing where weights are as they should be.
+
+    To look at what planning does to errors takes seconds, which only a ``thorough`` answer does.
+    """
     overflown = status == DIVERGED
     if not (overflown or grows(run)):
         return ""
     where = f"{type(agent).__name__} in {world}, run {run.clock[NUMBER]}"
     when = f"episode {run.clock[EPISODE]}"
     what = "have overflowed" if overflown else f"have grown to {_size(run.agent.weights):.0e}"
-    cause, reason, advice = _reason(run, agent)
+    cause, reason, advice = _reason(run, agent, thorough)
     return f"{cause} is diverging: {where}, {when}: weights {what}{reason}; use {advice}"
 
 
@@ -67,7 +71,7 @@ def _size(weights: np.ndarray) -> float:
     return float(np.abs(weights).max())
 
 
-def _reason(run: Run, agent: Any) -> tuple[str, str, str]:
+def _reason(run: Run, agent: Any, thorough: bool) -> tuple[str, str, str]:
     """What diverges, why, and what to use instead."""
     part = run.agent
     planner = getattr(part, "planner", None)
@@ -75,16 +79,20 @@ def _reason(run: Run, agent: Any) -> tuple[str, str, str]:
         return "learning", "", "smaller step sizes or bounded_step=True"
     model = planner.model
     if any(not _size(array) < FAR for array in _learned(model)):
-        return "the model", "", "a smaller model_step or bounded_step=True"
+        named = isinstance(getattr(agent, "model", ""), str)  # others have steps of their own
+        smaller = "a smaller model_step or bounded_step=True" if named else "a smaller step of it"
+        return "the model", "", smaller
     step = getattr(part, "value_step", getattr(part, "action_step", None))
     shown = "value_step" if hasattr(agent, "value_step") else "action_step"
     advice = f"a smaller {shown}"
     update = getattr(agent, "planning_update", None)
     if update == "levi" and type(model) in add_expected.implementations:
         advice = f"planning_update='gradient' or {advice}"
-    if not isinstance(
-        getattr(part, "weights", None), np.ndarray
-    ):  # values of another kind have their own gradients
+    elif update in ("gradient", "gtd2"):
+        held = getattr(agent, "bounded_step", False)
+        advice = f"{'a larger correction_step' if held else 'bounded_step=True'} or {advice}"
+    linear = isinstance(getattr(part, "weights", None), np.ndarray)
+    if not linear or not thorough:  # values of another kind have their own gradients
         return "planning", "", advice
     try:
         states, promised, moves = _planned(copied(part), step)
@@ -107,9 +115,12 @@ def _told(found: PlanningRadius) -> str:
 
 
 def _learned(model: Any) -> list[np.ndarray]:
-    """What a model learns of next states, as far as its names tell."""
-    inner = getattr(model, "model", model)
-    return [inner.rows] if isinstance(getattr(inner, "rows", None), np.ndarray) else []
+    """What a model, or those that it is made of, learns of next states, as far as names tell."""
+    rows = model.values if isinstance(model, ColumnsPart) else getattr(model, "rows", None)
+    if isinstance(rows, np.ndarray):
+        return [rows]
+    parts = model if isinstance(model, tuple) else ()
+    return [array for part in parts for array in _learned(part)]
 
 
 def _planned(part: Any, step: Any) -> tuple[np.ndarray, np.ndarray, float]:

@@ -116,13 +116,18 @@ class Result:
         shown = tables.number(mean, decimals)
         if math.isfinite(low):
             shown += f" ({tables.interval(low, high, decimals)})"
-        heads = ["agent", "domain", "runs", f"mean {measure_of(self)}", "diverged", "time"]
+        lost = [f"{int(self.evicted.sum()):,}"] if self.evicted.any() else []
+        heads = [
+            "agent", "domain", "runs", f"mean {measure_of(self)}", "diverged",
+            *["evicted"] * len(lost), "time",
+        ]  # fmt: skip
         row = [
             repr(self.agent),
             repr(self.domain),
             extent_of(self),
             shown,
             f"{int(self.diverged.sum())} of {self.diverged.size}",
+            *lost,
             f"{self.seconds:.2f} s",
         ]
         return tables.html_table(heads, [row])

@@ -183,7 +183,7 @@ class Runs:
         for stop in drive(job, number, kernel, control, (0, job.length)):
             begun(stop.run.clock)
         kept = (stop.run, stop.streams) if self.keep else None
-        why = explained(stop.run, stop.status, job.agent, type(job.domain).__name__)
+        why = explained(stop.run, stop.status, job.agent, job.domain.called)
         given_up = evicted(stop.run.agent)
         records = closed(job, stop.run, stop.status)
         return Finished(records, stop.status == DIVERGED, why, given_up, kept)

@@ -18,6 +18,7 @@ from expectant.lab.specs.spec import Experiment
 from expectant.lab.store.results import CURVES, panels_of, read_curves, read_facts, write_curves
 from expectant.lab.store.store import Store, versions
 from expectant.lab.store.table import write_cells
+from expectant.lab.store.troubles import troubles_of, troubles_section
 from expectant.lab.study import Study, find_study, read_study, word_for
 from expectant.progress import say
 
@@ -212,6 +213,7 @@ def write_report(
     sections = [
         Header(request.study.title, _how_far(request, panels), request.study.notes),
         Glance(found),
+        troubles_section(troubles_of(folder)),
         _worlds(request),
         *_adaptation(request, panels),
         *(part for figure in request.figures for part in _sections(request, figure, panels, found)),

@@ -170,7 +170,7 @@ def _scores(work: Work) -> list[float | None]:
         if cell.id in work.failed:
             scores.append(None)
             continue
-        means = [mean for run, (mean, _) in values[name].items() if run < cell.runs]
+        means = [ended.mean for run, ended in values[name].items() if run < cell.runs]
         mean = float(np.mean(means))
         scores.append(-math.inf if math.isnan(mean) else mean)
     return scores

@@ -29,6 +29,7 @@ from expectant.lab.store.folder import opened
 from expectant.lab.store.store import SET_ASIDE, Store
 from expectant.lab.store.table import cell_table, write_cells
 from expectant.lab.store.timings import Session, Timings, timings_file
+from expectant.lab.store.troubles import Trouble, troubles_in
 from expectant.progress import say
 from expectant.whose import told
 
@@ -160,14 +161,22 @@ class Outcome:
         """One row per cell: settings and results, as an Arrow table."""
         return cell_table(self.work)
 
+    @property
+    def troubles(self) -> list[Trouble]:
+        """The cells in which runs diverged or models had too little room."""
+        return troubles_in(self.table())
+
     def as_data(self) -> dict[str, Any]:
-        """Counts and times, and every failure."""
+        """Counts and times, every failure, and what else went wrong."""
+        troubles = self.troubles
         return {
             "folder": str(self.folder),
             "cells": len(self.work.cells),
             "blocks_found": self.found,
             "blocks_computed": self.computed,
             "failed": self.failed,
+            "diverged": {found.cell: found.divergence for found in troubles if found.divergence},
+            "evicted": {found.cell: found.evicted for found in troubles if found.evicted},
             **self.session.as_data(),
         }
 

@@ -20,6 +20,7 @@ from expectant.lab.store.folder import SPEC, again, need_folder, opened, place_o
 from expectant.lab.store.results import CURVES, panels_of, read_curves, read_facts, write_curves
 from expectant.lab.store.store import Store
 from expectant.lab.store.table import write_cells
+from expectant.lab.store.troubles import Trouble
 from expectant.lab.study import study_of
 from expectant.lab.sweep import tidy
 
@@ -58,21 +59,26 @@ def times(experiment: Experiment, folder: Path) -> dict[tuple[str, str], float]:
 
 
 def summary(
-    panels: Sequence[Panel], times: Mapping[tuple[str, str], float]
+    panels: Sequence[Panel],
+    times: Mapping[tuple[str, str], float],
+    troubles: Sequence[Trouble] = (),
 ) -> list[dict[str, Any]]:
-    """Mean returns with intervals and the time of a step, as plain data."""
-    rows = []
+    """Mean returns with intervals, the time of a step and what went wrong, as plain data."""
+    rows, known = [], {(found.panel, found.agent): found for found in troubles}
     for panel in panels:
         for agent, curve in panel.curves.items():
             time = times.get((panel.panel, agent), float("nan"))
             mean, low, high = (float(x) for x in interval(curve.mean(axis=1)))
             diverged = int(np.isnan(curve).any(axis=1).sum())
+            trouble = known.get((panel.panel, agent))
             rows.append(
                 {
                     "panel": panel.panel,
                     "agent": agent,
                     "runs": curve.shape[0],
                     "diverged": diverged,
+                    "divergence": trouble.divergence if trouble else "",
+                    "evicted": trouble.evicted if trouble else 0,
                     "mean_return": mean if diverged == 0 else None,
                     "low": low if diverged == 0 else None,
                     "high": high if diverged == 0 else None,

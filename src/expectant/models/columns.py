@@ -31,7 +31,8 @@ class ColumnsPart(NamedTuple):
     features in the present one, ``marks`` (D,) the stamps of those that have had their turn.
 
     To be read by rows too, entries of a feature are linked: ``heads`` (d,) has the first of every
-    feature and ``links`` (Q, 16) the next after each, as chunk · 16 + place, −1: none; ``owners``
+    feature and ``links`` (Q, 16) the next after each, as chunk · 16 + place, −1: none, in the order
+    of their columns; ``owners``
     (Q,) is the column that has a chunk, block · d + j. Step sizes that adapt keep a trace of every
     entry in ``traces`` (Q, 16). Without need for them these have no entries.
     """
@@ -185,8 +186,20 @@ def put_entry(columns, q, e, i, value):
     if columns.traces.shape[0] > 0:
         columns.traces[q, e] = value
     if columns.heads.shape[0] > 0:
-        columns.links[q, e] = columns.heads[i]
+        link_entry(columns, q, e, i)
+
+
+@function
+def link_entry(columns, q, e, i):
+    """Put an entry into the list of its feature, whose order is that of a dense model's columns."""
+    own, before, link = columns.owners[q], NONE, columns.heads[i]
+    while link != NONE and columns.owners[link // CHUNK] < own:
+        before, link = link, columns.links[link // CHUNK, link % CHUNK]
+    columns.links[q, e] = link
+    if before == NONE:
         columns.heads[i] = q * CHUNK + e
+    else:
+        columns.links[before // CHUNK, before % CHUNK] = q * CHUNK + e
 
 
 @function

@@ -133,8 +133,15 @@ def plain_table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) 
     return table
 
 
-def curve_table(panels: Sequence[Any], times: Mapping[tuple[str, str], float]) -> Any:
-    """Mean return over all episodes and over the last quarter, and the time of a step."""
+def curve_table(
+    panels: Sequence[Any],
+    times: Mapping[tuple[str, str], float],
+    evicted: Mapping[tuple[str, str], int] | None = None,
+) -> Any:
+    """Mean return over all episodes and over the last quarter, and the time of a step.
+
+    Where models had too little room there is a column of how many entries were ``evicted``.
+    """
     import numpy as np
     from rich.markup import escape
 
@@ -143,7 +150,9 @@ def curve_table(panels: Sequence[Any], times: Mapping[tuple[str, str], float]) -
     unit = panels[0].unit if panels else "episode"
     named = any(panel.panel for panel in panels)
     columns = [("agent", "left"), ("runs", "right"), ("diverged", "right")]
+    lost = evicted if evicted and any(evicted.values()) else {}
     more = [
+        *([("evicted", "right")] if lost else []),
         (f"all {unit}s", "right"),
         ("last quarter", "right"),
         ("ε-greedy on q*", "right"),
@@ -162,7 +171,8 @@ def curve_table(panels: Sequence[Any], times: Mapping[tuple[str, str], float]) -
             diverged = int(np.isnan(curve).any(axis=1).sum())
             table.add_row(
                 *([escape(panel.panel)] if named else []), escape(panel.labels[agent]),
-                str(curve.shape[0]), str(diverged), *cells,
+                str(curve.shape[0]), str(diverged),
+                *([f"{lost.get((panel.panel, agent), 0):,}"] if lost else []), *cells,
                 "" if math.isnan(panel.optimum) else f"{panel.optimum:.2f}",
                 f"{times.get((panel.panel, agent), float('nan')):.0f}",
             )  # fmt: skip

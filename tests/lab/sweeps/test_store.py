@@ -150,7 +150,8 @@ def test_a_block_goes_through_its_file(tmp_path):
     store = Store(tmp_path, {"spec": "abc"})
     curves = np.random.default_rng(0).normal(size=(3, 4))
     curves[1, 2:] = np.nan
-    block = Block(curves, np.array([False, True, False]), curves + 1.0)
+    reasons = ["", "planning is diverging: ε", ""]
+    block = Block(curves, np.array([False, True, False]), curves + 1.0, [0, 3, 10**12], reasons)
     store.save("name", 5, block, CELL)
     found = store.load("name", Span(5, 3))
     assert found is not None

@@ -88,7 +88,7 @@ def test_every_file_says_where_it_comes_from(whole):
 def test_one_row_per_cell(whole):
     table = read_cells(whole)
     assert table.column_names == [
-        "cell", "hash", "panel", "agent", "base_panel", "base_agent", "label", "agent.action_step", "runs", "diverged", "mean", "values",
+        "cell", "hash", "panel", "agent", "base_panel", "base_agent", "label", "agent.action_step", "runs", "diverged", "divergence", "evicted", "mean", "values",
     ]  # fmt: skip
     assert table["agent.action_step"].to_pylist() == STEPS
     direct = ex.run(

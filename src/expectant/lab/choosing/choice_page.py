@@ -21,6 +21,7 @@ from expectant.lab.search import SEARCH
 from expectant.lab.store.facts import versions
 from expectant.lab.store.folder import again, place_of
 from expectant.lab.store.sealed_tables import read_whole
+from expectant.lab.store.troubles import troubles_in, troubles_section
 from expectant.show import Environment, Header, Parameters, Section, write_page
 from expectant.show import sweep_sections as shown
 from expectant.show.sensitivity import Sensitivity
@@ -41,6 +42,7 @@ def sections_of(folder: SweepFolder, cells: shown.Cells) -> list[Section]:
     return [
         Header(experiment.title, _subtitle(folder), experiment.notes),
         shown.BestSettings(cells, RULES),
+        troubles_section(troubles_in(folder.table)),
         *cells.sections,
         *_again(folder.path),
         Environment([*versions().items(), ("seed", experiment.seed)]),

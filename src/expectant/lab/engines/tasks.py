@@ -20,10 +20,11 @@ from expectant.engine.compile.kernels import Kernel
 from expectant.engine.compile.settled import settled
 from expectant.engine.composition import composition
 from expectant.engine.course import Stop, drive, going_on, share_done
+from expectant.engine.divergence import explained
 from expectant.engine.job import Job, closed, loop_for, tell_of_evictions
-from expectant.engine.loop import DIVERGED, STEPS, Run
+from expectant.engine.loop import DIVERGED, NUMBER, STEPS, Run
 from expectant.engine.memory.refusal import TooLargeError
-from expectant.lab.cells import LENGTH, TOTAL, Cell, cost
+from expectant.lab.cells import BLOCK, LENGTH, TOTAL, Cell, cost
 from expectant.lab.records import compiled_look, compiling_for, recorded
 from expectant.lab.store.store import Block
 from expectant.progress import Reporter, Silent
@@ -58,7 +59,7 @@ class Ran(NamedTuple):
     """One run: ``values`` are the returns of its episodes or the rewards in its bins.
 
     ``lengths`` are those of the episodes; what it took is measured as in :class:`Done`. ``evicted``
-    is how many entries of its model it gave up for want of room.
+    is how many entries of its model it gave up for want of room, ``divergence`` why it diverged.
     """
 
     values: np.ndarray
@@ -68,6 +69,7 @@ class Ran(NamedTuple):
     processor: float
     steps: int
     evicted: int = 0
+    divergence: str = ""
 
 
 Watch = Callable[[Cell, float], None]  # told a cell and the cost of all that is under way
@@ -197,13 +199,27 @@ def run_task(
     course.close()
     if control[0]:
         return None
-    given_up = evicted(run.agent)
+    given_up, why = evicted(run.agent), why_diverged(job, run, status)
     run = closed(job, run, status)
     values = curve_values(cell, run)
     lengths = np.empty(0)
     if cell.lengths:
         lengths = np.where(np.isnan(run.returns), np.nan, run.lengths)
-    return Ran(values, lengths, status == DIVERGED, *took, int(run.clock[STEPS]), given_up)
+    return Ran(values, lengths, status == DIVERGED, *took, int(run.clock[STEPS]), given_up, why)
+
+
+def why_diverged(job: Job, run: Run, status: int) -> str:
+    """Why a run diverged, or "".
+
+    To find out takes seconds, so that is done in the first block of runs, and there for no run
+    after one of which it is known: whichever thread was first, the first that diverged has it.
+    """
+    number = int(run.clock[NUMBER])
+    thorough = number < vars(job).get("explained", BLOCK)
+    why = explained(run, status, job.agent, job.domain.called, thorough)
+    if why and thorough:
+        vars(job)["explained"] = number
+    return why
 
 
 def curve_values(cell: Cell, run: Run) -> np.ndarray:
@@ -231,7 +247,9 @@ def _recorded(
     took = time.perf_counter() - start, time.thread_time() - processor
     if control[0]:
         return None
-    return Ran(values, np.empty(0), stop.status == DIVERGED, *took, int(stop.run.clock[STEPS]))
+    steps, given_up = int(stop.run.clock[STEPS]), evicted(stop.run.agent)
+    why = why_diverged(cell.job, stop.run, stop.status)
+    return Ran(values, np.empty(0), stop.status == DIVERGED, *took, steps, given_up, why)
 
 
 def assembled(task: Task, runs: list[Ran]) -> Done:
@@ -241,8 +259,12 @@ def assembled(task: Task, runs: list[Ran]) -> Done:
     lengths = None
     if cell.lengths:
         lengths = learning_curve(np.stack([ran.lengths for ran in runs]), cell.bin)
+    first = next((place for place, ran in enumerate(runs) if ran.divergence), 0)
+    reasons = [ran.divergence if place == first else "" for place, ran in enumerate(runs)]
+    diverged, given_up = np.array([ran.diverged for ran in runs]), [ran.evicted for ran in runs]
+    block = Block(curves, diverged, lengths, given_up, reasons)
     return Done(
-        task, Block(curves, np.array([ran.diverged for ran in runs]), lengths), None,
+        task, block, None,
         sum(ran.seconds for ran in runs), sum(ran.processor for ran in runs),
         sum(ran.steps for ran in runs),
     )  # fmt: skip

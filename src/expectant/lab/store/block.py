@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,17 +17,24 @@ KEY = b"expectant"  # of the facts in a file's metadata
 
 class Block(NamedTuple):
     """Some consecutive runs: ``curves`` (runs, bins), ``diverged`` (runs,), and the mean
-    ``lengths`` of episodes (runs, bins) if they are recorded."""
+    ``lengths`` of episodes (runs, bins) if they are recorded.
+
+    Of every run, or of none, how many entries of its model were ``evicted`` and the sentence why it
+    diverged, which only the first that did has, or "".
+    """
 
     curves: np.ndarray
     diverged: np.ndarray
     lengths: np.ndarray | None = None
+    evicted: Sequence[int] = ()
+    divergence: Sequence[str] = ()
 
 
 class Facts(NamedTuple):
     """What the end of a block's file says: its cell, its runs, the mean of every run's values.
 
-    ``described`` has the settings of the cell, as data.
+    ``evicted`` and ``divergence`` are as in a block; files that were written before these were kept
+    do not say. ``described`` has the settings of the cell, as data.
     """
 
     cell: str
@@ -35,6 +42,8 @@ class Facts(NamedTuple):
     shape: tuple[int, int]
     means: list[float]
     diverged: list[bool]
+    evicted: list[int]
+    divergence: list[str]
     described: Mapping[str, Any]
 
     def is_of(self, identity: Mapping[str, Any]) -> bool:
@@ -58,6 +67,7 @@ def facts_about(
     name: str, first: int, block: Block, cell: Cell, more: Mapping[str, Any]
 ) -> dict[str, Any]:
     """All that is written into the file of a block."""
+    runs = len(block.curves)
     return {
         "cell": cell.id,
         "name": name,
@@ -65,6 +75,8 @@ def facts_about(
         "shape": list(block.curves.shape),
         "means": block.curves.mean(axis=1).tolist(),
         "diverged": block.diverged.tolist(),
+        "evicted": list(block.evicted) or [0] * runs,
+        "divergence": list(block.divergence) or [""] * runs,
         **cell.identity(),
         **more,
         **versions(),
@@ -116,7 +128,8 @@ def block_in(content: bytes, facts: Facts) -> Block:
     diverged = table["diverged"].to_numpy().reshape(facts.shape)[:, 0]
     lengths = table["length"]
     extra = None if lengths.null_count else lengths.to_numpy().reshape(facts.shape)
-    return Block(table["value"].to_numpy().reshape(facts.shape), diverged, extra)
+    values = table["value"].to_numpy().reshape(facts.shape)
+    return Block(values, diverged, extra, facts.evicted, facts.divergence)
 
 
 def facts_in(content: bytes, name: str, span: Span) -> Facts | None:
@@ -139,8 +152,9 @@ def facts_from(found: Mapping[str, Any]) -> Facts:
     """The facts that were written, checked for being there."""
     runs, bins = found["shape"]
     return Facts(
-        found["cell"], found["first"], (runs, bins), found["means"], found["diverged"], found
-    )
+        found["cell"], found["first"], (runs, bins), found["means"], found["diverged"],
+        found.get("evicted", [0] * runs), found.get("divergence", [""] * runs), found,
+    )  # fmt: skip
 
 
 def metadata_of(facts: Mapping[str, Any]) -> dict[bytes, bytes]:

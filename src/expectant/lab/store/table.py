@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,14 +19,24 @@ CELLS = "cells.parquet"
 KEY = b"expectant"  # of what the table says about itself, in its metadata
 
 
+class Ended(NamedTuple):
+    """One run: the mean of its values, whether it diverged and why, and what its model evicted."""
+
+    mean: float
+    diverged: bool
+    evicted: int
+    divergence: str
+
+
 def cell_table(work: Work) -> Any:
     """One row per cell, as an Arrow table.
 
     ``cell``, ``hash``, ``panel``, ``agent``, the names of those two in the spec (``base_panel``,
     ``base_agent``) and ``label``; a column for every setting that is not
     the same everywhere, such as ``domain.slip`` or ``agent.value_step``; ``runs`` that are there,
-    how many ``diverged``, their ``mean`` (NaN if one diverged) and the list of ``values``: the
-    mean of every run's curve.
+    how many ``diverged``, why the first of them did (``divergence``), how many entries their models
+    ``evicted``, their ``mean`` (NaN if one diverged) and the list of ``values``: the mean of every
+    run's curve.
     """
     import pyarrow as arrow
 
@@ -36,7 +46,8 @@ def cell_table(work: Work) -> Any:
         [runs[run] for run in sorted(runs) if run < cell.runs]
         for runs, cell in zip(found, work.cells, strict=True)
     ]
-    means = [float(np.mean([mean for mean, _ in runs])) if runs else float("nan") for runs in kept]
+    values_of = [[run.mean for run in runs] for runs in kept]
+    means = [float(np.mean(values)) if values else float("nan") for values in values_of]
     columns: dict[str, Any] = {
         "cell": [cell.id for cell in work.cells],
         "hash": work.names,
@@ -47,9 +58,11 @@ def cell_table(work: Work) -> Any:
         "label": [cell.label for cell in work.cells],
         **settings_columns(work.cells),
         "runs": [len(runs) for runs in kept],
-        "diverged": [sum(diverged for _, diverged in runs) for runs in kept],
+        "diverged": [sum(run.diverged for run in runs) for runs in kept],
+        "divergence": [next((r.divergence for r in runs if r.divergence), "") for runs in kept],
+        "evicted": [sum(run.evicted for run in runs) for runs in kept],
         "mean": means,
-        "values": arrow.array([[mean for mean, _ in runs] for runs in kept], _list_of_numbers()),
+        "values": arrow.array(values_of, _list_of_numbers()),
     }
     return arrow.table(columns)
 
@@ -92,19 +105,20 @@ def read_cells(folder: Path) -> Any:
         ) from None
 
 
-def run_values(work: Work) -> dict[str, dict[int, tuple[float, bool]]]:
-    """For every cell by name and every run: its mean value, and whether it diverged.
+def run_values(work: Work) -> dict[str, dict[int, Ended]]:
+    """For every cell by name and every run: what came of it.
 
     Blocks that the work has not checked yet are checked now.
     """
     index = work.store.index()
-    values: dict[str, dict[int, tuple[float, bool]]] = {}
+    values: dict[str, dict[int, Ended]] = {}
     for name in work.unique():
         for span in index.get(name, []):
             facts = work.facts.get((name, span)) or work.store.facts_of(name, span)
             if facts is not None:
-                runs = zip(span.runs, zip(facts.means, facts.diverged, strict=True), strict=True)
-                values.setdefault(name, {}).update(runs)
+                told = facts.means, facts.diverged, facts.evicted, facts.divergence
+                runs = map(Ended, *told)
+                values.setdefault(name, {}).update(zip(span.runs, runs, strict=True))
     return values
 
 

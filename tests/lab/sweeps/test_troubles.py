@@ -1,0 +1,154 @@
+"""What goes wrong in runs of commands is stored with them, and told every time."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import expectant as ex
+from expectant.cli import app
+from expectant.lab.cells import Cell
+from expectant.lab.engines import tasks
+from expectant.lab.records import Record
+from expectant.lab.store.block import facts_from
+from expectant.lab.store.troubles import LISTED, TOLD, Trouble, tell_troubles, troubles_section
+
+SPEC = """
+name = "wrong"
+episodes = 12
+runs = 2
+bin = 4
+[domain]
+kind = "corridor"
+slip = 0.0
+[features]
+kind = "random_binary"
+size = 14
+active = 5
+[agents.wild]
+kind = "lookahead"
+value_step = 0.5
+[agents.full]
+kind = "lookahead"
+value_step = 0.02
+model = { kind = "sparse_expectation", step = 0.1, capacity = 2 }
+[agents.tame]
+kind = "q_learning"
+action_step = 0.1
+"""
+
+
+@pytest.fixture(autouse=True)
+def plain(monkeypatch):
+    monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
+    warnings.simplefilter("ignore", RuntimeWarning)  # plain Python speaks of the overflow
+
+
+def ran(command: str, tmp_path: Any, *more: str) -> Any:
+    path = tmp_path / "wrong.toml"
+    path.write_text(SPEC)
+    done = CliRunner().invoke(app, [command, str(path), "--out", str(tmp_path / command), *more])
+    assert done.exit_code == 0, done.output
+    return done
+
+
+def check_told(said: str) -> None:
+    why = [line for line in said.splitlines() if "is diverging" in line]
+    assert len(why) == 1  # of two runs that did
+    assert "wild: planning is diverging: Lookahead in Corridor, run 0, episode " in why[0]
+    assert "an update takes 250 % of its error away" in why[0]
+    assert sum("full: " in line and "were evicted" in line for line in said.splitlines()) == 1
+
+
+@pytest.mark.parametrize("command", ["run", "sweep"])
+def test_commands_say_what_went_wrong_also_from_the_store(command, tmp_path):
+    check_told(ran(command, tmp_path).stderr)
+    again = ran(command, tmp_path)  # nothing is computed
+    check_told(again.stderr)
+    page = (tmp_path / command / "report.html").read_text()
+    assert page.count("planning is diverging: Lookahead in Corridor, run 0") == 1
+    assert "entries of models were evicted" in page
+    if command == "run":
+        assert "evicted" in again.stdout
+
+
+def test_a_study_says_it_too(tmp_path):
+    study = tmp_path / "study"
+    study.mkdir()
+    (study / "study.toml").write_text('title = "Wrong"\n')
+    (study / "wrong.toml").write_text(SPEC)
+    for _ in range(2):
+        given = ["reproduce", str(study), "--out", str(tmp_path / "out"), "--json"]
+        done = CliRunner().invoke(app, given)
+        assert done.exit_code == 0 and json.loads(done.stdout) == []
+        check_told(done.stderr)
+    assert "planning is diverging: Look" in (tmp_path / "out" / "report.html").read_text()
+
+
+def test_they_are_in_the_data_of_commands(tmp_path):
+    rows = {row["agent"]: row for row in json.loads(ran("run", tmp_path, "--json").stdout)}
+    assert rows["wild"]["divergence"].startswith("planning is diverging")
+    assert rows["full"]["evicted"] > 0 and rows["wild"]["evicted"] == 0
+    assert rows["tame"]["divergence"] == "" and rows["tame"]["evicted"] == 0
+    data = json.loads(ran("sweep", tmp_path, "--json").stdout)
+    assert data["diverged"] == {"wild": rows["wild"]["divergence"]}
+    assert data["evicted"] == {"full": rows["full"]["evicted"]}
+
+
+def cell(agent: Any, **options: Any) -> Cell:
+    return Cell(
+        experiment="x", panel="", reading="", agent_key="a", label="a", agent=agent, runs=12,
+        domain=ex.Corridor(slip=0.0), features=ex.RandomBinary(14, 5), episodes=12, bin=4, seed=0,
+        **options,
+    )  # fmt: skip
+
+
+def one(task: tasks.Task, number: int) -> tasks.Ran:
+    kernels, control = tasks.Kernels(False), np.zeros(1, np.int64)
+    found = tasks.run_task(task, kernels, number, control, lambda clock: None)
+    assert found is not None
+    return found
+
+
+def test_a_run_with_looks_counts_what_it_evicts_and_says_why_it_diverges():
+    agent = ex.Lookahead(0.02, model=ex.SparseExpectation(0.1, capacity=2))
+    plain = tasks.Task(cell(agent), "n", 0, 10)
+    looked = plain._replace(cell=replace(plain.cell, record=Record("value_error", 4)))
+    assert one(looked, 0).evicted == one(plain, 0).evicted > 0
+    wild = looked._replace(cell=replace(looked.cell, agent=ex.Lookahead(0.5, 0.1)))
+    assert one(wild, 0).divergence.startswith("planning is diverging: Lookahead in Corridor")
+
+
+def test_only_the_first_run_of_the_first_block_is_looked_at_closely():
+    task = tasks.Task(cell(ex.Lookahead(0.5, 0.1)), "n", 0, 10)
+    second, first, later = one(task, 1), one(task, 0), one(task, 11)
+    known, again = (ran.divergence for ran in (first, one(task, 1)))
+    assert "of its error away" in known and "of its error away" in second.divergence
+    assert again.startswith("planning is diverging") and "of its error away" not in again
+    assert "run 11" in later.divergence and "of its error away" not in later.divergence
+    block = tasks.assembled(task, [first, second]).block
+    assert block is not None and block.divergence == [known, ""]  # whichever was done first
+
+
+def test_blocks_that_were_stored_before_do_not_say():
+    facts = facts_from(
+        {"cell": "a", "first": 0, "shape": [2, 3], "means": [0, 1], "diverged": [True, False]}
+    )
+    assert facts.evicted == [0, 0] and facts.divergence == ["", ""]
+
+
+def test_of_very_many_cells_only_some_are_told(capsys):
+    many = [Trouble(f"cell {n}", "", "a", "", n + 1) for n in range(LISTED + 5)]
+    tell_troubles(many)
+    said = capsys.readouterr().err.splitlines()
+    assert len(said) == TOLD + 1 and f"and {LISTED + 5 - TOLD} more cells" in said[-1]
+    rows = troubles_section(many).rows  # type: ignore[attr-defined]
+    assert len(rows) == LISTED + 1 and "and 5 more cells" in rows[-1][1]
+    tell_troubles([])
+    assert not capsys.readouterr().err and troubles_section([]).is_empty
