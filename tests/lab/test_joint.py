@@ -94,7 +94,7 @@ def test_what_matters_to_a_claim_is_what_touches_its_agents():
 def test_all_settings_of_an_agent_that_claims_are_about_alone():
     joint = a_search()
     assert {agent: [c.id for c in own] for agent, own in joint.alone.items()} == {
-        "q_learning": [10, 11, 19]
+        "q_learning": [10, 11, 19, 31]
     }
     every = joint.settings("q_learning", 10_000)
     assert len({json.dumps(one) for one in every}) == len(every) == 2 * 2 * (1 + DRAWS) * 2 * 2
