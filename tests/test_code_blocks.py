@@ -18,9 +18,11 @@ COMPILED = {  # enough runs to show something, or what is shown is compiling; th
     README,
 }
 # Blocks of which a reader wants the whole and a test only that it runs; none has its output shown.
-SHORTER = {
+# What is tried for a few seconds must not spend them on loading Gymnasium on a busy machine.
+CHANGED = {
     "stable-planning": [("episodes=1_000, runs=30", "episodes=10, runs=2")],
     "sweeps": [("episodes=1_000", "episodes=5"), ("bin=50", "bin=1")],
+    "try": [("found = ", "ex.FiniteMDP.from_gym('FrozenLake-v1')\nfound = ")],
     "watching": [("episodes=900", "episodes=20"), ("frames=60", "frames=4")],
     "what-holds": [("episodes=6_000, runs=10", "episodes=10, runs=2"), ("-1_500:", "-5:")],
 }
@@ -43,11 +45,11 @@ def code_and_output(page: Path) -> list[tuple[str, str | None]]:
     return found
 
 
-def shortened(page: Path, code: str) -> str:
-    """The code of a page with fewer episodes, where it would take long."""
-    for long, short in SHORTER.get(page.stem, []):
-        assert long in code, f"{page.name} has no {long!r} any more"
-        code = code.replace(long, short)
+def changed(page: Path, code: str) -> str:
+    """The code of a page as a test runs it."""
+    for shown, run in CHANGED.get(page.stem, []):
+        assert shown in code, f"{page.name} has no {shown!r} any more"
+        code = code.replace(shown, run)
     return code
 
 
@@ -64,7 +66,7 @@ def test_python_blocks_run_and_print_what_the_page_says(page, tmp_path, monkeypa
     pairs = code_and_output(page)
     name = "page_" + page.stem.replace("-", "_")  # a module, so that its kernels are cached
     code = f"\nprint({MARK!r}, end='')\n".join(code for code, _ in pairs)
-    (tmp_path / f"{name}.py").write_text(shortened(page, code), "utf-8")
+    (tmp_path / f"{name}.py").write_text(changed(page, code), "utf-8")
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", f"import {name}"],
         cwd=tmp_path, capture_output=True, text=True, check=False,
