@@ -1,4 +1,6 @@
-"""The tables of speed, of options' cost and of maintained weights, from what ``expectant bench --json`` has printed.
+"""Tables of speed, of the cost of options and of maintained weights.
+
+They are made from what ``expectant bench --json`` has printed:
 
     expectant bench --json > docs/measured/speed.json
     python docs/site/tables.py
