@@ -257,3 +257,21 @@ def test_claim_22_holds_printed_step_sizes_against_the_best_that_was_found():
 def test_a_number_that_has_run_away_is_short():
     assert tables.number(-6.1782e60, 2) == "−6e+60"
     assert tables.number(-999_999_999.0, 0) == "−999,999,999"
+
+
+def test_what_the_guide_says_of_agents_without_settings():
+    """The sentence below the tables, which has no numbers but would be wrong with others."""
+    from untuned import PLANNERS, STORED, verdict
+
+    stored = json.loads(STORED.read_text("utf-8")).values()
+    behind = {
+        kind: sum(verdict(found[kind], found["q_learning"]) == "less" for found in stored)
+        for kind in PLANNERS
+    }
+    assert behind["lookahead"] == behind["cached_values"] == 0 < behind["cached_policy"]
+    made = tables.named_table("untuned-highest")
+    assert any(
+        row.startswith("| Algorithm 3 | FrozenLake 4×4, Acrobot, MountainCar |") for row in made
+    )
+    said = (ROOT / "docs/which-agent.md").read_text("utf-8")
+    assert "neither is surely behind Q-learning anywhere" in said
