@@ -137,7 +137,7 @@ def _highest(stored: dict[str, Any]) -> Iterator[str]:
     yield f"| without settings, {len(stored)} environments | highest mean on |"
     yield "|---|---|"
     for kind in kinds:
-        names = ", ".join(name for name, winner in best.items() if winner == kind)
+        names = "; ".join(name for name, winner in best.items() if winner == kind)
         yield f"| {ROWS[kind]} | {names or 'none'} |"
 
 

@@ -137,7 +137,8 @@ def build_hook() -> dict[str, Any]:
 
 def test_an_index_shows_addresses_only_if_they_are_known(monkeypatch):
     scope = build_hook()
-    hook, metadata = scope["ReadmeHook"](), {"version": "1.2"}
+    hook = scope["ReadmeHook"]()
+    metadata: dict[str, Any] = {"version": "1.2"}
     hook.root = ROOT
     monkeypatch.setenv("EXPECTANT_REPOSITORY", "https://host/owner/name/")
     hook.update(metadata)

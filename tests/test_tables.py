@@ -271,7 +271,7 @@ def test_what_the_guide_says_of_agents_without_settings():
     assert behind["lookahead"] == behind["cached_values"] == 0 < behind["cached_policy"]
     made = tables.named_table("untuned-highest")
     assert any(
-        row.startswith("| Algorithm 3 | FrozenLake 4×4, Acrobot, MountainCar |") for row in made
+        row.startswith("| Algorithm 3 | FrozenLake 4×4; Acrobot; MountainCar |") for row in made
     )
     said = (ROOT / "docs/which-agent.md").read_text("utf-8")
     assert "neither is surely behind Q-learning anywhere" in said
