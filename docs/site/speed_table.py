@@ -1,4 +1,4 @@
-"""Tables of speed, of the cost of options and of maintained weights.
+"""Tables of speed, of what options, maintained weights and feature maps cost.
 
 They are made from what ``expectant bench --json`` has printed:
 
@@ -23,6 +23,7 @@ def tables(stored: dict[str, Any]) -> dict[str, str]:
         "speed": "\n".join(_rows(stored["verdicts"])),
         "options-cost": "\n".join(_cost_of_options(stored["options"])),
         "maintained": "\n".join(_maintained(stored)),
+        "encodings": "\n".join(_encodings(stored["encodings"])),
     }
 
 
@@ -43,6 +44,17 @@ def _maintained(stored: dict[str, Any]) -> Iterator[str]:
         plain, kept = dict(found[PLAIN]), dict(found[MAINTAINED])
         cells = (f"{kept[size] / plain[size]:.2g}" if size in kept else "–" for size in sizes)
         yield f"| {name} | " + " | ".join(cells) + " |"
+
+
+def _encodings(speeds: dict[str, float]) -> Iterator[str]:
+    """Encodings a second by feature map, with the size of its vectors."""
+    from encoding import MAPS, Square
+
+    yield "| map | d | k | million a second |"
+    yield "|---|---|---|---|"
+    for name, speed in speeds.items():
+        shape = MAPS[name].shape(Square())
+        yield f"| {name} | {shape.size:,} | {shape.active} | {speed / 1e6:.1f} |"
 
 
 def _cost_of_options(costs: dict[str, dict[str, float]]) -> Iterator[str]:
