@@ -1,7 +1,8 @@
-"""The README for a package index, where links to files beside it lead nowhere.
+"""The README for a package index, where links to files beside it lead nowhere, and the addresses.
 
-With EXPECTANT_REPOSITORY, the address of the repository, they lead there, to the version that is
-built; without it their texts stay and the links go. Badges and pictures need the address too.
+With EXPECTANT_REPOSITORY, the address of the repository, links lead there, to the version that is
+built; without it their texts stay and the links go. Badges and pictures need the address too, and
+so do the addresses that an index shows beside a package: a fork has its own.
 """
 
 from __future__ import annotations
@@ -29,8 +30,21 @@ def index_readme(text: str, repository: str, version: str) -> str:
     return LINK.sub(replace, text)
 
 
+def index_urls(repository: str, version: str) -> dict[str, str]:
+    """What an index links to beside a package; nothing if nobody said where the repository is."""
+    if not repository:
+        return {}
+    here = repository.rstrip("/")
+    return {
+        "Source": here,
+        "Documentation": f"{here}/blob/v{version}/docs/index.md",
+        "Changes": f"{here}/blob/v{version}/CHANGELOG.md",
+        "Issues": f"{here}/issues",
+    }
+
+
 class ReadmeHook(MetadataHookInterface):
-    """Puts the README into the metadata."""
+    """Puts the README and the addresses into the metadata."""
 
     def update(self, metadata: dict[str, Any]) -> None:
         text = (Path(self.root) / "README.md").read_text(encoding="utf-8")
@@ -39,3 +53,4 @@ class ReadmeHook(MetadataHookInterface):
             "content-type": "text/markdown",
             "text": index_readme(text, repository, metadata["version"]),
         }
+        metadata["urls"] = index_urls(repository, metadata["version"])

@@ -1,14 +1,21 @@
-"""The sparse linear model against the dense one on the mountain car: speed, and what is learned."""
+"""The sparse linear model against the dense one on the mountain car: speed, and what is learned.
+
+python benchmarks/sparse.py     # what is learned; stores docs/measured/sparse.json
+python docs/site/tables.py      # writes the table
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import expectant as ex
 from expectant.engine.memory.refusal import TooLargeError
 from expectant.models.columns import COUNT
 
+STORED = Path(__file__).parents[1] / "docs" / "measured" / "sparse.json"
 DOMAIN = ex.MountainCar()
 EPISODES = 60
 REPEATS = 3
@@ -51,34 +58,47 @@ def speeds(ours: Callable[..., Any], nanoseconds: Callable[..., float]) -> dict[
     return times
 
 
-def learning() -> list[str]:
+def learning(tiles: int) -> dict[str, Any]:
     """Steps an episode in the second half, dense and sparse, and how they differ run by run."""
-    lines = []
-    for tiles in LEARNING_TILES:
-        found = {}
-        for model in ("expectation", "sparse"):
-            result = ex.run(
-                DOMAIN, ex.Tiles(8, tiles), agent(model), episodes=LEARNING_EPISODES,
-                runs=LEARNING_RUNS, keep_agents=model == "sparse", progress=False,
-            )  # fmt: skip
-            found[model] = result.lengths[:, LEARNING_EPISODES // 2 :].mean(axis=1)
-        dense, sparse = (ex.analysis.interval(found[name]) for name in ("expectation", "sparse"))
-        apart = ex.analysis.interval(found["sparse"] - found["expectation"])
-        counts = [run.agent.planner.model.columns.headers[..., COUNT] for run, _ in result.kept]
-        entries = sum(count.sum() for count in counts) / sum((count > 0).sum() for count in counts)
-        cells = " | ".join(f"{mean:.1f} ({low:.1f} to {high:.1f})" for mean, low, high in
-                           (dense, sparse, apart))  # fmt: skip
-        evicted = result.evicted.mean()
-        lines.append(f"| {features_of(tiles):,} | {cells} | {entries:.0f} | {evicted:.0f} |")
-    return lines
+    found = {}
+    for model in ("expectation", "sparse"):
+        result = ex.run(
+            DOMAIN, ex.Tiles(8, tiles), agent(model), episodes=LEARNING_EPISODES,
+            runs=LEARNING_RUNS, keep_agents=model == "sparse", progress=False,
+        )  # fmt: skip
+        found[model] = result.lengths[:, LEARNING_EPISODES // 2 :].mean(axis=1)
+    counts = [run.agent.planner.model.columns.headers[..., COUNT] for run, _ in result.kept]
+    entries = sum(count.sum() for count in counts) / sum((count > 0).sum() for count in counts)
+    return {
+        "features": features_of(tiles),
+        "dense": ex.analysis.interval(found["expectation"]),
+        "sparse": ex.analysis.interval(found["sparse"]),
+        "apart": ex.analysis.interval(found["sparse"] - found["expectation"]),
+        "entries": float(entries),
+        "evicted": float(result.evicted.mean()),
+    }
+
+
+def tables(stored: list[dict[str, Any]]) -> dict[str, str]:
+    """The table of what is learned, by its name."""
+    lines = ["| features | dense | sparse | sparse − dense | entries a column | evicted |"]
+    lines.append("|---|---|---|---|---|---|")
+    for row in stored:
+        cells = " | ".join(map(_interval, (row["dense"], row["sparse"], row["apart"])))
+        counts = f"{row['entries']:.0f} | {row['evicted']:,.0f}"
+        lines.append(f"| {row['features']:,} | {cells} | {counts} |")
+    return {"sparse": "\n".join(lines)}
+
+
+def _interval(found: list[float]) -> str:
+    mean, low, high = found
+    return f"{mean:.1f} ({low:.1f} to {high:.1f})".replace("-", "−")
 
 
 def main() -> None:
-    """Print the table of what is learned, as the documentation has it."""
-    print("| features | dense | sparse | sparse − dense | entries a column | evicted |")
-    print("|---|---|---|---|---|---|")
-    for line in learning():
-        print(line, flush=True)
+    """Store what is learned; docs/site/tables.py writes the table."""
+    rows = [learning(tiles) for tiles in LEARNING_TILES]
+    STORED.write_text(json.dumps(rows, indent=1) + "\n", "utf-8")
 
 
 if __name__ == "__main__":

@@ -92,7 +92,8 @@ def verdict(row: dict[str, Any], other: dict[str, Any]) -> str:
 
 def tables(stored: dict[str, Any]) -> dict[str, str]:
     """The tables of the page by their names."""
-    return {"untuned": "\n".join(_rows(stored)), "untuned-counts": "\n".join(_counts(stored))}
+    made = {"untuned": _rows, "untuned-counts": _counts, "untuned-highest": _highest}
+    return {name: "\n".join(make(stored)) for name, make in made.items()}
 
 
 def _rows(stored: dict[str, Any]) -> Iterator[str]:
@@ -125,6 +126,19 @@ def _counts(stored: dict[str, Any]) -> Iterator[str]:
         higher = sum(mean_of(row) > mean_of(plain) for row, plain in found)
         sure = [verdict(row, plain) for row, plain in found]
         yield f"| {ROWS[kind]} | {higher} | {sure.count('more')} | {sure.count('less')} |"
+
+
+def _highest(stored: dict[str, Any]) -> Iterator[str]:
+    """Where every agent has the highest mean of those without settings, and how it compares."""
+    kinds = ("q_learning", "sarsa", *PLANNERS)
+    best = {
+        name: max(kinds, key=lambda kind: mean_of(found[kind])) for name, found in stored.items()
+    }
+    yield f"| without settings, {len(stored)} environments | highest mean on |"
+    yield "|---|---|"
+    for kind in kinds:
+        names = "; ".join(name for name, winner in best.items() if winner == kind)
+        yield f"| {ROWS[kind]} | {names or 'none'} |"
 
 
 def mean_of(row: dict[str, Any]) -> float:

@@ -1,14 +1,11 @@
-"""The documentation says what is there: links, commands, options, names, code blocks."""
+"""The documentation says what is there: links, commands, options, names, specs."""
 
 from __future__ import annotations
 
-import ast
 import importlib
 import json
 import re
 import shlex
-import subprocess
-import sys
 import tomllib
 from collections import Counter
 from pathlib import Path
@@ -117,43 +114,7 @@ def test_every_page_is_in_the_contents():
             assert f"({page.relative_to(DOCS)})" in index
 
 
-# ---------------------------------------------------------------------------------- code blocks
-
-
-@pytest.mark.parametrize(
-    "page",
-    [
-        README,
-        *(
-            DOCS / f"{name}.md"
-            for name in ("own-parts", "results", "domains", "options", "dyna", "linear-dyna")
-        ),
-        *sorted((DOCS / "tutorials").glob("*.md")),
-    ],
-    ids=lambda page: page.stem,
-)
-def test_python_blocks_run_and_print_what_the_page_says(page, tmp_path, monkeypatch):
-    if page.stem == "options":  # short runs, the same numbers as compiled
-        monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
-    name = "page_" + page.stem.replace("-", "_")  # a module, so that its kernels are cached
-    (tmp_path / f"{name}.py").write_text("\n".join(blocks(page, "python")))
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", f"import {name}"],
-        cwd=tmp_path, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert without_times(done.stdout) == without_times("".join(blocks(page, "text")))
-
-
-def without_times(text: str) -> str:
-    """What a result says of itself, but for how long it took."""
-    return re.sub(r"[\d.]+ s\)$", "… s)", text, flags=re.MULTILINE)
-
-
-@every_page
-def test_other_python_blocks_can_be_read(page):
-    for text in blocks(page, "python"):
-        ast.parse(text)
+# ---------------------------------------------------------------------------------------- specs
 
 
 @every_page

@@ -93,7 +93,7 @@ def test_dead_links_of_a_site_are_found(tmp_path):
 
 @pytest.mark.parametrize("page", TUTORIALS, ids=lambda page: page.stem)
 def test_a_tutorial_and_its_notebook_say_the_same(page):
-    """`make tutorials` writes the notebooks; test_docs.py runs the code of the pages."""
+    """`make tutorials` writes the notebooks; test_code_blocks.py runs the code of the pages."""
     tutorials = site("tutorials")
     notebook = json.loads(page.with_suffix(".ipynb").read_text())
     assert (notebook["nbformat"], notebook["nbformat_minor"]) == (4, 5)
@@ -101,6 +101,8 @@ def test_a_tutorial_and_its_notebook_say_the_same(page):
     assert cells == tutorials.cells_of(page.read_text())
     assert tutorials.with_outputs(page.read_text(), notebook) == page.read_text()
     assert len({cell["id"] for cell in notebook["cells"]}) == len(cells)
+    outputs = [output for cell in notebook["cells"] for output in cell.get("outputs", ())]
+    assert any("image/png" in output.get("data", {}) for output in outputs), "no picture"
 
 
 def test_cells_run_as_in_a_notebook():
@@ -127,7 +129,8 @@ def stored() -> dict[tuple[str, str], Any]:
 def test_the_tables_of_the_guide_are_those_of_the_stored_study():
     guide = site("guide")
     text = guide.PAGE.read_text()
-    assert text.count("<!-- table: ") == len(guide.tables(list(stored().values())))
+    for name in guide.tables(list(stored().values())):
+        assert text.count(f"<!-- table: {name} -->") == 1
     assert guide.with_tables(text, guide.tables(list(stored().values()))) == text
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_docs import rows
+from test_docs import prose, rows
 from test_site import ROOT, site
 
 from expectant.analysis.panel import Panel
@@ -29,6 +29,11 @@ GENERATED = [
     ROOT / "docs/readings.md",
     ROOT / "docs/studies.md",
     ROOT / "docs/nonlinear-values.md",
+    ROOT / "docs/adaptation.md",
+    ROOT / "docs/choosing.md",
+    ROOT / "docs/features.md",
+    ROOT / "docs/stable-planning.md",
+    ROOT / "docs/which-agent.md",
 ]
 RESULT = re.compile(r"\(\S+ to \S+\)")
 
@@ -36,7 +41,8 @@ RESULT = re.compile(r"\(\S+ to \S+\)")
 @pytest.mark.parametrize("page", GENERATED, ids=lambda page: page.stem)
 def test_no_result_is_typed(page):
     """What has an interval came from runs, and stands in a table that is made from stored ones."""
-    left = tables.SENTENCE.sub("", tables.MARK.sub("", page.read_text("utf-8")))
+    # test_code_blocks.py compares what blocks print
+    left = tables.SENTENCE.sub("", tables.MARK.sub("", prose(page)))
     assert not RESULT.search(left), RESULT.search(left)
 
 
@@ -273,3 +279,21 @@ def test_claim_22_holds_printed_step_sizes_against_the_best_that_was_found():
 def test_a_number_that_has_run_away_is_short():
     assert tables.number(-6.1782e60, 2) == "−6e+60"
     assert tables.number(-999_999_999.0, 0) == "−999,999,999"
+
+
+def test_what_the_guide_says_of_agents_without_settings():
+    """The sentence below the tables, which has no numbers but would be wrong with others."""
+    from untuned import PLANNERS, STORED, verdict
+
+    stored = json.loads(STORED.read_text("utf-8")).values()
+    behind = {
+        kind: sum(verdict(found[kind], found["q_learning"]) == "less" for found in stored)
+        for kind in PLANNERS
+    }
+    assert behind["lookahead"] == behind["cached_values"] == 0 < behind["cached_policy"]
+    made = tables.named_table("untuned-highest")
+    assert any(
+        row.startswith("| Algorithm 3 | FrozenLake 4×4; Acrobot; MountainCar |") for row in made
+    )
+    said = (ROOT / "docs/which-agent.md").read_text("utf-8")
+    assert "neither is surely behind Q-learning anywhere" in said

@@ -1,4 +1,6 @@
-"""The tables of speed and of options' cost, from what ``expectant bench --json`` has printed.
+"""Tables of speed, of what options, maintained weights and feature maps cost.
+
+They are made from what ``expectant bench --json`` has printed:
 
     expectant bench --json > docs/measured/speed.json
     python docs/site/tables.py
@@ -20,7 +22,39 @@ def tables(stored: dict[str, Any]) -> dict[str, str]:
     return {
         "speed": "\n".join(_rows(stored["verdicts"])),
         "options-cost": "\n".join(_cost_of_options(stored["options"])),
+        "maintained": "\n".join(_maintained(stored)),
+        "encodings": "\n".join(_encodings(stored["encodings"])),
     }
+
+
+STEPS, DECISIONS = "features (d), 5 planning steps", "features (d), 2 actions"
+PLAIN, MAINTAINED = "Algorithm 1", "Algorithm 1, maintained"
+
+
+def _maintained(stored: dict[str, Any]) -> Iterator[str]:
+    """What ``maintained=True`` does to a decision and to a whole step, by number of features."""
+    rows = (
+        ("a decision, 2 actions", stored["decisions"][DECISIONS]),
+        ("a step with 5 planning steps", stored["growth"][STEPS]),
+    )
+    sizes = sorted({size for _, found in rows for size, _ in found[PLAIN]})
+    yield "| time with ÷ without | " + " | ".join(f"d = {size:,}" for size in sizes) + " |"
+    yield "|---|" + "---|" * len(sizes)
+    for name, found in rows:
+        plain, kept = dict(found[PLAIN]), dict(found[MAINTAINED])
+        cells = (f"{kept[size] / plain[size]:.2g}" if size in kept else "–" for size in sizes)
+        yield f"| {name} | " + " | ".join(cells) + " |"
+
+
+def _encodings(speeds: dict[str, float]) -> Iterator[str]:
+    """Encodings a second by feature map, with the size of its vectors."""
+    from encoding import MAPS, Square
+
+    yield "| map | d | k | million a second |"
+    yield "|---|---|---|---|"
+    for name, speed in speeds.items():
+        shape = MAPS[name].shape(Square())
+        yield f"| {name} | {shape.size:,} | {shape.active} | {speed / 1e6:.1f} |"
 
 
 def _cost_of_options(costs: dict[str, dict[str, float]]) -> Iterator[str]:

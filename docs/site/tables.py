@@ -50,6 +50,8 @@ SOURCES = (  # modules with STORED and tables
     "choose_defaults",
     "untuned",
     "sweeping",
+    "sparse",
+    "example_tables",
 )
 PLACES = ("figure", "panel", "reading", "agent")
 KEPT = ("mean", "final", "last-third", "shortfall", "regret", "lowest", "drop", "recovery", "last",

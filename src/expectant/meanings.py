@@ -24,7 +24,7 @@ MEANINGS = {
     "invalid_update": "allow the maximum of the mean with other expectation models, too",
     "lessons": "real steps to learn from before planning begins; from then on it only plans",
     "maintained": (
-        "keep the look-ahead's own weights: a decision is cheaper, a step 2 to 6 times dearer; for "
+        "keep the look-ahead's own weights: a decision is cheaper, a step dearer; for "
         "agents that decide much more often than they learn"
     ),
     "model": "what to plan with: a learned or a given model, by name, or one of your own",

@@ -118,7 +118,7 @@ class Lookahead(ValuingAgent):
     """TD(0) and LEVI on state values; acts ε-greedily in b(s, a, w) = r + γ s̄ᵀw.
 
     ``maintained=True`` keeps the look-ahead's own weights up to date: a decision then costs O(A k)
-    instead of O(A k d), but a step of learning and planning 2 to 6 times as much. A ``value_step``
+    instead of O(A k d), but a step of learning and planning costs more. A ``value_step``
     leaves all defaults "without any step"; ``Lookahead().replace(value_step=…)`` keeps the others.
     """
 

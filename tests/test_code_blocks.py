@@ -1,0 +1,91 @@
+"""Every block of Python in the documentation runs, and prints what the page says it prints."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from test_docs import BLOCK, DOCS, PAGES, README, ROOT
+
+PYTHON_PAGES = [page for page in PAGES if "\n```python\n" in page.read_text("utf-8")]
+COMPILED = {  # enough runs to show something, or what is shown is compiling; the others are short
+    *(DOCS / f"{name}.md" for name in ("own-parts", "results", "domains", "dyna", "linear-dyna")),
+    *(DOCS / "tutorials").glob("*.md"),
+    DOCS / "features.md",
+    README,
+}
+# Blocks of which a reader wants the whole and a test only that it runs; none has its output shown.
+# What is tried for a few seconds must not spend them on loading Gymnasium on a busy machine.
+CHANGED = {
+    "stable-planning": [("episodes=1_000, runs=30", "episodes=10, runs=2")],
+    "sweeps": [("episodes=1_000", "episodes=5"), ("bin=50", "bin=1")],
+    "try": [("found = ", "ex.FiniteMDP.from_gym('FrozenLake-v1')\nfound = ")],
+    "watching": [("episodes=900", "episodes=20"), ("frames=60", "frames=4")],
+    "what-holds": [("episodes=6_000, runs=10", "episodes=10, runs=2"), ("-1_500:", "-5:")],
+}
+MARK = "\x1e"  # between the outputs of blocks
+
+
+def code_and_output(page: Path) -> list[tuple[str, str | None]]:
+    """The blocks of Python of a page, each with the text that stands right below it."""
+    text = page.read_text("utf-8")
+    found: list[tuple[str, str | None]] = []
+    end = -1  # of the last block, if that was Python
+    for block in BLOCK.finditer(text):
+        if block[1] == "python":
+            found.append((block[2], None))
+            end = block.end()
+            continue
+        if block[1] == "text" and end >= 0 and not text[end : block.start()].strip():
+            found[-1] = (found[-1][0], block[2])
+        end = -1
+    return found
+
+
+def changed(page: Path, code: str) -> str:
+    """The code of a page as a test runs it."""
+    for shown, run in CHANGED.get(page.stem, []):
+        assert shown in code, f"{page.name} has no {shown!r} any more"
+        code = code.replace(shown, run)
+    return code
+
+
+def without_times(text: str) -> str:
+    """What a result says of itself, but for how long it took."""
+    return re.sub(r"[\d.]+ s\)$", "… s)", text, flags=re.MULTILINE)
+
+
+@pytest.mark.parametrize("page", PYTHON_PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_python_blocks_run_and_print_what_the_page_says(page, tmp_path, monkeypatch):
+    """One after the other, as a reader would who copies them."""
+    if page not in COMPILED:
+        monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
+    pairs = code_and_output(page)
+    name = "page_" + page.stem.replace("-", "_")  # a module, so that its kernels are cached
+    code = f"\nprint({MARK!r}, end='')\n".join(code for code, _ in pairs)
+    (tmp_path / f"{name}.py").write_text(changed(page, code), "utf-8")
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", f"import {name}"],
+        cwd=tmp_path, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    printed = done.stdout.split(MARK)
+    assert len(printed) == len(pairs)
+    for (_, shown), found in zip(pairs, printed, strict=True):
+        if shown is not None:
+            assert without_times(found) == without_times(shown)
+
+
+def test_what_is_printed_is_shown_where_a_test_can_compare_it():
+    """An output with words between it and its block would not be compared."""
+    for page in PYTHON_PAGES:
+        shown = [text for _, text in code_and_output(page) if text is not None]
+        assert len(shown) + NOT_OUTPUT.get(page.stem, 0) == len(
+            [found for found, _ in BLOCK.findall(page.read_text("utf-8")) if found == "text"]
+        ), page.name
+
+
+NOT_OUTPUT = {"try": 2, "your-problem": 1}  # commands, what --json prints, an error
