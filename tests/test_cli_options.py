@@ -55,6 +55,14 @@ def test_reproduce(called, more, request_):
     assert arguments[1:] == [PLACE, 3]
 
 
+def test_reproduce_takes_the_seeds_that_runs_take(called):
+    command = ["reproduce", "--seed", str(2**128 - 1)]
+    arguments, _ = called("expectant.lab.reproduce.reproduce", command)
+    assert arguments[0].seed == 2**128 - 1
+    done = CliRunner().invoke(app, ["reproduce", "--seed", str(2**128)])
+    assert done.exit_code == 2 and "at most" in done.stderr
+
+
 def test_another_study(called):
     arguments, _ = called("expectant.lab.reproduce.reproduce", ["reproduce", "cart-pole"])
     (request, folder, threads) = arguments

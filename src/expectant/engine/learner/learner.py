@@ -261,6 +261,7 @@ class Learner:
             components = components_of(facts["components"], learner.reading)
             action = action_of(facts["action"], learner.n_actions)
             job = learner._job(components)
+            saving.check_sizes(job, entries)
             built, streams = job.prepare(0)
             site = job.site(built.domain, built.features, streams)
             run, ties = saving.restored(built, entries, site), generator(0, 0)
