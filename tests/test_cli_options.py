@@ -184,3 +184,22 @@ def test_run_and_show(called, tmp_path):
         "expectant.lab.sweep_command.show_file", ["show", "b.toml", "--threads", "3"]
     )
     assert arguments == [Path("b.toml"), 3, False]
+
+
+def test_loca_tells_of_a_cell_that_failed_in_one_line(monkeypatch):
+    from expectant.lab.engines.compute import CellError
+
+    def failed(*_: Any, **__: Any) -> None:
+        raise CellError("loca/q_learning: out of luck")
+
+    monkeypatch.setattr("expectant.lab.loca_command.adaptation_test", failed)
+    done = CliRunner().invoke(app, ["loca", "--quick"])
+    assert done.exit_code == 1 and "expectant: loca/q_learning: out of luck" in done.stderr
+
+
+def test_watch_names_every_domain_that_it_knows(monkeypatch):
+    from expectant.watching.presets import PRESETS
+
+    monkeypatch.setenv("COLUMNS", "400")
+    helped = CliRunner().invoke(app, ["watch", "--help"]).stdout
+    assert all(name in helped for name in PRESETS)

@@ -254,7 +254,7 @@ def loca(
     """
     if quick and runs is not None:
         raise fail(f"--quick sets the runs, it cannot be combined with --runs {runs}", 2)
-    with plain_errors("lab", "show"):
+    with plain_errors("lab", "show"), failures():
         from expectant.lab.loca_command import QUICK_RUNS, adaptation_test, request_for
         from expectant.lab.reproduce import place_for
 

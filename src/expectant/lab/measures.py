@@ -43,7 +43,7 @@ class Measure:
     runs, or with ``per_run`` of every run, and then averaged. ``at`` gives the same measure at one
     switch only, counted from 1, where that means something. ``needs_optimum`` says that it compares
     with the exact return of acting ε-greedily on q*, ``of_diverged`` that it is told of bins that
-    are not finite.
+    are not finite. ``less_is_better`` says which way is better; None: as of the curve itself.
     """
 
     name: str
@@ -54,6 +54,11 @@ class Measure:
     at: Callable[[int], Measure] | None = None
     needs_optimum: bool = False
     of_diverged: bool = False
+    less_is_better: bool | None = None
+
+    def prefers_less(self, of_errors: bool) -> bool:
+        """Whether the least is the best, of curves of which less is better or not."""
+        return of_errors if self.less_is_better is None else self.less_is_better
 
 
 MEASURES: dict[str, Measure] = {}
@@ -67,11 +72,13 @@ def add(found: Measure) -> Measure:
     return found
 
 
-def measure(name: str, meaning: str, *, per_run: bool = True) -> Callable[[Of], Of]:
+def measure(
+    name: str, meaning: str, *, per_run: bool = True, less_is_better: bool | None = None
+) -> Callable[[Of], Of]:
     """Make a function of a panel and curves (n, bins), to (n,), a measure of that name."""
 
     def register(of: Of) -> Of:
-        add(Measure(name, name, meaning, of, per_run=per_run))
+        add(Measure(name, name, meaning, of, per_run=per_run, less_is_better=less_is_better))
         return of
 
     return register
@@ -147,6 +154,7 @@ def _mean_or_at(
     meaning: str,
     of_switches: Callable[..., np.ndarray],
     needs_optimum: bool = False,
+    less_is_better: bool | None = None,
 ) -> Measure:
     """A measure of switches: the mean over all of them, or at one that is named."""
 
@@ -154,13 +162,13 @@ def _mean_or_at(
         return Measure(
             name, f"{title} (switch {number})", meaning,
             lambda panel, curve: of_switches(panel, curve, needed=number)[number - 1],
-            needs_optimum=needs_optimum,
+            needs_optimum=needs_optimum, less_is_better=less_is_better,
         )  # fmt: skip
 
     return Measure(
         name, title, f"mean over the switches of {meaning}",
         lambda panel, curve: of_switches(panel, curve).mean(axis=0), at=at,
-        needs_optimum=needs_optimum,
+        needs_optimum=needs_optimum, less_is_better=less_is_better,
     )  # fmt: skip
 
 
@@ -199,6 +207,7 @@ for _found in (
         _diverged,
         per_run=True,
         of_diverged=True,
+        less_is_better=True,
     ),
     Measure(
         "worsened",
@@ -207,6 +216,7 @@ for _found in (
         _worsened,
         per_run=True,
         of_diverged=True,
+        less_is_better=True,
     ),
     Measure(
         "after-switch",
@@ -220,8 +230,11 @@ for _found in (
         f"the exact return of acting ε-greedily on q* minus the mean return over {LAST}",
         lambda panel, curve: panel.optimum - final(panel, curve),
         needs_optimum=True,
+        less_is_better=True,
     ),
-    _mean_or_at("regret", "regret after a switch", LOST, regrets, needs_optimum=True),
+    _mean_or_at(
+        "regret", "regret after a switch", LOST, regrets, needs_optimum=True, less_is_better=True
+    ),
     _mean_or_at("lowest", "lowest level after a switch", "the lowest bin of a phase", lowests),
     _mean_or_at("entry", "return at a switch", "the first bin of a phase", entries),
     _mean_or_at(
@@ -229,6 +242,7 @@ for _found in (
         "drop",
         "the level before (last fifth of a phase) minus the lowest bin after",
         drops,
+        less_is_better=True,
     ),
     _mean_or_at(
         "recovery",
@@ -236,6 +250,7 @@ for _found in (
         "the episodes until the end of the first bin, from the lowest one on, that has made up "
         f"{RECOVERED_FRACTION:.0%} of the way from there to the last fifth of the phase",
         own_recoveries,
+        less_is_better=True,
     ),
     Measure(
         "regret-falls",
@@ -243,6 +258,7 @@ for _found in (
         f"regret after the first switch minus that after the second, each {LOST}",
         _regret_falls,
         needs_optimum=True,
+        less_is_better=False,
     ),
     Measure(
         "lowest-rises",
@@ -262,6 +278,7 @@ for _found in (
         f"mean squared change of a run's return from one bin to the next in {LAST}",
         _unsteadiness,
         per_run=True,
+        less_is_better=True,
     ),
     Measure("first", "first point", "the first bin", lambda panel, curve: curve[..., 0]),
     Measure("second", "second point", "the second bin", lambda panel, curve: curve[..., 1]),
@@ -278,6 +295,7 @@ for _found in (
         f"the episode, or step, from which on the mean curve stays at most {SETTLED:.0%} above "
         f"its mean over {LAST}",
         settling,
+        less_is_better=True,
     ),
     Measure(
         "learned-share",
@@ -285,6 +303,7 @@ for _found in (
         f"mean of the last {LOOKS_AT_END} looks of the first phase, divided by the optimum",
         lambda panel, curves: score(panel, curves).first,
         per_run=True,
+        less_is_better=False,
     ),
     Measure(
         "adaptation",
@@ -293,6 +312,7 @@ for _found in (
         "that was best before has 0 and the new optimum 1",
         lambda panel, curves: score(panel, curves).adaptation,
         per_run=True,
+        less_is_better=False,
     ),
     Measure(
         "attainment",
@@ -301,6 +321,7 @@ for _found in (
         "the optimum",
         _attainment,
         per_run=True,
+        less_is_better=True,
     ),
 ):
     add(_found)

@@ -53,13 +53,13 @@ def panels_of(cells: Sequence[Cell], curves: Sequence[np.ndarray]) -> list[Panel
             curves={cell.agent_key: curve for cell, curve in members},
             labels={cell.agent_key: cell.label for cell, _ in members},
             title=members[0][0].panel_title,
-            **_axes([cell for cell, _ in members]),
+            **axes_of([cell for cell, _ in members]),
         )
         for (figure, name, reading), members in grouped.items()
     ]
 
 
-def _axes(cells: Sequence[Cell]) -> dict[str, Any]:
+def axes_of(cells: Sequence[Cell]) -> dict[str, Any]:
     """What the curves of a panel are of, over what, and what they are held against."""
     first, unknown = cells[0], float("nan")
     unit = "step" if first.steps else "episode"
@@ -167,7 +167,7 @@ def write_curves(path: Path, panels: Iterable[Panel], facts: dict[str, Any]) -> 
                 columns[name].append(np.full(curve.size, value, dtype=object))
             columns["run"].append(np.repeat(np.arange(runs, dtype=np.int32), bins))
             columns["bin"].append(np.tile(np.arange(bins, dtype=np.int32), runs))
-            firsts = np.tile(panel.first_episodes.astype(np.int32), runs)
+            firsts = np.tile(panel.first_episodes.astype(np.int64), runs)
             unknown = np.full(curve.size, None, dtype=object)
             steps = panel.unit == "step"
             columns["first_episode"].append(unknown if steps else firsts)
@@ -181,7 +181,7 @@ def write_curves(path: Path, panels: Iterable[Panel], facts: dict[str, Any]) -> 
 def _column(name: str, parts: list[Any]) -> Any:
     import pyarrow as arrow
 
-    kind = arrow.int32() if name.startswith("first_") else None
+    kind = arrow.int64() if name.startswith("first_") else None
     return arrow.array(np.concatenate(parts), kind)
 
 
