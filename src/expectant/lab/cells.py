@@ -19,6 +19,7 @@ from expectant.engine.crossing import play, respond
 from expectant.engine.identity.fingerprint import fingerprint, part_types
 from expectant.engine.job import Job
 from expectant.engine.loop import simulate
+from expectant.lab.package_code import package_code
 from expectant.lab.records import Record, recorded
 
 LENGTH, TOTAL = "length", "total reward"  # what can be the curve instead of returns or rewards
@@ -145,7 +146,8 @@ class Hashes:
 
     def name(self, cell: Cell) -> str:
         """A hash of everything that decides the numbers of a cell's runs, the code included."""
-        text = json.dumps([cell.identity(), self._code_of(cell)], sort_keys=True)
+        code = [package_code(), self._code_of(cell)]
+        text = json.dumps([cell.identity(), code], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:20]
 
     def _code_of(self, cell: Cell) -> str:

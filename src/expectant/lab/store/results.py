@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -183,6 +184,28 @@ def _column(name: str, parts: list[Any]) -> Any:
 
     kind = arrow.int64() if name.startswith("first_") else None
     return arrow.array(np.concatenate(parts), kind)
+
+
+def settings_of(cells: Iterable[Cell]) -> dict[str, str]:
+    """A hash of the settings of every cell, by which curves can tell what they are of."""
+    found = {}
+    for cell in cells:
+        text = json.dumps(cell.identity(), sort_keys=True)
+        found[f"{cell.experiment}/{cell.id}"] = hashlib.sha256(text.encode()).hexdigest()[:12]
+    return found
+
+
+def check_settings(
+    path: Path, cells: Iterable[Cell], facts: Mapping[str, Any], command: str
+) -> None:
+    """Refuse curves that were computed with other settings than their cells now have."""
+    known = facts.get("cells", {})
+    changed = [name for name, now in settings_of(cells).items() if known.get(name, now) != now]
+    if changed:
+        raise ValueError(
+            f"{path}: {len(changed)} of its curves, {changed[0]!r} first, are of other settings "
+            f"than their spec has now: compute them again with `{command}`, or restore the spec"
+        )
 
 
 def read_facts(path: Path) -> dict[str, Any]:
