@@ -369,11 +369,11 @@ def test_curves_are_not_shown_under_settings_that_have_changed_since(tmp_path):
     for edited, folder in ((study / "corridor.toml", out), (alone / "spec.toml", alone)):
         before = edited.read_text()
         edited.write_text(before.replace("'The other'", "'Another'"))
-        for command in ("report", "plot"):
-            assert report(folder, command).exit_code == 0
+        for word in ("report", "plot"):
+            assert report(folder, word).exit_code == 0
         edited.write_text(before.replace("action_step = 0.1", "action_step = 0.9"))
-        for command in ("report", "plot"):
-            done = report(folder, command)
+        for word in ("report", "plot"):
+            done = report(folder, word)
             assert done.exit_code == 2, done.output
             assert "1 of its curves" in done.stderr and "/plain' first, are of other" in done.stderr
             assert "compute them again with `expectant r" in done.stderr

@@ -35,12 +35,21 @@ def performer(job: Job, compiled: bool | None, name: str, show: Reporter) -> Ker
 
 
 def earned(
-    kernel: Kernel, job: Job, run: Run, number: int, phase: int, episodes: int
+    kernel: Kernel,
+    job: Job,
+    run: Run,
+    number: int,
+    phase: int,
+    episodes: int,
+    control: np.ndarray,
 ) -> np.ndarray:
-    """Discounted returns (episodes,) of the agent of a run in one phase; NaN if it has diverged."""
+    """Discounted returns (episodes,) of the agent of a run in one phase; NaN if it has diverged.
+
+    Setting ``control[0]`` stops it.
+    """
     aside, streams = _set_aside(job, run, phase, episodes), evaluation_streams(job.seed, number)
     budget = job.budget()._replace(episodes=episodes)
-    status = kernel(aside, budget, float(job.agent.discount), streams, going_on())
+    status = kernel(aside, budget, float(job.agent.discount), streams, control)
     if status >= NOT_FINITE:
         raise broken_promise(aside, status)
     return aside.returns if status == DONE else np.full(episodes, np.nan)
