@@ -55,6 +55,14 @@ def test_reproduce(called, more, request_):
     assert arguments[1:] == [PLACE, 3]
 
 
+def test_reproduce_takes_the_seeds_that_runs_take(called):
+    command = ["reproduce", "--seed", str(2**128 - 1)]
+    arguments, _ = called("expectant.lab.reproduce.reproduce", command)
+    assert arguments[0].seed == 2**128 - 1
+    done = CliRunner().invoke(app, ["reproduce", "--seed", str(2**128)])
+    assert done.exit_code == 2 and "at most" in done.stderr
+
+
 def test_another_study(called):
     arguments, _ = called("expectant.lab.reproduce.reproduce", ["reproduce", "cart-pole"])
     (request, folder, threads) = arguments
@@ -176,3 +184,22 @@ def test_run_and_show(called, tmp_path):
         "expectant.lab.sweep_command.show_file", ["show", "b.toml", "--threads", "3"]
     )
     assert arguments == [Path("b.toml"), 3, False]
+
+
+def test_loca_tells_of_a_cell_that_failed_in_one_line(monkeypatch):
+    from expectant.lab.engines.compute import CellError
+
+    def failed(*_: Any, **__: Any) -> None:
+        raise CellError("loca/q_learning: out of luck")
+
+    monkeypatch.setattr("expectant.lab.loca_command.adaptation_test", failed)
+    done = CliRunner().invoke(app, ["loca", "--quick"])
+    assert done.exit_code == 1 and "expectant: loca/q_learning: out of luck" in done.stderr
+
+
+def test_watch_names_every_domain_that_it_knows(monkeypatch):
+    from expectant.watching.presets import PRESETS
+
+    monkeypatch.setenv("COLUMNS", "400")
+    helped = CliRunner().invoke(app, ["watch", "--help"]).stdout
+    assert all(name in helped for name in PRESETS)

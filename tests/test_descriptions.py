@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -62,6 +63,17 @@ def test_numbers_are_stored_in_one_type_so_that_sweeps_never_recompile():
 def _run(**changes):
     arguments = {"episodes": 3, "runs": 2, **changes}
     return ex.run(ex.Corridor(), ex.OneHot(), ex.QLearning(0.1), **arguments)
+
+
+class NotDerived:
+    """Has what a domain needs, and is none."""
+
+    actions, states, outside = 2, 3, False
+
+    def build(self, rng: Any) -> None: ...
+
+    def __repr__(self) -> str:
+        return "a queue"
 
 
 BAD = [
@@ -130,6 +142,10 @@ BAD = [
     (
         lambda: ex.run(ex.Corridor(), ex.OneHot(), ex.QLearning, episodes=1),
         "agent must be an agent",
+    ),
+    (
+        lambda: ex.run(cast(Any, NotDerived()), ex.OneHot(), ex.QLearning(0.1), episodes=1),
+        "run: domain must be a domain, got a queue; derive its class from ex.Domain",
     ),
 ]
 

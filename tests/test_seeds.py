@@ -136,3 +136,22 @@ def test_numbers_are_written_out_up_to_two_hundred_bits():
     for value, shown in ((2**200 - 1, str(2**200 - 1)), (2**200, "one of about 60 digits")):
         with pytest.raises(ValueError, match=f"got {shown}$"):
             whole(0, 5).check("Owner", "argument", value)
+
+
+def test_evaluations_and_checks_take_the_seeds_that_runs_take():
+    domain, features, agent = ex.Corridor(), ex.OneHot(), ex.QLearning(0.1)
+    options: Any = {"episodes": 2, "runs": 1, "compiled": False, "progress": False}
+    result = ex.run(domain, features, agent, keep_agents=True, **options)
+
+    def evaluate(seed: int) -> Any:
+        return ex.evaluate(result, domain, 2, seed=seed, compiled=False, progress=False)
+
+    ways: list[Any] = [
+        evaluate,
+        lambda seed: ex.check_domain(domain, episodes=1, seed=seed),
+        lambda seed: ex.check_agent(agent, steps=5, seed=seed, compiled=False),
+    ]
+    for way in ways:
+        way(2**128 - 1)
+        with pytest.raises(ValueError, match=r"seed must be a whole number, 0 or more \(at most 2"):
+            way(2**128)

@@ -14,6 +14,7 @@ from expectant.engine.job import Job, loop_for
 from expectant.engine.look import all_states, look, look_for, set_aside
 from expectant.engine.loop import DONE
 from expectant.engine.memory.limits import require
+from expectant.engine.threads import heeded
 from expectant.exact import optimal_values, planning_gap
 from expectant.exact.solve import Dynamics, dynamics, expected_next
 from expectant.features.table import numbered_states
@@ -110,8 +111,10 @@ def errors_over_time(
     asked = ("features", "values", "model")
     checkpoints = np.arange(every, episodes + 1, every)
     found = Errors(checkpoints, *np.full((2, runs, checkpoints.size), np.nan))
+    control = going_on()
     for number in range(runs):
-        for place, stop in enumerate(drive(job, number, kernel, going_on(), checkpoints)):
+        course = drive(job, number, kernel, control, checkpoints)
+        for place, stop in enumerate(heeded(course, control)):
             if stop.status == DONE:
                 answers = look(ask, set_aside(stop.run), states, asked, measures=probes)
                 found.model[number, place] = _model_error(answers, world)

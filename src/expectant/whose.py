@@ -50,3 +50,8 @@ def own_place(error: BaseException) -> str | None:
             found = f"{file}, line {trace.tb_lineno}"
         trace = trace.tb_next
     return found
+
+
+def is_ours(thing: Any) -> bool:
+    """Whether a class or function is the package's own."""
+    return str(thing.__module__).partition(".")[0] == "expectant"

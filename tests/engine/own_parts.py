@@ -199,5 +199,12 @@ def learned():
     ex.run(Queue(), Pairs(), planner, **options)
 
 
+def evaluated():
+    """What was learned among parts of the package, in a domain of one's own."""
+    options: Any = {"episodes": 5, "runs": 1, "keep_agents": True, "progress": False}
+    result = ex.run(ex.Corridor(cells=8), ex.OneHot(), ex.QLearning(0.1), compiled=False, **options)
+    ex.evaluate(result, Queue(), 20, step_limit=300, compiled=True, progress=False)
+
+
 if __name__ == "__main__":
     learned()

@@ -13,6 +13,8 @@ import pytest
 
 HERE = Path(__file__).parent
 RIGHT = (HERE / "own_parts.py").read_text()
+FILE = (HERE / "own_file.py").read_text()
+EVALUATING, LOADING = "evaluated: ", "loaded: "
 
 # name: (what is right, what is written instead, what must be said)
 MISTAKES: dict[str, tuple[str, str, str]] = {
@@ -167,6 +169,11 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
         "weights = np.zeros((site.actions, site.width))", "weights = np.zeros((site.actions, 2))",
         "of SarsaPart: IndexError: index",
     ),
+    "a preference that nobody asks for until it is compiled": (
+        "return epsilon_greedy(agent, state, agent.weights.shape[0], agent.epsilon, rng)",
+        "return int(rng.random() * 2)",
+        "preference of SarsaPart: IndexError: index 2 is out of bounds for axis 0 with size 2",
+    ),
     "a preference that is no number": (
         "    return dot(state, agent.weights[action])\n", "    return agent.weights[action]\n",
         "preference of SarsaPart must return a number",
@@ -237,11 +244,72 @@ AFTERWARDS = {  # what is needed beside the change
     ),
     "values that are not finite": ("state.active[1] = features.last", "state.values[1] = np.inf"),
     "a feature out of range later on": ("default=0.2", "default=0.45"),
+    "a preference that nobody asks for until it is compiled": (
+        "    return dot(state, agent.weights[action])\n",
+        "    return dot(state, agent.weights[action + 1])\n",
+    ),
 }
+
+EVALUATED = [  # what is wrong with a domain in which somebody is evaluated
+    "a reward that is missing", "step without return", "a reward that is not finite",
+    "done for alive", "a state beyond the last", "an observation that is a number",
+    "an index beyond an array in step", "an index beyond an array in reset",
+    "a name that is not defined", "a list in a field", "a verb with an argument too few",
+    "a state out of range later on",
+]  # fmt: skip
+
+# name: (what is done to a learner's file, what must be said)
+FILES: dict[str, tuple[str, str]] = {
+    "a feature that does not exist": (
+        'arrays["agent.planner.backups.states.active"][0, 0] = 99', "does not fit its own settings",
+    ),
+    "a negative feature": (
+        'arrays["state.active"][0] = -1', "does not fit its own settings",
+    ),
+    "a stored action that does not exist": (
+        'arrays["agent.planner.backups.actions"][0] = 7', "does not fit its own settings",
+    ),
+    "more stored than there is room for": (
+        'arrays["agent.planner.backups.counters"][:] = 1000', "does not fit its own settings",
+    ),
+    "weights that are too short": (
+        'arrays["agent.weights"] = np.zeros(2)',
+        "the array agent.weights has the shape (2,), and not (8,)",
+    ),
+    "weights of another kind": (
+        'arrays["agent.weights"] = np.zeros(8, np.float32)', "the array agent.weights is float32",
+    ),
+    "columns for rows": (
+        'arrays["agent.planner.model.rows"] = np.asfortranarray(arrays["agent.planner.model.rows"])',
+        "the array agent.planner.model.rows has its entries in another order",
+    ),
+    "an array that is missing": (
+        'del arrays["agent.planner.model.rewards"]',
+        "the array agent.planner.model.rewards is missing",
+    ),
+    "settings of something larger": (
+        'facts["features"]["size"] = 50', "does not fit its own settings",
+    ),
+    "settings of something huge": (
+        'facts["reading"].update(states=20_000_000, counts=[20_000_000])',
+        "does not fit its own settings: these need",
+    ),
+    "an action that was never chosen": ('facts["action"] = 2', "learner.npz: "),
+    "settings that are missing": ('del facts["agent"]', "'agent' is missing"),
+    "another format": ('facts["format"] = 1', "has format 1, this version reads format"),
+    "settings that are none": ('facts["agent"]["planning_steps"] = -1', "planning_steps must be"),
+}  # fmt: skip
 
 
 def changed(name: str) -> str:
     """The file with one mistake in it."""
+    if name.startswith(EVALUATING):
+        text = changed(name.removeprefix(EVALUATING))
+        return text.replace("\n    learned()\n", "\n    evaluated()\n")
+    if name.startswith(LOADING):
+        return FILE.replace("# the mistake", FILES[name.removeprefix(LOADING)][0])
+    if not name:
+        return RIGHT.replace("\n    learned()\n", "\n    learned()\n    evaluated()\n")
     right, wrong, _ = MISTAKES[name]
     assert right in RIGHT, name
     text = RIGHT.replace(right, wrong)
@@ -251,34 +319,68 @@ def changed(name: str) -> str:
     return text
 
 
+ALL = [*MISTAKES, *(EVALUATING + name for name in EVALUATED), *(LOADING + name for name in FILES)]
+
+
+def what_is_said(name: str) -> str:
+    if name.startswith(LOADING):
+        return FILES[name.removeprefix(LOADING)][1]
+    said = MISTAKES[name.removeprefix(EVALUATING)][2]
+    return said.removesuffix(", in run") if name.startswith(EVALUATING) else said
+
+
 @pytest.fixture(scope="module")
 def endings(tmp_path_factory: Any) -> dict[str, tuple[int, str]]:
     """How every file with a mistake ended: (status, what it wrote)."""
     folder, files = tmp_path_factory.mktemp("mistakes"), []
-    for number, name in enumerate(["", *MISTAKES]):
+    texts = {"": changed(""), LOADING: FILE, **{name: changed(name) for name in ALL}}
+    for number, text in enumerate(texts.values()):
         file = folder / f"parts_{number}.py"
-        file.write_text(changed(name) if name else RIGHT)
+        file.write_text(text)
         files.append(str(file))
     done = subprocess.run(
         [sys.executable, str(HERE / "each_in_a_process.py"), *files],
         capture_output=True, text=True, check=True, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
     )  # fmt: skip
-    return dict(zip(["", *MISTAKES], map(tuple, json.loads(done.stdout)), strict=True))
+    return dict(zip(texts, map(tuple, json.loads(done.stdout)), strict=True))
 
 
-def test_the_parts_are_right_without_a_mistake(endings):
-    assert endings[""] == (0, "")
+@pytest.mark.parametrize("name", ["", LOADING])
+def test_the_parts_and_the_file_are_right_without_a_mistake(name, endings):
+    assert endings[name] == (0, "")
 
 
-@pytest.mark.parametrize("name", MISTAKES)
+@pytest.mark.parametrize("name", ALL)
 def test_a_mistake_ends_in_one_sentence(name, endings):
     status, written = endings[name]
-    said = MISTAKES[name][2]
     last = written.strip().splitlines()[-1]
     assert status == 1, f"{name}: ended with {status}: {last}"
-    assert said in last
-    assert last.startswith(("expectant.engine.trial.mistakes.PartError: ", "TypeError: "))
+    assert what_is_said(name) in last
+    kinds = ("expectant.engine.trial.mistakes.PartError: ", "TypeError: ")
+    assert last.startswith("ValueError: " if name.startswith(LOADING) else kinds)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("done for alive", "domain"),
+        ("a list in a field", "domain"),
+        ("a verb with an argument too few", "domain"),
+        ("a part that is no NamedTuple", "domain"),
+        ("a negative feature", "features"),
+        ("a feature out of range later on", "features"),
+        ("an action that is a float", "agent"),
+        ("an action out of range later on", "agent"),
+        ("fit without return", "model"),
+        ("stored without alive", "backups"),
+        ("evaluated: done for alive", "domain"),
+        ("evaluated: a state out of range later on", "domain"),
+    ],
+)
+def test_the_sentence_ends_with_the_check_of_that_kind_of_part(name, kind, endings):
+    _, written = endings[name]
+    assert written.strip().endswith(f"; ex.check_{kind}(…) tries it alone")
 
 
 def test_there_are_enough_of_them():
-    assert len(MISTAKES) >= 50
+    assert len(ALL) >= 75

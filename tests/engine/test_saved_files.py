@@ -473,3 +473,16 @@ def test_learners_of_one_run_share_nothing():
     ):
         assert np.array_equal(array, again), name
     assert not np.array_equal(first.agent.weights, before["agent.weights"])
+
+
+def test_settings_that_ask_for_too_much_build_nothing(tmp_path, monkeypatch):
+    """A small file whose settings name many states: refused by what its headers say."""
+    path = tmp_path / "learner.npz"
+    facts, arrays = saved(path, PLAIN, ex.RandomBinary(5, 2))
+    facts["reading"].update(states=20_000_000, counts=[20_000_000])
+    rewrite(path, facts, arrays)
+    monkeypatch.setattr(
+        "expectant.engine.job.Job.prepare", lambda *_: pytest.fail("arrays were built")
+    )
+    with pytest.raises(ValueError, match=r"does not fit its own settings: these need .* GiB, and"):
+        ex.Learner.load(path, compiled=False)

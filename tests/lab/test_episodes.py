@@ -82,7 +82,7 @@ def test_cars_are_judged_between_the_exits_in_one_phase():
 def test_every_look_begins_the_same_episodes():
     job = car_job()
     run, _ = job.prepare(0)
-    first, second = (earned(perform_discounted, job, run, 0, 0, 4) for _ in range(2))
+    first, second = (earned(perform_discounted, job, run, 0, 0, 4, going_on()) for _ in range(2))
     assert np.array_equal(first, second)
     assert not run.clock.any() and not run.domain.clock.counts.any()
 
@@ -113,7 +113,9 @@ def test_a_diverged_agent_earns_nothing_that_is_known():
     job = car_job()
     run, _ = job.prepare(0)
     run.agent.weights[:] = np.nan
-    assert np.isnan(earned(perform_discounted, job, run, 0, 0, 2)).all()
+    assert np.isnan(earned(perform_discounted, job, run, 0, 0, 2, going_on())).all()
+    stopped = earned(perform_discounted, job, job.prepare(0)[0], 0, 0, 2, np.ones(1, np.int64))
+    assert np.isnan(stopped).all()  # and has not taken a step
 
 
 def test_what_cannot_be_judged_by_episodes():

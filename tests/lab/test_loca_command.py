@@ -55,7 +55,7 @@ def test_rows_by_name():
         assert (cell.agent.epsilon, cell.agent.discount) == (0.1, 0.97)
 
 
-def test_a_part_of_the_test_is_drawn_again_from_its_folder(tmp_path):
+def test_a_part_of_the_test_is_drawn_again_from_its_folder(tmp_path, monkeypatch):
     request = request_for(["lookahead"], ["all"], runs=1)
     assert request.command() == "expectant loca --agent lookahead --backups all --runs 1"
     small = {"kind": "loca_grid", "rows": 1, "columns": 4, "phase_steps": [600, 300, 300]}
@@ -74,5 +74,6 @@ def test_a_part_of_the_test_is_drawn_again_from_its_folder(tmp_path):
     assert data["rows"] == rows and len(rows[0]["phase1"]) == 1
     page = (tmp_path / "report.html").read_text()
     assert "Look-ahead" in page and "adaptation at a glance" in page
+    monkeypatch.setattr("expectant.lab.reproduce.read_study", lambda *_: request.study)
     again, _ = stored(tmp_path)
     assert (again.panels, again.agents, again.figures) == (("lookahead",), ("all",), ("planning",))

@@ -346,10 +346,19 @@ def test_a_folder_of_the_old_layout_is_refused_and_left_alone(tmp_path):
     reproduce(Request(study, study.figures, runs=1), old)
     _, panels = stored(old)
     write_curves(old / "curves.parquet", panels, {"figures": ["corridor"], "seed": 0})
-    before = {path.name: path.stat().st_mtime_ns for path in old.iterdir()}
+    rows = tmp_path / "rows"  # as the adaptation test once wrote them
+    (rows / "rows").mkdir(parents=True)
+    (rows / "rows/q_learning.json").write_text("{}")
+    (rows / "loca.json").write_text("{}")
+    before = {path: path.stat().st_mtime_ns for path in (*old.iterdir(), *rows.rglob("*"))}
+    spec = str(tmp_path / "parity/corridor.toml")
     for command in (
         ["reproduce", str(tmp_path / "parity"), "--out", str(old)],
         ["report", str(old)],
+        ["run", spec, "--out", str(old)],
+        ["sweep", spec, "--out", str(old)],
+        ["loca", "--quick", "--out", str(rows)],
+        ["sweep", spec, "--out", str(rows)],
     ):
         done = CliRunner().invoke(app, command)
         assert done.exit_code == 2
@@ -357,7 +366,37 @@ def test_a_folder_of_the_old_layout_is_refused_and_left_alone(tmp_path):
             "was written by an earlier version, in another layout; nothing in it was changed"
             in done.stderr
         )
-    assert {path.name: path.stat().st_mtime_ns for path in old.iterdir()} == before
+    after = {path: path.stat().st_mtime_ns for path in (*old.iterdir(), *rows.rglob("*"))}
+    assert after == before
+
+
+def test_curves_are_not_shown_under_settings_that_have_changed_since(tmp_path):
+    """Of a study, and of a spec; what is not of a setting may change."""
+    study, out = write(tmp_path / "parity"), tmp_path / "out"
+    spec = tmp_path / "alone.toml"
+    spec.write_text(FILES["corridor.toml"])
+    commands = (["reproduce", str(study), "--out", str(out), "--runs", "1"],
+                ["run", str(spec), "--out", str(tmp_path / "run")])  # fmt: skip
+    for command in commands:
+        assert CliRunner().invoke(app, command).exit_code == 0
+    alone = tmp_path / "run"
+
+    def report(folder: Path, command: str) -> Any:
+        read_study.cache_clear()  # as a process of its own would begin
+        return CliRunner().invoke(app, [command, str(folder)])
+
+    for edited, folder in ((study / "corridor.toml", out), (alone / "spec.toml", alone)):
+        before = edited.read_text()
+        edited.write_text(before.replace("'The other'", "'Another'"))
+        for word in ("report", "plot"):
+            assert report(folder, word).exit_code == 0
+        edited.write_text(before.replace("action_step = 0.1", "action_step = 0.9"))
+        for word in ("report", "plot"):
+            done = report(folder, word)
+            assert done.exit_code == 2, done.output
+            assert "1 of its curves" in done.stderr and "/plain' first, are of other" in done.stderr
+            assert "compute them again with `expectant r" in done.stderr
+            assert f"--out {folder}`" in done.stderr
 
 
 def test_a_measure_of_ones_own_can_be_claimed(tmp_path, monkeypatch):

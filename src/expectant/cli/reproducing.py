@@ -19,9 +19,11 @@ from expectant.cli.common import (
     at_least,
     fail,
     failures,
+    obeys,
     plain_errors,
     print_json,
 )
+from expectant.seeds import SEED
 
 
 @app.command()
@@ -42,7 +44,7 @@ def reproduce(
         bool, typer.Option("--quick", help="5 runs of everything; verdicts are provisional.")
     ] = False,
     seed: Annotated[
-        int | None, typer.Option(callback=at_least(0), help="Seed of all runs; the study's own.")
+        int | None, typer.Option(callback=obeys(SEED), help="Seed of all runs; the study's own.")
     ] = None,
     runs: Runs = None,
     threads: Threads = None,
@@ -256,7 +258,7 @@ def loca(
     """
     if quick and runs is not None:
         raise fail(f"--quick sets the runs, it cannot be combined with --runs {runs}", 2)
-    with plain_errors("lab", "show"):
+    with plain_errors("lab", "show"), failures():
         from expectant.lab.loca_command import QUICK_RUNS, adaptation_test, request_for
         from expectant.lab.reproduce import place_for
 

@@ -122,7 +122,8 @@ def watch(
     domain: Annotated[
         str,
         typer.Option(
-            help="corridor, loca_grid, mountain_car, loca_mountain_car, or a spec: FILE.toml."
+            help="corridor, dyna_maze, loca_grid, mountain_car, loca_mountain_car, or a spec: "
+            "FILE.toml."
         ),
     ] = "corridor",
     agent: Annotated[

@@ -14,6 +14,7 @@ from expectant.domains.outcomes import END
 from expectant.domains.own_mdp import Tally, check_against_mdp, count
 from expectant.parts import Domain
 from expectant.rules import whole
+from expectant.seeds import SEED
 from expectant.verbs import cut, observation, phase, place, reset, step
 
 LONGEST = 10_000  # steps of an episode, where the domain has no limit of its own
@@ -57,7 +58,7 @@ def check_domain(domain: Any, *, episodes: int = 20, seed: int = 0) -> DomainChe
     what was seen. A domain with an ``mdp()`` is also compared with it, by frequencies.
     """
     whole(1).check("check_domain", "episodes", episodes)
-    whole(0).check("check_domain", "seed", seed)
+    SEED.check("check_domain", "seed", seed)
     check = _Check(domain)
     check.description()
     tally: Tally = {}

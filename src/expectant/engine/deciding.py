@@ -8,6 +8,7 @@ from typing import Any
 from expectant.engine.compile.kernels import compiled_for
 from expectant.engine.course import begun
 from expectant.engine.job import Job
+from expectant.engine.trial.rehearsal import rehearse
 from expectant.progress import Silent
 from expectant.verbs import act, borrowed, function
 
@@ -31,7 +32,9 @@ def decision_nanoseconds(
     """
     if agent.epsilon > 0.0:
         agent = agent.replace(epsilon=0.0)
-    run, streams, _ = begun(Job(domain, features, agent, episodes=1, step_limit=1), 0)
+    job = Job(domain, features, agent, episodes=1, step_limit=1)
+    rehearse(job, *job.prepare(0))
+    run, streams, _ = begun(job, 0)
     rng = streams.acting
     kernel = compiled_for(decide, (run, rng, 1), "decisions", Silent())
     best = float("inf")

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from expectant.engine.look import copied
+from expectant.engine.copies import copied
 from expectant.engine.loop import DIVERGED, EPISODE, NUMBER, Run
 from expectant.exact.stability import PlanningRadius, radius_of
 from expectant.features.vector import dense

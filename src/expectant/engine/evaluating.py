@@ -22,10 +22,11 @@ from expectant.engine.loop import DIVERGED, NOT_FINITE, Budget, Run
 from expectant.engine.result import Result
 from expectant.engine.threads import on_threads
 from expectant.engine.trial.mistakes import broken_promise
+from expectant.engine.trial.rehearsal import rehearse
 from expectant.parts import Domain
 from expectant.progress import Reporter, reporter
 from expectant.rules import flag, or_none, whole
-from expectant.seeds import EVALUATION, Streams, evaluation_streams, generator
+from expectant.seeds import EVALUATION, SEED, Streams, evaluation_streams, generator, sequence
 from expectant.verbs import observation
 
 
@@ -66,7 +67,7 @@ def evaluate(
     """
     for argument, value, rule in (
         ("episodes", episodes, whole(1)),
-        ("seed", seed, whole(0)),
+        ("seed", seed, SEED),
         ("step_limit", step_limit, or_none(whole(1))),
         ("threads", threads, or_none(whole(1))),
         ("compiled", compiled, or_none(flag())),
@@ -118,7 +119,7 @@ def _performed(
     if not job.domain.outside:
         return advanced(kernel, run, job.budget(), streams, control)[1]
     # an environment is seeded with one number: not the one that it was trained with
-    words = np.random.SeedSequence((job.seed, EVALUATION)).generate_state(1)
+    words = sequence(job.seed, EVALUATION).generate_state(1)
     world = job.domain.world(int(words[0]), number)
     try:
         status = perform_outside(kernel, world, run, job.budget(), streams.acting, control)
@@ -135,6 +136,7 @@ def _kernel(job: Job, what: Learned, compiled: bool, name: str, show: Reporter) 
     if not compiled:
         return decide_outside if outside else perform
     run, streams = _prepared(job, what, 0), evaluation_streams(job.seed, 0)
+    rehearse(job, run, streams, perform)
     if not outside:
         return compiled_for(perform, (run, Budget(0, 0, 1), streams, going_on()), name, show)
     from expectant.engine.compile.compiling import entry_point

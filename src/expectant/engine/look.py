@@ -6,7 +6,6 @@ generator that a model draws from, scratch.
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Collection
 from typing import Any
 
@@ -14,39 +13,23 @@ import numpy as np
 
 from expectant.engine.asking import Answers, NoModelPart, Questions, States, Subject, ask
 from expectant.engine.compile.kernels import Kernel, compiled_for, use_compiled
+from expectant.engine.copies import copied
 from expectant.engine.learner.saving import arrays_in
 from expectant.engine.loop import NO_FEATURE, Ranges, Run
 from expectant.engine.trial.mistakes import PartError
+from expectant.engine.trial.rehearsal import rehearse_look
 from expectant.features.vector import outlook
 from expectant.lanes import padded
 from expectant.progress import Reporter
-from expectant.seeds import Streams
 from expectant.verbs import answering, backed_up_value, without_planning, wrapped
 
 TOPICS = ("features", "values", "preferences", "policy", "model")
+REHEARSED = 20  # states that parts of one's own are tried on before they are compiled
 
 
 def all_states(count: int) -> States:
     """The states of a domain that numbers so many."""
     return States(np.arange(count).reshape(-1, 1), np.arange(count))
-
-
-def copied(part: Any, copies: dict[int, Any] | None = None) -> Any:
-    """A part with arrays and generators of its own; what was shared within it still is.
-
-    ``copies`` are those that there are already, by the identity of what they are copies of.
-    """
-    copies = {} if copies is None else copies
-    if isinstance(part, tuple):
-        items = [copied(item, copies) for item in part]
-        return type(part)(*items) if hasattr(part, "_fields") else tuple(items)
-    if isinstance(part, Streams):
-        return Streams(*(copied(rng, copies) for rng in part.named().values()))
-    if isinstance(part, np.ndarray | np.random.Generator):
-        if id(part) not in copies:
-            copies[id(part)] = copy.deepcopy(part)
-        return copies[id(part)]
-    return part
 
 
 def set_aside(run: Run, earlier: Subject | None = None) -> Subject:
@@ -83,7 +66,15 @@ def look_for(
     """What to look with at agents and states like these, compiled unless asked not to."""
     if not use_compiled(compiled):
         return ask
+    _rehearsed(subject, states)
     return compiled_for(ask, (_questions(subject, states, ()),), f"a look at {name}", show)
+
+
+def _rehearsed(subject: Subject, states: States) -> None:
+    """Ask about some states as plain Python, where parts are not the package's own."""
+    some = States(states.observations[:REHEARSED], states.places[:REHEARSED])
+    asked = [topic for topic in TOPICS if topic != "values" or _has_values(subject)]
+    rehearse_look(subject, lambda tried: look(ask, tried, some, asked))
 
 
 def look(
@@ -127,6 +118,11 @@ def _model_of(agent: Any) -> Any:
     planner: Any = getattr(wrapped(agent), "planner", None)
     model = answering(planner.model) if hasattr(planner, "model") else None
     return model if type(model) in backed_up_value.implementations else NoModelPart(np.nan)
+
+
+def _has_values(subject: Subject) -> bool:
+    weights = _weights_of(subject, False)
+    return not isinstance(weights, np.ndarray) or weights.shape[0] > 0
 
 
 def _weights_of(subject: Subject, needed: bool) -> Any:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from expectant.descriptions import Description
 from expectant.engine.arguments import hinting
 from expectant.engine.away import Processes
 from expectant.engine.away_work import Begun, Work
@@ -137,21 +138,23 @@ def _gathered(
 
 def _check_parts(domain: Any, features: Any, agent: Any) -> None:
     """An error where one of them is not what it should be."""
-    for argument, part, kind, needs in (
-        ("domain", domain, "a domain", "actions"),
-        ("features", features, "a feature map", "shape"),
-        ("agent", agent, "an agent", "discount"),
+    for argument, part, what, kind in (
+        ("domain", domain, "a domain", Domain),
+        ("features", features, "a feature map", Features),
+        ("agent", agent, "an agent", Agent),
     ):
-        if not (hasattr(part, "build") and hasattr(part, needs)) or isinstance(part, type):
-            raise ValueError(f"run: {argument} must be {kind}, got {part!r}{_hint(part)}")
+        if not isinstance(part, kind):
+            raise ValueError(f"run: {argument} must be {what}, got {part!r}{_hint(part, kind)}")
 
 
-def _hint(part: Any) -> str:
+def _hint(part: Any, kind: type[Description]) -> str:
     """What somebody may have meant."""
     if isinstance(part, type) and hasattr(part, "build"):
         return f"; give one, {part.__name__}(...), not the class"
     if isinstance(part, str) or hasattr(part, "reset"):
         return "; for an environment of Gymnasium, ex.Gym(...)"
+    if hasattr(part, "build") and not isinstance(part, Description):
+        return f"; derive its class from ex.{kind.__name__}"
     return ""
 
 

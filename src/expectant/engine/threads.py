@@ -6,7 +6,7 @@ import queue
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import TypeVar
 
@@ -78,3 +78,27 @@ def _begun(work: Callable[[], None]) -> threading.Thread:
     thread = threading.Thread(target=work, daemon=True)
     thread.start()
     return thread
+
+
+def heeding(work: Callable[[], Found], control: np.ndarray) -> Found:
+    """What ``work`` returns, done where an interruption cannot reach it but sets ``control[0]``.
+
+    Compiled code is deaf to Ctrl-C: whoever waits for it hears nothing before it ends. Only the
+    main thread is ever interrupted.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return work()
+    errors = np.geterr()  # every thread has its own
+
+    def there(_: int) -> Found:
+        with np.errstate(**errors):
+            return work()
+
+    return on_threads(there, [0], 1, control, lambda done: None)[0]
+
+
+def heeded(steps: Iterable[Found], control: np.ndarray) -> Iterator[Found]:
+    """All that something yields, each made as :func:`heeding` makes it."""
+    course, nothing = iter(steps), object()
+    while (found := heeding(lambda: next(course, nothing), control)) is not nothing:
+        yield found  # type: ignore[misc]

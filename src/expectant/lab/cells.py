@@ -19,7 +19,9 @@ from expectant.engine.crossing import play, respond
 from expectant.engine.identity.fingerprint import fingerprint, part_types
 from expectant.engine.job import Job
 from expectant.engine.loop import simulate
-from expectant.lab.records import Record, recorded
+from expectant.engine.memory.demand import Also, nothing
+from expectant.lab.package_code import package_code
+from expectant.lab.records import Record, looking_memory, recorded
 
 LENGTH, TOTAL = "length", "total reward"  # what can be the curve instead of returns or rewards
 BLOCK = 10  # runs that are stored together
@@ -75,6 +77,11 @@ class Cell:
             step_limit=self.step_limit,
             seed=self.seed,
         )
+
+    @cached_property
+    def beside(self) -> Also:
+        """What is held beside every run: what looks at it have found."""
+        return nothing if self.record is None else looking_memory(self.job, self.record)
 
     @property
     def points(self) -> int:
@@ -145,7 +152,8 @@ class Hashes:
 
     def name(self, cell: Cell) -> str:
         """A hash of everything that decides the numbers of a cell's runs, the code included."""
-        text = json.dumps([cell.identity(), self._code_of(cell)], sort_keys=True)
+        code = [package_code(), self._code_of(cell)]
+        text = json.dumps([cell.identity(), code], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:20]
 
     def _code_of(self, cell: Cell) -> str:

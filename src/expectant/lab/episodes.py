@@ -8,12 +8,13 @@ from __future__ import annotations
 import numpy as np
 
 from expectant.engine.compile.kernels import Kernel, compiled_for, use_compiled
+from expectant.engine.copies import copied
 from expectant.engine.course import going_on
-from expectant.engine.greedily import perform_discounted
+from expectant.engine.greedily import perform, perform_discounted
 from expectant.engine.job import Job
-from expectant.engine.look import copied
 from expectant.engine.loop import DONE, NOT_FINITE, Budget, Run
 from expectant.engine.trial.mistakes import broken_promise
+from expectant.engine.trial.rehearsal import rehearse
 from expectant.progress import Reporter
 from expectant.seeds import evaluation_streams
 
@@ -27,17 +28,28 @@ def performer(job: Job, compiled: bool | None, name: str, show: Reporter) -> Ker
     if not use_compiled(compiled):
         return perform_discounted
     run, budget = _set_aside(job, job.prepare(0)[0], 0, 0), Budget(0, 0, 1)
-    arguments = run, budget, 1.0, evaluation_streams(job.seed, 0), going_on()
+    streams = evaluation_streams(job.seed, 0)
+    rehearse(job, run, streams, perform)
+    arguments = run, budget, 1.0, streams, going_on()
     return compiled_for(perform_discounted, arguments, f"{name}, greedily", show)
 
 
 def earned(
-    kernel: Kernel, job: Job, run: Run, number: int, phase: int, episodes: int
+    kernel: Kernel,
+    job: Job,
+    run: Run,
+    number: int,
+    phase: int,
+    episodes: int,
+    control: np.ndarray,
 ) -> np.ndarray:
-    """Discounted returns (episodes,) of the agent of a run in one phase; NaN if it has diverged."""
+    """Discounted returns (episodes,) of the agent of a run in one phase; NaN if it has diverged.
+
+    Setting ``control[0]`` stops it.
+    """
     aside, streams = _set_aside(job, run, phase, episodes), evaluation_streams(job.seed, number)
     budget = job.budget()._replace(episodes=episodes)
-    status = kernel(aside, budget, float(job.agent.discount), streams, going_on())
+    status = kernel(aside, budget, float(job.agent.discount), streams, control)
     if status >= NOT_FINITE:
         raise broken_promise(aside, status)
     return aside.returns if status == DONE else np.full(episodes, np.nan)

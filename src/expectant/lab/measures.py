@@ -46,7 +46,8 @@ class Measure:
     runs, or with ``per_run`` of every run, and then averaged. ``at`` gives the same measure at one
     switch only, counted from 1, where that means something. ``needs_optimum`` says that it compares
     with the exact return of acting ε-greedily on q*, ``of_diverged`` that it is told of bins that
-    are not finite. ``unit`` is what it is counted in, by default as the curves are.
+    are not finite. ``less_is_better`` says which way is better; None: as of the curve itself.
+    ``unit`` is what it is counted in, by default as the curves are.
 
     A measure that picks a bin by its height has ``crossed``, one number for every run (n,) of
     (n, bins), with the bin picked by other runs. ``base`` is what a margin can be a share of,
@@ -64,6 +65,11 @@ class Measure:
     unit: str = ""
     crossed: Of | None = None
     base: Of | None = None
+    less_is_better: bool | None = None
+
+    def prefers_less(self, of_errors: bool) -> bool:
+        """Whether the least is the best, of curves of which less is better or not."""
+        return of_errors if self.less_is_better is None else self.less_is_better
 
 
 MEASURES: dict[str, Measure] = {}
@@ -77,11 +83,13 @@ def add(found: Measure) -> Measure:
     return found
 
 
-def measure(name: str, meaning: str, *, per_run: bool = True) -> Callable[[Of], Of]:
+def measure(
+    name: str, meaning: str, *, per_run: bool = True, less_is_better: bool | None = None
+) -> Callable[[Of], Of]:
     """Make a function of a panel and curves (n, bins), to (n,), a measure of that name."""
 
     def register(of: Of) -> Of:
-        add(Measure(name, name, meaning, of, per_run=per_run))
+        add(Measure(name, name, meaning, of, per_run=per_run, less_is_better=less_is_better))
         return of
 
     return register
@@ -216,6 +224,7 @@ for _found in (
         per_run=True,
         of_diverged=True,
         unit="share of runs",
+        less_is_better=True,
     ),
     Measure(
         "worsened",
@@ -225,6 +234,7 @@ for _found in (
         per_run=True,
         of_diverged=True,
         unit="share of runs",
+        less_is_better=True,
     ),
     Measure(
         "after-switch",
@@ -238,8 +248,17 @@ for _found in (
         f"the exact return of acting ε-greedily on q* minus the mean return over {LAST}",
         lambda panel, curve: panel.optimum - final(panel, curve),
         needs_optimum=True,
+        less_is_better=True,
     ),
-    _mean_or_at("regret", "regret after a switch", LOST, regrets, needs_optimum=True, unit=SUMMED),
+    _mean_or_at(
+        "regret",
+        "regret after a switch",
+        LOST,
+        regrets,
+        needs_optimum=True,
+        less_is_better=True,
+        unit=SUMMED,
+    ),
     _mean_or_at(
         "lowest",
         "lowest level after a switch",
@@ -254,6 +273,7 @@ for _found in (
         f"the level before (last fifth of a phase) minus the lowest bin after{CROSSED}",
         drops,
         crossed_drops,
+        less_is_better=True,
     ),
     _mean_or_at(
         "recovery",
@@ -262,6 +282,7 @@ for _found in (
         f"{RECOVERED_FRACTION:.0%} of the way from there to the last fifth of the phase",
         own_recoveries,
         unit="episodes",
+        less_is_better=True,
     ),
     Measure(
         "regret-falls",
@@ -271,6 +292,7 @@ for _found in (
         needs_optimum=True,
         unit=SUMMED,
         base=lambda panel, curve: regrets(panel, curve)[0],
+        less_is_better=False,
     ),
     Measure(
         "lowest-rises",
@@ -293,6 +315,7 @@ for _found in (
         _unsteadiness,
         per_run=True,
         unit="squared return",
+        less_is_better=True,
     ),
     Measure("first", "first point", "the first bin", lambda panel, curve: curve[..., 0]),
     Measure("second", "second point", "the second bin", lambda panel, curve: curve[..., 1]),
@@ -311,6 +334,7 @@ for _found in (
         f"its mean over {LAST}",
         settling,
         unit="episodes, or steps",
+        less_is_better=True,
     ),
     Measure(
         "learned-share",
@@ -319,6 +343,7 @@ for _found in (
         lambda panel, curves: score(panel, curves).first,
         per_run=True,
         unit="share of the optimum",
+        less_is_better=False,
     ),
     Measure(
         "adaptation",
@@ -328,6 +353,7 @@ for _found in (
         lambda panel, curves: score(panel, curves).adaptation,
         per_run=True,
         unit="share of the way",
+        less_is_better=False,
     ),
     Measure(
         "attainment",
@@ -337,6 +363,7 @@ for _found in (
         _attainment,
         per_run=True,
         unit="episodes, or steps",
+        less_is_better=True,
     ),
 ):
     add(_found)

@@ -7,8 +7,9 @@ one number of the answers; the numbers of a run, in order, are its curve.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,9 +23,12 @@ from expectant.engine.course import Stop, drive
 from expectant.engine.job import Job
 from expectant.engine.look import all_states, look, look_for, set_aside, set_aside_again
 from expectant.engine.loop import DONE
+from expectant.engine.memory.demand import Also, demand_of
+from expectant.engine.memory.limits import require
 from expectant.lab import policy_looks  # noqa: F401  more looks, by their names
 from expectant.lab.episodes import earned, performer
 from expectant.lab.looks import Look, Seen, look_named
+from expectant.parts import Need, Site, bytes_of
 from expectant.progress import Reporter, Silent
 from expectant.rules import at_least, whole
 from expectant.verbs import planned
@@ -151,6 +155,25 @@ def compile_with_episodes(job: Job) -> None:
     performer(job, True, "", Silent())
 
 
+def looking_memory(job: Job, record: Record) -> Also:
+    """What the looks of a run hold beside it: all answers until its end, and a copy to be asked."""
+    shapes = _shapes(job, record, record.schedule(job).at.size, _count(job, record))
+    answers = bytes_of(*(shape for topic, shape in shapes.items() if topic in record.found.topics))
+    looks = f"the answers at {shapes['work'][0]:,} looks"
+    return partial(
+        _looking_needs,
+        (
+            Need(looks, answers, "a larger every for what is recorded"),
+            Need("a copy to be looked at", demand_of(job).each),
+        ),
+    )
+
+
+def _looking_needs(needs: Sequence[Need], site: Site) -> Sequence[Need]:
+    """The same for every site; a function of the module, as cells are sent to other processes."""
+    return needs
+
+
 def recorded(
     job: Job, number: int, loop: Kernel, asker: Kernel, control: np.ndarray, record: Record,
     begun: Callable[[Stop], None] = lambda stop: None,
@@ -158,9 +181,10 @@ def recorded(
     """The curve (M,) of one run, NaN from a divergence on, and where the run stopped."""
     when, found = record.schedule(job), record.found
     options = dict(record.options)
+    require(job, also=looking_memory(job, record))
     asked = tuple(topic for topic in found.topics if topic in ("values", "preferences"))
     states = _states(job) if asked else None
-    seen = _nothing_seen(job, record, when, 0 if states is None else len(states.places))
+    seen = _nothing_seen(job, record, when)
     aside = None
     for row, stop in enumerate(drive(job, number, loop, control, when.at)):
         begun(stop)
@@ -175,25 +199,37 @@ def recorded(
             seen.work[row] = planned(stop.run.agent)
         if RETURNS in found.topics:
             phase = int(when.phases[row])
-            seen.returns[row] = earned(asker, job, stop.run, number, phase, options["episodes"])
+            episodes = options["episodes"]
+            seen.returns[row] = earned(asker, job, stop.run, number, phase, episodes, control)
     domain = job.of_run(number).domain
     return found.of(domain, job.agent, seen, **options), stop
 
 
-def _nothing_seen(job: Job, record: Record, when: Schedule, states: int) -> Seen:
-    """Room for all that the looks of a run ask for, about so many states."""
-    looks, topics = when.at.size, record.found.topics
-    shapes = {
+def _nothing_seen(job: Job, record: Record, when: Schedule) -> Seen:
+    """Room for all that the looks of a run ask for."""
+    topics = record.found.topics
+    room = {
+        topic: np.full(shape if topic in topics else (0,) * len(shape), np.nan)
+        for topic, shape in _shapes(job, record, when.at.size, _count(job, record)).items()
+    }
+    return Seen(phases=when.phases, **room)
+
+
+def _shapes(job: Job, record: Record, looks: int, states: int) -> dict[str, tuple[int, ...]]:
+    """The shape of the answers on every topic, of so many looks at so many states."""
+    return {
         "values": (looks, states),
         "preferences": (looks, states, job.domain.actions),
         "work": (looks,),
         RETURNS: (looks, dict(record.options).get("episodes", 0)),
     }
-    room = {
-        topic: np.full(shape if topic in topics else (0,) * len(shape), np.nan)
-        for topic, shape in shapes.items()
-    }
-    return Seen(phases=when.phases, **room)
+
+
+def _count(job: Job, record: Record) -> int:
+    """How many states a look asks about."""
+    if not {"values", "preferences"} & set(record.found.topics):
+        return 0
+    return job.domain.states or len(_states(job).places)
 
 
 def levels_of(job: Job, record: Record) -> tuple[Level, ...]:

@@ -6,6 +6,7 @@ import itertools
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from expectant.analysis.panel import Panel
@@ -15,7 +16,16 @@ from expectant.lab.engines.compute import Work, computed
 from expectant.lab.local_change import rows_of
 from expectant.lab.request import Request
 from expectant.lab.specs.spec import Experiment
-from expectant.lab.store.results import CURVES, panels_of, read_curves, read_facts, write_curves
+from expectant.lab.store.layout import check_layout
+from expectant.lab.store.results import (
+    CURVES,
+    check_settings,
+    panels_of,
+    read_curves,
+    read_facts,
+    settings_of,
+    write_curves,
+)
 from expectant.lab.store.store import Store, versions
 from expectant.lab.store.table import write_cells
 from expectant.lab.store.troubles import troubles_of, troubles_section
@@ -93,23 +103,14 @@ def compute_panels(
     work, curves = computed(cells, Store(folder), threads=threads, title=request.study.name)
     write_cells(work, place or folder)
     panels = panels_of(cells, curves)
-    write_curves((place or folder) / CURVES, panels, request.facts())
+    facts = {**request.facts(), "cells": settings_of(cells)}
+    write_curves((place or folder) / CURVES, panels, facts)
     return panels
 
 
 def agents_of(request: Request) -> dict[tuple[str, str], Any]:
     """The agents of all cells, by the panel (or figure) and name of their curves."""
     return {(cell.panel or cell.experiment, cell.agent_key): cell.agent for cell in request.cells()}
-
-
-def check_layout(folder: Path) -> None:
-    """Refuse a folder of an earlier version, whose files would be overwritten by others."""
-    path = folder / CURVES
-    if path.exists() and not {"study", "spec"} & set(read_facts(path)):
-        raise ValueError(
-            f"{folder}: was written by an earlier version, in another layout; nothing in it was "
-            "changed: move it away, or compute it again with --out elsewhere"
-        )
 
 
 def stored(folder: Path, trust: bool = False) -> tuple[Request, list[Panel]]:
@@ -125,6 +126,7 @@ def stored(folder: Path, trust: bool = False) -> tuple[Request, list[Panel]]:
         tuple(facts.get("panels", ())), tuple(facts.get("agents", ())),
     )  # fmt: skip
     cells = request.cells()
+    check_settings(path, cells, facts, f"{request.command()} --out {quote(str(folder))}")
     return request, panels_of(cells, read_curves(path, cells))
 
 

@@ -12,6 +12,7 @@ import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -109,13 +110,14 @@ def run_search(
             part = Session(session.threads)
             work.do(compute, kernels, work.missing(), timings, part, experiment.name)
             _add(total, work, session, part)
-            return _scores(work)
+            return _scores(work, experiment.of_errors)
 
         for space in spaces(experiment):
             found += _searched(optuna, experiment, space, trials, values_of)
         tidy(store, set(total.names))
         write_cells(total, folder, data)
-        found.sort(key=lambda trial: (trial["panel"], trial["agent"], -_rank(trial["value"])))
+        rank = partial(_rank, less=experiment.of_errors)
+        found.sort(key=lambda trial: (trial["panel"], trial["agent"], -rank(trial["value"])))
         write_text(folder / SEARCH, json.dumps(found, indent=1) + "\n")
     return Searched(folder, total, session, found)
 
@@ -125,7 +127,8 @@ def _searched(
 ) -> list[dict[str, Any]]:
     """One search; settings that are asked for again are listed once."""
     study = optuna.create_study(
-        direction="maximize", sampler=optuna.samplers.TPESampler(seed=one_word(experiment.seed))
+        direction="minimize" if experiment.of_errors else "maximize",
+        sampler=optuna.samplers.TPESampler(seed=one_word(experiment.seed)),
     )
     found: dict[str, dict[str, Any]] = {}
     for start in range(0, trials if space.axes else 1, BATCH):
@@ -162,8 +165,8 @@ def _drawn(trial: Any, axes: Sequence[Axis]) -> dict[tuple[str, ...], Any]:
     return settings
 
 
-def _scores(work: Work) -> list[float | None]:
-    """The mean value over runs of every cell, minus infinity where one diverged."""
+def _scores(work: Work, of_errors: bool) -> list[float | None]:
+    """The mean value over runs of every cell, the worst there is where one diverged."""
     values = run_values(work)
     scores: list[float | None] = []
     for name, cell in zip(work.names, work.cells, strict=True):
@@ -172,7 +175,7 @@ def _scores(work: Work) -> list[float | None]:
             continue
         means = [ended.mean for run, ended in values[name].items() if run < cell.runs]
         mean = float(np.mean(means))
-        scores.append(-math.inf if math.isnan(mean) else mean)
+        scores.append((math.inf if of_errors else -math.inf) if math.isnan(mean) else mean)
     return scores
 
 
@@ -188,8 +191,9 @@ def _add(total: Work, work: Work, session: Session, part: Session) -> None:
     session.add(part)
 
 
-def _rank(value: float | None) -> float:
-    return -math.inf if value is None else value
+def _rank(value: float | None, less: bool) -> float:
+    """What a trial is worth, the more the better."""
+    return -math.inf if value is None else -value if less else value
 
 
 def _optuna() -> Any:

@@ -17,7 +17,15 @@ from expectant.lab.request import Request
 from expectant.lab.specs.spec import Experiment, parse_toml, read_spec, spec_hash
 from expectant.lab.store.facts import commit, versions
 from expectant.lab.store.folder import SPEC, again, need_folder, opened, place_of
-from expectant.lab.store.results import CURVES, panels_of, read_curves, read_facts, write_curves
+from expectant.lab.store.results import (
+    CURVES,
+    check_settings,
+    panels_of,
+    read_curves,
+    read_facts,
+    settings_of,
+    write_curves,
+)
 from expectant.lab.store.store import Store
 from expectant.lab.store.table import write_cells
 from expectant.lab.store.troubles import Trouble
@@ -44,7 +52,8 @@ def run_experiment(
         write_cells(work, folder, data)
         panels = panels_of(cells, curves)
         facts = {"spec": text, "name": experiment.name, "title": experiment.title}
-        write_curves(folder / CURVES, panels, {**facts, "versions": versions()})
+        more = {"versions": versions(), "cells": settings_of(cells)}
+        write_curves(folder / CURVES, panels, {**facts, **more})
         request = request_for(experiment, folder)
         write_figures(request, folder, panels)
         write_report(request, folder, panels, [])
@@ -123,4 +132,5 @@ def _stored(folder: Path, trust: bool) -> tuple[Request, list[Panel]]:
     names = {key: facts[key] for key in ("name", "title") if key in facts}
     experiment = replace(read_spec(folder / SPEC, trust=trust), **names)
     cells = experiment.cells()
+    check_settings(folder / CURVES, cells, facts, again("run", folder))
     return request_for(experiment, folder), panels_of(cells, read_curves(folder / CURVES, cells))

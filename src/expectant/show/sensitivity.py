@@ -29,6 +29,7 @@ class Sensitivity:
     values: Sequence[Any]
     envelope: np.ndarray
     slice: np.ndarray | None = None
+    less_is_better: bool = False
 
     @property
     def best(self) -> list[float]:
@@ -36,7 +37,7 @@ class Sensitivity:
         means = self.envelope[:, 0]
         if np.isnan(means).all():
             return []
-        point = self.envelope[np.nanargmax(means)]
+        point = self.envelope[np.nanargmin(means) if self.less_is_better else np.nanargmax(means)]
         return point[np.isfinite(point)].tolist()
 
     def marks(self, floor: float) -> list[Mark]:
@@ -60,11 +61,22 @@ class HeatMap:
     means: np.ndarray
     diverged: np.ndarray
     cells: np.ndarray | None = None
+    less_is_better: bool = False
+
+    @property
+    def best(self) -> float | None:
+        """The best mean; None where nothing is known."""
+        known = self.means[np.isfinite(self.means)]
+        if not known.size:
+            return None
+        return float(known.min() if self.less_is_better else known.max())
 
     @property
     def lowest(self) -> float | None:
         """The mean from which on colours differ; None where nothing is known."""
         known = self.means[np.isfinite(self.means)]
+        if self.less_is_better:  # the low ones are those to look at
+            return self.best
         return float(known[known >= colour_floor(known)].min()) if known.size else None
 
 
@@ -135,4 +147,5 @@ def map_data(found: HeatMap) -> dict[str, Any]:
         "means": found.means.T,
         "cells": None if found.cells is None else found.cells.T,
         "lowest": found.lowest,
+        "best": found.best,
     }

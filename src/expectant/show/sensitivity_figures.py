@@ -164,7 +164,7 @@ def _draw_map(axes: Axes, found: HeatMap) -> None:
     rows, columns = np.nonzero(found.diverged)
     axes.plot(rows, columns, "x", color=GONE_COLOUR, markersize=4)
     if found.lowest is not None:
-        best = np.unravel_index(np.nanargmax(found.means), found.means.shape)
+        best = np.argwhere(found.means == found.best)[0]
         axes.plot(*best, "o", markersize=9, markerfacecolor="none", markeredgecolor=BEST_COLOUR,
                   markeredgewidth=1.6, clip_on=False)  # fmt: skip
         cut = bool((found.means < found.lowest).any())

@@ -57,6 +57,7 @@ class Cells:
     ``columns`` maps the name of a setting to its value in every cell, None where a cell has it
     not; ``group_of`` is the position of every cell's group; ``curves`` (cells, 3, points) has
     mean, low and high at the ``positions`` (points,), NaN from where a run diverged on.
+    ``quantity`` is what they are of in a word, ``curve_name`` what their axis is called.
     """
 
     ids: Sequence[str]
@@ -70,6 +71,7 @@ class Cells:
     positions: np.ndarray
     counted: str
     quantity: str
+    curve_name: str
 
     @property
     def palette(self) -> Palette:
@@ -167,7 +169,7 @@ class CellCurves(OfCells):
             "marks": {int(cell): marks_data(marks_below(means[cell], floor)) for cell in fallen},
             "best": cells.best(cells.measures[0]),
             "xName": cells.counted,
-            "yName": f"{cells.quantity} per {cells.counted}",
+            "yName": cells.curve_name,
         }
 
     @property

@@ -12,6 +12,7 @@ from expectant.engine.job import Job, loop_for
 from expectant.engine.look import look_for, set_aside
 from expectant.engine.loop import DONE, EPISODE, PHASE, STEPS, Run
 from expectant.engine.memory.limits import require
+from expectant.engine.threads import heeded
 from expectant.progress import Reporter, reporter
 from expectant.rules import flag, or_none, whole
 from expectant.seeds import SEED
@@ -64,9 +65,10 @@ def record(
     name, show = f"{type(agent).__name__} in {type(domain).__name__}", reporter(progress)
     require(job, copies=2, also=probing_memory(len(layout.points)))
     kernel, prober = loop_for(job, compiled, name, show), _prober(job, layout, compiled, name, show)
-    taken = []
+    taken, control = [], going_on()
+    course = drive(job, 0, kernel, control, moments(job.length, frames, changes))
     with show.running(name) as tell:
-        for stop in drive(job, 0, kernel, going_on(), moments(job.length, frames, changes)):
+        for stop in heeded(course, control):
             taken.append(_frame(stop.run, prober.look(stop.run)))
             tell(share_done(job, stop.run.clock))
     times, curve, measure = _curve(job, stop.run)

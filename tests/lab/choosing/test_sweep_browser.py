@@ -273,7 +273,7 @@ def many() -> Cells:
     columns = {"agent.first": first.tolist(), "agent.second": second.tolist()}
     return Cells(
         ids, columns, [Group("agent", "Agent", "")], [0] * MANY, [10] * MANY, [0] * MANY, [measure],
-        curves, np.arange(points), "episode", "return",
+        curves, np.arange(points), "episode", "return", "return per episode",
     )  # fmt: skip
 
 

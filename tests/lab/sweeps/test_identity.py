@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 import pickle
+import shutil
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +20,7 @@ from expectant.domains.gym_code import _imports, environment_code
 from expectant.lab.cells import Cell, cell_hash
 from expectant.lab.engines import on_ray
 from expectant.lab.engines.tasks import Task
+from expectant.lab.package_code import PACKAGE, package_code
 from expectant.lab.store.store import versions
 
 CELL = Cell(
@@ -107,6 +109,38 @@ class Own(ex.Domain):
     def build(self, rng):
         return Part(np.full(1, first(), np.int64))
 """
+
+
+@pytest.mark.parametrize(
+    ("file", "counts"),
+    [
+        ("features/table.py", True),
+        ("parts.py", True),
+        ("step_sizes/decaying.py", True),
+        ("engine/job.py", True),
+        ("lab/engines/tasks.py", True),
+        ("lab/looks.py", True),
+        ("show/page.py", False),
+        ("cli/running.py", False),
+        ("lab/choosing/stages.py", False),
+    ],
+)
+def test_plain_python_of_the_package_belongs_to_a_cell(tmp_path, file, counts):
+    """What builds parts and bins returns is not compiled, and decides numbers all the same."""
+    copied = tmp_path / "expectant"
+    shutil.copytree(PACKAGE, copied, ignore=shutil.ignore_patterns("__pycache__", "*.toml"))
+    assert package_code(copied) == package_code()
+    package_code.cache_clear()
+    with open(copied / file, "a") as source:
+        source.write("CHANGED = True\n")
+    assert (package_code(copied) != package_code()) == counts
+
+
+def test_the_name_of_a_cell_has_the_code_of_the_package_in_it(monkeypatch):
+    before = cell_hash(CELL)
+    assert cell_hash(CELL) == before
+    monkeypatch.setattr("expectant.lab.cells.package_code", lambda: "another checkout")
+    assert cell_hash(CELL) != before
 
 
 @pytest.fixture

@@ -55,6 +55,27 @@ def test_a_search_finds_good_settings_and_goes_on_where_it_was(tmp_path):
     assert results(tmp_path) == before
 
 
+def test_a_search_for_short_episodes_minimizes(tmp_path, monkeypatch):
+    import optuna
+
+    directions = []
+    create = optuna.create_study
+
+    def noted(**options):
+        directions.append(options["direction"])
+        return create(**options)
+
+    monkeypatch.setattr(optuna, "create_study", noted)
+    text = RANGED.replace("bin =", 'record = ["length"]\nbin =', 1)
+    found = search(tmp_path, text, trials=5).trials
+    values = [trial["value"] for trial in found if trial["panel"] == "domain.slip=0"]
+    assert values == sorted(values)
+    assert set(directions) == {"minimize"}
+    directions.clear()
+    search(tmp_path / "returns", trials=1)
+    assert set(directions) == {"maximize"}
+
+
 def test_the_command(tmp_path, monkeypatch):
     monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
     path = tmp_path / "tiny.toml"

@@ -285,3 +285,12 @@ def test_changed_code_gives_another_name():
     finally:
         learn.register(QLearningPart)(known)
     assert cell_hash(CELL) == before
+
+
+def test_first_steps_beyond_32_bits(tmp_path):
+    """A curve of fewer points than that can be of more steps."""
+    path = tmp_path / "curves.parquet"
+    cell = replace(CELL, episodes=0, steps=2**33, bins=4)
+    write_curves(path, panels_of([cell], [np.zeros((2, 4))]), {})
+    found = parquet.read_table(path)["first_step"].to_pylist()
+    assert found == [0, 2**31, 2**32, 3 * 2**31] * 2

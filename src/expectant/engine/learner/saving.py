@@ -14,18 +14,25 @@ import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.lib import format as numpy_format
 
+from expectant.engine.memory.demand import demand_of
+from expectant.engine.memory.limits import ALWAYS_THERE
+from expectant.engine.memory.refusal import in_words
 from expectant.files import write_whole
 from expectant.verbs import check_restored, grown, room
+
+if TYPE_CHECKING:
+    from expectant.engine.job import Job
 
 FORMAT = 3  # 2 had one generator for everything
 CONTROL = "control"  # asks work under way to stop: it belongs to a process, not to what was learned
 FACTS = "expectant"  # the entry that holds the settings
 LONGEST_FACTS = 2**24  # bytes
+WHILE_BUILDING = 4  # times the arrays of a run: more than any part needs while it is built
 _BROKEN = (ValueError, KeyError, TypeError, AttributeError, EOFError, RecursionError, MemoryError,
            NotImplementedError, RuntimeError, zipfile.BadZipFile, zlib.error)  # fmt: skip
 
@@ -126,6 +133,14 @@ def read(path: Path) -> tuple[dict[str, Any], Entries]:
             "version of the package that wrote it, or learn again"
         )
     return facts, entries
+
+
+def check_sizes(job: Job, entries: Entries) -> None:
+    """Refuse settings that ask for far more than the arrays beside them, before building any."""
+    wanted = demand_of(job).alone
+    held = sum(entries.header(name).bytes for name in entries)
+    if wanted > ALWAYS_THERE + WHILE_BUILDING * held:
+        raise Misfit(f"these need {in_words(wanted)}, and its arrays hold {in_words(held)}")
 
 
 def restored(run: Any, entries: Entries, site: Any) -> Any:

@@ -88,9 +88,9 @@ class Room:
         self.left = threading.Condition()
 
     @contextmanager
-    def taken_by(self, job: Job) -> Iterator[None]:
-        """Wait for the memory of one run, and have it."""
-        size = demand_of(job).alone
+    def taken_by(self, job: Job, also: Also = nothing) -> Iterator[None]:
+        """Wait for the memory of one run and of what is held beside it, and have it."""
+        size = demand_of(job, also).alone
         with self.left:
             if not self._fits(size) and not self.said:
                 self.said = True

@@ -31,6 +31,7 @@ from expectant.options.repertoire import Repertoire
 from expectant.parts import Agent, Backups, Domain, Features, Model, Option
 from expectant.progress import reporter
 from expectant.rules import flag, whole
+from expectant.seeds import SEED
 from expectant.verbs import (
     Verb,
     act,
@@ -187,7 +188,7 @@ def _job(
     seed: int,
 ) -> Job:
     whole(1).check(owner, "steps", steps)
-    whole(0).check(owner, "seed", seed)
+    SEED.check(owner, "seed", seed)
     domain = Corridor(cells=5, slip=0.1) if domain is None else domain
     if domain.outside:
         raise ValueError(f"{owner}: domain must run in compiled code, got {domain!r}")

@@ -19,8 +19,10 @@ from typing import Any
 import numpy as np
 
 from expectant import verbs
+from expectant.engine.asking import Subject
 from expectant.engine.loop import Run
-from expectant.engine.trial.mistakes import PartError
+from expectant.engine.trial.mistakes import PartError, kinds_of
+from expectant.whose import is_ours
 
 HOMES = tuple(str(Path(str(module.__file__)).parent) for module in (verbs, np))  # ours, NumPy's
 
@@ -48,11 +50,13 @@ class Contracts:
     ``bounds`` are those of the domain's observations, where it has any.
     """
 
-    def __init__(self, run: Run, bounds: Any = None, until: float = math.inf) -> None:
+    def __init__(self, run: Run | Subject, bounds: Any = None, until: float = math.inf) -> None:
         self.ranges = run.ranges
         self.bounds = bounds
         self.until = until
-        self.encoded = {id(run.state.active), id(run.next_state.active)}
+        states = (run.state, run.next_state) if isinstance(run, Run) else (run.state,)
+        self.encoded = {id(state.active) for state in states}
+        self.kinds = kinds_of(run)
         self.observed: dict[int, np.ndarray] = {}  # the array that each domain shows
         inside = verbs.wrapped(run.agent)  # an agent with options chooses among more than actions
         planner: Any = getattr(inside, "planner", None)
@@ -75,13 +79,17 @@ class Contracts:
             place = place or _written(implementation)
             raise PartError(
                 f"{verb.__name__} of {type(part).__name__}: {type(error).__name__}: {error}"
-                f"{_advice(verb, error)} ({place})"
+                f"{_advice(verb, error)} ({place})",
+                self.kinds.get(type(part), ""),
             ) from error
         check = CHECKS.get(verb)
         wrong = check(self, part, args, result) if check else None
         if wrong:
             where = _written(implementation)
-            raise PartError(f"{verb.__name__} of {type(part).__name__} {wrong} ({where})")
+            raise PartError(
+                f"{verb.__name__} of {type(part).__name__} {wrong} ({where})",
+                self.kinds.get(type(part), ""),
+            )
         return result
 
 
@@ -92,11 +100,6 @@ def _advice(verb: verbs.Verb, error: Exception) -> str:
     if isinstance(error, TypeError) and "positional argument" in str(error):
         return f": the verb is {verb.__name__}{inspect.signature(verb)}"
     return ""
-
-
-def is_ours(thing: Any) -> bool:
-    """Whether a class or function is the package's own."""
-    return str(thing.__module__).partition(".")[0] == "expectant"
 
 
 def _written(implementation: Callable[..., Any]) -> str:

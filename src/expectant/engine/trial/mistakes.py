@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from expectant.engine.asking import Subject
 from expectant.engine.loop import (
     ACTION,
     EPISODE,
@@ -15,10 +18,42 @@ from expectant.engine.loop import (
     unusable,
 )
 from expectant.verbs import index, observation, place, size
+from expectant.whose import is_ours
+
+KINDS = {"model": "model", "backups": "backups", "options": "option"}  # by the name of a field
 
 
 class PartError(ValueError):
-    """A part, usually somebody's own, that does not do what its verbs promise."""
+    """A part, usually somebody's own, that does not do what its verbs promise.
+
+    ``kind`` is that of the part, where it is somebody's own and there is a check for it.
+    """
+
+    def __init__(self, sentence: str, kind: str = "") -> None:
+        super().__init__(sentence)
+        self.kind = kind
+
+    def with_advice(self) -> PartError:
+        """The same, with the check that tries the part without the rest."""
+        advice = f"; ex.check_{self.kind}(…) tries it alone" if self.kind else ""
+        return PartError(f"{self}{advice}")
+
+
+def kinds_of(run: Run | Subject) -> dict[type, str]:
+    """Which kind every part of a run is, of those that are not the package's own."""
+    found: dict[type, str] = {}
+    for kind in ("domain", "features", "agent"):
+        if not hasattr(getattr(run, "domain", None), "received") or kind != "domain":
+            _note_kinds(getattr(run, kind, None), kind, found)
+    return found
+
+
+def _note_kinds(part: Any, kind: str, found: dict[type, str]) -> None:
+    if isinstance(part, tuple):
+        if not is_ours(type(part)) and hasattr(part, "_fields"):
+            found.setdefault(type(part), kind)
+        for name, item in zip(getattr(part, "_fields", [""] * len(part)), part, strict=True):
+            _note_kinds(item, KINDS.get(name, kind), found)
 
 
 def beyond_an_array(run: Run, error: IndexError) -> PartError:
@@ -28,7 +63,9 @@ def beyond_an_array(run: Run, error: IndexError) -> PartError:
 
 def broken_promise(run: Run, status: int) -> PartError:
     """The error for a status with which the loop has stopped, from what is in the run's arrays."""
-    return PartError(f"{_promise(run, status)}, {_when(run)}")
+    part = {NO_ACTION: run.agent, NO_FEATURE: run.features}.get(status, run.domain)
+    kind = kinds_of(run).get(type(part), "")
+    return PartError(f"{_promise(run, status)}, {_when(run)}", kind).with_advice()
 
 
 def _when(run: Run) -> str:

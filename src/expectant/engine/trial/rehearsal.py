@@ -9,11 +9,16 @@ from __future__ import annotations
 import inspect
 import time
 import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from expectant.descriptions import all_ours
+from expectant.engine.asking import Subject
+from expectant.engine.compile.kernels import Kernel
+from expectant.engine.copies import copied
 from expectant.engine.course import advanced, going_on
 from expectant.engine.crossing import (
     FIRST,
@@ -25,12 +30,12 @@ from expectant.engine.crossing import (
     respond,
 )
 from expectant.engine.identity.fingerprint import part_types
-from expectant.engine.look import copied
-from expectant.engine.loop import Run, simulate
-from expectant.engine.trial.contracts import Contracts, Enough, is_ours
-from expectant.engine.trial.mistakes import PartError
+from expectant.engine.loop import Budget, Run, simulate
+from expectant.engine.trial.contracts import Contracts, Enough
+from expectant.engine.trial.mistakes import PartError, kinds_of
 from expectant.seeds import Streams
-from expectant.verbs import VERBS, watched
+from expectant.verbs import VERBS, Verb, Watcher, act, preference, watched, wrapped
+from expectant.whose import is_ours
 
 if TYPE_CHECKING:
     from expectant.engine.job import Job
@@ -42,25 +47,52 @@ EPISODE = 12  # steps of an episode that is made up
 _ALLOWED = (bool, int, float, np.bool_, np.integer, np.floating, np.random.Generator)
 
 
-def rehearse(job: Job, run: Run, streams: Streams) -> None:
+def rehearse(job: Job, run: Run, streams: Streams, loop: Kernel = simulate) -> None:
     """Try the parts of a run for some steps, on copies; an error says what is wrong with one.
 
-    Where all parts are the package's own there is nothing to try.
+    Where all parts are the package's own there is nothing to try. ``loop`` is what will be
+    compiled, called as ``simulate`` is.
     """
     ours = all_ours(job.domain, job.features, job.agent)
     if ours and all(map(is_ours, part_types(run))):
         return
-    check_parts(run)
-    run, streams = copied((run._replace(rewards=np.empty(0)), streams))  # nothing is kept
-    contracts = Contracts(run, job.domain.bounds, time.perf_counter() + SECONDS)
-    with watched(contracts), warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
-        try:
+    with _in_one_sentence():
+        check_parts(run)
+        run, streams = copied((run._replace(rewards=np.empty(0)), streams))  # nothing is kept
+        contracts = Contracts(run, job.domain.bounds, time.perf_counter() + SECONDS)
+        with _looked_at(_Preferring(contracts, run)):
             if hasattr(run.domain, "received"):
                 _converse(run, streams, job.domain.bounds)
             else:
-                budget = job.budget()._replace(episodes=STEPS, steps=STEPS)
-                advanced(simulate, run, budget, streams, going_on())
+                limit = min(job.budget().step_limit, STEPS)
+                advanced(loop, run, Budget(STEPS, STEPS, limit), streams, going_on())
+
+
+def rehearse_look(subject: Subject, asking: Callable[[Subject], object]) -> None:
+    """Try what will be asked of an agent, on a copy, as :func:`rehearse` tries a run."""
+    if all(map(is_ours, part_types(subject))):
+        return
+    subject = copied(subject)
+    with _in_one_sentence(), _looked_at(Contracts(subject, until=time.perf_counter() + SECONDS)):
+        asking(subject)
+
+
+@contextmanager
+def _in_one_sentence() -> Iterator[None]:
+    """Let the error for a mistake say how to try the part alone."""
+    try:
+        yield
+    except PartError as error:
+        raise error.with_advice() from error.__cause__
+
+
+@contextmanager
+def _looked_at(watcher: Watcher) -> Iterator[None]:
+    """Let every call of a verb be looked at; what does not come of a mistake is no matter here."""
+    with watched(watcher), warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        try:
+            yield
         except (Enough, ArithmeticError):
             pass  # the run itself will say that it has diverged
         except ValueError as error:
@@ -68,37 +100,61 @@ def rehearse(job: Job, run: Run, streams: Streams) -> None:
                 raise
 
 
+class _Preferring:
+    """Asks an agent for its preferences wherever it acts, as looks and evaluations do.
+
+    An agent need not act by them, and then nothing else in a rehearsal would call the verb.
+    """
+
+    def __init__(self, contracts: Contracts, run: Run) -> None:
+        agents = (type(run.agent), type(wrapped(run.agent)))
+        self.contracts, self.agent = contracts, agents[0]
+        self.prefers = all(agent in preference.implementations for agent in agents)
+
+    def __call__(
+        self, verb: Verb, implementation: Callable[..., Any], part: Any, args: tuple[Any, ...]
+    ) -> Any:
+        result = self.contracts(verb, implementation, part, args)
+        if verb is act and self.prefers and type(part) is self.agent:
+            for action in range(self.contracts.ranges.actions):
+                preference(part, args[0], action)
+        return result
+
+
 def check_parts(run: Run) -> None:
     """Errors for what can be told without running anything."""
+    kinds = kinds_of(run)
     for name in ("domain", "features", "agent"):
         part = getattr(run, name)
         if not hasattr(part, "_fields"):
             raise PartError(
-                f"build of the {name} must return a NamedTuple of arrays and numbers, got {part!r}"
+                f"build of the {name} must return a NamedTuple of arrays and numbers, got {part!r}",
+                name,
             )
-        _check_fields(part)
+        _check_fields(part, kinds)
     for part_type in set(part_types(run)):
-        _check_signatures(part_type)
+        _check_signatures(part_type, kinds.get(part_type, ""))
 
 
-def _check_fields(part: Any) -> None:
+def _check_fields(part: Any, kinds: dict[type, str]) -> None:
     """Every field must be something that compiled code can work on."""
-    owner = type(part).__name__
+    owner, kind = type(part).__name__, kinds.get(type(part), "")
     for name, item in zip(part._fields, part, strict=True):
         if isinstance(item, tuple) and hasattr(item, "_fields"):
-            _check_fields(item)
+            _check_fields(item, kinds)
         elif isinstance(item, np.ndarray):
             if item.dtype.kind not in "biuf":
                 raise PartError(
-                    f"{owner}: the array {name} must hold numbers, got dtype {item.dtype}"
+                    f"{owner}: the array {name} must hold numbers, got dtype {item.dtype}", kind
                 )
         elif not (isinstance(item, _ALLOWED) or _is_plain_tuple(item)):
             raise PartError(
                 f"{owner}: the field {name} must be an array, a number or a NamedTuple, got "
-                f"{item!r}{_instead(item)}"
+                f"{item!r}{_instead(item)}",
+                kind,
             )
         elif isinstance(item, int) and not -(2**63) <= item < 2**63:
-            raise PartError(f"{owner}: the field {name} must fit into 64 bits, got {item!r}")
+            raise PartError(f"{owner}: the field {name} must fit into 64 bits, got {item!r}", kind)
 
 
 def _is_plain_tuple(item: Any) -> bool:
@@ -115,7 +171,7 @@ def _instead(item: Any) -> str:
     return ""
 
 
-def _check_signatures(part_type: type) -> None:
+def _check_signatures(part_type: type, kind: str) -> None:
     """Every verb must take what it will be given."""
     for verb in VERBS:
         found = verb.implementations.get(part_type)
@@ -129,7 +185,8 @@ def _check_signatures(part_type: type) -> None:
             code = found.__code__
             raise PartError(
                 f"{verb.__name__} of {part_type.__name__} takes {given}, and the verb is "
-                f"{verb.__name__}{wanted} ({code.co_filename}, line {code.co_firstlineno})"
+                f"{verb.__name__}{wanted} ({code.co_filename}, line {code.co_firstlineno})",
+                kind,
             ) from None
 
 

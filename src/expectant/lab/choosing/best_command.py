@@ -39,6 +39,10 @@ class Best:
         return f"Best({len(self.choices)} choices by {self.measure.name}; {self.folder.path})"
 
     @property
+    def less_is_better(self) -> bool:
+        return self.measure.prefers_less(self.folder.experiment.of_errors)
+
+    @property
     def stages(self) -> list[str]:
         """What was done, in words."""
         stages = dict.fromkeys(found.stage for found in self.choices if found.best is not None)
@@ -51,6 +55,7 @@ class Best:
             "cells": self.folder.cells_hash,
             "measure": self.measure.name,
             "meaning": self.measure.meaning,
+            "less_is_better": self.less_is_better,
             "stages": self.stages,
             "rules": list(RULES),
             "choices": as_data(self.folder, self.choices),
@@ -70,10 +75,13 @@ def best(
     wanted = measure_named(measure, "--measure")
     folder = read_folder(path, trust=trust)
     values = measured(folder, wanted)
+    less = wanted.prefers_less(folder.experiment.of_errors)
     if confirm is None:
-        found = choices(folder, values)
+        found = choices(folder, values, less_is_better=less)
     else:
-        picked = [choose(group, values, split=False) for group in folder.groups]
+        picked = [
+            choose(group, values, split=False, less_is_better=less) for group in folder.groups
+        ]
         found = _confirmed(folder, picked, wanted, confirm, threads)
     place = out or path
     paths = [place / BEST, *draw_choice(folder, values, wanted, place)]

@@ -32,76 +32,79 @@ def draw_choice(
 ) -> list[Path]:
     """One figure of curves and one of maps for every problem in which something was varied."""
     paths: list[Path] = []
-    title = folder.experiment.title
-    quantity = "reward" if folder.experiment.steps else "return"
+    title, quantity = folder.experiment.title, folder.quantity
+    less = measure.prefers_less(folder.experiment.of_errors)
     palette = Palette({group.agent: group.label for group in folder.groups})
     problems = list(dict.fromkeys(group.problem for group in folder.groups))
     for number, problem in enumerate(problems, start=1):
         groups = [g for g in folder.groups if g.problem == problem and len(g.rows)]
         heading = f"{title}\n{problem}" if problem else title
         stem = f"{number}-{slug(problem)}"[:60] if problem else ""
-        curves = [line for group in groups for line in sensitivities(group, values)]
+        curves = [line for group in groups for line in sensitivities(group, values, less)]
         if curves:
             name = place / "-".join(filter(None, ["sensitivity", stem]))
             label = f"{quantity}, {measure.name}"
             paths += draw_sensitivity(curves, heading, label, name, palette)
-        maps = [found for group in groups for found in heat_maps(group, values)]
+        maps = [found for group in groups for found in heat_maps(group, values, less)]
         if maps:
             name = place / "-".join(filter(None, ["heat", stem]))
             paths += draw_heat_maps(maps, heading, f"{quantity}, {measure.meaning}", name)
     return paths
 
 
-def sensitivities(group: Group, values: np.ndarray) -> list[Sensitivity]:
+def sensitivities(group: Group, values: np.ndarray, less: bool = False) -> list[Sensitivity]:
     """The curve of every setting of a group, by all runs."""
     own = values[group.rows]
     means = setting_means(own)
     found = []
-    for name, points in all_responses(group, means).items():
+    for name, points in all_responses(group, -means if less else means).items():
         cells = [point.envelope for point in points]
         envelope = np.column_stack([means[cells], setting_intervals(own[cells])])
         through = np.array([np.nan if p.slice is None else means[p.slice] for p in points])
         line = Sensitivity(
             group.agent, name, [p.value for p in points], envelope,
-            through if len(group.settings) > 1 else None,
+            through if len(group.settings) > 1 else None, less,
         )  # fmt: skip
         found.append(line)
     return found
 
 
 def all_responses(group: Group, means: np.ndarray) -> dict[str, list[Response]]:
-    """What every value of every setting is worth."""
+    """What every value of every setting is worth, where more is better."""
     best = pick(means)
     return {name: responses(group.settings, means, name, best) for name in group.settings}
 
 
-def heat_maps(group: Group, values: np.ndarray) -> list[HeatMap]:
+def heat_maps(group: Group, values: np.ndarray, less: bool = False) -> list[HeatMap]:
     """The map of the two settings that matter most; none if fewer were varied."""
     means = setting_means(values[group.rows])
     if len(group.settings) < 2:
         return []
-    return [heat_map(group, means, *_two_that_matter(group, means))]
+    first, second = _two_that_matter(group, -means if less else means)
+    return [heat_map(group, means, first, second, less)]
 
 
-def all_heat_maps(group: Group, values: np.ndarray) -> list[HeatMap]:
+def all_heat_maps(group: Group, values: np.ndarray, less: bool = False) -> list[HeatMap]:
     """The maps of any two settings, but for those of too many fields to be looked at."""
     means = setting_means(values[group.rows])
     counts = {name: len(set(column)) for name, column in group.settings.items()}
     return [
-        heat_map(group, means, first, second)
+        heat_map(group, means, first, second, less)
         for first, second in combinations(group.settings, 2)
         if len(means) and counts[first] * counts[second] <= MOST_FIELDS
     ]
 
 
-def heat_map(group: Group, means: np.ndarray, first: str, second: str) -> HeatMap:
+def heat_map(
+    group: Group, means: np.ndarray, first: str, second: str, less: bool = False
+) -> HeatMap:
     """The best with every pair of values of two settings; ``means`` (rows of the group,)."""
-    grid = grid_of(group.settings, means, first, second)
+    grid = grid_of(group.settings, -means if less else means, first, second)
     tried = grid.best >= 0
     shown = np.where(tried, means[grid.best], np.nan)
     return HeatMap(
         group.label, first, second, grid.first, grid.second, shown, tried & np.isnan(shown),
-        np.where(tried, group.rows[grid.best], -1),
+        np.where(tried, group.rows[grid.best], -1), less,
     )  # fmt: skip
 
 

@@ -58,6 +58,8 @@ def _again(path: Path) -> list[Section]:
 def cells_of(folder: SweepFolder) -> shown.Cells:
     """What the page of a folder shows."""
     experiment, columns = folder.experiment, folder.columns
+    counted, quantity = "step" if experiment.steps else "episode", folder.quantity
+    binned = experiment.record is None and not experiment.curve
     mean, final = MEASURES["mean"], MEASURES["final"]
     curves, positions, late = read_all(folder)
     return shown.Cells(
@@ -70,8 +72,9 @@ def cells_of(folder: SweepFolder) -> shown.Cells:
         measures=[_measure(folder, mean, folder.values), _measure(folder, final, late)],
         curves=curves,
         positions=positions,
-        counted="step" if experiment.steps else "episode",
-        quantity="reward" if experiment.steps else "return",
+        counted=counted,
+        quantity=quantity,
+        curve_name=f"{quantity} per {counted}" if binned else quantity,
     )
 
 
@@ -79,15 +82,33 @@ def read_all(folder: SweepFolder) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """From one reading of all blocks: curves (cells, 3, points) with mean, low and high, the
     positions (points,) of their points, and the final numbers of all runs (cells, runs)."""
     experiment, cells = folder.experiment, folder.table.num_rows
-    width, bins = folder.bins
-    starts = thinned(bins, shown.points_for(cells, bins))
-    ends = np.append(starts[1:], bins)
+    places = _places(folder)
+    starts = thinned(places.size, shown.points_for(cells, places.size))
+    sizes = np.diff(np.append(starts, places.size))
     curves = np.full((cells, 3, starts.size), np.nan, np.float32)
     late = np.full((cells, experiment.runs), np.nan)
     for row, found in all_curves(folder):
-        curves[row] = banded(np.add.reduceat(found, starts, axis=1) / (ends - starts))
+        there = _as_at(found, folder.positions(row), places)
+        curves[row] = banded(np.add.reduceat(there, starts, axis=1) / sizes)
         late[row] = values_of(folder, MEASURES["final"], row, found)
-    return curves, (starts + ends) / 2 * width, late
+    return curves, np.add.reduceat(places, starts) / sizes, late
+
+
+def _places(folder: SweepFolder) -> np.ndarray:
+    """Where the points of curves stand, in the domain that has most of them."""
+    rows = [group.rows[0] for group in folder.groups if len(group.rows)]
+    return max((folder.positions(row) for row in rows), key=len, default=np.zeros(1))
+
+
+def _as_at(curves: np.ndarray, own: np.ndarray, places: np.ndarray) -> np.ndarray:
+    """Curves (runs, points) at other places: what was seen last, or at first if nothing was yet.
+
+    Looks are taken where phases begin and end, which settings of the domain can move.
+    """
+    if np.array_equal(own, places):
+        return curves
+    last = np.searchsorted(own, places, side="right") - 1
+    return curves[:, np.maximum(last, 0)]
 
 
 def thinned(bins: int, points: int) -> np.ndarray:
@@ -134,14 +155,17 @@ def _group_of(folder: SweepFolder) -> list[int]:
 
 def _measure(folder: SweepFolder, measure: Measure, values: np.ndarray) -> shown.Measure:
     scores = np.column_stack([setting_means(values), setting_intervals(values)])
-    found = _confirmed(folder, measure) or as_data(folder, choices(folder, values))
+    less = measure.prefers_less(folder.experiment.of_errors)
+    picked = choices(folder, values, less_is_better=less)
+    found = _confirmed(folder, measure) or as_data(folder, picked)
     stages = [STAGES[stage] for stage in _stages(found)]
     lines: dict[str, list[Sensitivity]] = {}
     for group in folder.groups:
         if len(group.rows):
-            lines.setdefault(group.problem, []).extend(sensitivities(group, values))
-    maps = [all_heat_maps(group, values) for group in folder.groups]
-    return shown.Measure(measure.name, measure.meaning, scores, found, stages, lines, maps)
+            lines.setdefault(group.problem, []).extend(sensitivities(group, values, less))
+    maps = [all_heat_maps(group, values, less) for group in folder.groups]
+    meaning = f"{measure.meaning}, less is better" if less else measure.meaning
+    return shown.Measure(measure.name, meaning, scores, found, stages, lines, maps)
 
 
 def _stages(found: Sequence[dict[str, Any]]) -> list[str]:

@@ -28,7 +28,8 @@ def best_text(found: Best) -> tuple[Any, list[str]]:
     from rich.markup import escape
     from rich.table import Table
 
-    title = f"Best settings by {found.measure.name}: {found.measure.meaning}"
+    better = ", less is better" if found.less_is_better else ""
+    title = f"Best settings by {found.measure.name}: {found.measure.meaning}{better}"
     table = Table(title=title, title_justify="left")
     rows = [_row(choice) for choice in found.choices]
     told = [n for n, (name, _) in enumerate(COLUMNS) if name != "in" or any(row[n] for row in rows)]

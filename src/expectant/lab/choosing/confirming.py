@@ -11,16 +11,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from expectant.lab.cells import Cell, cell_hash
-from expectant.lab.choosing.scores import damaged, values_of
+from expectant.lab.choosing.scores import values_of
 from expectant.lab.choosing.sweep_folder import SweepFolder
 from expectant.lab.engines.compute import compute
 from expectant.lab.measures import Measure
-from expectant.lab.specs.describing import Describer
 from expectant.lab.specs.spec import parse_toml, read_text
 from expectant.lab.store.facts import commit
 from expectant.lab.store.folder import SPEC, opened
 from expectant.lab.store.store import Store
-from expectant.parts import Agent, Domain, Features
 
 
 def fresh_values(
@@ -38,28 +36,9 @@ def fresh_values(
 
 
 def cell_of(folder: SweepFolder, row: int, runs: int) -> Cell:
-    """The cell of a row with another number of runs, from what its first block says about it."""
-    columns, experiment, describe = folder.columns, folder.experiment, Describer()
-    name = columns["hash"][row]
-    spans = folder.index.get(name)
-    facts = folder.store.facts_of(name, spans[0]) if spans else None
-    if facts is None:
-        raise damaged(folder)
-    described = facts.described
-    cell = Cell(
-        experiment=experiment.name,
-        panel=columns["panel"][row],
-        reading="",
-        agent_key=columns["agent"][row],
-        label=columns["label"][row],
-        base_panel=columns["base_panel"][row],
-        base_agent=columns["base_agent"][row],
-        domain=describe(Domain, "domain", described["domain"]),
-        features=describe(Features, "features", described["features"]),
-        agent=describe(Agent, "agents", described["agent"]),
-        **{**experiment.common(), "runs": runs},
-    )
-    if cell_hash(cell) != name:
+    """The cell of a row with another number of runs, if it still is what its runs are of."""
+    cell = folder.cell(row, runs)
+    if cell_hash(cell) != folder.columns["hash"][row]:
         raise ValueError(
             f"--confirm: the code or the spec of {cell.id!r} has changed since its runs in "
             f"{folder.path}; run `expectant sweep` again first"

@@ -36,9 +36,13 @@ def values_of(folder: SweepFolder, measure: Measure, row: int, curves: np.ndarra
             f"--measure {measure.name}: compares with acting ε-greedily on q*, "
             "which sweeps do not keep"
         )
-    width, _ = folder.bins
-    every = None if folder.experiment.steps else folder.switch_every(row)
-    panel = Panel(folder.experiment.name, "", "", width, every, math.nan, {"": curves}, {"": ""})
+    experiment = folder.experiment
+    by_bins = not experiment.steps and experiment.record is None
+    every = folder.switch_every(row) if by_bins else None
+    axes = {"optimum": math.nan, **folder.axes(row)}
+    panel = Panel(
+        experiment.name, "", "", folder.width, every, curves={"": curves}, labels={"": ""}, **axes
+    )
     try:
         return measure.of(panel, curves)
     except Unavailable as reason:
@@ -59,13 +63,5 @@ def curves_of(folder: SweepFolder, name: str) -> np.ndarray:
     """The curves (runs, bins) of one cell, from its blocks, which are checked as they are read."""
     found = folder.store.curves(name, folder.index.get(name, []), folder.experiment.runs)
     if found is None:
-        raise damaged(folder)
+        raise folder.damaged()
     return found
-
-
-def damaged(folder: SweepFolder) -> ValueError:
-    """The error for a block that cannot be used."""
-    return ValueError(
-        f"{folder.path}: blocks are missing or damaged; run `expectant sweep` again, which "
-        "computes only those"
-    )

@@ -103,21 +103,24 @@ def score(values: np.ndarray) -> Score:
     return Score(float(values.mean()), low, high, values.size, int(np.isnan(values).sum()))
 
 
-def choose(group: Group, values: np.ndarray, *, split: bool = True) -> Choice:
+def choose(
+    group: Group, values: np.ndarray, *, split: bool = True, less_is_better: bool = False
+) -> Choice:
     """The choice in one group from the numbers of all cells' runs, (cells, runs)."""
     own = values[group.rows]
+    worth = -own if less_is_better else own
     diverged = ~np.isfinite(own).all(axis=1)
     if len(own) == 0 or diverged.all():
         return Choice(group, SAME, None, None, None, None, (), len(own), int(diverged.sum()))
     runs = own.shape[1]
     picking, reporting = halves(runs) if split else (slice(0, runs), slice(0, runs))
-    best = pick(np.where(diverged, np.nan, setting_means(own[:, picking])))
-    equal = no_worse(np.where(diverged[:, None], np.nan, own)[:, reporting], best)
+    best = pick(np.where(diverged, np.nan, setting_means(worth[:, picking])))
+    equal = no_worse(np.where(diverged[:, None], np.nan, worth)[:, reporting], best)
     return Choice(
         group=group,
         stage=HALVES if picking != reporting else SAME,
         best=int(group.rows[best]),
-        by_all=int(group.rows[pick(setting_means(own))]),
+        by_all=int(group.rows[pick(setting_means(worth))]),
         picked=score(own[best, picking]),
         reported=score(own[best, reporting]),
         no_worse=tuple(group.rows[equal].tolist()),
@@ -126,9 +129,11 @@ def choose(group: Group, values: np.ndarray, *, split: bool = True) -> Choice:
     )
 
 
-def choices(folder: SweepFolder, values: np.ndarray) -> list[Choice]:
+def choices(
+    folder: SweepFolder, values: np.ndarray, *, less_is_better: bool = False
+) -> list[Choice]:
     """The best setting of every group, picked by one half of the runs and reported by the other."""
-    return [choose(group, values) for group in folder.groups]
+    return [choose(group, values, less_is_better=less_is_better) for group in folder.groups]
 
 
 def confirmed(choice: Choice, fresh: np.ndarray | None) -> Choice:

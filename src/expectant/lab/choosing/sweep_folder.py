@@ -10,13 +10,17 @@ from typing import Any
 
 import numpy as np
 
+from expectant.lab.cells import Cell
 from expectant.lab.engines.compute import Work
+from expectant.lab.specs.describing import Describer
 from expectant.lab.specs.expansion import PanelSpec
 from expectant.lab.specs.settings import word
 from expectant.lab.specs.spec import Experiment, parse_toml, read_spec, read_text, spec_hash
 from expectant.lab.store.folder import SPEC, need_folder
+from expectant.lab.store.results import QUANTITIES, axes_of
 from expectant.lab.store.store import Span, Store
 from expectant.lab.store.table import CELLS, cell_table, is_of_spec, read_cells
+from expectant.parts import Agent, Domain, Features
 from expectant.progress import say
 
 CHOSEN = ("features.", "agent.")  # settings that are for choosing; those of the domain are not
@@ -79,13 +83,70 @@ class SweepFolder:
         return list(_groups(self))
 
     @property
-    def bins(self) -> tuple[int, int]:
-        """How many episodes, or steps, a bin of a curve has, and how many bins there are."""
+    def width(self) -> int:
+        """How many episodes, or steps, a bin of a curve has."""
         experiment = self.experiment
-        width, length = experiment.bin, experiment.episodes
-        if experiment.steps:
-            width, length = -(-experiment.steps // experiment.bins), experiment.steps
-        return width, -(-length // width)
+        return -(-experiment.steps // experiment.bins) if experiment.steps else experiment.bin
+
+    @property
+    def quantity(self) -> str:
+        """What the curves are of."""
+        experiment = self.experiment
+        if experiment.record is not None:
+            return experiment.record.found.title
+        return QUANTITIES.get(experiment.curve) or ("reward" if experiment.steps else "return")
+
+    def positions(self, row: int) -> np.ndarray:
+        """Where the points of a curve in the row of a finished cell stand; a bin in its middle."""
+        if self.experiment.record is not None:
+            return np.asarray(self.axes(row)["points"])
+        length = self.experiment.steps or self.experiment.episodes
+        return (np.arange(-(-length // self.width)) + 0.5) * self.width
+
+    def axes(self, row: int) -> dict[str, Any]:
+        """Where and of what looks are in the row of a finished cell; nothing without looks."""
+        if self.experiment.record is None:
+            return {}
+        varied = [name for name in self.columns if name.startswith("domain.")]
+        named = ("base_panel", "base_agent", "agent.discount", *varied)
+        key = tuple(word(self.columns[name][row]) for name in named if name in self.columns)
+        if key not in self._axes:
+            self._axes[key] = axes_of([self.cell(row, self.experiment.runs)])
+        return self._axes[key]
+
+    @cached_property
+    def _axes(self) -> dict[Any, dict[str, Any]]:
+        return {}
+
+    def cell(self, row: int, runs: int) -> Cell:
+        """The cell of a row, with so many runs, from what its first block says about it."""
+        columns, describe = self.columns, Describer()
+        name = columns["hash"][row]
+        spans = self.index.get(name)
+        facts = self.store.facts_of(name, spans[0]) if spans else None
+        if facts is None:
+            raise self.damaged()
+        described = facts.described
+        return Cell(
+            experiment=self.experiment.name,
+            panel=columns["panel"][row],
+            reading="",
+            agent_key=columns["agent"][row],
+            label=columns["label"][row],
+            base_panel=columns["base_panel"][row],
+            base_agent=columns["base_agent"][row],
+            domain=describe(Domain, "domain", described["domain"]),
+            features=describe(Features, "features", described["features"]),
+            agent=describe(Agent, "agents", described["agent"]),
+            **{**self.experiment.common(), "runs": runs},
+        )
+
+    def damaged(self) -> ValueError:
+        """The error for a block that cannot be used."""
+        return ValueError(
+            f"{self.path}: blocks are missing or damaged; run `expectant sweep` again, which "
+            "computes only those"
+        )
 
     def switch_every(self, row: int) -> int | None:
         """After how many episodes the goal moves in the cell of a row; None: never."""

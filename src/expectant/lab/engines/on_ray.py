@@ -42,7 +42,9 @@ def run_block(task: Task, compiled: bool | None, sender: dict[str, str] | None =
     kernels = _kernels.setdefault(compiled, Kernels(compiled))
     control = np.zeros(1, np.int64)
     try:
-        require(task.cell.job)  # this machine may have less memory than the one that asks
+        require(
+            task.cell.job, also=task.cell.beside
+        )  # this machine may have less memory than the one that asks
         runs = [
             run_one(task, number, kernels, control, {})
             for number in range(task.first, task.first + task.size)

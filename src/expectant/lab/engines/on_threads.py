@@ -86,7 +86,7 @@ class _Crew:
             part, number = item
             came: Any = None
             try:
-                with self.room.taken_by(part.task.cell.job):
+                with self.room.taken_by(part.task.cell.job, part.task.cell.beside):
                     if not self.control[0]:
                         came = run_one(
                             part.task, number, self.kernels, self.control, self.clocks, self.away

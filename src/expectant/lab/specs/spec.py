@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from expectant.lab.cells import Cell
+from expectant.lab.cells import LENGTH, Cell
 from expectant.lab.records import Record
 from expectant.lab.specs.describing import Describer, settle_kinds
 from expectant.lab.specs.expansion import (
@@ -98,6 +98,11 @@ class Experiment:
     curve: str = ""
     record: Record | None = None
     zoom: int | None = None
+
+    @property
+    def of_errors(self) -> bool:
+        """Whether less of its curves is better: of errors, and of the lengths of episodes."""
+        return self.record.found.of_errors if self.record else self.curve == LENGTH
 
     def changed(self, changes: Changes) -> Experiment:
         """The same experiment with some settings replaced where they apply."""

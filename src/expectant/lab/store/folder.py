@@ -14,6 +14,7 @@ from typing import IO, Any
 
 from expectant.lab.engines.compute import Shard
 from expectant.lab.specs.spec import SpecError, parse_toml, spec_hash
+from expectant.lab.store.layout import check_layout
 from expectant.lab.store.sealed_tables import (
     StoreError,
     make_folder,
@@ -60,6 +61,7 @@ def opened(
     A whole sweep has the folder for itself. Shards share it, each with a lock of its own; only one
     that is alone may change the spec.
     """
+    check_layout(folder)
     make_folder(folder)
     with _file(folder / LOCK) as lock:
         alone = _locked(lock, exclusive=True)

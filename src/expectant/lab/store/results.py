@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -54,13 +55,13 @@ def panels_of(cells: Sequence[Cell], curves: Sequence[np.ndarray]) -> list[Panel
             curves={cell.agent_key: curve for cell, curve in members},
             labels={cell.agent_key: cell.label for cell, _ in members},
             title=members[0][0].panel_title,
-            **_axes([cell for cell, _ in members]),
+            **axes_of([cell for cell, _ in members]),
         )
         for (figure, name, reading), members in grouped.items()
     ]
 
 
-def _axes(cells: Sequence[Cell]) -> dict[str, Any]:
+def axes_of(cells: Sequence[Cell]) -> dict[str, Any]:
     """What the curves of a panel are of, over what, and what they are held against."""
     first, unknown = cells[0], float("nan")
     unit = "step" if first.steps else "episode"
@@ -171,7 +172,7 @@ def write_curves(path: Path, panels: Iterable[Panel], facts: dict[str, Any]) -> 
                 columns[name].append(np.full(curve.size, value, dtype=object))
             columns["run"].append(np.repeat(np.arange(runs, dtype=np.int32), bins))
             columns["bin"].append(np.tile(np.arange(bins, dtype=np.int32), runs))
-            firsts = np.tile(panel.first_episodes.astype(np.int32), runs)
+            firsts = np.tile(panel.first_episodes.astype(np.int64), runs)
             unknown = np.full(curve.size, None, dtype=object)
             steps = panel.unit == "step"
             columns["first_episode"].append(unknown if steps else firsts)
@@ -185,8 +186,30 @@ def write_curves(path: Path, panels: Iterable[Panel], facts: dict[str, Any]) -> 
 def _column(name: str, parts: list[Any]) -> Any:
     import pyarrow as arrow
 
-    kind = arrow.int32() if name.startswith("first_") else None
+    kind = arrow.int64() if name.startswith("first_") else None
     return arrow.array(np.concatenate(parts), kind)
+
+
+def settings_of(cells: Iterable[Cell]) -> dict[str, str]:
+    """A hash of the settings of every cell, by which curves can tell what they are of."""
+    found = {}
+    for cell in cells:
+        text = json.dumps(cell.identity(), sort_keys=True)
+        found[f"{cell.experiment}/{cell.id}"] = hashlib.sha256(text.encode()).hexdigest()[:12]
+    return found
+
+
+def check_settings(
+    path: Path, cells: Iterable[Cell], facts: Mapping[str, Any], command: str
+) -> None:
+    """Refuse curves that were computed with other settings than their cells now have."""
+    known = facts.get("cells", {})
+    changed = [name for name, now in settings_of(cells).items() if known.get(name, now) != now]
+    if changed:
+        raise ValueError(
+            f"{path}: {len(changed)} of its curves, {changed[0]!r} first, are of other settings "
+            f"than their spec has now: compute them again with `{command}`, or restore the spec"
+        )
 
 
 def read_facts(path: Path) -> dict[str, Any]:

@@ -136,7 +136,7 @@ const drawHeat = (found, toggle) => {
       colorbar: { thickness: 14, outlinewidth: 0 }, xgap: x.length < MANY_VALUES ? 1 : 0, ygap: y.length < MANY_VALUES ? 1 : 0,
       hovertemplate: "%{x}, %{y}: %{z:.4g}<extra></extra>" },
     marks(fields.filter(({ value, cell }) => value === null && cell >= 0), { symbol: "x-thin", size: 9, line: { color: "#8a2f00", width: 2 } }),
-    marks(fields.filter(({ value }) => value === highest).slice(0, 1), { symbol: "circle-open", size: 16, color: "#D55E00", line: { width: 2.5 } }),
+    marks(fields.filter(({ value }) => value === found.best).slice(0, 1), { symbol: "circle-open", size: 16, color: "#D55E00", line: { width: 2.5 } }),
   ], layout({
     hovermode: "closest", plot_bgcolor: "#eee", xaxis: axis(found.first, ordered(x)), yaxis: axis(found.second, ordered(y)),
   }), config);

@@ -1,0 +1,138 @@
+"""Ctrl-C is heeded while compiled code is deaf to it."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import expectant as ex
+from expectant.engine.crossing import OVER
+from expectant.engine.learner import learner as learners
+from expectant.engine.loop import DONE
+from expectant.engine.threads import heeded, heeding
+from expectant.watching import recording
+
+PATIENCE = 5.0  # seconds after which a deaf loop ends by itself
+
+
+def deaf(control: np.ndarray, stops: list[float]) -> int:
+    """As compiled code: goes on through interruptions until its control is set."""
+    start = time.perf_counter()
+    while control[0] == 0 and time.perf_counter() - start < PATIENCE:
+        try:
+            time.sleep(0.01)
+        except KeyboardInterrupt:
+            continue
+    stops.append(time.perf_counter() - start)
+    return DONE
+
+
+@pytest.fixture
+def interrupted() -> Iterator[Callable[[Callable[[], Any]], None]]:
+    """Interrupt some work a little after it has begun; it must raise soon."""
+    if threading.current_thread() is not threading.main_thread():
+        pytest.skip("signals reach the main thread")
+    timers = []
+
+    def expect(work: Callable[[], Any]) -> None:
+        timers.append(threading.Timer(0.4, signal.raise_signal, (signal.SIGINT,)))
+        timers[0].start()
+        start = time.perf_counter()
+        with pytest.raises(KeyboardInterrupt):
+            work()
+        assert time.perf_counter() - start < PATIENCE - 1.0
+
+    yield expect
+    for timer in timers:
+        timer.join()
+
+
+def test_work_is_stopped_through_its_control(interrupted):
+    control, stops = np.zeros(1, np.int64), list[float]()
+    interrupted(lambda: heeding(lambda: deaf(control, stops), control))
+    assert control[0] == 1 and stops[0] < PATIENCE - 1.0
+
+
+def test_all_that_is_yielded_comes_in_order_and_errors_are_raised():
+    control = np.zeros(1, np.int64)
+    assert list(heeded(iter(range(5)), control)) == [0, 1, 2, 3, 4]
+
+    def failing() -> Iterator[int]:
+        yield 1
+        raise OSError("gone")
+
+    found = heeded(failing(), control)
+    assert next(found) == 1
+    with pytest.raises(OSError, match="gone"):
+        next(found)
+
+
+def test_watching(monkeypatch, interrupted):
+    stops: list[float] = []
+    monkeypatch.setattr(
+        recording, "loop_for", lambda *_: lambda run, budget, streams, control: deaf(control, stops)
+    )
+    interrupted(
+        lambda: recording.record(
+            ex.Corridor(),
+            ex.OneHot(),
+            ex.QLearning(0.1),
+            episodes=9,
+            compiled=False,
+            progress=False,
+        )
+    )
+
+
+def test_errors_over_time(monkeypatch, interrupted):
+    stops: list[float] = []
+    monkeypatch.setattr(
+        ex.diagnostics,
+        "loop_for",
+        lambda *_: lambda run, budget, streams, control: deaf(control, stops),
+    )
+    interrupted(
+        lambda: ex.diagnostics.errors_over_time(
+            ex.Corridor(), ex.OneHot(), ex.Lookahead(0.1), episodes=9, every=3, compiled=False
+        )
+    )
+
+
+@pytest.mark.parametrize("where", ["made", "loaded"])
+def test_a_step_of_very_many_backups(tmp_path, interrupted, where):
+    """And the next step plans again."""
+    learner = ex.Learner(ex.Lookahead(0.1), ex.OneHot(), 2, states=3, compiled=False)
+    learner.start(0)
+    if where == "loaded":
+        learner.save(tmp_path / "l.npz")
+        learner = ex.Learner.load(tmp_path / "l.npz", compiled=False)
+    learner._is_long, respond, stops = True, learner._respond, list[float]()
+
+    def planning(run: Any, *_: Any) -> int:
+        deaf(run.agent.planner.control, stops)
+        return OVER
+
+    learner._respond = planning
+    interrupted(lambda: learner.step(0.0, 1, False))
+    assert learner._run is not None
+    learner._respond = respond
+    assert learner.step(0.0, 1, False) in (0, 1)
+    assert learner._run.agent.planner.control[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("steps", "compiled", "long"),
+    [(10**10, True, True), (100, True, False), (10**10, False, False)],
+)
+def test_only_long_planning_costs_a_thread(steps, compiled, long):
+    agent = ex.Lookahead(0.1, planning_steps=steps)
+    learner = ex.Learner(agent, ex.OneHot(), 2, states=3, compiled=compiled)
+    assert learner._is_long == long
+    assert not ex.Learner(ex.QLearning(0.1), ex.OneHot(), 2, states=3)._is_long
+    assert learners.LONG_PLANNING > 10_000
