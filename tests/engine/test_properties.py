@@ -219,9 +219,12 @@ def test_every_entry_into_compiled_code_is_walked():
     found = set()
     for path in (SOURCE / "engine").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.FunctionDef) and "borrowed(" in ast.unparse(node):
-                if any(ast.unparse(each) == "function" for each in node.decorator_list):
-                    found.add((path.stem, node.name))
+            if (
+                isinstance(node, ast.FunctionDef)
+                and "borrowed(" in ast.unparse(node)
+                and any(ast.unparse(each) == "function" for each in node.decorator_list)
+            ):
+                found.add((path.stem, node.name))
     walked = {(entry.__module__.rpartition(".")[2], entry.__name__) for entry in ENTRIES}
     assert found == walked
 
