@@ -206,8 +206,8 @@ def _known_error(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
 
 def _sampling_course(domain: Domain, at: np.ndarray) -> dict[str, np.ndarray]:
     """What means of samples should leave, where a domain knows it."""
-    formula = getattr(domain, "sampling_error", None)
-    return {} if formula is None else {"exact, on average": formula(at)}
+    errors = domain.sampling_error(at)
+    return {} if errors is None else {"exact, on average": errors}
 
 
 def _solving_updates(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:

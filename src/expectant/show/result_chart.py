@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 import textwrap
 from collections.abc import Mapping, Sequence
 
 from expectant.analysis.panel import Level
+from expectant.descriptions import snake_case
 from expectant.show.chart import Chart, Plot
 from expectant.show.palette import AGENTS, Palette
 from expectant.show.references import common_optimum, common_switch
@@ -51,13 +51,9 @@ def keys_of(results: Mapping[str, Drawable]) -> dict[str, str]:
 
     Where that does not tell all of them apart, they go by their names.
     """
-    kinds = [_snake_case(type(result.agent).__name__) for result in results.values()]
+    kinds = [snake_case(type(result.agent).__name__) for result in results.values()]
     told = len(set(kinds)) == len(kinds) and all(kind in AGENTS for kind in kinds)
     return dict(zip(results, kinds if told else results, strict=True))
-
-
-def _snake_case(name: str) -> str:
-    return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
 
 
 def _label(name: str) -> str:
