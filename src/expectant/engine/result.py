@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from expectant import small_tables as tables
 from expectant.analysis.curves import interval
 from expectant.engine.loop import Run
 from expectant.extras import need
 from expectant.seeds import Streams
-from expectant.show import small_tables as tables
-from expectant.show.plot import plot
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -71,6 +70,8 @@ class Result:
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
         """Draw its learning curve; ``path`` writes it as .png, .svg or .pdf, see ``ex.plot``."""
+        from expectant.show.plot import plot
+
         return plot(self, path)
 
     def table(self) -> Table:

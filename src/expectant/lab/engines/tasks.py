@@ -21,7 +21,7 @@ from expectant.engine.compile.settled import settled
 from expectant.engine.composition import composition
 from expectant.engine.course import Stop, drive, going_on, share_done
 from expectant.engine.job import Job, closed, loop_for, tell_of_evictions
-from expectant.engine.loop import DIVERGED, STEPS, Run
+from expectant.engine.loop import DIVERGED, Run
 from expectant.engine.memory.refusal import TooLargeError
 from expectant.lab.cells import LENGTH, TOTAL, Cell, cost
 from expectant.lab.records import compiled_look, compiling_for, recorded
@@ -192,18 +192,18 @@ def run_task(
     course = drive(job, number, kernels.for_task(task), control, (0, job.length))
     begun(next(course).run.clock)
     start, processor = time.perf_counter(), time.thread_time()
-    run, _, status = next(course)
+    stop = next(course)
     took = time.perf_counter() - start, time.thread_time() - processor
     course.close()
     if control[0]:
         return None
-    given_up = evicted(run.agent)
-    run = closed(job, run, status)
+    given_up = evicted(stop.run.agent)
+    run = closed(job, stop.run, stop.status)
     values = curve_values(cell, run)
     lengths = np.empty(0)
     if cell.lengths:
         lengths = np.where(np.isnan(run.returns), np.nan, run.lengths)
-    return Ran(values, lengths, status == DIVERGED, *took, int(run.clock[STEPS]), given_up)
+    return Ran(values, lengths, stop.status == DIVERGED, *took, stop.steps, given_up)
 
 
 def curve_values(cell: Cell, run: Run) -> np.ndarray:
@@ -231,7 +231,7 @@ def _recorded(
     took = time.perf_counter() - start, time.thread_time() - processor
     if control[0]:
         return None
-    return Ran(values, np.empty(0), stop.status == DIVERGED, *took, int(stop.run.clock[STEPS]))
+    return Ran(values, np.empty(0), stop.status == DIVERGED, *took, stop.steps)
 
 
 def assembled(task: Task, runs: list[Ran]) -> Done:

@@ -10,13 +10,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from expectant import small_tables as tables
 from expectant.analysis.curves import interval
 from expectant.analysis.pairs import paired_difference
 from expectant.features.joined import Joined
 from expectant.lab.specs.toml import to_toml
 from expectant.lab.trying.rounds import NAMES, PLANNERS, STEPS
 from expectant.parts import Agent, Domain, Features
-from expectant.show import small_tables as tables
 from expectant.step_sizes import StepSize
 
 
