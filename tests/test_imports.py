@@ -3,6 +3,7 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -153,3 +154,20 @@ def test_no_modules_import_each_other():
             break
         left = {name: imports for name, imports in left.items() if name not in free}
     assert not left, f"in a circle, or above one: {sorted(left)}"
+
+
+# The plain word of the field in two rooms that never meet: what is computed, and what is shown of it.
+TWICE = {"Choice", "Claim", "Group", "Header", "Look", "Measure", "Option", "Score", "Seen"}
+
+
+def test_no_two_files_and_no_two_classes_have_the_same_name():
+    paths = [path for path in SOURCE.rglob("*.py") if path.name != "__init__.py"]
+    files = Counter(path.name for path in paths)
+    assert [name for name, count in files.items() if count > 1] == []
+    classes = Counter(
+        node.name
+        for path in paths
+        for node in ast.parse(path.read_text()).body
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+    )
+    assert {name for name, count in classes.items() if count > 1} == TWICE

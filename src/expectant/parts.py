@@ -87,7 +87,7 @@ class Buildable(Description):
     def estimate_memory(self, site: Site) -> Sequence[Need]:
         """What its part will hold, said before anything is built; nothing if it is not known.
 
-        The setting has no parts and no random numbers yet.
+        The site has no parts and no random numbers yet.
         """
         return ()
 

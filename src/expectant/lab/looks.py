@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from expectant.descriptions import near_miss
-from expectant.exact.loca_car import judged_levels
+from expectant.exact.car_values import judged_levels
 from expectant.exact.solve import (
     TIE,
     Dynamics,

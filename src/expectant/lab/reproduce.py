@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from expectant.analysis.panel import Panel
 from expectant.files import write_text
+from expectant.lab.adaptation_rows import rows_of
 from expectant.lab.claims import Verdict, evaluate
 from expectant.lab.engines.compute import Work, computed
-from expectant.lab.local_change import rows_of
 from expectant.lab.request import Request
 from expectant.lab.specs.spec import Experiment
+from expectant.lab.store.cell_tables import write_cells
 from expectant.lab.store.results import CURVES, panels_of, read_curves, read_facts, write_curves
 from expectant.lab.store.store import Store, versions
-from expectant.lab.store.table import write_cells
 from expectant.lab.study import Study, find_study, read_study, word_for
 from expectant.progress import say
 

@@ -15,11 +15,11 @@ from expectant.lab.engines.compute import Work, computed, step_nanoseconds
 from expectant.lab.reproduce import stored, verdicts_of, write_figures, write_report
 from expectant.lab.request import Request
 from expectant.lab.specs.spec import Experiment, parse_toml, read_spec, spec_hash
+from expectant.lab.store.cell_tables import write_cells
 from expectant.lab.store.facts import commit, versions
 from expectant.lab.store.folder import SPEC, again, need_folder, opened, place_of
 from expectant.lab.store.results import CURVES, panels_of, read_curves, read_facts, write_curves
 from expectant.lab.store.store import Store
-from expectant.lab.store.table import write_cells
 from expectant.lab.study import study_of
 from expectant.lab.sweep import tidy
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from expectant import small_tables as tables
 from expectant.analysis.curves import interval
-from expectant.analysis.pairs import paired_difference
+from expectant.analysis.paired import paired_difference
 from expectant.features.joined import Joined
 from expectant.lab.specs.toml import to_toml
 from expectant.lab.trying.rounds import NAMES, PLANNERS, STEPS
