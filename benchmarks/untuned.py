@@ -23,7 +23,7 @@ from ten_environments import TEN, Judged
 
 import expectant as ex
 from expectant.analysis.curves import interval
-from expectant.analysis.pairs import paired_difference
+from expectant.analysis.paired import paired_difference
 from expectant.lab.trying.promise import Promise
 from expectant.lab.trying.proposal import MANY, play_at_random, propose
 from expectant.lab.trying.rounds import NAMES, PLANNERS, agents_for

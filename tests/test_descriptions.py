@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 
 import expectant as ex
+from expectant import kit
+from expectant.step_sizes import adapts
 
 SMALL_MDP = {
     "probabilities": [[[0.0, 0.5, 0.5]], [[1.0, 0.0, 0.0]]],
@@ -214,3 +216,12 @@ def test_a_class_made_from_a_description_compares_its_own_arguments_too():
 
     assert Longer(lamps=1) != Longer(lamps=2)
     assert Longer(lamps=1) == Longer(lamps=1)
+
+
+def test_abilities_of_descriptions_are_declared_with_a_default():
+    plain, agent = kit.Domain(), ex.QLearning(0.1)
+    assert (plain.phases, tuple(plain.counts), plain.reading) == (1, (), None)
+    assert plain.sampling_error(np.array([1.0])) is None
+    assert not kit.Model().several_steps and not kit.Backups().stores_transitions
+    assert not adapts(0.1) and not adapts(ex.Bounded(0.1)) and adapts(ex.IDBD(0.1))
+    assert type(agent).equip is kit.Agent.equip

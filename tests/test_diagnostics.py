@@ -38,7 +38,12 @@ def test_errors_shrink_while_an_agent_learns():
     assert errors.model.shape == errors.value.shape == (5, 4)
     start = ex.exact.optimal_values(ex.Corridor(cells=5, slip=0.1))
     assert errors.value[:, -1].mean() < 0.2 * np.sqrt(np.mean(start**2))
-    assert errors.model[:, -1].mean() < errors.model[:, 0].mean() + 0.5
+    assert errors.model[:, -1].mean() < 0.8 * errors.model[:, 0].mean()
+    certain = ex.diagnostics.errors_over_time(
+        ex.Corridor(cells=5, slip=0.0), ex.OneHot(), agent, episodes=800, every=200, runs=5
+    )
+    means = certain.model.mean(axis=0)  # nothing to sway it: it never grows
+    assert (np.diff(means) < 0.0).all() and means[-1] < 0.5 * means[0]
     exact = ex.diagnostics.errors_over_time(
         ex.Corridor(cells=5),
         ex.OneHot(),

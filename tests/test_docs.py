@@ -17,7 +17,7 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 import expectant
-from expectant import verbs
+from expectant import kit, parts, verbs
 from expectant.catalogue import entry
 from expectant.cli import app
 from expectant.engine.job import STEP_LIMIT
@@ -232,6 +232,16 @@ def test_the_verbs_of_every_kind_exist():
         named = re.findall(r"`([a-z_]+)`", required + optional)
         assert named, kind
         assert set(named) <= set(verbs.__all__), kind
+        assert set(named) <= set(kit.__all__), kind
+
+
+def test_authors_of_parts_import_from_one_place():
+    page = (DOCS / "own-parts.md").read_text()
+    assert set(re.findall(r"from expectant\.(\w+) import", page)) == {"kit"}
+    bases = {name for name in re.findall(r"`ex\.([A-Z]\w+)`", page) if name in dir(parts)}
+    mentioned = {*bases, "PartError", "Values", "Drawing", "Exit", "KnownValues"}
+    assert mentioned <= set(kit.__all__)
+    assert set(kit.__all__) <= set(vars(kit))
 
 
 def test_the_flow_of_imports_is_the_one_that_is_tested():

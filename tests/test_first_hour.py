@@ -18,8 +18,8 @@ from expectant.lab.choosing.best_command import best
 from expectant.lab.choosing.stages import Choice
 from expectant.lab.reproduce import place_for
 from expectant.lab.request import QUICK_RUNS, Request
+from expectant.lab.store.cell_tables import CELLS
 from expectant.lab.store.results import CURVES
-from expectant.lab.store.table import CELLS
 from expectant.lab.study import the_paper, word_for
 from expectant.lab.trying.tried import Confirmed
 from expectant.meanings import MEANINGS

@@ -3,32 +3,38 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 import expectant
+from expectant.engine import loop
 
 SOURCE = Path(expectant.__file__).parent
 
 # Later layers may import earlier ones, never the other way; a name is a module or a folder.
 LAYERS = [
-    {"extras", "files", "integrity", "lanes", "meanings", "progress", "rules", "seeds", "verbs"}
-    | {"shown", "version", "whose"},
+    {"extras", "files", "integrity", "lanes", "meanings", "progress", "rules", "seeds"}
+    | {"shown", "small_tables", "verbs", "version", "whose"},
     {"descriptions"},
     {"parts"},
     {"analysis", "step_sizes"},
     {"domains"},
     {"features"},
     {"exact"},
-    {"models", "updates", "gradient_updates", "backups", "options"},
-    {"agents", "show"},
-    {"kit"},
+    {"backups", "gradient_updates", "updates"},
+    {"models", "options"},
+    {"agents"},
     {"engine"},
+    {"kit", "show"},
     {"lab"},
     {"bench", "catalogue", "diagnostics", "watching"},
     {"cli"},
 ]
+CLOCK = {"EPISODE", "STEP", "STEPS", "ACTION", "NUMBER", "PHASE"}  # places in a run's clock
+# A result draws itself when it is asked to.
+ON_DEMAND = {("engine/result.py", "show")}
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
 
 
@@ -51,7 +57,9 @@ def test_imports_flow_one_way(path):
     if own in ("__init__", "__main__"):
         return
     assert own in RANK, f"{own} has no place in the flow of imports"
+    here = str(path.relative_to(SOURCE))
     later = {name for name in imported(path) if RANK.get(name, -1) > RANK[own]}
+    later -= {name for file, name in ON_DEMAND if file == here}
     assert not later, f"{path} imports {later}, which come later"
 
 
@@ -125,6 +133,19 @@ def edges() -> dict[str, set[str]]:
     return found
 
 
+def test_only_the_engine_knows_where_the_loop_keeps_its_counts():
+    assert set(vars(loop)) >= CLOCK
+    for path in SOURCE.rglob("*.py"):
+        if "engine" not in path.relative_to(SOURCE).parts:
+            named = {
+                alias.name
+                for node in ast.walk(ast.parse(path.read_text()))
+                if isinstance(node, ast.ImportFrom) and node.module == "expectant.engine.loop"
+                for alias in node.names
+            }
+            assert not named & CLOCK, path
+
+
 def test_no_modules_import_each_other():
     left = edges()
     while True:  # take away what imports nothing that is left
@@ -133,3 +154,20 @@ def test_no_modules_import_each_other():
             break
         left = {name: imports for name, imports in left.items() if name not in free}
     assert not left, f"in a circle, or above one: {sorted(left)}"
+
+
+# The plain word of the field in two rooms that never meet: what is computed, and what is shown of it.
+TWICE = {"Choice", "Claim", "Group", "Header", "Look", "Measure", "Option", "Score", "Seen"}
+
+
+def test_no_two_files_and_no_two_classes_have_the_same_name():
+    paths = [path for path in SOURCE.rglob("*.py") if path.name != "__init__.py"]
+    files = Counter(path.name for path in paths)
+    assert [name for name, count in files.items() if count > 1] == []
+    classes = Counter(
+        node.name
+        for path in paths
+        for node in ast.parse(path.read_text()).body
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+    )
+    assert {name for name, count in classes.items() if count > 1} == TWICE

@@ -6,7 +6,7 @@ functions that our own parts are made of. docs/own-parts.md says what each kind 
 
 from __future__ import annotations
 
-from expectant import rules
+from expectant import integrity, rules
 from expectant.agents.acting import epsilon_greedy, greedy
 from expectant.agents.centering import CenteringPart, centered, centering_part, shift_rate
 from expectant.agents.planner import (
@@ -20,6 +20,7 @@ from expectant.agents.planner import (
 from expectant.agents.planning_agent import PlanningAgent
 from expectant.agents.planning_update import StatePlanningAgent
 from expectant.descriptions import Description, abstract, description, option, register
+from expectant.engine.trial.mistakes import PartError
 from expectant.features.vector import (
     Binary,
     BinaryTable,
@@ -38,11 +39,16 @@ from expectant.parts import (
     Agent,
     Backups,
     Domain,
+    Drawing,
+    Exit,
     Features,
+    KnownValues,
     Model,
     Need,
+    Option,
     Shape,
     Site,
+    Values,
     bytes_of,
     constant_weights,
     weights_memory,
@@ -50,6 +56,7 @@ from expectant.parts import (
 from expectant.step_sizes import StepSize, step_part, step_size, steps_memory
 from expectant.updates import (
     correct,
+    displacement,
     levi_target,
     move,
     move_row,
@@ -64,14 +71,17 @@ from expectant.verbs import (
     adapt_columns,
     adapt_listed,
     add_expected,
+    age,
     answering,
     back_up,
     backed_up_action_value,
     backed_up_value,
     begin,
+    behave,
     break_off,
     came_from,
     changed,
+    changed_action,
     check_restored,
     copy,
     cut,
@@ -116,6 +126,7 @@ from expectant.verbs import (
     shares_ties,
     size,
     step,
+    stop,
     stored,
     sum_through,
     tick,
@@ -136,9 +147,14 @@ __all__ = [
     "CenteringPart",
     "Description",
     "Domain",
+    "Drawing",
+    "Exit",
     "Features",
+    "KnownValues",
     "Model",
     "Need",
+    "Option",
+    "PartError",
     "Planner",
     "PlanningAgent",
     "Shape",
@@ -146,6 +162,7 @@ __all__ = [
     "StatePlanningAgent",
     "StepSize",
     "Transition",
+    "Values",
     "Weighted",
     "WeightedTable",
     "absorb",
@@ -156,17 +173,20 @@ __all__ = [
     "adapt_listed",
     "add",
     "add_expected",
+    "age",
     "answering",
     "back_up",
     "backed_up_action_value",
     "backed_up_value",
     "begin",
+    "behave",
     "break_off",
     "bytes_of",
     "came_from",
     "centered",
     "centering_part",
     "changed",
+    "changed_action",
     "check_restored",
     "constant_weights",
     "copy",
@@ -174,6 +194,7 @@ __all__ = [
     "cut",
     "dense",
     "description",
+    "displacement",
     "dot",
     "dot_through",
     "draw",
@@ -193,6 +214,7 @@ __all__ = [
     "imagine",
     "improve",
     "index",
+    "integrity",
     "learn",
     "levi_target",
     "load",
@@ -239,6 +261,7 @@ __all__ = [
     "step_part",
     "step_size",
     "steps_memory",
+    "stop",
     "stored",
     "sum_through",
     "td_target",

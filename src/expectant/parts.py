@@ -87,7 +87,7 @@ class Buildable(Description):
     def estimate_memory(self, site: Site) -> Sequence[Need]:
         """What its part will hold, said before anything is built; nothing if it is not known.
 
-        The setting has no parts and no random numbers yet.
+        The site has no parts and no random numbers yet.
         """
         return ()
 
@@ -167,6 +167,10 @@ class Domain(Buildable):
         """What some states are worth, to hold learned values against; None where none is known."""
         return None
 
+    def sampling_error(self, samples: np.ndarray) -> np.ndarray | None:
+        """What means of so many ``samples`` are off by, squared and on average; None: not known."""
+        return None
+
     def of_run(self, number: int) -> Domain:
         """The domain of one run: itself, unless every run has one of its own.
 
@@ -199,6 +203,21 @@ class Domain(Buildable):
 
     @property
     def states(self) -> int | None:
+        return None
+
+    @property
+    def counts(self) -> Sequence[int]:
+        """How many values each component has that the number of a state is made of, if several."""
+        return ()
+
+    @property
+    def phases(self) -> int:
+        """How many phases it has that take turns."""
+        return 1
+
+    @property
+    def reading(self) -> object:
+        """How observations of a world outside are read, ``Observations``; None of one inside."""
         return None
 
     @property

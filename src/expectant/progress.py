@@ -21,15 +21,18 @@ Tell = Callable[[float], None]
 class Reporter(Protocol):
     """Shows compiling, loading what was compiled before, and running.
 
-    ``running`` yields a function that takes the fraction done.
+    ``running`` yields a function that takes the fraction done. ``note`` is told what people have to
+    know in the meantime; those who derive from this class say it, unless they do otherwise.
     """
 
     def compiling(self, what: str) -> AbstractContextManager[None]: ...
     def loading(self, what: str) -> AbstractContextManager[None]: ...
     def running(self, what: str) -> AbstractContextManager[Tell]: ...
+    def note(self, text: str) -> None:
+        say(text)
 
 
-class Silent:
+class Silent(Reporter):
     """Says nothing."""
 
     @contextmanager
@@ -45,7 +48,7 @@ class Silent:
         yield lambda fraction: None
 
 
-class Lines:
+class Lines(Reporter):
     """A line now and then, for logs and pipes."""
 
     @contextmanager
@@ -71,7 +74,7 @@ class Lines:
         yield tell
 
 
-class Bars:
+class Bars(Reporter):
     """A bar of its own for every stage, gone when it is over."""
 
     @contextmanager
@@ -175,7 +178,7 @@ class Overall:
             say(f"{self.title}: {percent:.0f} %{self.left(done)}, now {what}")
 
 
-class _Part:
+class _Part(Reporter):
     """Reports one part to the account of the whole."""
 
     def __init__(self, overall: Overall, what: str, weight: float) -> None:

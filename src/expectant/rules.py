@@ -8,10 +8,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 LARGEST = 2**63 - 1  # that compiled code can count to
 
 
-class TooLargeError(ValueError):
+def is_number(value: Any) -> bool:
+    """Whether it is a real number, of NumPy too; a truth value is none."""
+    return isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)
+
+
+class AboveLimitError(ValueError):
     """A whole number above the limit that it names."""
 
 
@@ -33,7 +40,7 @@ class Rule:
 
     def broken(self, value: Any, error: Exception) -> str:
         """What a value should have been, after ``convert`` has raised an error."""
-        limit = f" (at most {error})" if isinstance(error, TooLargeError) else ""
+        limit = f" (at most {error})" if isinstance(error, AboveLimitError) else ""
         return f"must be {self.text}{limit}, got {_shown(value)}"
 
 
@@ -88,7 +95,7 @@ def whole(low: int, high: int = LARGEST) -> Rule:
         _require(result >= low)
         if result > high:
             power = high > 2**30 and high & (high + 1) == 0
-            raise TooLargeError(f"2**{high.bit_length()} - 1" if power else high)
+            raise AboveLimitError(f"2**{high.bit_length()} - 1" if power else high)
         return result
 
     return Rule(f"a whole number, {low} or more", convert)
@@ -114,7 +121,7 @@ def either(first: Rule, second: Rule) -> Rule:
     def convert(value: Any) -> Any:
         try:
             return first.convert(value)
-        except TooLargeError:
+        except AboveLimitError:
             raise
         except (TypeError, ValueError, OverflowError):
             return second.convert(value)

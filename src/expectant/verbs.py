@@ -717,14 +717,14 @@ def without_planning(agent: Any) -> Any:
 
 
 @plain
-def check_restored(part: Any, built: Any, setting: Any) -> None:
+def check_restored(part: Any, built: Any, site: Any) -> None:
     """Raise a ``ValueError`` if the arrays of a part, read from a file, could not be its own.
 
     Compiled code follows whole numbers without looking: every index must be in range, and what is
     counted must fit what is there. Shapes and types have been checked before. ``built`` is the same
-    part as its description has just built it, for this ``setting``. A part that does not implement
+    part as its description has just built it, for this ``site``. A part that does not implement
     the verb has the parts in it checked.
     """
     for own, other in zip(part, built, strict=True):
         if isinstance(own, tuple):
-            check_restored(own, other, setting)
+            check_restored(own, other, site)

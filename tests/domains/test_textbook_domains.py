@@ -178,8 +178,10 @@ def test_a_lottery_pays_one_of_its_prizes():
     )
     assert abs(prizes.mean()) < 4 / np.sqrt(prizes.size)
     assert abs(prizes.var() - 1) < 4 * np.sqrt(2 / prizes.size)
-    np.testing.assert_allclose(ex.Lottery(4).sampling_error([1, 2, 300]), [0.75, 0.375, 0.0025])
-    assert np.isnan(ex.Lottery(4).sampling_error([0])[0])
+    np.testing.assert_allclose(
+        ex.Lottery(4).sampling_error(np.array([1, 2, 300])), [0.75, 0.375, 0.0025]
+    )
+    assert np.isnan(ex.Lottery(4).sampling_error(np.array([0]))[0])
 
 
 def test_a_branching_task_ends_after_ten_steps_on_average():

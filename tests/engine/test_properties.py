@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import os
 import shutil
@@ -15,10 +16,13 @@ import numpy as np
 import pytest
 
 import expectant as ex
+from expectant.engine import deciding, greedily
+from expectant.engine.asking import ask
 from expectant.engine.compile import compiling
 from expectant.engine.crossing import respond
 from expectant.engine.identity.fingerprint import fingerprint, part_types
 from expectant.engine.job import Job
+from expectant.engine.look import TOPICS, _questions, all_states, set_aside
 from expectant.engine.loop import simulate
 from expectant.features.vector import Transition
 from expectant.verbs import (
@@ -34,6 +38,15 @@ from expectant.verbs import (
 )
 
 SOURCE = Path(ex.__file__).parent
+ENTRIES: list[Any] = [
+    simulate,
+    respond,
+    ask,
+    greedily.perform,
+    greedily.perform_discounted,
+    greedily.decide_outside,
+    deciding.decide,
+]
 
 AGENTS = {
     "q_learning": ex.QLearning(0.1),
@@ -187,7 +200,33 @@ GENERATOR = {  # works at compile time, or in plain Python only
         for name in ("borrow", "compiled_lanes", "compiled_streams", "overloads", "inside_numba")
     ),
 }
-KNOWN_TO_ALL = {"Transition", "Budget", "Ranges", "Run"}  # records that the loop itself makes
+# Records that the loop itself makes, and those of a look.
+KNOWN_TO_ALL = {
+    "Transition",
+    "Budget",
+    "Ranges",
+    "Run",
+    "Questions",
+    "Subject",
+    "States",
+    "Answers",
+}
+TO_THE_END = ex.TableOption(policy=(1,) * 9, stop=(0.0,) * 8 + (1.0,))
+
+
+def test_every_entry_into_compiled_code_is_walked():
+    """Those are the functions that borrow their arguments from outside."""
+    found = set()
+    for path in (SOURCE / "engine").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if (
+                isinstance(node, ast.FunctionDef)
+                and "borrowed(" in ast.unparse(node)
+                and any(ast.unparse(each) == "function" for each in node.decorator_list)
+            ):
+                found.add((path.stem, node.name))
+    walked = {(entry.__module__.rpartition(".")[2], entry.__name__) for entry in ENTRIES}
+    assert found == walked
 
 
 @pytest.mark.parametrize(("domain", "features", "agent"), [
@@ -195,20 +234,26 @@ KNOWN_TO_ALL = {"Transition", "Budget", "Ranges", "Run"}  # records that the loo
     (ex.LocaGrid(), ex.OneHot(), ex.CachedPolicy(0.1, 0.1, model="sample", rollout=3)),
     (ex.MountainCar(), ex.Traces(ex.Tiles(2, 3, hash_size=16), 0.5), ex.CachedValues(0.1, 0.1)),
     (ex.Corridor(), ex.OneHot(), ex.QPlanning(0.1, model="true", backups="trajectory")),
+    (ex.Corridor(), ex.OneHot(), ex.Lookahead(0.1, options=(TO_THE_END,))),
+    (ex.Corridor(), ex.OneHot(), ex.Lookahead(0.1, value=ex.NetworkValues(hidden=3))),
+    (ex.Corridor(), ex.OneHot(), ex.QLearning(ex.IDBD(0.1))),
 ])  # fmt: skip
-@pytest.mark.parametrize("entry", [simulate, respond], ids=["inside", "outside"])
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: f"{entry.__module__}.{entry.__name__}")
 def test_no_kernel_knows_a_part_by_name(entry, domain, features, agent):
     """Everything that a kernel reaches is walked: no function asks what type or name a part has."""
     prepared, _ = Job(domain, features, agent, episodes=1, step_limit=9).prepare(0)
-    kinds = {kind.__name__ for kind in part_types(prepared)} - KNOWN_TO_ALL
+    given: Any = prepared
+    if entry is ask:
+        given = _questions(set_aside(prepared), all_states(9), TOPICS)
+    kinds = {kind.__name__ for kind in part_types(given)} - KNOWN_TO_ALL
     generator = {importlib.import_module(name).__file__ for name in GENERATOR}
     functions = [
         account.thing
-        for account in fingerprint(entry, part_types(prepared)).accounts
+        for account in fingerprint(entry, part_types(given)).accounts
         if isinstance(account.thing, types.FunctionType)
         and account.thing.__code__.co_filename not in generator  # verbs are made there, for others
     ]
-    assert len(functions) > 20
+    assert len(functions) > 10
     for function in functions:
         names = names_in(function.__code__)
         where = f"{function.__module__}.{function.__qualname__}"

@@ -9,7 +9,6 @@ import pytest
 from gymnasium.envs.toy_text.taxi import TaxiEnv
 
 import expectant as ex
-from expectant.domains.spaces import Observations
 from expectant.features.vector import dense, empty_state
 from expectant.verbs import encode
 
@@ -19,13 +18,12 @@ class Box(ex.Domain):
 
     actions = 2
 
-    def __init__(self, *bounds, states=None, counts=None):
-        self._bounds, self._states = bounds or None, states
-        if counts is not None:
-            self.reading = Observations(states, None, counts, (0,) * len(counts))
+    def __init__(self, *bounds, states=None, counts=()):
+        self._bounds, self._states, self._counts = bounds or None, states, counts
 
     bounds = property(lambda self: self._bounds)
     states = property(lambda self: self._states)
+    counts = property(lambda self: self._counts)
 
 
 def vector(features: Any, domain: Any, seen: Any) -> list[float]:

@@ -13,7 +13,7 @@ from expectant.engine.course import drive, going_on
 from expectant.engine.greedily import perform_discounted
 from expectant.engine.job import Job
 from expectant.engine.loop import simulate
-from expectant.exact.loca_car import car_references, judged_levels
+from expectant.exact.car_values import car_references, judged_levels
 from expectant.lab.cells import Cell
 from expectant.lab.engines.tasks import Kernels, Task, run_one
 from expectant.lab.episodes import earned, performer

@@ -9,7 +9,7 @@ import expectant as ex
 from expectant.analysis.comparison import Unavailable
 from expectant.analysis.local_change import LAST, score, verdict
 from expectant.analysis.panel import Level, Panel
-from expectant.lab.local_change import as_data, rows_of
+from expectant.lab.adaptation_rows import as_data, rows_of
 from expectant.lab.measures import measure_named
 
 LEVELS = (

@@ -21,9 +21,10 @@ import expectant as ex
 from expectant.analysis.panel import Panel
 from expectant.show.animation.drawing import stage
 from expectant.show.animation.frames import GRID, PLANE, ROW
-from expectant.show.canvas import add_legend, agent_key, new_figure, own_settings
+from expectant.show.canvas import add_legend, agent_key, new_figure
 from expectant.show.chart import chart_of, palette_of
 from expectant.show.palette import AGENTS, BACKUPS, Palette, Style
+from expectant.show.rendering import own_settings
 from expectant.show.sensitivity import HeatMap, Sensitivity
 from expectant.show.sensitivity_figures import _heat_figure, sensitivity_figure
 from expectant.show.static_curves import chart_figure

@@ -17,7 +17,7 @@ from expectant.models.expectation import LinearExpectation
 from expectant.models.maintained import maintained, maintained_memory
 from expectant.parts import Need, Site
 from expectant.rules import flag, one_of
-from expectant.step_sizes import step_part, step_size, steps_memory
+from expectant.step_sizes import adapts, step_part, step_size, steps_memory
 from expectant.updates import displacement, move, td_target
 from expectant.verbs import (
     act,
@@ -155,7 +155,7 @@ class Lookahead(ValuingAgent):
             raise ValueError(
                 f"Lookahead: maintained=True has no place for a bonus, got bonus={self.bonus!r}"
             )
-        if self.maintained and getattr(self.value_step, "adapts", False):
+        if self.maintained and adapts(self.value_step):
             raise ValueError(
                 "Lookahead: maintained=True keeps up with value steps along the planned state "
                 f"only, and value_step={self.value_step!r} bends them"

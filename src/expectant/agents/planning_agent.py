@@ -19,7 +19,7 @@ from expectant.models.curious import curious, curious_memory
 from expectant.options.repertoire import REPERTOIRE
 from expectant.parts import Agent, Backups, Model, Need, Site, needs_of
 from expectant.rules import at_least, either, flag, named_or, one_of, or_none, whole
-from expectant.step_sizes import as_used
+from expectant.step_sizes import StepSize, as_used
 from expectant.verbs import with_predecessors
 
 NUMBERS_ONLY = ("episodic", "network")  # models whose steps do not adapt
@@ -60,13 +60,12 @@ class PlanningAgent(Agent):
         step = found.get("model_step")
         if not isinstance(model, str):
             found.pop("model_step", None)
-        elif model in NUMBERS_ONLY and getattr(step, "adapts", False):
-            found["model_step"] = step.initial_step  # type: ignore[union-attr]
+        elif model in NUMBERS_ONLY and isinstance(step, StepSize) and step.adapts:
+            found["model_step"] = step.initial_step  # type: ignore[attr-defined]
         backups = given.get("backups", "replay")
         stored = NAMED[backups](None) if isinstance(backups, str) and backups in NAMED else backups
-        if not getattr(stored, "stores_transitions", False) or getattr(
-            model, "several_steps", False
-        ):
+        stores = isinstance(stored, Backups) and stored.stores_transitions
+        if not stores or (isinstance(model, Model) and model.several_steps):
             found.pop("replayed_fits", None)
         return found
 

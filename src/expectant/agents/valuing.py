@@ -47,7 +47,7 @@ class ValuingAgent(StatePlanningAgent):
                 f"{owner}: backups={self.backups!r} plans from single features, which needs linear "
                 f"values, {given}"
             )
-        if getattr(named_model(self.model, 0.0), "several_steps", False):
+        if named_model(self.model, 0.0).several_steps:
             raise ValueError(
                 f"{owner}: model={self.model!r} has discounts inside its means, which only linear "
                 f"values can take out, {given}"

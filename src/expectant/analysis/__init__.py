@@ -16,7 +16,7 @@ from expectant.analysis.comparison import (
 )
 from expectant.analysis.curves import Interval, interval, learning_curve
 from expectant.analysis.judging import Finding, Statement, find, pseudo_values, verdict
-from expectant.analysis.pairs import PairedDifference, holm_adjusted, paired_difference
+from expectant.analysis.paired import PairedDifference, holm_adjusted, paired_difference
 from expectant.analysis.panel import Panel
 
 __all__ = [

@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from expectant.analysis.curves import finite_or_nan
-from expectant.analysis.pairs import holm_adjusted
+from expectant.analysis.paired import holm_adjusted
 
 Outcome = Literal["holds", "equal", "does not hold", "unclear"]
 HOLDS: Outcome = "holds"

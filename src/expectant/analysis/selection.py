@@ -32,7 +32,7 @@ class Response(NamedTuple):
     slice: int | None
 
 
-class Grid(NamedTuple):
+class BestGrid(NamedTuple):
     """Two settings: their values, and for every pair (first, second) the position of the best with
     them, -1 where none was tried."""
 
@@ -132,7 +132,7 @@ def responses(columns: Columns, means: np.ndarray, name: str, best: int) -> list
     return found
 
 
-def grid_of(columns: Columns, means: np.ndarray, first: str, second: str) -> Grid:
+def grid_of(columns: Columns, means: np.ndarray, first: str, second: str) -> BestGrid:
     """The best of every pair of values of two settings."""
     rows, stacks = by_value(columns[first]), by_value(columns[second])
     best = np.full((len(rows), len(stacks)), -1)
@@ -142,7 +142,7 @@ def grid_of(columns: Columns, means: np.ndarray, first: str, second: str) -> Gri
             both = [place for place in others if place in wanted]
             if both:
                 best[row, column] = _pick_among(means, both)
-    return Grid([value for value, _ in rows], [value for value, _ in stacks], best)
+    return BestGrid([value for value, _ in rows], [value for value, _ in stacks], best)
 
 
 def by_value(column: Sequence[Any]) -> list[tuple[Any, list[int]]]:

@@ -8,10 +8,10 @@ from typing import NamedTuple
 import numpy as np
 
 from expectant.descriptions import description, option
+from expectant.features.feature_table import feature_table
 from expectant.features.table import numbered_states
 from expectant.features.vector import BinaryTable, WeightedTable, table_bytes
 from expectant.integrity import require, within
-from expectant.models.places import feature_table
 from expectant.parts import Backups, Need, Site, bytes_of
 from expectant.rules import flag
 from expectant.verbs import check_restored, draw, function, load, remember

@@ -174,6 +174,10 @@ class Gym(Domain):
         return self._known[1]
 
     @property
+    def counts(self) -> tuple[int, ...]:
+        return self.reading.counts
+
+    @property
     def states(self) -> int | None:
         return self.reading.states
 

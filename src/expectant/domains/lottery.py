@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
@@ -47,7 +46,7 @@ class Lottery(TabularDomain):
     def of_run(self, number: int) -> Lottery:
         return _lottery_of(self, number) if self.task_per_run else self
 
-    def sampling_error(self, samples: Any) -> np.ndarray:
+    def sampling_error(self, samples: np.ndarray) -> np.ndarray:
         """The squared error of the mean of so many draws, on average over lotteries."""
         with np.errstate(divide="ignore"):
             error = (self.prizes - 1) / (self.prizes * np.asarray(samples, float))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import numbers
 from collections import Counter
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -13,7 +12,7 @@ import numpy as np
 from expectant.domains.outcomes import END
 from expectant.domains.own_mdp import Tally, check_against_mdp, count
 from expectant.parts import Domain
-from expectant.rules import whole
+from expectant.rules import is_number, whole
 from expectant.seeds import SEED
 from expectant.verbs import cut, observation, phase, place, reset, step
 
@@ -76,10 +75,6 @@ def check_domain(domain: Any, *, episodes: int = 20, seed: int = 0) -> DomainChe
         float(np.mean([episode.rewards.sum() for episode in first])),
         pairs,
     )
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)
 
 
 class _Check:
@@ -163,7 +158,7 @@ class _Check:
         if not isinstance(answer, tuple) or len(answer) != 2:
             raise self.fail(f"step must return (reward, alive), got {answer!r}")
         reward, alive = answer
-        if not _is_number(reward) or not math.isfinite(reward):
+        if not is_number(reward) or not math.isfinite(reward):
             raise self.fail(f"step must return a finite reward, got {reward!r}")
         if alive not in (0.0, 1.0) or isinstance(alive, bool | np.bool_):
             raise self.fail(

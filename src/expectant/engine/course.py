@@ -15,6 +15,7 @@ from expectant.engine.loop import (
     EPISODE,
     FULL,
     NOT_FINITE,
+    PHASE,
     STEPS,
     Budget,
     Run,
@@ -40,6 +41,21 @@ class Stop(NamedTuple):
     run: Run
     streams: Streams
     status: int
+
+    @property
+    def episodes(self) -> int:
+        """How many episodes are over."""
+        return int(self.run.clock[EPISODE])
+
+    @property
+    def steps(self) -> int:
+        """How many steps were taken in all."""
+        return int(self.run.clock[STEPS])
+
+    @property
+    def phase(self) -> int:
+        """The phase that the domain is in."""
+        return int(self.run.clock[PHASE])
 
 
 def going_on() -> np.ndarray:

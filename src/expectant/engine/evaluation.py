@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from expectant import small_tables as tables
 from expectant.analysis.curves import interval
-from expectant.show import small_tables as tables
 
 
 @dataclass(frozen=True, eq=False)

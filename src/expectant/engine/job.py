@@ -98,7 +98,7 @@ class Job:
         prepared = Run(
             domain=domain_part,
             features=features_part,
-            agent=getattr(self.agent, "equip", self.agent.build)(site),
+            agent=self.agent.equip(site),
             state=empty_state(site.shape),
             next_state=empty_state(site.shape),
             ranges=Ranges(site.actions, site.shape.size, int(self.domain.states or 0)),

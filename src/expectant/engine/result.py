@@ -9,13 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from expectant import small_tables as tables
 from expectant.analysis.curves import interval
 from expectant.engine.loop import Run
 from expectant.extras import need
 from expectant.seeds import Streams
-from expectant.show import small_tables as tables
-from expectant.show.plot import plot
-from expectant.show.shown_curves import bin_lengths
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -65,14 +63,23 @@ class Result:
         return -(-(self.steps or 0) // max(self.rewards.shape[1], 1))
 
     @property
+    def bin_lengths(self) -> np.ndarray:
+        """How many steps each bin of ``rewards`` (bins,) has."""
+        lengths = np.full(self.rewards.shape[1], self.bin)
+        lengths[-1:] -= self.bin * lengths.size - (self.steps or 0)
+        return lengths
+
+    @property
     def means(self) -> np.ndarray:
         """The mean return of an episode, or reward of a step, in each run; NaN if it diverged."""
         if self.steps is None:
             return self.returns.mean(axis=1)
-        return self.rewards @ bin_lengths(self) / self.steps
+        return self.rewards @ self.bin_lengths / self.steps
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
         """Draw its learning curve; ``path`` writes it as .png, .svg or .pdf, see ``ex.plot``."""
+        from expectant.show.plot import plot
+
         return plot(self, path)
 
     def table(self) -> Table:
@@ -86,7 +93,7 @@ class Result:
         over_steps = self.steps is not None
         values = self.rewards if over_steps else self.returns
         runs, count = values.shape
-        lengths = np.tile(bin_lengths(self), runs) if over_steps else self.lengths.ravel()
+        lengths = np.tile(self.bin_lengths, runs) if over_steps else self.lengths.ravel()
         return pyarrow.table(
             {
                 "run": np.repeat(self.numbers, count),

@@ -220,7 +220,7 @@ def _run_all(
             clocks.pop(number, None)
         if found is None:
             raise KeyboardInterrupt
-        tell_of_evictions(job, number, found.evicted, getattr(show, "note", say))
+        tell_of_evictions(job, number, found.evicted, show.note)
         return found
 
     def report(done: int) -> None:

@@ -49,7 +49,7 @@ def known_bounds(
 def _all_bounds(
     owner: str, domain: Any, given: Bounds | None, dimensions: Sequence[int] | None
 ) -> Bounds:
-    own, name = getattr(domain, "bounds", None), type(domain).__name__
+    own, name = domain.bounds, type(domain).__name__
     if given is None:
         if own is None:
             raise ValueError(
@@ -58,8 +58,7 @@ def _all_bounds(
             )
         _check_finite(owner, own, name, dimensions)
         return tuple((float(low), float(high)) for low, high in own)
-    numbered = getattr(domain, "states", None) is not None
-    components = 1 if numbered else None if own is None else len(own)
+    components = 1 if domain.states is not None else None if own is None else len(own)
     if components is not None and len(given) != components:
         raise ValueError(
             f"{owner}: bounds must have one (low, high) for each of the {components} components "

@@ -103,8 +103,8 @@ class Categorical(Features):
         """How many values every component has."""
         if domain.states is None:
             return self._counts_of_vectors(domain)
-        counts = self.counts or getattr(getattr(domain, "reading", None), "counts", None)
-        if counts is None or (self.counts is None and len(counts) == 1):
+        counts = self.counts or domain.counts
+        if self.counts is None and len(counts) <= 1:
             raise ValueError(
                 f"Categorical: the {domain.states:,} states of {type(domain).__name__} are single "
                 "numbers: give counts=, how many values each of their digits has"

@@ -98,7 +98,7 @@ def _(features, built, site):
 
 
 def _of_size(site: Site, size: int) -> Site:
-    """The setting of a map within a map."""
+    """The site of a map within a map."""
     return dataclasses.replace(site, shape=site.shape._replace(size=size))
 
 

@@ -43,12 +43,11 @@ def _(features, built, site):
 
 def numbered_states(domain: Any, owner: str) -> int:
     """How many states a domain numbers; an error where observations are not numbers."""
-    states = getattr(domain, "states", None)
-    if states is None:
+    if domain.states is None:
         raise ValueError(
             f"{owner}: needs a domain with numbered states, {type(domain).__name__} has none"
         )
-    return int(states)
+    return int(domain.states)
 
 
 @description

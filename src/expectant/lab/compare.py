@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from expectant.analysis.pairs import holm_adjusted, paired_difference
+from expectant.analysis.paired import holm_adjusted, paired_difference
 from expectant.descriptions import near_miss
 from expectant.engine.arguments import hinting
 from expectant.engine.result import Result

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
+from expectant import small_tables as tables
 from expectant.engine.result import Result, estimate_of, extent_of, measure_of
 from expectant.extras import need
-from expectant.show import small_tables as tables
 from expectant.show.plot import plot
 from expectant.show.references import Optimum
 

@@ -10,7 +10,7 @@ from typing import Any
 from expectant.analysis.local_change import is_test, references
 from expectant.descriptions import near_miss
 from expectant.files import write_text
-from expectant.lab.local_change import rows_of
+from expectant.lab.adaptation_rows import rows_of
 from expectant.lab.reproduce import agents_of, compute_panels, write_figures, write_verdicts
 from expectant.lab.request import Request
 from expectant.lab.study import Study, packaged, read_study

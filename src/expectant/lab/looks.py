@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from expectant.descriptions import near_miss
-from expectant.exact.loca_car import judged_levels
+from expectant.exact.car_values import judged_levels
 from expectant.exact.solve import (
     TIE,
     Dynamics,
@@ -206,8 +206,8 @@ def _known_error(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
 
 def _sampling_course(domain: Domain, at: np.ndarray) -> dict[str, np.ndarray]:
     """What means of samples should leave, where a domain knows it."""
-    formula = getattr(domain, "sampling_error", None)
-    return {} if formula is None else {"exact, on average": formula(at)}
+    errors = domain.sampling_error(at)
+    return {} if errors is None else {"exact, on average": errors}
 
 
 def _solving_updates(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:

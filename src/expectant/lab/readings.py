@@ -16,7 +16,7 @@ import numpy as np
 
 from expectant.analysis.comparison import Unavailable
 from expectant.analysis.judging import LEVEL, TAIL, Finding
-from expectant.analysis.pairs import holm_adjusted
+from expectant.analysis.paired import holm_adjusted
 from expectant.analysis.panel import Panel
 from expectant.lab.cells import Cell
 from expectant.lab.claims import Claim, Verdict, evaluate

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from expectant.analysis.panel import Panel
 from expectant.files import write_text
+from expectant.lab.adaptation_rows import rows_of
 from expectant.lab.claims import Verdict, evaluate
 from expectant.lab.engines.compute import Work, computed
-from expectant.lab.local_change import rows_of
 from expectant.lab.request import Request
 from expectant.lab.specs.spec import Experiment
+from expectant.lab.store.cell_tables import write_cells
 from expectant.lab.store.layout import check_layout
 from expectant.lab.store.results import (
     CURVES,
@@ -27,7 +28,6 @@ from expectant.lab.store.results import (
     write_curves,
 )
 from expectant.lab.store.store import Store, versions
-from expectant.lab.store.table import write_cells
 from expectant.lab.store.troubles import troubles_of, troubles_section
 from expectant.lab.study import Study, find_study, read_study, word_for
 from expectant.progress import say

@@ -28,11 +28,11 @@ from expectant.lab.specs.axes import Axis
 from expectant.lab.specs.expansion import PanelSpec, chosen
 from expectant.lab.specs.settings import word
 from expectant.lab.specs.spec import Experiment, parse_toml, spec_hash
+from expectant.lab.store.cell_tables import run_values, write_cells
 from expectant.lab.store.facts import commit
 from expectant.lab.store.folder import opened
 from expectant.lab.store.sealed_tables import write_text
 from expectant.lab.store.store import Store
-from expectant.lab.store.table import run_values, write_cells
 from expectant.lab.store.timings import Session, Timings, timings_file
 from expectant.lab.sweep import Outcome, tidy
 from expectant.seeds import one_word

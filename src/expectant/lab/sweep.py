@@ -24,10 +24,10 @@ from expectant.lab.specs.spec import (
     spec_hash,
 )
 from expectant.lab.specs.toml import to_toml
+from expectant.lab.store.cell_tables import cell_table, write_cells
 from expectant.lab.store.facts import commit
 from expectant.lab.store.folder import opened
 from expectant.lab.store.store import SET_ASIDE, Store
-from expectant.lab.store.table import cell_table, write_cells
 from expectant.lab.store.timings import Session, Timings, timings_file
 from expectant.lab.store.troubles import Trouble, troubles_in
 from expectant.progress import say

@@ -15,6 +15,7 @@ from expectant.lab.engines.compute import Work, computed, step_nanoseconds
 from expectant.lab.reproduce import stored, verdicts_of, write_figures, write_report
 from expectant.lab.request import Request
 from expectant.lab.specs.spec import Experiment, parse_toml, read_spec, spec_hash
+from expectant.lab.store.cell_tables import write_cells
 from expectant.lab.store.facts import commit, versions
 from expectant.lab.store.folder import SPEC, again, need_folder, opened, place_of
 from expectant.lab.store.results import (
@@ -27,7 +28,6 @@ from expectant.lab.store.results import (
     write_curves,
 )
 from expectant.lab.store.store import Store
-from expectant.lab.store.table import write_cells
 from expectant.lab.store.troubles import Trouble
 from expectant.lab.study import study_of
 from expectant.lab.sweep import tidy

@@ -10,9 +10,10 @@ import numpy as np
 
 from expectant.descriptions import description, option
 from expectant.domains.finite import PHASE
+from expectant.features.feature_table import feature_table
 from expectant.features.vector import dense, dot, empty_state, table_bytes
 from expectant.lanes import add_to_row, dot_row
-from expectant.models.places import feature_table, finite_mdp
+from expectant.models.places import finite_mdp
 from expectant.parts import Model, Need, Site, bytes_of, constant_weights
 from expectant.rules import number, or_none
 from expectant.step_sizes import columns_memory, columns_part, step_size

@@ -41,7 +41,7 @@ from expectant.models.columns import (
 from expectant.models.expectation import most
 from expectant.parts import Model, Need, Site, bytes_of, constant_weights
 from expectant.rules import at_least, number, or_none, whole
-from expectant.step_sizes import listed_part, step_size, steps_memory
+from expectant.step_sizes import adapts, listed_part, step_size, steps_memory
 from expectant.step_sizes.adaptive import AdaptiveListsPart, learn_rate, settle_rates
 from expectant.verbs import (
     adapt_listed,
@@ -264,7 +264,7 @@ class SparseExpectation(Model):
         what = f"the sparse model ({columns:,} columns of {room} entries)"
         held = columns_bytes(site.actions, site.shape.size, room)
         held += bytes_of((site.actions, site.width))
-        if getattr(self.step, "adapts", False):
+        if adapts(self.step):
             held += traces_bytes(site.actions, site.shape.size, room)
         own = Need(what, held, "a smaller capacity of SparseExpectation")
         return [own, *steps_memory(site, (self.step, site.actions))]
@@ -280,7 +280,7 @@ class SparseExpectation(Model):
         columns = empty_columns(site.actions, site.shape.size, self._room(site))
         return SparsePart(
             np.repeat(rewards[None], site.actions, axis=0),
-            traced(columns) if getattr(self.step, "adapts", False) else columns,
+            traced(columns) if adapts(self.step) else columns,
             listed_part(self.step, site),
             self.threshold,
         )

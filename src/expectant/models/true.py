@@ -10,6 +10,7 @@ import numpy as np
 from expectant.descriptions import description
 from expectant.domains.finite import PHASE
 from expectant.domains.outcomes import END
+from expectant.features.feature_table import feature_table
 from expectant.features.vector import (
     Binary,
     BinaryTable,
@@ -20,7 +21,7 @@ from expectant.features.vector import (
     state_bytes,
     table_bytes,
 )
-from expectant.models.places import feature_table, finite_mdp
+from expectant.models.places import finite_mdp
 from expectant.parts import Model, Need, Site, bytes_of
 from expectant.verbs import backed_up_action_value, backed_up_value, fit, function, load
 

@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from expectant.exact.options import option_durations, option_model
+from expectant.features.feature_table import feature_table
 from expectant.features.vector import dense, empty_state
 from expectant.models.expectation import ExactPart, row_of
-from expectant.models.places import feature_table, finite_mdp
+from expectant.models.places import finite_mdp
 from expectant.parts import Site
 from expectant.verbs import (
     add_expected,

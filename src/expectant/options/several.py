@@ -10,7 +10,7 @@ from expectant.parts import Option, Site
 from expectant.verbs import begin, learn_options, policy_of, stop_of
 
 
-class JoinedPart(NamedTuple):
+class SeveralOptionsPart(NamedTuple):
     """``first`` has the options below ``held``, ``rest`` those from there on."""
 
     first: Any
@@ -18,7 +18,7 @@ class JoinedPart(NamedTuple):
     rest: Any
 
 
-@policy_of.register(JoinedPart)
+@policy_of.register(SeveralOptionsPart)
 def _(options, number, state, probabilities):
     if number < options.held:
         policy_of(options.first, number, state, probabilities)
@@ -26,20 +26,20 @@ def _(options, number, state, probabilities):
         policy_of(options.rest, number - options.held, state, probabilities)
 
 
-@stop_of.register(JoinedPart)
+@stop_of.register(SeveralOptionsPart)
 def _(options, number, state):
     if number < options.held:
         return stop_of(options.first, number, state)
     return stop_of(options.rest, number - options.held, state)
 
 
-@learn_options.register(JoinedPart)
+@learn_options.register(SeveralOptionsPart)
 def _(options, transition, behaviour, weights, discount):
     errors = learn_options(options.first, transition, behaviour, weights, discount)
     return errors + learn_options(options.rest, transition, behaviour, weights, discount)
 
 
-@begin.register(JoinedPart)
+@begin.register(SeveralOptionsPart)
 def _(options, state, rng):
     begin(options.first, state, rng)
     begin(options.rest, state, rng)
@@ -57,5 +57,5 @@ def build_options(options: Sequence[Option], site: Site) -> Any:
             built.append((len(found), together))
     (_, joined), *before = reversed(built)
     for count, part in before:
-        joined = JoinedPart(part, count, joined)
+        joined = SeveralOptionsPart(part, count, joined)
     return joined

@@ -1,20 +1,18 @@
-"""One canvas for all figures: size, letters, legend, and the same bytes for the same data."""
+"""One canvas for all figures: size, places, legend and marks."""
 
 from __future__ import annotations
 
-import io
 import math
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from expectant.extras import need
 from expectant.files import write_bytes
 from expectant.show.palette import Style
 from expectant.show.ranges import Mark
+from expectant.show.rendering import own_settings, rendered
 from expectant.show.wording import number
 
 if TYPE_CHECKING:
@@ -23,49 +21,18 @@ if TYPE_CHECKING:
 
 WIDTH = 6.0  # inches: the width of a text block, so that nothing is scaled when printed
 COLUMNS = 3
-DOTS = 200  # per inch
 SMALL = 6.5  # points
-SETTINGS: Any = {  # matplotlib's releases disagree about the type of its keys
-    "font.family": "DejaVu Sans",  # comes with matplotlib, so the figure is the same everywhere
-    "font.size": 8,
-    "axes.titlesize": 8,
-    "axes.labelsize": 8,
-    "xtick.labelsize": 7.5,
-    "ytick.labelsize": 7.5,
-    "legend.fontsize": 7.5,
-    "figure.titlesize": 9.5,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.linewidth": 0.7,
-    "lines.linewidth": 1.4,
-    "lines.markersize": 4,
-    "lines.scale_dashes": True,
-    "text.parse_math": False,  # a dollar sign in a name is a dollar sign
-    "svg.hashsalt": "expectant",
-    "svg.fonttype": "path",
-}
-
-
-@contextmanager
-def own_settings() -> Iterator[None]:
-    """Matplotlib with the settings of these figures, whatever the user's own are."""
-    need("drawing", "show")
-    import matplotlib
-
-    with matplotlib.rc_context():
-        matplotlib.rcdefaults()
-        matplotlib.rcParams.update(SETTINGS)
-        yield
 
 
 def new_figure(width: float, height: float, **more: Any) -> Figure:
     """An empty figure that needs no screen; its parts find room for each other."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
+    from expectant.show.notebook_figure import NotebookFigure
+
     layout = ConstrainedLayoutEngine(w_pad=0.06)
-    figure = Figure(figsize=(width, height), layout=layout, **more)
+    figure = NotebookFigure(figsize=(width, height), layout=layout, **more)
     FigureCanvasAgg(figure)
     return figure
 
@@ -97,15 +64,6 @@ def write_figure(make: Callable[[], Figure], path_stem: str | Path) -> list[Path
             write_bytes(Path(f"{path_stem}.{kind}"), rendered(figure, kind))
             for kind in ("png", "svg")
         ]
-
-
-def rendered(figure: Figure, kind: str) -> bytes:
-    """The figure as a file."""
-    buffer = io.BytesIO()
-    # The date would make every file different.
-    metadata = {"Date": None} if kind == "svg" else {}
-    figure.savefig(buffer, format=kind, dpi=DOTS, metadata=metadata)
-    return buffer.getvalue()
 
 
 def add_legend(figure: Figure, handles: Sequence[Any]) -> None:

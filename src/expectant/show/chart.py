@@ -24,7 +24,8 @@ DIFFERENCE = 5e-3  # relative, from which on two levels can be told apart
 class Curve:
     """The mean over runs with its 95 % interval, (points,) each; NaN where a run had diverged.
 
-    ``key`` is that of the agent, or of whatever else is told apart by colour.
+    ``key`` is that of the agent, or of whatever else is told apart by colour. ``x`` is where the
+    points are, if not where the plot's others have them.
     """
 
     key: str
@@ -33,6 +34,7 @@ class Curve:
     high: np.ndarray
     runs: int
     diverged: int
+    x: np.ndarray | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +53,10 @@ class Plot:
     levels: Sequence[Level] = ()
     begin: float = 0.0
     x_name: str = ""
+
+    def x_of(self, curve: Curve) -> np.ndarray:
+        """Where the points of one of its curves are."""
+        return self.x if curve.x is None else curve.x
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,6 +139,7 @@ class Chart:
             "curves": [
                 {"key": curve.key, "mean": curve.mean, "low": curve.low, "high": curve.high,
                  "marks": marks_data(self.marks(curve))}
+                | ({} if curve.x is None else {"x": curve.x})
                 for curve in plot.curves
             ],
         }  # fmt: skip

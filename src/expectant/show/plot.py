@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from expectant.extras import need
+from expectant.files import write_bytes
 from expectant.show.naming import names_of
 from expectant.show.shown_curves import Drawable
 
@@ -31,11 +32,15 @@ def plot(
     target = None if path is None else _target(path)
     named = _named(results)
     need("drawing", "show")
-    from expectant.show.notebook_figure import drawn, write
+    from expectant.show.rendering import own_settings, rendered
+    from expectant.show.result_chart import chart_of_results, palette_of_results, title_of
+    from expectant.show.static_curves import chart_figure
 
-    figure = drawn(named)
-    if target is not None:
-        write(figure, target)
+    chart, palette = chart_of_results(named), palette_of_results(named)
+    with own_settings():
+        figure = chart_figure(chart, title_of(list(named.values())), palette)
+        if target is not None:
+            write_bytes(target, rendered(figure, target.suffix[1:].lower()))
     return figure
 
 

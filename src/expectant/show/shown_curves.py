@@ -1,14 +1,15 @@
-"""What is drawn of results: means over runs in bins, with intervals, and how far the axis goes."""
+"""What is drawn of results: means over runs in bins, with intervals."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Mapping
+from typing import Protocol
 
 import numpy as np
 
 from expectant.analysis.curves import finite_or_nan, interval
+from expectant.parts import Agent, Domain
+from expectant.show.chart import Curve
 
 MOST_BINS = 80  # of episodes
 MOST_POINTS = 100  # of a budget of steps, whose bins are there already
@@ -26,33 +27,11 @@ class Drawable(Protocol):
     @property
     def steps(self) -> int | None: ...
     @property
-    def bin(self) -> int: ...
+    def bin_lengths(self) -> np.ndarray: ...
     @property
-    def domain(self) -> Any: ...
+    def domain(self) -> Domain: ...
     @property
-    def agent(self) -> Any: ...
-
-
-@dataclass(frozen=True, eq=False)
-class Curve:
-    """One result's mean over runs with its 95 % interval at ``places`` (n,); NaN from where a run
-    had diverged on. ``runs`` and ``diverged`` count them; one run has no interval."""
-
-    name: str
-    places: np.ndarray
-    mean: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
-    runs: int
-    diverged: int
-
-
-class ValueRange(NamedTuple):
-    """What the axis of values covers; ``left_out`` is the most extreme value beyond it, if any."""
-
-    low: float
-    high: float
-    left_out: float | None
+    def agent(self) -> Agent: ...
 
 
 def curves_of(results: Mapping[str, Drawable], switch_every: int | None) -> list[Curve]:
@@ -104,31 +83,6 @@ def shown_switches(episodes: int, switch_every: int | None) -> list[int]:
     return list(range(switch_every, episodes, switch_every))
 
 
-def value_range(curves: Sequence[Curve], optimum: float) -> ValueRange:
-    """A range in which a few extreme values do not flatten the rest.
-
-    Everything is covered, unless the most extreme twentieth of the values would take up more than
-    two thirds of the axis.
-    """
-    parts = [part for curve in curves for part in (curve.low, curve.mean, curve.high)]
-    values = np.concatenate([[optimum], *parts])
-    values = values[np.isfinite(values)]
-    if values.size == 0:
-        return ValueRange(0.0, 1.0, None)
-    low, high = float(values.min()), float(values.max())
-    low_bulk, high_bulk = (float(q) for q in np.quantile(values, [0.025, 0.975]))
-    if np.isfinite(optimum):
-        low_bulk, high_bulk = min(low_bulk, optimum), max(high_bulk, optimum)
-    left_out, bulk = None, high_bulk - low_bulk
-    if high - low > 3.0 * bulk > 0.0:
-        left_out = low if low_bulk - low > high - high_bulk else high
-        # what lies just outside the bulk, such as the foot of a drop, is still shown
-        near = values[(values > low_bulk - bulk / 2) & (values < high_bulk + bulk / 2)]
-        low, high = float(near.min()), float(near.max())
-    span = (high - low) or max(1.0, abs(high))
-    return ValueRange(low - 0.05 * span, high + 0.05 * span, left_out)
-
-
 def _over_episodes(name: str, result: Drawable, edges: np.ndarray) -> Curve:
     episodes = result.returns.shape[1]
     edges = np.append(edges[edges < episodes], episodes)
@@ -139,15 +93,7 @@ def _over_steps(name: str, result: Drawable) -> Curve:
     bins = result.rewards.shape[1]
     together = -(-bins // MOST_POINTS)
     starts = np.arange(0, bins, together)
-    return _curve(name, result, finite_or_nan(result.rewards), bin_lengths(result), starts)
-
-
-def bin_lengths(result: Drawable) -> np.ndarray:
-    """How many steps each bin has: the last one may be shorter."""
-    bins = result.rewards.shape[1]
-    lengths = np.full(bins, result.bin)
-    lengths[-1] = (result.steps or 0) - result.bin * (bins - 1)
-    return lengths
+    return _curve(name, result, finite_or_nan(result.rewards), result.bin_lengths, starts)
 
 
 def _curve(
@@ -160,6 +106,5 @@ def _curve(
     if values.shape[0] == 1:  # which is no certainty
         low = high = np.full(mean.shape, np.nan)
     ends = np.cumsum(totals)
-    return Curve(
-        name, ends - totals / 2, mean, low, high, values.shape[0], int(result.diverged.sum())
-    )
+    diverged = int(result.diverged.sum())
+    return Curve(name, mean, low, high, values.shape[0], diverged, ends - totals / 2)

@@ -70,7 +70,7 @@ def chart_figure(chart: Chart, title: str, palette: Palette) -> Figure:
     figure, places = panel_figure(len(chart.plots), columns, height)
     for place, (axes, plot) in enumerate(zip(places, chart.plots, strict=True)):
         _draw(axes, plot, chart, palette)
-        axes.xaxis.set_major_locator(MaxNLocator(TICKS[columns], steps=[1, 2, 5, 10]))
+        axes.xaxis.set_major_locator(MaxNLocator(TICKS[columns], steps=[1, 2, 5, 10], integer=True))
         long = len(plot.heading) > LETTERS[columns]
         axes.set_title(plot.heading.replace(" · ", "\n") if long else plot.heading)
         if place % columns == 0:
@@ -100,9 +100,9 @@ def _draw(axes: Axes, plot: Plot, chart: Chart, palette: Palette) -> None:
     row = 0
     for place, curve in enumerate(plot.curves):
         style = palette[curve.key]
-        _draw_curve(axes, plot.x, curve, style, place / len(plot.curves))
-        marks = chart.marks(curve)
-        draw_marks(axes, plot.x, marks, style.colour, row)
+        x, marks = plot.x_of(curve), chart.marks(curve)
+        _draw_curve(axes, x, curve, style, place / len(plot.curves))
+        draw_marks(axes, x, marks, style.colour, row)
         row += bool(marks)
     axes.set_xlim(plot.begin, plot.end)
     axes.set_ylim(chart.range.low, chart.range.high)
@@ -148,7 +148,9 @@ def _keys(chart: Chart, palette: Palette) -> list[Any]:
     from matplotlib.patches import Patch
 
     keys = [agent_key(palette[key], chart.note(key)) for key in chart.keys]
-    keys.append(Patch(color="#777777", alpha=0.3, linewidth=0, label="95 % bootstrap interval"))
+    curves = [curve for plot in chart.plots for curve in plot.curves]
+    if any(np.isfinite(curve.low).any() for curve in curves):
+        keys.append(Patch(color="#777777", alpha=0.3, linewidth=0, label="95 % bootstrap interval"))
     for name, dash in zip(chart.level_names, LEVEL_DASHES, strict=False):
         keys.append(key_of(name, color=OPTIMUM_COLOUR, linewidth=0.9, linestyle=(0, dash)))
     if any(plot.breaks for plot in chart.plots):

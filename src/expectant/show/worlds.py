@@ -16,7 +16,8 @@ import numpy as np
 
 from expectant.domains.outcomes import END
 from expectant.parts import Drawing
-from expectant.show.canvas import SMALL, WIDTH, new_figure, own_settings, rendered, write_figure
+from expectant.show.canvas import SMALL, WIDTH, new_figure, write_figure
+from expectant.show.rendering import own_settings, rendered
 from expectant.show.wording import number
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ from expectant.step_sizes.adaptive import IDBD, Autostep, effective_step
 from expectant.step_sizes.bounded import Bounded
 from expectant.step_sizes.decaying import Decaying
 from expectant.step_sizes.in_use import (
+    adapts,
     as_used,
     columns_memory,
     columns_part,
@@ -26,6 +27,7 @@ __all__ = [
     "Bounded",
     "Decaying",
     "StepSize",
+    "adapts",
     "as_used",
     "columns_memory",
     "columns_part",

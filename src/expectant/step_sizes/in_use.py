@@ -21,9 +21,14 @@ def step_size() -> Rule:
     return Rule(f"{number.text}, or ex.IDBD, ex.Autostep, ex.Bounded or ex.Decaying", convert)
 
 
+def adapts(step: float | StepSize) -> bool:
+    """Whether it is a step size for every weight that adapts by itself."""
+    return isinstance(step, StepSize) and step.adapts
+
+
 def number_or_bounded(owner: str, argument: str, step: Any) -> None:
     """Refuse a step size that adapts."""
-    if getattr(step, "adapts", False):
+    if adapts(step):
         raise ValueError(
             f"{owner}: {argument} must be a number, ex.Bounded or ex.Decaying, got {step!r}"
         )
@@ -56,13 +61,14 @@ def listed_part(step: Any, site: Site) -> Any:
 
 def steps_memory(site: Site, *steps: tuple[Any, int]) -> Sequence[Need]:
     """What step sizes hold, each for so many rows of weights."""
-    total = sum(bytes_of((getattr(step, "arrays", 0) * rows, site.width)) for step, rows in steps)
+    kept = [(step.arrays * rows, site.width) for step, rows in steps if isinstance(step, StepSize)]
+    total = bytes_of(*kept)
     return [Need("step sizes that adapt", total)] if total else []
 
 
 def columns_memory(step: Any, site: Site) -> Sequence[Need]:
     """What the step sizes of a linear model hold."""
-    if not getattr(step, "adapts", False):
+    if not adapts(step):
         return []
     rows, width = site.actions, site.width
     traces = bytes_of((rows, site.shape.size, width), ((step.arrays) * rows, width))

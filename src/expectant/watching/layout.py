@@ -30,7 +30,7 @@ def layout_of(domain: Any, lattice: int) -> Layout:
 
 def by_numbers(domain: Any) -> Drawing:
     """What can be said of any domain."""
-    phases = getattr(domain, "phases", 1)
+    phases = domain.phases
     words = tuple(f"phase {phase + 1} of {phases}" for phase in range(phases))
     return Drawing(
         names=("state", "") if domain.states is not None else ("component 0", "component 1"),

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from expectant.engine.asking import States
-from expectant.engine.course import drive, going_on, share_done
+from expectant.engine.course import Stop, drive, going_on, share_done
 from expectant.engine.job import Job, loop_for
 from expectant.engine.look import look_for, set_aside
-from expectant.engine.loop import DONE, EPISODE, PHASE, STEPS, Run
+from expectant.engine.loop import DONE
 from expectant.engine.memory.limits import require
 from expectant.engine.threads import heeded
 from expectant.progress import Reporter, reporter
@@ -69,9 +69,9 @@ def record(
     course = drive(job, 0, kernel, control, moments(job.length, frames, changes))
     with show.running(name) as tell:
         for stop in heeded(course, control):
-            taken.append(_frame(stop.run, prober.look(stop.run)))
+            taken.append(_frame(stop, prober.look(stop.run)))
             tell(share_done(job, stop.run.clock))
-    times, curve, measure = _curve(job, stop.run)
+    times, curve, measure = _curve(job, stop)
     return Recording(
         name, layout, tuple(taken), unit, job.length, times, curve, measure, changes,
         stop.status != DONE,
@@ -103,18 +103,18 @@ def _prober(job: Job, layout: Layout, compiled: bool | None, name: str, show: Re
     return Prober(look_for(subject, states, compiled, name, show), states, layout.points)
 
 
-def _frame(run: Run, seen: tuple[np.ndarray, ...]) -> Frame:
-    clock = run.clock
-    counts = (int(clock[EPISODE]), int(clock[STEPS]), int(clock[PHASE]))
-    return Frame._make((*counts, *seen, followed(run.agent)))
+def _frame(stop: Stop, seen: tuple[np.ndarray, ...]) -> Frame:
+    counts = (stop.episodes, stop.steps, stop.phase)
+    return Frame._make((*counts, *seen, followed(stop.run.agent)))
 
 
-def _curve(job: Job, run: Run) -> tuple[np.ndarray, np.ndarray, str]:
+def _curve(job: Job, stop: Stop) -> tuple[np.ndarray, np.ndarray, str]:
     """(times, measurements, their name): returns of episodes, or rewards of steps in bins."""
+    run = stop.run
     if job.episodes:
-        done = int(run.clock[EPISODE])
+        done = stop.episodes
         return np.arange(1, done + 1), run.returns[:done], "return"
-    done = int(run.clock[STEPS])
+    done = stop.steps
     ends = np.minimum(np.arange(1, run.rewards.size + 1) * job.bin, done)
     sizes = np.diff(ends, prepend=0)
     begun = sizes > 0

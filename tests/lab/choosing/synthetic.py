@@ -12,8 +12,8 @@ import numpy as np
 from expectant.lab.cells import Cell, blocks
 from expectant.lab.engines.compute import Work
 from expectant.lab.specs.spec import parse_spec, parse_toml
+from expectant.lab.store.cell_tables import write_cells
 from expectant.lab.store.store import Block, Store
-from expectant.lab.store.table import write_cells
 
 SPEC = """
 name = "made-up"

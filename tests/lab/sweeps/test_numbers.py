@@ -22,9 +22,9 @@ from expectant.lab.engines.tasks import Kernels, Task, assembled, run_one, under
 from expectant.lab.records import Record, compile_with_episodes, compile_with_states
 from expectant.lab.specs.preview import OVERHEAD, RUN_SECONDS, _duration, preview
 from expectant.lab.specs.spec import parse_spec
+from expectant.lab.store.cell_tables import settings_columns
 from expectant.lab.store.results import panels_of
 from expectant.lab.store.store import Store
-from expectant.lab.store.table import settings_columns
 from expectant.lab.store.timings import Session, Timings, step_nanoseconds, timings_file
 from expectant.progress import Overall
 from lab.sweeps.sweeping import spec

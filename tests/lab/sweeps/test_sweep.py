@@ -23,9 +23,9 @@ from expectant.cli import app
 from expectant.lab.engines.compute import Shard
 from expectant.lab.engines.tasks import Ran
 from expectant.lab.specs.spec import parse_spec, parse_toml
+from expectant.lab.store.cell_tables import cell_table, read_cells
 from expectant.lab.store.folder import opened
 from expectant.lab.store.store import Block, Store, StoreError
-from expectant.lab.store.table import cell_table, read_cells
 from expectant.lab.store.timings import Session
 from expectant.lab.sweep import Outcome, Sweep, run_sweep
 from expectant.lab.sweep_command import parse_shard

@@ -6,15 +6,19 @@ import numpy as np
 import pytest
 from made_results import result_of
 
-from expectant.show.shown_curves import (
-    bin_size,
-    curves_of,
-    episode_edges,
-    shown_switches,
-    value_range,
-)
+import expectant as ex
+from expectant.show.chart import Curve
+from expectant.show.palette import AGENTS, Style
+from expectant.show.result_chart import chart_of_results, palette_of_results
+from expectant.show.shown_curves import bin_size, curves_of, episode_edges, shown_switches
 
 NAN = math.nan
+SWITCHING = ex.Corridor(switch_every=5)
+
+
+def places(curve: Curve) -> np.ndarray:
+    assert curve.x is not None
+    return curve.x
 
 
 @pytest.mark.parametrize(
@@ -42,7 +46,7 @@ def test_phases_shorter_than_a_bin_are_not_told_apart():
 def test_a_curve_over_episodes_by_hand():
     returns = [[1.0] * 81 + [5.0], [3.0] * 81 + [5.0]]  # 82 episodes, two by two
     (curve,) = curves_of({"a": result_of(returns)}, None)
-    assert curve.places[:2].tolist() == [1.0, 3.0] and curve.places.size == 41
+    assert places(curve)[:2].tolist() == [1.0, 3.0] and places(curve).size == 41
     assert curve.mean[:2].tolist() == [2.0, 2.0]
     assert curve.mean[-1] == (3.0 + 4.0) / 2  # (1 + 5) / 2 and (3 + 5) / 2
     assert (curve.low[0], curve.high[0]) == (1.0, 3.0)
@@ -53,9 +57,9 @@ def test_a_curve_over_steps_weighs_bins_by_their_steps():
     rewards = np.arange(150.0)[None]  # of two steps each, the last of one
     (curve,) = curves_of({"a": result_of(rewards=rewards, steps=299)}, None)
     assert curve.mean.size == 75
-    assert curve.mean[0] == 0.5 and curve.places[0] == 2.0
+    assert curve.mean[0] == 0.5 and places(curve)[0] == 2.0
     assert curve.mean[-1] == pytest.approx((2 * 148 + 149) / 3)
-    assert curve.places[-1] == 299 - 1.5
+    assert places(curve)[-1] == 299 - 1.5
     assert np.isnan(curve.low).all()  # one run says nothing of others
 
 
@@ -68,27 +72,36 @@ def test_a_curve_ends_where_a_run_diverged():
 def test_results_of_different_lengths_share_their_bins():
     long, short = result_of(np.zeros((2, 400))), result_of(np.zeros((2, 37)))
     one, other = curves_of({"long": long, "short": short}, 100)
-    assert other.places[:-1].tolist() == one.places[:7].tolist()
-    assert other.places[-1] == 36.0  # of episodes 35 and 36
+    assert places(other)[:-1].tolist() == places(one)[:7].tolist()
+    assert places(other)[-1] == 36.0  # of episodes 35 and 36
 
 
-def curve_through(*values):
-    return curves_of({"a": result_of([values])}, None)[0]
+def test_charts_say_where_a_fall_goes_and_keep_the_rest_readable():
+    fallen = result_of([[*[10.0, 11.0, 12.0] * 20, -1000.0]], domain=ex.LocaGrid())
+    chart = chart_of_results({"a": fallen})
+    assert 0.0 < chart.range.low < chart.range.high < 20.0
+    assert [mark.value for mark in chart.marks(chart.plots[0].curves[0])] == [-1000.0]
 
 
-def test_the_range_covers_everything_and_the_optimum():
-    found = value_range([curve_through(0.0, 1.0, 2.0)], 10.0)
-    assert found.low < 0.0 and found.high > 10.0 and found.left_out is None
+def test_charts_have_the_optimum_and_the_switches_of_the_domain():
+    (plot,) = chart_of_results({"a": result_of(np.zeros((2, 10)), domain=SWITCHING)}).plots
+    (level,) = plot.levels
+    assert level.height == pytest.approx(13.924, abs=5e-4)
+    assert (level.name, level.start, level.end) == ("exact, ε-greedy on q*, ε = 0.1", 0, 10)
+    assert list(plot.breaks) == [5]
 
 
-def test_a_few_extreme_values_do_not_flatten_the_rest():
-    curve = curve_through(-1000.0, *[10.0, 11.0, 12.0] * 20)
-    found = value_range([curve], NAN)
-    assert found.left_out == -1000.0
-    assert found.low > 0.0 and found.high < 20.0
+def test_the_page_draws_a_curve_where_its_own_points_are():
+    long, short = result_of(np.zeros((2, 400))), result_of(np.zeros((2, 37)))
+    (plot,) = chart_of_results({"long": long, "short": short}).data("id")["plots"]
+    assert [curve["x"].size for curve in plot["curves"]] == [80, 8]
 
 
-@pytest.mark.parametrize("values", [(NAN,), (3.0,), (3.0, 3.0)])
-def test_a_range_is_never_empty(values):
-    found = value_range([curve_through(*values)], NAN)
-    assert found.high > found.low
+def test_known_agents_look_as_they_do_on_pages_unless_two_are_alike():
+    plain, ahead = result_of([[1.0]]), result_of([[1.0]], agent=ex.Lookahead(0.1))
+    palette = palette_of_results({"mine": plain, "other": ahead})
+    assert palette["lookahead"] == Style("other", *AGENTS["lookahead"])
+    assert palette["q_learning"] == Style("mine", *AGENTS["q_learning"])
+    assert list(palette_of_results({"mine": plain, "lookahead": plain, "x": ahead})) == [
+        "mine", "lookahead", "x",
+    ]  # fmt: skip

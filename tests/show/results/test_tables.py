@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from expectant.show import small_tables as tables
+from expectant import small_tables as tables
 
 
 @pytest.mark.parametrize(

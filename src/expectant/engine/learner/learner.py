@@ -296,12 +296,12 @@ class Learner:
             )
         domain, (kept, streams) = result.domain, result.kept[run]
         agent_part, features_part, streams = copy.deepcopy((kept.agent, kept.features, streams))
-        reading = getattr(domain, "reading", None)
         learner = cls(
             result.agent, result.features, domain.actions, states=domain.states,
             bounds=domain.bounds, seed=result.seed, **options,
         )  # fmt: skip
-        learner.reading = reading or learner.reading
+        if isinstance(domain.reading, Observations):
+            learner.reading = domain.reading
         learner._prepare(learner.reading.buffer().size)
         assert learner._run is not None
         learner._run = learner._run._replace(agent=agent_part, features=features_part)

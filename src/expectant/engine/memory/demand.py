@@ -55,7 +55,7 @@ def demand_of(job: Job, also: Also = nothing) -> Demand:
 
 
 def demand_in(job: Job, site: Site, also: Also = nothing) -> Demand:
-    """The demand of a job whose agent is built for a given setting."""
+    """The demand of a job whose agent is built for a given site."""
     described = (job.domain, job.features, job.agent)
     needs = [need for part in described for need in needs_of(part, site)]
     states = 2 * state_bytes(site.shape) + bytes_of((4,), (1,))

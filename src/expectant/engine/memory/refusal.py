@@ -99,7 +99,7 @@ def _dense(site: Site) -> bool:
 
 
 def _with_features(site: Site, size: int) -> Site:
-    """The same setting with fewer features; where they are dense, fewer are active too."""
+    """The same site with fewer features; where they are dense, fewer are active too."""
     shape = site.shape
     active = -(-shape.active * size // shape.size) if _dense(site) else shape.active
     shape = shape._replace(size=size, active=active)

@@ -22,6 +22,7 @@ from expectant import verbs
 from expectant.engine.asking import Subject
 from expectant.engine.loop import Run
 from expectant.engine.trial.mistakes import PartError, kinds_of
+from expectant.rules import is_number
 from expectant.whose import is_ours
 
 HOMES = tuple(str(Path(str(module.__file__)).parent) for module in (verbs, np))  # ours, NumPy's
@@ -127,10 +128,6 @@ def _place(trace: TracebackType | None) -> str | None:
 # ------------------------------------------------------------------------------- kinds of values
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)
-
-
 def _is_whole(value: Any) -> bool:
     return isinstance(value, numbers.Integral) and not isinstance(value, bool | np.bool_)
 
@@ -166,9 +163,9 @@ def _reward_and_alive(result: Any, names: str = "(reward, alive)") -> str | None
     if not (isinstance(result, tuple) and len(result) == len(names.split(","))):
         return f"must return {names}, got {_told(result)}"
     reward, alive = result[-2:]
-    if not (_is_number(reward) and math.isfinite(reward)):
+    if not (is_number(reward) and math.isfinite(reward)):
         return f"must return a reward that is a finite number, got {_told(reward)}"
-    if not _is_number(alive) or alive not in (0.0, 1.0):
+    if not is_number(alive) or alive not in (0.0, 1.0):
         hint = " (alive, not done)" if isinstance(alive, bool | np.bool_) else ""
         return (
             "must return alive as 0.0 where the episode has ended, else 1.0, got "
@@ -290,7 +287,7 @@ def _stored(contracts: Contracts, part: Any, args: tuple[Any, ...], result: Any)
 
 @promises(verbs.imagine)
 def _imagine(contracts: Contracts, part: Any, args: tuple[Any, ...], result: Any) -> str | None:
-    if not _is_number(result):
+    if not is_number(result):
         return f"must return alive, 0.0 or 1.0, got {_told(result)}"
     return _features_in(contracts, args[2]) if _all_finite(args) and _all_finite(part) else None
 
@@ -304,7 +301,7 @@ def _act(contracts: Contracts, part: Any, args: tuple[Any, ...], result: Any) ->
 
 @promises(verbs.stop, verbs.stop_of)
 def _stop(contracts: Contracts, part: Any, args: tuple[Any, ...], result: Any) -> str | None:
-    if not (_is_number(result) and 0.0 <= result <= 1.0):
+    if not (is_number(result) and 0.0 <= result <= 1.0):
         return f"must return the probability of stopping, from 0 to 1, got {_told(result)}"
     return None
 
@@ -323,7 +320,7 @@ def _probabilities(
 
 @promises(verbs.preference, verbs.reward_now)
 def _number(contracts: Contracts, part: Any, args: tuple[Any, ...], result: Any) -> str | None:
-    if not _is_number(result):
+    if not is_number(result):
         return f"must return a number, got {_told(result)}"
     if math.isnan(result) and _all_finite(part) and _all_finite(args):
         return "must return a number, got nan"
@@ -332,7 +329,7 @@ def _number(contracts: Contracts, part: Any, args: tuple[Any, ...], result: Any)
 
 @promises(verbs.backed_up_value, verbs.backed_up_action_value)
 def _backed_up(contracts: Contracts, part: Any, args: tuple[Any, ...], result: Any) -> str | None:
-    if not _is_number(result):
+    if not is_number(result):
         return f"must return a number, got {_told(result)}"
     if not math.isfinite(result) and _all_finite(part) and _all_finite(args):
         return f"must return a finite number, got {_told(result)}"
@@ -363,6 +360,4 @@ def _add_expected(
 def _size_of_errors(
     contracts: Contracts, part: Any, args: tuple[Any, ...], result: Any
 ) -> str | None:
-    return (
-        None if _is_number(result) else f"must return the size of its errors, got {_told(result)}"
-    )
+    return None if is_number(result) else f"must return the size of its errors, got {_told(result)}"

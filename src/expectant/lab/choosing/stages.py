@@ -18,6 +18,7 @@ from expectant.analysis.selection import (
     setting_means,
 )
 from expectant.lab.choosing.sweep_folder import Group, SweepFolder
+from expectant.rules import is_number
 
 EDGE_VALUES = 3  # from so many on a grid has an inside
 HALVES = "halves"
@@ -86,14 +87,10 @@ class Choice:
         """The numbers that are the best setting's smallest or largest of three or more tried."""
         found = []
         for name, best in self.settings(self.best).items():
-            tried = {value for value in self.group.settings[name] if _is_number(value)}
-            if len(tried) >= EDGE_VALUES and _is_number(best) and best in (min(tried), max(tried)):
+            tried = {value for value in self.group.settings[name] if is_number(value)}
+            if len(tried) >= EDGE_VALUES and is_number(best) and best in (min(tried), max(tried)):
                 found.append(name)
         return tuple(found)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def score(values: np.ndarray) -> Score:

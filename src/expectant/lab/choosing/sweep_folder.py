@@ -16,10 +16,10 @@ from expectant.lab.specs.describing import Describer
 from expectant.lab.specs.expansion import PanelSpec
 from expectant.lab.specs.settings import word
 from expectant.lab.specs.spec import Experiment, parse_toml, read_spec, read_text, spec_hash
+from expectant.lab.store.cell_tables import CELLS, cell_table, is_of_spec, read_cells
 from expectant.lab.store.folder import SPEC, need_folder
 from expectant.lab.store.results import QUANTITIES, axes_of
 from expectant.lab.store.store import Span, Store
-from expectant.lab.store.table import CELLS, cell_table, is_of_spec, read_cells
 from expectant.parts import Agent, Domain, Features
 from expectant.progress import say
 

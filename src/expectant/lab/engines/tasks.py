@@ -22,7 +22,7 @@ from expectant.engine.composition import composition
 from expectant.engine.course import Stop, drive, going_on, share_done
 from expectant.engine.divergence import explained
 from expectant.engine.job import Job, closed, loop_for, tell_of_evictions
-from expectant.engine.loop import DIVERGED, NUMBER, STEPS, Run
+from expectant.engine.loop import DIVERGED, Run
 from expectant.engine.memory.refusal import TooLargeError
 from expectant.lab.cells import BLOCK, LENGTH, TOTAL, Cell, cost
 from expectant.lab.records import compiled_look, compiling_for, recorded
@@ -194,29 +194,29 @@ def run_task(
     course = drive(job, number, kernels.for_task(task), control, (0, job.length))
     begun(next(course).run.clock)
     start, processor = time.perf_counter(), time.thread_time()
-    run, _, status = next(course)
+    stop = next(course)
     took = time.perf_counter() - start, time.thread_time() - processor
     course.close()
     if control[0]:
         return None
-    given_up, why = evicted(run.agent), why_diverged(job, run, status)
-    run = closed(job, run, status)
+    given_up, why = evicted(stop.run.agent), why_diverged(job, number, stop)
+    run = closed(job, stop.run, stop.status)
     values = curve_values(cell, run)
     lengths = np.empty(0)
     if cell.lengths:
         lengths = np.where(np.isnan(run.returns), np.nan, run.lengths)
-    return Ran(values, lengths, status == DIVERGED, *took, int(run.clock[STEPS]), given_up, why)
+    diverged = stop.status == DIVERGED
+    return Ran(values, lengths, diverged, *took, stop.steps, given_up, why)
 
 
-def why_diverged(job: Job, run: Run, status: int) -> str:
+def why_diverged(job: Job, number: int, stop: Stop) -> str:
     """Why a run diverged, or "".
 
     To find out takes seconds, so that is done in the first block of runs, and there for no run
     after one of which it is known: whichever thread was first, the first that diverged has it.
     """
-    number = int(run.clock[NUMBER])
     thorough = number < vars(job).get("explained", BLOCK)
-    why = explained(run, status, job.agent, job.domain.called, thorough)
+    why = explained(stop.run, stop.status, job.agent, job.domain.called, thorough)
     if why and thorough:
         vars(job)["explained"] = number
     return why
@@ -247,9 +247,9 @@ def _recorded(
     took = time.perf_counter() - start, time.thread_time() - processor
     if control[0]:
         return None
-    steps, given_up = int(stop.run.clock[STEPS]), evicted(stop.run.agent)
-    why = why_diverged(cell.job, stop.run, stop.status)
-    return Ran(values, np.empty(0), stop.status == DIVERGED, *took, steps, given_up, why)
+    given_up, why = evicted(stop.run.agent), why_diverged(cell.job, number, stop)
+    diverged = stop.status == DIVERGED
+    return Ran(values, np.empty(0), diverged, *took, stop.steps, given_up, why)
 
 
 def assembled(task: Task, runs: list[Ran]) -> Done:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from expectant.lab.store.cell_tables import CELLS
 from expectant.lab.store.sealed_tables import read_table
-from expectant.lab.store.table import CELLS
 from expectant.progress import say
 
 if TYPE_CHECKING:

@@ -126,8 +126,7 @@ def _episode(
 def propose(domain: Domain, seen: Seen) -> Features:
     """Features for a world: a table for numbered states, tiles for a few numbers, and so on."""
     if domain.states is not None:
-        counts = getattr(getattr(domain, "reading", None), "counts", ())
-        several = domain.states > MOST_STATES and len(counts) > 1
+        several = domain.states > MOST_STATES and len(domain.counts) > 1
         return Categorical() if several else OneHot()
     bounds = estimated_bounds(domain, seen)
     if _categories(domain, seen) <= MOST_CATEGORIES:

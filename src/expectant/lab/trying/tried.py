@@ -10,13 +10,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from expectant import small_tables as tables
 from expectant.analysis.curves import interval
-from expectant.analysis.pairs import paired_difference
+from expectant.analysis.paired import paired_difference
 from expectant.lab.specs.toml import to_toml
 from expectant.lab.trying.rounds import NAMES, PLANNERS, STEPS
 from expectant.lab.trying.words import in_brief, short
 from expectant.parts import Agent, Domain, Features
-from expectant.show import small_tables as tables
 from expectant.step_sizes import StepSize
 
 

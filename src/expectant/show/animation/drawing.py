@@ -23,7 +23,8 @@ from expectant.show.animation.panels import (
     policy_panel,
     values_panel,
 )
-from expectant.show.canvas import new_figure, own_settings
+from expectant.show.canvas import new_figure
+from expectant.show.rendering import own_settings
 
 DOTS = 110  # per inch
 MILLISECONDS, AT_CHANGE, AT_END = 120, 700, 2500  # that a frame is shown

@@ -122,7 +122,7 @@ const curveLayout = (names, more) => layout({
 });
 
 const drawPlot = (figure, plot) => {
-  const drawn = plot.curves.map((curve) => [plot.x, curve, palette[curve.key], { agent: figure.keys.indexOf(curve.key) }]);
+  const drawn = plot.curves.map((curve) => [curve.x || plot.x, curve, palette[curve.key], { agent: figure.keys.indexOf(curve.key) }]);
   const ended = plot.levels.filter(({ to }) => to >= plot.end);
   Plotly.newPlot(plot.id, curveTraces(drawn, figure.range[0]), curveLayout({ xName: plot.xName, yName: figure.yName }, {
     xaxis: { range: [plot.begin, plot.end] },

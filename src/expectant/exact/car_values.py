@@ -33,17 +33,17 @@ class References(NamedTuple):
     outdated: float
 
 
-class Grid(NamedTuple):
+class Lattice(NamedTuple):
     """``axes``: the positions (n,) and speeds (m,); ``points`` (n m, 2) are all pairs of them."""
 
     axes: tuple[np.ndarray, np.ndarray]
     points: np.ndarray
 
 
-def grid_of(domain: LocaMountainCar, size: tuple[int, int]) -> Grid:
+def grid_of(domain: LocaMountainCar, size: tuple[int, int]) -> Lattice:
     """Evenly spaced points over the whole box."""
     across, along = (np.linspace(*bound, n) for bound, n in zip(domain.bounds, size, strict=True))
-    return Grid((across, along), pairs_of(across, along))
+    return Lattice((across, along), pairs_of(across, along))
 
 
 def pairs_of(positions: np.ndarray, speeds: np.ndarray) -> np.ndarray:
@@ -71,7 +71,7 @@ def exits_of(domain: LocaMountainCar, cars: np.ndarray) -> np.ndarray:
     return np.where(right, RIGHT_EXIT, np.where(away <= domain.left_size, LEFT_EXIT, INSIDE))
 
 
-def interpolation(grid: Grid, cars: np.ndarray) -> Any:
+def interpolation(grid: Lattice, cars: np.ndarray) -> Any:
     """The sparse matrix (N, n m) that interpolates values of the grid's points, bilinearly."""
     from scipy import sparse
 
@@ -90,7 +90,7 @@ def interpolation(grid: Grid, cars: np.ndarray) -> Any:
     return sparse.csr_matrix(entries, shape=(len(cars), len(grid.points)))
 
 
-class Lookahead(NamedTuple):
+class OneStepAhead(NamedTuple):
     """What each thrust leads to from some cars: ``rewards`` (N,) and ``future`` (N, n m) of it."""
 
     rewards: list[np.ndarray]
@@ -98,8 +98,8 @@ class Lookahead(NamedTuple):
 
 
 def lookahead(
-    domain: LocaMountainCar, grid: Grid, cars: np.ndarray, pays: tuple[float, float]
-) -> Lookahead:
+    domain: LocaMountainCar, grid: Lattice, cars: np.ndarray, pays: tuple[float, float]
+) -> OneStepAhead:
     """One step ahead of all cars by every thrust; ``pays`` are those of the left and right exit."""
     rewards, future = [], []
     for thrust in THRUSTS:
@@ -108,17 +108,17 @@ def lookahead(
         rewards.append(np.array([0.0, *pays])[reached])
         alive = (reached == INSIDE).astype(float)
         future.append(interpolation(grid, after).multiply(DISCOUNT * alive[:, None]).tocsr())
-    return Lookahead(rewards, future)
+    return OneStepAhead(rewards, future)
 
 
-def action_values(ahead: Lookahead, values: np.ndarray) -> np.ndarray:
+def action_values(ahead: OneStepAhead, values: np.ndarray) -> np.ndarray:
     """r + γ v(s') for every thrust: (A, N)."""
     pairs = zip(ahead.rewards, ahead.future, strict=True)
     return np.stack([rewards + future @ values for rewards, future in pairs])
 
 
 def grid_values(
-    domain: LocaMountainCar, grid: Grid, pays: tuple[float, float], tolerance: float = 1e-5
+    domain: LocaMountainCar, grid: Lattice, pays: tuple[float, float], tolerance: float = 1e-5
 ) -> np.ndarray:
     """Optimal values of the grid's points, by value iteration."""
     ahead = lookahead(domain, grid, grid.points, pays)
@@ -131,7 +131,7 @@ def grid_values(
 
 def greedy_returns(
     domain: LocaMountainCar,
-    grid: Grid,
+    grid: Lattice,
     values: np.ndarray,
     believed: tuple[float, float],
     pays: tuple[float, float],

@@ -1,0 +1,18 @@
+"""The feature vectors of all states of a domain."""
+
+from __future__ import annotations
+
+from expectant.features.vector import BinaryTable, WeightedTable, empty_state, empty_table
+from expectant.parts import Site
+from expectant.verbs import encode_all
+
+
+def feature_table(site: Site) -> BinaryTable | WeightedTable:
+    """The feature vectors of all states, in the order of their numbers."""
+    if site.shape.remembers:
+        raise ValueError(
+            "an exact model needs features of the present state alone, these remember earlier ones"
+        )
+    states, table = site.domain.states, empty_table(site.shape, site.domain.states)
+    encode_all(site.features_part, states, table, empty_state(site.shape))
+    return table
