@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 MEASURED = Path(__file__).parents[1] / "measured"
+VERDICTS = MEASURED.parent / "verdicts.json"
 JOINT, READINGS, PARAMETERS = (f"{name}.json" for name in ("joint", "readings", "parameters"))
 FIGURE_5 = tuple(range(10, 18))
 
@@ -246,7 +247,29 @@ def step_sizes_answer() -> str:
     )
 
 
+def verdicts_answer() -> str:
+    """Which claims hold whatever the reading, under none, or depending on it."""
+    found: dict[int, set[str]] = {}
+    for one in json.loads(VERDICTS.read_text("utf-8"))["verdicts"]:
+        found.setdefault(one["id"], set()).add(one["verdict"])
+    kinds: dict[str, list[str]] = {
+        "hold under every set of readings they were judged under": [],
+        "under some of them only": [],
+        "under none": [],
+        "are unclear under some and hold under none": [],
+    }
+    everywhere, somewhere, nowhere, unclear = kinds.values()
+    for claim, own in sorted(found.items()):
+        if "holds" in own:
+            (everywhere if len(own) == 1 else somewhere).append(str(claim))
+        else:
+            (unclear if "unclear" in own else nowhere).append(str(claim))
+    said = [f"{len(ids)} {kind} ({', '.join(ids)})" for kind, ids in kinds.items() if ids]
+    return f"**In short**, of {len(found)} claims {'; '.join(said)}."
+
+
 SENTENCES = {
+    "verdicts": verdicts_answer,
     "figure-5": figure_5_answer,
     "differences": many_differences,
     "step-sizes": step_sizes_answer,

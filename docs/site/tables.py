@@ -352,7 +352,8 @@ def sentence(name: str) -> str:
 def pages() -> list[Path]:
     """The pages that have such tables."""
     every = [DOCS.parent / "README.md", *sorted(DOCS.rglob("*.md"))]
-    return [page for page in every if "<!-- table: " in page.read_text("utf-8")]
+    marks = ("<!-- table: ", "<!-- sentence: ")
+    return [page for page in every if any(mark in page.read_text("utf-8") for mark in marks)]
 
 
 if __name__ == "__main__":

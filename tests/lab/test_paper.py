@@ -158,6 +158,17 @@ def test_the_commands_make_the_same_request_again():
     assert {cell.seed for cell in request.cells()} == {3}
 
 
+def test_the_first_page_does_not_wait_for_explanations():
+    request = Request()
+    first = request.at_stage(1)
+    assert first.figures == ("1", "3", "4a", "4b", "5a", "5b")
+    assert set(first.later) == set(request.figures) - set(first.figures)
+    assert first.command() == request.command() and first.command("3").endswith("--figure 3")
+    assert request.at_stage(100) == request and Request(quick=True).at_stage(5).later == ()
+    alone = Request(("ablation-21",))
+    assert alone.at_stage(1) == alone
+
+
 def test_what_is_there_is_not_written_again_with_fewer_runs(tmp_path):
     """A second time nothing is computed, so nobody who stops it is left with less than before."""
     request = Request(("5a",))

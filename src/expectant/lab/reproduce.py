@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any
@@ -49,15 +50,18 @@ def reproduce(
     are so many more runs that verdicts are sharper: whoever stops it has a page. What is there
     already is not written again with fewer runs.
     """
-    stages, verdicts = stages_left(request, folder), list[Verdict]()
+    stages, verdicts, drawn = stages_left(request, folder), list[Verdict](), set[str]()
     target = place or folder
     for most in stages:
-        panels = compute_panels(request, folder, threads, place, most)
-        if most == stages[0]:  # what is drawn does not change with more runs
+        asked = request.at_stage(most)
+        panels = compute_panels(asked, folder, threads, place, most)
+        new = tuple(name for name in asked.figures if name not in drawn)
+        if new:  # what is drawn does not change with more runs
             say("drawing figures")
-            write_figures(request, target, panels)
+            write_figures(replace(asked, figures=new), target, panels)
+            drawn.update(new)
         say("judging claims, writing the page")
-        verdicts = write_verdicts(request, target, panels)
+        verdicts = write_verdicts(asked, target, panels)
         if most != stages[-1]:
             say(f"{target / 'report.html'}: verdicts so far; going on with more runs")
     return verdicts
@@ -68,7 +72,7 @@ def stages_left(request: Request, folder: Path) -> list[int]:
     stages, store = request.stages(), Store(folder)
     index = store.index()
     for place in range(len(stages) - 1, 0, -1) if index else ():
-        cells = Work(request.cells(stages[place]), store).unique()
+        cells = Work(request.at_stage(stages[place]).cells(stages[place]), store).unique()
         left = (store.missing(cell, index.get(name, [])) for name, cell in cells.items())
         if next(itertools.chain.from_iterable(left), None) is None:
             return stages[place:]
@@ -230,7 +234,7 @@ def _how_far(request: Request, panels: Sequence[Panel]) -> str:
     if request.warning:
         return request.warning
     there = [(panel.runs, request.judged(panel.figure)) for panel in panels]
-    if all(runs >= wanted for runs, wanted in there):
+    if not request.later and all(runs >= wanted for runs, wanted in there):
         return ""
     fewest, most = min(runs for runs, _ in there), max(runs for runs, _ in there)
     return (

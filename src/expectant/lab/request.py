@@ -23,7 +23,8 @@ class Request:
     """What was asked for; it is written beside the results.
 
     Only some ``panels`` (a figure without panels goes by its own name) and ``agents`` of them may
-    be asked for, by name; none named means all.
+    be asked for, by name; none named means all. ``later`` are figures that were asked for and come
+    at the next stage.
     """
 
     study: Study
@@ -33,6 +34,7 @@ class Request:
     quick: bool = False
     panels: tuple[str, ...] = ()
     agents: tuple[str, ...] = ()
+    later: tuple[str, ...] = ()
 
     def experiment(self, figure: str, named_set: str) -> Experiment:
         """A figure under a named set, with the seed and number of runs asked for."""
@@ -85,14 +87,23 @@ class Request:
             return [judged]
         return sorted({1, judged, *([STAGE] if drawn < STAGE < judged else [])})
 
+    def at_stage(self, most: int) -> Request:
+        """What is shown after a stage: at first only what is run under all sets, to be soon there."""
+        later = tuple(name for name in self.figures if name in self.study.only)
+        first, *more = self.stages()
+        if not more or most != first or later == self.figures:
+            return self
+        main = tuple(name for name in self.figures if name not in later)
+        return replace(self, figures=main, later=later)
+
     def command(self, figure: str | None = None) -> str:
         """The command that makes the results, or one figure of them, again."""
         words = [self.study.command]
-        figures = self.figures if figure is None else (figure,)
+        figures = (*self.figures, *self.later) if figure is None else (figure,)
         if self.panels or self.agents:  # which only `loca` asks for
             words = ["expectant loca", *(f"--agent {name}" for name in self.panels)]
             words += [f"--backups {name}" for name in self.agents]
-        elif figures != self.study.figures:
+        elif set(figures) != set(self.study.figures):
             words += [f"--figure {name}" for name in figures]
         if self.quick:
             words.append("--quick")
