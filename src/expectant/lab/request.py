@@ -88,7 +88,7 @@ class Request:
         return sorted({1, judged, *([STAGE] if drawn < STAGE < judged else [])})
 
     def at_stage(self, most: int) -> Request:
-        """What is shown after a stage: at first only what is run under all sets, to be soon there."""
+        """What a stage shows: the first leaves out what is run under some sets alone."""
         later = tuple(name for name in self.figures if name in self.study.only)
         first, *more = self.stages()
         if not more or most != first or later == self.figures:
