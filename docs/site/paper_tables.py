@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 MEASURED = Path(__file__).parents[1] / "measured"
-VERDICTS = MEASURED.parent / "verdicts.json"
+STORED_VERDICTS = MEASURED.parent / "verdicts.json"
 JOINT, READINGS, PARAMETERS = (f"{name}.json" for name in ("joint", "readings", "parameters"))
 FIGURE_5 = tuple(range(10, 18))
 
@@ -250,7 +250,7 @@ def step_sizes_answer() -> str:
 def verdicts_answer() -> str:
     """Which claims hold whatever the reading, under none, or depending on it."""
     found: dict[int, set[str]] = {}
-    for one in json.loads(VERDICTS.read_text("utf-8"))["verdicts"]:
+    for one in json.loads(STORED_VERDICTS.read_text("utf-8"))["verdicts"]:
         found.setdefault(one["id"], set()).add(one["verdict"])
     kinds: dict[str, list[str]] = {
         "hold under every set of readings they were judged under": [],
