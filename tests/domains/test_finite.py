@@ -137,6 +137,16 @@ def test_phases_cycle_and_outcomes_can_be_relabelled():
     assert reward_now(part, outcome(part)) == 2.0
 
 
+def test_rewards_of_one_phase_are_those_of_all():
+    chances = np.stack([PROBABILITIES, PROBABILITIES[:, ::-1]])
+    rewards = np.arange(12.0).reshape(1, 2, 2, 3)
+    once = ex.FiniteMDP(chances, rewards, switch_every=10)
+    both = ex.FiniteMDP(chances, np.repeat(rewards, 2, axis=0), switch_every=10)
+    for phase_number in (0, 1):
+        values = [ex.exact.optimal_values(mdp, 0.9, phase=phase_number) for mdp in (once, both)]
+        assert np.array_equal(*values)
+
+
 def test_every_outcome_has_a_number_of_its_own_by_which_it_is_relabelled():
     rng = np.random.default_rng(0)
     rewards = np.arange(24.0).reshape(2, 2, 2, 3)  # all different, in two phases

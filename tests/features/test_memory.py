@@ -115,6 +115,7 @@ def test_states_have_no_vectors_of_their_own_in_features_that_remember():
     (lambda: Traces(ex.OneHot), "Traces: base must be a feature map"),
     (lambda: History(ex.OneHot(), 0), "steps must be a whole number, 1 or more, got 0"),
     (lambda: Traces(ex.OneHot(), 1), "Traces: decay must be less than 1, got 1.0"),
+    (lambda: Traces(ex.OneHot(), 1.5), "Traces: decay must be a number from 0 to 1, got 1.5"),
     (lambda: History(ex.OneHot(), 2).shape(Plane()), "OneHot: needs a domain with numbered states"),
 ])  # fmt: skip
 def test_mistakes_are_named(make, message):
