@@ -100,7 +100,7 @@ def test_reproduce_one_figure(tmp_path):
     )
     assert result.exit_code == 0, result.output
     verdicts = json.loads(result.stdout)
-    assert {v["id"] for v in verdicts} == {10, 11, 12, 13, 14, 18, 19, 20, 30}
+    assert {v["id"] for v in verdicts} == {10, 11, 12, 13, 14, 18, 19, 20, 30, 31}
     assert {v["reading"] for v in verdicts} == {"print", "ours", "code"}
     stored = json.loads((out / "claims.json").read_text())
     keys = ("id", "figure", "reading", "claim", "verdict", "effect", "low", "high", "rule")

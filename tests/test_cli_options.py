@@ -10,6 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from expectant.cli import app
+from expectant.lab.study import the_paper
 
 
 class Called(ValueError):
@@ -37,8 +38,7 @@ def called(monkeypatch: pytest.MonkeyPatch):
 
 COMMON = ["--out", "there", "--seed", "7", "--threads", "3"]
 PLACE = Path("there")
-ABLATIONS = tuple(f"ablation-{number}" for number in range(21, 29))
-FIGURES = ("1", "3", "4a", "4b", "5a", "5b", *ABLATIONS)
+FIGURES = the_paper().figures
 
 
 @pytest.mark.parametrize(("more", "request_"), [

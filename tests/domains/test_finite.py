@@ -143,7 +143,9 @@ def test_rewards_of_one_phase_are_those_of_all():
     once = ex.FiniteMDP(chances, rewards, switch_every=10)
     both = ex.FiniteMDP(chances, np.repeat(rewards, 2, axis=0), switch_every=10)
     for phase_number in (0, 1):
-        values = [ex.exact.optimal_values(mdp, 0.9, phase=phase_number) for mdp in (once, both)]
+        values = [
+            ex.exact.optimal_values(mdp, discount=0.9, phase=phase_number) for mdp in (once, both)
+        ]
         assert np.array_equal(*values)
 
 

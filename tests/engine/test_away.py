@@ -91,7 +91,9 @@ def test_a_run_in_a_process_leaves_the_same_behind(processes, domain, features):
 def test_a_diverged_run_says_why_from_there_too(processes):
     errand = errand_for(ex.Gym(HallEnv), agent=ex.QLearning(1e200), episodes=50)
     found = do_away(processes, errand)
-    assert found.diverged and "learning is diverging: QLearning in Gym, run 0" in found.divergence
+    assert (
+        found.diverged and "learning is diverging: QLearning in HallEnv, run 0" in found.divergence
+    )
 
 
 def test_what_a_script_registered_is_known_there(processes):

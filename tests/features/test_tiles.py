@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import expectant as ex
+from expectant.domains.outside import Outside
 from expectant.features.hashing import FREE, HashedPart, collisions, first_slot, slot_of
 from expectant.features.tiles import Tiles
 from expectant.features.vector import empty_state
@@ -259,7 +260,7 @@ BAD = [
     (lambda: Tiles(8, 8, bounds=[(0, 1)]).shape(Plane()), "bounds must have one .* each of the 2 components of the observations of Plane, got 1"),
     (lambda: Tiles(8, 8).shape(ex.Corridor()), "needs a domain with bounds, Corridor has none: give bounds="),
     (lambda: Tiles(8, 8).shape(Box((0, 1), (-math.inf, math.inf))), r"dimension 1 of Box has bounds \(-inf, inf\), which must be finite .* give bounds="),
-    (lambda: Tiles(8, 100, bounds=[(0, 1)] * 5).shape(None), "84,080,804,008 tiles are too many to be numbered: fewer tiles, or hash_size="),
+    (lambda: Tiles(8, 100, bounds=[(0, 1)] * 5).shape(Outside(2, components=5)), "84,080,804,008 tiles are too many to be numbered: fewer tiles, or hash_size="),
     (lambda: Tiles(8, 8, tile=3), "unknown option tile=3, did you mean 'tiles'"),
 ]  # fmt: skip
 

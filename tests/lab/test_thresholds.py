@@ -77,10 +77,10 @@ def test_about_minus_seven(lowest, holds):
 
 
 @pytest.mark.parametrize(("features", "actions", "largest", "holds"), [
-    (4.0, 0.95, 4.0, True),
-    (3.99, 0.95, 4.0, False),
-    (4.0, 0.949, 4.0, False),
-    (4.0, 0.95, 3.99, False),
+    (4.0, 4.0, 4.0, True),
+    (3.99, 4.0, 4.0, False),
+    (4.0, 3.99, 4.0, False),
+    (4.0, 4.0, 3.99, False),
 ])  # fmt: skip
 def test_counted_work(features, actions, largest, holds):
     """How much more the look-ahead's count grows than the others', and what it is in the end."""

@@ -18,7 +18,7 @@ from expectant.lab.engines.compute import Work, computed
 from expectant.lab.request import Request
 from expectant.lab.specs.spec import Experiment
 from expectant.lab.store.cell_tables import write_cells
-from expectant.lab.store.layout import check_layout
+from expectant.lab.store.folder_layout import check_layout
 from expectant.lab.store.results import (
     CURVES,
     check_settings,

@@ -24,7 +24,8 @@ SMALL = spec(runs=4, steps=(0.01, 0.1), model_steps=(0.01, 0.1), slips=(0.0,))
 LESS = {"diverged", "worsened", "shortfall", "regret", "drop", "recovery", "unsteadiness",
         "settling", "attainment"}  # fmt: skip
 MORE = {"regret-falls", "learned-share", "adaptation"}
-BAD_LOOKS = {"solving_updates", "largest_value", "value_error", "squared_error", "known_error"}
+BAD_LOOKS = {"solving_updates", "largest_value", "value_error", "squared_error", "known_error",
+             "outdated_actions", "value_change"}  # fmt: skip
 
 
 def recording(what: str) -> str:

@@ -14,7 +14,7 @@ from typing import IO, Any
 
 from expectant.lab.engines.compute import Shard
 from expectant.lab.specs.spec import SpecError, parse_toml, spec_hash
-from expectant.lab.store.layout import check_layout
+from expectant.lab.store.folder_layout import check_layout
 from expectant.lab.store.sealed_tables import (
     StoreError,
     make_folder,
