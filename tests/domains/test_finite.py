@@ -143,10 +143,10 @@ def test_rewards_of_one_phase_are_those_of_all():
     once = ex.FiniteMDP(chances, rewards, switch_every=10)
     both = ex.FiniteMDP(chances, np.repeat(rewards, 2, axis=0), switch_every=10)
     for phase_number in (0, 1):
-        values = [
+        first, second = (
             ex.exact.optimal_values(mdp, discount=0.9, phase=phase_number) for mdp in (once, both)
-        ]
-        assert np.array_equal(*values)
+        )
+        assert np.array_equal(first, second)
 
 
 def test_every_outcome_has_a_number_of_its_own_by_which_it_is_relabelled():
