@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 import pickle
+import re
 import shutil
 import sys
 from dataclasses import replace
@@ -20,7 +21,7 @@ from expectant.domains.gym_code import _imports, environment_code
 from expectant.lab.cells import Cell, cell_hash
 from expectant.lab.engines import on_ray
 from expectant.lab.engines.tasks import Task
-from expectant.lab.package_code import PACKAGE, package_code
+from expectant.lab.package_code import DECIDING, PACKAGE, package_code
 from expectant.lab.store.store import versions
 
 CELL = Cell(
@@ -134,6 +135,21 @@ def test_plain_python_of_the_package_belongs_to_a_cell(tmp_path, file, counts):
     with open(copied / file, "a") as source:
         source.write("CHANGED = True\n")
     assert (package_code(copied) != package_code()) == counts
+
+
+def test_all_that_a_run_is_made_of_decides():
+    """Whatever parts and the engine import of the package, but for what only tells or keeps."""
+    telling = {"analysis", "extras", "files", "integrity", "meanings", "progress", "show", "shown"}
+    telling |= {"small_tables", "version", "whose"}
+    used = set()
+    for name in DECIDING:
+        place = PACKAGE / name
+        if not name.startswith("lab/"):
+            for file in place.rglob("*.py") if place.is_dir() else [place]:
+                used |= set(
+                    re.findall(r"(?:from|import) expectant\.(\w+)", file.read_text("utf-8"))
+                )
+    assert used - telling <= {name.removesuffix(".py") for name in DECIDING}
 
 
 def test_the_name_of_a_cell_has_the_code_of_the_package_in_it(monkeypatch):
