@@ -219,11 +219,11 @@ def write_report(
     sections = [
         Header(request.study.title, _how_far(request, panels), request.study.notes),
         Glance(found),
-        troubles_section(troubles_of(folder)),
         _worlds(request),
         *_adaptation(request, panels),
         *(part for figure in request.figures for part in _sections(request, figure, panels, found)),
         Claims(others, "Claims without a figure"),
+        troubles_section(troubles_of(folder)),
         Environment(environment),
     ]
     return write_page(folder / "report.html", sections, palette_of(panels))
