@@ -138,7 +138,7 @@ def test_a_changed_spec_keeps_what_it_still_asks_for(tmp_path, capsys):
     cells = set(parquet.read_table(tmp_path / "blocks")["cell"].to_pylist())
     assert cells == {f"plain action_step={step}" for step in (0.1, 0.2, 0.3)}
     aside = sorted(path.name for path in (tmp_path / "set-aside").iterdir())
-    assert len(aside) == 4 and aside[-1] == "cells.parquet"
+    assert len(aside) == 4 and "cells.parquet" in aside
     back = sweep(tmp_path)
     assert (back.found, back.computed) == (9, 0)
     assert "1 cells that were set aside are asked for again" in capsys.readouterr().err
