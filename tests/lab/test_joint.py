@@ -336,7 +336,7 @@ def test_what_the_rows_say():
     ]  # fmt: skip
     assert table[-1][-3] == "12.5 %" and all(len(line) == len(HEAD) for line in table)
     assert in_a_sentence(found) == (
-        "Not but by luck: claims 10 to 12 all hold under none of 3 combinations, though under one "
+        "Only by luck: claims 10 to 12 all hold under none of 3 combinations, though under one "
         "of them a figure of the published size shows them all with a chance of 12.5 % (6.2 % on "
         "fresh runs). At most 2 of the 3 hold at once (10, 11): in 1 combination, and on fresh "
         "runs in 0 of 1 that were run again."

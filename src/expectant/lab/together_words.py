@@ -76,7 +76,7 @@ def in_a_sentence(found: Found) -> str:
         fresh = whole["fresh_chance"]
         again = "" if fresh is None else f" ({100 * fresh:.1f} % on fresh runs)"
         said = (
-            f"Not but by luck: {all_of} all hold under none of {many}, though under one of them a "
+            f"Only by luck: {all_of} all hold under none of {many}, though under one of them a "
             f"figure of the published size shows them all with a chance of {chance}{again}."
         )
     else:
