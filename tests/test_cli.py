@@ -133,7 +133,7 @@ BAD = [
     (["reproduce", "--quick", "--runs", "3"], "cannot be combined with --runs 3"),
     (["reproduce", "--runs", "0"], "must be a whole number, 1 or more, got 0"),
     (["reproduce", "--threads", "0"], "1 or more, got 0"),
-    (["run", "missing.toml"], "missing.toml: cannot be read"),
+    (["run", "missing.toml"], "missing.toml: there is no such file"),
     (["show", "lookahed"], "unknown part 'lookahed', did you mean 'lookahead'"),
     (["plot", "nowhere"], "there is no folder nowhere"),
     (["report", "nowhere"], "there is no folder nowhere"),

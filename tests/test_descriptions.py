@@ -225,3 +225,17 @@ def test_abilities_of_descriptions_are_declared_with_a_default():
     assert not kit.Model().several_steps and not kit.Backups().stores_transitions
     assert not adapts(0.1) and not adapts(ex.Bounded(0.1)) and adapts(ex.IDBD(0.1))
     assert type(agent).equip is kit.Agent.equip
+
+
+def test_a_class_that_lacks_a_method_is_told_which_and_what_is_near():
+    @ex.description
+    class Misspelt(ex.Features):
+        def biuld(self, domain, rng):
+            raise AssertionError
+
+    with pytest.raises(
+        NotImplementedError, match=r"^Misspelt must define build, .*; it has biuld$"
+    ):
+        Misspelt().build(ex.Corridor(), np.random.default_rng(0))
+    with pytest.raises(NotImplementedError, match=r"^Misspelt must define shape, see docs/own-"):
+        Misspelt().shape(ex.Corridor())

@@ -97,6 +97,21 @@ def test_the_command_line_says_what_it_needs_itself(tmp_path):
     assert done.stderr == f"expectant: {sentence}\n"
 
 
+def test_an_interrupt_while_commands_are_loaded_is_a_sentence(tmp_path):
+    code = (
+        "import importlib.abc\n"
+        "class Impatient(importlib.abc.MetaPathFinder):\n"
+        "    def find_spec(self, name, path, target=None):\n"
+        "        if name == 'expectant.cli':\n"
+        "            raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Impatient())\n"
+        "import expectant.__main__ as m\nm.main()"
+    )
+    done = without([], code, tmp_path)
+    assert done.returncode == 1
+    assert done.stderr == "expectant: interrupted before anything was begun\n"
+
+
 def test_every_command_is_tried():
     from typer.main import get_command
 

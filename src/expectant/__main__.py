@@ -12,8 +12,11 @@ def main() -> None:
     except MissingExtra as error:
         print(f"expectant: {error}", file=sys.stderr)
         raise SystemExit(2) from None
-    from expectant.cli import main as command
-
+    try:
+        from expectant.cli import main as command
+    except KeyboardInterrupt:  # Typer and Rich take their time
+        print("expectant: interrupted before anything was begun", file=sys.stderr)
+        raise SystemExit(1) from None
     command()
 
 

@@ -7,6 +7,7 @@ with what holds if it says nothing. :class:`Site` is what a part is built for.
 from __future__ import annotations
 
 import dataclasses
+import difflib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -90,6 +91,13 @@ class Buildable(Description):
         The site has no parts and no random numbers yet.
         """
         return ()
+
+    def lacking(self, method: str) -> NotImplementedError:
+        """What is raised where a class does not define what its kind must have."""
+        own = [name for name in vars(type(self)) if not name.startswith("_")]
+        said = f"{type(self).__name__} must define {method}, see docs/own-parts.md"
+        near = difflib.get_close_matches(method, own, n=1)
+        return NotImplementedError(f"{said}; it has {near[0]}" if near else said)
 
 
 class Exit(NamedTuple):
@@ -199,7 +207,7 @@ class Domain(Buildable):
 
     @property
     def actions(self) -> int:
-        raise NotImplementedError
+        raise self.lacking("actions")
 
     @property
     def states(self) -> int | None:
@@ -235,7 +243,7 @@ class Domain(Buildable):
 
     def build(self, rng: np.random.Generator) -> Any:
         """The part that compiled code steps through, made for one run."""
-        raise NotImplementedError
+        raise self.lacking("build")
 
 
 class Features(Buildable):
@@ -243,11 +251,11 @@ class Features(Buildable):
 
     def shape(self, domain: Any) -> Shape:
         """The shape of its feature vectors on a domain."""
-        raise NotImplementedError
+        raise self.lacking("shape")
 
     def build(self, domain: Any, rng: np.random.Generator) -> Any:
         """The part that compiled code encodes with, made for one run."""
-        raise NotImplementedError
+        raise self.lacking("build")
 
 
 class Model(Buildable):
@@ -276,7 +284,7 @@ class Model(Buildable):
 
     def build(self, site: Site) -> Any:
         """The part that compiled code plans with, made for one run."""
-        raise NotImplementedError
+        raise self.lacking("build")
 
 
 class Backups(Buildable):
@@ -298,7 +306,7 @@ class Backups(Buildable):
 
     def build(self, site: Site) -> Any:
         """The part that compiled code draws from, made for one run."""
-        raise NotImplementedError
+        raise self.lacking("build")
 
     def build_with(self, site: Site, model: Any) -> Any:
         """The same, where it looks at the model that is planned with."""
@@ -319,7 +327,7 @@ class Values(Buildable):
 
     def build(self, site: Site) -> Any:
         """The part that compiled code values states with, made for one run."""
-        raise NotImplementedError
+        raise self.lacking("build")
 
 
 class Option(Buildable):
@@ -345,7 +353,7 @@ class Option(Buildable):
 
     def build(self, site: Site) -> Any:
         """The part that compiled code follows, made for one run."""
-        raise NotImplementedError
+        raise self.lacking("build")
 
 
 def constant_weights(shape: Shape, width: int, value: float, owner: str) -> np.ndarray:
@@ -379,7 +387,7 @@ class Agent(Buildable):
 
     def build(self, site: Site) -> Any:
         """The part that compiled code runs, made for one run."""
-        raise NotImplementedError
+        raise self.lacking("build")
 
     def choosing(self, site: Site) -> Site:
         """The site that it chooses at: where it has options, they count as further actions."""

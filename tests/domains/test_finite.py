@@ -78,6 +78,14 @@ def test_states_that_never_reach_an_end_are_named_unless_allowed():
         ValueError, match="state 0, action 1, phase 0: leads to state 2, from which"
     ):
         ex.FiniteMDP(trap, np.zeros((3, 2)))
+    with pytest.raises(
+        ValueError, match=r"\(terminal=\[2\] says that an episode ends there; endless"
+    ):
+        ex.FiniteMDP(trap, np.zeros((3, 2)))
+    trap[1:] = 0.0
+    trap[1, :, 2] = trap[2, :, 1] = 1.0  # now 1 and 2 lead to one another
+    with pytest.raises(ValueError, match=r"reaches an end \(endless=True"):
+        ex.FiniteMDP(trap, np.zeros((3, 2)))
     assert ex.FiniteMDP(trap, np.zeros((3, 2)), endless=True).states == 3
 
 

@@ -139,6 +139,7 @@ def test_the_table_of_curves(make_panel: Any) -> None:
     assert lines[0][:3] == [panel.labels["q_learning"], "6", "0"]
     assert lines[0][5:] == ["9.50", "123"]
     assert lines[2][2] == "1" and lines[2][6] == "nan"
+    assert lines[2][3:5] == ["diverged", "diverged"]
     named = printed(curve_table([replace(panel, panel="slip 0.1")], {}))
     assert [line[0] for line in named] == ["slip 0.1"] * len(lines)
     assert named[0][1:6] == lines[0][:5]

@@ -170,7 +170,19 @@ def _check_ends(probabilities: np.ndarray, successors: np.ndarray) -> None:
             into = np.argwhere(present & (successors == trapped[0]))
             outside = into[reaches[into[:, 0]]]
             state, action, _ = (*outside, *into, (trapped[0], 0, 0))[0]
+            alone = _leads_to_itself_only(present, successors)
+            ends = (
+                f"terminal={list(map(int, alone))} says that an episode ends there; "
+                if alone.size
+                else ""
+            )
             raise _fail(
                 f"state {state}, action {action}, phase {phase}: leads to state {trapped[0]}, from "
-                "which no action ever reaches an end (endless=True allows that)"
+                f"which no action ever reaches an end ({ends}endless=True allows that)"
             )
+
+
+def _leads_to_itself_only(present: np.ndarray, successors: np.ndarray) -> np.ndarray:
+    """The states that are never left, as textbooks draw an end."""
+    own = successors == np.arange(successors.shape[0])[:, None, None]
+    return np.flatnonzero((own | ~present).all(axis=(1, 2)))

@@ -167,7 +167,8 @@ def curve_table(
             cells = []
             for part in (curve, late):
                 mean, low, high = interval(part.mean(axis=1))
-                cells.append(f"{mean:.2f} ({low:.2f} to {high:.2f})")
+                known = f"{mean:.2f} ({low:.2f} to {high:.2f})"
+                cells.append("diverged" if math.isnan(mean) else known)
             diverged = int(np.isnan(curve).any(axis=1).sum())
             table.add_row(
                 *([escape(panel.panel)] if named else []), escape(panel.labels[agent]),

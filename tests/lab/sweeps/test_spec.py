@@ -298,12 +298,20 @@ def test_mistakes_name_file_key_value_and_rule(text, message):
     assert str(caught.value).startswith("some/mine.toml: ")
 
 
+def test_a_mistake_in_a_table_is_told_by_its_name_not_by_that_of_a_cell():
+    text = last("[grid]\nagents.plain.action_step = [0.1, 0.2]").replace(
+        '"q_learning"', '"q_lerning"'
+    )
+    with pytest.raises(SpecError, match=r"agents\.plain\.kind: unknown 'q_lerning', did you mean"):
+        parse_spec(text, "mine.toml").cells()
+
+
 def test_there_are_many_kinds_of_mistakes():
     assert len(BAD) >= 70
 
 
 def test_a_file_that_cannot_be_read(tmp_path):
-    with pytest.raises(SpecError, match="cannot be read"):
+    with pytest.raises(SpecError, match=r"nothing\.toml: there is no such file$"):
         read_spec(tmp_path / "nothing.toml")
     (tmp_path / "binary.toml").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(SpecError, match="cannot be read"):

@@ -76,6 +76,8 @@ def test_commands_say_what_went_wrong_also_from_the_store(command, tmp_path):
     assert "entries of models were evicted" in page
     if command == "run":
         assert "evicted" in again.stdout
+    else:  # what was asked comes first
+        assert page.index("<h2>Cells</h2>") < page.index("<h2>What went wrong</h2>")
 
 
 def test_a_study_says_it_too(tmp_path):

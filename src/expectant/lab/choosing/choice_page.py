@@ -42,8 +42,8 @@ def sections_of(folder: SweepFolder, cells: shown.Cells) -> list[Section]:
     return [
         Header(experiment.title, _subtitle(folder), experiment.notes),
         shown.BestSettings(cells, RULES),
-        troubles_section(troubles_in(folder.table)),
         *cells.sections,
+        troubles_section(troubles_in(folder.table)),
         *_again(folder.path),
         Environment([*versions().items(), ("seed", experiment.seed)]),
     ]

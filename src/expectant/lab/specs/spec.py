@@ -130,7 +130,7 @@ class Experiment:
             label=found.label,
             domain=describe(Domain, "domain", found.domain),
             features=describe(Features, "features", found.features),
-            agent=describe(Agent, f"agents.{found.agent}", found.table),
+            agent=describe(Agent, f"agents.{found.base_agent}", found.table),
             panel_title=found.title,
             **self.common(),
         )
@@ -164,6 +164,8 @@ def read_text(path: Path) -> str:
     """The text of a spec file."""
     try:
         return path.read_text("utf-8")
+    except FileNotFoundError:
+        raise SpecError(f"{path}: there is no such file") from None
     except (OSError, UnicodeDecodeError) as error:
         raise SpecError(f"{path}: cannot be read: {error}") from None
 
