@@ -13,9 +13,9 @@ from expectant.domains.mountain_car import (
     POSITION,
     POSITIVE,
     SPEED,
+    CarDomain,
     Valley,
     car_drawing,
-    check_order,
     drive,
 )
 from expectant.domains.phases import (
@@ -28,7 +28,7 @@ from expectant.domains.phases import (
     stop_clock,
     tick,
 )
-from expectant.parts import Domain, Drawing, Exit
+from expectant.parts import Drawing, Exit
 from expectant.rules import at_least, number, or_none, whole
 from expectant.verbs import cut, function, observation, phase, reset, step
 
@@ -123,7 +123,7 @@ def _(domain):
 
 
 @description
-class LocaMountainCar(Domain):
+class LocaMountainCar(CarDomain):
     """A mountain car with an exit on the hill and one at the bottom, for the adaptation test.
 
     Observation
@@ -162,23 +162,11 @@ class LocaMountainCar(Domain):
     step_limit: int | None = option(or_none(whole(1)), default=500)
 
     def validate(self) -> None:
-        for low, high in (
+        self.check_order(
             ("min_position", "left_position"),
             ("left_position", "zone_position"),
             ("zone_position", "max_position"),
             ("zone_speed", "max_speed"),
-        ):
-            check_order("LocaMountainCar", (low, getattr(self, low)), (high, getattr(self, high)))
-
-    @property
-    def actions(self) -> int:
-        return 3
-
-    @property
-    def bounds(self) -> tuple[tuple[float, float], ...]:
-        return (
-            (self.min_position, self.max_position),
-            (-self.max_speed, self.max_speed),
         )
 
     @property
@@ -188,12 +176,6 @@ class LocaMountainCar(Domain):
         left_exit = Exit(self.left_position, 0.0, (self.left_reward,) * 3)
         exits = (left_exit, Exit(zone, self.max_speed / 2, right))
         return car_drawing(exits, right_exit_pays(self.right_reward, self.later_reward))
-
-    def valley(self) -> Valley:
-        """The part of the dynamics that every mountain car has."""
-        return Valley(
-            self.min_position, self.max_position, self.max_speed, self.force, self.gravity
-        )
 
     def exits(self) -> Exits:
         """Where the car leaves."""
