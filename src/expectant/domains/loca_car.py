@@ -19,18 +19,18 @@ from expectant.domains.mountain_car import (
     drive,
 )
 from expectant.domains.phases import (
-    OVER,
     PHASE_STEPS,
     PhaseClock,
+    cut_off_with_phases,
+    entered_phase,
     phase_clock,
-    present_phase,
     right_exit_pays,
     stop_clock,
     tick,
 )
 from expectant.parts import Drawing, Exit
 from expectant.rules import at_least, number, or_none, whole
-from expectant.verbs import cut, function, observation, phase, reset, step
+from expectant.verbs import function, observation, phase, reset, step
 
 INSIDE, LEFT_EXIT, RIGHT_EXIT = 0, 1, 2
 PAIR = 2
@@ -60,6 +60,9 @@ class LocaCarPart(NamedTuple):
     starts: np.ndarray
     clock: PhaseClock
     now: np.ndarray
+
+
+cut_off_with_phases(LocaCarPart)
 
 
 @function
@@ -92,8 +95,7 @@ def place_in(box, car, rng):
 
 @reset.register(LocaCarPart)
 def _(domain, episode, rng):
-    domain.now[PHASE] = present_phase(domain.clock)
-    domain.clock.counts[OVER] = 0
+    domain.now[PHASE] = entered_phase(domain.clock)
     box = domain.starts[domain.now[PHASE]]
     place_in(box, domain.car, rng)
     while exit_of(domain.exits, domain.car) == LEFT_EXIT:
@@ -105,11 +107,6 @@ def _(domain, action, rng):
     tick(domain.clock)
     reached = advance(domain.valley, domain.exits, domain.car, action - 1)
     return domain.rewards[domain.now[PHASE], reached], 1.0 if reached == INSIDE else 0.0
-
-
-@cut.register(LocaCarPart)
-def _(domain):
-    return domain.clock.counts[OVER] == 1
 
 
 @observation.register(LocaCarPart)
