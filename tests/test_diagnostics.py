@@ -118,6 +118,25 @@ def test_errors_need_features_of_the_present_state():
         )
 
 
+@pytest.mark.parametrize(
+    ("argument", "value"),
+    [
+        ("episodes", 0),
+        ("every", 0),
+        ("every", 2.0),
+        ("runs", 0),
+        ("step_limit", None),
+        ("compiled", 1),
+    ],
+)
+def test_errors_over_time_says_which_argument_is_wrong(argument, value):
+    given: Any = {"episodes": 2, "every": 1, "runs": 1, argument: value}
+    with pytest.raises(
+        ValueError, match=rf"^errors_over_time: {argument} must be .*, got {value}$"
+    ):
+        ex.diagnostics.errors_over_time(FIVE, ex.OneHot(), ex.QLearning(0.1), **given)
+
+
 def test_a_maintained_look_ahead_has_the_same_model_error():
     plain = ex.Lookahead(0.5, 0.5)  # halves are exact: both take the same actions
     one, other = (

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import inspect
 import itertools
+import re
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -88,7 +90,7 @@ def test_whole_numbers_that_compiled_code_cannot_hold(call, message):
 
 
 def test_seeds_may_be_larger_but_not_endless():
-    rule = r"seed must be a whole number, 0 or more \(at most 2\*\*128 - 1\)"
+    rule = r"seed:? must be a whole number, 0 or more \(at most 2\*\*128 - 1\)"
     for seed, shown in ((2**128, str(2**128)), (10**5000, r"one of about 4,983 digits")):
         with pytest.raises(ValueError, match=rf"^Learner: {rule}, got {shown}$"):
             ex.Learner(ex.QLearning(0.1), ex.OneHot(), 2, states=3, seed=seed)
@@ -123,35 +125,92 @@ def test_the_seed_is_zero_where_none_is_given():
     assert np.array_equal(run().returns, given.returns)
 
 
-@pytest.mark.parametrize("call", [
-    ex.run, ex.compare, ex.evaluate, ex.watch, ex.try_on, ex.Learner, ex.bounds_of, ex.check_agent,
-    ex.check_backups, ex.check_domain, ex.check_features, ex.check_model, ex.check_option,
-    ex.exact.feature_matrix,
-])  # fmt: skip
-def test_what_draws_begins_at_seed_zero(call):
-    assert inspect.signature(call).parameters["seed"].default == 0
+CORRIDOR, FEATURES, AGENT = ex.Corridor(), ex.OneHot(), ex.QLearning(0.1)
+PLAIN: Any = {"compiled": False}
+QUIET: Any = {"compiled": False, "progress": False}
+SHORT: Any = {"episodes": 2, "runs": 1, **QUIET}
+COMPOSED: Any = (CORRIDOR, FEATURES, AGENT)
+
+
+def evaluated(seed: Any) -> Any:
+    result = ex.run(*COMPOSED, keep_agents=True, **SHORT)
+    return ex.evaluate(result, CORRIDOR, 2, seed=seed, **QUIET)
+
+
+def watched(seed: Any) -> Any:
+    return ex.watch(*COMPOSED, "run.gif", episodes=1, frames=2, seed=seed, **QUIET)
+
+
+# everything public that draws: how it is called with a seed, under the name that errors begin with
+WAYS: dict[str, Callable[[Any], Any]] = {
+    "run": lambda seed: ex.run(*COMPOSED, seed=seed, **SHORT),
+    "compare": lambda seed: ex.compare(*COMPOSED, seed=seed, quiet=True, **SHORT),
+    "evaluate": evaluated,
+    "watch": watched,
+    "try_on": lambda seed: ex.try_on(CORRIDOR, 0.01, seed=seed, compiled=False, quiet=True),
+    "Learner": lambda seed: ex.Learner(AGENT, FEATURES, 2, states=3, seed=seed),
+    "Sweep": lambda seed: ex.Sweep(
+        domain=CORRIDOR, features=FEATURES, agents={"q": AGENT}, episodes=2, runs=1, seed=seed
+    ),
+    "bounds_of": lambda seed: ex.bounds_of(ex.MountainCar(), 2, seed=seed),
+    "check_agent": lambda seed: ex.check_agent(AGENT, steps=5, seed=seed, **PLAIN),
+    "check_backups": lambda seed: ex.check_backups(ex.Replay(9), steps=5, seed=seed, **PLAIN),
+    "check_domain": lambda seed: ex.check_domain(CORRIDOR, episodes=1, seed=seed),
+    "check_features": lambda seed: ex.check_features(FEATURES, steps=5, seed=seed, **PLAIN),
+    "check_model": lambda seed: ex.check_model(ex.LinearExpectation(0.1), steps=5, seed=seed, **PLAIN),
+    "check_option": lambda seed: ex.check_option(ex.ShortestPath(1), steps=5, seed=seed, **PLAIN),
+    "feature_matrix": lambda seed: ex.exact.feature_matrix(CORRIDOR, FEATURES, seed=seed),
+    "errors_over_time": lambda seed: ex.diagnostics.errors_over_time(
+        *COMPOSED, episodes=2, every=1, runs=1, seed=seed, compiled=False
+    ),
+    "Branching": lambda seed: ex.Branching(task_seed=seed),
+    "Lottery": lambda seed: ex.Lottery(task_seed=seed),
+}  # fmt: skip
+PUBLIC = {
+    name: thing
+    for module in (ex, ex.exact, ex.diagnostics)
+    for name in module.__all__
+    if callable(thing := getattr(module, name)) and name != "Result"
+}
+SEED_ARGUMENTS = {"seed", "seeds", "task_seed"}
+
+
+def seed_argument(name: str) -> inspect.Parameter | None:
+    try:
+        parameters = inspect.signature(PUBLIC[name]).parameters
+    except ValueError:  # exceptions, which are built in
+        return None
+    return next((parameters[key] for key in parameters if key in SEED_ARGUMENTS), None)
+
+
+def test_all_that_takes_a_seed_is_in_the_table():
+    assert {name for name in PUBLIC if seed_argument(name)} == set(WAYS)
+
+
+@pytest.mark.parametrize("name", WAYS)
+def test_what_draws_begins_at_seed_zero(name):
+    parameter = seed_argument(name)
+    assert parameter is not None
+    assert parameter.default == (None if name == "Sweep" else 0)  # a sweep's file has one
+
+
+@pytest.mark.parametrize("seed", [-1, 2**128, 1.5, True, "3", None, [1]])
+@pytest.mark.parametrize("name", WAYS)
+def test_what_is_no_seed_is_refused_by_all_in_the_same_words(name, seed):
+    if name == "Sweep" and seed is None:
+        pytest.skip("means the seed of the file")
+    rule = r"seed:? must be a whole number, 0 or more( \(at most 2\*\*128 - 1\))?, got "
+    with pytest.raises(ValueError, match=rf"^\w+: (task_)?{rule}{re.escape(repr(seed))}$"):
+        WAYS[name](seed)
+
+
+@pytest.mark.parametrize("name", [name for name in WAYS if name not in ("watch", "try_on")])
+@pytest.mark.parametrize("seed", [2**64, 2**128 - 1, np.int64(3)])
+def test_all_take_the_largest_seed(name, seed):
+    WAYS[name](seed)
 
 
 def test_numbers_are_written_out_up_to_two_hundred_bits():
     for value, shown in ((2**200 - 1, str(2**200 - 1)), (2**200, "one of about 60 digits")):
         with pytest.raises(ValueError, match=f"got {shown}$"):
             whole(0, 5).check("Owner", "argument", value)
-
-
-def test_evaluations_and_checks_take_the_seeds_that_runs_take():
-    domain, features, agent = ex.Corridor(), ex.OneHot(), ex.QLearning(0.1)
-    options: Any = {"episodes": 2, "runs": 1, "compiled": False, "progress": False}
-    result = ex.run(domain, features, agent, keep_agents=True, **options)
-
-    def evaluate(seed: int) -> Any:
-        return ex.evaluate(result, domain, 2, seed=seed, compiled=False, progress=False)
-
-    ways: list[Any] = [
-        evaluate,
-        lambda seed: ex.check_domain(domain, episodes=1, seed=seed),
-        lambda seed: ex.check_agent(agent, steps=5, seed=seed, compiled=False),
-    ]
-    for way in ways:
-        way(2**128 - 1)
-        with pytest.raises(ValueError, match=r"seed must be a whole number, 0 or more \(at most 2"):
-            way(2**128)

@@ -21,6 +21,8 @@ from expectant.features.table import numbered_states
 from expectant.lanes import padded
 from expectant.parts import Need, Site, bytes_of
 from expectant.progress import Silent
+from expectant.rules import flag, or_none, whole
+from expectant.seeds import SEED
 from expectant.shown import in_brief
 
 __all__ = ["Errors", "Safety", "action_values_safe", "decision_nanoseconds", "errors_over_time"]
@@ -99,6 +101,15 @@ def errors_over_time(
     compiled: bool | None = None,
 ) -> Errors:
     """How wrong an agent's model and values are while it learns, on a finite MDP."""
+    for argument, value, rule in (
+        ("episodes", episodes, whole(1)),
+        ("every", every, whole(1)),
+        ("runs", runs, whole(1)),
+        ("seed", seed, SEED),
+        ("step_limit", step_limit, whole(1)),
+        ("compiled", compiled, or_none(flag())),
+    ):
+        rule.check("errors_over_time", argument, value)
     job = Job(domain, features, agent, episodes=episodes, step_limit=step_limit, seed=seed)
     require(job, also=_measure_memory)
     world, optimum = dynamics(domain), optimal_values(domain, discount=agent.discount)

@@ -242,6 +242,15 @@ def rvi_q_learning(weights, transition, reference, step):
 
 
 @function
+def add_columns(rows, action, state, weights, amount):
+    """w += amount · F_a s, where row j of ``rows`` is column j of F_a (of an option's F_o too)."""
+    for n in range(size(state)):
+        j, change = index(state, n), amount * value(state, n)
+        for i in range(weights.shape[0]):
+            weights[i] += change * rows[action, j, i]
+
+
+@function
 def enter_trace(trace, state, ratio):
     """e ← ρ (e + s)."""
     add(state, trace, 1.0)

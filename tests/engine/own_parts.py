@@ -1,5 +1,6 @@
 """One right part of every kind; the tests of mistakes change a line of it and run the file."""
 
+import random  # noqa: F401  for a mistake
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ from expectant.verbs import (
     draw,
     encode,
     fit,
+    function,
     learn,
     load_successor,
     observation,
@@ -27,10 +29,21 @@ from expectant.verbs import (
 
 PRICE = 1.0
 NAMES = {"ease": 0}
+COSTS, CHEAP, SEEN = [1.0, 2.0], {0}, np.zeros(1)
 
 
 def cost(action):
     return 1.0 + action
+
+
+@function
+def again(count):
+    return 1.0 if count < 1 else again(count - 1)
+
+
+@function
+def chance():
+    return np.random.random()  # noqa: NPY002  what a verb must not do
 
 
 class QueuePart(NamedTuple):

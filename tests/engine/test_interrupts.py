@@ -6,6 +6,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,8 @@ import pytest
 
 import expectant as ex
 from expectant.engine.crossing import OVER
-from expectant.engine.learner import learner as learners
+from expectant.engine.learner import patience
+from expectant.engine.learner.patience import Patience
 from expectant.engine.loop import DONE
 from expectant.engine.threads import heeded, heeding
 from expectant.watching import recording
@@ -112,7 +114,8 @@ def test_a_step_of_very_many_backups(tmp_path, interrupted, where):
     if where == "loaded":
         learner.save(tmp_path / "l.npz")
         learner = ex.Learner.load(tmp_path / "l.npz", compiled=False)
-    learner._is_long, respond, stops = True, learner._respond, list[float]()
+    learner._answered = Patience(learner.agent)
+    respond, stops = learner._respond, list[float]()
 
     def planning(run: Any, *_: Any) -> int:
         deaf(run.agent.planner.control, stops)
@@ -126,13 +129,53 @@ def test_a_step_of_very_many_backups(tmp_path, interrupted, where):
     assert learner._run.agent.planner.control[0] == 0
 
 
+def test_a_step_that_takes_long_is_interrupted_however_few_its_backups(interrupted):
+    agent = ex.Lookahead(0.2, 0.2, planning_steps=3, replay_capacity=None, replayed_fits=10**8)
+    learner = ex.Learner(agent, ex.OneHot(), 2, states=9, compiled=True, progress=False)
+    learner.start(0)
+    interrupted(lambda: learner.step(0.0, 1, False))
+
+
 @pytest.mark.parametrize(
-    ("steps", "compiled", "long"),
-    [(10**10, True, True), (100, True, False), (10**10, False, False)],
+    ("agent", "seconds", "elsewhere"),
+    [
+        (ex.Lookahead(0.1, planning_steps=5), [0.0, 0.2, 0.0, 0.0], [True, False, True, False]),
+        (ex.Lookahead(0.1, planning_steps=5, rollout=50), [0.0, 0.01, 0.0], [True, False, True]),
+        (ex.DynaQ(0.1, planning_steps=1_000), [0.01, 0.0], [True, False]),
+        (
+            ex.DynaQ(0.1, planning_steps=1_000, backups=ex.PrioritizedPairs(idles=True)),
+            [0.001, 0.001],
+            [True, True],
+        ),
+    ],
 )
-def test_only_long_planning_costs_a_thread(steps, compiled, long):
-    agent = ex.Lookahead(0.1, planning_steps=steps)
+def test_a_step_goes_to_another_thread_where_the_last_one_was_long(
+    monkeypatch, agent, seconds, elsewhere
+):
+    learner = ex.Learner(agent, ex.OneHot(), 2, states=3, compiled=False)
+    learner.start(0)
+    clock, threads = [0.0], list[bool]()
+    monkeypatch.setattr(patience, "time", SimpleNamespace(perf_counter=lambda: clock[0]))
+
+    def taking_its_time(*_: Any) -> int:
+        clock[0] += seconds[len(threads)]
+        threads.append(threading.current_thread() is not threading.main_thread())
+        return 0
+
+    learner._answered, learner._respond = Patience(agent), taking_its_time
+    for _ in seconds:
+        learner.step(0.0, 1, False)
+    assert threads == elsewhere
+
+
+@pytest.mark.parametrize(
+    ("agent", "compiled", "patient"),
+    [
+        (ex.Lookahead(0.1, planning_steps=1), True, True),
+        (ex.Lookahead(0.1, planning_steps=1), False, False),
+        (ex.QLearning(0.1), True, False),
+    ],
+)
+def test_only_what_plans_in_compiled_code_is_timed(agent, compiled, patient):
     learner = ex.Learner(agent, ex.OneHot(), 2, states=3, compiled=compiled)
-    assert learner._is_long == long
-    assert not ex.Learner(ex.QLearning(0.1), ex.OneHot(), 2, states=3)._is_long
-    assert learners.LONG_PLANNING > 10_000
+    assert isinstance(learner._answered, Patience) == patient

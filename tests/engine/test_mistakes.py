@@ -217,6 +217,63 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
         "return -PRICE - action, 1.0", "return -PRICE - NAMES['ease'], 1.0",
         "the global NAMES is a dict, which compiled code cannot use",
     ),
+    "a list as a global": (
+        "return -PRICE - action, 1.0", "return -COSTS[action], 1.0",
+        "the global COSTS is a list, which compiled code cannot use",
+    ),
+    "a set as a global": (
+        "return -PRICE - action, 1.0", "return -PRICE - (action in CHEAP), 1.0",
+        "the global CHEAP is a set, which compiled code cannot use",
+    ),
+    "a global that is assigned to": (
+        "    return -PRICE - action, 1.0", "    global PRICE\n    PRICE = 2.0\n    return -PRICE, 1.0",
+        "a part cannot be compiled: Use of unsupported opcode (STORE_GLOBAL) found (",
+    ),
+    "a global array that is written to": (
+        "    return -PRICE - action, 1.0", "    SEEN[0] += 1.0\n    return -SEEN[0], 1.0",
+        "Cannot modify readonly array",
+    ),
+    "an f-string with a format": (
+        "    return -PRICE - action, 1.0", "    name = f'{action:d}'\n    return -PRICE, 1.0",
+        "a part cannot be compiled: format spec in f-strings not supported yet (",
+    ),
+    "a function that calls itself": (
+        "return -PRICE - action, 1.0", "return -again(3), 1.0",
+        "a part cannot be compiled: compiler re-entrant to the same function signature",
+    ),
+    "an error that is caught by its kind": (
+        "    return -PRICE - action, 1.0",
+        "    try:\n        price = 1.0 / action\n    except ZeroDivisionError:\n        price = 0.0\n    return -price, 1.0",
+        "a part cannot be compiled: exception_match(none, ZeroDivisionError)",
+    ),
+    "random numbers of Python's own": (
+        "if rng.random() < queue.arrival", "if random.random() < queue.arrival",
+        "step of QueuePart draws from random.random, which no seed reaches: draw from the rng that is passed in",
+    ),
+    "random numbers of NumPy's own": (
+        "return epsilon_greedy(agent, state, agent.weights.shape[0], agent.epsilon, rng)",
+        "return np.random.randint(2)",
+        "act of SarsaPart draws from np.random.randint, which no seed reaches",
+    ),
+    "a helper that draws from what is global": (
+        "return -PRICE - action, 1.0", "return -chance(), 1.0",
+        "step of QueuePart draws from np.random.random, which no seed reaches",
+    ),
+    "a reward that is not finite later on": (
+        "    if rng.random() < queue.arrival",
+        "    if rng.random() < 0.002:\n        return np.nan, 1.0\n    if rng.random() < queue.arrival",
+        "step of QueuePart must return a reward that is a finite number, got nan, in run",
+    ),
+    "alive of a half later on": (
+        "    if rng.random() < queue.arrival",
+        "    if rng.random() < 0.002:\n        return -1.0, 0.5\n    if rng.random() < queue.arrival",
+        "must return alive as 0.0 where the episode has ended, else 1.0, got 0.5, in run",
+    ),
+    "three numbers instead of two later on": (
+        "    if rng.random() < queue.arrival",
+        "    if rng.random() < 0.002:\n        return -1.0, 1.0, 0.0\n    if rng.random() < queue.arrival",
+        "a part cannot be compiled: Can't unify return type",
+    ),
     "an action out of range later on": (
         "return epsilon_greedy(agent, state, agent.weights.shape[0], agent.epsilon, rng)",
         "return 9 if rng.random() < 0.002 else 1",
@@ -255,7 +312,8 @@ EVALUATED = [  # what is wrong with a domain in which somebody is evaluated
     "done for alive", "a state beyond the last", "an observation that is a number",
     "an index beyond an array in step", "an index beyond an array in reset",
     "a name that is not defined", "a list in a field", "a verb with an argument too few",
-    "a state out of range later on",
+    "a state out of range later on", "alive of a half later on", "a reward that is not finite later on",
+    "random numbers of Python's own",
 ]  # fmt: skip
 
 # name: (what is done to a learner's file, what must be said)
@@ -383,4 +441,4 @@ def test_the_sentence_ends_with_the_check_of_that_kind_of_part(name, kind, endin
 
 
 def test_there_are_enough_of_them():
-    assert len(ALL) >= 75
+    assert len(ALL) >= 100

@@ -13,7 +13,8 @@ from teaching import teach
 
 import expectant as ex
 from expectant import exact
-from expectant.agents.with_options import WithOptionsPart, draw_from, likeliest
+from expectant.agents.acting import draw_from
+from expectant.agents.with_options import WithOptionsPart, likeliest
 from expectant.backups import NAMED
 from expectant.engine.compile.kernels import compiled_for
 from expectant.engine.job import Job

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 
-from expectant.verbs import function, preference, shares_ties
+from expectant.features.vector import dot
+from expectant.verbs import act, function, preference, shares_ties
 
 
 @function
@@ -45,3 +46,26 @@ def write_epsilon_greedy(agent, state, epsilon, probabilities):
         chosen = probabilities[action] == best and (shared or action == first)
         greedy_share = (1.0 - epsilon) / ties if chosen else 0.0
         probabilities[action] = epsilon / actions + greedy_share
+
+
+@function
+def draw_from(probabilities, rng):
+    """An action drawn from probabilities (A,)."""
+    left = rng.random()
+    for action in range(probabilities.shape[0] - 1):
+        left -= probabilities[action]
+        if left < 0.0:
+            return action
+    return probabilities.shape[0] - 1
+
+
+def act_on_action_values(part_type: type) -> None:
+    """Let an agent with q̂(s, a) = w_aᵀs prefer what it values most, and act ε-greedily."""
+
+    @preference.register(part_type)
+    def _(agent, state, action):
+        return dot(state, agent.weights[action])
+
+    @act.register(part_type)
+    def _(agent, state, rng):
+        return epsilon_greedy(agent, state, agent.weights.shape[0], agent.epsilon, rng)

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from expectant.agents.acting import draw_from
 from expectant.agents.centering import CenteringPart, centered, shift_rate
 from expectant.agents.planner import Planner, absorb, pass_on_to_planner, report, tell
 from expectant.agents.planning_update import StatePlanningAgent
@@ -53,14 +54,8 @@ pass_on_to_planner(CachedPolicyPart)
 @function
 def sample_policy(agent, state, rng):
     """a ~ π_θ(· | s), whose probabilities stay in the agent's scratch array."""
-    probabilities = agent.probabilities
-    softmax(agent.policy, state, probabilities)
-    left = rng.random()
-    for action in range(probabilities.shape[0] - 1):
-        left -= probabilities[action]
-        if left < 0.0:
-            return action
-    return probabilities.shape[0] - 1
+    softmax(agent.policy, state, agent.probabilities)
+    return draw_from(agent.probabilities, rng)
 
 
 @function

@@ -8,18 +8,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from expectant.agents.acting import epsilon_greedy
+from expectant.agents.acting import act_on_action_values
 from expectant.agents.centering import CenteringPart, centered, centering_part, shift_rate
 from expectant.agents.untuned import ACTIONS, LEFT_OUT
 from expectant.backups import PrioritizedPairs, SeenPairs
 from expectant.descriptions import description, option
-from expectant.features.vector import Binary, Weighted, dot, empty_state, greatest, state_bytes
+from expectant.features.vector import Binary, Weighted, empty_state, greatest, state_bytes
 from expectant.parts import Agent, Backups, Need, Site, needs_of, weights_memory
 from expectant.rules import at_least, named_or, whole
 from expectant.step_sizes import step_part, step_size, steps_memory
 from expectant.updates import move_row, q_learning
 from expectant.verbs import (
-    act,
     age,
     begin,
     break_off,
@@ -31,7 +30,6 @@ from expectant.verbs import (
     load_successor,
     moved_by,
     plan,
-    preference,
     relabel,
     remember,
     room,
@@ -60,14 +58,7 @@ class DynaQPart(NamedTuple):
     control: np.ndarray
 
 
-@preference.register(DynaQPart)
-def _(agent, state, action):
-    return dot(state, agent.weights[action])
-
-
-@act.register(DynaQPart)
-def _(agent, state, rng):
-    return epsilon_greedy(agent, state, agent.weights.shape[0], agent.epsilon, rng)
+act_on_action_values(DynaQPart)
 
 
 @function

@@ -7,15 +7,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from expectant.agents.acting import epsilon_greedy
+from expectant.agents.acting import act_on_action_values
 from expectant.agents.centering import CenteringPart, centered, centering_part, shift_rate
 from expectant.agents.untuned import ACTIONS, LEFT_OUT
 from expectant.descriptions import description, option
-from expectant.features.vector import dot
 from expectant.parts import Agent, Need, Site, weights_memory
 from expectant.step_sizes import step_part, step_size, steps_memory
 from expectant.updates import expected_sarsa
-from expectant.verbs import act, learn, preference, tick
+from expectant.verbs import learn, tick
 
 
 class ExpectedSarsaPart(NamedTuple):
@@ -26,14 +25,7 @@ class ExpectedSarsaPart(NamedTuple):
     centering: CenteringPart
 
 
-@preference.register(ExpectedSarsaPart)
-def _(agent, state, action):
-    return dot(state, agent.weights[action])
-
-
-@act.register(ExpectedSarsaPart)
-def _(agent, state, rng):
-    return epsilon_greedy(agent, state, agent.weights.shape[0], agent.epsilon, rng)
+act_on_action_values(ExpectedSarsaPart)
 
 
 @learn.register(ExpectedSarsaPart)

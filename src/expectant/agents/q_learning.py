@@ -7,16 +7,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from expectant.agents.acting import epsilon_greedy
+from expectant.agents.acting import act_on_action_values
 from expectant.agents.centering import CenteringPart, centered, centering_part, shift_rate
 from expectant.agents.untuned import LEFT_OUT, Q_LEARNING
 from expectant.descriptions import description, option
-from expectant.features.vector import dot
 from expectant.parts import Agent, Need, Site, weights_memory
 from expectant.rules import Rule, one_of
 from expectant.step_sizes import step_part, step_size, steps_memory
 from expectant.updates import q_learning
-from expectant.verbs import act, learn, preference, shares_ties, tick
+from expectant.verbs import learn, shares_ties, tick
 
 
 class QLearningPart(NamedTuple):
@@ -28,19 +27,12 @@ class QLearningPart(NamedTuple):
     shared_ties: bool
 
 
-@preference.register(QLearningPart)
-def _(agent, state, action):
-    return dot(state, agent.weights[action])
+act_on_action_values(QLearningPart)
 
 
 @shares_ties.register(QLearningPart)
 def _(agent):
     return agent.shared_ties
-
-
-@act.register(QLearningPart)
-def _(agent, state, rng):
-    return epsilon_greedy(agent, state, agent.weights.shape[0], agent.epsilon, rng)
 
 
 @learn.register(QLearningPart)

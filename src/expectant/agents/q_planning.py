@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from expectant.agents.acting import epsilon_greedy
+from expectant.agents.acting import act_on_action_values
 from expectant.agents.by_name import named_model
 from expectant.agents.centering import CenteringPart, centered, shift_rate
 from expectant.agents.planner import Planner, absorb, pass_on_to_planner
@@ -22,14 +22,12 @@ from expectant.rules import flag, one_of
 from expectant.step_sizes import step_part, step_size, steps_memory
 from expectant.updates import move_row, q_learning, q_target
 from expectant.verbs import (
-    act,
     back_up,
     backed_up_action_value,
     changed_action,
     function,
     learn,
     moved_by,
-    preference,
     shares_ties,
     stored,
     tick,
@@ -51,21 +49,12 @@ class QPlanningPart(NamedTuple):
 
 
 pass_on_to_planner(QPlanningPart)
-
-
-@preference.register(QPlanningPart)
-def _(agent, state, action):
-    return dot(state, agent.weights[action])
+act_on_action_values(QPlanningPart)
 
 
 @shares_ties.register(QPlanningPart)
 def _(agent):
     return agent.shared_ties
-
-
-@act.register(QPlanningPart)
-def _(agent, state, rng):
-    return epsilon_greedy(agent, state, agent.weights.shape[0], agent.epsilon, rng)
 
 
 @function

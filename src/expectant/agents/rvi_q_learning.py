@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from expectant.agents.acting import epsilon_greedy
+from expectant.agents.acting import act_on_action_values
 from expectant.agents.untuned import LEFT_OUT, RELATIVE
 from expectant.descriptions import description, option
 from expectant.features.vector import Binary, Weighted, dot, empty_state, state_bytes
@@ -15,7 +15,7 @@ from expectant.parts import Agent, Need, Site, weights_memory
 from expectant.rules import Rule, either, one_of, whole
 from expectant.step_sizes import step_part, step_size, steps_memory
 from expectant.updates import rvi_q_learning
-from expectant.verbs import act, encode, function, learn, preference, tick
+from expectant.verbs import encode, function, learn, tick
 
 PAIR, GREATEST, MEAN = 0, 1, 2
 KINDS = {"max": GREATEST, "mean": MEAN}
@@ -34,14 +34,7 @@ class RVIQLearningPart(NamedTuple):
     epsilon: float
 
 
-@preference.register(RVIQLearningPart)
-def _(agent, state, action):
-    return dot(state, agent.weights[action])
-
-
-@act.register(RVIQLearningPart)
-def _(agent, state, rng):
-    return epsilon_greedy(agent, state, agent.weights.shape[0], agent.epsilon, rng)
+act_on_action_values(RVIQLearningPart)
 
 
 @function

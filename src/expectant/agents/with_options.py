@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from expectant.agents.acting import epsilon_greedy, write_epsilon_greedy
+from expectant.agents.acting import draw_from, epsilon_greedy, write_epsilon_greedy
 from expectant.integrity import within
 from expectant.parts import Need, Site, bytes_of
 from expectant.verbs import (
@@ -60,17 +60,6 @@ class WithOptionsPart(NamedTuple):
     discount: float
     acting: int
     observes: bool
-
-
-@function
-def draw_from(probabilities, rng):
-    """An action drawn from probabilities (A,)."""
-    left = rng.random()
-    for action in range(probabilities.shape[0] - 1):
-        left -= probabilities[action]
-        if left < 0.0:
-            return action
-    return probabilities.shape[0] - 1
 
 
 @function

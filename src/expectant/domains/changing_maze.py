@@ -8,14 +8,14 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from expectant.descriptions import abstract, description, option
-from expectant.domains.finite import OUTCOME, PHASE, STATE, FiniteMDP, FinitePart
+from expectant.domains.finite import PHASE, FiniteMDP, FinitePart, tell_what_is_now
 from expectant.domains.grids import Grid, grid_drawing, grid_in, moves_in, numbered, start_in
 from expectant.domains.outcomes import END
 from expectant.domains.phases import PhaseClock, phase_clock, present_phase, tick
 from expectant.domains.tabular import TabularDomain
 from expectant.parts import Drawing, Need, Site, bytes_of
 from expectant.rules import number, whole
-from expectant.verbs import observation, outcome, phase, place, reset, reward_now, step
+from expectant.verbs import reset, reward_now, step
 
 PICTURE = """
     ........G
@@ -35,6 +35,9 @@ class ChangingPart(NamedTuple):
     now: np.ndarray
 
 
+tell_what_is_now(ChangingPart)
+
+
 @reset.register(ChangingPart)
 def _(domain, episode, rng):
     reset(domain.mdp, episode, rng)
@@ -47,26 +50,6 @@ def _(domain, action, rng):
     tick(domain.clock)
     domain.now[PHASE] = present_phase(domain.clock)
     return reward, alive
-
-
-@observation.register(ChangingPart)
-def _(domain):
-    return domain.now
-
-
-@place.register(ChangingPart)
-def _(domain):
-    return domain.now[STATE]
-
-
-@phase.register(ChangingPart)
-def _(domain):
-    return domain.now[PHASE]
-
-
-@outcome.register(ChangingPart)
-def _(domain):
-    return domain.now[OUTCOME]
 
 
 @reward_now.register(ChangingPart)
@@ -158,12 +141,8 @@ class ShortcutMaze(ChangingMaze):
         four actions: up (0), right (1), down (2), left (3). Walls and edges stop a move. A wall in
         row 3 spans columns 1 to 8, and columns 1 to 7 after ``change_after`` steps in all,
         whatever the episode.
-    Reward
-        ``goal_reward`` on entering the goal, ``step_reward`` on every other step.
-    Start
-        row 5, column 3.
-    End
-        the goal, row 0, column 8.
+    Reward, start, end
+        as in ``BlockingMaze``.
     """
 
     change_after: int = option(whole(1), default=3000)

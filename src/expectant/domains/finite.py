@@ -68,24 +68,27 @@ def _(domain, action, rng):
     return reward, 1.0
 
 
-@observation.register(FinitePart)
-def _(domain):
-    return domain.now
+def tell_what_is_now(part_type: type) -> None:
+    """Let the array ``now`` of a domain's part answer for it where it is asked what it is in."""
+
+    @observation.register(part_type)
+    def _(domain):
+        return domain.now
+
+    @place.register(part_type)
+    def _(domain):
+        return domain.now[STATE]
+
+    @phase.register(part_type)
+    def _(domain):
+        return domain.now[PHASE]
+
+    @outcome.register(part_type)
+    def _(domain):
+        return domain.now[OUTCOME]
 
 
-@place.register(FinitePart)
-def _(domain):
-    return domain.now[STATE]
-
-
-@phase.register(FinitePart)
-def _(domain):
-    return domain.now[PHASE]
-
-
-@outcome.register(FinitePart)
-def _(domain):
-    return domain.now[OUTCOME]
+tell_what_is_now(FinitePart)
 
 
 @reward_now.register(FinitePart)

@@ -13,24 +13,24 @@ from expectant.domains.mountain_car import (
     POSITION,
     POSITIVE,
     SPEED,
+    CarDomain,
     Valley,
     car_drawing,
-    check_order,
     drive,
 )
 from expectant.domains.phases import (
-    OVER,
     PHASE_STEPS,
     PhaseClock,
+    cut_off_with_phases,
+    entered_phase,
     phase_clock,
-    present_phase,
     right_exit_pays,
     stop_clock,
     tick,
 )
-from expectant.parts import Domain, Drawing, Exit
+from expectant.parts import Drawing, Exit
 from expectant.rules import at_least, number, or_none, whole
-from expectant.verbs import cut, function, observation, phase, reset, step
+from expectant.verbs import function, observation, phase, reset, step
 
 INSIDE, LEFT_EXIT, RIGHT_EXIT = 0, 1, 2
 PAIR = 2
@@ -60,6 +60,9 @@ class LocaCarPart(NamedTuple):
     starts: np.ndarray
     clock: PhaseClock
     now: np.ndarray
+
+
+cut_off_with_phases(LocaCarPart)
 
 
 @function
@@ -92,8 +95,7 @@ def place_in(box, car, rng):
 
 @reset.register(LocaCarPart)
 def _(domain, episode, rng):
-    domain.now[PHASE] = present_phase(domain.clock)
-    domain.clock.counts[OVER] = 0
+    domain.now[PHASE] = entered_phase(domain.clock)
     box = domain.starts[domain.now[PHASE]]
     place_in(box, domain.car, rng)
     while exit_of(domain.exits, domain.car) == LEFT_EXIT:
@@ -107,11 +109,6 @@ def _(domain, action, rng):
     return domain.rewards[domain.now[PHASE], reached], 1.0 if reached == INSIDE else 0.0
 
 
-@cut.register(LocaCarPart)
-def _(domain):
-    return domain.clock.counts[OVER] == 1
-
-
 @observation.register(LocaCarPart)
 def _(domain):
     return domain.car
@@ -123,7 +120,7 @@ def _(domain):
 
 
 @description
-class LocaMountainCar(Domain):
+class LocaMountainCar(CarDomain):
     """A mountain car with an exit on the hill and one at the bottom, for the adaptation test.
 
     Observation
@@ -162,23 +159,11 @@ class LocaMountainCar(Domain):
     step_limit: int | None = option(or_none(whole(1)), default=500)
 
     def validate(self) -> None:
-        for low, high in (
+        self.check_order(
             ("min_position", "left_position"),
             ("left_position", "zone_position"),
             ("zone_position", "max_position"),
             ("zone_speed", "max_speed"),
-        ):
-            check_order("LocaMountainCar", (low, getattr(self, low)), (high, getattr(self, high)))
-
-    @property
-    def actions(self) -> int:
-        return 3
-
-    @property
-    def bounds(self) -> tuple[tuple[float, float], ...]:
-        return (
-            (self.min_position, self.max_position),
-            (-self.max_speed, self.max_speed),
         )
 
     @property
@@ -188,12 +173,6 @@ class LocaMountainCar(Domain):
         left_exit = Exit(self.left_position, 0.0, (self.left_reward,) * 3)
         exits = (left_exit, Exit(zone, self.max_speed / 2, right))
         return car_drawing(exits, right_exit_pays(self.right_reward, self.later_reward))
-
-    def valley(self) -> Valley:
-        """The part of the dynamics that every mountain car has."""
-        return Valley(
-            self.min_position, self.max_position, self.max_speed, self.force, self.gravity
-        )
 
     def exits(self) -> Exits:
         """Where the car leaves."""

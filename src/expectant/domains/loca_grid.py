@@ -11,37 +11,28 @@ import numpy as np
 from expectant.descriptions import description, option
 from expectant.domains.finite import (
     MAKING,
-    OUTCOME,
     PHASE,
     STATE,
     FiniteMDP,
     FinitePart,
     finite_memory,
     sample,
+    tell_what_is_now,
 )
 from expectant.domains.grids import DIRECTIONS, LEFT, MOVES, RIGHT
 from expectant.domains.outcomes import END
 from expectant.domains.phases import (
-    OVER,
     PHASE_STEPS,
     PhaseClock,
+    cut_off_with_phases,
+    entered_phase,
     phase_clock,
-    present_phase,
     right_exit_pays,
     tick,
 )
 from expectant.parts import Domain, Drawing, Exit, Need, Site, bytes_of
 from expectant.rules import between, number, or_none, whole
-from expectant.verbs import (
-    cut,
-    observation,
-    outcome,
-    phase,
-    place,
-    reset,
-    reward_now,
-    step,
-)
+from expectant.verbs import reset, reward_now, step
 
 
 class LocaGridPart(NamedTuple):
@@ -56,43 +47,21 @@ class LocaGridPart(NamedTuple):
     now: np.ndarray
 
 
+tell_what_is_now(LocaGridPart)
+cut_off_with_phases(LocaGridPart)
+
+
 @reset.register(LocaGridPart)
 def _(domain, episode, rng):
     now = domain.now
-    now[PHASE] = present_phase(domain.clock)
+    now[PHASE] = entered_phase(domain.clock)
     now[STATE] = sample(domain.starts[now[PHASE]], rng.random())
-    domain.clock.counts[OVER] = 0
 
 
 @step.register(LocaGridPart)
 def _(domain, action, rng):
     tick(domain.clock)
     return step(domain.mdp, action, rng)
-
-
-@cut.register(LocaGridPart)
-def _(domain):
-    return domain.clock.counts[OVER] == 1
-
-
-@observation.register(LocaGridPart)
-def _(domain):
-    return domain.now
-
-
-@place.register(LocaGridPart)
-def _(domain):
-    return domain.now[STATE]
-
-
-@phase.register(LocaGridPart)
-def _(domain):
-    return domain.now[PHASE]
-
-
-@outcome.register(LocaGridPart)
-def _(domain):
-    return domain.now[OUTCOME]
 
 
 @reward_now.register(LocaGridPart)

@@ -89,22 +89,51 @@ def _(domain):
     return domain.car
 
 
-def check_order(owner: str, low: tuple[str, float], high: tuple[str, float]) -> None:
-    """An error where the first of two arguments is not below the second."""
-    if not low[1] < high[1]:
-        raise ValueError(
-            f"{owner}: {low[0]} must be below {high[0]}={high[1]!r}, got {low[0]}={low[1]!r}"
-        )
-
-
 def car_drawing(exits: tuple[Exit, ...], phases: tuple[str, ...] = ("",)) -> Drawing:
     """A plane of positions and speeds."""
     pushes = ("push left", "no push", "push right")
     return Drawing(("position", "speed"), pushes, exits=exits, phases=phases)
 
 
+class CarDomain(Domain):
+    """A domain in which a car is pushed through a valley; its arguments say through which one."""
+
+    min_position: float
+    max_position: float
+    max_speed: float
+    force: float
+    gravity: float
+
+    @property
+    def actions(self) -> int:
+        return 3
+
+    @property
+    def bounds(self) -> tuple[tuple[float, float], ...]:
+        return (
+            (self.min_position, self.max_position),
+            (-self.max_speed, self.max_speed),
+        )
+
+    def valley(self) -> Valley:
+        """The part of the dynamics that every mountain car has."""
+        return Valley(
+            self.min_position, self.max_position, self.max_speed, self.force, self.gravity
+        )
+
+    def check_order(self, *pairs: tuple[str, str]) -> None:
+        """An error where the first of two arguments is not below the second."""
+        for low, high in pairs:
+            below, above = getattr(self, low), getattr(self, high)
+            if not below < above:
+                raise ValueError(
+                    f"{type(self).__name__}: {low} must be below {high}={above!r}, "
+                    f"got {low}={below!r}"
+                )
+
+
 @description
-class MountainCar(Domain):
+class MountainCar(CarDomain):
     """A car in a valley that must gather speed to get out: Gymnasium's MountainCar-v0.
 
     Observation
@@ -135,28 +164,16 @@ class MountainCar(Domain):
     step_limit: int | None = option(or_none(whole(1)), default=200)
 
     def validate(self) -> None:
-        for low, high in (
+        self.check_order(
             ("min_position", "min_start"),
             ("min_start", "max_start"),
             ("max_start", "goal_position"),
-        ):
-            check_order("MountainCar", (low, getattr(self, low)), (high, getattr(self, high)))
+        )
         if self.goal_position > self.max_position:
             raise ValueError(
-                f"MountainCar: goal_position must be at most max_position={self.max_position!r}, "
-                f"got {self.goal_position!r}"
+                f"{type(self).__name__}: goal_position must be at most "
+                f"max_position={self.max_position!r}, got {self.goal_position!r}"
             )
-
-    @property
-    def actions(self) -> int:
-        return 3
-
-    @property
-    def bounds(self) -> tuple[tuple[float, float], ...]:
-        return (
-            (self.min_position, self.max_position),
-            (-self.max_speed, self.max_speed),
-        )
 
     @property
     def drawing(self) -> Drawing:
@@ -165,7 +182,7 @@ class MountainCar(Domain):
     def build(self, rng: np.random.Generator) -> MountainCarPart:
         return MountainCarPart(
             np.zeros(2),
-            Valley(self.min_position, self.max_position, self.max_speed, self.force, self.gravity),
+            self.valley(),
             self.goal_position,
             self.goal_velocity,
             self.min_start,

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from expectant.rules import Rule, whole
-from expectant.verbs import function
+from expectant.verbs import cut, function
 
 STEPS, OVER = 0, 1
 NEVER = 2**62
@@ -46,6 +46,21 @@ def present_phase(clock):
     while phase < ends.shape[0] - 1 and clock.counts[STEPS] >= ends[phase]:
         phase += 1
     return phase
+
+
+@function
+def entered_phase(clock):
+    """The phase that an episode which starts now is in."""
+    clock.counts[OVER] = 0
+    return present_phase(clock)
+
+
+def cut_off_with_phases(part_type: type) -> None:
+    """Let episodes of a domain be cut off where the clock of its part says that a phase is over."""
+
+    @cut.register(part_type)
+    def _(domain):
+        return domain.clock.counts[OVER] == 1
 
 
 def phase_clock(phase_steps: Sequence[int]) -> PhaseClock:

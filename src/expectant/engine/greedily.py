@@ -18,6 +18,7 @@ from expectant.engine.loop import (
     Budget,
     Run,
     end_episode,
+    judge,
     perceive,
 )
 from expectant.verbs import begin, borrowed, cut, function, preference, reset, step
@@ -75,6 +76,9 @@ def go_through(run, budget, discount, streams, control):
             return -1 - action
         clock[ACTION] = action
         reward, alive = step(domain, action, streams.world)
+        status = judge(run, reward, alive)
+        if status != DONE:
+            return status
         run.total[0] += weight * reward
         weight *= discount
         clock[STEP] += 1

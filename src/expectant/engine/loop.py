@@ -38,6 +38,7 @@ from expectant.verbs import (
 EPISODE, STEP, STEPS, PHASE, ACTION, NUMBER = 0, 1, 2, 3, 4, 5
 DONE, STOPPED, FULL, DIVERGED = 0, 1, 2, 3
 NOT_FINITE, NO_STATE, NO_PLACE, NO_FEATURE, NO_ACTION = 4, 5, 6, 7, 8  # what a part got wrong
+NO_REWARD, NO_ALIVE = 9, 10
 
 
 class Ranges(NamedTuple):
@@ -118,6 +119,18 @@ def choose(run, rng):
 
 
 @function
+def judge(run, reward, alive):
+    """DONE, or what is wrong with what a step has returned, which is left in ``total``."""
+    if not math.isfinite(reward):
+        run.total[0] = reward
+        return NO_REWARD
+    if alive not in (0.0, 1.0):
+        run.total[0] = alive
+        return NO_ALIVE
+    return DONE
+
+
+@function
 def begin_episode(run, streams):
     """Reset the domain and encode its first observation; returns as :func:`perceive` does."""
     clock = run.clock
@@ -176,10 +189,11 @@ def go_on(run, budget, streams, control):
             rewards[clock[STEPS] // run.bin] += reward
         clock[STEP] += 1
         clock[STEPS] += 1
-        if alive > 0.0:
+        status = judge(run, reward, alive)
+        if status == DONE and alive > 0.0:
             status = perceive(run, action, next_state)
-            if status != DONE:
-                return status
+        if status != DONE:
+            return status
         transition = Transition(state, action, reward, next_state, alive, outcome(domain))
         errors = learn(agent, transition, streams.planning)
         errors += plan(agent, streams.planning)

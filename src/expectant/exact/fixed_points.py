@@ -22,8 +22,8 @@ from expectant.exact.solve import (
     policy_values,
     start_return,
 )
-from expectant.rules import one_of
-from expectant.seeds import generator
+from expectant.rules import one_of, whole
+from expectant.seeds import SEED, generator
 from expectant.shown import in_brief
 
 SWEEPS = 200_000
@@ -135,6 +135,8 @@ def feature_matrix(domain: Any, features: Any, *, seed: int = 0, run: int = 0) -
     from expectant.features.vector import dense, empty_state
     from expectant.verbs import encode
 
+    SEED.check("feature_matrix", "seed", seed)
+    whole(0).check("feature_matrix", "run", run)
     rng = generator(seed, run)
     shape = features.shape(domain)
     if shape.remembers:

@@ -17,6 +17,7 @@ from expectant.models.places import finite_mdp
 from expectant.parts import Model, Need, Site, bytes_of, constant_weights
 from expectant.rules import number, or_none
 from expectant.step_sizes import columns_memory, columns_part, step_size
+from expectant.updates import add_columns
 from expectant.verbs import (
     adapt_columns,
     add_expected,
@@ -111,12 +112,8 @@ def _(model, state, action, weights, discount):
 
 @add_expected.register(LinearPart)
 def _(model, state, action, weights, amount):
-    """w += amount · F_a s, column by column."""
-    rows = model.rows
-    for n in range(size(state)):
-        j, change = index(state, n), amount * value(state, n)
-        for i in range(weights.shape[0]):
-            weights[i] += change * rows[action, j, i]
+    """w += amount · F_a s."""
+    add_columns(model.rows, action, state, weights, amount)
 
 
 @trace_back.register(LinearPart)

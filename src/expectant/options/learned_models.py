@@ -14,6 +14,7 @@ import numpy as np
 from expectant.features.vector import dot
 from expectant.lanes import add_to_row, dot_row
 from expectant.updates import (
+    add_columns,
     bound_trace,
     clear_trace,
     enter_trace,
@@ -56,15 +57,6 @@ class LinearOptionsPart(NamedTuple):
 
 
 @function
-def add_predicted(rows, option, state, work, amount):
-    """work += amount · F_o s."""
-    for n in range(size(state)):
-        j, x = index(state, n), amount * value(state, n)
-        for i in range(work.shape[1]):
-            work[0, i] += x * rows[option, j, i]
-
-
-@function
 def add_state(state, work, amount):
     """work += amount · s."""
     for n in range(size(state)):
@@ -90,9 +82,9 @@ def predict_error(models, rows, option, transition, stopping, discount):
     """Write δ_n = γ(β s' + (1 − β) F_o s') − F_o s into the scratch row; returns its square."""
     work, alive = models.work, transition.alive
     clear_work(work)
-    add_predicted(rows, option, transition.state, work, -1.0)
+    add_columns(rows, option, transition.state, work[0], -1.0)
     add_state(transition.next_state, work, discount * alive * stopping)
-    add_predicted(rows, option, transition.next_state, work, discount * alive * (1.0 - stopping))
+    add_columns(rows, option, transition.next_state, work[0], discount * alive * (1.0 - stopping))
     return dot_row(work, 0, work[0])
 
 
@@ -180,17 +172,13 @@ def _(models, state, option):
 
 @add_expected.register(LinearOptionsPart)
 def _(models, state, option, weights, amount):
-    rows = models.rows
-    for n in range(size(state)):
-        j, change = index(state, n), amount * value(state, n)
-        for i in range(weights.shape[0]):
-            weights[i] += change * rows[option, j, i]
+    add_columns(models.rows, option, state, weights, amount)
 
 
 @imagine.register(LinearOptionsPart)
 def _(models, state, option, successor):
     clear_work(models.work)
-    add_predicted(models.rows, option, state, models.work, 1.0)
+    add_columns(models.rows, option, state, models.work[0], 1.0)
     for i in range(successor.values.shape[0]):
         successor.values[i] = models.work[0, i]
     return 1.0

@@ -15,7 +15,6 @@ from expectant.features.vector import dot
 from expectant.lanes import dot_row
 from expectant.options.learned_models import (
     LinearOptionsPart,
-    add_predicted,
     add_state,
     clear_work,
     extend_trace,
@@ -27,7 +26,7 @@ from expectant.options.learned_models import (
     shapes,
     stopping_at,
 )
-from expectant.updates import clear_trace, move
+from expectant.updates import add_columns, clear_trace, move
 from expectant.verbs import (
     add_expected,
     backed_up_value,
@@ -55,8 +54,8 @@ def visit_error(linear, visits, option, transition, stopping, discount):
     work, going_on = linear.work, discount * transition.alive * (1.0 - stopping)
     clear_work(work)
     add_state(transition.state, work, 1.0)
-    add_predicted(visits, option, transition.state, work, -1.0)
-    add_predicted(visits, option, transition.next_state, work, going_on)
+    add_columns(visits, option, transition.state, work[0], -1.0)
+    add_columns(visits, option, transition.next_state, work[0], going_on)
     return dot_row(work, 0, work[0])
 
 

@@ -23,7 +23,7 @@ def compiled_for(
     entry: Kernel, arguments: tuple[Any, ...], name: str, show: Reporter, checked: bool = False
 ) -> Kernel:
     """An entry function, compiled by calling it once with such arguments; the first is a run."""
-    from numba.core.errors import NumbaError
+    from numba.core.errors import NumbaError, UnsupportedBytecodeError
 
     from expectant.engine.compile.compiling import kernel_for
     from expectant.engine.compile.kernel_cache import is_kept
@@ -33,7 +33,10 @@ def compiled_for(
     with telling(name):
         try:
             kernel(*arguments)
-        except NumbaError as error:
+        except (
+            NumbaError,
+            UnsupportedBytecodeError,
+        ) as error:  # the second is not of the first kind
             raise explained(error) from error
     return kernel
 

@@ -8,7 +8,9 @@ from expectant.engine.trial.mistakes import PartError
 
 _FAILED = "Failed in nopython mode pipeline"
 _PLACE = re.compile(r'File "([^"]+)", line (\d+)')
-_GLOBAL = re.compile(r"Untyped global name '(\w+)': .*<class '([\w.]+)'>")
+_RAISED = re.compile(r" ?Raised from (.+) \((\d+)\)")
+_COLLECTION = re.compile(r"reflected (?P<kind>list|set)\(.* to variable '(?P<name>\w+)' in globals")
+_GLOBAL = re.compile(r"Untyped global name '(?P<name>\w+)': .*<class '(?P<kind>[\w.]+)'>")
 
 
 def explained(error: Exception) -> Exception:
@@ -19,7 +21,7 @@ def explained(error: Exception) -> Exception:
             return TypeError(line)
     start = max((n for n, line in enumerate(lines) if _FAILED in line), default=-1)
     inner = [line for line in lines[start + 1 :] if line]
-    places = (_PLACE.search(line) for line in inner)
+    places = (_PLACE.search(line) or _RAISED.search(line) for line in inner)
     place = next((f" ({found[1]}, line {found[2]})" for found in places if found), "")
     return PartError(f"{_reason(inner)}{place}; as plain Python, compiled=False, it runs")
 
@@ -27,19 +29,19 @@ def explained(error: Exception) -> Exception:
 def _reason(lines: list[str]) -> str:
     """Why it cannot be compiled, from the innermost part of Numba's account."""
     first = lines[0] if lines else "Numba gives no reason"
-    unknown = _GLOBAL.search(first)
-    if unknown and unknown[2] == "function":
+    unknown = _GLOBAL.search(first) or _COLLECTION.search(first)
+    if unknown and unknown["kind"] == "function":
         return (
-            f"{unknown[1]} is called in compiled code and is not marked for it: write "
+            f"{unknown['name']} is called in compiled code and is not marked for it: write "
             f"@expectant.verbs.function above its definition"
         )
     if unknown:
         return (
-            f"the global {unknown[1]} is a {unknown[2]}, which compiled code cannot use: make it a "
-            "number, an array or a tuple of numbers"
+            f"the global {unknown['name']} is a {unknown['kind']}, which compiled code cannot use: "
+            "make it a number, an array or a tuple of numbers"
         )
     if first.startswith("No implementation of function"):
         specific = [line for line in lines if re.match(r"\w*Error: ", line)]
         call = next((line.removeprefix(">>> ") for line in lines if line.startswith(">>>")), "")
         first = f"{call}: {specific[-1].partition(': ')[2]}" if specific else f"no {call} in Numba"
-    return f"a part cannot be compiled: {first}"
+    return f"a part cannot be compiled: {_RAISED.sub('', first).rstrip('.')}"

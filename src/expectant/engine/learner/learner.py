@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import os
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,6 @@ from expectant.domains.spaces import (
 )
 from expectant.engine.asking import States, Subject
 from expectant.engine.compile.kernels import Kernel, use_compiled
-from expectant.engine.course import going_on
 from expectant.engine.crossing import (
     FIRST,
     GOES_ON,
@@ -44,22 +42,20 @@ from expectant.engine.learner.learner_facts import (
     set_states,
     states_of,
 )
-from expectant.engine.learner.saving import CONTROL, arrays_in
+from expectant.engine.learner.patience import Patience
 from expectant.engine.look import look, look_for, set_aside
 from expectant.engine.loop import DIVERGED, Run, unusable
 from expectant.engine.result import Result
-from expectant.engine.threads import heeding
 from expectant.engine.trial.rehearsal import rehearse
 from expectant.exact.stability import PlanningRadius
 from expectant.features.vector import Weighted, outlook
 from expectant.parts import Agent, Features
 from expectant.progress import Reporter, reporter
 from expectant.rules import flag, or_none, whole
-from expectant.seeds import SEED, TIES, Streams, generator
+from expectant.seeds import SEED, TIES, generator
 from expectant.verbs import encode, evicted, wrapped
 
 BETWEEN_EPISODES = -1  # where the last action stands otherwise
-LONG_PLANNING = 100_000  # backups of a step: for fewer, another thread would cost too much
 
 
 class Learner:
@@ -113,7 +109,8 @@ class Learner:
             else Observations(bounds=or_none(LIMITS).check("Learner", "bounds", bounds))
         )
         self._compiled = use_compiled(compiled)
-        self._is_long = self._compiled and getattr(agent, "planning_steps", 0) >= LONG_PLANNING
+        plans = getattr(agent, "planning_steps", 0) > 0 or getattr(agent, "replayed_fits", 0) > 0
+        self._answered = Patience(agent) if self._compiled and plans else answered
         self._show = reporter(progress)
         self._name = f"{type(agent).__name__} in a loop of your own"
         self._action = BETWEEN_EPISODES
@@ -325,8 +322,7 @@ class Learner:
         if situation != TERMINATED:  # the end has no features
             self._receive(run, observation)
         arguments = (self._respond, run, action, reward, situation, self._streams)
-        respond_to = _interruptible if self._is_long else answered
-        self._run, answer = respond_to(*arguments)
+        self._run, answer = self._answered(*arguments)
         if answer == OVERFLOW:
             why = explained(self._run, DIVERGED, self.agent, "a loop of your own")
             raise FloatingPointError(f"Learner: {why}")
@@ -371,13 +367,3 @@ class Learner:
             del run  # one at a time may be all that fits
         self._run, self._streams = job.prepare(0)
         self._ties = generator(self.seed, 0, TIES)
-
-
-def _interruptible(
-    kernel: Kernel, run: Run, action: int, reward: float, situation: int, streams: Streams
-) -> tuple[Run, int]:
-    """``answered``, where an interruption breaks planning off."""
-    controls = (array for name, array in arrays_in(run.agent) if name.endswith(CONTROL))
-    control = next(controls, going_on())
-    control[0] = 0  # after an earlier interruption
-    return heeding(partial(answered, kernel, run, action, reward, situation, streams), control)

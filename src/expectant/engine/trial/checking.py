@@ -91,9 +91,7 @@ def check_features(
     compiled: bool = True,
 ) -> PartCheck:
     """Check a feature map on a domain (None: a corridor), under Q-learning."""
-    _must_be(features, Features, "check_features: features")
-    job = _job("check_features", domain, features, QLearning(0.1), steps, seed)
-    return _Check("check_features", features, job, compiled).done()
+    return _Check(Features, features, domain, features, steps, seed, compiled).under(QLearning(0.1))
 
 
 def check_model(
@@ -106,15 +104,12 @@ def check_model(
     compiled: bool = True,
 ) -> PartCheck:
     """Check a model under Algorithm 1, and under Q-planning where it backs up action values."""
-    _must_be(model, Model, "check_model: model")
+    check = _Check(Model, model, domain, features, steps, seed, compiled)
     agent = Lookahead(0.05, model=model, planning_steps=2)
-    job = _job("check_model", domain, features, agent, steps, seed)
-    checked = _Check("check_model", model, job, compiled).done()
-    part = type(job.prepare(0)[0].agent.planner.model)
+    checked = check.under(agent)
+    part = type(check.job(agent).prepare(0)[0].agent.planner.model)
     if part in backed_up_action_value.implementations:
-        planner = QPlanning(0.05, model=model, planning_steps=2, invalid_update=True)
-        job = _job("check_model", domain, features, planner, steps, seed)
-        _Check("check_model", model, job, compiled).done()
+        check.under(QPlanning(0.05, model=model, planning_steps=2, invalid_update=True))
     return checked
 
 
@@ -128,11 +123,9 @@ def check_backups(
     compiled: bool = True,
 ) -> PartCheck:
     """Check a backup distribution under Algorithm 1, with replayed fits where it can."""
-    _must_be(backups, Backups, "check_backups: backups")
+    check = _Check(Backups, backups, domain, features, steps, seed, compiled)
     fits = 1 if backups.stores_transitions else 0
-    agent = Lookahead(0.05, backups=backups, planning_steps=2, replayed_fits=fits)
-    job = _job("check_backups", domain, features, agent, steps, seed)
-    return _Check("check_backups", backups, job, compiled).done()
+    return check.under(Lookahead(0.05, backups=backups, planning_steps=2, replayed_fits=fits))
 
 
 def check_agent(
@@ -145,9 +138,7 @@ def check_agent(
     compiled: bool = True,
 ) -> PartCheck:
     """Check an agent on a domain (None: a corridor) with features (None: random binary ones)."""
-    _must_be(agent, Agent, "check_agent: agent")
-    job = _job("check_agent", domain, features, agent, steps, seed)
-    return _Check("check_agent", agent, job, compiled).done()
+    return _Check(Agent, agent, domain, features, steps, seed, compiled).under(agent)
 
 
 def check_option(
@@ -160,90 +151,97 @@ def check_option(
     compiled: bool = True,
 ) -> PartCheck:
     """Check an option under Algorithm 1, which follows it until it stops and learns its model."""
-    _must_be(option, Option, "check_option: option")
+    check = _Check(Option, option, domain, features, steps, seed, compiled)
     if option.only_action >= 0:
         raise ValueError(
             f"check_option: option is just the action {option.only_action}, which agents have "
             "already; there is nothing to follow"
         )
     repertoire = Repertoire((option,), acting="committed")
-    agent = Lookahead(0.05, options=repertoire, planning_steps=2, epsilon=0.3, discount=0.9)
-    job = _job("check_option", domain, features, agent, steps, seed)
-    return _Check("check_option", option, job, compiled).done()
+    return check.under(
+        Lookahead(0.05, options=repertoire, planning_steps=2, epsilon=0.3, discount=0.9)
+    )
 
 
-def _must_be(given: Any, kind: type[Description], argument: str) -> None:
-    if isinstance(given, type):
-        raise ValueError(f"{argument} must be one, not the class: {given.__name__}(…)")
-    if not isinstance(given, kind):
-        raise ValueError(f"{argument} must be derived from ex.{kind.__name__}, got {given!r}")
-
-
-def _job(
-    owner: str,
-    domain: Domain | None,
-    features: Features | None,
-    agent: Agent,
-    steps: int,
-    seed: int,
-) -> Job:
-    whole(1).check(owner, "steps", steps)
-    SEED.check(owner, "seed", seed)
-    domain = Corridor(cells=5, slip=0.1) if domain is None else domain
-    if domain.outside:
-        raise ValueError(f"{owner}: domain must run in compiled code, got {domain!r}")
-    features = RandomBinary(8, 3) if features is None else features
-    return Job(domain, features, agent, steps=steps, seed=seed, apart=False)
-
-
+@dataclass(frozen=True)
 class _Check:
-    """The checks of one part in one composition."""
+    """The checks of one part, and what it is put together with."""
 
-    def __init__(self, owner: str, part: Description, job: Job, compiled: bool) -> None:
-        flag().check(owner, "compiled", compiled)
-        self.owner = f"{owner}: {type(part).__name__}"
-        self.part, self.job, self.compiled = part, job, compiled
+    kind: type[Description]
+    part: Description
+    domain: Domain | None
+    features: Features | None
+    steps: int
+    seed: int
+    compiled: bool
 
-    def done(self) -> PartCheck:
-        """Everything, in turn; the first thing that is wrong is an error."""
+    def __post_init__(self) -> None:
+        part, argument = self.part, f"{self.owner}: {self.kind.__name__.lower()}"
+        if isinstance(part, type):
+            raise ValueError(f"{argument} must be one, not the class: {part.__name__}(…)")
+        if not isinstance(part, self.kind):
+            raise ValueError(
+                f"{argument} must be derived from ex.{self.kind.__name__}, got {part!r}"
+            )
+        whole(1).check(self.owner, "steps", self.steps)
+        SEED.check(self.owner, "seed", self.seed)
+        flag().check(self.owner, "compiled", self.compiled)
+        if self.domain is not None and self.domain.outside:
+            raise ValueError(f"{self.owner}: domain must run in compiled code, got {self.domain!r}")
+
+    @property
+    def owner(self) -> str:
+        """The name of the function that checks parts of this kind."""
+        return f"check_{self.kind.__name__.lower()}"
+
+    def job(self, agent: Agent) -> Job:
+        """A run in which the part has something to do."""
+        domain = Corridor(cells=5, slip=0.1) if self.domain is None else self.domain
+        features = RandomBinary(8, 3) if self.features is None else self.features
+        return Job(domain, features, agent, steps=self.steps, seed=self.seed, apart=False)
+
+    def under(self, agent: Agent) -> PartCheck:
+        """Everything under one agent, in turn; the first thing that is wrong is an error."""
+        name, job = f"{self.owner}: {type(self.part).__name__}", self.job(agent)
         try:
-            first, calls = self._looked_at()
-            self._repeats(first, "once more with the same seed", simulate)
+            first, calls = _looked_at(job)
+            _repeats(job, first, "once more with the same seed", simulate)
             if self.compiled:
-                kernel = loop_for(self.job, True, self.owner, reporter(True))
-                self._repeats(first, "compiled", kernel)
+                _repeats(job, first, "compiled", loop_for(job, True, name, reporter(True)))
         except PartError as error:
-            raise PartError(f"{self.owner}: {error}") from error
+            raise PartError(f"{name}: {error}") from error
         steps, episodes = int(first.clock[STEPS]), int(first.clock[EPISODE])
         return PartCheck(self.part, steps, episodes, dict(calls))
 
-    def _looked_at(self) -> tuple[Run, Counter[str]]:
-        """One run, every call checked, while a second part lies untouched beside it."""
-        course = drive(self.job, 0, simulate, going_on(), (0, self.job.length))
-        run = next(course).run
-        check_parts(run)
-        beside = self.job.prepare(1)[0]
-        before = {name: array.copy() for name, array in arrays_in(beside)}
-        calls: Counter[str] = Counter()
-        contracts = Contracts(run, self.job.domain.bounds)
-        with watched(_Careful(contracts, calls)), np.errstate(all="ignore"):
-            run = next(course).run
-        for name, array in arrays_in(beside):
-            if not np.array_equal(array, before[name], equal_nan=array.dtype.kind == "f"):
-                raise PartError(f"two runs share the array {name}: make new arrays in build")
-        return run, calls
 
-    def _repeats(self, first: Run, how: str, kernel: Callable[..., int]) -> None:
-        """The same run again must leave the same bits in every array."""
-        (end,) = drive(self.job, 0, kernel, going_on())
-        again = dict(arrays_in(end.run))
-        for name, array in arrays_in(first):
-            other = again[name]
-            if not np.array_equal(array, other, equal_nan=array.dtype.kind == "f"):
-                raise PartError(
-                    f"run {how}, the array {name} came out differently: draw from the rng that is "
-                    "passed in and from nothing else, and keep all that changes in arrays"
-                )
+def _looked_at(job: Job) -> tuple[Run, Counter[str]]:
+    """One run, every call checked, while a second part lies untouched beside it."""
+    course = drive(job, 0, simulate, going_on(), (0, job.length))
+    run = next(course).run
+    check_parts(run)
+    beside = job.prepare(1)[0]
+    before = {name: array.copy() for name, array in arrays_in(beside)}
+    calls: Counter[str] = Counter()
+    contracts = Contracts(run, job.domain.bounds)
+    with watched(_Careful(contracts, calls)), np.errstate(all="ignore"):
+        run = next(course).run
+    for name, array in arrays_in(beside):
+        if not np.array_equal(array, before[name], equal_nan=array.dtype.kind == "f"):
+            raise PartError(f"two runs share the array {name}: make new arrays in build")
+    return run, calls
+
+
+def _repeats(job: Job, first: Run, how: str, kernel: Callable[..., int]) -> None:
+    """The same run again must leave the same bits in every array."""
+    (end,) = drive(job, 0, kernel, going_on())
+    again = dict(arrays_in(end.run))
+    for name, array in arrays_in(first):
+        other = again[name]
+        if not np.array_equal(array, other, equal_nan=array.dtype.kind == "f"):
+            raise PartError(
+                f"run {how}, the array {name} came out differently: draw from the rng that is "
+                "passed in and from nothing else, and keep all that changes in arrays"
+            )
 
 
 class _Careful:

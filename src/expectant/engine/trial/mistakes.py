@@ -9,8 +9,10 @@ from expectant.engine.loop import (
     ACTION,
     EPISODE,
     NO_ACTION,
+    NO_ALIVE,
     NO_FEATURE,
     NO_PLACE,
+    NO_REWARD,
     NO_STATE,
     NUMBER,
     STEP,
@@ -21,6 +23,11 @@ from expectant.verbs import index, observation, place, size
 from expectant.whose import is_ours
 
 KINDS = {"model": "model", "backups": "backups", "options": "option"}  # by the name of a field
+
+RETURNS = {
+    NO_REWARD: "a reward that is a finite number",
+    NO_ALIVE: "alive as 0.0 where the episode has ended, else 1.0",
+}
 
 
 class PartError(ValueError):
@@ -81,6 +88,8 @@ def _promise(run: Run, status: int) -> str:
             f"act of {type(run.agent).__name__} must return an action from 0 to "
             f"{ranges.actions - 1}, got {run.clock[ACTION]}"
         )
+    if status in RETURNS:
+        return f"step of {domain} must return {RETURNS[status]}, got {run.total[0]}"
     seen = observation(run.domain)
     if status == NO_STATE:
         return (

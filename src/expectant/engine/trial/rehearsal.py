@@ -32,6 +32,7 @@ from expectant.engine.crossing import (
 from expectant.engine.identity.fingerprint import part_types
 from expectant.engine.loop import Budget, Run, simulate
 from expectant.engine.trial.contracts import Contracts, Enough
+from expectant.engine.trial.drawing import drawn_from
 from expectant.engine.trial.mistakes import PartError, kinds_of
 from expectant.seeds import Streams
 from expectant.verbs import VERBS, Verb, Watcher, act, preference, watched, wrapped
@@ -133,7 +134,7 @@ def check_parts(run: Run) -> None:
             )
         _check_fields(part, kinds)
     for part_type in set(part_types(run)):
-        _check_signatures(part_type, kinds.get(part_type, ""))
+        _check_verbs(part_type, kinds.get(part_type, ""))
 
 
 def _check_fields(part: Any, kinds: dict[type, str]) -> None:
@@ -171,23 +172,27 @@ def _instead(item: Any) -> str:
     return ""
 
 
-def _check_signatures(part_type: type, kind: str) -> None:
-    """Every verb must take what it will be given."""
+def _check_verbs(part_type: type, kind: str) -> None:
+    """Every verb must take what it will be given, and draw from nothing else."""
     for verb in VERBS:
         found = verb.implementations.get(part_type)
         if found is None or is_ours(found):
             continue
-        wanted = inspect.signature(verb)
-        given = inspect.signature(found)
+        wanted, given = inspect.signature(verb), inspect.signature(found)
+        name, code = f"{verb.__name__} of {part_type.__name__}", found.__code__
+        where = f"({code.co_filename}, line {code.co_firstlineno})"
         try:
             given.bind(*wanted.parameters)
         except TypeError:
-            code = found.__code__
             raise PartError(
-                f"{verb.__name__} of {part_type.__name__} takes {given}, and the verb is "
-                f"{verb.__name__}{wanted} ({code.co_filename}, line {code.co_firstlineno})",
-                kind,
+                f"{name} takes {given}, and the verb is {verb.__name__}{wanted} {where}", kind
             ) from None
+        if source := drawn_from(found):
+            raise PartError(
+                f"{name} draws from {source}, which no seed reaches: draw from the rng that is "
+                f"passed in {where}",
+                kind,
+            )
 
 
 def _converse(run: Run, streams: Streams, bounds: Any) -> None:
