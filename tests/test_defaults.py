@@ -15,6 +15,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import pytest
+
 import expectant as ex
 from expectant import cli
 from expectant.descriptions import KINDS
@@ -78,14 +80,15 @@ def _arguments(called: Callable[..., Any]) -> str:
     return ", ".join(found)
 
 
-def test_nothing_is_trusted_unless_somebody_says_so():
+@pytest.mark.parametrize(("argument", "fewest"), [("trust", 6), ("checked", 5)])
+def test_nothing_is_trusted_nor_slowed_by_checks_unless_somebody_says_so(argument, fewest):
     asking = 0
     for module in _modules():
         for called in vars(module).values():
             if inspect.isfunction(called) and called.__module__ == module.__name__:
-                trust = inspect.signature(called).parameters.get("trust")
-                if trust is not None and trust.default is not inspect.Parameter.empty:
+                found = inspect.signature(called).parameters.get(argument)
+                if found is not None and found.default is not inspect.Parameter.empty:
                     asking += 1
-                    default = getattr(trust.default, "default", trust.default)
+                    default = getattr(found.default, "default", found.default)
                     assert default in (False, ()), f"{module.__name__}.{called.__name__}"
-    assert asking > 5
+    assert asking >= fewest

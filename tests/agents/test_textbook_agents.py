@@ -67,6 +67,19 @@ def test_sarsa_with_traces_by_hand(traces, value):
     assert b.agent.weights[RIGHT, 0] == value
 
 
+def test_dutch_traces_make_it_the_online_lambda_return_algorithm():
+    """With λ = 1 in one state: w = Σ rewards and the last estimate, taken in one after another.
+
+    After two steps the estimate is 0.5: towards 1 + 2 + 0.5 it is 1.75, then towards 2 + 0.5 2.125;
+    at the end towards 6, 5 and 3.
+    """
+    b = built(ex.Sarsa(0.5, 1.0, traces="dutch", epsilon=0.0))
+    b.agent.weights[LEFT] = -100.0
+    for reward, following, value in ((1.0, 0, 0.5), (2.0, 0, 2.125), (3.0, None, 3.5)):
+        learn(b.agent, b.transition(0, RIGHT, reward, following), b.rng)
+        assert b.agent.weights[RIGHT, 0] == value
+
+
 @pytest.mark.parametrize(
     ("step", "traces", "trace", "values"),
     [

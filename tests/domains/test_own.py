@@ -11,7 +11,7 @@ import pytest
 
 import expectant as ex
 from expectant.domains.own_mdp import _check_frequencies, _expected, check_against_mdp
-from expectant.verbs import observation, reset, step
+from expectant.verbs import observation, place, reset, step
 
 
 class BrokenPart(NamedTuple):
@@ -92,6 +92,73 @@ def test_a_sound_domain_passes(fault):
     seen = ex.check_domain(Broken(fault), episodes=10)
     assert (seen.episodes, seen.ended, seen.mdp_pairs) == (10, 10, None)
     assert "10 episodes of random actions" in str(seen)
+
+
+class PlacedPart(NamedTuple):
+    """What is seen are vectors, and yet it knows a number of the state it is in."""
+
+    seen: np.ndarray
+    where: int
+
+
+@reset.register(PlacedPart)
+def _(part, episode, rng):
+    part.seen[0] = 0.25
+
+
+@step.register(PlacedPart)
+def _(part, action, rng):
+    return 1.0, 0.0
+
+
+@observation.register(PlacedPart)
+def _(part):
+    return part.seen
+
+
+@place.register(PlacedPart)
+def _(part):
+    return part.where
+
+
+@ex.description
+class Placed(ex.Domain):
+    where: int = ex.option(ex.rules.whole(-2))
+    numbered: bool = ex.option(ex.rules.flag(), default=False)
+    actions = 2
+
+    @property
+    def states(self):
+        return 3 if self.numbered else None
+
+    @property
+    def bounds(self):
+        return None if self.numbered else ((0.0, 1.0),)
+
+    def build(self, rng):
+        return PlacedPart(np.zeros(1, np.int64 if self.numbered else np.float64), self.where)
+
+
+@pytest.mark.parametrize(
+    ("domain", "sound"),
+    [(Placed(7), True), (Placed(-1), True), (Placed(2, True), True), (Placed(-1, True), True),
+     (Placed(3, True), False), (Placed(-2, True), False)],
+)  # fmt: skip
+def test_a_place_is_one_of_the_states_where_those_are_numbered(domain, sound):
+    def returns():
+        return ex.run(
+            domain, ex.OneHot() if domain.numbered else ex.Tiles(1, 2), ex.QLearning(0.1),
+            episodes=2, runs=1, compiled=False, progress=False,
+        ).returns.tolist()  # fmt: skip
+
+    if sound:
+        assert returns() == [[1.0, 1.0]]
+    else:
+        with pytest.raises(
+            ValueError,
+            match=r"^place of PlacedPart must return a state's number from 0 to 2, or −1",
+        ):
+            returns()
 
 
 @pytest.mark.parametrize(

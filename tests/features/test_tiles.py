@@ -260,6 +260,7 @@ BAD = [
     (lambda: Tiles(8, 8, bounds=[(0, 1)]).shape(Plane()), "bounds must have one .* each of the 2 components of the observations of Plane, got 1"),
     (lambda: Tiles(8, 8).shape(ex.Corridor()), "needs a domain with bounds, Corridor has none: give bounds="),
     (lambda: Tiles(8, 8).shape(Box((0, 1), (-math.inf, math.inf))), r"dimension 1 of Box has bounds \(-inf, inf\), which must be finite .* give bounds="),
+    (lambda: Tiles(8, 8).shape(Box((0, 1), (1, 1))), r"dimension 1 of Box has bounds \(1, 1\), which must be finite with low < high"),
     (lambda: Tiles(8, 100, bounds=[(0, 1)] * 5).shape(Outside(2, components=5)), "84,080,804,008 tiles are too many to be numbered: fewer tiles, or hash_size="),
     (lambda: Tiles(8, 8, tile=3), "unknown option tile=3, did you mean 'tiles'"),
 ]  # fmt: skip

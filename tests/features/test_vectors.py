@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from gymnasium.envs.toy_text.taxi import TaxiEnv
 import expectant as ex
 from expectant.features.vector import dense, empty_state
 from expectant.verbs import encode
+from features.plane import Plane
 
 
 class Box(ex.Domain):
@@ -193,6 +195,20 @@ def test_bounds_of_an_environment_without(capsys):
     tiles = ex.Tiles(4, 2, bounds=found)
     assert ex.run(ex.Gym("CartPole-v1"), tiles, ex.QLearning(0.1), episodes=1, runs=1,
                   compiled=False, progress=False).lengths[0, 0] > 0  # fmt: skip
+
+
+@ex.description
+class Boundless(Plane):
+    """A plane that does not say how wide it is."""
+
+    bounds = ((-math.inf, math.inf), (0.0, 2.0))
+
+
+def test_bounds_of_ones_own_domain_are_those_of_its_episodes():
+    """An episode begins between 1 and 2 and is over as soon as it is beyond 4."""
+    (low, high), known = ex.bounds_of(Boundless(), margin=0.0)
+    assert known == (0.0, 2.0)
+    assert low < 1.1 and 3.5 < high <= 4.0
 
 
 def test_the_margin_is_a_share_of_what_was_seen():

@@ -102,6 +102,14 @@ def test_all_settings_of_an_agent_that_claims_are_about_alone():
     assert set(every[0]) == set(joint.matters[10])
 
 
+def test_an_agent_may_have_as_many_settings_as_are_tried_and_not_one_more(monkeypatch):
+    every = len(a_search().settings("q_learning", 10_000))
+    monkeypatch.setattr(module, "MOST_ALONE", every)
+    assert set(a_search().alone) == {"q_learning"}
+    monkeypatch.setattr(module, "MOST_ALONE", every - 1)
+    assert a_search().alone == {}
+
+
 def test_the_first_runs_are_taken_unless_others_are_asked_for():
     figures, claims = ("5a", "5b"), tuple(range(10, 18))
     assert Joint(PAPER, figures, 3, published=claims) == of_figure_5(PAPER, 3) == a_search(seed=0)

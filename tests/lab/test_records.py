@@ -105,6 +105,14 @@ def test_an_agent_that_plans_everywhere_carries_the_news():
     assert [level.height for level in levels] == pytest.approx([*best, best[0] / 4])
 
 
+def test_whoever_waits_is_told_of_every_look():
+    job, record, told = job_of(SMALL, FAST), greedy(100), []
+    recorded(
+        job, 0, simulate, ask, np.zeros(1, np.int64), record, lambda stop: told.append(stop.steps)
+    )
+    assert told == record.schedule(job).at.tolist()
+
+
 def test_an_agent_that_does_not_plan_does_not():
     grid = SMALL.replace(phase_steps=(3000, 300, 300))
     found = run_plain(ex.QLearning(0.5, epsilon=0.5, discount=0.97), grid)

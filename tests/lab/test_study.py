@@ -56,6 +56,14 @@ def test_every_packaged_study_can_be_read():
         assert study.figures
 
 
+@pytest.mark.parametrize(("given", "expected"), [
+    ("1", {"corridor": 1}), ("{ corridor = 7 }", {"corridor": 7}), ("{}", {}),
+])  # fmt: skip
+def test_claims_are_judged_by_so_many_runs(given, expected, tmp_path):
+    study = read_study(write(tmp_path / "parity", study=f"claim_runs = {given}"))
+    assert study.claim_runs == expected
+
+
 def test_the_studies_of_open_questions_have_claims_and_no_code():
     for name in (
         "cart-pole", "acrobot", "backup-distributions", "function-approximation",
@@ -308,6 +316,9 @@ MISTAKES = {
         {"study": "measures = ['no_such_module']"}, "study.toml: measures: cannot import 'no_such_module'",
     ),
     "a broken spec": ({"corridor": "episodes = 0"}, "corridor.toml: episodes: must be a whole number, 1 or more"),
+    "claims judged by no run": (
+        {"study": "claim_runs = 0"}, "study.toml: claim_runs.corridor: must be a whole number, 1 or more, got 0",
+    ),
     "no TOML": ({"claims": "[["}, "claims.toml: not TOML"),
 }  # fmt: skip
 

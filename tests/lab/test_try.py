@@ -213,6 +213,8 @@ def test_searching_leaves_as_much_time_for_confirming():
     promised = Promise(294.0)
     promised.shorten(54.0)
     assert promised.seconds == 240.0
+    promised.shorten(240.5)
+    assert promised.seconds == 0.0
 
 
 def test_all_agents_have_some_fresh_runs_before_any_has_more(monkeypatch):

@@ -70,6 +70,16 @@ def test_a_spec_becomes_cells():
     assert cells[0].id == "text/short/plain"
 
 
+@pytest.mark.parametrize(("variants", "expected"), [
+    ("", {"short": "", "long": "The long one"}),
+    ("[variants.wet]\ndomain = { slip = 0.4 }\n", {"short, wet": "", "long, wet": "The long one, wet"}),
+], ids=["alone", "varied"])  # fmt: skip
+def test_a_panel_has_the_title_that_it_was_given_or_none(variants, expected):
+    named = replaced('name = "long"', 'name = "long"\ntitle = "The long one"')
+    cells = parse_spec(f"{named}\n{variants}", "mine.toml").cells()
+    assert {cell.panel: cell.panel_title for cell in cells} == expected
+
+
 def test_changes_go_where_they_apply():
     changed = parse_spec(GOOD, "x").changed(
         Changes(
