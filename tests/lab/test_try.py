@@ -136,12 +136,57 @@ def test_the_best_planner_and_the_best_of_the_others_are_always_searched():
     assert worth_searching(standings(sarsa=1.0, lookahead=-np.inf), 3) == ["sarsa"]
 
 
+def paced(domain, seconds, start, seen, threads=2):
+    """How many episodes runs have, and on how many threads, where a step takes 10 ms."""
+    trial = Trial(domain, ex.OneHot(), False, threads, 0)
+    trying._pace(trial, seen, 0.01, seconds, start)
+    return trial.episodes, trial.threads
+
+
 @pytest.mark.parametrize(("paid", "episodes"), [(-0.5, 60), (0.0, 60), (0.5, 7)])
 def test_episodes_may_become_longer_where_living_pays(paid, episodes):
-    """(27 − 3) / 2 seconds on two cores for four runs of 10 steps of 10 ms, or of 80 of them."""
-    left: Any = SimpleNamespace(until=lambda share: SimpleNamespace(left=lambda: 27.0))
-    found = trying._episodes(Seen([paid, paid], [8, 12]), 0.01, 1, left, 2)
-    assert found == episodes
+    """24 / 2 seconds on two cores for four runs of 10 steps of 10 ms, or of 80 of them."""
+    seen = Seen([paid, paid], [8, 12])
+    assert paced(ex.Corridor(), 24.0, 3.0, seen) == (episodes, 2)
+
+
+@pytest.mark.parametrize(
+    ("start", "expected"),
+    [
+        (3.0, (2 * 21 * 5 // 4, 2)),  # (24 − 3) seconds twice instead of 24 once
+        (11.0, (2 * 13 * 5 // 4, 2)),
+        (12.0, (24 * 5 // 4, 1)),  # as much alone
+        (100.0, (24 * 5 // 4, 1)),  # all would be over before there is a process
+    ],
+)
+def test_runs_have_processes_where_more_can_be_done_with_them(start, expected):
+    """An episode of 10 steps takes 0.1 s; half the time is kept in hand, and runs are four."""
+    seen = Seen([-1.0], [10])
+    assert paced(world(None), 24.0, start, seen) == expected
+    assert paced(ex.Corridor(), 24.0, start, seen) == (2 * 24 * 5 // 4, 2)
+
+
+def test_where_no_run_ends_in_time_shorter_ones_are_tried_without_processes(capsys):
+    asked = []
+
+    class Scripted(Trial):
+        def run(self, agent, runs, deadline, *, first=0, episodes=0):
+            asked.append((agent.kind, self.episodes, self.threads))
+            if self.episodes > enough:
+                raise OutOfTime
+            return SimpleNamespace(means=np.ones(runs))
+
+    agents = {"sarsa": ex.Sarsa(), "lookahead": ex.Lookahead()}
+    for enough, rounds_made in ((100, 1), (30, 2), (1, 2)):
+        trial = Scripted(ex.Corridor(), ex.OneHot(), False, 2, 0, episodes=100)
+        found = trying._at_defaults(trial, agents, Promise(1000.0), print)
+        attempts = [(100, 2), (25, 1)][:rounds_made]
+        assert asked == [(kind, *each) for each in attempts for kind in agents]
+        assert found["sarsa"].default_score == (-np.inf if enough == 1 else 1.0)
+        told = capsys.readouterr().out.splitlines()
+        assert told[0] == "sarsa, lookahead: 4 runs of 100 episodes each"
+        assert told[1:] == ["no run has ended in time: 25 episodes each"] * (rounds_made - 1)
+        asked.clear()
 
 
 def test_whom_to_compare_is_decided_by_runs_before_the_fresh_ones():
@@ -451,10 +496,9 @@ def test_a_diverged_run_is_the_worst_there_is(means, expected):
     assert rounds.score(result) == expected
 
 
-@pytest.mark.parametrize(("left", "episodes"), [(3.0, 5), (0.0, 5), (10**9, 2_000)])
+@pytest.mark.parametrize(("left", "episodes"), [(0.3, 5), (0.0, 5), (10**9, 2_000)])
 def test_runs_are_neither_too_short_nor_too_long(left, episodes):
-    promised: Any = SimpleNamespace(until=lambda share: SimpleNamespace(left=lambda: left))
-    assert trying._episodes(Seen([-1.0], [10]), 0.01, 1, promised, 1) == episodes
+    assert paced(ex.Corridor(), left, 3.0, Seen([-1.0], [10]), threads=1)[0] == episodes
 
 
 def test_fresh_runs_are_shorter_where_none_has_ended_in_time():
@@ -557,6 +601,21 @@ def test_agents_that_all_diverged_are_not_called_short_of_time():
         "Of every agent that was run a run diverged: Algorithm 1, Q-learning. Not tried for want of "
         "time or memory: Sarsa(λ)."
     ]
+
+
+@pytest.mark.parametrize(
+    ("kept", "why"),
+    [
+        (("lookahead", "q_learning"), "no run ended in time to pick whom to compare"),
+        (("lookahead",), "agents of one kind only were run"),
+        (("q_learning",), "agents of one kind only were run"),
+    ],
+)
+def test_why_it_cannot_be_told_whether_planning_pays(kept, why):
+    found = made([1.0, 2.0], [3.0, 5.0])
+    agents = {key: found.agents[key] for key in kept}
+    told = dataclasses.replace(found, agents=agents, compared=(None, None)).findings()
+    assert told[1] == f"Whether planning pays cannot be told: {why}."
 
 
 class Failing(HallEnv):

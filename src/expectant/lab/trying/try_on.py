@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +35,7 @@ from expectant.lab.trying.rounds import (
 from expectant.lab.trying.tried import Confirmed, Tried
 from expectant.lab.trying.try_page import write_folder
 from expectant.lab.trying.words import in_brief
-from expectant.parts import Domain
+from expectant.parts import Agent, Domain
 from expectant.progress import say
 from expectant.rules import Rule, flag, or_none, whole
 from expectant.seeds import SEED
@@ -94,7 +94,8 @@ def try_on(
     seconds = 60.0 * minutes  # from now on: to import an environment may take longer than some
     promise = Promise(seconds - min(PAGE_SECONDS, MOST_FOR_PAGE * seconds))
     seen = play_at_random(domain, promise.until(LOOKED), seed)
-    promise.shorten(_reserve(seconds, slowness()))
+    busy = slowness()
+    promise.shorten(_reserve(seconds, busy))
     features = propose(domain, seen)
     shape = features.shape(domain)
     tell(f"{shape.size:,} features, {shape.active} at once: {in_brief(features)}; compiling")
@@ -109,9 +110,9 @@ def try_on(
     standings: dict[str, Standing] = {}
     if usable:
         slowest = max(times[key] for key in usable)
-        trial.episodes = _episodes(seen, slowest, len(usable), promise, threads)
-        tell(f"{', '.join(usable)}: {DEFAULT_RUNS} runs of {trial.episodes:,} episodes each")
-        standings = at_defaults(trial, usable, promise, DEFAULTS)
+        seconds_each = promise.until(DEFAULTS).left() / len(usable)
+        _pace(trial, seen, slowest, seconds_each, START_SECONDS * busy)
+        standings = _at_defaults(trial, usable, promise, tell)
         best = worth_searching(standings, SEARCHED_AGENTS)
         tell(f"searching better steps of {', '.join(best) or 'none'}")
         searched = dataclasses.replace(trial, seed=seed + 1)
@@ -147,17 +148,35 @@ def _reserve(seconds: float, times: float) -> float:
     return max(min(PAGE_WORK * times, MOST_FOR_PAGE * seconds) - PAGE_SECONDS, 0.0)
 
 
-def _episodes(
-    seen: Seen, slowest: float, agents: int, promise: Promise, threads: int | None
-) -> int:
-    """How many episodes a run can have, if the slowest agent is to end in time."""
+def _pace(trial: Trial, seen: Seen, slowest: float, seconds: float, start: float) -> None:
+    """Decide how many episodes runs have, if the slowest agent is to end in so many seconds.
+
+    Processes take a while to ``start``: where more can be done without, runs are one at a time.
+    """
     length = float(np.mean(seen.lengths))
     if np.mean(seen.returns) > 0.0:  # whoever lives longer may earn more
         length *= LONGER
-    at_once = min(threads or cores(), DEFAULT_RUNS)
-    seconds = max(promise.until(DEFAULTS).left() / agents - START_SECONDS, 0.0) / CAUTION
-    found = seconds * at_once / (DEFAULT_RUNS * length * max(slowest, 1e-9))
-    return int(min(max(found, FEWEST_EPISODES), MOST_EPISODES))
+    at_once = min(trial.threads or cores(), DEFAULT_RUNS)
+    together = max(seconds - start * trial.domain.outside, 0.0) * at_once
+    if together <= seconds:
+        trial.threads = 1
+    found = max(together, seconds) / (CAUTION * DEFAULT_RUNS * length * max(slowest, 1e-9))
+    trial.episodes = int(min(max(found, FEWEST_EPISODES), MOST_EPISODES))
+
+
+def _at_defaults(
+    trial: Trial, agents: Mapping[str, Agent], promise: Promise, tell: Callable[[str], None]
+) -> dict[str, Standing]:
+    """Every agent as it is made; where none ends in time, once more instead of the search, with
+    shorter runs that need no process."""
+    names = ", ".join(agents)
+    tell(f"{names}: {DEFAULT_RUNS} runs of {trial.episodes:,} episodes each")
+    standings = at_defaults(trial, agents, promise, DEFAULTS)
+    if not any(math.isfinite(each.default_score) for each in standings.values()):
+        trial.episodes, trial.threads = max(trial.episodes // SHORTER, FEWEST_EPISODES), 1
+        tell(f"no run has ended in time: {trial.episodes:,} episodes each")
+        standings = at_defaults(trial, agents, promise, SEARCHED)
+    return standings
 
 
 def _confirmed(
