@@ -655,6 +655,37 @@ def test_random_play_that_fails_after_enough_episodes_is_told():
         play_at_random(ex.Gym(lambda: Failing(2)), Deadline(time.monotonic() + 100.0), 0)
 
 
+class Blinded(HallEnv):
+    """Sees what is no number in a step that is counted over all episodes."""
+
+    def __init__(self, step: int) -> None:
+        super().__init__(BOX(0.0, float(CELLS), (2,)))
+        self.step_of_trouble, self.taken = step, 0
+
+    def step(self, action):
+        self.taken += 1
+        return super().step(action)
+
+    def seen(self):
+        blind = self.taken == self.step_of_trouble
+        return np.full(2, np.nan) if blind else super().seen()
+
+
+def test_random_play_does_not_overlook_what_is_no_number():
+    """Not even where bounds need no estimate; what was seen before counts."""
+    seen = play_at_random(ex.Gym(lambda: Blinded(200)), Deadline(time.monotonic() + 100.0), 0)
+    assert 3 <= len(seen.returns) < 100
+    assert np.isfinite(seen.low).all() and np.isfinite(seen.high).all()
+    assert re.match(
+        r"observation: component 0 must be a finite number, got nan, in run 0, episode \d+, step \d+",
+        seen.failure,
+    )
+    with pytest.raises(ex.WorldError, match="got nan, in run 0, episode 0, step 2 of"):
+        play_at_random(ex.Gym(lambda: Blinded(2)), Deadline(time.monotonic() + 100.0), 0)
+    with pytest.raises(ex.WorldError, match="got nan, in run 0, episode 0, step 0 of"):
+        play_at_random(ex.Gym(lambda: Blinded(0)), Deadline(time.monotonic() + 100.0), 0)
+
+
 def test_random_play_that_hangs_is_given_up(monkeypatch):
     monkeypatch.setattr(watched, "GRACE", 0.3)
     start = time.monotonic()
