@@ -417,6 +417,11 @@ def test_what_cannot_be_tried_is_a_sentence_and_writes_nothing(
     assert not list(tmp_path.iterdir())
 
 
+def test_numbers_of_the_table_have_the_minus_of_the_sentences():
+    rows = made([-350.25, -351.5], [-1.0, -2.0]).rows()
+    assert [row[1:3] for row in rows] == [["−350.9", "−351.5 to −350.2"], ["−1.5", "−2.0 to −1.0"]]
+
+
 def test_the_command_prints_data_and_nothing_else(tried, monkeypatch, tmp_path):
     monkeypatch.setattr(trying, "try_on", lambda *given, **options: tried)
     done = CliRunner().invoke(
@@ -525,13 +530,15 @@ def test_what_is_tried_is_told(monkeypatch, capsys):
 
     seeds: set[int] = set()
     monkeypatch.setattr(rounds, "run", quick)
+    monkeypatch.setattr(trying, "slowness", lambda: 2.5)
     ex.try_on(ex.Corridor(), 1.0, threads=1, compiled=False, seed=5)
     told = capsys.readouterr().err.splitlines()
     assert told[0].startswith("trying 2 actions of Corridor(") and told[0].endswith("random play")
-    assert told[1] == "9 features, 1 at once: OneHot(); compiling"
-    assert told[2].startswith("q_learning, lookahead, cached_values, sarsa, cached_policy: 4 runs")
-    assert told[3] == "searching better steps of lookahead, q_learning, cached_values"
-    assert told[4] == "confirming on fresh runs"
+    assert told[1] == "the machine is busy: work takes 2.5 times as long as alone"
+    assert told[2] == "9 features, 1 at once: OneHot(); compiling"
+    assert told[3].startswith("q_learning, lookahead, cached_values, sarsa, cached_policy: 4 runs")
+    assert told[4] == "searching better steps of lookahead, q_learning, cached_values"
+    assert told[5] == "confirming on fresh runs"
     assert seeds == {5, 6, 7}  # the defaults, the search and what confirms it share no run
 
 

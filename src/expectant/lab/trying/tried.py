@@ -249,7 +249,8 @@ class Tried:
         )
         for key, each in self.agents.items():
             mean, low, high = each.estimate
-            shown = tables.number(mean, decimals), tables.interval(low, high, decimals)
+            known = tables.number(mean, decimals), tables.interval(low, high, decimals)
+            shown = [text.replace("-", "−") for text in known]
             settings = "default" if each.default else "searched"
             rows.append([NAMES[key], *shown, settings, each.steps_in_words])
         return rows

@@ -47,6 +47,7 @@ PAGE_WORK = 4.0  # seconds of work in that, and in starting Python, on a machine
 MOST_FOR_PAGE = 0.2  # of the promised time
 SEARCHED_AGENTS = 3
 FRESH_RUNS = 12  # at most
+BUSY = 1.5  # times as long as alone
 START_SECONDS = 3.0  # that processes take to be there
 SHORTER = 4
 CAUTION = 2.0  # times as long as it should take, on a busy machine
@@ -95,6 +96,8 @@ def try_on(
     promise = Promise(seconds - min(PAGE_SECONDS, MOST_FOR_PAGE * seconds))
     seen = play_at_random(domain, promise.until(LOOKED), seed)
     busy = slowness()
+    if busy > BUSY:
+        tell(f"the machine is busy: work takes {busy:.1f} times as long as alone")
     promise.shorten(_reserve(seconds, busy))
     features = propose(domain, seen)
     shape = features.shape(domain)
