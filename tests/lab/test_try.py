@@ -21,7 +21,7 @@ from expectant.engine.memory.refusal import TooLargeError
 from expectant.lab.specs.spec import read_spec
 from expectant.lab.trying import promise, rounds, watched
 from expectant.lab.trying import try_on as trying
-from expectant.lab.trying.promise import Deadline, OutOfTime, Promise
+from expectant.lab.trying.promise import Deadline, OutOfTime, Promise, PutOff
 from expectant.lab.trying.proposal import LOOKED, Seen, play_at_random, propose
 from expectant.lab.trying.rounds import (
     Standing,
@@ -491,6 +491,55 @@ def test_agents_are_run_that_were_compiled_in_time(minutes, compiled, expected, 
     assert rounds.compile_in_time(trial, agents, Promise(minutes)) == expected
     plain = dataclasses.replace(trial, compiled=False)
     assert rounds.compile_in_time(plain, agents, Promise(minutes)) == list(agents)
+
+
+@pytest.mark.parametrize(("ready", "stops_at"), [(True, 55.0), (False, 75.0)])
+def test_compiling_goes_on_where_nothing_would_be_ready(ready, stops_at, monkeypatch):
+    """What is left after it is then divided as it would have been: 0.6 is a ninth of the rest."""
+    clock: Any = SimpleNamespace(now=0.0, monotonic=lambda: clock.now)
+
+    def compile_until_told(orders, deadline):
+        while True:
+            deadline.check()
+            clock.now += 0.5
+
+    monkeypatch.setattr(promise, "time", clock)
+    monkeypatch.setattr(rounds, "compile_ahead", compile_until_told)
+    monkeypatch.setattr(rounds, "compile_loop", lambda job: None)
+    monkeypatch.setattr(rounds, "loop_is_compiled", lambda job: ready)
+    promised = Promise(100.0)
+    trial = Trial(ex.Corridor(), ex.OneHot(), None, 1, 0)
+    found = rounds.compile_in_time(trial, {"q_learning": ex.QLearning()}, promised)
+    assert found == (["q_learning"] if ready else [])
+    assert stops_at <= clock.now <= stops_at + 0.5
+    assert promised.until(1.0).left() == pytest.approx(100.0 - clock.now)
+    assert promised.until(0.6).left() == pytest.approx((100.0 - clock.now) / 9)
+
+
+def test_a_promise_goes_on_from_where_it_is_and_never_gets_longer(monkeypatch):
+    clock: Any = SimpleNamespace(now=0.0, monotonic=lambda: clock.now)
+    monkeypatch.setattr(promise, "time", clock)
+    promised = Promise(100.0)
+    clock.now = 40.0
+    promised.go_on_from(0.5)
+    assert (promised.start, promised.seconds) == (0.0, 100.0)
+    clock.now = 130.0
+    promised.go_on_from(0.5)
+    assert promised.until(1.0).left() == -30.0 and promised.part(1.0, 2).left() == 0.0
+
+
+def test_a_deadline_is_put_off_once_and_not_if_it_is_brought_on(monkeypatch):
+    clock: Any = SimpleNamespace(now=0.0, monotonic=lambda: clock.now)
+    monkeypatch.setattr(promise, "time", clock)
+    deadline = PutOff(Deadline(1.0), Deadline(3.0), lambda: False)
+    assert deadline.left() == 1.0
+    clock.now = 1.0
+    assert deadline.left() == 2.0
+    clock.now = 3.5
+    assert deadline.left() == -0.5
+    brought_on = PutOff(Deadline(4.0), Deadline(5.0), lambda: False)
+    brought_on.bring_on()
+    assert brought_on.left() < 0.0
 
 
 @pytest.mark.parametrize(
