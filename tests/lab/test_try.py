@@ -166,7 +166,7 @@ def test_runs_have_processes_where_more_can_be_done_with_them(start, expected):
     assert paced(ex.Corridor(), 24.0, start, seen) == (2 * 24 * 5 // 4, 2)
 
 
-def test_where_no_run_ends_in_time_shorter_ones_are_tried_without_processes(capsys):
+def test_where_no_run_ends_in_time_shorter_ones_are_tried_without_processes(capsys, monkeypatch):
     asked = []
 
     class Scripted(Trial):
@@ -177,6 +177,7 @@ def test_where_no_run_ends_in_time_shorter_ones_are_tried_without_processes(caps
             return SimpleNamespace(means=np.ones(runs))
 
     agents = {"sarsa": ex.Sarsa(), "lookahead": ex.Lookahead()}
+    monkeypatch.setattr(trying, "MOST_EPISODES", 100)
     for enough, rounds_made in ((100, 1), (30, 2), (1, 2)):
         trial = Scripted(ex.Corridor(), ex.OneHot(), False, 2, 0, episodes=100)
         found = trying._at_defaults(trial, agents, Promise(1000.0), print)
@@ -187,6 +188,48 @@ def test_where_no_run_ends_in_time_shorter_ones_are_tried_without_processes(caps
         assert told[0] == "sarsa, lookahead: 4 runs of 100 episodes each"
         assert told[1:] == ["no run has ended in time: 25 episodes each"] * (rounds_made - 1)
         asked.clear()
+
+
+@pytest.mark.parametrize(
+    ("seconds", "expected"),
+    [
+        (0.001, [100, 400, 1600, 2000]),  # an episode: until runs are long enough
+        (0.01, [100, 400]),  # 1 and 4 seconds for each of the two, and not 16 in what is left
+        (0.1, [100]),
+    ],
+)
+def test_runs_become_longer_where_all_end_soon(seconds, expected, monkeypatch, capsys):
+    clock: Any = SimpleNamespace(now=0.0, monotonic=lambda: clock.now)
+    monkeypatch.setattr(promise, "time", clock)
+    asked = []
+
+    class Scripted(Trial):
+        def run(self, agent, runs, deadline, *, first=0, episodes=0):
+            asked.append(self.episodes)
+            clock.now += seconds * self.episodes
+            return SimpleNamespace(means=np.full(runs, float(self.episodes)))
+
+    trial = Scripted(ex.Corridor(), ex.OneHot(), False, 1, 0, episodes=100)
+    agents = {"sarsa": ex.Sarsa(), "lookahead": ex.Lookahead()}
+    found = trying._at_defaults(trial, agents, Promise(100.0), print)
+    assert asked == [each for each in expected for _ in agents]
+    assert trial.episodes == found["sarsa"].default_score == expected[-1]
+    told = capsys.readouterr().out.splitlines()[1:]
+    assert told == [f"there is time for more: {each:,} episodes each" for each in expected[1:]]
+
+
+def test_longer_runs_that_do_not_end_are_as_if_they_had_not_been():
+    class Scripted(Trial):
+        def run(self, agent, runs, deadline, *, first=0, episodes=0):
+            if (self.episodes > 100 and agent.kind == "lookahead") or agent.kind == "q_learning":
+                raise OutOfTime
+            return SimpleNamespace(means=np.full(runs, float(self.episodes)))
+
+    trial = Scripted(ex.Corridor(), ex.OneHot(), False, 1, 0, episodes=100)
+    agents = {"sarsa": ex.Sarsa(), "lookahead": ex.Lookahead(), "q_learning": ex.QLearning()}
+    found = trying._at_defaults(trial, agents, Promise(1000.0), print)
+    scores = [each.default_score for each in found.values()]
+    assert trial.episodes == 100 and scores == [100.0, 100.0, -np.inf]
 
 
 def test_whom_to_compare_is_decided_by_runs_before_the_fresh_ones():
@@ -586,8 +629,8 @@ def test_what_is_tried_is_told(monkeypatch, capsys):
     assert told[1] == "the machine is busy: work takes 2.5 times as long as alone"
     assert told[2] == "9 features, 1 at once: OneHot(); compiling"
     assert told[3].startswith("q_learning, lookahead, cached_values, sarsa, cached_policy: 4 runs")
-    assert told[4] == "searching better steps of lookahead, q_learning, cached_values"
-    assert told[5] == "confirming on fresh runs"
+    assert told[-2] == "searching better steps of lookahead, q_learning, cached_values"
+    assert told[-1] == "confirming on fresh runs"
     assert seeds == {5, 6, 7}  # the defaults, the search and what confirms it share no run
 
 

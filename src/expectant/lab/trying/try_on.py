@@ -49,7 +49,7 @@ SEARCHED_AGENTS = 3
 FRESH_RUNS = 12  # at most
 BUSY = 1.5  # times as long as alone
 START_SECONDS = 3.0  # that processes take to be there
-SHORTER = 4
+FACTOR = 4  # by which runs become shorter or longer
 CAUTION = 2.0  # times as long as it should take, on a busy machine
 LONGER = 8.0  # how many times as long as at random an episode may become, where steps pay
 
@@ -170,16 +170,37 @@ def _pace(trial: Trial, seen: Seen, slowest: float, seconds: float, start: float
 def _at_defaults(
     trial: Trial, agents: Mapping[str, Agent], promise: Promise, tell: Callable[[str], None]
 ) -> dict[str, Standing]:
-    """Every agent as it is made; where none ends in time, once more instead of the search, with
-    shorter runs that need no process."""
-    names = ", ".join(agents)
-    tell(f"{names}: {DEFAULT_RUNS} runs of {trial.episodes:,} episodes each")
+    """Every agent as it is made, in runs as long as there is time for.
+
+    Where none ends in time, once more instead of the search, with shorter runs that need no
+    process; where all end soon, once more with longer ones, as long as that goes well.
+    """
+    tell(f"{', '.join(agents)}: {DEFAULT_RUNS} runs of {trial.episodes:,} episodes each")
+    begun = promise.spent()
     standings = at_defaults(trial, agents, promise, DEFAULTS)
-    if not any(math.isfinite(each.default_score) for each in standings.values()):
-        trial.episodes, trial.threads = max(trial.episodes // SHORTER, FEWEST_EPISODES), 1
+    if not any(map(_has_ended, standings.values())):
+        trial.episodes, trial.threads = max(trial.episodes // FACTOR, FEWEST_EPISODES), 1
         tell(f"no run has ended in time: {trial.episodes:,} episodes each")
-        standings = at_defaults(trial, agents, promise, SEARCHED)
+        return at_defaults(trial, agents, promise, SEARCHED)
+    while trial.episodes < MOST_EPISODES and _is_early(begun, promise.spent()):
+        begun, before = promise.spent(), trial.episodes
+        trial.episodes = min(before * FACTOR, MOST_EPISODES)
+        tell(f"there is time for more: {trial.episodes:,} episodes each")
+        longer = at_defaults(trial, agents, promise, DEFAULTS)
+        if not all(_has_ended(longer[key]) for key in longer if _has_ended(standings[key])):
+            trial.episodes = before
+            break
+        standings = longer
     return standings
+
+
+def _has_ended(standing: Standing) -> bool:
+    return math.isfinite(standing.default_score)
+
+
+def _is_early(begun: float, ended: float) -> bool:
+    """Whether what has just taken a while may take a few times as long, before a stage is over."""
+    return CAUTION * FACTOR * (ended - begun) < DEFAULTS - ended
 
 
 def _confirmed(
@@ -190,8 +211,8 @@ def _confirmed(
     All have some before any has more, those that are compared first; one that does not end in its
     share of the time has no more. Where none has ended in time so far, runs are shorter.
     """
-    if not any(math.isfinite(each.default_score) for each in standings.values()):
-        trial.episodes = max(trial.episodes // SHORTER, FEWEST_EPISODES)
+    if not any(map(_has_ended, standings.values())):
+        trial.episodes = max(trial.episodes // FACTOR, FEWEST_EPISODES)
     block = max(2, trial.threads or cores())
     first = [key for key in best_of_both(standings) if key is not None]
     running = [*first, *(key for key in standings if key not in first)]
