@@ -536,8 +536,17 @@ def test_agents_are_run_that_were_compiled_in_time(minutes, compiled, expected, 
     assert rounds.compile_in_time(plain, agents, Promise(minutes)) == list(agents)
 
 
-@pytest.mark.parametrize(("ready", "stops_at"), [(True, 55.0), (False, 75.0)])
-def test_compiling_goes_on_where_nothing_would_be_ready(ready, stops_at, monkeypatch):
+@pytest.mark.parametrize(
+    ("ready", "stops_at"),
+    [
+        (["q_learning", "lookahead"], 55.0),
+        (["sarsa", "lookahead"], 55.0),
+        (["lookahead"], 75.0),
+        (["q_learning", "sarsa"], 75.0),
+        ([], 75.0),
+    ],
+)
+def test_compiling_goes_on_where_nothing_could_be_compared(ready, stops_at, monkeypatch):
     """What is left after it is then divided as it would have been: 0.6 is a ninth of the rest."""
     clock: Any = SimpleNamespace(now=0.0, monotonic=lambda: clock.now)
 
@@ -549,11 +558,11 @@ def test_compiling_goes_on_where_nothing_would_be_ready(ready, stops_at, monkeyp
     monkeypatch.setattr(promise, "time", clock)
     monkeypatch.setattr(rounds, "compile_ahead", compile_until_told)
     monkeypatch.setattr(rounds, "compile_loop", lambda job: None)
-    monkeypatch.setattr(rounds, "loop_is_compiled", lambda job: ready)
+    monkeypatch.setattr(rounds, "loop_is_compiled", lambda job: job.agent.kind in ready)
     promised = Promise(100.0)
     trial = Trial(ex.Corridor(), ex.OneHot(), None, 1, 0)
-    found = rounds.compile_in_time(trial, {"q_learning": ex.QLearning()}, promised)
-    assert found == (["q_learning"] if ready else [])
+    agents = {"q_learning": ex.QLearning(), "sarsa": ex.Sarsa(), "lookahead": ex.Lookahead()}
+    assert rounds.compile_in_time(trial, agents, promised) == ready
     assert stops_at <= clock.now <= stops_at + 0.5
     assert promised.until(1.0).left() == pytest.approx(100.0 - clock.now)
     assert promised.until(0.6).left() == pytest.approx((100.0 - clock.now) / 9)

@@ -39,7 +39,7 @@ PLANNERS = ("lookahead", "cached_values", "cached_policy")
 STEPS = ("value_step", "action_step", "policy_step", "model_step")
 FACTORS = (0.1, 0.3, 3.0)  # of the steps that agents have by default
 COMPILED = 0.55  # of the promised time is over when no more is compiled,
-LATEST = 0.75  # unless nothing is
+LATEST = 0.75  # unless no planner is, or nobody to compare it with
 PROBE_EPISODES, PROBE_SECONDS = 2, 0.3
 DEFAULT_RUNS = 4
 MOST_EPISODES = 2_000
@@ -90,7 +90,7 @@ def agents_for(many: bool) -> dict[str, Agent]:
 def compile_in_time(trial: Trial, agents: Mapping[str, Agent], promise: Promise) -> list[str]:
     """Which agents can be run, after having compiled what there was time for.
 
-    Where nothing is compiled in time, there is more of it: without an agent there is nothing to do.
+    There is more of it where else no planner could be run, or nobody to compare it with.
     """
     jobs = {
         key: Job(trial.domain, trial.features, agent, episodes=1, seed=trial.seed)
@@ -98,9 +98,11 @@ def compile_in_time(trial: Trial, agents: Mapping[str, Agent], promise: Promise)
     }
     if trial.compiled is False:
         return list(jobs)
+    wanted = set(map(_plans, jobs))
     deadline = PutOff(
-        promise.until(COMPILED), promise.until(LATEST), lambda: any(map(_is_ready, jobs.values()))
-    )
+        promise.until(COMPILED), promise.until(LATEST),
+        lambda: {_plans(key) for key, job in jobs.items() if _is_ready(job)} == wanted,
+    )  # fmt: skip
     try:
         orders = [Order(compile_loop, job) for job in jobs.values()]
         compile_ahead(orders, deadline)  # type: ignore[arg-type]
@@ -116,6 +118,10 @@ def compile_in_time(trial: Trial, agents: Mapping[str, Agent], promise: Promise)
             continue
     promise.go_on_from(COMPILED)
     return ready
+
+
+def _plans(key: str) -> bool:
+    return key in PLANNERS
 
 
 def _is_ready(job: Job) -> bool:
