@@ -1,15 +1,19 @@
 """The sparse linear model against the dense one on the mountain car: speed, and what is learned.
 
-python benchmarks/sparse.py     # what is learned; stores docs/measured/sparse.json
-python docs/site/tables.py      # writes the table
+python benchmarks/sparse.py           # what is learned; stores docs/measured/sparse.json
+python benchmarks/sparse.py 648       # the same with so many features only
+python docs/site/tables.py            # writes the table
 """
 
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 import expectant as ex
 from expectant.engine.memory.refusal import TooLargeError
@@ -20,24 +24,27 @@ DOMAIN = ex.MountainCar()
 EPISODES = 60
 REPEATS = 3
 SMALL, LARGER = 16, (111, 353)  # tiles a side: 2,312, 100,352 and 1,002,528 features
-LEARNING_TILES, LEARNING_EPISODES, LEARNING_RUNS = (8, 16), 100, 30
+LEARNING_RUNS, LEARNING_EPISODES = {8: 120, 16: 60}, 100  # runs by the tiles a side
+TILINGS, MODEL_STEP = 8, 0.2
+DEFAULT = ex.SparseExpectation()
+SETTINGS = (  # capacity and threshold
+    (DEFAULT.capacity, DEFAULT.threshold),
+    (2 * DEFAULT.capacity, DEFAULT.threshold),
+    (4 * DEFAULT.capacity, 0.01),
+)
 
 
-def agent(model: str) -> ex.Lookahead:
+def agent(model: str | ex.Model) -> ex.Lookahead:
     """Algorithm 1, optimistic enough to explore without ε."""
+    steps: dict[str, Any] = {"model_step": MODEL_STEP} if isinstance(model, str) else {}
     return ex.Lookahead(
-        value_step=0.2,
-        model_step=0.2,
-        step_unit="total",
-        planning_steps=5,
-        epsilon=0.0,
-        model=model,
-    )
+        value_step=0.2, step_unit="total", planning_steps=5, epsilon=0.0, model=model, **steps
+    )  # fmt: skip
 
 
 def features_of(tiles: int) -> int:
     """How many features 8 tilings of so many tiles a side have."""
-    return ex.Tiles(8, tiles).shape(DOMAIN).size
+    return ex.Tiles(TILINGS, tiles).shape(DOMAIN).size
 
 
 def speeds(ours: Callable[..., Any], nanoseconds: Callable[..., float]) -> dict[str, float]:
@@ -47,7 +54,7 @@ def speeds(ours: Callable[..., Any], nanoseconds: Callable[..., float]) -> dict[
     measures = {}
     for name, model, tiles in wanted:
         try:
-            run = ours(DOMAIN, ex.Tiles(8, tiles), agent(model), EPISODES, 200)
+            run = ours(DOMAIN, ex.Tiles(TILINGS, tiles), agent(model), EPISODES, 200)
         except TooLargeError:
             continue
         measures[f"{name} {features_of(tiles)}"] = run
@@ -59,34 +66,57 @@ def speeds(ours: Callable[..., Any], nanoseconds: Callable[..., float]) -> dict[
 
 
 def learning(tiles: int) -> dict[str, Any]:
-    """Steps an episode in the second half, dense and sparse, and how they differ run by run."""
-    found = {}
-    for model in ("expectation", "sparse"):
-        result = ex.run(
-            DOMAIN, ex.Tiles(8, tiles), agent(model), episodes=LEARNING_EPISODES,
-            runs=LEARNING_RUNS, keep_agents=model == "sparse", progress=False,
-        )  # fmt: skip
-        found[model] = result.lengths[:, LEARNING_EPISODES // 2 :].mean(axis=1)
-    counts = [run.agent.planner.model.columns.headers[..., COUNT] for run, _ in result.kept]
-    entries = sum(count.sum() for count in counts) / sum((count > 0).sum() for count in counts)
+    """Steps an episode in the second half: dense, sparse, and how they differ run by run."""
+    dense = _late_steps(_learned(tiles, "expectation"))
+    rows = []
+    for capacity, threshold in SETTINGS:
+        model = ex.SparseExpectation(MODEL_STEP / TILINGS, capacity, threshold)
+        result = _learned(tiles, model)
+        rows.append({
+            "capacity": capacity,
+            "threshold": threshold,
+            "steps": ex.analysis.interval(_late_steps(result)),
+            "apart": ex.analysis.interval(_late_steps(result) - dense),
+            "entries": _entries(result),
+            "evicted": float(result.evicted.mean()),
+        })  # fmt: skip
     return {
-        "features": features_of(tiles),
-        "dense": ex.analysis.interval(found["expectation"]),
-        "sparse": ex.analysis.interval(found["sparse"]),
-        "apart": ex.analysis.interval(found["sparse"] - found["expectation"]),
-        "entries": float(entries),
-        "evicted": float(result.evicted.mean()),
-    }
+        "features": features_of(tiles), "runs": LEARNING_RUNS[tiles],
+        "dense": ex.analysis.interval(dense), "sparse": rows,
+    }  # fmt: skip
+
+
+def _learned(tiles: int, model: str | ex.Model) -> ex.Result:
+    return ex.run(
+        DOMAIN, ex.Tiles(TILINGS, tiles), agent(model), episodes=LEARNING_EPISODES,
+        runs=LEARNING_RUNS[tiles], keep_agents=not isinstance(model, str), progress=False,
+    )  # fmt: skip
+
+
+def _late_steps(result: ex.Result) -> np.ndarray:
+    late: np.ndarray = result.lengths[:, LEARNING_EPISODES // 2 :].mean(axis=1)
+    return late
+
+
+def _entries(result: ex.Result) -> float:
+    """How many entries a column has that has any."""
+    counts = [run.agent.planner.model.columns.headers[..., COUNT] for run, _ in result.kept]
+    return float(sum(each.sum() for each in counts) / sum((each > 0).sum() for each in counts))
 
 
 def tables(stored: list[dict[str, Any]]) -> dict[str, str]:
     """The table of what is learned, by its name."""
-    lines = ["| features | dense | sparse | sparse − dense | entries a column | evicted |"]
-    lines.append("|---|---|---|---|---|---|")
-    for row in stored:
-        cells = " | ".join(map(_interval, (row["dense"], row["sparse"], row["apart"])))
-        counts = f"{row['entries']:.0f} | {row['evicted']:,.0f}"
-        lines.append(f"| {row['features']:,} | {cells} | {counts} |")
+    heads = "features | runs | capacity | threshold | steps an episode | sparse − dense"
+    lines = [f"| {heads} | entries a column | evicted |", "|---|---|---|---|---|---|---|---|"]
+    for size in stored:
+        lead = f"{size['features']:,} | {size['runs']}"
+        lines.append(
+            f"| {lead} | dense | | {_interval(size['dense'])} | | {size['features']:,} | |"
+        )
+        for row in size["sparse"]:
+            cells = " | ".join(map(_interval, (row["steps"], row["apart"])))
+            counts = f"{row['entries']:.0f} | {row['evicted']:,.0f}"
+            lines.append(f"| | | {row['capacity']} | {row['threshold']:g} | {cells} | {counts} |")
     return {"sparse": "\n".join(lines)}
 
 
@@ -97,8 +127,14 @@ def _interval(found: list[float]) -> str:
 
 def main() -> None:
     """Store what is learned; docs/site/tables.py writes the table."""
-    rows = [learning(tiles) for tiles in LEARNING_TILES]
-    STORED.write_text(json.dumps(rows, indent=1) + "\n", "utf-8")
+    wanted = {int(word) for word in sys.argv[1:]}
+    stored = json.loads(STORED.read_text("utf-8")) if STORED.exists() else []
+    found = {row["features"]: row for row in stored}
+    for tiles in LEARNING_RUNS:
+        if not wanted or features_of(tiles) in wanted:
+            found[features_of(tiles)] = learning(tiles)
+            rows = [found[size] for size in sorted(found)]
+            STORED.write_text(json.dumps(rows, indent=1) + "\n", "utf-8")
 
 
 if __name__ == "__main__":

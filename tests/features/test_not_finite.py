@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+import gymnasium
+import numpy as np
 import pytest
+from outside_worlds import Troubled
 
 import expectant as ex
 from expectant.features.basis import Fourier
@@ -20,3 +23,19 @@ def test_a_run_stops_at_an_observation_that_is_not_finite(features, compiled):
         ex.run(
             Plane(breaks_at=3), features, ex.QLearning(0.05), episodes=5, runs=1, compiled=compiled
         )
+
+
+class Unbounded(Troubled):
+    """The same without bounds, which have to be estimated."""
+
+    def __init__(self) -> None:
+        super().__init__("nan")
+        self.observation_space = gymnasium.spaces.Box(-np.inf, np.inf, (2,))
+
+
+def test_bounds_are_not_estimated_from_what_is_no_number():
+    message = (
+        "observation: component 1 must be a finite number, got nan, in run 0, episode 0, step 3"
+    )
+    with pytest.raises(ex.WorldError, match=message):
+        ex.bounds_of(Unbounded)

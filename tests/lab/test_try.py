@@ -21,7 +21,7 @@ from expectant.engine.memory.refusal import TooLargeError
 from expectant.lab.specs.spec import read_spec
 from expectant.lab.trying import promise, rounds, watched
 from expectant.lab.trying import try_on as trying
-from expectant.lab.trying.promise import Deadline, OutOfTime, Promise
+from expectant.lab.trying.promise import Deadline, OutOfTime, Promise, PutOff
 from expectant.lab.trying.proposal import LOOKED, Seen, play_at_random, propose
 from expectant.lab.trying.rounds import (
     Standing,
@@ -136,12 +136,100 @@ def test_the_best_planner_and_the_best_of_the_others_are_always_searched():
     assert worth_searching(standings(sarsa=1.0, lookahead=-np.inf), 3) == ["sarsa"]
 
 
+def paced(domain, seconds, start, seen, threads=2):
+    """How many episodes runs have, and on how many threads, where a step takes 10 ms."""
+    trial = Trial(domain, ex.OneHot(), False, threads, 0)
+    trying._pace(trial, seen, 0.01, seconds, start)
+    return trial.episodes, trial.threads
+
+
 @pytest.mark.parametrize(("paid", "episodes"), [(-0.5, 60), (0.0, 60), (0.5, 7)])
 def test_episodes_may_become_longer_where_living_pays(paid, episodes):
-    """(27 − 3) / 2 seconds on two cores for four runs of 10 steps of 10 ms, or of 80 of them."""
-    left: Any = SimpleNamespace(until=lambda share: SimpleNamespace(left=lambda: 27.0))
-    found = trying._episodes(Seen([paid, paid], [8, 12]), 0.01, 1, left, 2)
-    assert found == episodes
+    """24 / 2 seconds on two cores for four runs of 10 steps of 10 ms, or of 80 of them."""
+    seen = Seen([paid, paid], [8, 12])
+    assert paced(ex.Corridor(), 24.0, 3.0, seen) == (episodes, 2)
+
+
+@pytest.mark.parametrize(
+    ("start", "expected"),
+    [
+        (3.0, (2 * 21 * 5 // 4, 2)),  # (24 − 3) seconds twice instead of 24 once
+        (11.0, (2 * 13 * 5 // 4, 2)),
+        (12.0, (24 * 5 // 4, 1)),  # as much alone
+        (100.0, (24 * 5 // 4, 1)),  # all would be over before there is a process
+    ],
+)
+def test_runs_have_processes_where_more_can_be_done_with_them(start, expected):
+    """An episode of 10 steps takes 0.1 s; half the time is kept in hand, and runs are four."""
+    seen = Seen([-1.0], [10])
+    assert paced(world(None), 24.0, start, seen) == expected
+    assert paced(ex.Corridor(), 24.0, start, seen) == (2 * 24 * 5 // 4, 2)
+
+
+def test_where_no_run_ends_in_time_shorter_ones_are_tried_without_processes(capsys, monkeypatch):
+    asked = []
+
+    class Scripted(Trial):
+        def run(self, agent, runs, deadline, *, first=0, episodes=0):
+            asked.append((agent.kind, self.episodes, self.threads))
+            if self.episodes > enough:
+                raise OutOfTime
+            return SimpleNamespace(means=np.ones(runs))
+
+    agents = {"sarsa": ex.Sarsa(), "lookahead": ex.Lookahead()}
+    monkeypatch.setattr(trying, "MOST_EPISODES", 100)
+    for enough, rounds_made in ((100, 1), (30, 2), (1, 2)):
+        trial = Scripted(ex.Corridor(), ex.OneHot(), False, 2, 0, episodes=100)
+        found = trying._at_defaults(trial, agents, Promise(1000.0), print)
+        attempts = [(100, 2), (25, 1)][:rounds_made]
+        assert asked == [(kind, *each) for each in attempts for kind in agents]
+        assert found["sarsa"].default_score == (-np.inf if enough == 1 else 1.0)
+        told = capsys.readouterr().out.splitlines()
+        assert told[0] == "sarsa, lookahead: 4 runs of 100 episodes each"
+        assert told[1:] == ["no run has ended in time: 25 episodes each"] * (rounds_made - 1)
+        asked.clear()
+
+
+@pytest.mark.parametrize(
+    ("seconds", "expected"),
+    [
+        (0.001, [100, 400, 1600, 2000]),  # an episode: until runs are long enough
+        (0.01, [100, 400]),  # 1 and 4 seconds for each of the two, and not 16 in what is left
+        (0.1, [100]),
+    ],
+)
+def test_runs_become_longer_where_all_end_soon(seconds, expected, monkeypatch, capsys):
+    clock: Any = SimpleNamespace(now=0.0, monotonic=lambda: clock.now)
+    monkeypatch.setattr(promise, "time", clock)
+    asked = []
+
+    class Scripted(Trial):
+        def run(self, agent, runs, deadline, *, first=0, episodes=0):
+            asked.append(self.episodes)
+            clock.now += seconds * self.episodes
+            return SimpleNamespace(means=np.full(runs, float(self.episodes)))
+
+    trial = Scripted(ex.Corridor(), ex.OneHot(), False, 1, 0, episodes=100)
+    agents = {"sarsa": ex.Sarsa(), "lookahead": ex.Lookahead()}
+    found = trying._at_defaults(trial, agents, Promise(100.0), print)
+    assert asked == [each for each in expected for _ in agents]
+    assert trial.episodes == found["sarsa"].default_score == expected[-1]
+    told = capsys.readouterr().out.splitlines()[1:]
+    assert told == [f"there is time for more: {each:,} episodes each" for each in expected[1:]]
+
+
+def test_longer_runs_that_do_not_end_are_as_if_they_had_not_been():
+    class Scripted(Trial):
+        def run(self, agent, runs, deadline, *, first=0, episodes=0):
+            if (self.episodes > 100 and agent.kind == "lookahead") or agent.kind == "q_learning":
+                raise OutOfTime
+            return SimpleNamespace(means=np.full(runs, float(self.episodes)))
+
+    trial = Scripted(ex.Corridor(), ex.OneHot(), False, 1, 0, episodes=100)
+    agents = {"sarsa": ex.Sarsa(), "lookahead": ex.Lookahead(), "q_learning": ex.QLearning()}
+    found = trying._at_defaults(trial, agents, Promise(1000.0), print)
+    scores = [each.default_score for each in found.values()]
+    assert trial.episodes == 100 and scores == [100.0, 100.0, -np.inf]
 
 
 def test_whom_to_compare_is_decided_by_runs_before_the_fresh_ones():
@@ -374,6 +462,11 @@ def test_what_cannot_be_tried_is_a_sentence_and_writes_nothing(
     assert not list(tmp_path.iterdir())
 
 
+def test_numbers_of_the_table_have_the_minus_of_the_sentences():
+    rows = made([-350.25, -351.5], [-1.0, -2.0]).rows()
+    assert [row[1:3] for row in rows] == [["−350.9", "−351.5 to −350.2"], ["−1.5", "−2.0 to −1.0"]]
+
+
 def test_the_command_prints_data_and_nothing_else(tried, monkeypatch, tmp_path):
     monkeypatch.setattr(trying, "try_on", lambda *given, **options: tried)
     done = CliRunner().invoke(
@@ -446,6 +539,64 @@ def test_agents_are_run_that_were_compiled_in_time(minutes, compiled, expected, 
 
 
 @pytest.mark.parametrize(
+    ("ready", "stops_at"),
+    [
+        (["q_learning", "lookahead"], 55.0),
+        (["sarsa", "lookahead"], 55.0),
+        (["lookahead"], 75.0),
+        (["q_learning", "sarsa"], 75.0),
+        ([], 75.0),
+    ],
+)
+def test_compiling_goes_on_where_nothing_could_be_compared(ready, stops_at, monkeypatch):
+    """What is left after it is then divided as it would have been: 0.6 is a ninth of the rest."""
+    clock: Any = SimpleNamespace(now=0.0, monotonic=lambda: clock.now)
+
+    def compile_until_told(orders, deadline):
+        while True:
+            deadline.check()
+            clock.now += 0.5
+
+    monkeypatch.setattr(promise, "time", clock)
+    monkeypatch.setattr(rounds, "compile_ahead", compile_until_told)
+    monkeypatch.setattr(rounds, "compile_loop", lambda job: None)
+    monkeypatch.setattr(rounds, "loop_is_compiled", lambda job: job.agent.kind in ready)
+    promised = Promise(100.0)
+    trial = Trial(ex.Corridor(), ex.OneHot(), None, 1, 0)
+    agents = {"q_learning": ex.QLearning(), "sarsa": ex.Sarsa(), "lookahead": ex.Lookahead()}
+    assert rounds.compile_in_time(trial, agents, promised) == ready
+    assert stops_at <= clock.now <= stops_at + 0.5
+    assert promised.until(1.0).left() == pytest.approx(100.0 - clock.now)
+    assert promised.until(0.6).left() == pytest.approx((100.0 - clock.now) / 9)
+
+
+def test_a_promise_goes_on_from_where_it_is_and_never_gets_longer(monkeypatch):
+    clock: Any = SimpleNamespace(now=0.0, monotonic=lambda: clock.now)
+    monkeypatch.setattr(promise, "time", clock)
+    promised = Promise(100.0)
+    clock.now = 40.0
+    promised.go_on_from(0.5)
+    assert (promised.start, promised.seconds) == (0.0, 100.0)
+    clock.now = 130.0
+    promised.go_on_from(0.5)
+    assert promised.until(1.0).left() == -30.0 and promised.part(1.0, 2).left() == 0.0
+
+
+def test_a_deadline_is_put_off_once_and_not_if_it_is_brought_on(monkeypatch):
+    clock: Any = SimpleNamespace(now=0.0, monotonic=lambda: clock.now)
+    monkeypatch.setattr(promise, "time", clock)
+    deadline = PutOff(Deadline(1.0), Deadline(3.0), lambda: False)
+    assert deadline.left() == 1.0
+    clock.now = 1.0
+    assert deadline.left() == 2.0
+    clock.now = 3.5
+    assert deadline.left() == -0.5
+    brought_on = PutOff(Deadline(4.0), Deadline(5.0), lambda: False)
+    brought_on.bring_on()
+    assert brought_on.left() < 0.0
+
+
+@pytest.mark.parametrize(
     ("means", "expected"), [([1.0, 3.0], 2.0), ([1.0, np.nan], -np.inf), ([np.inf], -np.inf)]
 )
 def test_a_diverged_run_is_the_worst_there_is(means, expected):
@@ -453,10 +604,9 @@ def test_a_diverged_run_is_the_worst_there_is(means, expected):
     assert rounds.score(result) == expected
 
 
-@pytest.mark.parametrize(("left", "episodes"), [(3.0, 5), (0.0, 5), (10**9, 2_000)])
+@pytest.mark.parametrize(("left", "episodes"), [(0.3, 5), (0.0, 5), (10**9, 2_000)])
 def test_runs_are_neither_too_short_nor_too_long(left, episodes):
-    promised: Any = SimpleNamespace(until=lambda share: SimpleNamespace(left=lambda: left))
-    assert trying._episodes(Seen([-1.0], [10]), 0.01, 1, promised, 1) == episodes
+    assert paced(ex.Corridor(), left, 3.0, Seen([-1.0], [10]), threads=1)[0] == episodes
 
 
 def test_fresh_runs_are_shorter_where_none_has_ended_in_time():
@@ -483,13 +633,15 @@ def test_what_is_tried_is_told(monkeypatch, capsys):
 
     seeds: set[int] = set()
     monkeypatch.setattr(rounds, "run", quick)
+    monkeypatch.setattr(trying, "slowness", lambda: 2.5)
     ex.try_on(ex.Corridor(), 1.0, threads=1, compiled=False, seed=5)
     told = capsys.readouterr().err.splitlines()
     assert told[0].startswith("trying 2 actions of Corridor(") and told[0].endswith("random play")
-    assert told[1] == "9 features, 1 at once: OneHot(); compiling"
-    assert told[2].startswith("q_learning, lookahead, cached_values, sarsa, cached_policy: 4 runs")
-    assert told[3] == "searching better steps of lookahead, q_learning, cached_values"
-    assert told[4] == "confirming on fresh runs"
+    assert told[1] == "the machine is busy: work takes 2.5 times as long as alone"
+    assert told[2] == "9 features, 1 at once: OneHot(); compiling"
+    assert told[3].startswith("q_learning, lookahead, cached_values, sarsa, cached_policy: 4 runs")
+    assert told[-2] == "searching better steps of lookahead, q_learning, cached_values"
+    assert told[-1] == "confirming on fresh runs"
     assert seeds == {5, 6, 7}  # the defaults, the search and what confirms it share no run
 
 
@@ -561,6 +713,21 @@ def test_agents_that_all_diverged_are_not_called_short_of_time():
     ]
 
 
+@pytest.mark.parametrize(
+    ("kept", "why"),
+    [
+        (("lookahead", "q_learning"), "no run ended in time to pick whom to compare"),
+        (("lookahead",), "agents of one kind only were run"),
+        (("q_learning",), "agents of one kind only were run"),
+    ],
+)
+def test_why_it_cannot_be_told_whether_planning_pays(kept, why):
+    found = made([1.0, 2.0], [3.0, 5.0])
+    agents = {key: found.agents[key] for key in kept}
+    told = dataclasses.replace(found, agents=agents, compared=(None, None)).findings()
+    assert told[1] == f"Whether planning pays cannot be told: {why}."
+
+
 class Failing(HallEnv):
     """Fails or hangs in a step that is counted over all episodes."""
 
@@ -596,6 +763,37 @@ def test_random_play_that_fails_after_enough_episodes_is_told():
     assert re.search(r"motor broke .*in step of run 0, episode \d+, step \d+", seen.failure)
     with pytest.raises(ex.WorldError, match=r"motor broke .*in step of run 0, episode 0, step 2"):
         play_at_random(ex.Gym(lambda: Failing(2)), Deadline(time.monotonic() + 100.0), 0)
+
+
+class Blinded(HallEnv):
+    """Sees what is no number in a step that is counted over all episodes."""
+
+    def __init__(self, step: int) -> None:
+        super().__init__(BOX(0.0, float(CELLS), (2,)))
+        self.step_of_trouble, self.taken = step, 0
+
+    def step(self, action):
+        self.taken += 1
+        return super().step(action)
+
+    def seen(self):
+        blind = self.taken == self.step_of_trouble
+        return np.full(2, np.nan) if blind else super().seen()
+
+
+def test_random_play_does_not_overlook_what_is_no_number():
+    """Not even where bounds need no estimate; what was seen before counts."""
+    seen = play_at_random(ex.Gym(lambda: Blinded(200)), Deadline(time.monotonic() + 100.0), 0)
+    assert 3 <= len(seen.returns) < 100
+    assert np.isfinite([seen.low, seen.high]).all()  # type: ignore[arg-type]
+    assert re.match(
+        r"observation: component 0 must be a finite number, got nan, in run 0, episode \d+, step \d+",
+        seen.failure,
+    )
+    with pytest.raises(ex.WorldError, match="got nan, in run 0, episode 0, step 2 of"):
+        play_at_random(ex.Gym(lambda: Blinded(2)), Deadline(time.monotonic() + 100.0), 0)
+    with pytest.raises(ex.WorldError, match="got nan, in run 0, episode 0, step 0 of"):
+        play_at_random(ex.Gym(lambda: Blinded(0)), Deadline(time.monotonic() + 100.0), 0)
 
 
 def test_random_play_that_hangs_is_given_up(monkeypatch):

@@ -15,6 +15,7 @@ from expectant.progress import say
 from expectant.rules import at_least, whole
 from expectant.seeds import SEED, generator
 from expectant.verbs import cut, observation, reset, step
+from expectant.whose import WorldError
 
 ENDLESS = 1e30  # environments that have no bounds often say the largest number there is
 LONGEST = 10_000  # steps of an episode that does not end by itself
@@ -56,6 +57,16 @@ def bounds_of(
     return found
 
 
+def check_finite(seen: np.ndarray, world: Any) -> None:
+    """Refuse what an environment has answered if it is no number; agents would do so later."""
+    wrong = np.flatnonzero(~np.isfinite(seen))
+    if wrong.size:
+        raise WorldError(
+            f"observation: component {wrong[0]} must be a finite number, got {seen[wrong[0]]}, in "
+            f"run {world.run}, episode {world.episode}, step {world.taken} of {world.env}"
+        )
+
+
 def _seen(domain: Domain, episodes: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """The least and the largest of every component in some episodes."""
     rng = generator(seed, 0)
@@ -72,10 +83,12 @@ def _seen(domain: Domain, episodes: int, seed: int) -> tuple[np.ndarray, np.ndar
         with closing(domain.world(seed, 0)) as world:
             for _ in range(episodes):
                 world.reset(part.received)
+                check_finite(part.received, world)
                 look(part.received)
                 for _ in range(limit):
                     action = int(rng.integers(domain.actions))
                     _, terminated, truncated = world.step(action, part.received)
+                    check_finite(part.received, world)
                     look(part.received)
                     if terminated or truncated:
                         break

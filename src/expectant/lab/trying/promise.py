@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from expectant.progress import Silent, Tell
@@ -37,6 +37,13 @@ class Promise:
     def shorten(self, seconds: float) -> None:
         """Keep so much of it for something else."""
         self.seconds = max(self.seconds - seconds, 0.0)
+
+    def go_on_from(self, share: float) -> None:
+        """Let what is left be what comes after a share, whose end it is too late for."""
+        if self.spent() > share:
+            now, end = time.monotonic(), self.start + self.seconds
+            self.seconds = max(end - now, 0.0) / (1.0 - share)
+            self.start = end - self.seconds
 
     def until(self, share: float) -> Deadline:
         """What breaks work off at a share of it."""
@@ -79,3 +86,20 @@ class Deadline(Silent):
     @contextmanager
     def running(self, what: str) -> Iterator[Tell]:
         yield self.check
+
+
+class PutOff(Deadline):
+    """A deadline that is put off, once, if nothing is ``there`` at its end."""
+
+    def __init__(self, end: Deadline, later: Deadline, there: Callable[[], bool]) -> None:
+        super().__init__(end.end)
+        self.later, self.there = later.end, there
+
+    def left(self) -> float:
+        if super().left() <= 0.0 and self.end < self.later and not self.there():
+            self.end = self.later
+        return super().left()
+
+    def bring_on(self) -> None:
+        self.later = -math.inf
+        super().bring_on()

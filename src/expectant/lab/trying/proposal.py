@@ -14,6 +14,7 @@ from expectant.engine.course import world_of
 from expectant.features.categorical import Categorical
 from expectant.features.identity import Identity
 from expectant.features.joined import Joined
+from expectant.features.random_play import check_finite
 from expectant.features.table import OneHot
 from expectant.features.tiles import Tiles
 from expectant.lab.trying.promise import Deadline, OutOfTime
@@ -114,9 +115,11 @@ def _episode(
     rng: np.random.Generator, seen: Seen,
 ) -> tuple[float, int]:  # fmt: skip
     total, length, over = 0.0, 0, False
+    check_finite(received, world)
     seen.look(received)
     while not over and length < limit:
         reward, terminated, truncated = world.step(int(rng.integers(actions)), received)
+        check_finite(received, world)
         seen.look(received)
         total, length, over = total + reward, length + 1, terminated or truncated
         deadline.check()

@@ -22,7 +22,7 @@ from expectant.engine.job import Job, loop_is_compiled
 from expectant.engine.memory.refusal import TooLargeError
 from expectant.engine.result import Result
 from expectant.engine.run import run
-from expectant.lab.trying.promise import Deadline, OutOfTime, Promise
+from expectant.lab.trying.promise import Deadline, OutOfTime, Promise, PutOff
 from expectant.lab.trying.watched import watched
 from expectant.parts import Agent, Domain, Features
 from expectant.step_sizes import StepSize
@@ -38,7 +38,8 @@ NAMES = {
 PLANNERS = ("lookahead", "cached_values", "cached_policy")
 STEPS = ("value_step", "action_step", "policy_step", "model_step")
 FACTORS = (0.1, 0.3, 3.0)  # of the steps that agents have by default
-COMPILED = 0.55  # of the promised time is over when no more is compiled
+COMPILED = 0.55  # of the promised time is over when no more is compiled,
+LATEST = 0.75  # unless no planner is, or nobody to compare it with
 PROBE_EPISODES, PROBE_SECONDS = 2, 0.3
 DEFAULT_RUNS = 4
 MOST_EPISODES = 2_000
@@ -87,14 +88,21 @@ def agents_for(many: bool) -> dict[str, Agent]:
 
 
 def compile_in_time(trial: Trial, agents: Mapping[str, Agent], promise: Promise) -> list[str]:
-    """Which agents can be run, after having compiled what there was time for."""
+    """Which agents can be run, after having compiled what there was time for.
+
+    There is more of it where else no planner could be run, or nobody to compare it with.
+    """
     jobs = {
         key: Job(trial.domain, trial.features, agent, episodes=1, seed=trial.seed)
         for key, agent in agents.items()
     }
     if trial.compiled is False:
         return list(jobs)
-    deadline = promise.until(COMPILED)
+    wanted = set(map(_plans, jobs))
+    deadline = PutOff(
+        promise.until(COMPILED), promise.until(LATEST),
+        lambda: {_plans(key) for key, job in jobs.items() if _is_ready(job)} == wanted,
+    )  # fmt: skip
     try:
         orders = [Order(compile_loop, job) for job in jobs.values()]
         compile_ahead(orders, deadline)  # type: ignore[arg-type]
@@ -108,7 +116,19 @@ def compile_in_time(trial: Trial, agents: Mapping[str, Agent], promise: Promise)
                 ready.append(key)
         except TooLargeError:
             continue
+    promise.go_on_from(COMPILED)
     return ready
+
+
+def _plans(key: str) -> bool:
+    return key in PLANNERS
+
+
+def _is_ready(job: Job) -> bool:
+    try:
+        return loop_is_compiled(job)
+    except TooLargeError:
+        return False
 
 
 def seconds_a_step(trial: Trial, agent: Agent, deadline: Deadline) -> float:

@@ -162,7 +162,10 @@ class Tried:
     def _planning(self) -> str:
         planner, other = (self.agents.get(key) if key else None for key in self.compared)
         if planner is None or other is None:
-            return "Whether planning pays cannot be told: agents of one kind only were run."
+            why = "no run ended in time to pick whom to compare"
+            if len({key in PLANNERS for key in self.agents}) == 1:
+                why = "agents of one kind only were run"
+            return f"Whether planning pays cannot be told: {why}."
         runs = min(planner.means.size, other.means.size)
         found = paired_difference(planner.means[:runs], other.means[:runs])
         names = " against ".join(NAMES[key] for key in self.compared if key)
@@ -246,7 +249,8 @@ class Tried:
         )
         for key, each in self.agents.items():
             mean, low, high = each.estimate
-            shown = tables.number(mean, decimals), tables.interval(low, high, decimals)
+            known = tables.number(mean, decimals), tables.interval(low, high, decimals)
+            shown = [text.replace("-", "−") for text in known]
             settings = "default" if each.default else "searched"
             rows.append([NAMES[key], *shown, settings, each.steps_in_words])
         return rows

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +35,7 @@ from expectant.lab.trying.rounds import (
 from expectant.lab.trying.tried import Confirmed, Tried
 from expectant.lab.trying.try_page import write_folder
 from expectant.lab.trying.words import in_brief
-from expectant.parts import Domain
+from expectant.parts import Agent, Domain
 from expectant.progress import say
 from expectant.rules import Rule, flag, or_none, whole
 from expectant.seeds import SEED
@@ -47,8 +47,9 @@ PAGE_WORK = 4.0  # seconds of work in that, and in starting Python, on a machine
 MOST_FOR_PAGE = 0.2  # of the promised time
 SEARCHED_AGENTS = 3
 FRESH_RUNS = 12  # at most
+BUSY = 1.5  # times as long as alone
 START_SECONDS = 3.0  # that processes take to be there
-SHORTER = 4
+FACTOR = 4  # by which runs become shorter or longer
 CAUTION = 2.0  # times as long as it should take, on a busy machine
 LONGER = 8.0  # how many times as long as at random an episode may become, where steps pay
 
@@ -94,7 +95,10 @@ def try_on(
     seconds = 60.0 * minutes  # from now on: to import an environment may take longer than some
     promise = Promise(seconds - min(PAGE_SECONDS, MOST_FOR_PAGE * seconds))
     seen = play_at_random(domain, promise.until(LOOKED), seed)
-    promise.shorten(_reserve(seconds, slowness()))
+    busy = slowness()
+    if busy > BUSY:
+        tell(f"the machine is busy: work takes {busy:.1f} times as long as alone")
+    promise.shorten(_reserve(seconds, busy))
     features = propose(domain, seen)
     shape = features.shape(domain)
     tell(f"{shape.size:,} features, {shape.active} at once: {in_brief(features)}; compiling")
@@ -109,9 +113,9 @@ def try_on(
     standings: dict[str, Standing] = {}
     if usable:
         slowest = max(times[key] for key in usable)
-        trial.episodes = _episodes(seen, slowest, len(usable), promise, threads)
-        tell(f"{', '.join(usable)}: {DEFAULT_RUNS} runs of {trial.episodes:,} episodes each")
-        standings = at_defaults(trial, usable, promise, DEFAULTS)
+        seconds_each = promise.until(DEFAULTS).left() / len(usable)
+        _pace(trial, seen, slowest, seconds_each, START_SECONDS * busy)
+        standings = _at_defaults(trial, usable, promise, tell)
         best = worth_searching(standings, SEARCHED_AGENTS)
         tell(f"searching better steps of {', '.join(best) or 'none'}")
         searched = dataclasses.replace(trial, seed=seed + 1)
@@ -147,17 +151,56 @@ def _reserve(seconds: float, times: float) -> float:
     return max(min(PAGE_WORK * times, MOST_FOR_PAGE * seconds) - PAGE_SECONDS, 0.0)
 
 
-def _episodes(
-    seen: Seen, slowest: float, agents: int, promise: Promise, threads: int | None
-) -> int:
-    """How many episodes a run can have, if the slowest agent is to end in time."""
+def _pace(trial: Trial, seen: Seen, slowest: float, seconds: float, start: float) -> None:
+    """Decide how many episodes runs have, if the slowest agent is to end in so many seconds.
+
+    Processes take a while to ``start``: where more can be done without, runs are one at a time.
+    """
     length = float(np.mean(seen.lengths))
     if np.mean(seen.returns) > 0.0:  # whoever lives longer may earn more
         length *= LONGER
-    at_once = min(threads or cores(), DEFAULT_RUNS)
-    seconds = max(promise.until(DEFAULTS).left() / agents - START_SECONDS, 0.0) / CAUTION
-    found = seconds * at_once / (DEFAULT_RUNS * length * max(slowest, 1e-9))
-    return int(min(max(found, FEWEST_EPISODES), MOST_EPISODES))
+    at_once = min(trial.threads or cores(), DEFAULT_RUNS)
+    together = max(seconds - start * trial.domain.outside, 0.0) * at_once
+    if together <= seconds:
+        trial.threads = 1
+    found = max(together, seconds) / (CAUTION * DEFAULT_RUNS * length * max(slowest, 1e-9))
+    trial.episodes = int(min(max(found, FEWEST_EPISODES), MOST_EPISODES))
+
+
+def _at_defaults(
+    trial: Trial, agents: Mapping[str, Agent], promise: Promise, tell: Callable[[str], None]
+) -> dict[str, Standing]:
+    """Every agent as it is made, in runs as long as there is time for.
+
+    Where none ends in time, once more instead of the search, with shorter runs that need no
+    process; where all end soon, once more with longer ones, as long as that goes well.
+    """
+    tell(f"{', '.join(agents)}: {DEFAULT_RUNS} runs of {trial.episodes:,} episodes each")
+    begun = promise.spent()
+    standings = at_defaults(trial, agents, promise, DEFAULTS)
+    if not any(map(_has_ended, standings.values())):
+        trial.episodes, trial.threads = max(trial.episodes // FACTOR, FEWEST_EPISODES), 1
+        tell(f"no run has ended in time: {trial.episodes:,} episodes each")
+        return at_defaults(trial, agents, promise, SEARCHED)
+    while trial.episodes < MOST_EPISODES and _is_early(begun, promise.spent()):
+        begun, before = promise.spent(), trial.episodes
+        trial.episodes = min(before * FACTOR, MOST_EPISODES)
+        tell(f"there is time for more: {trial.episodes:,} episodes each")
+        longer = at_defaults(trial, agents, promise, DEFAULTS)
+        if not all(_has_ended(longer[key]) for key in longer if _has_ended(standings[key])):
+            trial.episodes = before
+            break
+        standings = longer
+    return standings
+
+
+def _has_ended(standing: Standing) -> bool:
+    return math.isfinite(standing.default_score)
+
+
+def _is_early(begun: float, ended: float) -> bool:
+    """Whether what has just taken a while may take a few times as long, before a stage is over."""
+    return CAUTION * FACTOR * (ended - begun) < DEFAULTS - ended
 
 
 def _confirmed(
@@ -168,8 +211,8 @@ def _confirmed(
     All have some before any has more, those that are compared first; one that does not end in its
     share of the time has no more. Where none has ended in time so far, runs are shorter.
     """
-    if not any(math.isfinite(each.default_score) for each in standings.values()):
-        trial.episodes = max(trial.episodes // SHORTER, FEWEST_EPISODES)
+    if not any(map(_has_ended, standings.values())):
+        trial.episodes = max(trial.episodes // FACTOR, FEWEST_EPISODES)
     block = max(2, trial.threads or cores())
     first = [key for key in best_of_both(standings) if key is not None]
     running = [*first, *(key for key in standings if key not in first)]
