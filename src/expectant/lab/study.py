@@ -151,35 +151,6 @@ def read_study(folder: Path, trust: bool = False) -> Study:
         raise SpecError(f"{folder}: {error}") from None
 
 
-def spec_at(word: str) -> Path:
-    """The file of a spec: a path, the name of a packaged study that has just one, or STUDY/SPEC."""
-    path, known = Path(word), packaged()
-    study, _, name = word.partition("/")
-    if path.is_dir() and word not in known:
-        raise SpecError(f"{word}: is a folder; {_specs_in_words(path)}")
-    if path.is_file() or study not in known:
-        return path
-    specs = {spec.stem: spec for spec in _specs(known[study])}
-    if name in specs:
-        return specs[name]
-    if name:
-        raise SpecError(f"{word}: {study} has no spec {name!r}" + near_miss(name, [*specs]))
-    if len(specs) > 1:
-        raise SpecError(
-            f"{word}: has several specs ({', '.join(specs)}); `expectant reproduce {word}` runs "
-            f"its figures, {word}/{next(iter(specs))} is one spec"
-        )
-    return next(iter(specs.values()))
-
-
-def _specs_in_words(folder: Path) -> str:
-    """What to give instead of a folder."""
-    if (folder / STUDY).is_file():
-        return f"`expectant reproduce {folder}` runs a study"
-    found = " or ".join(map(str, _specs(folder)))
-    return f"give a spec in it: {found}" if found else "give a spec, there is none in it"
-
-
 def the_paper() -> Study:
     """The study of the paper."""
     return read_study(packaged()[THE_PAPER])
@@ -250,7 +221,7 @@ def _import(module: str, trust: bool) -> None:
         raise SpecError(f"{STUDY}: measures: cannot import {module!r}: {error}") from None
 
 
-def _specs(folder: Path) -> list[Path]:
+def specs_in(folder: Path) -> list[Path]:
     """The files of a study's specs."""
     others = (STUDY, CLAIMS, READINGS)
     return sorted(path for path in folder.glob("*.toml") if path.name not in others)
@@ -259,7 +230,7 @@ def _specs(folder: Path) -> list[Path]:
 def _experiments(folder: Path, data: Mapping[str, Any], trust: bool) -> dict[str, Experiment]:
     """The specs of a folder by their names, in the order that ``figures`` says."""
     found = {}
-    for path in _specs(folder):
+    for path in specs_in(folder):
         experiment = parse_spec(read_text(path), path.name, trust=trust)
         if experiment.name in found:
             raise SpecError(f"{path.name}: name: two specs are called {experiment.name!r}")
