@@ -22,7 +22,7 @@ from expectant.lab.specs.spec import read_spec
 from expectant.lab.trying import promise, rounds, watched
 from expectant.lab.trying import try_on as trying
 from expectant.lab.trying.promise import Deadline, OutOfTime, Promise
-from expectant.lab.trying.proposal import LOOKED, Seen, play_at_random, propose
+from expectant.lab.trying.proposal import LOOKED, RandomPlay, play_at_random, propose
 from expectant.lab.trying.rounds import (
     Standing,
     Trial,
@@ -45,7 +45,7 @@ def world(space):
 
 def seen_in(components, whole=False):
     low = np.full(components, -1.0)
-    return Seen([0.0], [5], low, -low, whole)
+    return RandomPlay([0.0], [5], low, -low, whole)
 
 
 @pytest.mark.parametrize(
@@ -140,7 +140,7 @@ def test_the_best_planner_and_the_best_of_the_others_are_always_searched():
 def test_episodes_may_become_longer_where_living_pays(paid, episodes):
     """(27 − 3) / 2 seconds on two cores for four runs of 10 steps of 10 ms, or of 80 of them."""
     left: Any = SimpleNamespace(until=lambda share: SimpleNamespace(left=lambda: 27.0))
-    found = trying._episodes(Seen([paid, paid], [8, 12]), 0.01, 1, left, 2)
+    found = trying._episodes(RandomPlay([paid, paid], [8, 12]), 0.01, 1, left, 2)
     assert found == episodes
 
 
@@ -454,7 +454,7 @@ def test_a_diverged_run_is_the_worst_there_is(means, expected):
 @pytest.mark.parametrize(("left", "episodes"), [(3.0, 5), (0.0, 5), (10**9, 2_000)])
 def test_runs_are_neither_too_short_nor_too_long(left, episodes):
     promised: Any = SimpleNamespace(until=lambda share: SimpleNamespace(left=lambda: left))
-    assert trying._episodes(Seen([-1.0], [10]), 0.01, 1, promised, 1) == episodes
+    assert trying._episodes(RandomPlay([-1.0], [10]), 0.01, 1, promised, 1) == episodes
 
 
 def test_fresh_runs_are_shorter_where_none_has_ended_in_time():

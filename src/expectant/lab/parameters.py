@@ -55,7 +55,7 @@ class Case:
 
 
 @dataclass(frozen=True)
-class Choice:
+class StepChoice:
     """The best setting of a case, and what the printed one earns less, by fresh runs.
 
     ``rank`` is the place of the printed one: 1 if no other setting did better.
@@ -117,7 +117,7 @@ def _floors(cells: Sequence[Cell]) -> dict[str, float]:
 
 def choose(
     found: Sequence[Case], folder: Path, threads: int | None, runs: int, fresh: int = FRESH
-) -> list[Choice]:
+) -> list[StepChoice]:
     """The best setting of every case; what a folder has already is not computed again."""
     tried = [
         case.with_settings(place, runs) for case in found for place in range(len(case.settings))
@@ -154,9 +154,9 @@ def _returns(curves: Sequence[np.ndarray], floor: float) -> np.ndarray:
 
 def _choice(
     case: Case, best: int, means: np.ndarray, diverged: int, fresh: Sequence[np.ndarray]
-) -> Choice:
+) -> StepChoice:
     printed, other = _returns(fresh, case.floor)
-    return Choice(
+    return StepChoice(
         case,
         best,
         1 + int((means > means[0]).sum()),
@@ -171,7 +171,7 @@ def _label(case: Case) -> str:
     return f"return of {case.cell.label} as printed less that of the best of the grid ({place})"
 
 
-def judge(study: Study, chosen: Sequence[Choice], runs: int) -> list[Verdict]:
+def judge(study: Study, chosen: Sequence[StepChoice], runs: int) -> list[Verdict]:
     """The claim that the printed step sizes were the best, under every set."""
     keys = study.parameter_keys
     claim = next(claim for claim in study.claims if claim.id == keys.claim)
@@ -193,7 +193,7 @@ def judge(study: Study, chosen: Sequence[Choice], runs: int) -> list[Verdict]:
 
 
 def at_their_best(
-    study: Study, chosen: Sequence[Choice], folder: Path, figures: Sequence[str], seed: int,
+    study: Study, chosen: Sequence[StepChoice], folder: Path, figures: Sequence[str], seed: int,
     threads: int | None, runs: int, fresh: int = FRESH,
 ) -> list[Verdict]:  # fmt: skip
     """The verdicts on figures that are run with every agent at its best, under every set.
@@ -270,7 +270,7 @@ HEAD = (
 )  # fmt: skip
 
 
-def _data(choice: Choice) -> Mapping[str, Any]:
+def _data(choice: StepChoice) -> Mapping[str, Any]:
     case, behind = choice.case, choice.behind
     return {
         "set": case.named_set,

@@ -16,7 +16,7 @@ from expectant.engine.job import cores
 from expectant.engine.result import Result
 from expectant.extras import need
 from expectant.lab.trying.promise import OutOfTime, Promise, slowness
-from expectant.lab.trying.proposal import LOOKED, MANY, Seen, play_at_random, propose
+from expectant.lab.trying.proposal import LOOKED, MANY, RandomPlay, play_at_random, propose
 from expectant.lab.trying.rounds import (
     DEFAULT_RUNS,
     FEWEST_EPISODES,
@@ -131,7 +131,7 @@ def try_on(
     return found
 
 
-def _failed(seen: Seen, trial: Trial) -> dict[str, str]:
+def _failed(seen: RandomPlay, trial: Trial) -> dict[str, str]:
     """What the environment failed with, by the name of who acted."""
     by_name = {NAMES[key]: said for key, said in trial.failed.items()}
     return {"random play": seen.failure, **by_name} if seen.failure else by_name
@@ -148,7 +148,7 @@ def _reserve(seconds: float, times: float) -> float:
 
 
 def _episodes(
-    seen: Seen, slowest: float, agents: int, promise: Promise, threads: int | None
+    seen: RandomPlay, slowest: float, agents: int, promise: Promise, threads: int | None
 ) -> int:
     """How many episodes a run can have, if the slowest agent is to end in time."""
     length = float(np.mean(seen.lengths))
