@@ -133,6 +133,17 @@ def edges() -> dict[str, set[str]]:
     return found
 
 
+def test_animations_know_specs_and_no_studies():
+    known = {
+        name
+        for module, imports in edges().items()
+        if module.startswith("expectant.watching.")
+        for name in imports
+        if name.startswith("expectant.lab.")
+    }
+    assert known == {"expectant.lab.specs.spec"}
+
+
 def test_only_the_engine_knows_where_the_loop_keeps_its_counts():
     assert set(vars(loop)) >= CLOCK
     for path in SOURCE.rglob("*.py"):

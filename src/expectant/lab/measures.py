@@ -28,7 +28,7 @@ from expectant.analysis.comparison import Unavailable
 from expectant.analysis.local_change import LAST as LOOKS_AT_END
 from expectant.analysis.local_change import score
 from expectant.analysis.panel import Panel
-from expectant.descriptions import near_miss
+from expectant.lab.registry import Registry
 
 SETTLED = 0.1  # above the final level counts as settled
 FINAL_SHARE = 0.25  # of the bins: late enough to have settled, long enough to average the noise
@@ -72,15 +72,8 @@ class Measure:
         return of_errors if self.less_is_better is None else self.less_is_better
 
 
-MEASURES: dict[str, Measure] = {}
-
-
-def add(found: Measure) -> Measure:
-    """Let data know a measure by its name."""
-    if found.name in MEASURES:
-        raise ValueError(f"measure: the name {found.name!r} is taken")
-    MEASURES[found.name] = found
-    return found
+MEASURES: Registry[Measure] = Registry("measure")
+add = MEASURES.add
 
 
 def measure(
@@ -97,9 +90,7 @@ def measure(
 
 def measure_named(name: str, where: str = "measure") -> Measure:
     """A measure by its name; ``where`` it was asked for is said if there is none."""
-    if name not in MEASURES:
-        raise ValueError(f"{where}: unknown {name!r}" + near_miss(str(name), sorted(MEASURES)))
-    return MEASURES[name]
+    return MEASURES.named(name, where)
 
 
 def final(panel: Panel, curve: np.ndarray) -> np.ndarray:

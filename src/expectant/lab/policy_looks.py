@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from expectant.lab.looks import Look, Seen, add_look, best_actions, phase_of, policies_of
+from expectant.lab.looks import Look, Seen, add_look
+from expectant.lab.policy_worth import best_actions, phase_of, policies_of
 from expectant.parts import Agent, Domain
 
 

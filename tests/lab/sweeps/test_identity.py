@@ -122,6 +122,7 @@ class Own(ex.Domain):
         ("lab/engines/tasks.py", True),
         ("lab/looks.py", True),
         ("show/page.py", False),
+        ("lab/policy_worth.py", True),
         ("cli/running.py", False),
         ("lab/choosing/stages.py", False),
     ],
