@@ -60,7 +60,7 @@ class Sweep:
     bins: int | None = None
     seed: int | None = None
     step_limit: int | None = None
-    record: Sequence[str] | None = None
+    record: Sequence[str | Mapping[str, object]] | None = None
     grid: Mapping[str, Any] | None = None
     linked: Sequence[Mapping[str, Any]] | None = None
     variants: Mapping[str, Any] | None = None
