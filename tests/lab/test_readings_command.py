@@ -96,7 +96,10 @@ def test_what_is_missing_is_said_and_nothing_is_written(tmp_path):
     assert "mine: its study.toml has no table [joint]" in refused(folder, "--joint", "--out", out)
     said = refused(folder, "--parameters", "--out", out)
     assert "mine: its study.toml has no table [parameters]" in said
-    assert "cart-pole: has no reading with a second" in refused("cart-pole", "--out", out)
+    assert "cart-pole: has no readings.toml" in refused("cart-pole", "--out", out)
+    one = READINGS.replace('["ours"]', '["ours", "theirs"]').replace('["theirs"]', "[]")
+    single = a_study(tmp_path / "single", "", one.replace('{ name = "large"', "# {"))
+    assert "has a second option to change to" in refused(single, "--out", out)
     (folder / "claims.toml").unlink()
     read_study.cache_clear()
     assert "mine: has no claims.toml" in refused(folder, "--out", out)

@@ -121,10 +121,12 @@ def dependence(
 
 
 def _check_there_is_something_to_change(study: Study, chosen: Sequence[Variant]) -> None:
+    if not study.readings:
+        raise ValueError(f"{study.name}: has no readings.toml, it leaves nothing open to change")
     if not any(variant.reading for variant in chosen):
         raise ValueError(
-            f"{study.name}: has no reading with a second option to change to; its readings.toml "
-            "lists what the source leaves open"
+            f"{study.name}: none of the readings in its readings.toml has a second option to "
+            "change to"
         )
     if not study.claims:
         raise ValueError(
