@@ -103,7 +103,7 @@ def test_reproduce_one_figure(tmp_path):
     assert {v["id"] for v in verdicts} == {10, 11, 12, 13, 14, 18, 19, 20, 30, 31}
     assert {v["reading"] for v in verdicts} == {"print", "ours", "code"}
     stored = json.loads((out / "claims.json").read_text())
-    keys = ("id", "figure", "reading", "claim", "verdict", "effect", "low", "high", "rule")
+    keys = ("id", "figure", "reading", "claim", "verdict", "statistic", "low", "high", "rule")
     assert all(set(keys) <= set(entry) for entry in stored)
     assert all("quick" in entry["warning"] for entry in stored)
     assert "quick run" in (out / "report.html").read_text()

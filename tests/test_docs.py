@@ -295,13 +295,16 @@ KINDS = ("holds", "equal", "does not hold", "unclear")
 
 
 def study_hash() -> str:
-    """A hash of what decides verdicts: claims, readings, runs and specs, not what they are called."""
-    return spec_hash(
-        {
-            path.name: cells_hash(parse_toml(path.read_text("utf-8"), path.name))
-            for path in sorted(the_paper().folder.glob("*.toml"))
-        }
-    )
+    """A hash of what decides verdicts: claims, readings, runs and specs, not what they are called.
+
+    Nor what only `expectant readings` asks for.
+    """
+    found = {}
+    for path in sorted(the_paper().folder.glob("*.toml")):
+        data = parse_toml(path.read_text("utf-8"), path.name)
+        kept = {key: value for key, value in data.items() if key not in ("joint", "parameters")}
+        found[path.name] = cells_hash(kept)
+    return spec_hash(found)
 
 
 def verdicts_in(path: Path) -> list[dict[str, Any]]:

@@ -81,8 +81,7 @@ from expectant.features.memory import History, Traces
 from expectant.features.random_play import bounds_of
 from expectant.features.table import OneHot, RandomBinary
 from expectant.features.tiles import Tiles
-from expectant.lab.compare import compare
-from expectant.lab.compared import Comparison
+from expectant.lab.compare import Comparison, compare
 from expectant.models.distribution import Distribution
 from expectant.models.episodic import EpisodicExpectation, ExactEpisodic
 from expectant.models.expectation import ExactExpectation, LinearExpectation

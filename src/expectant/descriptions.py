@@ -175,8 +175,8 @@ def _ours(described: type) -> bool:
 
 
 def kinds_in(thing: Any) -> Iterator[type]:
-    """The classes of what a part can be built from, and of all that is in it; else none."""
-    if hasattr(thing, "build") and not isinstance(thing, type):
+    """The classes of a description, and of all that are in it; else none."""
+    if isinstance(thing, Description):
         yield type(thing)
         for inner in vars(thing).values():
             yield from kinds_in(inner)

@@ -334,8 +334,9 @@ def test_verdicts_serialise_and_repeat():
     assert list(plain[0]) == [
         *("id", "figure", "reading", "kind", "claim", "verdict"),
         *("effect", "low", "high", "margin", "runs", "chance", "rule", "detail"),
-        *("label", "unit", "note", "floored"),
+        *("label", "unit", "note", "floored", "statistic"),
     ]
+    assert all(entry["statistic"] == entry["effect"] for entry in plain)
     again = [found.to_dict() for found in evaluate_all(CLAIMS, data, {"ours": counts()})]
     assert json.dumps(plain, allow_nan=False) == json.dumps(again, allow_nan=False)
 

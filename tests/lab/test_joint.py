@@ -16,8 +16,8 @@ from expectant.analysis.panel import Panel
 from expectant.lab import joint as module
 from expectant.lab.claims import Claim, chance_together
 from expectant.lab.clauses import Clause
-from expectant.lab.joint import DRAWS, LONGEST, Joint, of_figure_5
-from expectant.lab.joint_search import ROWS, another, found, read_rows
+from expectant.lab.joint import DRAWS, Joint
+from expectant.lab.joint_search import ROWS, another, found, joint_of, read_rows
 from expectant.lab.joint_search import search as search_for
 from expectant.lab.measures import Measure
 from expectant.lab.study import the_paper
@@ -29,7 +29,7 @@ CONTEXT = 2 * 2 * 2  # combinations of it: two options of what concerns one agen
 
 
 def a_search(runs: int = 3, seed: int = 0) -> Joint:
-    return of_figure_5(PAPER, runs, seed)
+    return joint_of(PAPER, runs, seed)
 
 
 def search(joint: Joint, folder: Path, count: int, threads: int | None) -> list[dict[str, Any]]:
@@ -112,7 +112,8 @@ def test_an_agent_may_have_as_many_settings_as_are_tried_and_not_one_more(monkey
 
 def test_the_first_runs_are_taken_unless_others_are_asked_for():
     figures, claims = ("5a", "5b"), tuple(range(10, 18))
-    assert Joint(PAPER, figures, 3, published=claims) == of_figure_5(PAPER, 3) == a_search(seed=0)
+    asked = Joint(PAPER, figures, 3, published=claims, step_limit=300)
+    assert asked == joint_of(PAPER, 3) == a_search(seed=0)
     assert a_search(seed=4).seed == 4
 
 
@@ -160,7 +161,7 @@ def test_a_combination_changes_what_its_options_say():
     cells = a_search(7, 5).experiment("5b", chosen).cells()
     code = PAPER.experiment("5b", "code").cells()
     assert [cell.agent for cell in cells] == [cell.agent for cell in code]
-    assert {(cell.runs, cell.seed, cell.step_limit) for cell in cells} == {(7, 5, LONGEST)}
+    assert {(cell.runs, cell.seed, cell.step_limit) for cell in cells} == {(7, 5, 300)}
 
 
 def test_claims_need_all_figures_of_their_clauses():

@@ -19,8 +19,9 @@ from expectant.lab.measures import MEASURES, measure_named
 from expectant.lab.readings import variants
 from expectant.lab.reproduce import _worlds, reproduce, stored
 from expectant.lab.request import Request
+from expectant.lab.spec_places import spec_at
 from expectant.lab.specs.spec_errors import SpecError
-from expectant.lab.study import find_study, packaged, read_study, spec_at
+from expectant.lab.study import find_study, packaged, read_study
 
 DOCS = Path(__file__).parents[2] / "docs"
 FILES = {

@@ -22,7 +22,7 @@ from expectant.lab.specs.spec import read_spec
 from expectant.lab.trying import promise, rounds, watched
 from expectant.lab.trying import try_on as trying
 from expectant.lab.trying.promise import Deadline, OutOfTime, Promise, PutOff
-from expectant.lab.trying.proposal import LOOKED, Seen, play_at_random, propose
+from expectant.lab.trying.proposal import LOOKED, RandomPlay, play_at_random, propose
 from expectant.lab.trying.rounds import (
     Standing,
     Trial,
@@ -45,7 +45,7 @@ def world(space):
 
 def seen_in(components, whole=False):
     low = np.full(components, -1.0)
-    return Seen([0.0], [5], low, -low, whole)
+    return RandomPlay([0.0], [5], low, -low, whole)
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ def paced(domain, seconds, start, seen, threads=2):
 @pytest.mark.parametrize(("paid", "episodes"), [(-0.5, 60), (0.0, 60), (0.5, 7)])
 def test_episodes_may_become_longer_where_living_pays(paid, episodes):
     """24 / 2 seconds on two cores for four runs of 10 steps of 10 ms, or of 80 of them."""
-    seen = Seen([paid, paid], [8, 12])
+    seen = RandomPlay([paid, paid], [8, 12])
     assert paced(ex.Corridor(), 24.0, 3.0, seen) == (episodes, 2)
 
 
@@ -161,7 +161,7 @@ def test_episodes_may_become_longer_where_living_pays(paid, episodes):
 )
 def test_runs_have_processes_where_more_can_be_done_with_them(start, expected):
     """An episode of 10 steps takes 0.1 s; half the time is kept in hand, and runs are four."""
-    seen = Seen([-1.0], [10])
+    seen = RandomPlay([-1.0], [10])
     assert paced(world(None), 24.0, start, seen) == expected
     assert paced(ex.Corridor(), 24.0, start, seen) == (2 * 24 * 5 // 4, 2)
 
@@ -606,7 +606,7 @@ def test_a_diverged_run_is_the_worst_there_is(means, expected):
 
 @pytest.mark.parametrize(("left", "episodes"), [(0.3, 5), (0.0, 5), (10**9, 2_000)])
 def test_runs_are_neither_too_short_nor_too_long(left, episodes):
-    assert paced(ex.Corridor(), left, 3.0, Seen([-1.0], [10]), threads=1)[0] == episodes
+    assert paced(ex.Corridor(), left, 3.0, RandomPlay([-1.0], [10]), threads=1)[0] == episodes
 
 
 def test_fresh_runs_are_shorter_where_none_has_ended_in_time():

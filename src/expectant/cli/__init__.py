@@ -1,9 +1,9 @@
 """The command line: commands are in modules by what they do, and listed in their order."""
 
-from expectant.cli import reproducing, running, showing
+from expectant.cli import reading, reproducing, running, showing
 from expectant.cli.common import app
 
-__all__ = ["app", "main", "reproducing", "running", "showing"]
+__all__ = ["app", "main", "reading", "reproducing", "running", "showing"]
 
 
 def main() -> None:

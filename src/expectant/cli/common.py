@@ -97,7 +97,6 @@ Runs = Annotated[
         callback=at_least(1), help="Runs of every agent, instead of as many as the paper."
     ),
 ]
-JOINT_RUNS = 100
 Threads = Annotated[
     int | None, typer.Option(callback=at_least(1), help="Threads; one per core if not given.")
 ]

@@ -1,15 +1,13 @@
-"""Commands that run studies: the paper, its readings, the adaptation test."""
+"""Commands that run studies: the paper or another, and the adaptation test."""
 
 from __future__ import annotations
 
-import json as json_format
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from expectant.cli.common import (
-    JOINT_RUNS,
     Json,
     Out,
     Runs,
@@ -24,6 +22,9 @@ from expectant.cli.common import (
     print_json,
 )
 from expectant.seeds import SEED
+
+if TYPE_CHECKING:
+    from expectant.lab.study import Study
 
 
 @app.command()
@@ -64,7 +65,7 @@ def reproduce(
         from expectant.lab.study import find_study, read_study
 
         found = read_study(find_study(study), trust=True)
-        wanted = _figures(found, figure)
+        wanted = figures_of(found, figure)
         request = Request(found, wanted, seed, runs, quick)
         folder = out or found.out
         place = place_for(request, folder)
@@ -84,7 +85,7 @@ def reproduce(
     print(f"report: {place / 'report.html'}")
 
 
-def _figures(study: Any, wanted: list[str] | None) -> tuple[str, ...]:
+def figures_of(study: Study, wanted: list[str] | None) -> tuple[str, ...]:
     """The figures of a study that were asked for, in its order; all if none were."""
     from expectant.descriptions import near_miss
 
@@ -114,121 +115,6 @@ def studies(json: Json = False) -> None:
         claims = f"{len(study.claims)} claim{'s' * (len(study.claims) != 1)}"
         print(f"{study.name:24} {study.title} ({figures}, {claims})")
     print("\n`expectant reproduce NAME` runs one")
-
-
-@app.command()
-def readings(
-    out: Out = Path("results/readings"),
-    figure: Annotated[
-        list[str] | None, typer.Option(help="One figure only, such as 5a; repeatable.")
-    ] = None,
-    joint: Annotated[
-        bool, typer.Option("--joint", help="Change all readings of figure 5 at once, at random.")
-    ] = False,
-    parameters: Annotated[
-        bool, typer.Option("--parameters", help="Which step sizes are the best, set by set.")
-    ] = False,
-    combinations: Annotated[
-        int, typer.Option(callback=at_least(1), help="How many combinations, with --joint.")
-    ] = 1000,
-    runs: Annotated[
-        int | None,
-        typer.Option(
-            callback=at_least(1),
-            help="Runs of every agent; if not given those of the figure, with --joint 100, with "
-            "--parameters 30.",
-        ),
-    ] = None,
-    seed: Seed = 0,
-    threads: Threads = None,
-    json: Json = False,
-) -> None:
-    """Change one reading of the paper at a time, or all at once, and see what claims depend on.
-
-    One at a time: by how much does it move the number of each claim, paired run by run? With
-    --joint: which claims about figure 5 can hold together, under any of the combinations? With
-    --parameters: under which set would the printed step sizes be chosen, and what does figure 5
-    show with every agent at its best? Interrupted, all go on where they were.
-    """
-    if joint and parameters:
-        raise fail("--joint and --parameters are two studies: ask for one of them", 2)
-    if parameters:
-        _parameters(out, figure, runs, seed, threads, json)
-        return
-    if joint:
-        _joint(out, combinations, runs or JOINT_RUNS, seed, threads, json)
-        return
-    from expectant.show.page_tables import dependence_table, difference_table, show
-
-    with plain_errors("lab"), failures():
-        from expectant.files import write_text
-        from expectant.lab.readings import as_rows, dependence
-        from expectant.lab.study import the_paper
-
-        figures = _figures(the_paper(), figure)
-        rows = as_rows(dependence(the_paper(), out, seed, threads, figures, runs))
-        write_text(out / "readings.json", json_format.dumps(rows, indent=2, ensure_ascii=False))
-    if json:
-        print_json(rows)
-        return
-    show(dependence_table(rows))
-    show(difference_table(rows))
-    print(f"all differences are in {out / 'readings.json'}")
-
-
-def _joint(
-    out: Path, combinations: int, runs: int, seed: int, threads: int | None, json: bool
-) -> None:
-    with plain_errors("lab"), failures():
-        from expectant.files import write_text
-        from expectant.lab.joint import of_figure_5
-        from expectant.lab.joint_search import found as searched
-        from expectant.lab.study import the_paper
-        from expectant.lab.together_words import HEAD, answer_rows, in_a_sentence
-
-        found = searched(of_figure_5(the_paper(), runs, seed), out, combinations, threads)
-        text = json_format.dumps(found, indent=2, ensure_ascii=False)
-        write_text(out / "joint.json", text)
-    if json:
-        print(text)
-        return
-    from expectant.show.page_tables import plain_table, show
-
-    title = f"{found['combinations']:,} combinations of readings, {found['runs']} runs of each"
-    show(plain_table(title, HEAD, answer_rows(found)))
-    print(f"can the published figure be obtained? {in_a_sentence(found)}")
-    print(f"also in {out / 'joint.json'}")
-
-
-def _parameters(
-    out: Path, figure: list[str] | None, runs: int | None, seed: int, threads: int | None,
-    json: bool,
-) -> None:  # fmt: skip
-    with plain_errors("lab"), failures():
-        from expectant.files import write_text
-        from expectant.lab.parameters import HEAD, RUNS, choice_rows, parameter_study
-        from expectant.lab.study import the_paper
-
-        figures = _figures(the_paper(), figure)
-        found = parameter_study(the_paper(), out, figures, seed, threads, runs or RUNS)
-        text = json_format.dumps(found, indent=1, ensure_ascii=False)
-        write_text(out / "parameters.json", text)
-        verdicts = json_format.dumps(found["verdicts"], indent=2, ensure_ascii=False)
-        write_text(out / "claims.json", verdicts + "\n")
-    if json:
-        print(text)
-        return
-    from expectant.show.page_tables import plain_table, show
-
-    show(plain_table("Printed step sizes, and the best of a grid", HEAD, choice_rows(found)))
-    for verdict in found["verdicts"]:
-        print(f"claim {verdict['id']} under {verdict['reading']}: {verdict['verdict']}")
-    for verdict in found["at_best"]:
-        print(
-            f"every agent at its best, {verdict['reading']}, claim {verdict['id']}: "
-            f"{verdict['verdict']}"
-        )
-    print(f"also in {out / 'parameters.json'}; the verdicts in {out / 'claims.json'}")
 
 
 @app.command()

@@ -82,7 +82,14 @@ def show(
         from expectant.catalogue import find
         from expectant.descriptions import default_in_words
 
-        entry = find(name)
+        try:
+            entry = find(name)
+        except ValueError:
+            if Path(name).is_dir():
+                from expectant.lab.spec_places import spec_at
+
+                spec_at(name)  # says what a folder is for
+            raise
     if json:
         print_json(entry)
         return

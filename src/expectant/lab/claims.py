@@ -120,10 +120,13 @@ class Verdict:
     floored: int = 0
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON; a number that is not finite becomes None."""
+        """Plain values for JSON; a number that is not finite becomes None.
+
+        The effect is there as ``statistic`` too, by which name outside scripts know it.
+        """
         return {
             key: None if isinstance(value, float) and not math.isfinite(value) else value
-            for key, value in asdict(self).items()
+            for key, value in {**asdict(self), "statistic": self.effect}.items()
         }
 
 

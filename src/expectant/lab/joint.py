@@ -24,14 +24,14 @@ from expectant.analysis.panel import Panel
 from expectant.lab.cells import Cell
 from expectant.lab.claims import Claim, Verdict, chance_together, evaluate
 from expectant.lab.engines.compute import compute
+from expectant.lab.reading_files import Reading, ReadingOption
 from expectant.lab.specs.spec import Experiment
 from expectant.lab.store.results import panels_of
 from expectant.lab.store.store import Store
-from expectant.lab.study import Option, Reading, Study
+from expectant.lab.study import Study
 
 OWN = 2  # draws of an agent's own options in a context
 DRAWS = 20  # of features that are the same in all runs
-LONGEST = 300  # steps of an episode: some combinations are stuck in most of theirs
 MOST_ALONE = 1000  # settings of one agent, all of which are tried
 
 Chosen = dict[str, str]  # the option of every reading, by name
@@ -42,8 +42,9 @@ Draws = list[tuple[str, ...]]
 class Joint:
     """A search among the readings of some figures, with so many ``runs`` of every combination.
 
-    ``published`` are the claims that describe the figures as they were published. ``known`` are
-    curves of agents, ``judged`` verdicts, by what decides them.
+    ``published`` are the claims that describe the figures as they were published. Episodes end at
+    the ``step_limit``, if there is one. ``known`` are curves of agents, ``judged`` verdicts, by
+    what decides them.
     """
 
     study: Study
@@ -51,6 +52,7 @@ class Joint:
     runs: int
     seed: int = 0
     published: tuple[int, ...] = ()
+    step_limit: int | None = None
     known: dict[str, np.ndarray] = field(default_factory=dict, repr=False, compare=False)
     judged: dict[Any, Verdict] = field(default_factory=dict, repr=False, compare=False)
 
@@ -178,7 +180,8 @@ class Joint:
             if reading.concerns(figure):
                 name = chosen.get(reading.name, reading.options[0].name)
                 experiment = experiment.changed(_named(reading, name).changes)
-        return replace(experiment, runs=self.runs, seed=self.seed, step_limit=LONGEST)
+        limit = self.step_limit or experiment.step_limit
+        return replace(experiment, runs=self.runs, seed=self.seed, step_limit=limit)
 
     def rows(
         self, combinations: Sequence[Chosen], threads: int | None, title: str, agent: str = ""
@@ -245,7 +248,7 @@ class Joint:
         return [self.known[name] for name in names]
 
 
-def _named(reading: Reading, name: str) -> Option:
+def _named(reading: Reading, name: str) -> ReadingOption:
     return next(option for option in reading.options if option.name == name)
 
 
@@ -254,7 +257,7 @@ def _agents(claim: Claim) -> frozenset[str]:
     return frozenset(key for clause in claim.clauses for key in (*clause.of, *clause.minus))
 
 
-def _is_draw(option: Option) -> bool:
+def _is_draw(option: ReadingOption) -> bool:
     """Whether it is one draw of the features, the same in all runs."""
     return isinstance(option.changes.features.get("draw"), int)
 
@@ -280,14 +283,9 @@ def _with_draws(reading: Reading) -> Reading:
     return replace(reading, options=(*others, *more))
 
 
-def _drawn(reading: Reading, rng: np.random.Generator) -> Option:
+def _drawn(reading: Reading, rng: np.random.Generator) -> ReadingOption:
     """One of the options; all draws of the features together are as likely as another option."""
     fixed = [option for option in reading.options if _is_draw(option)]
     others = [option for option in reading.options if not _is_draw(option)]
     place = int(rng.random() * (len(others) + bool(fixed)))
     return others[place] if place < len(others) else fixed[int(rng.random() * len(fixed))]
-
-
-def of_figure_5(study: Study, runs: int, seed: int = 0) -> Joint:
-    """The search among the readings of the paper's figure 5, which claims 10 to 17 describe."""
-    return Joint(study, ("5a", "5b"), runs, seed, tuple(range(10, 18)))

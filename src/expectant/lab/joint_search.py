@@ -17,6 +17,7 @@ from typing import Any
 
 from expectant.files import write_text
 from expectant.lab.joint import Chosen, Joint
+from expectant.lab.study import Study
 from expectant.lab.together import answer, favoured, to_confirm
 from expectant.progress import duration, say
 
@@ -24,6 +25,23 @@ ROWS = "joint.jsonl"
 BATCH = 8  # combinations that are computed together, and lost together if it is stopped
 
 Rows = list[dict[str, Any]]
+
+
+def joint_of(study: Study, runs: int, seed: int = 0) -> Joint:
+    """The search that a study asks for: among all readings of some of its figures."""
+    keys = study.joint
+    if keys is None:
+        raise ValueError(
+            f"{study.name}: its study.toml has no table [joint], which says among the readings of "
+            "which figures to search, and which claims describe them as published"
+        )
+    joint = Joint(study, keys.figures, runs, seed, keys.claims, keys.step_limit)
+    if not joint.readings:
+        raise ValueError(
+            f"{study.name}: none of its readings makes a difference to the figures of [joint] "
+            f"({', '.join(keys.figures)})"
+        )
+    return joint
 
 
 def found(joint: Joint, folder: Path, count: int, threads: int | None) -> dict[str, Any]:

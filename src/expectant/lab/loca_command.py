@@ -13,6 +13,7 @@ from expectant.files import write_text
 from expectant.lab.adaptation_rows import rows_of
 from expectant.lab.reproduce import agents_of, compute_panels, write_figures, write_verdicts
 from expectant.lab.request import Request
+from expectant.lab.store.folder_layout import LOCA, mark
 from expectant.lab.study import Study, packaged, read_study
 
 QUICK_RUNS = 3
@@ -56,6 +57,7 @@ def adaptation_test(
     """Compute what is missing and write everything; the rows of the test."""
     place = place or folder
     panels = compute_panels(request, folder, threads, place)
+    mark(place, LOCA)
     write_figures(request, place, panels)
     write_verdicts(request, place, panels)
     rows = rows_of(panels, agents_of(request))

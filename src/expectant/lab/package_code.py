@@ -15,7 +15,8 @@ DECIDING = (
     "agents", "backups", "domains", "engine", "exact", "features", "models", "options",
     "step_sizes", "descriptions.py", "gradient_updates.py", "lanes.py", "parts.py", "rules.py",
     "seeds.py", "updates.py", "verbs.py", "lab/cells.py", "lab/engines/tasks.py",
-    "lab/episodes.py", "lab/looks.py", "lab/policy_looks.py", "lab/records.py",
+    "lab/episodes.py", "lab/looking.py", "lab/looks.py", "lab/policy_looks.py",
+    "lab/policy_worth.py", "lab/records.py", "lab/return_looks.py", "lab/value_looks.py",
 )  # fmt: skip
 
 

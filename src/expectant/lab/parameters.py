@@ -25,12 +25,7 @@ from expectant.lab.store.results import panels_of
 from expectant.lab.store.store import Store
 from expectant.lab.study import Study
 
-EPISODES, RUNS = 1000, 30  # of the source's parameter study
 FRESH = 100  # runs that had no part in the choice
-MARGINS = {"1": 0.05, "3": 0.3}  # of a return; elsewhere:
-MARGIN = 0.2
-CLAIM = 22
-AT_BEST = ("5a", "5b")  # figures that are run again with every agent at its best
 
 
 @dataclass(frozen=True)
@@ -38,21 +33,18 @@ class Case:
     """One agent of one panel under a named set, and the settings it is tried with.
 
     The printed one is the first of them, whether or not it is on the grid. No bin counts less than
-    the panel's ``floor``.
+    the panel's ``floor``. A return that is less by the ``margin`` does not matter.
     """
 
     named_set: str
     cell: Cell
     settings: tuple[Steps, ...]
     floor: float
+    margin: float
 
     @property
     def printed(self) -> Steps:
         return self.settings[0]
-
-    @property
-    def margin(self) -> float:
-        return MARGINS.get(self.cell.experiment, MARGIN)
 
     def with_settings(self, place: int, runs: int) -> Cell:
         """The cell with one of the settings."""
@@ -63,7 +55,7 @@ class Case:
 
 
 @dataclass(frozen=True)
-class Choice:
+class StepChoice:
     """The best setting of a case, and what the printed one earns less, by fresh runs.
 
     ``rank`` is the place of the printed one: 1 if no other setting did better.
@@ -89,11 +81,17 @@ class Choice:
 
 def cases(study: Study, figures: Sequence[str], seed: int) -> list[Case]:
     """Every agent of every panel of the figures, under every set."""
+    keys = study.parameter_keys
     found = []
     for figure in figures:
+        if study.experiments[figure].steps:
+            raise ValueError(
+                f"{study.name}: step sizes are chosen by returns of episodes, and figure {figure} "
+                "is run by steps; --figure names others"
+            )
         for named_set in study.sets_of(figure):
             experiment = study.experiment(figure, named_set)
-            episodes = min(experiment.episodes, EPISODES)
+            episodes = min(experiment.episodes, keys.episodes)
             fitted = replace(
                 experiment, episodes=episodes, bin=min(experiment.bin, episodes), seed=seed
             )
@@ -101,7 +99,8 @@ def cases(study: Study, figures: Sequence[str], seed: int) -> list[Case]:
             floors = _floors(cells)
             for cell in cells:
                 settings = tuple(settings_of(cell.agent, _ones(cell)))
-                found.append(Case(named_set, cell, settings, floors[cell.panel]))
+                margin = keys.margins.get(figure, keys.margin)
+                found.append(Case(named_set, cell, settings, floors[cell.panel], margin))
     return found
 
 
@@ -117,8 +116,8 @@ def _floors(cells: Sequence[Cell]) -> dict[str, float]:
 
 
 def choose(
-    found: Sequence[Case], folder: Path, threads: int | None, runs: int = RUNS, fresh: int = FRESH
-) -> list[Choice]:
+    found: Sequence[Case], folder: Path, threads: int | None, runs: int, fresh: int = FRESH
+) -> list[StepChoice]:
     """The best setting of every case; what a folder has already is not computed again."""
     tried = [
         case.with_settings(place, runs) for case in found for place in range(len(case.settings))
@@ -155,9 +154,9 @@ def _returns(curves: Sequence[np.ndarray], floor: float) -> np.ndarray:
 
 def _choice(
     case: Case, best: int, means: np.ndarray, diverged: int, fresh: Sequence[np.ndarray]
-) -> Choice:
+) -> StepChoice:
     printed, other = _returns(fresh, case.floor)
-    return Choice(
+    return StepChoice(
         case,
         best,
         1 + int((means > means[0]).sum()),
@@ -172,13 +171,14 @@ def _label(case: Case) -> str:
     return f"return of {case.cell.label} as printed less that of the best of the grid ({place})"
 
 
-def judge(study: Study, chosen: Sequence[Choice], runs: int) -> list[Verdict]:
+def judge(study: Study, chosen: Sequence[StepChoice], runs: int) -> list[Verdict]:
     """The claim that the printed step sizes were the best, under every set."""
-    claim = next(claim for claim in study.claims if claim.id == CLAIM)
+    keys = study.parameter_keys
+    claim = next(claim for claim in study.claims if claim.id == keys.claim)
     rule = (
-        f"Mean return over {EPISODES:,} episodes of every agent with its printed step sizes, less "
-        "that with the best of a grid, is at least 0, give or take the margin; the best is picked "
-        "by other runs. One agent that falls short is enough (with Holm's correction)."
+        f"Mean return over {keys.episodes:,} episodes of every agent with its printed step sizes, "
+        "less that with the best of a grid, is at least 0, give or take the margin; the best is "
+        "picked by other runs. One agent that falls short is enough (with Holm's correction)."
     )
     found = []
     for named_set in dict.fromkeys(choice.case.named_set for choice in chosen):
@@ -186,15 +186,15 @@ def judge(study: Study, chosen: Sequence[Choice], runs: int) -> list[Verdict]:
         outcome, decisive = verdict(parts)
         numbers = (decisive.effect, decisive.low, decisive.high, decisive.statement.margin)
         detail = "; ".join(f"{part.label} is {part.effect:.3g}, {part.outcome}" for part in parts)
-        about = (CLAIM, "parameters", named_set, claim.kind, claim.claim)
+        about = (claim.id, "parameters", named_set, claim.kind, claim.claim)
         told = (runs, float(outcome == HOLDS), rule, f"{detail}.")
         found.append(Verdict(*about, outcome, *numbers, *told))
     return found
 
 
 def at_their_best(
-    study: Study, chosen: Sequence[Choice], folder: Path, figures: Sequence[str], seed: int,
-    threads: int | None, runs: int = RUNS, fresh: int = FRESH,
+    study: Study, chosen: Sequence[StepChoice], folder: Path, figures: Sequence[str], seed: int,
+    threads: int | None, runs: int, fresh: int = FRESH,
 ) -> list[Verdict]:  # fmt: skip
     """The verdicts on figures that are run with every agent at its best, under every set.
 
@@ -227,13 +227,15 @@ def parameter_study(
     figures: Sequence[str] = (),
     seed: int = 0,
     threads: int | None = None,
-    runs: int = RUNS,
+    runs: int | None = None,
     fresh: int = FRESH,
 ) -> dict[str, Any]:
     """All of it, for the figures that are run under every set: choices, and what is claimed."""
+    keys = study.parameter_keys
+    runs = runs or keys.runs
     wanted = [name for name in figures or study.figures if name not in study.only]
     chosen = choose(cases(study, wanted, seed), folder, threads, runs, fresh)
-    shown = [name for name in AT_BEST if name in wanted]
+    shown = [name for name in keys.at_best if name in wanted]
     best = at_their_best(study, chosen, folder, shown, seed, threads, runs, fresh) if shown else []
     return {
         "runs": runs,
@@ -268,7 +270,7 @@ HEAD = (
 )  # fmt: skip
 
 
-def _data(choice: Choice) -> Mapping[str, Any]:
+def _data(choice: StepChoice) -> Mapping[str, Any]:
     case, behind = choice.case, choice.behind
     return {
         "set": case.named_set,

@@ -1,10 +1,11 @@
-"""Looks at what an agent would do: actions that are out of date, how sure it is, how it wavers."""
+"""Looks at what an agent would do: actions that are out of date, and how sure it is."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from expectant.lab.looks import Look, Seen, add_look, best_actions, phase_of, policies_of
+from expectant.lab.looking import Look, Seen, add_look
+from expectant.lab.policy_worth import best_actions, phase_of, policies_of
 from expectant.parts import Agent, Domain
 
 
@@ -35,12 +36,6 @@ def _largest_probability(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray
     return np.asarray((1.0 / np.exp(raised).sum(axis=-1)).mean(axis=-1))
 
 
-def _value_change(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
-    """How far the values have moved since the look before; since the first, nothing."""
-    moved = np.diff(seen.values, axis=0, prepend=seen.values[:1])
-    return np.asarray((moved**2).mean(axis=1))
-
-
 add_look(
     Look(
         "outdated_actions",
@@ -60,15 +55,5 @@ add_look(
         "without what ε adds",
         ("preferences",),
         _largest_probability,
-    )
-)
-add_look(
-    Look(
-        "value_change",
-        "squared change of the values",
-        "the mean over states of the squared change of v̂(s) since the look before",
-        ("values",),
-        _value_change,
-        of_errors=True,
     )
 )

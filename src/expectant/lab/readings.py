@@ -21,9 +21,10 @@ from expectant.analysis.panel import Panel
 from expectant.lab.cells import Cell
 from expectant.lab.claims import Claim, Verdict, evaluate
 from expectant.lab.engines.compute import compute
+from expectant.lab.reading_files import Reading, ReadingOption
 from expectant.lab.store.results import panels_of
 from expectant.lab.store.store import Store
-from expectant.lab.study import Option, Reading, Study
+from expectant.lab.study import Study
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ class Variant:
     study: Study
     named_set: str
     reading: Reading | None = None
-    option: Option | None = None
+    option: ReadingOption | None = None
 
     @property
     def name(self) -> str:
@@ -101,6 +102,7 @@ def dependence(
     Counted work, which no reading changes, is left out.
     """
     chosen = variants(study)
+    _check_there_is_something_to_change(study, chosen)
     cells = [cell for variant in chosen for cell in variant.cells(seed, figures, runs)]
     curves = compute(cells, Store(folder), threads=threads, title="one reading at a time")
     panels: dict[str, list[Panel]] = {variant.name: [] for variant in chosen}
@@ -116,6 +118,20 @@ def dependence(
         )
         for variant in chosen
     ]
+
+
+def _check_there_is_something_to_change(study: Study, chosen: Sequence[Variant]) -> None:
+    if not study.readings:
+        raise ValueError(f"{study.name}: has no readings.toml, it leaves nothing open to change")
+    if not any(variant.reading for variant in chosen):
+        raise ValueError(
+            f"{study.name}: none of the readings in its readings.toml has a second option to "
+            "change to"
+        )
+    if not study.claims:
+        raise ValueError(
+            f"{study.name}: has no claims.toml, and what a reading changes is told by its claims"
+        )
 
 
 def _moved(

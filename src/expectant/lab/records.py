@@ -25,7 +25,6 @@ from expectant.engine.look import all_states, look, look_for, set_aside, set_asi
 from expectant.engine.loop import DONE
 from expectant.engine.memory.demand import Also, demand_of
 from expectant.engine.memory.limits import require
-from expectant.lab import policy_looks  # noqa: F401  more looks, by their names
 from expectant.lab.episodes import earned, performer
 from expectant.lab.looks import Look, Seen, look_named
 from expectant.parts import Need, Site, bytes_of

@@ -18,7 +18,7 @@ from expectant.lab.engines.compute import Work, computed
 from expectant.lab.request import Request
 from expectant.lab.specs.spec import Experiment
 from expectant.lab.store.cell_tables import write_cells
-from expectant.lab.store.folder_layout import check_layout
+from expectant.lab.store.folder_layout import STUDY, check_layout, mark
 from expectant.lab.store.results import (
     CURVES,
     check_settings,
@@ -103,6 +103,7 @@ def compute_panels(
 ) -> list[Panel]:
     """Compute what is missing; all curves, which are written as one table."""
     check_layout(folder)
+    mark(place or folder, STUDY)
     cells = request.cells(most)
     work, curves = computed(cells, Store(folder), threads=threads, title=request.study.name)
     write_cells(work, place or folder)

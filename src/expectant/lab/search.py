@@ -31,6 +31,7 @@ from expectant.lab.specs.spec import Experiment, parse_toml, spec_hash
 from expectant.lab.store.cell_tables import run_values, write_cells
 from expectant.lab.store.facts import commit
 from expectant.lab.store.folder import opened
+from expectant.lab.store.folder_layout import SWEEP
 from expectant.lab.store.sealed_tables import write_text
 from expectant.lab.store.store import Store
 from expectant.lab.store.timings import Session, Timings, timings_file
@@ -98,7 +99,7 @@ def run_search(
     kernels = Kernels(compiled)
     compute = engine_named(engine, threads, address, kernels)
     session, found = Session(threads or cores()), []
-    with opened(folder, text, data):
+    with opened(folder, text, data, kind=SWEEP):
         store = Store(folder, {"spec": spec_hash(data), "commit": commit()})
         timings = Timings(timings_file(folder))
         total = Work([], store)

@@ -17,51 +17,26 @@ from typing import Any
 from expectant.descriptions import look_here_too, near_miss, needs_trust
 from expectant.lab.claim_files import claims_in
 from expectant.lab.claims import Claim
-from expectant.lab.specs.spec import Changes, Experiment, parse_spec, parse_toml, read_text
-from expectant.lab.specs.spec_errors import (
-    SpecError,
-    check_keys,
-    check_rule,
-    check_table,
-    check_tables,
-    check_text,
-    check_texts,
+from expectant.lab.reading_files import Reading, ReadingOption, readings_in
+from expectant.lab.specs.spec import Experiment, parse_spec, parse_toml, read_text
+from expectant.lab.specs.spec_errors import SpecError, check_keys, check_text, check_texts
+from expectant.lab.study_keys import (
+    STUDY,
+    JointKeys,
+    ParameterKeys,
+    claim_runs_in,
+    figures_in,
+    joint_in,
+    only_in,
+    parameters_in,
 )
-from expectant.rules import whole
 
-STUDY, CLAIMS, READINGS = "study.toml", "claims.toml", "readings.toml"
+CLAIMS, READINGS = "claims.toml", "readings.toml"
 KEYS = (
     "title", "source", "link", "notes", "figures", "sets", "out", "measures", "claim_runs",
-    "only", "worlds", "unsized",
+    "only", "worlds", "unsized", "joint", "parameters",
 )  # fmt: skip
 THE_PAPER = "kudashkina-2021"
-
-
-@dataclass(frozen=True)
-class Option:
-    """One way to read an open question."""
-
-    name: str
-    sets: tuple[str, ...]
-    changes: Changes
-    source: str = ""
-
-
-@dataclass(frozen=True)
-class Reading:
-    """An open question, its options, and the figures it concerns (none: all)."""
-
-    name: str
-    question: str
-    figures: tuple[str, ...]
-    options: tuple[Option, ...]
-
-    def concerns(self, figure: str) -> bool:
-        return not self.figures or figure in self.figures
-
-    def chosen(self, named_set: str) -> Option:
-        """The option that belongs to a named set."""
-        return next(option for option in self.options if named_set in option.sets)
 
 
 @dataclass(frozen=True)
@@ -72,7 +47,8 @@ class Study:
     makes its results, given at a ``place``, in the folder ``out`` if no other is asked for. Claims
     about a figure are judged by ``claim_runs``, where those are more than are drawn; a figure in
     ``only`` is run under some sets alone; ``worlds`` are figures whose domains the page draws;
-    of those in ``unsized`` the source does not say how many runs they have.
+    of those in ``unsized`` the source does not say how many runs they have. ``joint`` and
+    ``parameters`` are what `expectant readings` needs for the studies of those names.
     """
 
     name: str
@@ -89,6 +65,8 @@ class Study:
     only: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     worlds: tuple[str, ...] = ()
     unsized: tuple[str, ...] = ()
+    joint: JointKeys | None = None
+    parameters: ParameterKeys | None = None
     out: Path = field(default=Path("results"))
     command: str = ""
     place: str = ""
@@ -113,8 +91,18 @@ class Study:
     def figures(self) -> tuple[str, ...]:
         return tuple(self.experiments)
 
+    @property
+    def parameter_keys(self) -> ParameterKeys:
+        """What it says of the source's parameter study, or an error that it says nothing."""
+        if self.parameters is None:
+            raise ValueError(
+                f"{self.name}: its study.toml has no table [parameters], which says how long the "
+                "source's parameter study is, and which claim rests on it"
+            )
+        return self.parameters
+
     def experiment(
-        self, figure: str, named_set: str, *, instead: tuple[Reading, Option] | None = None
+        self, figure: str, named_set: str, *, instead: tuple[Reading, ReadingOption] | None = None
     ) -> Experiment:
         """A figure's experiment under a named set, one reading changed if ``instead`` says so."""
         experiment = self.experiments[figure]
@@ -163,35 +151,6 @@ def read_study(folder: Path, trust: bool = False) -> Study:
         raise SpecError(f"{folder}: {error}") from None
 
 
-def spec_at(word: str) -> Path:
-    """The file of a spec: a path, the name of a packaged study that has just one, or STUDY/SPEC."""
-    path, known = Path(word), packaged()
-    study, _, name = word.partition("/")
-    if path.is_dir() and word not in known:
-        raise SpecError(f"{word}: is a folder; {_specs_in_words(path)}")
-    if path.is_file() or study not in known:
-        return path
-    specs = {spec.stem: spec for spec in _specs(known[study])}
-    if name in specs:
-        return specs[name]
-    if name:
-        raise SpecError(f"{word}: {study} has no spec {name!r}" + near_miss(name, [*specs]))
-    if len(specs) > 1:
-        raise SpecError(
-            f"{word}: has several specs ({', '.join(specs)}); `expectant reproduce {word}` runs "
-            f"its figures, {word}/{next(iter(specs))} is one spec"
-        )
-    return next(iter(specs.values()))
-
-
-def _specs_in_words(folder: Path) -> str:
-    """What to give instead of a folder."""
-    if (folder / STUDY).is_file():
-        return f"`expectant reproduce {folder}` runs a study"
-    found = " or ".join(map(str, _specs(folder)))
-    return f"give a spec in it: {found}" if found else "give a spec, there is none in it"
-
-
 def the_paper() -> Study:
     """The study of the paper."""
     return read_study(packaged()[THE_PAPER])
@@ -204,7 +163,7 @@ def _study(folder: Path, data: Mapping[str, Any], trust: bool) -> Study:
         _import(module, trust)
     experiments = _experiments(folder, data, trust)
     sets = tuple(check_texts(f"{STUDY}: sets", data.get("sets", [])) or [""])
-    readings = tuple(_readings(folder, sets, tuple(experiments)))
+    claims = _claims(folder, experiments)
     return Study(
         name=name,
         folder=folder,
@@ -214,59 +173,17 @@ def _study(folder: Path, data: Mapping[str, Any], trust: bool) -> Study:
         link=check_text(f"{STUDY}: link", data.get("link", "")),
         notes=tuple(check_texts(f"{STUDY}: notes", data.get("notes", []))),
         sets=sets,
-        readings=readings,
-        claims=_claims(folder, experiments),
-        claim_runs=_claim_runs(data, experiments),
-        only=_only(data, experiments, sets),
-        worlds=_listed("worlds", data, experiments),
-        unsized=_listed("unsized", data, experiments),
+        readings=_readings(folder, sets, experiments),
+        claims=claims,
+        claim_runs=claim_runs_in(data, experiments),
+        only=only_in(data, experiments, sets),
+        worlds=figures_in("worlds", data, experiments),
+        unsized=figures_in("unsized", data, experiments),
+        joint=joint_in(data, experiments, claims),
+        parameters=parameters_in(data, experiments, claims),
         out=Path(check_text(f"{STUDY}: out", data.get("out", f"results/{name}"))),
         command="expectant reproduce" + ("" if name == THE_PAPER else f" {word_for(folder)}"),
     )
-
-
-def _claim_runs(data: Mapping[str, Any], experiments: Mapping[str, Experiment]) -> dict[str, int]:
-    """How many runs claims are judged by: one number for all figures, or a table of them."""
-    given = data.get("claim_runs", {})
-    table = given if isinstance(given, Mapping) else dict.fromkeys(experiments, given)
-    _check_figures(f"{STUDY}: claim_runs", table, experiments)
-    return {
-        name: check_rule(f"{STUDY}: claim_runs.{name}", whole(1), runs)
-        for name, runs in table.items()
-    }
-
-
-def _listed(
-    key: str, data: Mapping[str, Any], experiments: Mapping[str, Experiment]
-) -> tuple[str, ...]:
-    """The figures that a key lists."""
-    found = check_texts(f"{STUDY}: {key}", data.get(key, []))
-    _check_figures(f"{STUDY}: {key}", dict.fromkeys(found), experiments)
-    return tuple(found)
-
-
-def _only(
-    data: Mapping[str, Any], experiments: Mapping[str, Experiment], sets: tuple[str, ...]
-) -> dict[str, tuple[str, ...]]:
-    """The sets of figures that are not run under all of them."""
-    table = check_table(f"{STUDY}: only", data.get("only", {}))
-    _check_figures(f"{STUDY}: only", table, experiments)
-    found = {name: tuple(check_texts(f"{STUDY}: only.{name}", own)) for name, own in table.items()}
-    for name, own in found.items():
-        for named_set in own:
-            if named_set not in sets:
-                raise SpecError(
-                    f"{STUDY}: only.{name}: no set {named_set!r}" + near_miss(named_set, [*sets])
-                )
-    return found
-
-
-def _check_figures(
-    where: str, table: Mapping[str, Any], experiments: Mapping[str, Experiment]
-) -> None:
-    for name in table:
-        if name not in experiments:
-            raise SpecError(f"{where}: no figure {name!r}" + near_miss(name, [*experiments]))
 
 
 def word_for(folder: Path) -> str:
@@ -304,7 +221,7 @@ def _import(module: str, trust: bool) -> None:
         raise SpecError(f"{STUDY}: measures: cannot import {module!r}: {error}") from None
 
 
-def _specs(folder: Path) -> list[Path]:
+def specs_in(folder: Path) -> list[Path]:
     """The files of a study's specs."""
     others = (STUDY, CLAIMS, READINGS)
     return sorted(path for path in folder.glob("*.toml") if path.name not in others)
@@ -313,7 +230,7 @@ def _specs(folder: Path) -> list[Path]:
 def _experiments(folder: Path, data: Mapping[str, Any], trust: bool) -> dict[str, Experiment]:
     """The specs of a folder by their names, in the order that ``figures`` says."""
     found = {}
-    for path in _specs(folder):
+    for path in specs_in(folder):
         experiment = parse_spec(read_text(path), path.name, trust=trust)
         if experiment.name in found:
             raise SpecError(f"{path.name}: name: two specs are called {experiment.name!r}")
@@ -327,62 +244,25 @@ def _experiments(folder: Path, data: Mapping[str, Any], trust: bool) -> dict[str
     return {name: found[name] for name in wanted}
 
 
-def _readings(folder: Path, sets: tuple[str, ...], figures: tuple[str, ...]) -> list[Reading]:
+def _readings(
+    folder: Path, sets: tuple[str, ...], experiments: Mapping[str, Experiment]
+) -> tuple[Reading, ...]:
     path = folder / READINGS
     if not path.exists():
-        return []
+        return ()
     data = parse_toml(read_text(path), READINGS)
-    check_keys(f"{READINGS}: ", data, ["readings"])
-    tables = check_tables(f"{READINGS}: readings", data.get("readings", []))
-    return [
-        _reading(table, f"{READINGS}: readings.{number}", sets, figures)
-        for number, table in enumerate(tables)
-    ]
-
-
-def _reading(
-    table: Mapping[str, Any], where: str, sets: tuple[str, ...], figures: tuple[str, ...]
-) -> Reading:
-    check_keys(f"{where}.", table, ["name", "question", "figures", "options", "source"])
-    concerned = tuple(check_texts(f"{where}.figures", table.get("figures", [])))
-    for figure in concerned:
-        if figure not in figures:
-            raise SpecError(
-                f"{where}.figures: no figure {figure!r}" + near_miss(figure, [*figures])
-            )
-    options = tuple(
-        _option(option, f"{where}.options.{number}", sets)
-        for number, option in enumerate(check_tables(f"{where}.options", table.get("options", [])))
-    )
-    for named_set in sets:
-        count = sum(named_set in option.sets for option in options)
-        if count != 1:
-            raise SpecError(f"{where}.options: one must be in the set {named_set!r}, got {count}")
-    return Reading(
-        check_text(f"{where}.name", table.get("name")),
-        check_text(f"{where}.question", table.get("question", "")),
-        concerned,
-        options,
-    )
-
-
-def _option(table: Mapping[str, Any], where: str, sets: tuple[str, ...]) -> Option:
-    check_keys(f"{where}.", table, ["name", "sets", "changes", "source"])
-    own = tuple(check_texts(f"{where}.sets", table.get("sets", [])))
-    for name in own:
-        if name not in sets:
-            raise SpecError(f"{where}.sets: no set {name!r}" + near_miss(name, [*sets]))
-    changes = check_table(f"{where}.changes", table.get("changes", {}))
-    check_keys(f"{where}.changes.", changes, ["domain", "features", "agents", "kinds"])
-    source = check_text(f"{where}.source", table.get("source", ""))
-    return Option(check_text(f"{where}.name", table.get("name")), own, Changes(**changes), source)
+    try:
+        return tuple(readings_in(data, sets, tuple(experiments)))
+    except SpecError as error:
+        raise SpecError(f"{READINGS}: {error}") from None
 
 
 def _claims(folder: Path, experiments: Mapping[str, Experiment]) -> tuple[Claim, ...]:
     path = folder / CLAIMS
     if not path.exists():
         return ()
+    data = parse_toml(read_text(path), CLAIMS)
     try:
-        return tuple(claims_in(parse_toml(read_text(path), CLAIMS), experiments))
+        return tuple(claims_in(data, experiments))
     except SpecError as error:
         raise SpecError(f"{CLAIMS}: {error}") from None

@@ -27,6 +27,7 @@ from expectant.lab.specs.toml import to_toml
 from expectant.lab.store.cell_tables import cell_table, write_cells
 from expectant.lab.store.facts import commit
 from expectant.lab.store.folder import opened
+from expectant.lab.store.folder_layout import SWEEP
 from expectant.lab.store.store import SET_ASIDE, Store
 from expectant.lab.store.timings import Session, Timings, timings_file
 from expectant.lab.store.troubles import Trouble, troubles_in
@@ -59,7 +60,7 @@ class Sweep:
     bins: int | None = None
     seed: int | None = None
     step_limit: int | None = None
-    record: Sequence[str] | None = None
+    record: Sequence[str | Mapping[str, object]] | None = None
     grid: Mapping[str, Any] | None = None
     linked: Sequence[Mapping[str, Any]] | None = None
     variants: Mapping[str, Any] | None = None
@@ -219,7 +220,7 @@ def run_sweep(
     data = parse_toml(text, experiment.name)
     kernels = Kernels(compiled)
     chosen = engine_named(engine, threads, address, kernels)
-    with opened(folder, text, data, shard):
+    with opened(folder, text, data, shard, SWEEP):
         store = Store(folder, {"spec": spec_hash(data), "commit": commit()})
         work = Work(experiment.cells(), store)
         if shard is None:

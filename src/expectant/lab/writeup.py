@@ -17,7 +17,8 @@ from expectant.lab.request import Request
 from expectant.lab.specs.spec import Experiment, parse_toml, read_spec, spec_hash
 from expectant.lab.store.cell_tables import write_cells
 from expectant.lab.store.facts import commit, versions
-from expectant.lab.store.folder import SPEC, again, need_folder, opened, place_of
+from expectant.lab.store.folder import again, opened, place_of
+from expectant.lab.store.folder_layout import LOCA, RUN, SPEC, STUDY, SWEEP, need_kind
 from expectant.lab.store.results import (
     CURVES,
     check_settings,
@@ -45,7 +46,7 @@ def run_experiment(
     """Compute what is missing, then write the curves, the spec, the figure and the page."""
     data = parse_toml(text, experiment.name)
     cells = experiment.cells()
-    with opened(folder, text, data):
+    with opened(folder, text, data, kind=RUN):
         store = Store(folder, {"spec": spec_hash(data), "commit": commit()})
         tidy(store, set(Work(cells, store).names))
         work, curves = computed(cells, store, threads=threads, title=experiment.name)
@@ -100,34 +101,28 @@ def summary(
 
 def draw_again(folder: Path, *, trust: bool = False) -> list[Path]:
     """The figures of a results folder; with ``trust``, classes that its spec names are imported."""
-    if _is_sweep(folder):
+    kind = need_kind(folder, RUN, SWEEP, STUDY, LOCA)
+    if kind == SWEEP:
         from expectant.lab.choosing.best_command import draw_sweep
 
         return draw_sweep(folder, trust=trust)
-    request, panels = _stored(folder, trust)
+    request, panels = _stored_run(folder, trust) if kind == RUN else stored(folder, trust)
     return write_figures(request, folder, panels)
 
 
 def report_again(folder: Path, *, trust: bool = False) -> Path:
     """The page of a results folder, on the same terms."""
-    if _is_sweep(folder):
+    kind = need_kind(folder, RUN, SWEEP, STUDY, LOCA)
+    if kind == SWEEP:
         from expectant.lab.choosing.choice_page import report_sweep
 
         return report_sweep(folder, trust=trust)
-    request, panels = _stored(folder, trust)
+    request, panels = _stored_run(folder, trust) if kind == RUN else stored(folder, trust)
     return write_report(request, folder, panels, verdicts_of(request.study, panels))
 
 
-def _is_sweep(folder: Path) -> bool:
-    """Whether a folder is of `sweep`; `run` writes all curves into one file."""
-    need_folder(folder)
-    return (folder / SPEC).exists() and not (folder / CURVES).exists()
-
-
-def _stored(folder: Path, trust: bool) -> tuple[Request, list[Panel]]:
-    """What was asked for in a folder of `run` or `reproduce`, and what came out."""
-    if not (folder / SPEC).exists():
-        return stored(folder, trust)
+def _stored_run(folder: Path, trust: bool) -> tuple[Request, list[Panel]]:
+    """What was asked for in a folder of `run`, and what came out."""
     facts = read_facts(folder / CURVES)  # a spec without a name has that of its file
     names = {key: facts[key] for key in ("name", "title") if key in facts}
     experiment = replace(read_spec(folder / SPEC, trust=trust), **names)

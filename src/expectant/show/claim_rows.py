@@ -21,7 +21,7 @@ LOOKS = {
 PLURALS = {"holds": "hold", "does not hold": "do not hold", "equal": "equal"}
 
 
-class Claim(NamedTuple):
+class ClaimRow(NamedTuple):
     """A claim with all verdicts on it; ``rule`` is empty where readings differ in it."""
 
     id: str
@@ -53,7 +53,7 @@ def readings_of(verdicts: Sequence[Verdict]) -> list[str]:
     return list(dict.fromkeys(str(verdict["reading"]) for verdict in verdicts))
 
 
-def claims_of(verdicts: Sequence[Verdict]) -> list[Claim]:
+def claims_of(verdicts: Sequence[Verdict]) -> list[ClaimRow]:
     """The verdicts on each claim together, in order of appearance."""
     together: dict[tuple[str, str], list[Verdict]] = {}
     for verdict in verdicts:
@@ -62,7 +62,7 @@ def claims_of(verdicts: Sequence[Verdict]) -> list[Claim]:
     for (figure, name), found in together.items():
         rules = {str(verdict.get("rule") or "") for verdict in found}
         rule = rules.pop() if len(rules) == 1 else ""
-        claims.append(Claim(name, figure, str(found[0]["claim"]), rule, found))
+        claims.append(ClaimRow(name, figure, str(found[0]["claim"]), rule, found))
     return claims
 
 

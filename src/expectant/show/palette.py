@@ -28,7 +28,7 @@ SYMBOLS = {
 }
 
 
-class Look(NamedTuple):
+class Appearance(NamedTuple):
     """``colour`` is hexadecimal, ``dash`` is on, off, … in line widths (empty: solid), ``marker``
     is matplotlib's letter for a shape."""
 
@@ -38,29 +38,29 @@ class Look(NamedTuple):
 
 
 AGENTS = {
-    "q_learning": Look("#000000", (), "o"),
-    "q_planning_expectation": Look("#D55E00", (4.0, 1.5), "s"),
-    "q_planning_true": Look("#009E73", (6.0, 1.5, 1.0, 1.5), "^"),
-    "lookahead": Look("#0072B2", (9.0, 1.5), "D"),
-    "cached_values": Look("#E69F00", (1.5, 1.2), "v"),
-    "cached_policy": Look("#CC79A7", (6.0, 1.2, 1.0, 1.2, 1.0, 1.2), "X"),
+    "q_learning": Appearance("#000000", (), "o"),
+    "q_planning_expectation": Appearance("#D55E00", (4.0, 1.5), "s"),
+    "q_planning_true": Appearance("#009E73", (6.0, 1.5, 1.0, 1.5), "^"),
+    "lookahead": Appearance("#0072B2", (9.0, 1.5), "D"),
+    "cached_values": Appearance("#E69F00", (1.5, 1.2), "v"),
+    "cached_policy": Appearance("#CC79A7", (6.0, 1.2, 1.0, 1.2, 1.0, 1.2), "X"),
     # More planning is darker, with longer dashes: the family reads as a scale.
-    "q_planning_true_1": Look("#6CC9AE", (1.0, 1.0), "<"),
-    "q_planning_true_5": Look("#1B9A78", (3.0, 1.2), ">"),
-    "q_planning_true_20": Look("#00513B", (8.0, 1.2, 2.0, 1.2), "^"),
+    "q_planning_true_1": Appearance("#6CC9AE", (1.0, 1.0), "<"),
+    "q_planning_true_5": Appearance("#1B9A78", (3.0, 1.2), ">"),
+    "q_planning_true_20": Appearance("#00513B", (8.0, 1.2, 2.0, 1.2), "^"),
 }
 # Those that plan everywhere are blue or green, those that plan near the agent red or brown.
 BACKUPS = {
-    "none": Look("#000000", (), "o"),
-    "all": Look("#0072B2", (), "o"),
-    "seen": Look("#56B4E9", (6.0, 1.5), "s"),
-    "prioritized": Look("#009E73", (8.0, 1.5, 1.5, 1.5), "^"),
-    "sampler": Look("#332288", (2.0, 1.2), "D"),
-    "unlimited": Look("#44AA99", (4.0, 1.2, 1.0, 1.2), "v"),
-    "replay": Look("#D55E00", (), "X"),
-    "recency": Look("#E69F00", (6.0, 1.5), "P"),
-    "trajectory": Look("#CC79A7", (3.0, 1.2), "<"),
-    "current": Look("#661100", (1.2, 1.2), ">"),
+    "none": Appearance("#000000", (), "o"),
+    "all": Appearance("#0072B2", (), "o"),
+    "seen": Appearance("#56B4E9", (6.0, 1.5), "s"),
+    "prioritized": Appearance("#009E73", (8.0, 1.5, 1.5, 1.5), "^"),
+    "sampler": Appearance("#332288", (2.0, 1.2), "D"),
+    "unlimited": Appearance("#44AA99", (4.0, 1.2, 1.0, 1.2), "v"),
+    "replay": Appearance("#D55E00", (), "X"),
+    "recency": Appearance("#E69F00", (6.0, 1.5), "P"),
+    "trajectory": Appearance("#CC79A7", (3.0, 1.2), "<"),
+    "current": Appearance("#661100", (1.2, 1.2), ">"),
 }
 COLOURS = ("#332288", "#44AA99", "#882255", "#999933", "#56B4E9", "#AA4499", "#661100")
 DASHES: tuple[tuple[float, ...], ...] = (
@@ -123,9 +123,9 @@ class Palette(Mapping[str, Style]):
         return len(self._styles)
 
 
-def _free_look(taken: Sequence[Look], number: int) -> Look:
+def _free_look(taken: Sequence[Appearance], number: int) -> Appearance:
     """A colour, a dash and a marker that nobody has; where all are taken, the next in turn."""
-    return Look(
+    return Appearance(
         _free(COLOURS, [look.colour for look in taken], number),
         _free(DASHES, [look.dash for look in taken], number),
         _free(MARKERS, [look.marker for look in taken], number),

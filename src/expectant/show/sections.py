@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 from expectant.show.animation.drawing import durations
 from expectant.show.animation.frames import Recording
 from expectant.show.chart import Chart
-from expectant.show.claim_rows import Claim, Verdict, claims_of, readings_of, totals
+from expectant.show.claim_rows import ClaimRow, Verdict, claims_of, readings_of, totals
 from expectant.show.wording import figure_name, two_digits
 
 Rows = Sequence[tuple[str, Any]]
@@ -69,9 +69,9 @@ class Glance(Section):
         return totals(self.verdicts)
 
     @property
-    def figures(self) -> dict[str, list[Claim]]:
+    def figures(self) -> dict[str, list[ClaimRow]]:
         """The claims of every figure."""
-        found: dict[str, list[Claim]] = {}
+        found: dict[str, list[ClaimRow]] = {}
         for claim in claims_of(self.verdicts):
             found.setdefault(claim.figure, []).append(claim)
         return found
@@ -87,7 +87,7 @@ class Claims(Section):
     heading: str = ""
 
     @property
-    def claims(self) -> list[Claim]:
+    def claims(self) -> list[ClaimRow]:
         return claims_of(self.verdicts)
 
 

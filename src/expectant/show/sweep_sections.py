@@ -19,7 +19,7 @@ from expectant.show.sections import Section
 from expectant.show.sensitivity import HeatMap, Sensitivity, lines_data, map_data
 from expectant.show.wording import interval, number
 
-Choice = Mapping[str, Any]
+ChoiceData = Mapping[str, Any]
 BUDGET = 24e6  # bytes of all curves on the page
 MOST_POINTS = 400
 FEWEST_POINTS = 8
@@ -27,7 +27,7 @@ BYTES = 3 * 4 * 4 / 3  # of one point: mean, low and high, four bytes each, in b
 
 
 @dataclass(frozen=True, eq=False)
-class Group:
+class ShownGroup:
     """One agent in one domain."""
 
     agent: str
@@ -36,7 +36,7 @@ class Group:
 
 
 @dataclass(frozen=True, eq=False)
-class Measure:
+class ShownMeasure:
     """What cells are compared by: ``scores`` (cells, 3) has mean, low and high, NaN where a run
     diverged. ``choices`` are the best settings as plain data, made as ``stages`` say; ``lines`` are
     by problem, ``maps`` by group, of every two of its settings."""
@@ -44,7 +44,7 @@ class Measure:
     name: str
     meaning: str
     scores: np.ndarray
-    choices: Sequence[Choice]
+    choices: Sequence[ChoiceData]
     stages: Sequence[str]
     lines: Mapping[str, Sequence[Sensitivity]]
     maps: Sequence[Sequence[HeatMap]]
@@ -62,11 +62,11 @@ class Cells:
 
     ids: Sequence[str]
     columns: Mapping[str, Sequence[Any]]
-    groups: Sequence[Group]
+    groups: Sequence[ShownGroup]
     group_of: Sequence[int]
     runs: Sequence[int]
     diverged: Sequence[int]
-    measures: Sequence[Measure]
+    measures: Sequence[ShownMeasure]
     curves: np.ndarray
     positions: np.ndarray
     counted: str
@@ -78,7 +78,7 @@ class Cells:
         """One style for every agent."""
         return Palette({group.agent: group.label for group in self.groups})
 
-    def best(self, measure: Measure) -> list[int]:
+    def best(self, measure: ShownMeasure) -> list[int]:
         """The positions of the best cells."""
         place = {name: row for row, name in enumerate(self.ids)}
         return [place[choice["best"]] for choice in measure.choices if choice["best"] is not None]
@@ -127,7 +127,7 @@ class BestSettings(OfCells):
         return any(group.problem for group in self.cells.groups)
 
     @staticmethod
-    def settings(choice: Choice) -> str:
+    def settings(choice: ChoiceData) -> str:
         """The setting in words; empty where nothing was varied."""
         return ", ".join(
             f"{name.removeprefix('agent.')} {number(value)}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib import resources
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,7 +20,6 @@ from expectant.domains.loca_grid import LocaGrid
 from expectant.domains.mountain_car import MountainCar
 from expectant.features.table import OneHot
 from expectant.features.tiles import Tiles
-from expectant.lab.study import packaged, read_study
 
 DEFAULT_AGENT = "lookahead"
 
@@ -57,11 +57,14 @@ def _dyna_maze(agent: str) -> Scene:
 
 def _loca_grid(agent: str) -> Scene:
     """The adaptation test with the settings it is run with, planning from all states."""
-    study = read_study(packaged()["loca"])
+    from expectant.lab.specs.spec import read_spec
+
+    folder = Path(str(resources.files("expectant").joinpath("studies", "loca")))
+    specs = [read_spec(folder / f"{name}.toml") for name in ("planning", "q-learning", "published")]
     known = {
         cell.panel or cell.experiment: cell.agent
-        for figure in study.figures
-        for cell in study.experiment(figure, "").cells()
+        for spec in specs
+        for cell in spec.cells()
         if cell.agent_key in ("all", "none")
     }
     return Scene(LocaGrid(), OneHot(), _chosen(known, agent), None, 200_000)

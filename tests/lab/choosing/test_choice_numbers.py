@@ -14,7 +14,7 @@ from expectant.lab.choosing.choice_figures import heat_maps, sensitivities
 from expectant.lab.choosing.choice_page import banded, cells_of, read_all
 from expectant.lab.choosing.choice_table import _score
 from expectant.lab.choosing.scores import curves_of, values_of
-from expectant.lab.choosing.stages import Score, as_data, choices
+from expectant.lab.choosing.stages import RunScore, as_data, choices
 from expectant.lab.choosing.sweep_folder import Group, read_folder
 from expectant.lab.measures import measure_named
 from expectant.show.sweep_sections import CellTable
@@ -65,8 +65,8 @@ def test_curves_of_a_setting_have_the_others_at_their_best_and_as_in_the_best():
 
 
 def test_a_score_is_written_from_low_to_high():
-    assert _score(Score(2.0, 1.25, 2.5, 4, 0)) == "2 (1.25 to 2.5)"
-    assert _score(Score(np.nan, np.nan, np.nan, 4, 3)) == "3 diverged"
+    assert _score(RunScore(2.0, 1.25, 2.5, 4, 0)) == "2 (1.25 to 2.5)"
+    assert _score(RunScore(np.nan, np.nan, np.nan, 4, 3)) == "3 diverged"
     assert _score(None) == "–"
 
 

@@ -17,7 +17,7 @@ from expectant.lab.choosing.choice_page import cells_of, report_sweep
 from expectant.lab.choosing.sweep_folder import read_folder
 from expectant.show import Header, write_page
 from expectant.show.sensitivity import HeatMap, Sensitivity
-from expectant.show.sweep_sections import BestSettings, Cells, Group, Measure
+from expectant.show.sweep_sections import BestSettings, Cells, ShownGroup, ShownMeasure
 from lab.choosing.conftest import EVIL
 
 pytestmark = needs_browser
@@ -269,10 +269,10 @@ def many() -> Cells:
     heat = HeatMap(
         "Agent", *names, values, values, grid, grid > 99, np.arange(MANY).reshape(100, 100)
     )
-    measure = Measure("mean", "mean", scores, [], [], {"": lines}, [[heat]])
+    measure = ShownMeasure("mean", "mean", scores, [], [], {"": lines}, [[heat]])
     columns = {"agent.first": first.tolist(), "agent.second": second.tolist()}
     return Cells(
-        ids, columns, [Group("agent", "Agent", "")], [0] * MANY, [10] * MANY, [0] * MANY, [measure],
+        ids, columns, [ShownGroup("agent", "Agent", "")], [0] * MANY, [10] * MANY, [0] * MANY, [measure],
         curves, np.arange(points), "episode", "return", "return per episode",
     )  # fmt: skip
 

@@ -167,7 +167,7 @@ def test_figures_again(place, tmp_path):
     (folder / "spec.toml").unlink()
     for command in ("plot", "report", "best"):
         found = run.invoke(app, [command, str(folder)])
-        assert found.exit_code == 2 and ".parquet does not exist" in found.stderr
+        assert found.exit_code == 2 and "sweep: is no folder of results" in found.stderr
 
 
 @pytest.mark.parametrize("runs", [1, 2])

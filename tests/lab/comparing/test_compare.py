@@ -9,8 +9,7 @@ import pytest
 from made_results import result_of
 
 import expectant as ex
-from expectant.lab.compare import differences_between
-from expectant.lab.compared import Comparison
+from expectant.lab.compare import Comparison, differences_between
 from expectant.show.references import common_optimum
 
 NAN = float("nan")

@@ -74,7 +74,7 @@ def write(path: Path, facts: dict[str, Any], part: Any) -> None:
     write_whole(path, lambda file: np.savez_compressed(file, **saved))  # type: ignore[arg-type]
 
 
-class Header(NamedTuple):
+class ArrayHeader(NamedTuple):
     """What an entry claims to be; ``bytes`` is how many it has, its own header left out."""
 
     shape: tuple[int, ...]
@@ -90,7 +90,7 @@ class Entries(Mapping[str, np.ndarray]):
         self._file = zipfile.ZipFile(io.BytesIO(content))
         self._names = [name.removesuffix(".npy") for name in self._file.namelist()]
 
-    def header(self, name: str) -> Header:
+    def header(self, name: str) -> ArrayHeader:
         """What an array claims to be, without reading it."""
         info = self._file.getinfo(f"{name}.npy")
         with self._file.open(info) as entry:
@@ -99,7 +99,7 @@ class Entries(Mapping[str, np.ndarray]):
                 found = numpy_format.read_array_header_1_0(entry)
             else:
                 found = numpy_format.read_array_header_2_0(entry)
-            return Header(*found, info.file_size - entry.tell())
+            return ArrayHeader(*found, info.file_size - entry.tell())
 
     def __getitem__(self, name: str) -> np.ndarray:
         with self._file.open(f"{name}.npy") as entry:
@@ -170,7 +170,7 @@ class Misfit(ValueError):
         super().__init__(f"does not fit its own settings: {what}")
 
 
-def _as_large(run: Any, headers: Mapping[str, Header]) -> Any:
+def _as_large(run: Any, headers: Mapping[str, ArrayHeader]) -> Any:
     """The run with as much room as a file has; a part that never asks for more gets no more."""
     while True:
         larger = run._replace(agent=grown(run.agent))
@@ -182,7 +182,7 @@ def _as_large(run: Any, headers: Mapping[str, Header]) -> Any:
         run = larger
 
 
-def _check_header(name: str, array: np.ndarray, found: Header | None) -> None:
+def _check_header(name: str, array: np.ndarray, found: ArrayHeader | None) -> None:
     """Compare what an entry claims to be with the array that its settings make."""
     if found is None:
         raise Misfit(f"the array {name} is missing")

@@ -65,7 +65,9 @@ def cells_of(folder: SweepFolder) -> shown.Cells:
     return shown.Cells(
         ids=columns["cell"],
         columns={name: columns[name] for name in _shown(folder)},
-        groups=[shown.Group(group.agent, group.label, group.problem) for group in folder.groups],
+        groups=[
+            shown.ShownGroup(group.agent, group.label, group.problem) for group in folder.groups
+        ],
         group_of=_group_of(folder),
         runs=columns["runs"],
         diverged=columns["diverged"],
@@ -153,7 +155,7 @@ def _group_of(folder: SweepFolder) -> list[int]:
     return found.tolist()
 
 
-def _measure(folder: SweepFolder, measure: Measure, values: np.ndarray) -> shown.Measure:
+def _measure(folder: SweepFolder, measure: Measure, values: np.ndarray) -> shown.ShownMeasure:
     scores = np.column_stack([setting_means(values), setting_intervals(values)])
     less = measure.prefers_less(folder.experiment.of_errors)
     picked = choices(folder, values, less_is_better=less)
@@ -165,7 +167,7 @@ def _measure(folder: SweepFolder, measure: Measure, values: np.ndarray) -> shown
             lines.setdefault(group.problem, []).extend(sensitivities(group, values, less))
     maps = [all_heat_maps(group, values, less) for group in folder.groups]
     meaning = f"{measure.meaning}, less is better" if less else measure.meaning
-    return shown.Measure(measure.name, meaning, scores, found, stages, lines, maps)
+    return shown.ShownMeasure(measure.name, meaning, scores, found, stages, lines, maps)
 
 
 def _stages(found: Sequence[dict[str, Any]]) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from expectant.lab.choosing.best_command import Best
-from expectant.lab.choosing.stages import RULES, Choice, Score
+from expectant.lab.choosing.stages import RULES, Choice, RunScore
 from expectant.show.wording import number
 
 EDGE = " (edge)"
@@ -59,7 +59,7 @@ def _row(choice: Choice) -> list[str]:
     ]  # fmt: skip
 
 
-def _score(score: Score | None) -> str:
+def _score(score: RunScore | None) -> str:
     if score is None:
         return "–"
     if score.diverged:

@@ -17,7 +17,8 @@ from expectant.lab.engines.compute import compute
 from expectant.lab.measures import Measure
 from expectant.lab.specs.spec import parse_toml, read_text
 from expectant.lab.store.facts import commit
-from expectant.lab.store.folder import SPEC, opened
+from expectant.lab.store.folder import opened
+from expectant.lab.store.folder_layout import SPEC
 from expectant.lab.store.store import Store
 
 

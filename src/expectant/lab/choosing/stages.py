@@ -41,7 +41,7 @@ RULES = (
 )
 
 
-class Score(NamedTuple):
+class RunScore(NamedTuple):
     """A mean over so many runs, and its interval; NaN if one of them diverged."""
 
     mean: float
@@ -69,8 +69,8 @@ class Choice:
     stage: str
     best: int | None
     by_all: int | None
-    picked: Score | None
-    reported: Score | None
+    picked: RunScore | None
+    reported: RunScore | None
     no_worse: tuple[int, ...]
     tried: int
     diverged: int
@@ -93,11 +93,11 @@ class Choice:
         return tuple(found)
 
 
-def score(values: np.ndarray) -> Score:
+def score(values: np.ndarray) -> RunScore:
     """The mean of some runs (runs,) with its interval."""
     values = finite_or_nan(values)
     low, high = setting_intervals(values[None])[0]
-    return Score(float(values.mean()), low, high, values.size, int(np.isnan(values).sum()))
+    return RunScore(float(values.mean()), low, high, values.size, int(np.isnan(values).sum()))
 
 
 def choose(

@@ -17,7 +17,7 @@ from expectant.lab.specs.expansion import PanelSpec
 from expectant.lab.specs.settings import word
 from expectant.lab.specs.spec import Experiment, parse_toml, read_spec, read_text, spec_hash
 from expectant.lab.store.cell_tables import CELLS, cell_table, is_of_spec, read_cells
-from expectant.lab.store.folder import SPEC, need_folder
+from expectant.lab.store.folder_layout import RUN, SPEC, SWEEP, need_kind
 from expectant.lab.store.results import QUANTITIES, axes_of
 from expectant.lab.store.store import Span, Store
 from expectant.parts import Agent, Domain, Features
@@ -170,7 +170,7 @@ class SweepFolder:
 
 def read_folder(path: Path, *, trust: bool = False) -> SweepFolder:
     """The sweep in a folder; with ``trust``, classes that its spec names are imported."""
-    need_folder(path)
+    need_kind(path, SWEEP, RUN)  # a run of a grid has cells to choose among, too
     table = written_cells(path)
     if table is None:
         table = unfinished_cells(path, trust=trust)

@@ -81,7 +81,8 @@ Clocks = dict[tuple[str, int], tuple[Cell, np.ndarray]]  # of the runs under way
 class Kernels:
     """The loop for every composition of parts, compiled when it is first asked for.
 
-    ``broken`` are the compositions that cannot be compiled, which is tried once.
+    ``broken`` are the compositions that cannot be compiled, which is tried once. ``explained`` has
+    the first run of each cell, by its name, of which it is known why it diverged.
     """
 
     compiled: bool | None = None
@@ -89,6 +90,7 @@ class Kernels:
     broken: dict[Any, Exception] = field(default_factory=dict)
     keys: dict[str, Any] = field(default_factory=dict)
     errands: dict[str, TaskRuns] = field(default_factory=dict)
+    explained: dict[str, int] = field(default_factory=dict)
 
     def errand_for(self, task: Task) -> TaskRuns:
         """The runs of a cell as an errand, the same for all its tasks."""
@@ -199,7 +201,7 @@ def run_task(
     course.close()
     if control[0]:
         return None
-    given_up, why = evicted(stop.run.agent), why_diverged(job, number, stop)
+    given_up, why = evicted(stop.run.agent), why_diverged(task, kernels, number, stop)
     run = closed(job, stop.run, stop.status)
     values = curve_values(cell, run)
     lengths = np.empty(0)
@@ -209,16 +211,17 @@ def run_task(
     return Ran(values, lengths, diverged, *took, stop.steps, given_up, why)
 
 
-def why_diverged(job: Job, number: int, stop: Stop) -> str:
+def why_diverged(task: Task, kernels: Kernels, number: int, stop: Stop) -> str:
     """Why a run diverged, or "".
 
     To find out takes seconds, so that is done in the first block of runs, and there for no run
     after one of which it is known: whichever thread was first, the first that diverged has it.
     """
-    thorough = number < vars(job).get("explained", BLOCK)
-    why = explained(stop.run, stop.status, job.agent, job.domain.called, thorough)
+    cell, known = task.cell, kernels.explained.get(task.name, BLOCK - 1)
+    thorough = number <= known
+    why = explained(stop.run, stop.status, cell.agent, cell.domain.called, thorough)
     if why and thorough:
-        vars(job)["explained"] = number
+        kernels.explained[task.name] = number
     return why
 
 
@@ -247,7 +250,7 @@ def _recorded(
     took = time.perf_counter() - start, time.thread_time() - processor
     if control[0]:
         return None
-    given_up, why = evicted(stop.run.agent), why_diverged(cell.job, number, stop)
+    given_up, why = evicted(stop.run.agent), why_diverged(task, kernels, number, stop)
     diverged = stop.status == DIVERGED
     return Ran(values, np.empty(0), diverged, *took, stop.steps, given_up, why)
 

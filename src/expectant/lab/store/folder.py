@@ -14,7 +14,7 @@ from typing import IO, Any
 
 from expectant.lab.engines.compute import Shard
 from expectant.lab.specs.spec import SpecError, parse_toml, spec_hash
-from expectant.lab.store.folder_layout import check_layout
+from expectant.lab.store.folder_layout import SPEC, check_layout, mark
 from expectant.lab.store.sealed_tables import (
     StoreError,
     make_folder,
@@ -24,7 +24,6 @@ from expectant.lab.store.sealed_tables import (
 )
 from expectant.progress import say
 
-SPEC = "spec.toml"
 LOCK = ".lock"
 PATIENCE = 10.0  # seconds that a shard waits for another one that is just opening the folder
 
@@ -32,14 +31,6 @@ try:
     import fcntl
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
-
-
-def need_folder(folder: Path) -> None:
-    """Say so if there is no such folder of results at all."""
-    if not folder.is_dir():
-        raise FileNotFoundError(
-            f"there is no folder {folder}; `reproduce`, `run` and `sweep` write one"
-        )
 
 
 def again(command: str, folder: Path) -> str:
@@ -54,9 +45,9 @@ def place_of(folder: Path) -> str:
 
 @contextmanager
 def opened(
-    folder: Path, text: str, data: Mapping[str, Any], shard: Shard | None = None
+    folder: Path, text: str, data: Mapping[str, Any], shard: Shard | None = None, kind: str = ""
 ) -> Iterator[None]:
-    """Hold a folder for a spec while its cells are computed.
+    """Hold a folder for a spec while its cells are computed, and mark it as one of a ``kind``.
 
     A whole sweep has the folder for itself. Shards share it, each with a lock of its own; only one
     that is alone may change the spec.
@@ -73,6 +64,8 @@ def opened(
             write_text(folder / SPEC, text)
         if alone:
             remove_scratch(folder / "blocks")
+        if kind:
+            mark(folder, kind)
         _sign(lock)
         if shard is None:
             yield

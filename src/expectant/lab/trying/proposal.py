@@ -36,7 +36,7 @@ MANY = 500  # features from which on a dense model is too large to be quick
 
 
 @dataclass
-class Seen:
+class RandomPlay:
     """Returns and lengths of episodes of random play, and where observations were.
 
     ``failure`` is what the environment failed with, if it did after enough of them.
@@ -57,9 +57,9 @@ class Seen:
         self.whole = self.whole and bool((seen % 1 == 0).all())
 
 
-def play_at_random(domain: Domain, deadline: Deadline, seed: int) -> Seen:
+def play_at_random(domain: Domain, deadline: Deadline, seed: int) -> RandomPlay:
     """As many episodes as there is time for; an error if that are too few to tell anything."""
-    seen, given = Seen(), deadline.left()
+    seen, given = RandomPlay(), deadline.left()
     try:
         watched(lambda: _play(domain, deadline, seed, seen), domain, deadline)
     except OutOfTime:
@@ -76,7 +76,7 @@ def play_at_random(domain: Domain, deadline: Deadline, seed: int) -> Seen:
     return seen
 
 
-def _play(domain: Domain, deadline: Deadline, seed: int, seen: Seen) -> None:
+def _play(domain: Domain, deadline: Deadline, seed: int, seen: RandomPlay) -> None:
     """Act at random until there are enough episodes, or time is over."""
     with closing(_episodes(domain, deadline, seed, seen)) as episodes:
         for total, length in episodes:
@@ -89,7 +89,7 @@ def _play(domain: Domain, deadline: Deadline, seed: int, seen: Seen) -> None:
 
 
 def _episodes(
-    domain: Domain, deadline: Deadline, seed: int, seen: Seen
+    domain: Domain, deadline: Deadline, seed: int, seen: RandomPlay
 ) -> Generator[tuple[float, int], None, None]:
     """Return and length of one episode after the other."""
     rng, limit = generator(seed, 0), domain.step_limit or LONGEST
@@ -112,7 +112,7 @@ def _episodes(
 
 def _episode(
     world: Any, received: np.ndarray, actions: int, limit: int, deadline: Deadline,
-    rng: np.random.Generator, seen: Seen,
+    rng: np.random.Generator, seen: RandomPlay,
 ) -> tuple[float, int]:  # fmt: skip
     total, length, over = 0.0, 0, False
     check_finite(received, world)
@@ -126,7 +126,7 @@ def _episode(
     return total, length
 
 
-def propose(domain: Domain, seen: Seen) -> Features:
+def propose(domain: Domain, seen: RandomPlay) -> Features:
     """Features for a world: a table for numbered states, tiles for a few numbers, and so on."""
     if domain.states is not None:
         several = domain.states > MOST_STATES and len(domain.counts) > 1
@@ -153,7 +153,7 @@ def _subsets(bounds: list[tuple[float, float]]) -> Features:
     return found
 
 
-def estimated_bounds(domain: Domain, seen: Seen) -> list[tuple[float, float]]:
+def estimated_bounds(domain: Domain, seen: RandomPlay) -> list[tuple[float, float]]:
     """A world's own bounds, or where it has none those of what was seen and a little more."""
     found = []
     for n, (low, high) in enumerate(domain.bounds or ()):
@@ -168,7 +168,7 @@ def estimated_bounds(domain: Domain, seen: Seen) -> list[tuple[float, float]]:
     return found
 
 
-def _categories(domain: Domain, seen: Seen) -> float:
+def _categories(domain: Domain, seen: RandomPlay) -> float:
     """How many features one for every value of every component would be; infinite if not whole."""
     total = 0.0
     for low, high in domain.bounds or ():

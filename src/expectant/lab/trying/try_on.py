@@ -16,7 +16,7 @@ from expectant.engine.job import cores
 from expectant.engine.result import Result
 from expectant.extras import need
 from expectant.lab.trying.promise import OutOfTime, Promise, slowness
-from expectant.lab.trying.proposal import LOOKED, MANY, Seen, play_at_random, propose
+from expectant.lab.trying.proposal import LOOKED, MANY, RandomPlay, play_at_random, propose
 from expectant.lab.trying.rounds import (
     DEFAULT_RUNS,
     FEWEST_EPISODES,
@@ -135,7 +135,7 @@ def try_on(
     return found
 
 
-def _failed(seen: Seen, trial: Trial) -> dict[str, str]:
+def _failed(seen: RandomPlay, trial: Trial) -> dict[str, str]:
     """What the environment failed with, by the name of who acted."""
     by_name = {NAMES[key]: said for key, said in trial.failed.items()}
     return {"random play": seen.failure, **by_name} if seen.failure else by_name
@@ -151,7 +151,7 @@ def _reserve(seconds: float, times: float) -> float:
     return max(min(PAGE_WORK * times, MOST_FOR_PAGE * seconds) - PAGE_SECONDS, 0.0)
 
 
-def _pace(trial: Trial, seen: Seen, slowest: float, seconds: float, start: float) -> None:
+def _pace(trial: Trial, seen: RandomPlay, slowest: float, seconds: float, start: float) -> None:
     """Decide how many episodes runs have, if the slowest agent is to end in so many seconds.
 
     Processes take a while to ``start``: where more can be done without, runs are one at a time.

@@ -10,6 +10,7 @@ from expectant.analysis.curves import learning_curve
 from expectant.analysis.panel import Level, Panel
 from expectant.files import write_text
 from expectant.lab.store.facts import versions
+from expectant.lab.store.folder_layout import TRY, mark
 from expectant.lab.trying.rounds import NAMES
 from expectant.lab.trying.tried import Tried
 from expectant.lab.trying.words import bounds_in_brief, in_brief
@@ -22,7 +23,7 @@ def write_folder(tried: Tried, folder: Path) -> None:
     from expectant.show import Curves, Environment, Header, Parameters, Table, chart_of, palette_of
     from expectant.show import write_page as write
 
-    folder.mkdir(parents=True, exist_ok=True)
+    mark(folder, TRY)
     spec = tried.spec()
     notes = tried.findings()
     if spec is not None:
