@@ -53,7 +53,8 @@ def test_large_seeds_in_runs_learners_and_environments():
     class Env:
         action_space = type("Space", (), {"start": 0})
 
-    seeds = [World(Env(), numbers(3), seed, run).seed for seed, run in [(0, 1), (2**32, 0)]]
+    env: Any = Env()
+    seeds = [World(env, numbers(3), seed, run).seed for seed, run in [(0, 1), (2**32, 0)]]
     assert len(set(seeds)) == 2
 
 

@@ -10,12 +10,17 @@ import dataclasses
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from expectant.descriptions import Description, abstract, option
 from expectant.rules import at_least, between, flag, number, one_of
+
+if TYPE_CHECKING:
+    from expectant.domains.finite import FiniteMDP
+    from expectant.domains.gym import World
+    from expectant.domains.spaces import Observations
 
 
 class Shape(NamedTuple):
@@ -46,7 +51,7 @@ class Need(NamedTuple):
     shared: bool = False
 
 
-def needs_of(described: Any, site: Site) -> Sequence[Need]:
+def needs_of(described: object, site: Site) -> Sequence[Need]:
     """What a part will hold; nothing where what describes it does not say."""
     if isinstance(described, Agent):
         site = described.choosing(site)
@@ -71,9 +76,9 @@ class Site:
     shape: Shape
     width: int
     actions: int
-    domain: Any
-    domain_part: Any
-    features_part: Any
+    domain: Domain
+    domain_part: object
+    features_part: object
     rng: np.random.Generator
     planning: np.random.Generator
     control: np.ndarray = dataclasses.field(default_factory=lambda: np.zeros(1, np.int64))
@@ -159,7 +164,7 @@ class Domain(Buildable):
     def provenance(self) -> dict[str, str] | None:
         return None
 
-    def mdp(self) -> Any:
+    def mdp(self) -> FiniteMDP | None:
         """The finite MDP that it is; None where it is none, or none that is known."""
         return None
 
@@ -189,7 +194,7 @@ class Domain(Buildable):
                 "of them by episodes (judge_in)"
             )
 
-    def world(self, seed: int, run: int) -> Any:
+    def world(self, seed: int, run: int) -> World:
         """The world of one run, where the domain is outside compiled code.
 
         It has ``reset``, ``step`` and ``close``, and notes what it is ``asked`` and where it is
@@ -216,7 +221,7 @@ class Domain(Buildable):
         return 1
 
     @property
-    def reading(self) -> object:
+    def reading(self) -> Observations | None:
         """How observations of a world outside are read, ``Observations``; None of one inside."""
         return None
 
@@ -233,7 +238,7 @@ class Domain(Buildable):
     def drawing(self) -> Drawing | None:
         return None
 
-    def build(self, rng: np.random.Generator) -> Any:
+    def build(self, rng: np.random.Generator) -> object:
         """The part that compiled code steps through, made for one run."""
         raise NotImplementedError
 
@@ -241,11 +246,11 @@ class Domain(Buildable):
 class Features(Buildable):
     """A state-update function u, described."""
 
-    def shape(self, domain: Any) -> Shape:
+    def shape(self, domain: Domain) -> Shape:
         """The shape of its feature vectors on a domain."""
         raise NotImplementedError
 
-    def build(self, domain: Any, rng: np.random.Generator) -> Any:
+    def build(self, domain: Domain, rng: np.random.Generator) -> object:
         """The part that compiled code encodes with, made for one run."""
         raise NotImplementedError
 
@@ -274,7 +279,7 @@ class Model(Buildable):
         """Whether it is learned from transitions; a model that is given has nothing to fit."""
         return True
 
-    def build(self, site: Site) -> Any:
+    def build(self, site: Site) -> object:
         """The part that compiled code plans with, made for one run."""
         raise NotImplementedError
 
@@ -296,11 +301,11 @@ class Backups(Buildable):
     draws_features: ClassVar[bool] = False
     traces_back: ClassVar[bool] = False
 
-    def build(self, site: Site) -> Any:
+    def build(self, site: Site) -> object:
         """The part that compiled code draws from, made for one run."""
         raise NotImplementedError
 
-    def build_with(self, site: Site, model: Any) -> Any:
+    def build_with(self, site: Site, model: object) -> object:
         """The same, where it looks at the model that is planned with."""
         return self.build(site)
 
@@ -317,7 +322,7 @@ class Values(Buildable):
     v̂ of a vector of zeros, which stands for the end, must be 0.
     """
 
-    def build(self, site: Site) -> Any:
+    def build(self, site: Site) -> object:
         """The part that compiled code values states with, made for one run."""
         raise NotImplementedError
 
@@ -339,11 +344,11 @@ class Option(Buildable):
         return False
 
     @classmethod
-    def build_together(cls, options: Sequence[Any], site: Site) -> Any:
+    def build_together(cls, options: Sequence[Self], site: Site) -> object:
         """One part for several of this kind, found by their numbers; None: each has its own."""
         return None
 
-    def build(self, site: Site) -> Any:
+    def build(self, site: Site) -> object:
         """The part that compiled code follows, made for one run."""
         raise NotImplementedError
 
@@ -377,7 +382,7 @@ class Agent(Buildable):
     initial_value: float = option(number(), default=0.0, kw_only=True)
     centering: float = option(at_least(0), default=0.0, kw_only=True)
 
-    def build(self, site: Site) -> Any:
+    def build(self, site: Site) -> object:
         """The part that compiled code runs, made for one run."""
         raise NotImplementedError
 
@@ -385,7 +390,7 @@ class Agent(Buildable):
         """The site that it chooses at: where it has options, they count as further actions."""
         return site
 
-    def equip(self, site: Site) -> Any:
+    def equip(self, site: Site) -> object:
         """The part that a run works with: the agent's own, and what carries out its choices."""
         return self.build(site)
 

@@ -26,9 +26,13 @@ import types
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from expectant.features.vector import Binary, BinaryTable, Weighted, WeightedTable
+    from expectant.parts import Site
 
 __all__ = [
     "Verb",
@@ -114,21 +118,30 @@ __all__ = [
 ]
 
 
-class Verb(Protocol):
-    """A function that dispatches on the type of its first argument."""
+Answer_co = TypeVar("Answer_co", covariant=True)
+Part = TypeVar("Part")
+Compilable = TypeVar("Compilable", bound=Callable[..., object])
+
+
+class Verb(Protocol[Answer_co]):
+    """A function that dispatches on the type of its first argument.
+
+    What it takes and gives back is said by the function that declares it, for readers.
+    """
 
     __name__: str
-    implementations: dict[type, Callable[..., Any]]
-    fallback: Callable[..., Any] | None
 
-    def __call__(self, part: Any, *args: Any) -> Any: ...
-    def register(self, part_type: type) -> Callable[[Callable[..., Any]], Callable[..., Any]]: ...
+    implementations: dict[type, Callable[..., object]]
+    fallback: Callable[..., object] | None
+
+    def __call__(self, part: object, *args: object) -> Answer_co: ...
+    def register(self, part_type: type) -> Callable[[Compilable], Compilable]: ...
 
 
-VERBS: list[Verb] = []
-FUNCTIONS: list[Callable[..., Any]] = []
+VERBS: list[Verb[object]] = []
+FUNCTIONS: list[Callable[..., object]] = []
 
-Watcher = Callable[[Verb, Callable[..., Any], Any, tuple[Any, ...]], Any]
+Watcher = Callable[[Verb[object], Callable[..., object], object, tuple[object, ...]], object]
 _watcher: ContextVar[Watcher | None] = ContextVar("watcher", default=None)
 
 
@@ -161,11 +174,13 @@ def _give_home(part_type: type) -> None:
         part_type.__module__ = "expectant_main"
 
 
-def _verb(stub: Callable[..., Any], fallback: Callable[..., Any] | None) -> Verb:
-    implementations: dict[type, Callable[..., Any]] = {}
+def _verb(
+    stub: Callable[..., Answer_co], fallback: Callable[..., Answer_co] | None
+) -> Verb[Answer_co]:
+    implementations: dict[type, Callable[..., object]] = {}
 
     @functools.wraps(stub)
-    def dispatch(part: Any, *args: Any) -> Any:
+    def dispatch(part: object, *args: object) -> object:
         found = implementations.get(type(part), fallback)
         if found is None and isinstance(part, float | int):
             found = implementations.get(float)
@@ -174,7 +189,7 @@ def _verb(stub: Callable[..., Any], fallback: Callable[..., Any] | None) -> Verb
         watcher = _watcher.get()
         return found(part, *args) if watcher is None else watcher(result, found, part, args)
 
-    def register(part_type: type) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    def register(part_type: type) -> Callable[[Compilable], Compilable]:
         if part_type is not float:
             if not (issubclass(part_type, tuple) and hasattr(part_type, "_fields")):
                 raise TypeError(
@@ -183,7 +198,7 @@ def _verb(stub: Callable[..., Any], fallback: Callable[..., Any] | None) -> Verb
                 )
             _give_home(part_type)
 
-        def decorate(implementation: Callable[..., Any]) -> Callable[..., Any]:
+        def decorate(implementation: Compilable) -> Compilable:
             implementations[part_type] = implementation
             return implementation
 
@@ -193,36 +208,36 @@ def _verb(stub: Callable[..., Any], fallback: Callable[..., Any] | None) -> Verb
     result.implementations = implementations
     result.fallback = fallback
     result.register = register
-    return cast(Verb, result)
+    return cast(Verb[Answer_co], result)
 
 
-def _compiled(found: Verb) -> Verb:
+def _compiled(found: Verb[Answer_co]) -> Verb[Answer_co]:
     VERBS.append(found)
     return found
 
 
-def verb(stub: Callable[..., Any]) -> Verb:
+def verb(stub: Callable[..., Answer_co]) -> Verb[Answer_co]:
     """Declare a verb that every part of its kind must implement."""
     return _compiled(_verb(stub, None))
 
 
-def optional(stub: Callable[..., Any]) -> Verb:
+def optional(stub: Callable[..., Answer_co]) -> Verb[Answer_co]:
     """Declare a verb whose own body serves the parts that do not implement it."""
     return _compiled(_verb(stub, stub))
 
 
-def plain(stub: Callable[..., Any]) -> Verb:
+def plain(stub: Callable[..., Answer_co]) -> Verb[Answer_co]:
     """Declare such a verb for Python alone: no kernel depends on it, and no name of a result."""
     return _verb(stub, stub)
 
 
-def function(plain: Callable[..., Any]) -> Callable[..., Any]:
+def function(plain: Compilable) -> Compilable:
     """Make a plain function callable from compiled code too (no dispatch)."""
     FUNCTIONS.append(plain)
     return plain
 
 
-def borrowed(part: Any) -> Any:
+def borrowed(part: Part) -> Part:
     """The part itself; under Numba the same without reference counts, for the present call."""
     return part
 
@@ -660,13 +675,13 @@ def plan(agent, rng):
 
 
 @plain
-def followed(agent: Any) -> int:
+def followed(agent: object) -> int:
     """The number of the option that an agent follows at present, −1 while it follows none."""
     return -1
 
 
 @plain
-def wrapped(agent: Any) -> Any:
+def wrapped(agent: object) -> object:
     """The agent that values and plans: itself, or the one inside what carries its choices out."""
     return agent
 
@@ -675,7 +690,7 @@ def wrapped(agent: Any) -> Any:
 
 
 @plain
-def evicted(part: Any) -> int:
+def evicted(part: tuple[object, ...]) -> int:
     """How much a part has given up because there was no room for it; people are told of it.
 
     A part that does not implement the verb answers for the parts in it.
@@ -684,13 +699,18 @@ def evicted(part: Any) -> int:
 
 
 @plain
-def planned(part: Any) -> int:
+def planned(part: tuple[object, ...]) -> int:
     """How many backups a part has drawn; one that does not count them asks the parts in it."""
     return sum(planned(item) for item in part if isinstance(item, tuple))
 
 
 @plain
-def encode_all(features: Any, states: int, table: Any, state: Any) -> None:
+def encode_all(
+    features: object,
+    states: int,
+    table: BinaryTable | WeightedTable,
+    state: Binary | Weighted,
+) -> None:
     """Write the vectors of all numbered states into a table, in order; ``state`` is scratch.
 
     A part that does not implement the verb encodes them one by one.
@@ -702,13 +722,13 @@ def encode_all(features: Any, states: int, table: Any, state: Any) -> None:
 
 
 @plain
-def with_predecessors(model: Any) -> Any:
+def with_predecessors(model: object) -> object:
     """The same model, newly built, as one that can be traced back (called from Python)."""
     return model
 
 
 @plain
-def without_planning(agent: Any) -> Any:
+def without_planning(agent: object) -> object:
     """The same agent without what it needs only to plan: enough to ask what it thinks.
 
     A look copies and compiles no more than this, so agents that differ in nothing else share one.
@@ -717,7 +737,7 @@ def without_planning(agent: Any) -> Any:
 
 
 @plain
-def check_restored(part: Any, built: Any, site: Any) -> None:
+def check_restored(part: tuple[object, ...], built: tuple[object, ...], site: Site) -> None:
     """Raise a ``ValueError`` if the arrays of a part, read from a file, could not be its own.
 
     Compiled code follows whole numbers without looking: every index must be in range, and what is

@@ -7,7 +7,7 @@ is linear in the features.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -35,8 +35,8 @@ class States(NamedTuple):
 class Subject(NamedTuple):
     """A copy of an agent and its features, made to be asked; ``state`` is scratch."""
 
-    features: Any
-    agent: Any
+    features: object
+    agent: object
     state: Binary | Weighted
     ranges: Ranges
 
@@ -79,8 +79,8 @@ class Questions(NamedTuple):
     begin there."""
 
     subject: Subject
-    model: Any
-    weights: Any
+    model: object
+    weights: object
     measures: np.ndarray
     nothing: np.ndarray
     states: States

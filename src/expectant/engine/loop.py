@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from expectant.features.vector import Transition
+from expectant.features.vector import Binary, Transition, Weighted
 from expectant.verbs import (
     act,
     begin,
@@ -60,8 +60,8 @@ class Run(NamedTuple):
     domain: Any
     features: Any
     agent: Any
-    state: Any
-    next_state: Any
+    state: Binary | Weighted
+    next_state: Binary | Weighted
     ranges: Ranges
     clock: np.ndarray
     total: np.ndarray

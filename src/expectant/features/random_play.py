@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from contextlib import closing
-from typing import Any
 
 import numpy as np
 
 from expectant.domains.gym import Gym
 from expectant.domains.outside import OutsidePart
+from expectant.domains.spaces import GymSource
 from expectant.parts import Domain
 from expectant.progress import say
 from expectant.rules import at_least, whole
@@ -22,7 +22,7 @@ OWNER = "bounds_of"
 
 
 def bounds_of(
-    environment: Any, episodes: int = 20, *, margin: float = 0.1, seed: int = 0
+    environment: Domain | GymSource, episodes: int = 20, *, margin: float = 0.1, seed: int = 0
 ) -> list[tuple[float, float]]:
     """(low, high) of every component of an environment's observations, for ``bounds=``.
 

@@ -225,7 +225,7 @@ def test_versions_belong_to_an_environment(worlds, monkeypatch):
 
 def test_what_an_environment_is_made_of_can_be_read(worlds):
     worlds({})
-    found = replace(CELL, domain=ex.Gym("MyWorld-v0")).identity()["code"]
+    found: Any = replace(CELL, domain=ex.Gym("MyWorld-v0")).identity()["code"]
     ours = {path.removesuffix(".py").replace("/", ".") for path in FILES if "other" not in path}
     assert set(found) == (ours - {"my_tools.__init__"}) | {"my_tools", "gymnasium"}
     assert ex.Gym("FrozenLake-v1").provenance == {"gymnasium": found["gymnasium"]}

@@ -30,7 +30,7 @@ def checking() -> bool:
     return flags is not None and bool(flags.boundscheck)
 
 
-def overload_verb(verb: verbs.Verb) -> None:
+def overload_verb(verb: verbs.Verb[object]) -> None:
     """Let compiled code call a verb.
 
     The package's own code neither makes arrays nor keeps them, so it is compiled without any
@@ -66,7 +66,9 @@ def _options(counted: bool, checked: bool) -> dict[str, Any]:
     return options if counted else {**options, "pipeline_class": Inlined}
 
 
-def _implementation(verb: verbs.Verb, part_type: Any, ours: bool) -> Callable[..., Any] | None:
+def _implementation(
+    verb: verbs.Verb[object], part_type: Any, ours: bool
+) -> Callable[..., Any] | None:
     """What a verb means for a part type, if that code is (or is not) the package's own."""
     number = isinstance(part_type, numba_types.Float | numba_types.Integer)
     part_class: Any = float if number else getattr(part_type, "instance_class", None)

@@ -49,7 +49,8 @@ from expectant.verbs import (
     watched,
 )
 
-READ_ONLY: dict[Verb, tuple[int, ...]] = {  # arguments that a verb may look at and not change
+# Arguments that a verb may look at and not change.
+READ_ONLY: dict[Verb[object], tuple[int, ...]] = {
     act: (0,),
     preference: (0,),
     learn: (0,),
@@ -253,7 +254,11 @@ class _Careful:
         self.contracts, self.calls = contracts, calls
 
     def __call__(
-        self, verb: Verb, implementation: Callable[..., Any], part: Any, args: tuple[Any, ...]
+        self,
+        verb: Verb[object],
+        implementation: Callable[..., Any],
+        part: Any,
+        args: tuple[Any, ...],
     ) -> Any:
         if verb in CHECKS:
             self.calls[verb.__name__] += 1

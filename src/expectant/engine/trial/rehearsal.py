@@ -112,7 +112,11 @@ class _Preferring:
         self.prefers = all(agent in preference.implementations for agent in agents)
 
     def __call__(
-        self, verb: Verb, implementation: Callable[..., Any], part: Any, args: tuple[Any, ...]
+        self,
+        verb: Verb[object],
+        implementation: Callable[..., Any],
+        part: Any,
+        args: tuple[Any, ...],
     ) -> Any:
         result = self.contracts(verb, implementation, part, args)
         if verb is act and self.prefers and type(part) is self.agent:
