@@ -11,12 +11,13 @@ from building import Built
 
 import expectant as ex
 from expectant.catalogue import entry
+from expectant.dispatch import borrowed
 from expectant.engine.compile.compiling import kernel_for
 from expectant.features.vector import Weighted
 from expectant.lab.specs.spec import parse_spec
 from expectant.step_sizes import effective_step
 from expectant.updates import move, move_row
-from expectant.verbs import borrowed, fit, learn, mean_rate, moved_by, plan
+from expectant.verbs import fit, learn, mean_rate, moved_by, plan
 
 DOMAIN = ex.Corridor(cells=2, slip=0.0)
 ADAPTIVE = (ex.IDBD(0.5, 0.1), ex.Autostep(0.5, 0.1, memory=10.0))

@@ -11,18 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from expectant.dispatch import borrowed
 from expectant.engine.loop import DONE, NO_FEATURE, Ranges
 from expectant.features.vector import Binary, Weighted, add, outlook
-from expectant.verbs import (
-    backed_up_value,
-    borrowed,
-    encode,
-    function,
-    index,
-    policy,
-    preference,
-    size,
-)
+from expectant.verbs import backed_up_value, encode, function, index, policy, preference, size
 
 
 class States(NamedTuple):

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 
+from expectant.dispatch import borrowed
 from expectant.engine.compile.kernels import compiled_for
 from expectant.engine.course import begun
 from expectant.engine.job import Job
 from expectant.engine.trial.rehearsal import rehearse
 from expectant.parts import Agent, Domain, Features
 from expectant.progress import Silent
-from expectant.verbs import act, borrowed, function
+from expectant.verbs import act, function
 
 
 @function

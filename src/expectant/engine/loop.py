@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from expectant.dispatch import borrowed
 from expectant.features.vector import Binary, Transition, Weighted
 from expectant.verbs import (
     act,
     begin,
-    borrowed,
     break_off,
     copy,
     cut,

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 import expectant as ex
-from expectant import descriptions, verbs
+from expectant import descriptions, dispatch
 from expectant.domains.gym_code import _imports, environment_code
 from expectant.lab.cells import Cell, cell_hash
 from expectant.lab.engines import on_ray
@@ -165,7 +165,7 @@ def fresh(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     monkeypatch.setattr(descriptions, "KINDS", dict(descriptions.KINDS))
-    implementations = [(verb, dict(verb.implementations)) for verb in verbs.VERBS]
+    implementations = [(verb, dict(verb.implementations)) for verb in dispatch.VERBS]
 
     def imported(name: str, files: dict[str, str]) -> Any:
         for path, text in files.items():

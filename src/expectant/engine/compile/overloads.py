@@ -16,7 +16,7 @@ from numba.core.errors import TypingError
 from numba.core.targetconfig import ConfigStack
 from numba.extending import overload
 
-from expectant import verbs
+from expectant import dispatch, verbs
 from expectant.engine.compile.borrow import borrowed
 from expectant.engine.compile.inlined import Inlined
 
@@ -74,5 +74,5 @@ def _implementation(
     part_class: Any = float if number else getattr(part_type, "instance_class", None)
     found = verb.implementations.get(part_class, verb.fallback)
     if found is None:
-        raise TypingError(str(verbs.missing(verb.__name__, part_class or type(part_type))))
+        raise TypingError(str(dispatch.missing(verb.__name__, part_class or type(part_type))))
     return found if found.__module__.startswith("expectant.") == ours else None

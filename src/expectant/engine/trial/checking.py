@@ -18,6 +18,7 @@ from expectant.agents.lookahead import Lookahead
 from expectant.agents.q_learning import QLearning
 from expectant.agents.q_planning import QPlanning
 from expectant.descriptions import Description
+from expectant.dispatch import watched
 from expectant.domains.corridor import Corridor
 from expectant.engine.course import drive, going_on
 from expectant.engine.job import Job, loop_for
@@ -46,7 +47,6 @@ from expectant.verbs import (
     remember,
     stop,
     stop_of,
-    watched,
 )
 
 # Arguments that a verb may look at and not change.

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from expectant.descriptions import all_ours
+from expectant.dispatch import VERBS, Watcher, watched
 from expectant.engine.asking import Subject
 from expectant.engine.compile.kernels import Kernel
 from expectant.engine.copies import copied
@@ -34,7 +35,7 @@ from expectant.engine.loop import Budget, Run, simulate
 from expectant.engine.trial.contracts import Contracts, Enough
 from expectant.engine.trial.mistakes import PartError, kinds_of
 from expectant.seeds import Streams
-from expectant.verbs import VERBS, Verb, Watcher, act, preference, watched, wrapped
+from expectant.verbs import Verb, act, preference, wrapped
 from expectant.whose import is_ours
 
 if TYPE_CHECKING:
