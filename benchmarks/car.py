@@ -14,7 +14,8 @@ from expectant.seeds import streams_of
 
 DOMAIN = ex.MountainCar()
 FEATURES = ex.Tiles(8, 8)
-AGENT = ex.Lookahead(value_step=0.05, model_step=0.05, planning_steps=5)
+STEP = 0.05
+AGENT = ex.Lookahead(value_step=STEP, model_step=STEP, planning_steps=5)
 EPISODES = 60
 GYM_STEPS = 20_000
 
@@ -28,7 +29,7 @@ def in_c(function: Any, calling: Any) -> Callable[[], tuple[float, int]]:
     arrays = [tiles.low, tiles.scale, tiles.parts, tiles.displaced, tiles.strides]
     arguments = [
         *(pointer(array.ctypes.data) for array in arrays),
-        whole(FEATURES.tilings), whole(tiles.each), real(AGENT.value_step), real(AGENT.model_step),
+        whole(FEATURES.tilings), whole(tiles.each), real(STEP), real(STEP),
         real(AGENT.epsilon), real(AGENT.discount), whole(AGENT.planning_steps), whole(1000),
         whole(EPISODES), whole(DOMAIN.step_limit or 0), pointer(seed.ctypes.data),
         pointer(returns.ctypes.data),

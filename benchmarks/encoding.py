@@ -9,10 +9,11 @@ import numba
 import numpy as np
 
 import expectant as ex
+from expectant.dispatch import borrowed
 from expectant.engine.compile.compiling import register_overloads
 from expectant.engine.compile.overloads import with_borrowed
 from expectant.features.vector import empty_state
-from expectant.verbs import borrowed, encode
+from expectant.verbs import encode
 
 TILES = "8 tilings of 8×8"
 MAPS = {

@@ -118,7 +118,7 @@ def compile_c(folder: Path, flags: tuple[str, ...], world: str = "corridor") -> 
     return function
 
 
-def in_c(function: Any, agent: ex.Lookahead, episodes: int) -> Callable[[], tuple[float, int]]:
+def in_c(function: Any, agent: Any, episodes: int) -> Callable[[], tuple[float, int]]:
     """The same run in C, from the same random numbers."""
     calling = beside("calling")
     streams = streams_of(0, 0)

@@ -42,7 +42,7 @@ class Built:
         self, state: int, action: int, reward: float, next_state: int | None
     ) -> Transition:
         """One step; after an end (None) the next state is another one, which nobody may look at."""
-        other = (state + 1) % self.setting.domain.states
+        other = (state + 1) % int(self.setting.domain.states or 0)
         successor = self.state(other if next_state is None else next_state)
         alive = 0.0 if next_state is None else 1.0
         return Transition(self.state(state), action, reward, successor, alive, 0)

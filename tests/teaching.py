@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from expectant.dispatch import borrowed
 from expectant.features.vector import Transition
-from expectant.verbs import backed_up_value, borrowed, fit_options, function, learn_options
+from expectant.verbs import backed_up_value, fit_options, function, learn_options
 
 
 @function

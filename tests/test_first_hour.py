@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -163,7 +164,7 @@ def test_a_winner_at_the_edge_of_its_grid_is_marked():
     assert choice_of({"agent.model": ["a", "b", "c"]}, 0).at_edge == ()
 
 
-SWEEP = {
+SWEEP: dict[str, Any] = {
     "domain": ex.Corridor(cells=3),
     "features": ex.OneHot(),
     "agents": {"plain": ex.QLearning(0.1)},

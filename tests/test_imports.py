@@ -4,6 +4,7 @@ import ast
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,8 +16,8 @@ SOURCE = Path(expectant.__file__).parent
 
 # Later layers may import earlier ones, never the other way; a name is a module or a folder.
 LAYERS = [
-    {"extras", "files", "integrity", "lanes", "meanings", "progress", "rules", "seeds"}
-    | {"shown", "small_tables", "verbs", "version", "whose"},
+    {"dispatch", "extras", "files", "integrity", "lanes", "meanings", "progress", "rules", "seeds"}
+    | {"shown", "sites", "small_tables", "verbs", "version", "whose"},
     {"descriptions"},
     {"parts"},
     {"analysis", "step_sizes"},
@@ -38,9 +39,17 @@ ON_DEMAND = {("engine/result.py", "show")}
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
 
 
+def at_run_time(tree: ast.Module) -> Iterator[ast.AST]:
+    """All that is written in a module but for what type checkers alone read."""
+    conditions = [node for node in ast.walk(tree) if isinstance(node, ast.If)]
+    typing = [node for node in conditions if "TYPE_CHECKING" in ast.unparse(node.test)]
+    skipped = {id(inner) for node in typing for inner in ast.walk(node)}
+    return (node for node in ast.walk(tree) if id(node) not in skipped)
+
+
 def imported(path: Path) -> set[str]:
     found = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in at_run_time(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("expectant"):
             parts = (node.module or "").split(".")
             found |= {parts[1]} if len(parts) > 1 else {alias.name for alias in node.names}
@@ -119,13 +128,10 @@ def edges() -> dict[str, set[str]]:
         modules[name.removesuffix(".__init__")] = ast.parse(path.read_text())
     found: dict[str, set[str]] = {}
     for name, tree in modules.items():
-        conditions = [node for node in ast.walk(tree) if isinstance(node, ast.If)]
-        typing = [node for node in conditions if "TYPE_CHECKING" in ast.unparse(node.test)]
-        skipped = {id(inner) for node in typing for inner in ast.walk(node)}
         wanted = {
             f"{node.module}.{alias.name}"
-            for node in ast.walk(tree)
-            if isinstance(node, ast.ImportFrom) and node.module and id(node) not in skipped
+            for node in at_run_time(tree)
+            if isinstance(node, ast.ImportFrom) and node.module
             for alias in node.names
         }
         known = {each if each in modules else each.rpartition(".")[0] for each in wanted}

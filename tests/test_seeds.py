@@ -55,7 +55,8 @@ def test_large_seeds_in_runs_learners_and_environments():
     class Env:
         action_space = type("Space", (), {"start": 0})
 
-    seeds = [World(Env(), numbers(3), seed, run).seed for seed, run in [(0, 1), (2**32, 0)]]
+    env: Any = Env()
+    seeds = [World(env, numbers(3), seed, run).seed for seed, run in [(0, 1), (2**32, 0)]]
     assert len(set(seeds)) == 2
 
 
@@ -138,7 +139,8 @@ def evaluated(seed: Any) -> Any:
 
 
 def watched(seed: Any) -> Any:
-    return ex.watch(*COMPOSED, "run.gif", episodes=1, frames=2, seed=seed, **QUIET)
+    domain, features, agent = COMPOSED
+    return ex.watch(domain, features, agent, "run.gif", episodes=1, frames=2, seed=seed, **QUIET)
 
 
 # everything public that draws: how it is called with a seed, under the name that errors begin with

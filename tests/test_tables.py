@@ -170,7 +170,7 @@ def test_the_settings_of_the_adaptation_test_are_those_of_its_study():
         agent = cells[name]
         for part, number in zip(grid.split("; "), chosen.split("; "), strict=True):
             option = re.match(r"[a-z ]+(?= )", part)[0].replace(" ", "_")  # type: ignore[index]
-            owner = agent.model if option == "forgetting" else agent
+            owner = vars(agent)["model"] if option == "forgetting" else agent
             assert getattr(owner, option) == float(number), (name, option)
             assert number in re.findall(r"[\d.]+", part), (name, option)
 

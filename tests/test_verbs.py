@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import pytest
 
-from expectant import verbs
+from expectant import dispatch, verbs
 
 
 class Bare(NamedTuple):
@@ -38,9 +38,9 @@ def test_parts_that_say_nothing_have_nothing_to_say(name):
 
 
 def test_all_other_verbs_must_be_implemented():
-    optional = {verb.__name__ for verb in verbs.VERBS if verb.fallback is not None}
+    optional = {verb.__name__ for verb in dispatch.VERBS if verb.fallback is not None}
     assert optional >= set(DEFAULTS)
-    for verb in verbs.VERBS:
+    for verb in dispatch.VERBS:
         if verb.fallback is None:
             with pytest.raises(
                 TypeError, match=f"Bare does not implement the verb '{verb.__name__}'"

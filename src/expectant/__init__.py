@@ -6,7 +6,7 @@
 (30, 100)
 """
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from expectant import analysis, exact, kit, lanes, rules, updates, verbs
 from expectant.agents.cached_policy import CachedPolicy
@@ -110,6 +110,14 @@ from expectant.show.plot import plot
 from expectant.step_sizes import IDBD, Autostep, Bounded, Decaying
 from expectant.version import VERSION
 from expectant.whose import WorldError
+
+if TYPE_CHECKING:  # the same as _LATER
+    from expectant import diagnostics
+    from expectant.lab.looks import look_as
+    from expectant.lab.measures import measure
+    from expectant.lab.sweep import Sweep
+    from expectant.lab.trying.try_on import try_on
+    from expectant.watching.animate import watch
 
 __all__ = [
     "IDBD",

@@ -27,9 +27,13 @@ KINDS: dict[str, type[Description]] = {}
 OPTIONS = "\n\nOptions\n"  # what the generated end of a docstring begins with
 
 
+Given = TypeVar("Given")
+_NONE: Any = dataclasses.MISSING  # type checkers are to see the default's type, not this one
+
+
 def option(
-    rule: Rule, *, default: Any = dataclasses.MISSING, kw_only: bool = False, meaning: str = ""
-) -> Any:
+    rule: Rule[Given], *, default: Given = _NONE, kw_only: bool = False, meaning: str = ""
+) -> Given:
     """An argument of a description, with the rule that its values obey, and what it means."""
     metadata = {"rule": rule, "meaning": meaning}
     return dataclasses.field(default=default, kw_only=kw_only, metadata=metadata)
@@ -95,7 +99,7 @@ class Description:
     """Base of everything a user describes; made concrete by :func:`description`."""
 
     kind: ClassVar[str]
-    untuned: ClassVar[Mapping[str, Any]] = {}  # settings where no required option is given
+    untuned: ClassVar[Mapping[str, object]] = {}  # settings where no required option is given
 
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):  # type: ignore[arg-type]
@@ -106,22 +110,22 @@ class Description:
         self.validate()
 
     @classmethod
-    def untuned_beside(cls, given: Mapping[str, Any]) -> Mapping[str, Any]:
+    def untuned_beside(cls, given: Mapping[str, object]) -> Mapping[str, object]:
         """The settings where no required option is given, as they go with those that are."""
         return cls.untuned
 
     def validate(self) -> None:
         """Check what concerns several arguments at once."""
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Plain data: the kind and every argument, ready for TOML or JSON."""
-        result: dict[str, Any] = {"kind": written_kind(type(self))}
+        result: dict[str, object] = {"kind": written_kind(type(self))}
         for field in dataclasses.fields(self):  # type: ignore[arg-type]
             result[field.name] = _plain(getattr(self, field.name))
         return result
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any], *, trust: bool = False) -> Self:
+    def from_dict(cls, data: dict[str, object], *, trust: bool = False) -> Self:
         """The description that ``to_dict`` came from.
 
         Data can name a class of somebody's own, "module:Class". It is imported, which runs its
@@ -140,15 +144,15 @@ class Description:
         return found(**{key: _described(item, trust) for key, item in data.items()})
 
     @classmethod
-    def module_in(cls, data: dict[str, Any]) -> str | None:
+    def module_in(cls, data: dict[str, object]) -> str | None:
         """The module that arguments in data name and that using them would import, if any."""
         return None
 
-    def replace(self, **changes: Any) -> Self:
+    def replace(self, **changes: object) -> Self:
         """The same description with some arguments changed."""
         return type(self)(**{**self._arguments(), **changes})
 
-    def _arguments(self) -> dict[str, Any]:
+    def _arguments(self) -> dict[str, object]:
         return {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}  # type: ignore[arg-type]
 
 
@@ -174,7 +178,7 @@ def _ours(described: type) -> bool:
     return described.__module__.startswith("expectant.")
 
 
-def kinds_in(thing: Any) -> Iterator[type]:
+def kinds_in(thing: object) -> Iterator[type]:
     """The classes of a description, and of all that are in it; else none."""
     if isinstance(thing, Description):
         yield type(thing)
@@ -185,7 +189,7 @@ def kinds_in(thing: Any) -> Iterator[type]:
             yield from kinds_in(inner)
 
 
-def all_ours(*described: Any) -> bool:
+def all_ours(*described: object) -> bool:
     """Whether descriptions, and those in them, are all the package's own."""
     return all(_ours(kind) for thing in described for kind in kinds_in(thing))
 
@@ -215,7 +219,7 @@ def needs_trust(what: str) -> str:
     )
 
 
-def names_modules(data: Any) -> bool:
+def names_modules(data: object) -> bool:
     """Whether data, as ``to_dict`` makes them, name code that is imported only where trusted."""
     if isinstance(data, list | tuple):
         return any(map(names_modules, data))
@@ -227,11 +231,11 @@ def names_modules(data: Any) -> bool:
     return any(map(names_modules, data.values()))
 
 
-def _module_beside(kind: str, data: Mapping[str, Any]) -> bool:
+def _module_beside(kind: str, data: Mapping[str, object]) -> bool:
     return kind in KINDS and KINDS[kind].module_in(dict(data)) is not None
 
 
-def kind_named(name: Any, *, trust: bool = False) -> type[Description]:
+def kind_named(name: object, *, trust: bool = False) -> type[Description]:
     """The class that a ``kind`` stands for: its name, or where it is, "module:Class".
 
     Only with ``trust`` a module that this process has not imported yet is imported.
@@ -267,7 +271,7 @@ def _located(name: str, trust: bool) -> type[Description]:
     return found
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     if isinstance(value, Description):
         return value.to_dict()
     if isinstance(value, np.ndarray):
@@ -275,7 +279,7 @@ def _plain(value: Any) -> Any:
     return [_plain(item) for item in value] if isinstance(value, tuple) else value
 
 
-def _described(value: Any, trust: bool) -> Any:
+def _described(value: object, trust: bool) -> object:
     if isinstance(value, dict) and "kind" in value:
         return Description.from_dict(value, trust=trust)
     if isinstance(value, list):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from expectant.exact import optimal_values, planning_gap
 from expectant.exact.solve import Dynamics, dynamics, expected_next
 from expectant.features.table import numbered_states
 from expectant.lanes import padded
-from expectant.parts import Need, Site, bytes_of
+from expectant.parts import Agent, Domain, Features, Need, Site, bytes_of
 from expectant.progress import Silent
 from expectant.rules import flag, or_none, whole
 from expectant.seeds import SEED
@@ -44,7 +44,7 @@ class Safety(NamedTuple):
 
 
 def action_values_safe(
-    domain: Any,
+    domain: Domain,
     action_values: np.ndarray | None = None,
     *,
     discount: float = 1.0,
@@ -89,9 +89,9 @@ class Errors(NamedTuple):
 
 
 def errors_over_time(
-    domain: Any,
-    features: Any,
-    agent: Any,
+    domain: Domain,
+    features: Features,
+    agent: Agent,
     *,
     episodes: int,
     every: int,
@@ -113,7 +113,7 @@ def errors_over_time(
     job = Job(domain, features, agent, episodes=episodes, step_limit=step_limit, seed=seed)
     require(job, also=_measure_memory)
     world, optimum = dynamics(domain), optimal_values(domain, discount=agent.discount)
-    shape, states = features.shape(domain), all_states(domain.states)
+    shape, states = features.shape(domain), all_states(world.start.size)
     if shape.remembers:
         raise ValueError(f"features: must be those of the present state alone, got {features!r}")
     name, probes = type(agent).__name__, np.eye(shape.size, padded(shape.size))

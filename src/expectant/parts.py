@@ -6,80 +6,59 @@ with what holds if it says nothing. :class:`Site` is what a part is built for.
 
 from __future__ import annotations
 
-import dataclasses
 import difflib
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
 from expectant.descriptions import Description, abstract, option
 from expectant.rules import at_least, between, flag, number, one_of
+from expectant.sites import (
+    Drawing,
+    Exit,
+    KnownValues,
+    Need,
+    OutsideWorld,
+    Shape,
+    Site,
+    bytes_of,
+    constant_weights,
+    weights_memory,
+)
+
+if TYPE_CHECKING:
+    from expectant.domains.finite import FiniteMDP
+    from expectant.domains.spaces import Observations
+
+__all__ = [
+    "Agent",
+    "Backups",
+    "Buildable",
+    "Domain",
+    "Drawing",
+    "Exit",
+    "Features",
+    "KnownValues",
+    "Model",
+    "Need",
+    "Option",
+    "OutsideWorld",
+    "Shape",
+    "Site",
+    "Values",
+    "bytes_of",
+    "constant_weights",
+    "needs_of",
+    "weights_memory",
+]
 
 
-class Shape(NamedTuple):
-    """The shape of a feature vector: size d, k active entries, whether they carry values.
-
-    ``bias`` is the feature that is always one, −1 where there is none. ``remembers`` says that the
-    vector depends on more than the present observation.
-    """
-
-    size: int
-    active: int
-    weighted: bool = False
-    bias: int = -1
-    remembers: bool = False
-
-
-class Need(NamedTuple):
-    """Memory that a part will hold: for ``what``, how many ``bytes``, and what to use ``instead``.
-
-    ``building`` bytes more are held only while it is built; ``shared`` says that all runs use the
-    same arrays.
-    """
-
-    what: str
-    bytes: int
-    instead: str = ""
-    building: int = 0
-    shared: bool = False
-
-
-def needs_of(described: Any, site: Site) -> Sequence[Need]:
+def needs_of(described: object, site: Site) -> Sequence[Need]:
     """What a part will hold; nothing where what describes it does not say."""
     if isinstance(described, Agent):
         site = described.choosing(site)
     return described.estimate_memory(site) if isinstance(described, Buildable) else ()
-
-
-def bytes_of(*shapes: tuple[int, ...]) -> int:
-    """The memory of arrays of such shapes, eight bytes a number."""
-    return 8 * sum(map(math.prod, shapes))
-
-
-@dataclass(frozen=True)
-class Site:
-    """What a model, a backup distribution or an agent is built for, in one run.
-
-    ``rng`` is what is drawn from while it is built; a part that draws later without being given a
-    generator keeps ``planning``, the run's stream for that. ``control`` (1,) is not zero once the
-    run is to stop; work that takes long heeds it. ``promise`` is what an agent wants its model to
-    promise of what was never tried, ``discount`` the agent's.
-    """
-
-    shape: Shape
-    width: int
-    actions: int
-    domain: Any
-    domain_part: Any
-    features_part: Any
-    rng: np.random.Generator
-    planning: np.random.Generator
-    control: np.ndarray = dataclasses.field(default_factory=lambda: np.zeros(1, np.int64))
-    promise: float = 0.0
-    discount: float = 1.0
 
 
 class Buildable(Description):
@@ -98,41 +77,6 @@ class Buildable(Description):
         said = f"{type(self).__name__} must define {method}, see docs/own-parts.md"
         near = difflib.get_close_matches(method, own, n=1)
         return NotImplementedError(f"{said}; it has {near[0]}" if near else said)
-
-
-class Exit(NamedTuple):
-    """A place where episodes end, and what it pays in each phase (empty: nothing to tell)."""
-
-    x: float
-    y: float
-    pays: tuple[float, ...]
-
-
-class Drawing(NamedTuple):
-    """How a domain is drawn: its states in a row, in the cells of a grid, or in a plane.
-
-    ``names`` are those of the two axes, ``actions`` those of the actions. ``cells`` are the column
-    and the row of every state of a grid, in the order of their numbers; without them numbered
-    states are a row, and vectors of two components a plane. ``directions`` is where each action
-    goes, across and down (in a plane up); None where actions have no direction. ``phases`` says in
-    words what holds in each phase.
-    """
-
-    names: tuple[str, str]
-    actions: tuple[str, ...]
-    cells: tuple[tuple[int, int], ...] | None = None
-    directions: tuple[tuple[float, float], ...] | None = None
-    exits: tuple[Exit, ...] = ()
-    phases: tuple[str, ...] = ("",)
-
-
-class KnownValues(NamedTuple):
-    """What is known of some states: ``observations`` (n, m), their ``values`` (n,) and by how much
-    those may be off, one standard error each, ``errors`` (n,)."""
-
-    observations: np.ndarray
-    values: np.ndarray
-    errors: np.ndarray
 
 
 class Domain(Buildable):
@@ -167,7 +111,7 @@ class Domain(Buildable):
     def provenance(self) -> dict[str, str] | None:
         return None
 
-    def mdp(self) -> Any:
+    def mdp(self) -> FiniteMDP | None:
         """The finite MDP that it is; None where it is none, or none that is known."""
         return None
 
@@ -197,12 +141,8 @@ class Domain(Buildable):
                 "of them by episodes (judge_in)"
             )
 
-    def world(self, seed: int, run: int) -> Any:
-        """The world of one run, where the domain is outside compiled code.
-
-        It has ``reset``, ``step`` and ``close``, and notes what it is ``asked`` and where it is
-        (``episode``, ``taken``), as :class:`expectant.domains.gym.World` does.
-        """
+    def world(self, seed: int, run: int) -> OutsideWorld:
+        """The world of one run, where the domain is outside compiled code."""
         raise NotImplementedError
 
     @property
@@ -224,7 +164,7 @@ class Domain(Buildable):
         return 1
 
     @property
-    def reading(self) -> object:
+    def reading(self) -> Observations | None:
         """How observations of a world outside are read, ``Observations``; None of one inside."""
         return None
 
@@ -241,7 +181,7 @@ class Domain(Buildable):
     def drawing(self) -> Drawing | None:
         return None
 
-    def build(self, rng: np.random.Generator) -> Any:
+    def build(self, rng: np.random.Generator) -> object:
         """The part that compiled code steps through, made for one run."""
         raise self.lacking("build")
 
@@ -249,11 +189,11 @@ class Domain(Buildable):
 class Features(Buildable):
     """A state-update function u, described."""
 
-    def shape(self, domain: Any) -> Shape:
+    def shape(self, domain: Domain) -> Shape:
         """The shape of its feature vectors on a domain."""
         raise self.lacking("shape")
 
-    def build(self, domain: Any, rng: np.random.Generator) -> Any:
+    def build(self, domain: Domain, rng: np.random.Generator) -> object:
         """The part that compiled code encodes with, made for one run."""
         raise self.lacking("build")
 
@@ -282,7 +222,7 @@ class Model(Buildable):
         """Whether it is learned from transitions; a model that is given has nothing to fit."""
         return True
 
-    def build(self, site: Site) -> Any:
+    def build(self, site: Site) -> object:
         """The part that compiled code plans with, made for one run."""
         raise self.lacking("build")
 
@@ -304,11 +244,11 @@ class Backups(Buildable):
     draws_features: ClassVar[bool] = False
     traces_back: ClassVar[bool] = False
 
-    def build(self, site: Site) -> Any:
+    def build(self, site: Site) -> object:
         """The part that compiled code draws from, made for one run."""
         raise self.lacking("build")
 
-    def build_with(self, site: Site, model: Any) -> Any:
+    def build_with(self, site: Site, model: object) -> object:
         """The same, where it looks at the model that is planned with."""
         return self.build(site)
 
@@ -325,7 +265,7 @@ class Values(Buildable):
     v̂ of a vector of zeros, which stands for the end, must be 0.
     """
 
-    def build(self, site: Site) -> Any:
+    def build(self, site: Site) -> object:
         """The part that compiled code values states with, made for one run."""
         raise self.lacking("build")
 
@@ -347,30 +287,13 @@ class Option(Buildable):
         return False
 
     @classmethod
-    def build_together(cls, options: Sequence[Any], site: Site) -> Any:
+    def build_together(cls, options: Sequence[Self], site: Site) -> object:
         """One part for several of this kind, found by their numbers; None: each has its own."""
         return None
 
-    def build(self, site: Site) -> Any:
+    def build(self, site: Site) -> object:
         """The part that compiled code follows, made for one run."""
         raise self.lacking("build")
-
-
-def constant_weights(shape: Shape, width: int, value: float, owner: str) -> np.ndarray:
-    """Weights w (D,) with wᵀs = ``value`` in every state s."""
-    weights = np.zeros(width)
-    if value == 0.0:
-        return weights
-    if shape.bias >= 0:
-        weights[shape.bias] = value
-    elif shape.weighted:
-        raise ValueError(
-            f"{owner}={value!r} needs features whose values add up to the same in every state: "
-            "binary ones, or ones with a bias unit"
-        )
-    else:
-        weights[: shape.size] = value / shape.active
-    return weights
 
 
 @abstract
@@ -385,7 +308,7 @@ class Agent(Buildable):
     initial_value: float = option(number(), default=0.0, kw_only=True)
     centering: float = option(at_least(0), default=0.0, kw_only=True)
 
-    def build(self, site: Site) -> Any:
+    def build(self, site: Site) -> object:
         """The part that compiled code runs, made for one run."""
         raise self.lacking("build")
 
@@ -393,7 +316,7 @@ class Agent(Buildable):
         """The site that it chooses at: where it has options, they count as further actions."""
         return site
 
-    def equip(self, site: Site) -> Any:
+    def equip(self, site: Site) -> object:
         """The part that a run works with: the agent's own, and what carries out its choices."""
         return self.build(site)
 
@@ -415,8 +338,3 @@ class Agent(Buildable):
         if self.step_unit == "total":
             step /= site.shape.active
         return 2.0 * step if self.doubled_steps else step
-
-
-def weights_memory(what: str, site: Site, rows: int = 1) -> Need:
-    """Rows of weights (D,), one for every action or a single one."""
-    return Need(f"{what} ({site.shape.size:,} features)", bytes_of((rows, site.width)))

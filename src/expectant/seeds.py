@@ -12,7 +12,6 @@ is (0, 1). Where every number is one word there is no such doubt. Everything els
 from __future__ import annotations
 
 import ctypes
-from typing import Any
 
 import numpy as np
 
@@ -40,7 +39,13 @@ class Streams:
     PASSED = ("world", "acting", "planning")  # what compiled code draws from
     __slots__ = ("_passed", "acting", "building", "planning", "world")
 
-    def __init__(self, world: Any, acting: Any, planning: Any, building: Any) -> None:
+    def __init__(
+        self,
+        world: np.random.Generator,
+        acting: np.random.Generator,
+        planning: np.random.Generator,
+        building: np.random.Generator,
+    ) -> None:
         self.world, self.acting, self.planning, self.building = world, acting, planning, building
         self._passed: np.ndarray | None = None
 
@@ -62,7 +67,7 @@ class Streams:
             "building": self.building,
         }
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         """Copies have addresses of their own."""
         return Streams, tuple(self.named().values())
 

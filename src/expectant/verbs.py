@@ -1,4 +1,4 @@
-"""The one dispatch mechanism, and every verb that a part can implement.
+"""Every verb that a part can implement.
 
 A *part* is a ``NamedTuple`` of arrays and numbers (a domain, a feature map, a model, a backup
 distribution, an agent). A *verb* is a function with one implementation per part type, found by
@@ -19,16 +19,16 @@ features, A actions, S states of a finite MDP, O outcomes of a state and action,
 
 from __future__ import annotations
 
-import functools
 import math
-import sys
-import types
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
-from typing import Any, Protocol, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+from expectant.dispatch import Verb, function, optional, plain, verb
+
+if TYPE_CHECKING:
+    from expectant.features.vector import Binary, BinaryTable, Weighted, WeightedTable
+    from expectant.parts import Site
 
 __all__ = [
     "Verb",
@@ -112,119 +112,6 @@ __all__ = [
     "with_predecessors",
     "wrapped",
 ]
-
-
-class Verb(Protocol):
-    """A function that dispatches on the type of its first argument."""
-
-    __name__: str
-    implementations: dict[type, Callable[..., Any]]
-    fallback: Callable[..., Any] | None
-
-    def __call__(self, part: Any, *args: Any) -> Any: ...
-    def register(self, part_type: type) -> Callable[[Callable[..., Any]], Callable[..., Any]]: ...
-
-
-VERBS: list[Verb] = []
-FUNCTIONS: list[Callable[..., Any]] = []
-
-Watcher = Callable[[Verb, Callable[..., Any], Any, tuple[Any, ...]], Any]
-_watcher: ContextVar[Watcher | None] = ContextVar("watcher", default=None)
-
-
-@contextmanager
-def watched(watcher: Watcher) -> Iterator[None]:
-    """Let a function make every call of a verb, in plain Python, within this context."""
-    token = _watcher.set(watcher)
-    try:
-        yield
-    finally:
-        _watcher.reset(token)
-
-
-def missing(name: str, part_type: type) -> TypeError:
-    """The error for a part that lacks a verb it needs."""
-    return TypeError(
-        f"{part_type.__name__} does not implement the verb '{name}': "
-        f"write one with @{name}.register({part_type.__name__})"
-    )
-
-
-def _give_home(part_type: type) -> None:
-    """Let a part of the script that is being run be found by name, as compiled code on disk needs.
-
-    ``__main__`` is another module in every process, so its classes cannot be looked up later.
-    """
-    if part_type.__module__ == "__main__":
-        home = sys.modules.setdefault("expectant_main", types.ModuleType("expectant_main"))
-        setattr(home, part_type.__qualname__, part_type)
-        part_type.__module__ = "expectant_main"
-
-
-def _verb(stub: Callable[..., Any], fallback: Callable[..., Any] | None) -> Verb:
-    implementations: dict[type, Callable[..., Any]] = {}
-
-    @functools.wraps(stub)
-    def dispatch(part: Any, *args: Any) -> Any:
-        found = implementations.get(type(part), fallback)
-        if found is None and isinstance(part, float | int):
-            found = implementations.get(float)
-        if found is None:
-            raise missing(stub.__name__, type(part))
-        watcher = _watcher.get()
-        return found(part, *args) if watcher is None else watcher(result, found, part, args)
-
-    def register(part_type: type) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-        if part_type is not float:
-            if not (issubclass(part_type, tuple) and hasattr(part_type, "_fields")):
-                raise TypeError(
-                    f"{stub.__name__}.register takes a NamedTuple class, got {part_type!r}: "
-                    "compiled code can only dispatch on those"
-                )
-            _give_home(part_type)
-
-        def decorate(implementation: Callable[..., Any]) -> Callable[..., Any]:
-            implementations[part_type] = implementation
-            return implementation
-
-        return decorate
-
-    result = cast(Any, dispatch)
-    result.implementations = implementations
-    result.fallback = fallback
-    result.register = register
-    return cast(Verb, result)
-
-
-def _compiled(found: Verb) -> Verb:
-    VERBS.append(found)
-    return found
-
-
-def verb(stub: Callable[..., Any]) -> Verb:
-    """Declare a verb that every part of its kind must implement."""
-    return _compiled(_verb(stub, None))
-
-
-def optional(stub: Callable[..., Any]) -> Verb:
-    """Declare a verb whose own body serves the parts that do not implement it."""
-    return _compiled(_verb(stub, stub))
-
-
-def plain(stub: Callable[..., Any]) -> Verb:
-    """Declare such a verb for Python alone: no kernel depends on it, and no name of a result."""
-    return _verb(stub, stub)
-
-
-def function(plain: Callable[..., Any]) -> Callable[..., Any]:
-    """Make a plain function callable from compiled code too (no dispatch)."""
-    FUNCTIONS.append(plain)
-    return plain
-
-
-def borrowed(part: Any) -> Any:
-    """The part itself; under Numba the same without reference counts, for the present call."""
-    return part
 
 
 # ------------------------------------------------------------------------------------- domains
@@ -660,13 +547,13 @@ def plan(agent, rng):
 
 
 @plain
-def followed(agent: Any) -> int:
+def followed(agent: object) -> int:
     """The number of the option that an agent follows at present, −1 while it follows none."""
     return -1
 
 
 @plain
-def wrapped(agent: Any) -> Any:
+def wrapped(agent: object) -> object:
     """The agent that values and plans: itself, or the one inside what carries its choices out."""
     return agent
 
@@ -675,7 +562,7 @@ def wrapped(agent: Any) -> Any:
 
 
 @plain
-def evicted(part: Any) -> int:
+def evicted(part: tuple[object, ...]) -> int:
     """How much a part has given up because there was no room for it; people are told of it.
 
     A part that does not implement the verb answers for the parts in it.
@@ -684,13 +571,18 @@ def evicted(part: Any) -> int:
 
 
 @plain
-def planned(part: Any) -> int:
+def planned(part: tuple[object, ...]) -> int:
     """How many backups a part has drawn; one that does not count them asks the parts in it."""
     return sum(planned(item) for item in part if isinstance(item, tuple))
 
 
 @plain
-def encode_all(features: Any, states: int, table: Any, state: Any) -> None:
+def encode_all(
+    features: object,
+    states: int,
+    table: BinaryTable | WeightedTable,
+    state: Binary | Weighted,
+) -> None:
     """Write the vectors of all numbered states into a table, in order; ``state`` is scratch.
 
     A part that does not implement the verb encodes them one by one.
@@ -702,13 +594,13 @@ def encode_all(features: Any, states: int, table: Any, state: Any) -> None:
 
 
 @plain
-def with_predecessors(model: Any) -> Any:
+def with_predecessors(model: object) -> object:
     """The same model, newly built, as one that can be traced back (called from Python)."""
     return model
 
 
 @plain
-def without_planning(agent: Any) -> Any:
+def without_planning(agent: object) -> object:
     """The same agent without what it needs only to plan: enough to ask what it thinks.
 
     A look copies and compiles no more than this, so agents that differ in nothing else share one.
@@ -717,7 +609,7 @@ def without_planning(agent: Any) -> Any:
 
 
 @plain
-def check_restored(part: Any, built: Any, site: Any) -> None:
+def check_restored(part: tuple[object, ...], built: tuple[object, ...], site: Site) -> None:
     """Raise a ``ValueError`` if the arrays of a part, read from a file, could not be its own.
 
     Compiled code follows whole numbers without looking: every index must be in range, and what is

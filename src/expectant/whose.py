@@ -6,7 +6,10 @@ import os
 import site
 import sysconfig
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from expectant.engine.result import Result
 
 PACKAGE = str(Path(__file__).parent) + os.sep
 LIBRARIES = tuple(
@@ -20,7 +23,7 @@ class WorldError(ValueError, RuntimeError):
     ``finished`` is the Result of the other runs of ``ex.run``; None where none has finished.
     """
 
-    finished: Any = None
+    finished: Result | None = None
 
 
 class WorldHangs(WorldError, TimeoutError):

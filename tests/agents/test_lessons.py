@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from building import Built
@@ -15,7 +17,7 @@ def test_an_agent_learns_first_and_only_plans_afterwards():
     b = Built(LINE, ex.OneHot())
     agent = ex.Lookahead(0.5, 0.5, planning_steps=3, lessons=2, backups="all", direct=False)
     part = agent.equip(b.setting)
-    inside = wrapped(part)
+    inside: Any = wrapped(part)
     for lesson in (1, 2):
         act(part, b.state(2), b.rng)
         assert learn(part, b.transition(2, 1, 20.0, None), b.rng) > 0.0

@@ -151,7 +151,8 @@ def test_learned_means_are_valued_too(model):
         mean[i] = backed_up_value(around.model, state, 0, probe, 1.0) - reward
     assert mean[1] > 0.1 and mean[2] > 0.3
     if model == "episodic":  # v̂(ŝ) is what counts, and how likely there is a next state at all
-        alive = 1.0 - around.model.endings[0, 0]
+        inside: Any = around.model
+        alive = 1.0 - inside.endings[0, 0]
         assert 0.5 < alive < 0.95
         expected = reward + 0.9 * alive * by_numpy(part, mean[:3] / alive)
     else:

@@ -11,12 +11,13 @@ from building import Built
 
 import expectant as ex
 from expectant.catalogue import entry
+from expectant.dispatch import borrowed
 from expectant.engine.compile.compiling import kernel_for
 from expectant.features.vector import Weighted
 from expectant.lab.specs.spec import parse_spec
 from expectant.step_sizes import effective_step
 from expectant.updates import move, move_row
-from expectant.verbs import borrowed, fit, learn, mean_rate, moved_by, plan
+from expectant.verbs import fit, learn, mean_rate, moved_by, plan
 
 DOMAIN = ex.Corridor(cells=2, slip=0.0)
 ADAPTIVE = (ex.IDBD(0.5, 0.1), ex.Autostep(0.5, 0.1, memory=10.0))
@@ -140,10 +141,11 @@ def test_a_models_column_has_one_rate_for_all_its_outputs(described):
     fit(model, b.transition(0, 1, -1.0, 1))
     slope = 1.0 if isinstance(described, ex.Autostep) else 0.5
     rate = 0.5 * math.exp(0.1 * slope)
-    assert model.step.rates[1, 0] == pytest.approx(rate, rel=1e-12)
+    step: Any = model.step
+    assert step.rates[1, 0] == pytest.approx(rate, rel=1e-12)
     assert model.rows[1, 0, 1] == pytest.approx(0.5 + rate * 0.5, rel=1e-12)
     assert model.rewards[1, 0] == pytest.approx(-0.5 - rate * 0.5, rel=1e-12)
-    assert model.step.rates[0, 0] == model.step.rates[1, 1] == 0.5
+    assert step.rates[0, 0] == step.rates[1, 1] == 0.5
 
 
 class Task(NamedTuple):
@@ -202,7 +204,7 @@ def test_idbd_finds_which_inputs_matter_as_in_1992():
     [
         (lambda: ex.IDBD(0.0), "initial_step must be a finite number above 0"),
         (
-            lambda: ex.QLearning("idbd"),
+            lambda: ex.QLearning("idbd"),  # type: ignore[arg-type]
             "or ex.IDBD, ex.Autostep, ex.Bounded or ex.Decaying, got 'idbd'",
         ),
         (
@@ -237,7 +239,7 @@ grid = { "value_step.meta_step" = [0.01, 0.02], planning_steps = [1, 2] }
 
 def test_they_are_written_in_specs_and_swept():
     cells = parse_spec(SPEC, "steps.toml").cells()
-    steps = [cell.agent.value_step for cell in cells]
+    steps = [vars(cell.agent)["value_step"] for cell in cells]
     assert sorted({step.meta_step for step in steps}) == [0.01, 0.02]
     assert len(cells) == 4 and {step.initial_step for step in steps} == {0.2}
     for agent in (cell.agent for cell in cells):

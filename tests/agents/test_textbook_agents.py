@@ -246,7 +246,9 @@ def b_state(chain: ex.TransientChain) -> int:
 
 def walk(b: Built, state: int, steps: int) -> int:
     """Steps of an agent in a world without chance."""
-    table = b.setting.domain.mdp().outcomes
+    mdp = b.setting.domain.mdp()
+    assert mdp is not None
+    table = mdp.outcomes
     for _ in range(steps):
         action = int(act(b.agent, b.state(state), b.rng))
         following = int(table.successors[state, action, 0])

@@ -16,7 +16,7 @@ from expectant.verbs import draw, remember
 
 
 def frequencies(built: Built, backups, draws: int) -> np.ndarray:
-    state, seen = built.state(0), np.zeros(built.setting.domain.states)
+    state, seen = built.state(0), np.zeros(built.setting.domain.states or 0)
     for _ in range(draws):
         assert draw(backups, state, built.rng) == -1
         assert (state.active == built.state(state.place[0]).active).all()

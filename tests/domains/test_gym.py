@@ -18,6 +18,14 @@ def newest(name):
 
 
 TWO: Any = 2
+SEVEN: Any = 7
+
+
+def several(*makers: Any) -> Any:
+    """Environments in one."""
+    return gymnasium.vector.SyncVectorEnv(makers)
+
+
 BOXES = gymnasium.spaces.Tuple((gymnasium.spaces.Box(0, 1),))
 TOYS = ["FrozenLake", "CliffWalking", "Taxi"]
 
@@ -78,9 +86,9 @@ def test_options_go_to_make():
     (lambda: ex.Gym(lambda: HallEnv(None, gymnasium.spaces.MultiDiscrete([2, 2]))).actions, "one number stands for each combination"),
     (lambda: ex.Gym("NoSuchWorld-v1").actions, "Gym: cannot make 'NoSuchWorld-v1'"),
     (lambda: ex.Gym("CartPole-v1", gravitas=3).actions, "gravitas"),
-    (lambda: ex.Gym(gymnasium.vector.SyncVectorEnv([HallEnv, HallEnv])), r"SyncVectorEnv.* several environments at once \(gymnasium.vector\): give one"),
-    (lambda: ex.Gym(lambda: gymnasium.vector.SyncVectorEnv([HallEnv])).actions, "several environments at once"),
-    (lambda: ex.Gym(7), "environment must be an environment's id"),
+    (lambda: ex.Gym(several(HallEnv, HallEnv)), r"SyncVectorEnv.* several environments at once \(gymnasium.vector\): give one"),
+    (lambda: ex.Gym(lambda: several(HallEnv)).actions, "several environments at once"),
+    (lambda: ex.Gym(SEVEN), "environment must be an environment's id"),
     (lambda: ex.Gym("CartPole-v1", numbered=TWO), "numbered must be True or False, or None, got 2"),
     (lambda: ex.Gym("CartPole-v1", numbered=True).states, "its observations are vectors"),
     (lambda: ex.Gym(HallEnv(), size=3), "options are for making an environment"),

@@ -187,9 +187,9 @@ def test_what_is_wrong_is_named(fault, message):
 
 def test_a_class_or_another_thing_is_refused():
     with pytest.raises(ValueError, match=r"give a domain, not its class: Broken\(…\)"):
-        ex.check_domain(Broken)
+        ex.check_domain(Broken)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="OneHot: is not a domain"):
-        ex.check_domain(ex.OneHot())
+        ex.check_domain(ex.OneHot())  # type: ignore[arg-type]
 
 
 class WordlessPart(NamedTuple):
@@ -241,9 +241,9 @@ def test_steps_that_the_mdp_does_not_have(changes, message):
 
 @pytest.mark.parametrize("origin", [(1, 0, 0), (-1, 0, 0), (0, 5, 0), (0, -1, 0)])
 def test_phases_and_states_that_the_mdp_does_not_have(origin):
-    phase, state, _ = origin
+    domain, (phase, state, _) = ex.Corridor(cells=5), origin
     with pytest.raises(ValueError, match=f"^own: was in phase {phase}, state {state}, which its"):
-        check_against_mdp(ex.Corridor(cells=5), {origin: Counter({(1, -1.0): 1})}, "own")
+        check_against_mdp(domain, domain.mdp(), {origin: Counter({(1, -1.0): 1})}, "own")
 
 
 @pytest.mark.parametrize(

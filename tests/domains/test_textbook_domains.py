@@ -240,14 +240,14 @@ def test_two_choice_by_hand():
 
 def test_river_swim_by_hand():
     river = ex.RiverSwim()
-    given = river.mdp().probabilities
+    given, rewards = np.asarray(river.mdp().probabilities), np.asarray(river.mdp().rewards)
     np.testing.assert_allclose(given[0, 1], [0.7, 0.3, 0, 0, 0, 0])
     np.testing.assert_allclose(given[2, 1], [0, 0.1, 0.6, 0.3, 0, 0])
     np.testing.assert_allclose(given[5, 1], [0, 0, 0, 0, 0.7, 0.3])
     np.testing.assert_allclose(given[3, 0], [0, 0, 1, 0, 0, 0])
-    assert river.mdp().rewards[0, 0, 0] == 5.0
-    assert river.mdp().rewards[5, 1, 5] == 10_000.0
-    assert river.mdp().start.tolist() == [0, 0.5, 0.5, 0, 0, 0]
+    assert rewards[0, 0, 0] == 5.0
+    assert rewards[5, 1, 5] == 10_000.0
+    assert np.asarray(river.mdp().start).tolist() == [0, 0.5, 0.5, 0, 0, 0]
     with pytest.raises(ValueError, match="must add up to 1 at most"):
         ex.RiverSwim(forward=0.8, back=0.3)
 

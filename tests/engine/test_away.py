@@ -219,7 +219,7 @@ def test_a_failure_there_lets_the_other_runs_finish(monkeypatch):
         )  # fmt: skip
     assert isinstance(e.value.__cause__, ex.WorldError)
     assert isinstance(e.value.__cause__.__cause__, away_process.AwayError)
-    assert e.value.finished.numbers == [0, 2, 3]
+    assert e.value.finished is not None and e.value.finished.numbers == [0, 2, 3]
 
 
 def test_a_run_that_stands_still_here_is_done_there(processes, monkeypatch):

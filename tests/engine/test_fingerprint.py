@@ -20,7 +20,7 @@ import pytest
 from loading import module_at
 
 import expectant as ex
-from expectant import verbs, version
+from expectant import dispatch, version
 from expectant.engine.compile import compiled_lanes, compiled_streams, compiling, overloads
 from expectant.engine.identity import fingerprint
 from expectant.engine.identity.fingerprint import part_types
@@ -231,9 +231,9 @@ def name(module: Any, **options: Any) -> str:
 def _leave_no_traces(monkeypatch):
     for module in ("user_part", "user_other"):
         monkeypatch.setitem(sys.modules, module, types.ModuleType(module))
-    declared: tuple[list[Any], ...] = (verbs.VERBS, verbs.FUNCTIONS)
+    declared: tuple[list[Any], ...] = (dispatch.VERBS, dispatch.FUNCTIONS)
     kept = [list(each) for each in declared]
-    implementations = [(each, dict(each.implementations)) for each in verbs.VERBS]
+    implementations = [(each, dict(each.implementations)) for each in dispatch.VERBS]
     yield
     for each, before in zip(declared, kept, strict=True):
         each[:] = before

@@ -18,11 +18,12 @@ import pytest
 
 import expectant as ex
 from expectant import lanes
+from expectant.dispatch import borrowed
 from expectant.engine.compile import compiling, kernel_folders
 from expectant.engine.compile import kernel_cache as kernel_cache_module
 from expectant.engine.job import Job
 from expectant.engine.loop import simulate
-from expectant.verbs import borrowed, function, place, size
+from expectant.verbs import function, place, size
 
 NAME = "0123456789abcdef01234567"
 LIMIT = 10.0
@@ -577,7 +578,8 @@ def test_a_kernel_leaves_helpers_as_they_were(monkeypatch):
 KINDS = """
 import enum
 from typing import NamedTuple
-from expectant.verbs import borrowed, function, size
+from expectant.dispatch import borrowed
+from expectant.verbs import function, size
 
 GOAL, START = 3.0, 4.0
 LEFT, RIGHT = 5.0, 6.0

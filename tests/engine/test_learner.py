@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import json
 import zipfile
-from typing import Any
+from typing import Any, cast
 
 import gymnasium
 import numpy as np
@@ -153,8 +153,8 @@ def test_for_env_reads_spaces():
     (lambda: ex.Learner(AGENTS[0], ex.OneHot(), 2, states=3, bounds=[(0, 1)]), "not both"),
     (lambda: ex.Learner(AGENTS[0], ex.Tiles(1, 2), 2, bounds=[(1, 0)]), "bounds must be a list of"),
     (lambda: ex.Learner(AGENTS[0], ex.Tiles(1, 2), 2, bounds=[(0, 1)], compiled=False).start([0.1, 0.2]), "must have 1 components, as bounds has"),
-    (lambda: ex.Learner.for_env(AGENTS[0], ex.OneHot(), "CartPole-v1"), "env must be an environment, got 'CartPole-v1'"),
-    (lambda: ex.Learner.for_env(AGENTS[0], ex.OneHot(), gymnasium.vector.SyncVectorEnv([HallEnv])), r"Learner.for_env: .*several environments at once \(gymnasium.vector\): give one of them"),
+    (lambda: ex.Learner.for_env(AGENTS[0], ex.OneHot(), cast(Any, "CartPole-v1")), "env must be an environment, got 'CartPole-v1'"),
+    (lambda: ex.Learner.for_env(AGENTS[0], ex.OneHot(), cast(Any, gymnasium.vector.SyncVectorEnv([HallEnv]))), r"Learner.for_env: .*several environments at once \(gymnasium.vector\): give one of them"),
     (lambda: learner_for(AGENTS[0]).save("x"), "not started yet"),
     (lambda: ex.Learner(AGENTS[0], ex.OneHot(), 2, compiled=False).start(0), "needs a domain with numbered states"),
     (lambda: learner_for(ex.Lookahead(0.1, model="true")).start(0), "finite MDP"),

@@ -224,9 +224,9 @@ def test_a_copy_used_again_answers_the_same():
     (end,) = drive(
         Job(SLIPPERY, ex.OneHot(), agent, episodes=9, step_limit=20), 0, simulate, going_on()
     )
-    first = set_aside(end.run)
+    first: Any = set_aside(end.run)
     found = look(ask, first, all_states(4), TOPICS)
-    again = set_aside(end.run, first)
+    again: Any = set_aside(end.run, first)
     assert again.agent.weights is first.agent.weights is not end.run.agent.weights
     for one, other in zip(found, look(ask, again, all_states(4), TOPICS), strict=True):
         np.testing.assert_array_equal(one, other)
@@ -251,7 +251,7 @@ def test_an_array_that_has_grown_since_is_copied_anew():
     run, _ = Job(FIVE, ex.OneHot(), ex.QLearning(0.1), episodes=3, step_limit=100).prepare(0)
     first = set_aside(run)
     larger = run._replace(agent=run.agent._replace(weights=np.arange(8.0).reshape(2, 4)))
-    again = set_aside_again(larger, first)
+    again: Any = set_aside_again(larger, first)
     np.testing.assert_array_equal(again.agent.weights, larger.agent.weights)
     assert again.agent.weights is not larger.agent.weights
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from numba.extending import overload
 
-from expectant import verbs
+from expectant import dispatch, verbs
 from expectant.engine.compile import compiling, overloads
 from expectant.engine.compile.inside_numba import overloads_of, take_note_of_overloads
 
@@ -39,7 +39,7 @@ def test_arrays_are_counted_in_code_of_others_and_where_one_is_returned(told):
     overloads.overload_verb(verbs.observation)
     assert counted_and_checked(told) == [(True, False), (True, False), (True, True), (True, True)]
     told.clear()
-    overloads.overload_function(verbs.FUNCTIONS[0])
+    overloads.overload_function(dispatch.FUNCTIONS[0])
     assert counted_and_checked(told) == [(False, False), (False, True)]
     told.clear()
     overloads.overload_function(counted_and_checked)
@@ -55,7 +55,7 @@ def test_what_the_package_tells_numba_is_not_taken_for_a_users(told):
 
     overload(mine)(compiled)
     take_note_of_overloads()
-    for ours in (verbs.step, verbs.FUNCTIONS[0]):
+    for ours in (verbs.step, dispatch.FUNCTIONS[0]):
         assert list(overloads_of(ours)) == []
     assert [implementation for implementation, _ in overloads_of(mine)] == [compiled]
 
@@ -63,7 +63,7 @@ def test_what_the_package_tells_numba_is_not_taken_for_a_users(told):
 def test_every_verb_and_function_is_told_once(told, monkeypatch):
     compiling.register_overloads()
     assert told == []
-    (verb, plain), known = (verbs.VERBS[0], verbs.FUNCTIONS[0]), compiling._registered
+    (verb, plain), known = (dispatch.VERBS[0], dispatch.FUNCTIONS[0]), compiling._registered
     monkeypatch.setattr(compiling, "_registered", known - {id(verb), id(plain)})
     for _ in range(2):
         compiling.register_overloads()

@@ -207,5 +207,6 @@ def test_generators_of_different_runs_share_no_cache_line():
 
 
 def test_streams_without_generators_cannot_be_passed_on():
+    nothing: Any = None
     with pytest.raises(AttributeError):
-        _ = Streams(None, None, None, None).address
+        _ = Streams(nothing, nothing, nothing, nothing).address

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -36,7 +36,8 @@ from expectant.verbs import (
 )
 
 CELLS, MANY = 20, 1000
-NOTHING = Streams(None, None, None, None)  # nobody draws
+NOBODY: Any = None
+NOTHING = Streams(NOBODY, NOBODY, NOBODY, NOBODY)  # nobody draws
 
 
 class Track(NamedTuple):

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -225,7 +227,7 @@ def test_linear_model_is_aligned_or_refused():
 
 
 BAD = [
-    (lambda: exact.optimal_values(3), "domain must be a finite MDP, got 3"),
+    (lambda: exact.optimal_values(cast(ex.Domain, 3)), "domain must be a finite MDP, got 3"),
     (
         lambda: exact.optimal_values(ex.Corridor(), discount=2),
         "discount must be a number from 0 to 1",

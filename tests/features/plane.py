@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import expectant as ex
+from expectant.dispatch import borrowed
 from expectant.features.vector import dense, empty_state
-from expectant.verbs import borrowed, encode, observation, reset, step
+from expectant.verbs import encode, observation, reset, step
 
 
 class PlanePart(NamedTuple):

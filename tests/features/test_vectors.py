@@ -98,7 +98,8 @@ def test_what_does_not_fit_is_refused(features, domain, message):
 def test_taxi_by_its_digits():
     """Row, column, passenger and destination; four digits tell every state apart."""
     taxi, features = ex.Gym(TaxiEnv), ex.Categorical((5, 5, 5, 4))
-    env = taxi.make().unwrapped
+    made: Any = taxi.make()
+    env = made.unwrapped
     for number in (0, 3, 123, 499):
         row, column, passenger, destination = env.decode(number)
         expected = np.zeros(19)
@@ -148,7 +149,7 @@ def test_joined_maps_stand_side_by_side():
     assert ex.Joined(tiles, tiles).shape(domain) == ex.Shape(16, 4)
     assert both == ex.Joined.from_dict(both.to_dict())
     with pytest.raises(ValueError, match="Joined: second must be a feature map"):
-        ex.Joined(tiles, 3)
+        ex.Joined(tiles, 3)  # type: ignore[arg-type]
 
 
 def test_joined_maps_remember_as_their_parts_do():

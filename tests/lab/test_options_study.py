@@ -19,8 +19,8 @@ def test_a_step_is_as_many_look_aheads_for_every_agent():
     """So that curves over steps are curves over look-aheads."""
     for figure, each in (("two-rooms", 20), ("four-rooms", 40)):
         for cell in STUDY.experiment(figure, "sweeps").cells():
-            options = cell.agent.options
-            choices = cell.domain.actions + (len(options.extended) if options else 0)
+            assert isinstance(cell.agent, ex.Lookahead)
+            choices = cell.domain.actions + len(cell.agent.repertoire.extended)
             assert cell.agent.planning_steps * choices == each
             assert cell.record is not None and cell.record.after == cell.agent.lessons
 
@@ -28,7 +28,8 @@ def test_a_step_is_as_many_look_aheads_for_every_agent():
 def test_the_subgoals_are_the_hallways():
     for figure in STUDY.figures:
         for cell in STUDY.experiment(figure, "sweeps").cells():
-            for option in cell.agent.options.options if cell.agent.options else ():
+            assert isinstance(cell.agent, ex.Lookahead) and isinstance(cell.domain, ex.Rooms)
+            for option in cell.agent.repertoire.options:
                 subgoal = getattr(option, "feature", getattr(option, "state", None))
                 assert subgoal in cell.domain.named.values()
 
@@ -36,7 +37,7 @@ def test_the_subgoals_are_the_hallways():
 def test_the_readings_are_about_sweeps():
     for named, sweeps in (("sweeps", True), ("draws", False)):
         for cell in STUDY.experiment("two-rooms", named).cells():
-            assert cell.agent.backups == ex.AllStates(sweeps=sweeps)
+            assert vars(cell.agent)["backups"] == ex.AllStates(sweeps=sweeps)
 
 
 @pytest.mark.parametrize("anywhere", [False, True])

@@ -62,7 +62,10 @@ def test_cases_are_the_figures_agents_under_every_set_and_no_longer_than_the_sou
     assert {case.cell.seed for case in found} == {3}
     assert (found[0].margin, found[-1].margin) == (0.05, 0.2)
     second = found[0].with_settings(1, 9)
-    assert second.agent.action_step == found[0].settings[1]["action_step"] and second.runs == 9
+    assert (
+        vars(second.agent)["action_step"] == found[0].settings[1]["action_step"]
+        and second.runs == 9
+    )
 
 
 def distance(agent: Any) -> float:

@@ -131,7 +131,7 @@ def test_a_study_with_readings_is_run_once_for_every_set(tmp_path):
     study = "title = 'Two'\nsets = ['a', 'b']\n"
     found = read_study(write(tmp_path / "two", readings=readings, study=study))
     cells = Request(found, found.figures).cells()
-    assert [(c.reading, c.agent.action_step) for c in cells] == [
+    assert [(c.reading, vars(c.agent)["action_step"]) for c in cells] == [
         ("a", 0.1), ("a", 0.1), ("b", 0.5), ("b", 0.5),
     ]  # fmt: skip
 
@@ -159,7 +159,10 @@ def test_a_variant_has_the_figures_that_its_reading_concerns(tmp_path):
         tmp_path / "two", study="sets = ['a']", second=FILES["corridor.toml"], readings=readings
     )
     found = {
-        variant.name: {(c.experiment, c.agent.action_step, c.domain.slip, c.seed) for c in cells}
+        variant.name: {
+            (c.experiment, vars(c.agent)["action_step"], vars(c.domain)["slip"], c.seed)
+            for c in cells
+        }
         for variant in variants(read_study(folder))
         if (cells := variant.cells(7))
     }

@@ -257,7 +257,7 @@ def test_stages_come_one_after_another_and_leave_time_for_the_page():
 
 def test_steps_that_adapt_are_varied_where_they_begin():
     agent = ex.Lookahead(0.3, ex.Autostep(0.3, 0.1))
-    settings = [each.to_dict() for each in variants(agent)]
+    settings: list[Any] = [each.to_dict() for each in variants(agent)]
     found = {(each["value_step"], each["model_step"]["initial_step"]) for each in settings}
     assert (0.3, 0.09) in found and (0.03, 0.3) in found and (0.9, 0.09) in found
     assert {each["model_step"]["meta_step"] for each in settings} == {0.1}

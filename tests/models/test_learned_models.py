@@ -244,7 +244,7 @@ def test_bad_options():
         (lambda: ex.Distribution(states=0), "states must be a whole number, 1 or more, got 0"),
         (lambda: ex.Distribution(forgetting=1.5), "forgetting must be a number from 0 to 1"),
         (
-            lambda: ex.Sample(distribution=ex.LinearExpectation()),
+            lambda: ex.Sample(distribution=ex.LinearExpectation()),  # type: ignore[arg-type]
             "distribution must be a distribution model",
         ),
         (lambda: ex.Sample(draws=0), "draws must be a whole number, 1 or more, got 0"),

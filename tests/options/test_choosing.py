@@ -344,8 +344,9 @@ def test_options_go_through_data_and_specs():
         options = [{ kind = "table_option", policy = [1, 1], stop = [0.0, 0.5] }]
     """
     (cell,) = parse_spec(spec, "spec.toml").cells()
-    assert cell.agent.options.trace == 0.9
-    assert cell.agent.options.options[0] == ex.TableOption((1, 1), (0.0, 0.5))
+    assert isinstance(cell.agent, ex.Lookahead)
+    assert cell.agent.repertoire.trace == 0.9
+    assert cell.agent.repertoire.options[0] == ex.TableOption((1, 1), (0.0, 0.5))
 
 
 def test_the_best_option_is_the_exact_one():
@@ -389,8 +390,8 @@ def test_no_options_and_plain_actions_need_nothing_around_the_agent():
 @pytest.mark.parametrize(
     ("make", "text"),
     [
-        (lambda: ex.Lookahead(0.1, options=3), "options must be a list of options"),
-        (lambda: ex.Lookahead(0.1, options=(1,)), "options must be a list of options"),
+        (lambda: ex.Lookahead(0.1, options=3), "options must be a list of options"),  # type: ignore[arg-type]
+        (lambda: ex.Lookahead(0.1, options=(1,)), "options must be a list of options"),  # type: ignore[arg-type]
         (lambda: ex.QPlanning(0.1, options=(HALF,)), "plans with state values"),
         (lambda: ex.Lookahead(0.1, options=(HALF,), maintained=True), "maintained=True"),
         (lambda: ex.Lookahead(0.1, options=(HALF,), stored_termination=True), "one step"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from building import Built
@@ -169,7 +171,7 @@ def test_traces_do_not_reach_into_the_next_episode(models):
     options = ex.Repertoire(subtasks, models=models, trace=0.5)
     agent = ex.Lookahead(0.2, 0.2, epsilon=1.0, discount=0.9, options=options)
     b = Built(LINE, ex.OneHot())
-    part = agent.equip(b.setting)
+    part: Any = agent.equip(b.setting)
     act(part, b.state(0), b.rng)
     learn(part, b.transition(0, 1, -1.0, 1), b.rng)
     found, extended = part.agent.planner.model.options, part.agent.planner.model.extended

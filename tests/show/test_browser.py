@@ -262,7 +262,8 @@ def test_a_curve_that_leaves_the_axis_is_marked_until_one_zooms(
     )
     # The same as in the static figure: the same axis, the same place, the same number.
     (expected,) = chart.marks(chart.plots[0].curves[0])
-    low = chart.data("")["range"][0]
+    data: Any = chart.data("")
+    low = data["range"][0]
     assert mark == [[chart.plots[0].x[expected.place]], [low], ["−200"]]
     label = visit.page.locator("#figure-1-plot-1 .textpoint text")
     assert label.text_content() == "−200"

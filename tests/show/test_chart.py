@@ -93,7 +93,7 @@ def test_an_agent_that_is_bad_in_every_panel_is_marked_in_every_panel(make_panel
     assert [chart.marks(curve) for plot in chart.plots for curve in plot.curves] == [
         [(0, -1000.0)], [], [], [(0, -1000.0)], [], [],
     ]  # fmt: skip
-    data = chart.data("figure-1")
+    data: Any = chart.data("figure-1")
     assert data["plots"][1]["curves"][0]["marks"] == [[0, "−1,000"]]
     assert data["range"] == pytest.approx(chart.range[:2], rel=1e-4)
 

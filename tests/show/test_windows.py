@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -61,7 +62,8 @@ def test_long_phases_are_drawn_around_their_moves_only():
     (plot,) = chart.plots
     assert (plot.begin, plot.end, plot.breaks) == (-400.0, 400.0, [0.0])
     assert plot.levels[0].start == -400.0
-    assert chart.data("a")["plots"][0]["begin"] == -400.0
+    data: Any = chart.data("a")
+    assert data["plots"][0]["begin"] == -400.0
 
 
 def test_every_axis_says_what_it_counts():

@@ -32,19 +32,19 @@ def texts(domain: ex.Domain) -> list[str]:
 
 
 def test_arrows_are_the_outcomes_of_the_table():
-    arrows = arrows_of(ex.Counterexample(exit_reward=-2.0))
+    arrows = arrows_of(ex.Counterexample(exit_reward=-2.0).mdp())
     assert arrows[:3] == [
         Arrow(0, 0, 1, 0.5, (0.0,)), Arrow(0, 0, 2, 0.5, (0.0,)), Arrow(0, 1, -1, 1.0, (-2.0,)),
     ]  # fmt: skip
     assert {(a.state, a.action): a.pays[0] for a in arrows[3:]} == {
         (1, 0): 0.0, (1, 1): -5.0, (2, 0): -5.0, (2, 1): 0.0,
     }  # fmt: skip
-    left = [arrow for arrow in arrows_of(CORRIDOR) if arrow.state == 0 and arrow.action == 0]
+    left = [arrow for arrow in arrows_of(CORRIDOR.mdp()) if arrow.state == 0 and arrow.action == 0]
     assert left == [Arrow(0, 0, -1, 0.7, (0.0, 20.0)), Arrow(0, 0, 1, 0.3, (-1.0, -1.0))]
 
 
 def test_states_stand_by_their_distance_from_the_start():
-    arrows = arrows_of(ex.Counterexample())
+    arrows = arrows_of(ex.Counterexample().mdp())
     assert depths(arrows, np.array([1.0, 0.0, 0.0])) == [0, 1, 1]
 
 

@@ -61,7 +61,7 @@ def test_of_a_spec_the_first_setting_of_an_agent_is_shown(tmp_path):
     path = tmp_path / "two.toml"
     path.write_text(SPEC + "[grid]\nagents.second.epsilon = [0.3, 0.4]\ndomain.slip = [0.5, 0.6]\n")
     found = scene(str(path), "second epsilon=0.4")
-    assert (found.domain.slip, found.agent.epsilon) == (0.5, 0.4)
+    assert (vars(found.domain)["slip"], found.agent.epsilon) == (0.5, 0.4)
     assert (found.episodes, found.steps, found.step_limit) == (12, None, 50)
     assert scene(str(path), None).agent == ex.Lookahead(0.1)
 

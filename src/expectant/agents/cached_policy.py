@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from expectant.descriptions import description, option
 from expectant.features.vector import dot
 from expectant.parts import Need, Site, bytes_of, weights_memory
 from expectant.rules import at_least, between, flag
-from expectant.step_sizes import step_part, step_size, steps_memory
+from expectant.step_sizes import StepSize, step_part, step_size, steps_memory
 from expectant.updates import move, policy_gradient, softmax, td_target
 from expectant.verbs import (
     act,
@@ -36,9 +36,9 @@ class CachedPolicyPart(NamedTuple):
     weights: np.ndarray
     policy: np.ndarray
     planner: Planner
-    update: Any
-    value_step: Any
-    policy_step: Any
+    update: object
+    value_step: object
+    policy_step: object
     entropy: float
     epsilon: float
     discount: float
@@ -145,9 +145,9 @@ class CachedPolicy(StatePlanningAgent):
 
     untuned = CACHED_POLICY
 
-    value_step: Any = option(step_size(), default=LEFT_OUT)
-    policy_step: Any = option(step_size(), default=LEFT_OUT)
-    model_step: Any = option(step_size(), default=0.1)
+    value_step: float | StepSize = option(step_size(), default=LEFT_OUT)
+    policy_step: float | StepSize = option(step_size(), default=LEFT_OUT)
+    model_step: float | StepSize = option(step_size(), default=0.1)
     entropy: float = option(at_least(0.0), default=0.0, kw_only=True)
     epsilon: float = option(between(0, 1), default=0.0, kw_only=True)
     old_target: bool = option(flag(), default=False, kw_only=True)

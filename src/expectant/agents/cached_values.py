@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from expectant.descriptions import description, option
 from expectant.features.vector import dot, outlook
 from expectant.parts import Need, Site, weights_memory
 from expectant.rules import flag, one_of
-from expectant.step_sizes import step_part, step_size, steps_memory
+from expectant.step_sizes import StepSize, step_part, step_size, steps_memory
 from expectant.updates import displacement, move, move_row, td_target
 from expectant.verbs import (
     act,
@@ -36,12 +36,12 @@ from expectant.verbs import (
 class CachedValuesPart(NamedTuple):
     """``weights`` (D,) are those of the state values, or the part that these are."""
 
-    weights: Any
+    weights: object
     action_weights: np.ndarray
     planner: Planner
-    update: Any
-    value_step: Any
-    action_step: Any
+    update: object
+    value_step: object
+    action_step: object
     epsilon: float
     discount: float
     printed_delta: bool
@@ -143,9 +143,9 @@ class CachedValues(ValuingAgent):
 
     untuned = CACHED_VALUES
 
-    value_step: Any = option(step_size(), default=LEFT_OUT)
-    action_step: Any = option(step_size(), default=LEFT_OUT)
-    model_step: Any = option(step_size(), default=0.1)
+    value_step: float | StepSize = option(step_size(), default=LEFT_OUT)
+    action_step: float | StepSize = option(step_size(), default=LEFT_OUT)
+    model_step: float | StepSize = option(step_size(), default=0.1)
     printed_delta: bool = option(flag(), default=False, kw_only=True)
     cache_first: bool = option(flag(), default=False, kw_only=True)
     cached_actions: str = option(one_of("all", "greedy"), default="all", kw_only=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from expectant.descriptions import description, option
 from expectant.features.vector import Binary, Weighted, empty_state, greatest, state_bytes
 from expectant.parts import Agent, Backups, Need, Site, needs_of, weights_memory
 from expectant.rules import at_least, named_or, whole
-from expectant.step_sizes import step_part, step_size, steps_memory
+from expectant.step_sizes import StepSize, step_part, step_size, steps_memory
 from expectant.updates import move_row, q_learning
 from expectant.verbs import (
     age,
@@ -46,10 +46,10 @@ class DynaQPart(NamedTuple):
     scratch; ``control`` (1,) is not zero once planning is to be broken off."""
 
     weights: np.ndarray
-    memory: Any
+    memory: object
     drawn: Binary | Weighted
     drawn_next: Binary | Weighted
-    action_step: Any
+    action_step: object
     epsilon: float
     discount: float
     planning_steps: int
@@ -145,7 +145,7 @@ class DynaQ(Agent):
 
     untuned = ACTIONS
 
-    action_step: Any = option(step_size(), default=LEFT_OUT)
+    action_step: float | StepSize = option(step_size(), default=LEFT_OUT)
     planning_steps: int = option(whole(0), default=5)
     bonus: float = option(at_least(0.0), default=0.0)
     backups: str | Backups = option(

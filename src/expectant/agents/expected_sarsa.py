@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,14 +12,14 @@ from expectant.agents.centering import CenteringPart, centered, centering_part, 
 from expectant.agents.untuned import ACTIONS, LEFT_OUT
 from expectant.descriptions import description, option
 from expectant.parts import Agent, Need, Site, weights_memory
-from expectant.step_sizes import step_part, step_size, steps_memory
+from expectant.step_sizes import StepSize, step_part, step_size, steps_memory
 from expectant.updates import expected_sarsa
 from expectant.verbs import learn, tick
 
 
 class ExpectedSarsaPart(NamedTuple):
     weights: np.ndarray
-    action_step: Any
+    action_step: object
     epsilon: float
     discount: float
     centering: CenteringPart
@@ -44,7 +44,7 @@ class ExpectedSarsa(Agent):
 
     untuned = ACTIONS
 
-    action_step: Any = option(step_size(), default=LEFT_OUT)
+    action_step: float | StepSize = option(step_size(), default=LEFT_OUT)
 
     def estimate_memory(self, site: Site) -> Sequence[Need]:
         steps = steps_memory(site, (self.action_step, site.actions))

@@ -5,7 +5,7 @@ That is how planning itself is measured: with models as they are by then, and no
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -30,7 +30,7 @@ from expectant.verbs import (
 class LessonsPart(NamedTuple):
     """``agent`` learns for ``lessons`` real steps, then plans; ``taken`` (1,) counts steps."""
 
-    agent: Any
+    agent: object
     lessons: int
     taken: np.ndarray
 
@@ -104,6 +104,6 @@ def _(taught, built, setting):
     check_restored(taught.agent, built.agent, setting)
 
 
-def with_lessons(agent: Any, lessons: int) -> Any:
+def with_lessons(agent: object, lessons: int) -> object:
     """The same agent, taught for so many steps before it plans; without lessons, itself."""
     return LessonsPart(agent, lessons, np.zeros(1, np.int64)) if lessons else agent

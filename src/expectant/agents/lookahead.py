@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple, cast
+
+import numpy as np
 
 from expectant.agents.acting import epsilon_greedy, write_epsilon_greedy
 from expectant.agents.by_name import named_model
@@ -13,11 +15,11 @@ from expectant.agents.untuned import LEFT_OUT, LOOKAHEAD
 from expectant.agents.valuing import ValuingAgent
 from expectant.descriptions import description, option
 from expectant.features.vector import outlook
-from expectant.models.expectation import LinearExpectation
+from expectant.models.expectation import LinearExpectation, LinearPart
 from expectant.models.maintained import maintained, maintained_memory
 from expectant.parts import Need, Site
 from expectant.rules import flag, one_of
-from expectant.step_sizes import adapts, step_part, step_size, steps_memory
+from expectant.step_sizes import StepSize, adapts, step_part, step_size, steps_memory
 from expectant.updates import displacement, move, td_target
 from expectant.verbs import (
     act,
@@ -38,10 +40,10 @@ from expectant.verbs import (
 class LookaheadPart(NamedTuple):
     """``weights`` (D,) are those of the state values, or the part that these are."""
 
-    weights: Any
+    weights: object
     planner: Planner
-    update: Any
-    value_step: Any
+    update: object
+    value_step: object
     epsilon: float
     discount: float
     centering: CenteringPart
@@ -124,8 +126,8 @@ class Lookahead(ValuingAgent):
 
     untuned = LOOKAHEAD
 
-    value_step: Any = option(step_size(), default=LEFT_OUT)
-    model_step: Any = option(step_size(), default=0.1)
+    value_step: float | StepSize = option(step_size(), default=LEFT_OUT)
+    model_step: float | StepSize = option(step_size(), default=0.1)
     maintained: bool = option(flag(), default=False, kw_only=True)
     ties: str = option(one_of("random", "first"), default="random", kw_only=True)
 
@@ -174,7 +176,9 @@ class Lookahead(ValuingAgent):
     def build(self, site: Site) -> LookaheadPart:
         weights, planner = self.values_part(site), self.planner(site, self.model_step)
         if self.maintained:
-            planner = planner._replace(model=maintained(planner.model, weights, self.discount))
+            model = cast(LinearPart, planner.model)  # validate allows no other
+            upkept = maintained(model, cast(np.ndarray, weights), self.discount)
+            planner = planner._replace(model=upkept)
         return LookaheadPart(
             weights,
             planner,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -44,8 +44,8 @@ class Planner(NamedTuple):
     ``control`` (1,) is not zero once planning is to be broken off, because the run is to stop.
     """
 
-    model: Any
-    backups: Any
+    model: object
+    backups: object
     drawn: Binary | Weighted
     drawn_next: Binary | Weighted
     actions: int
@@ -53,7 +53,7 @@ class Planner(NamedTuple):
     replayed_fits: int
     relabelled: bool
     stored_termination: bool
-    rollout: Any
+    rollout: object
     control: np.ndarray
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from expectant.agents.by_name import BACKUPS, MODELS, backups_by_name, named_model
 from expectant.agents.centering import FROM, CenteringPart, centering_part
@@ -16,8 +16,8 @@ from expectant.backups import NAMED
 from expectant.descriptions import abstract, option
 from expectant.features.vector import empty_state, state_bytes
 from expectant.models.curious import curious, curious_memory
-from expectant.options.repertoire import REPERTOIRE
-from expectant.parts import Agent, Backups, Model, Need, Site, needs_of
+from expectant.options.repertoire import REPERTOIRE, Repertoire
+from expectant.parts import Agent, Backups, Model, Need, Option, Site, needs_of
 from expectant.rules import at_least, either, flag, named_or, one_of, or_none, whole
 from expectant.step_sizes import StepSize, as_used
 from expectant.verbs import with_predecessors
@@ -42,7 +42,7 @@ class PlanningAgent(Agent):
     relabelled: bool = option(flag(), default=False, kw_only=True)
     stored_termination: bool = option(flag(), default=False, kw_only=True)
     rollout: int = option(whole(1), default=1, kw_only=True)
-    options: Any = option(REPERTOIRE, default=None, kw_only=True)
+    options: Repertoire | Sequence[Option] | None = option(REPERTOIRE, default=None, kw_only=True)
     lessons: int = option(whole(0), default=0, kw_only=True)
     direct: bool = option(flag(), default=True, kw_only=True)
     bonus: float = option(at_least(0), default=0.0, kw_only=True)
@@ -51,7 +51,7 @@ class PlanningAgent(Agent):
     plans_with_options: ClassVar[bool] = True  # as state values can; action values cannot
 
     @classmethod
-    def untuned_beside(cls, given: Mapping[str, Any]) -> Mapping[str, Any]:
+    def untuned_beside(cls, given: Mapping[str, object]) -> Mapping[str, object]:
         """Without replayed fits where nothing is stored, and with a number where steps are those.
 
         Models by name have what the agent says; those that are described have steps of their own.
@@ -141,7 +141,7 @@ class PlanningAgent(Agent):
                 f"{owner}: stored_termination=True is about one step and cannot be combined with "
                 "options"
             )
-        if self.options.models == "exact" and not backups.knows_places:
+        if self.repertoire.models == "exact" and not backups.knows_places:
             raise ValueError(
                 f"{owner}: options with models='exact' look up the environment's own state, which "
                 f"backups={self.backups!r} does not know of the states it draws"
@@ -152,16 +152,20 @@ class PlanningAgent(Agent):
                 "leads to a mean state as they do"
             )
 
-    def choosing(self, site: Site) -> Site:
-        if self.options is None or not self.options.extended:
-            return site
-        return dataclasses.replace(site, actions=site.actions + len(self.options.extended))
+    @property
+    def repertoire(self) -> Repertoire:
+        """What its options have become, one without any where it has none."""
+        return self.options if isinstance(self.options, Repertoire) else Repertoire(())
 
-    def equip(self, site: Site) -> Any:
+    def choosing(self, site: Site) -> Site:
+        further = len(self.repertoire.extended)
+        return dataclasses.replace(site, actions=site.actions + further) if further else site
+
+    def equip(self, site: Site) -> object:
         own = self.choosing(site)
         part = self.build(own)
         if own is not site:
-            acting = self.options.acting
+            acting = self.repertoire.acting
             part = with_options(part, own, site.actions, self.epsilon, self.discount, acting)
         return with_lessons(part, self.lessons)
 
@@ -193,16 +197,16 @@ class PlanningAgent(Agent):
         if site.actions == site.domain.actions:
             return needs_of(model, site)
         around = options_memory(site, site.domain.actions)
-        return [*self.options.estimate_around(model, site), around]
+        return [*self.repertoire.estimate_around(model, site), around]
 
-    def _model_part(self, model: Model, site: Site) -> Any:
+    def _model_part(self, model: Model, site: Site) -> object:
         """The model; one of actions and options where the site counts those as actions."""
         if site.actions == site.domain.actions:
             return model.build(site)
-        step = self.scaled(self.options.step, site)
-        return self.options.build_around(model, site, step, self.discount)
+        step = self.scaled(self.repertoire.step, site)
+        return self.repertoire.build_around(model, site, step, self.discount)
 
-    def planner(self, site: Site, model_step: Any) -> Planner:
+    def planner(self, site: Site, model_step: float | StepSize) -> Planner:
         """The part all planning agents share."""
         model = named_model(self.model, as_used(self, model_step, site))
         asked = dataclasses.replace(site, promise=self.initial_value, discount=self.discount)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from expectant.features.vector import dot
 from expectant.gradient_updates import gradient_planning, gtd2_planning
 from expectant.parts import Model, Need, Site, bytes_of
 from expectant.rules import one_of
-from expectant.step_sizes import step_part, step_size, steps_memory
+from expectant.step_sizes import StepSize, step_part, step_size, steps_memory
 from expectant.updates import displacement, levi_target, move
 from expectant.verbs import improve
 
@@ -34,7 +34,7 @@ class GradientPart(NamedTuple):
     """
 
     helper: np.ndarray
-    correction_step: Any
+    correction_step: object
     bounded: bool
 
 
@@ -42,7 +42,7 @@ class Gtd2Part(NamedTuple):
     """The gradient alone; as above."""
 
     helper: np.ndarray
-    correction_step: Any
+    correction_step: object
     bounded: bool
 
 
@@ -78,18 +78,19 @@ class StatePlanningAgent(PlanningAgent):
     """An agent that plans with state values, described."""
 
     planning_update: str = option(one_of(*UPDATES), default="levi", kw_only=True)
-    correction_step: Any = option(step_size(), default=0.01, kw_only=True)
+    correction_step: float | StepSize = option(step_size(), default=0.01, kw_only=True)
 
     @classmethod
-    def untuned_beside(cls, given: Mapping[str, Any]) -> Mapping[str, Any]:
+    def untuned_beside(cls, given: Mapping[str, object]) -> Mapping[str, object]:
         """LEVI where a gradient cannot be followed, and no bound where values are not linear."""
         found, linear = (
             dict(super().untuned_beside(given)),
             given.get("value", "linear") == "linear",
         )
         model = given.get("model", "expectation")
-        known = isinstance(model, Model) or model in MODELS  # others are refused by their rule
-        means = not known or named_model(model, 0.0).predicts_means
+        if isinstance(model, str) and model in MODELS:
+            model = named_model(model, 0.0)
+        means = not isinstance(model, Model) or model.predicts_means  # their rule refuses others
         if not means or not linear or given.get("maintained", False):
             found.pop("planning_update", None)
         if not linear:
@@ -113,7 +114,7 @@ class StatePlanningAgent(PlanningAgent):
         helper = Need("gradient planning", bytes_of((site.width,)))
         return [*needs, helper, *steps_memory(site, (self.correction_step, 1))]
 
-    def update_part(self, site: Site) -> Any:
+    def update_part(self, site: Site) -> object:
         """What moves the state values when planning."""
         if self.planning_update == "levi":
             return LeviPart(0.0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,14 +13,14 @@ from expectant.agents.untuned import LEFT_OUT, Q_LEARNING
 from expectant.descriptions import description, option
 from expectant.parts import Agent, Need, Site, weights_memory
 from expectant.rules import Rule, one_of
-from expectant.step_sizes import step_part, step_size, steps_memory
+from expectant.step_sizes import StepSize, step_part, step_size, steps_memory
 from expectant.updates import q_learning
 from expectant.verbs import learn, shares_ties, tick
 
 
 class QLearningPart(NamedTuple):
     weights: np.ndarray
-    action_step: Any
+    action_step: object
     epsilon: float
     discount: float
     centering: CenteringPart
@@ -56,7 +56,7 @@ class QLearning(Agent):
 
     untuned = Q_LEARNING
 
-    action_step: Any = option(step_size(), default=LEFT_OUT)
+    action_step: float | StepSize = option(step_size(), default=LEFT_OUT)
     planning_steps: int = option(
         Rule("0, because Q-learning does not plan (QPlanning does)", _zero), default=0, kw_only=True
     )

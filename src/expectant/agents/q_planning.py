@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from expectant.features.vector import dot
 from expectant.models.expectation import LinearExpectation
 from expectant.parts import Backups, Need, Site, weights_memory
 from expectant.rules import flag, one_of
-from expectant.step_sizes import step_part, step_size, steps_memory
+from expectant.step_sizes import StepSize, step_part, step_size, steps_memory
 from expectant.updates import move_row, q_learning, q_target
 from expectant.verbs import (
     back_up,
@@ -39,7 +39,7 @@ PAIRS = PrioritizedPairs()
 class QPlanningPart(NamedTuple):
     weights: np.ndarray
     planner: Planner
-    action_step: Any
+    action_step: object
     epsilon: float
     discount: float
     stored_action: bool
@@ -110,8 +110,8 @@ class QPlanning(PlanningAgent):
 
     untuned = PLANNED_ACTIONS
 
-    action_step: Any = option(step_size(), default=LEFT_OUT)
-    model_step: Any = option(step_size(), default=0.1)
+    action_step: float | StepSize = option(step_size(), default=LEFT_OUT)
+    model_step: float | StepSize = option(step_size(), default=0.1)
     stored_action: bool = option(flag(), default=False, kw_only=True)
     invalid_update: bool = option(flag(), default=False, kw_only=True)
     ties: str = option(one_of("random", "first"), default="random", kw_only=True)

@@ -6,13 +6,13 @@ be no state at all; that is possible here so that people can see what it does.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from expectant.features.vector import Binary, Weighted, empty_state, state_bytes
 from expectant.integrity import unchanged, within
-from expectant.parts import Shape, Site
+from expectant.parts import Backups, Model, Shape, Site
 from expectant.rules import LARGEST
 from expectant.verbs import act, back_up, check_restored, copy, imagine, roll_out
 
@@ -61,7 +61,7 @@ def _(rollout, built, site):
             unchanged("rollout: active", own.active, other.active)
 
 
-def check_rollout(owner: str, length: int, given: Any, model: Any, backups: Any) -> None:
+def check_rollout(owner: str, length: int, given: object, model: Model, backups: Backups) -> None:
     """Refuse rollouts of models that cannot lead anywhere."""
     if not model.imagines:
         raise ValueError(
@@ -75,7 +75,7 @@ def check_rollout(owner: str, length: int, given: Any, model: Any, backups: Any)
         )
 
 
-def rollout_memory(length: int, model: Any, site: Site) -> int:
+def rollout_memory(length: int, model: Model, site: Site) -> int:
     """How many bytes the scratch states take."""
     if length == 1:
         return 0
@@ -84,7 +84,7 @@ def rollout_memory(length: int, model: Any, site: Site) -> int:
     return 2 * state_bytes(led_to)
 
 
-def rollout_part(length: int, model: Any, site: Site) -> NoRollout | RolloutPart:
+def rollout_part(length: int, model: Model, site: Site) -> NoRollout | RolloutPart:
     """Scratch states of the shape that the model leads to."""
     if length == 1:
         return NoRollout(1)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from expectant.descriptions import description, option
 from expectant.features.vector import Binary, Weighted, dot, empty_state, state_bytes
 from expectant.parts import Agent, Need, Site, weights_memory
 from expectant.rules import Rule, either, one_of, whole
-from expectant.step_sizes import step_part, step_size, steps_memory
+from expectant.step_sizes import StepSize, step_part, step_size, steps_memory
 from expectant.updates import rvi_q_learning
 from expectant.verbs import encode, function, learn, tick
 
@@ -30,7 +30,7 @@ class RVIQLearningPart(NamedTuple):
     state: Binary | Weighted
     action: int
     size: int
-    action_step: Any
+    action_step: object
     epsilon: float
 
 
@@ -59,11 +59,13 @@ def _(agent, transition, rng):
     return abs(rvi_q_learning(agent.weights, transition, reference, agent.action_step))
 
 
-def _pair(value: Any) -> tuple[int, ...]:
+def _pair(value: object) -> tuple[int, int]:
+    if not isinstance(value, Iterable):
+        raise TypeError
     pair = tuple(whole(0).convert(item) for item in value)
     if len(pair) != 2:
         raise ValueError
-    return pair
+    return pair[0], pair[1]
 
 
 @description
@@ -77,8 +79,8 @@ class RVIQLearning(Agent):
 
     untuned = RELATIVE
 
-    action_step: Any = option(step_size(), default=LEFT_OUT)
-    reference: Any = option(
+    action_step: float | StepSize = option(step_size(), default=LEFT_OUT)
+    reference: str | Sequence[int] = option(
         either(one_of(*KINDS), Rule("a pair of a state and an action", _pair)), default=(0, 0)
     )
 

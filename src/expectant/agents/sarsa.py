@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from expectant.features.vector import dot
 from expectant.integrity import within
 from expectant.parts import Agent, Need, Site, bytes_of, weights_memory
 from expectant.rules import between, one_of
-from expectant.step_sizes import step_part, step_size, steps_memory
+from expectant.step_sizes import StepSize, step_part, step_size, steps_memory
 from expectant.updates import sarsa, sarsa_lambda, true_online_sarsa
 from expectant.verbs import (
     act,
@@ -42,7 +42,7 @@ class SarsaPart(NamedTuple):
     traces: np.ndarray
     ahead: np.ndarray
     expected: np.ndarray
-    action_step: Any
+    action_step: object
     epsilon: float
     discount: float
     trace: float
@@ -133,7 +133,7 @@ class Sarsa(Agent):
 
     untuned = TRACES
 
-    action_step: Any = option(step_size(), default=LEFT_OUT)
+    action_step: float | StepSize = option(step_size(), default=LEFT_OUT)
     trace: float = option(between(0, 1), default=0.0)
     traces: str = option(one_of("dutch", "accumulating"), default="dutch", kw_only=True)
 

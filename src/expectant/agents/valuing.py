@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from expectant.agents.by_name import named_model
 from expectant.agents.planner import Planner
@@ -11,21 +10,21 @@ from expectant.agents.planning_update import StatePlanningAgent
 from expectant.descriptions import abstract, option
 from expectant.models.at_mean import at_mean, at_mean_memory
 from expectant.parts import Need, Site, Values, weights_memory
-from expectant.rules import Rule
+from expectant.rules import Rule, one_of
 from expectant.step_sizes import StepSize
 
 
-def _value_function(value: Any) -> Any:
-    if value != "linear" and not isinstance(value, Values):
-        raise ValueError
-    return value
+def _value_function(value: object) -> str | Values:
+    if isinstance(value, Values):
+        return value
+    return one_of("linear").convert(value)
 
 
 @abstract
 class ValuingAgent(StatePlanningAgent):
     """An agent that plans with state values of either kind, described."""
 
-    value: Any = option(
+    value: str | Values = option(
         Rule("'linear' or ex.NetworkValues", _value_function), default="linear", kw_only=True
     )
 
@@ -67,16 +66,17 @@ class ValuingAgent(StatePlanningAgent):
 
     def values_memory(self, site: Site) -> Sequence[Need]:
         """What the state values hold, and what the model needs to be asked with them."""
-        if self.value == "linear":
+        if isinstance(self.value, str):
             return [weights_memory("the state values", site)]
         mean = [at_mean_memory(site)] if self._by_means() else []
         return [*self.value.estimate_memory(site), *mean]
 
-    def values_part(self, site: Site) -> Any:
+    def values_part(self, site: Site) -> object:
         """Weights (D,), or the part that the values are."""
-        return self.state_weights(site) if self.value == "linear" else self.value.build(site)
+        given = self.value
+        return self.state_weights(site) if isinstance(given, str) else given.build(site)
 
-    def planner(self, site: Site, model_step: Any) -> Planner:
+    def planner(self, site: Site, model_step: float | StepSize) -> Planner:
         """The part all planning agents share, with a model that can be asked with such values."""
         planner = super().planner(site, model_step)
         if self.value == "linear" or not self._by_means():

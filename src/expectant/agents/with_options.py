@@ -51,7 +51,7 @@ class WithOptionsPart(NamedTuple):
     option it is committed to, it still takes a random action with probability ``epsilon``.
     """
 
-    agent: Any
+    agent: object
     active: np.ndarray
     behaviour: np.ndarray
     choices: np.ndarray

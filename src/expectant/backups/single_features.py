@@ -8,7 +8,7 @@ and planning from single features ends where planning from states does: θ* = (I
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -43,7 +43,7 @@ class AnyFeaturePart(NamedTuple):
 class SweptPart(NamedTuple):
     """Prioritized sweeping over features as PWMA does it: ``heap`` has those to be backed up."""
 
-    model: Any
+    model: object
     heap: HeapPart
     threshold: float
 
@@ -52,7 +52,7 @@ class SweptRowsPart(NamedTuple):
     """The same as MG does it: ``heap`` has features whose predecessors are to be backed up, ``at``
     (2,) the present one and the next link to a predecessor, −1 between planning steps."""
 
-    model: Any
+    model: object
     heap: HeapPart
     threshold: float
     at: np.ndarray
@@ -187,7 +187,7 @@ class _Swept(Backups):
         heap = bytes_of((3, site.shape.size), (1,), (2,))
         return [Need(f"the priorities of {site.shape.size:,} features", heap)]
 
-    def build(self, site: Site) -> Any:
+    def build(self, site: Site) -> object:
         raise ValueError(f"{type(self).__name__}: is built with the model that it traces back")
 
 
@@ -201,7 +201,7 @@ class FeatureSweeping(_Swept):
 
     threshold: float = option(at_least(0.0), default=0.0)
 
-    def build_with(self, site: Site, model: Any) -> SweptPart:
+    def build_with(self, site: Site, model: object) -> SweptPart:
         return SweptPart(model, empty_heap(site.shape.size), self.threshold)
 
 
@@ -216,6 +216,6 @@ class RowSweeping(_Swept):
 
     threshold: float = option(at_least(0.0), default=0.0)
 
-    def build_with(self, site: Site, model: Any) -> SweptRowsPart:
+    def build_with(self, site: Site, model: object) -> SweptRowsPart:
         at = np.array([0, -1], np.int64)
         return SweptRowsPart(model, empty_heap(site.shape.size), self.threshold, at)

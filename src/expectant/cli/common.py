@@ -46,7 +46,7 @@ app = typer.Typer(
 )
 
 
-def obeys(rule: Rule) -> Callable[[int | None], int | None]:
+def obeys(rule: Rule[int]) -> Callable[[int | None], int | None]:
     """A check of an option that names the value and the rule."""
 
     def check(value: int | None) -> int | None:

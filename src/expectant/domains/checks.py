@@ -16,9 +16,9 @@ TOLERANCE = 1e-9
 
 def checked_outcomes(mdp: FiniteMDP) -> Outcomes:
     """The MDP's outcomes as (P, S, A, O) arrays without needless columns."""
-    probabilities = _with_phases(mdp.probabilities)
+    probabilities = _with_phases(np.asarray(mdp.probabilities))
     successors = _successors(mdp, probabilities.shape[1:])
-    rewards = _rewards(mdp.rewards, probabilities.shape)
+    rewards = _rewards(np.asarray(mdp.rewards), probabilities.shape)
     phases = max(probabilities.shape[0], rewards.shape[0])
     probabilities = np.broadcast_to(probabilities, (phases, *probabilities.shape[1:])).copy()
     rewards = np.broadcast_to(rewards, probabilities.shape).copy()
@@ -65,17 +65,18 @@ def _successors(mdp: FiniteMDP, shape: tuple[int, ...]) -> np.ndarray:
             )
         column = np.where(np.arange(outcomes) < states, np.arange(outcomes), -1)
         return np.broadcast_to(column, shape).copy()
-    if mdp.successors.shape != shape:
-        raise _fail(f"successors must have the shape {shape}, got {mdp.successors.shape}")
-    wrong = np.argwhere((mdp.successors < -1) | (mdp.successors >= states))
+    successors = np.asarray(mdp.successors)
+    if successors.shape != shape:
+        raise _fail(f"successors must have the shape {shape}, got {successors.shape}")
+    wrong = np.argwhere((successors < -1) | (successors >= states))
     if wrong.size:
         state, action, outcome = wrong[0]
         raise _fail(
             f"state {state}, action {action}: outcome {outcome} leads to state "
-            f"{mdp.successors[state, action, outcome]}, which must be −1 (the end) or a state "
+            f"{successors[state, action, outcome]}, which must be −1 (the end) or a state "
             f"from 0 to {states - 1}"
         )
-    return mdp.successors.copy()
+    return successors.copy()
 
 
 def _rewards(rewards: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
@@ -142,17 +143,18 @@ def _start(mdp: FiniteMDP, states: int) -> np.ndarray:
         if not start.any():
             raise _fail("every state is terminal, there is nowhere to start")
         return start / start.sum()
-    if mdp.start.shape != (states,):
-        raise _fail(f"start must have the shape {(states,)}, got {mdp.start.shape}")
-    wrong = np.flatnonzero(~(mdp.start >= 0))
+    start = np.asarray(mdp.start)
+    if start.shape != (states,):
+        raise _fail(f"start must have the shape {(states,)}, got {start.shape}")
+    wrong = np.flatnonzero(~(start >= 0))
     if wrong.size:
-        raise _fail(f"start: state {wrong[0]} has probability {mdp.start[wrong[0]]:g}, below 0")
-    if not abs(mdp.start.sum() - 1.0) <= TOLERANCE:
-        raise _fail(f"start must sum to 1, got {mdp.start.sum():.10g}")
+        raise _fail(f"start: state {wrong[0]} has probability {start[wrong[0]]:g}, below 0")
+    if not abs(start.sum() - 1.0) <= TOLERANCE:
+        raise _fail(f"start must sum to 1, got {start.sum():.10g}")
     for state in mdp.terminal:
-        if mdp.start[state] > 0:
+        if start[state] > 0:
             raise _fail(f"start: state {state} is terminal, an episode cannot start there")
-    return mdp.start.copy()
+    return start.copy()
 
 
 def _check_ends(probabilities: np.ndarray, successors: np.ndarray) -> None:

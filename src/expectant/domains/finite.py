@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from expectant.descriptions import description, option
 from expectant.domains.checks import checked_outcomes
@@ -14,6 +15,10 @@ from expectant.domains.outcomes import END, Outcomes
 from expectant.parts import Domain, Need, Site, bytes_of
 from expectant.rules import Rule, flag, or_none, whole
 from expectant.verbs import function, observation, outcome, phase, place, reset, reward_now, step
+
+if TYPE_CHECKING:
+    from expectant.domains.spaces import GymSource
+    from expectant.domains.toy_text import Table
 
 MAKING = 2  # tables of a finite MDP are held in about so many copies beside those of its part
 STATE, PHASE, OUTCOME = 0, 1, 2
@@ -114,8 +119,8 @@ def finite_memory(phases: int, states: int, actions: int, outcomes: int) -> Need
     return Need(what, held, "fewer states or outcomes", shared=True)
 
 
-def _array(dtype: Any) -> Any:
-    def convert(value: Any) -> np.ndarray:
+def _array(dtype: type[float]) -> Callable[[object], np.ndarray]:
+    def convert(value: object) -> np.ndarray:
         array = np.array(value)
         if array.size == 0 or array.dtype.kind not in ("f" if dtype is float else "") + "iu":
             raise ValueError
@@ -130,7 +135,7 @@ _NUMBERS = Rule("an array of numbers", _array(float))
 _WHOLES = Rule("an array of whole numbers", _array(int))
 
 
-def _states(value: Any) -> tuple[int, ...]:
+def _states(value: object) -> tuple[int, ...]:
     if not isinstance(value, Sequence | np.ndarray):
         raise TypeError
     return tuple(whole(0).convert(state) for state in value)
@@ -155,10 +160,10 @@ class FiniteMDP(Domain):
         the next phase begins every ``switch_every`` episodes; after the last comes the first.
     """
 
-    probabilities: Any = option(_NUMBERS)
-    rewards: Any = option(_NUMBERS)
-    successors: Any = option(or_none(_WHOLES), default=None)
-    start: Any = option(or_none(_NUMBERS), default=None)
+    probabilities: ArrayLike = option(_NUMBERS)
+    rewards: ArrayLike = option(_NUMBERS)
+    successors: ArrayLike | None = option(or_none(_WHOLES), default=None)
+    start: ArrayLike | None = option(or_none(_NUMBERS), default=None)
     terminal: Sequence[int] = option(Rule("a list of states", _states), default=())
     switch_every: int | None = option(or_none(whole(1)), default=None)
     endless: bool = option(flag(), default=False)
@@ -170,7 +175,12 @@ class FiniteMDP(Domain):
         return isinstance(other, FiniteMDP) and self.to_dict() == other.to_dict()
 
     def __hash__(self) -> int:
-        return hash((self.probabilities.tobytes(), self.rewards.tobytes(), self.switch_every))
+        return hash(
+            (
+                *(np.asarray(given).tobytes() for given in (self.probabilities, self.rewards)),
+                self.switch_every,
+            )
+        )
 
     def __repr__(self) -> str:
         phases, states, actions, outcomes = self.outcomes.probabilities.shape
@@ -193,7 +203,13 @@ class FiniteMDP(Domain):
         return self.outcomes.probabilities.shape[0]
 
     @classmethod
-    def from_gym(cls, source: Any, *, start: Any = None, **options: Any) -> FiniteMDP:
+    def from_gym(
+        cls,
+        source: GymSource | Table,
+        *,
+        start: ArrayLike | None = None,
+        **options: object,
+    ) -> FiniteMDP:
         """The MDP of a Gymnasium toy-text environment: its id, itself, or its table ``P``.
 
         ``start`` is (S,), by default as the environment has it; ``options`` go to

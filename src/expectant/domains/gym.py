@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import copy
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -15,9 +15,12 @@ from expectant.descriptions import description, look_here_too, option
 from expectant.domains.gym_code import environment_code
 from expectant.domains.outside import OutsidePart
 from expectant.domains.spaces import (
+    GymEnvironment,
+    GymSource,
     Observations,
     action_count,
     finite_reward,
+    first_action,
     observations,
     one_world,
 )
@@ -28,18 +31,19 @@ from expectant.seeds import ENVIRONMENT, sequence
 from expectant.whose import WorldError, own_place, told
 
 
-def _is_made(environment: Any) -> bool:
+def _is_made(environment: object) -> TypeGuard[GymEnvironment]:
     """Whether it is an environment, and not a name or a function or class that makes one."""
     return hasattr(environment, "reset") and not isinstance(environment, type)
 
 
-def _module_of(environment: Any) -> str | None:
+def _module_of(environment: object) -> str | None:
     """The module that Gymnasium imports for an id such as "module:Env-v0"."""
-    named = isinstance(environment, str) and ":" in environment
-    return environment.partition(":")[0] if named else None
+    if not isinstance(environment, str) or ":" not in environment:
+        return None
+    return environment.partition(":")[0]
 
 
-def _class_at(environment: str) -> Callable[..., Any] | None:
+def _class_at(environment: str) -> Callable[..., GymEnvironment] | None:
     """What makes an environment at "module:Class"; None where it is an id in that module."""
     module, _, name = environment.partition(":")
     try:
@@ -49,15 +53,20 @@ def _class_at(environment: str) -> Callable[..., Any] | None:
     return found if callable(found) else None
 
 
-def _source(value: Any) -> Any:
-    if not (isinstance(value, str) or callable(value) or _is_made(value)):
-        raise ValueError
-    return value
+def _source(value: object) -> GymSource:
+    if isinstance(value, str) or callable(value) or _is_made(value):
+        return value
+    raise ValueError
+
+
+def _by_name(value: Any) -> dict[str, object]:
+    return dict(value)
 
 
 EACH_RUN = ", such as the id it was made from; every run makes its own, on all cores"
 _SOURCE = Rule("an environment's id, an environment, or a function that makes one", _source)
-_OPTIONS = Rule("for gymnasium.make, each written as an option of its own", dict)
+_OPTIONS = Rule("for gymnasium.make, each written as an option of its own", _by_name)
+_NONE: Any = ()  # an empty table of options, which could be changed otherwise
 
 
 @description
@@ -71,11 +80,13 @@ class Gym(Domain):
     and ``RandomBinary``) or vectors (for ``Tiles``); None: states, unless they are too many.
     """
 
-    environment: Any = option(_SOURCE)
+    environment: GymSource = option(_SOURCE)
     numbered: bool | None = option(or_none(flag()), default=None)
-    options: Any = option(_OPTIONS, default=())
+    options: Mapping[str, object] = option(_OPTIONS, default=_NONE)
 
-    def __init__(self, environment: Any, *, numbered: bool | None = None, **options: Any) -> None:
+    def __init__(
+        self, environment: GymSource, *, numbered: bool | None = None, **options: object
+    ) -> None:
         object.__setattr__(self, "environment", environment)
         object.__setattr__(self, "numbered", numbered)
         object.__setattr__(self, "options", options)
@@ -104,7 +115,7 @@ class Gym(Domain):
         made = getattr(given, "unwrapped", given) if _is_made(given) else given
         return getattr(made, "__name__", type(made).__name__)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Plain data; only an environment with an id has any."""
         if not isinstance(self.environment, str):
             raise ValueError(
@@ -112,18 +123,18 @@ class Gym(Domain):
             )
         return {"kind": self.kind, **self._arguments()}
 
-    def _arguments(self) -> dict[str, Any]:
+    def _arguments(self) -> dict[str, object]:
         return {"environment": self.environment, "numbered": self.numbered, **self.options}
 
     @classmethod
-    def module_in(cls, data: dict[str, Any]) -> str | None:
+    def module_in(cls, data: dict[str, object]) -> str | None:
         return _module_of(data.get("environment"))
 
-    def make(self) -> Any:
+    def make(self) -> GymEnvironment:
         """A new environment, for one run."""
         return one_world(self._made(), "Gym", EACH_RUN)
 
-    def _made(self) -> Any:
+    def _made(self) -> GymEnvironment:
         if _is_made(self.environment):
             try:
                 return copy.deepcopy(self.environment)
@@ -137,17 +148,18 @@ class Gym(Domain):
         need("Gym", "gym")
         import gymnasium
 
-        if _module_of(self.environment) is not None:
+        name, options = str(self.environment), dict[str, Any](self.options)
+        if _module_of(name) is not None:
             look_here_too()
-            own = _class_at(self.environment)
+            own = _class_at(name)
             if own is not None:
                 return self._own(own)
         try:
-            return gymnasium.make(self.environment, **self.options)
+            return gymnasium.make(name, **options)
         except (gymnasium.error.Error, TypeError, ImportError) as error:
             raise ValueError(f"Gym: cannot make {self.environment!r}: {error}") from None
 
-    def _own(self, kind: Any) -> Any:
+    def _own(self, kind: Callable[..., GymEnvironment]) -> GymEnvironment:
         """An environment of a class of somebody's own, with the options that it is to have."""
         try:
             return kind(**self.options)
@@ -198,7 +210,7 @@ class Gym(Domain):
         finally:
             env.close()
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         """The settings alone: what was found out about an environment is true in one process."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
@@ -222,11 +234,11 @@ class World:
     ``asked`` is what it has not answered yet, in step ``taken`` of ``episode``.
     """
 
-    def __init__(self, env: Any, reading: Observations, seed: int, run: int) -> None:
+    def __init__(self, env: GymEnvironment, reading: Observations, seed: int, run: int) -> None:
         self.env = env
         self.reading = reading
         self.run = run
-        self.first_action = int(env.action_space.start)
+        self.first_action = first_action(env.action_space)
         words = sequence(seed, run, ENVIRONMENT).generate_state(1)
         self.seed: int | None = int(words[0] >> 1)
         self.asked, self.episode, self.taken = "", -1, 0

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -30,7 +31,9 @@ def _(domain, built, site):
         within("the observation", domain.received, 0, site.domain.states - 1)
 
 
-def _pairs(value: Any) -> tuple[tuple[float, float], ...]:
+def _pairs(value: object) -> tuple[tuple[float, float], ...]:
+    if not isinstance(value, Iterable):
+        raise TypeError
     pairs = tuple((float(low), float(high)) for low, high in value)
     if not pairs or any(not low < high for low, high in pairs):
         raise ValueError
@@ -50,7 +53,7 @@ class Outside(Domain):
 
     n_actions: int = option(whole(1))
     n_states: int | None = option(or_none(whole(1)), default=None)
-    limits: Any = option(or_none(LIMITS), default=None)
+    limits: Sequence[tuple[float, float]] | None = option(or_none(LIMITS), default=None)
     components: int = option(whole(1), default=1)
 
     def validate(self) -> None:
@@ -70,7 +73,7 @@ class Outside(Domain):
 
     @property
     def bounds(self) -> tuple[tuple[float, float], ...] | None:
-        return self.limits
+        return None if self.limits is None else tuple(self.limits)
 
     def build(self, rng: np.random.Generator) -> OutsidePart:
         dtype = np.float64 if self.n_states is None else np.int64

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -27,7 +28,7 @@ class DomainCheck:
     domain's ``mdp()``; None where it has none.
     """
 
-    domain: Any
+    domain: Domain
     episodes: int
     steps: int
     ended: int
@@ -50,7 +51,7 @@ class Episode(NamedTuple):
     ended: bool
 
 
-def check_domain(domain: Any, *, episodes: int = 20, seed: int = 0) -> DomainCheck:
+def check_domain(domain: Domain, *, episodes: int = 20, seed: int = 0) -> DomainCheck:
     """Run a domain with random actions, as plain Python, and check everything that is returned.
 
     Raises a ``ValueError`` that says what is wrong and what to do; otherwise returns an account of
@@ -66,7 +67,8 @@ def check_domain(domain: Any, *, episodes: int = 20, seed: int = 0) -> DomainChe
     check.repeatable(first, again)
     check.alive_is_not_done(first, seed)
     check.ends(first)
-    pairs = check_against_mdp(domain, tally, check.owner) if domain.mdp() is not None else None
+    mdp = domain.mdp()
+    pairs = None if mdp is None else check_against_mdp(domain, mdp, tally, check.owner)
     return DomainCheck(
         domain,
         episodes,
@@ -80,7 +82,7 @@ def check_domain(domain: Any, *, episodes: int = 20, seed: int = 0) -> DomainChe
 class _Check:
     """The checks of one domain, each an error that begins with its name."""
 
-    def __init__(self, domain: Any) -> None:
+    def __init__(self, domain: Domain) -> None:
         self.domain = domain
         self.owner = f"check_domain: {type(domain).__name__}"
 
@@ -177,7 +179,7 @@ class _Check:
         if self.domain.states is not None:
             self._numbered(seen)
             return seen[:1].copy()
-        self._bounded(seen)
+        self._bounded(seen, self.domain.bounds or ())
         return seen.copy()
 
     def _numbered(self, seen: np.ndarray) -> None:
@@ -187,8 +189,7 @@ class _Check:
         if not 0 <= seen[0] < states:
             raise self.fail(f"states is {states}, but the observation was {seen[0]}")
 
-    def _bounded(self, seen: np.ndarray) -> None:
-        bounds = self.domain.bounds
+    def _bounded(self, seen: np.ndarray, bounds: Sequence[tuple[float, float]]) -> None:
         if seen.dtype != np.float64:
             raise self.fail(f"observations are vectors: use float64, got {seen.dtype}")
         if seen.size != len(bounds):

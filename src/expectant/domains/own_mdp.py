@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
+
+from expectant.domains.finite import FiniteMDP
+from expectant.domains.outcomes import Outcomes
+from expectant.parts import Domain
 
 ENOUGH = 30  # steps from one state by one action, to compare frequencies
 DEVIATIONS = 6.0  # standard deviations that are still taken for chance
@@ -17,9 +20,9 @@ def count(tally: Tally, origin: Origin, result: tuple[int, float]) -> None:
     tally.setdefault(origin, Counter())[result] += 1
 
 
-def check_against_mdp(domain: Any, tally: Tally, owner: str) -> int:
+def check_against_mdp(domain: Domain, mdp: FiniteMDP, tally: Tally, owner: str) -> int:
     """Compare all counts with the MDP's probabilities; returns how many pairs were compared."""
-    table, compared = domain.mdp().outcomes, 0
+    table, compared = mdp.outcomes, 0
     phases, states = table.probabilities.shape[:2]
     if states != domain.states:
         raise ValueError(f"{owner}: states is {domain.states}, but its mdp() has {states}")
@@ -38,7 +41,9 @@ def check_against_mdp(domain: Any, tally: Tally, owner: str) -> int:
     return compared
 
 
-def _expected(table: Any, phase: int, state: int, action: int) -> dict[tuple[int, float], float]:
+def _expected(
+    table: Outcomes, phase: int, state: int, action: int
+) -> dict[tuple[int, float], float]:
     """The probability of every successor and reward."""
     result: dict[tuple[int, float], float] = {}
     for o in range(table.successors.shape[2]):

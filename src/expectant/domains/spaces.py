@@ -4,9 +4,26 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
+
+
+class GymEnvironment(Protocol):
+    """What is asked of an environment of Gymnasium."""
+
+    @property
+    def action_space(self) -> object: ...
+    @property
+    def observation_space(self) -> object: ...
+    def reset(self, *, seed: int | None = None) -> tuple[object, dict[str, object]]: ...
+    def step(self, action: int, /) -> tuple[object, object, bool, bool, dict[str, object]]: ...
+    def close(self) -> None: ...
+
+
+Given = TypeVar("Given")
+GymSource = str | GymEnvironment | Callable[..., GymEnvironment]  # an id, one, what makes one
 
 MOST_STATES = 1_000_000  # more combinations than that are better observed as a vector
 
@@ -24,7 +41,7 @@ class Observations(NamedTuple):
     counts: tuple[int, ...] = ()
     starts: tuple[int, ...] = ()
 
-    def read(self, observation: Any, into: np.ndarray) -> None:
+    def read(self, observation: object, into: np.ndarray) -> None:
         """Write an observation into an array, as a number or a vector; an error if it is neither.
 
         Compiled code does not look again whether it is in range.
@@ -40,7 +57,8 @@ class Observations(NamedTuple):
                 )
             into[:] = vector
             return
-        number, values = 0, (observation,) if len(self.counts) == 1 else np.ravel(observation)
+        single, number = len(self.counts) == 1, 0
+        values = (observation,) if single else np.ravel(np.asarray(observation))
         if len(values) != len(self.counts):
             raise ValueError(
                 f"observation: must have {len(self.counts)} components, got {observation!r}"
@@ -65,7 +83,7 @@ def numbers(states: int) -> Observations:
     return Observations(states, None, (states,), (0,))
 
 
-def one_world(environment: Any, owner: str, advice: str = "") -> Any:
+def one_world(environment: Given, owner: str, advice: str = "") -> Given:
     """The same; an error where it is several environments in one."""
     if hasattr(environment, "single_action_space"):
         raise ValueError(
@@ -75,7 +93,7 @@ def one_world(environment: Any, owner: str, advice: str = "") -> Any:
     return environment
 
 
-def action_count(space: Any, owner: str) -> int:
+def action_count(space: object, owner: str) -> int:
     """How many actions a space has; an error where they are not numbered."""
     from gymnasium import spaces
 
@@ -92,7 +110,12 @@ def action_count(space: Any, owner: str) -> int:
     )
 
 
-def observations(space: Any, numbered: bool | None, owner: str) -> Observations:
+def first_action(space: object) -> int:
+    """The number that the first action has in a space that :func:`action_count` has counted."""
+    return int(getattr(space, "start", 0))
+
+
+def observations(space: object, numbered: bool | None, owner: str) -> Observations:
     """How to read a space. ``numbered`` says whether whole numbers count as states or as a vector.
 
     Left open (None), they count as states where there are not too many of them.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -43,5 +42,5 @@ class TabularDomain(Domain):
         tables = finite_memory(*self.mdp().outcomes.probabilities.shape)
         return [tables._replace(building=MAKING * tables.bytes)]
 
-    def build(self, rng: np.random.Generator) -> Any:
+    def build(self, rng: np.random.Generator) -> object:
         return self.mdp().build(rng)

@@ -6,9 +6,11 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from expectant.domains.gym import Gym
 from expectant.domains.outcomes import END
+from expectant.domains.spaces import GymSource
 
 Table = Mapping[int, Mapping[int, list[tuple[float, int, float, bool]]]]
 
@@ -19,14 +21,15 @@ class Tabled(NamedTuple):
     probabilities: np.ndarray
     rewards: np.ndarray
     successors: np.ndarray
-    start: Any
+    start: ArrayLike | None
 
 
-def tabled(source: Any, **options: Any) -> Tabled:
+def tabled(source: GymSource | Table, **options: object) -> Tabled:
     """The arrays of a toy-text environment: its id, itself, or its table ``P``."""
     if isinstance(source, Mapping):
         return _arrays(source, None)
-    env = Gym(source, **options).make().unwrapped
+    made: Any = Gym(source, **dict[str, Any](options)).make()
+    env = made.unwrapped
     if not hasattr(env, "P"):
         raise ValueError(
             f"FiniteMDP.from_gym: {source!r} has no table P of its transitions; only toy-text "
@@ -37,7 +40,7 @@ def tabled(source: Any, **options: Any) -> Tabled:
     return _arrays(table, start)
 
 
-def _arrays(table: Table, start: Any) -> Tabled:
+def _arrays(table: Table, start: ArrayLike | None) -> Tabled:
     states, actions = len(table), len(table[0])
     most = max(len(table[s][a]) for s in range(states) for a in range(actions))
     probabilities = np.zeros((states, actions, most))

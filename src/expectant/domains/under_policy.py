@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import ArrayLike
 
 from expectant.domains.finite import FiniteMDP
 from expectant.parts import Domain
 
 
-def under_policy(domain: Any, policy: Any = None, *, phase: int = 0) -> FiniteMDP:
+def under_policy(domain: Domain, policy: ArrayLike | None = None, *, phase: int = 0) -> FiniteMDP:
     """The finite MDP with a single action, to do as a policy (S, A) does; None: anything, equally.
 
     Its optimal values are the values of the policy, so agents learn to predict in it, and every

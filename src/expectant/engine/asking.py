@@ -7,22 +7,14 @@ is linear in the features.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from expectant.dispatch import borrowed
 from expectant.engine.loop import DONE, NO_FEATURE, Ranges
 from expectant.features.vector import Binary, Weighted, add, outlook
-from expectant.verbs import (
-    backed_up_value,
-    borrowed,
-    encode,
-    function,
-    index,
-    policy,
-    preference,
-    size,
-)
+from expectant.verbs import backed_up_value, encode, function, index, policy, preference, size
 
 
 class States(NamedTuple):
@@ -35,8 +27,8 @@ class States(NamedTuple):
 class Subject(NamedTuple):
     """A copy of an agent and its features, made to be asked; ``state`` is scratch."""
 
-    features: Any
-    agent: Any
+    features: object
+    agent: object
     state: Binary | Weighted
     ranges: Ranges
 
@@ -79,8 +71,8 @@ class Questions(NamedTuple):
     begin there."""
 
     subject: Subject
-    model: Any
-    weights: Any
+    model: object
+    weights: object
     measures: np.ndarray
     nothing: np.ndarray
     states: States

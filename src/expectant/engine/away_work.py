@@ -32,7 +32,7 @@ IDLE_SECONDS = 120.0  # without an errand, after which a process gives its memor
 KEPT = 4  # errands whose loops are held ready
 
 Begun = Callable[[np.ndarray], None]  # told the clock of a run before it starts
-Work = Callable[[int, np.ndarray, Begun], Any]
+Work = Callable[[int, np.ndarray, Begun], object]
 
 
 class Errand(Protocol):

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import time
-from typing import Any
 
+from expectant.dispatch import borrowed
 from expectant.engine.compile.kernels import compiled_for
 from expectant.engine.course import begun
 from expectant.engine.job import Job
 from expectant.engine.trial.rehearsal import rehearse
+from expectant.parts import Agent, Domain, Features
 from expectant.progress import Silent
-from expectant.verbs import act, borrowed, function
+from expectant.verbs import act, function
 
 
 @function
@@ -24,7 +25,7 @@ def decide(run, rng, repeats):
 
 
 def decision_nanoseconds(
-    domain: Any, features: Any, agent: Any, *, repeats: int = 2000, rounds: int = 5
+    domain: Domain, features: Features, agent: Agent, *, repeats: int = 2000, rounds: int = 5
 ) -> float:
     """How long one decision takes, the best of some rounds; ε is set to 0, so that all decide.
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import copy
 import time
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 
 from expectant.domains.gym import Gym
+from expectant.domains.spaces import GymSource
 from expectant.engine.arguments import hinting
 from expectant.engine.compile.kernels import Kernel, compiled_for, use_compiled
 from expectant.engine.course import advanced, going_on
@@ -23,7 +24,7 @@ from expectant.engine.result import Result
 from expectant.engine.threads import on_threads
 from expectant.engine.trial.mistakes import broken_promise
 from expectant.engine.trial.rehearsal import rehearse
-from expectant.parts import Domain
+from expectant.parts import Agent, Domain, Features
 from expectant.progress import Reporter, reporter
 from expectant.rules import flag, or_none, whole
 from expectant.seeds import EVALUATION, SEED, Streams, evaluation_streams, generator, sequence
@@ -37,9 +38,9 @@ class Learned(NamedTuple):
     those of the runs.
     """
 
-    agent: Any
-    features: Any
-    domain: Any
+    agent: Agent
+    features: Features
+    domain: Domain | None
     runs: Sequence[Run]
     numbers: Sequence[int]
     diverged: np.ndarray
@@ -48,7 +49,7 @@ class Learned(NamedTuple):
 @hinting
 def evaluate(
     learned: Learner | Result,
-    domain: Any,
+    domain: Domain | GymSource,
     episodes: int,
     *,
     seed: int = 0,
@@ -113,7 +114,7 @@ def _evaluated(
 
 
 def _performed(
-    job: Job, kernel: Any, run: Run, number: int, streams: Streams, control: np.ndarray
+    job: Job, kernel: Kernel, run: Run, number: int, streams: Streams, control: np.ndarray
 ) -> int:
     """All episodes of one run, in compiled code or through a world outside it; the status."""
     if not job.domain.outside:
@@ -153,7 +154,7 @@ def _prepared(job: Job, what: Learned, place: int) -> Run:
     in, an exact model looks at the phase of the new domain part instead of the old one.
     """
     learned, (fresh, _) = what.runs[place], job.prepare(what.numbers[place])
-    links: dict[int, Any] = {}
+    links: dict[int, np.ndarray] = {}
     if what.domain == job.domain:
         pairs = zip(arrays_in(learned.domain), arrays_in(fresh.domain), strict=True)
         links = {id(old): new for (_, old), (_, new) in pairs}
@@ -161,7 +162,7 @@ def _prepared(job: Job, what: Learned, place: int) -> Run:
     return fresh._replace(agent=agent, features=features)
 
 
-def _learned(learned: Any) -> Learned:
+def _learned(learned: Learner | Result) -> Learned:
     if isinstance(learned, Result):
         if not learned.kept:
             raise ValueError(
@@ -181,7 +182,7 @@ def _learned(learned: Any) -> Learned:
     )
 
 
-def _domain(given: Any, run: Run) -> Any:
+def _domain(given: object, run: Run) -> Domain:
     """What was given as a domain, with actions and observations like those of a run."""
     if isinstance(given, type) and issubclass(given, Domain):
         raise ValueError(
@@ -189,13 +190,13 @@ def _domain(given: Any, run: Run) -> Any:
             "not the class"
         )
     domain = given
-    if not isinstance(given, Domain):
+    if not isinstance(domain, Domain):
         if not (isinstance(given, str) or callable(given) or hasattr(given, "reset")):
             raise ValueError(
                 "evaluate: domain must be a domain, an environment of Gymnasium or its id, "
                 f"got {given!r}"
             )
-        domain = Gym(given, numbered=None if run.ranges.states else False)
+        domain = Gym(cast(GymSource, given), numbered=None if run.ranges.states else False)
     known = _described(run.ranges.actions, run.ranges.states, run.domain)
     found = _described(domain.actions, domain.states or 0, domain.build(generator(0, 0)))
     if found != known:
@@ -203,7 +204,7 @@ def _domain(given: Any, run: Run) -> Any:
     return domain
 
 
-def _described(actions: int, states: int, part: Any) -> str:
+def _described(actions: int, states: int, part: object) -> str:
     """What an agent has to do with, in words."""
     seen = (
         f"{states} numbered states"

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from expectant.agents.acting import greedy
+from expectant.dispatch import borrowed
 from expectant.engine.loop import (
     ACTION,
     DIVERGED,
@@ -21,7 +22,7 @@ from expectant.engine.loop import (
     judge,
     perceive,
 )
-from expectant.verbs import begin, borrowed, cut, function, preference, reset, step
+from expectant.verbs import begin, cut, function, preference, reset, step
 
 
 @function

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any
+from typing import cast
 
 import numpy as np
 
@@ -64,9 +64,9 @@ class Job:
 
     def site(
         self,
-        domain_part: Any,
-        features_part: Any,
-        streams: Any,
+        domain_part: object,
+        features_part: object,
+        streams: Streams | None,
         control: np.ndarray | None = None,
     ) -> Site:
         """What the agent's parts are built for; None for streams where nothing is drawn."""
@@ -78,8 +78,8 @@ class Job:
             domain=self.domain,
             domain_part=domain_part,
             features_part=features_part,
-            rng=streams and streams.building,
-            planning=streams and streams.planning,
+            rng=cast(np.random.Generator, streams and streams.building),
+            planning=cast(np.random.Generator, streams and streams.planning),
             control=going_on() if control is None else control,
         )
 
@@ -133,7 +133,7 @@ def loop_for(
     return direct(job, compiled_for(simulate, arguments, name, show, checked), arguments)
 
 
-def _no_steps(prepared: Run, drawn: Any) -> tuple[Any, ...]:
+def _no_steps(prepared: Run, drawn: Streams) -> tuple[object, ...]:
     """Arguments with which the loop does nothing."""
     return prepared, Budget(0, 0, 1), drawn, going_on()
 

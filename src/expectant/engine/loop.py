@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from expectant.features.vector import Transition
+from expectant.dispatch import borrowed
+from expectant.features.vector import Binary, Transition, Weighted
 from expectant.verbs import (
     act,
     begin,
-    borrowed,
     break_off,
     copy,
     cut,
@@ -61,8 +61,8 @@ class Run(NamedTuple):
     domain: Any
     features: Any
     agent: Any
-    state: Any
-    next_state: Any
+    state: Binary | Weighted
+    next_state: Binary | Weighted
     ranges: Ranges
     clock: np.ndarray
     total: np.ndarray

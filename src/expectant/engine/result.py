@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from expectant import small_tables as tables
 from expectant.analysis.curves import interval
 from expectant.engine.loop import Run
 from expectant.extras import need
+from expectant.parts import Agent, Domain, Features
 from expectant.seeds import Streams
 
 if TYPE_CHECKING:
@@ -38,9 +39,9 @@ class Result:
     lengths: np.ndarray
     rewards: np.ndarray
     diverged: np.ndarray
-    domain: Any
-    features: Any
-    agent: Any
+    domain: Domain
+    features: Features
+    agent: Agent
     seed: int
     compile_seconds: float
     seconds: float

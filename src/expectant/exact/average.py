@@ -8,19 +8,19 @@ starting there (S&B 2018, section 10.3).
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import ArrayLike
 
 from expectant.exact.soft import softened
 from expectant.exact.solve import Dynamics, checked_policy, dynamics, expected_next
+from expectant.parts import Domain
 
 LAZY = 0.5  # of the steps count, so that worlds that go round in circles settle too
 SWEEPS = 200_000
 SAME = 1e-13
 
 
-def gain(domain: Any, policy: Any, *, phase: int = 0) -> float:
+def gain(domain: Domain, policy: ArrayLike, *, phase: int = 0) -> float:
     """The mean reward of a step, in the long run, of a policy: (S, A) or (S,) actions."""
     world = _going_on(dynamics(domain, phase), "gain")
     probabilities = checked_policy(policy, world.rewards.shape)
@@ -28,14 +28,14 @@ def gain(domain: Any, policy: Any, *, phase: int = 0) -> float:
     return float(frequencies @ (probabilities * world.rewards).sum(axis=1))
 
 
-def stationary_distribution(domain: Any, policy: Any, *, phase: int = 0) -> np.ndarray:
+def stationary_distribution(domain: Domain, policy: ArrayLike, *, phase: int = 0) -> np.ndarray:
     """How often each state is visited (S,), in the long run, under a policy."""
     owner = "stationary_distribution"
     world = _going_on(dynamics(domain, phase), owner)
     return _stationary(world, checked_policy(policy, world.rewards.shape), owner)
 
 
-def differential_values(domain: Any, policy: Any, *, phase: int = 0) -> np.ndarray:
+def differential_values(domain: Domain, policy: ArrayLike, *, phase: int = 0) -> np.ndarray:
     """h = r_π − g + P_π h, (S,); of all solutions the one whose mean over visits is zero."""
     owner = "differential_values"
     world = _going_on(dynamics(domain, phase), owner)
@@ -47,12 +47,12 @@ def differential_values(domain: Any, policy: Any, *, phase: int = 0) -> np.ndarr
     return np.linalg.solve(matrix + np.outer(np.ones(rewards.size), frequencies), centred)
 
 
-def optimal_gain(domain: Any, *, phase: int = 0) -> float:
+def optimal_gain(domain: Domain, *, phase: int = 0) -> float:
     """The highest mean reward of a step, in the long run."""
     return _best_gain(_going_on(dynamics(domain, phase), "optimal_gain"), "optimal_gain")
 
 
-def best_epsilon_soft_gain(domain: Any, epsilon: float = 0.1, *, phase: int = 0) -> float:
+def best_epsilon_soft_gain(domain: Domain, epsilon: float = 0.1, *, phase: int = 0) -> float:
     """The highest mean reward of a step, in the long run, of an ε-soft policy."""
     world = _going_on(dynamics(domain, phase), "best_epsilon_soft_gain")
     return _best_gain(softened(world, epsilon), "best_epsilon_soft_gain")

@@ -7,7 +7,7 @@ that the maximum ends up outside. In a stochastic world that is a different fixe
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from expectant.exact.solve import (
     policy_values,
     start_return,
 )
+from expectant.parts import Domain, Features
 from expectant.rules import one_of, whole
 from expectant.seeds import SEED, generator
 from expectant.shown import in_brief
@@ -46,7 +47,7 @@ class FixedPoint(NamedTuple):
 
 
 def fixed_point(
-    domain: Any,
+    domain: Domain,
     update: str,
     *,
     features: np.ndarray | None = None,
@@ -80,7 +81,7 @@ def fixed_point(
 
 
 def planning_gap(
-    domain: Any,
+    domain: Domain,
     action_values: np.ndarray | None = None,
     *,
     discount: float = 1.0,
@@ -106,7 +107,7 @@ def planning_gap(
 
 
 def linear_model(
-    domain: Any, features: np.ndarray, *, phase: int = 0
+    domain: Domain, features: np.ndarray, *, phase: int = 0
 ) -> tuple[np.ndarray, np.ndarray]:
     """The aligned linear expectation model: F (A, d, d) and b (A, d), s̄ = F_a s and r = b_aᵀ s.
 
@@ -130,7 +131,9 @@ def linear_model(
     return model, rewards
 
 
-def feature_matrix(domain: Any, features: Any, *, seed: int = 0, run: int = 0) -> np.ndarray:
+def feature_matrix(
+    domain: Domain, features: Features, *, seed: int = 0, run: int = 0
+) -> np.ndarray:
     """The feature vectors (S, d) of all states, as run number ``run`` of that seed draws them."""
     from expectant.features.vector import dense, empty_state
     from expectant.verbs import encode
@@ -188,7 +191,7 @@ def _targets(
 
 
 def _described(
-    domain: Any,
+    domain: Domain,
     update: str,
     world: Dynamics,
     matrix: np.ndarray,

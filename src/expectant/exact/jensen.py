@@ -9,10 +9,11 @@ import numpy as np
 
 from expectant.exact.fixed_points import feature_rows
 from expectant.exact.solve import dynamics, expected_next
+from expectant.parts import Domain
 
 
 def jensen_gap(
-    domain: Any,
+    domain: Domain,
     value: np.ndarray | Callable[[np.ndarray], np.ndarray],
     *,
     features: np.ndarray | None = None,

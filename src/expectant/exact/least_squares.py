@@ -7,9 +7,10 @@ solution (Sutton et al. 2008; Parr et al. 2008): nothing is lost by going throug
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from expectant.rules import between
 from expectant.shown import in_brief
@@ -26,12 +27,12 @@ class LinearModel(NamedTuple):
 
 
 def lstd(
-    features: Any,
-    rewards: Any,
-    next_features: Any,
+    features: ArrayLike,
+    rewards: ArrayLike,
+    next_features: ArrayLike,
     *,
     discount: float = 1.0,
-    weights: Any = None,
+    weights: ArrayLike | None = None,
 ) -> np.ndarray:
     """The weights (d,) at which TD(0) comes to rest on these transitions (Bradtke & Barto 1996).
 
@@ -45,7 +46,11 @@ def lstd(
 
 
 def least_squares_model(
-    features: Any, rewards: Any, next_features: Any, *, weights: Any = None
+    features: ArrayLike,
+    rewards: ArrayLike,
+    next_features: ArrayLike,
+    *,
+    weights: ArrayLike | None = None,
 ) -> LinearModel:
     """The linear model with the least squared errors on these transitions."""
     owner = "least_squares_model"
@@ -75,7 +80,11 @@ def model_values(model: LinearModel, *, discount: float = 1.0) -> np.ndarray:
 
 
 def _checked(
-    owner: str, features: Any, rewards: Any, next_features: Any, weights: Any
+    owner: str,
+    features: ArrayLike,
+    rewards: ArrayLike,
+    next_features: ArrayLike,
+    weights: ArrayLike | None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """The data as arrays, and the weights as a column."""
     now, reward, following = (np.asarray(x, float) for x in (features, rewards, next_features))

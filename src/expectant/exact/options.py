@@ -9,9 +9,10 @@ M r̂ = r and M n̂ = γ P diag β_o. The end of an episode ends the option too,
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from expectant.exact.solve import (
     SWEEPS,
@@ -22,6 +23,7 @@ from expectant.exact.solve import (
     expected_next,
     greedy_policy,
 )
+from expectant.parts import Domain
 from expectant.shown import in_brief
 
 OptionModel = tuple[np.ndarray, np.ndarray]  # rewards (S,), successors (S, S)
@@ -39,7 +41,7 @@ class SubtaskSolution(NamedTuple):
 
 
 def option_model(
-    domain: Any, policy: Any, stop: Any, discount: float = 1.0, *, phase: int = 0
+    domain: Domain, policy: ArrayLike, stop: ArrayLike, discount: float = 1.0, *, phase: int = 0
 ) -> OptionModel:
     """r̂(s) = E[Σ_{k<K} γᵏ R] (S,) and n̂(s, s') = E[γᴷ 1(S_K = s')] (S, S) of an option.
 
@@ -50,7 +52,7 @@ def option_model(
 
 
 def universal_option_model(
-    domain: Any, policy: Any, stop: Any, discount: float = 1.0, *, phase: int = 0
+    domain: Domain, policy: ArrayLike, stop: ArrayLike, discount: float = 1.0, *, phase: int = 0
 ) -> np.ndarray:
     """U(s, s') = E[Σ_{k<K} γᵏ 1(S_k = s')] (S, S) of an option (Yao et al. 2014).
 
@@ -61,7 +63,7 @@ def universal_option_model(
 
 
 def option_durations(
-    domain: Any, policy: Any, stop: Any, discount: float = 1.0, *, phase: int = 0
+    domain: Domain, policy: ArrayLike, stop: ArrayLike, discount: float = 1.0, *, phase: int = 0
 ) -> np.ndarray:
     """E[Σ_{k<K} γᵏ] (S,): without a discount, how many steps an option takes."""
     run = _running(domain, policy, stop, discount, phase)
@@ -69,11 +71,11 @@ def option_durations(
 
 
 def solve_subtask(
-    domain: Any,
-    stopping_values: Any,
+    domain: Domain,
+    stopping_values: ArrayLike,
     discount: float = 1.0,
     *,
-    where: Any = None,
+    where: ArrayLike | None = None,
     rewarded: bool = True,
     phase: int = 0,
 ) -> SubtaskSolution:
@@ -104,12 +106,12 @@ def solve_subtask(
 
 
 def reward_respecting_option(
-    domain: Any,
+    domain: Domain,
     state: int,
     bonus: float = 1.0,
     discount: float = 1.0,
     *,
-    values: Any = None,
+    values: ArrayLike | None = None,
     anywhere: bool = False,
     phase: int = 0,
 ) -> SubtaskSolution:
@@ -127,7 +129,7 @@ def reward_respecting_option(
 
 
 def shortest_path_option(
-    domain: Any, state: int, discount: float, *, phase: int = 0
+    domain: Domain, state: int, discount: float, *, phase: int = 0
 ) -> SubtaskSolution:
     """The option that reaches a state soonest, whatever it costs on the way; stops there only."""
     here = _one_state("shortest_path_option", state, dynamics(domain, phase).rewards.shape[0])
@@ -137,8 +139,8 @@ def shortest_path_option(
 
 
 def choice_values(
-    domain: Any,
-    values: Any,
+    domain: Domain,
+    values: ArrayLike,
     models: Sequence[OptionModel] = (),
     discount: float = 1.0,
     *,
@@ -153,7 +155,7 @@ def choice_values(
 
 
 def optimal_values_with_options(
-    domain: Any,
+    domain: Domain,
     models: Sequence[OptionModel],
     discount: float = 1.0,
     *,
@@ -192,7 +194,9 @@ class _Running(NamedTuple):
         return np.linalg.solve(self.matrix, right)
 
 
-def _running(domain: Any, policy: Any, stop: Any, discount: float, phase: int) -> _Running:
+def _running(
+    domain: Domain, policy: ArrayLike, stop: ArrayLike, discount: float, phase: int
+) -> _Running:
     world, discount = dynamics(domain, phase), _discount(discount)
     states = world.rewards.shape[0]
     probabilities = checked_policy(policy, world.rewards.shape)
@@ -231,7 +235,7 @@ def _check_stops(transitions: np.ndarray, stop: np.ndarray) -> None:
         )
 
 
-def _numbers(owner: str, given: Any, states: int) -> np.ndarray:
+def _numbers(owner: str, given: ArrayLike, states: int) -> np.ndarray:
     array = np.asarray(given, float)
     if array.shape != (states,) or not np.isfinite(array).all():
         raise ValueError(f"{owner} must be {(states,)} finite numbers, got shape {array.shape}")

@@ -7,8 +7,6 @@ come. On the cliff the best ε-soft policy keeps away from the edge.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from expectant.exact.solve import (
@@ -20,6 +18,7 @@ from expectant.exact.solve import (
     start_return,
     value_iteration,
 )
+from expectant.parts import Domain
 from expectant.rules import between
 
 
@@ -41,7 +40,7 @@ def softened(world: Dynamics, epsilon: float) -> Dynamics:
 
 
 def best_epsilon_soft_values(
-    domain: Any, epsilon: float = 0.1, *, discount: float = 1.0, phase: int = 0
+    domain: Domain, epsilon: float = 0.1, *, discount: float = 1.0, phase: int = 0
 ) -> np.ndarray:
     """The state values of the best ε-soft policy (S&B 2018, section 5.4).
 
@@ -53,7 +52,7 @@ def best_epsilon_soft_values(
 
 
 def best_epsilon_soft_policy(
-    domain: Any, epsilon: float = 0.1, *, discount: float = 1.0, phase: int = 0
+    domain: Domain, epsilon: float = 0.1, *, discount: float = 1.0, phase: int = 0
 ) -> np.ndarray:
     """The best ε-soft policy (S, A), ties split evenly."""
     world = softened(dynamics(domain, phase), epsilon)
@@ -63,7 +62,7 @@ def best_epsilon_soft_policy(
 
 
 def best_epsilon_soft_return(
-    domain: Any, epsilon: float = 0.1, *, discount: float = 1.0, phase: int = 0
+    domain: Domain, epsilon: float = 0.1, *, discount: float = 1.0, phase: int = 0
 ) -> float:
     """The expected return from the start of the best ε-soft policy."""
     values = best_epsilon_soft_values(domain, epsilon, discount=discount, phase=phase)

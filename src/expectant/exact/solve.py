@@ -6,9 +6,10 @@ the phase whose probabilities and rewards hold. Values are (S,), action values a
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from expectant.parts import Domain
 from expectant.rules import between, whole
@@ -28,7 +29,7 @@ class Dynamics(NamedTuple):
     start: np.ndarray
 
 
-def dynamics(domain: Any, phase: int = 0) -> Dynamics:
+def dynamics(domain: Domain, phase: int = 0) -> Dynamics:
     """The arrays of one phase of a domain."""
     mdp = domain.mdp() if isinstance(domain, Domain) else None
     if mdp is None:
@@ -49,14 +50,14 @@ def expected_next(world: Dynamics, values: np.ndarray) -> np.ndarray:
 
 
 def backed_up(
-    domain: Any, values: np.ndarray, *, discount: float = 1.0, phase: int = 0
+    domain: Domain, values: np.ndarray, *, discount: float = 1.0, phase: int = 0
 ) -> np.ndarray:
     """Action values one step ahead of state values: r(s, a) + γ Σ p v(s')."""
     world = dynamics(domain, phase)
     return world.rewards + _discount(discount) * expected_next(world, np.asarray(values, float))
 
 
-def optimal_values(domain: Any, *, discount: float = 1.0, phase: int = 0) -> np.ndarray:
+def optimal_values(domain: Domain, *, discount: float = 1.0, phase: int = 0) -> np.ndarray:
     """v*, by policy iteration; by value iteration where a policy on the way never ends."""
     world, discount = dynamics(domain, phase), _discount(discount)
     try:
@@ -65,13 +66,13 @@ def optimal_values(domain: Any, *, discount: float = 1.0, phase: int = 0) -> np.
         return value_iteration(world, discount)
 
 
-def optimal_action_values(domain: Any, *, discount: float = 1.0, phase: int = 0) -> np.ndarray:
+def optimal_action_values(domain: Domain, *, discount: float = 1.0, phase: int = 0) -> np.ndarray:
     """q*."""
     values = optimal_values(domain, discount=discount, phase=phase)
     return backed_up(domain, values, discount=discount, phase=phase)
 
 
-def optimal_policy(domain: Any, *, discount: float = 1.0, phase: int = 0) -> np.ndarray:
+def optimal_policy(domain: Domain, *, discount: float = 1.0, phase: int = 0) -> np.ndarray:
     """The greedy policy of q*, ties split evenly."""
     return greedy_policy(optimal_action_values(domain, discount=discount, phase=phase))
 
@@ -88,7 +89,9 @@ def epsilon_greedy_policy(policy: np.ndarray, epsilon: float) -> np.ndarray:
     return (1.0 - epsilon) * policy + epsilon / policy.shape[1]
 
 
-def policy_values(domain: Any, policy: Any, *, discount: float = 1.0, phase: int = 0) -> np.ndarray:
+def policy_values(
+    domain: Domain, policy: ArrayLike, *, discount: float = 1.0, phase: int = 0
+) -> np.ndarray:
     """v_π of a policy, (S, A) probabilities or (S,) actions, by solving its linear equations."""
     world, discount = dynamics(domain, phase), _discount(discount)
     probabilities = checked_policy(policy, world.rewards.shape)
@@ -97,13 +100,13 @@ def policy_values(domain: Any, policy: Any, *, discount: float = 1.0, phase: int
     return _evaluate(world, probabilities, discount)
 
 
-def start_return(domain: Any, values: np.ndarray) -> float:
+def start_return(domain: Domain, values: np.ndarray) -> float:
     """The mean of state values over the start distribution."""
     return float(dynamics(domain).start @ values)
 
 
 def epsilon_greedy_optimal_return(
-    domain: Any, epsilon: float = 0.1, *, discount: float = 1.0, phase: int = 0
+    domain: Domain, epsilon: float = 0.1, *, discount: float = 1.0, phase: int = 0
 ) -> float:
     """The expected return from the start of acting ε-greedily on optimal action values.
 
@@ -119,7 +122,7 @@ def _discount(discount: float) -> float:
     return between(0, 1).check("exact", "discount", discount)
 
 
-def checked_policy(policy: Any, shape: tuple[int, ...]) -> np.ndarray:
+def checked_policy(policy: ArrayLike, shape: tuple[int, ...]) -> np.ndarray:
     """A policy as probabilities (S, A), or an error that says what is wrong with it."""
     given = np.asarray(policy)
     if given.shape == shape[:1] and given.dtype.kind in "iu":

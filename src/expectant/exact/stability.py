@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from expectant.rules import at_least, between, one_of
 
@@ -27,14 +28,14 @@ class PlanningRadius(NamedTuple):
 
 
 def planning_radius(
-    transitions: Any,
-    states: Any,
+    transitions: ArrayLike,
+    states: ArrayLike,
     *,
     value_step: float,
-    rewards: Any = None,
-    weights: Any = None,
+    rewards: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
     discount: float = 1.0,
-    state_weights: Any = None,
+    state_weights: ArrayLike | None = None,
     update: str = "levi",
     correction_step: float = 0.01,
 ) -> PlanningRadius:
@@ -95,7 +96,7 @@ def _largest_step(slope: np.ndarray) -> float:
     return float(max(0.0, (2.0 * values.real / np.abs(values) ** 2).min()))
 
 
-def _arrays(transitions: Any, states: Any) -> tuple[np.ndarray, np.ndarray]:
+def _arrays(transitions: ArrayLike, states: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     matrices, rows = np.asarray(transitions, float), np.asarray(states, float)
     if matrices.ndim == 2:
         matrices = matrices[None]
@@ -110,7 +111,11 @@ def _arrays(transitions: Any, states: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _chosen(
-    promised: np.ndarray, rows: np.ndarray, rewards: Any, weights: Any, discount: float
+    promised: np.ndarray,
+    rows: np.ndarray,
+    rewards: ArrayLike | None,
+    weights: ArrayLike | None,
+    discount: float,
 ) -> np.ndarray:
     """The best action of every state."""
     actions = promised.shape[1]
@@ -126,7 +131,7 @@ def _chosen(
     return values.argmax(axis=1)
 
 
-def _shares(state_weights: Any, count: int) -> np.ndarray:
+def _shares(state_weights: ArrayLike | None, count: int) -> np.ndarray:
     shares = np.ones(count) if state_weights is None else np.asarray(state_weights, float)
     if shares.shape != (count,) or not (shares >= 0).all() or shares.sum() == 0:
         raise ValueError(f"planning_radius: state_weights must be {count} numbers, 0 or more")

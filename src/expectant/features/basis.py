@@ -5,13 +5,13 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from expectant.descriptions import description, option
 from expectant.features.bounds import PAIRS, known_bounds
-from expectant.parts import Features, Need, Shape, Site, bytes_of
+from expectant.parts import Domain, Features, Need, Shape, Site, bytes_of
 from expectant.rules import flag, or_none, whole
 from expectant.verbs import encode
 
@@ -60,10 +60,10 @@ class Fourier(Features):
     """
 
     order: int = option(whole(1))
-    bounds: Any = option(or_none(PAIRS), default=None)
+    bounds: Sequence[tuple[float, float]] | None = option(or_none(PAIRS), default=None)
     scaled: bool = option(flag(), default=False)
 
-    def shape(self, domain: Any) -> Shape:
+    def shape(self, domain: Domain) -> Shape:
         dimensions = len(known_bounds("Fourier", domain, self.bounds))
         size = (self.order + 1) ** dimensions
         if size > MOST:
@@ -79,7 +79,7 @@ class Fourier(Features):
         held = bytes_of((size, dimensions + 1), (3, dimensions))
         return [Need("the Fourier basis", held, "a lower order")]
 
-    def build(self, domain: Any, rng: np.random.Generator) -> FourierPart:
+    def build(self, domain: Domain, rng: np.random.Generator) -> FourierPart:
         size, bounds = self.shape(domain).size, known_bounds("Fourier", domain, self.bounds)
         low, high = np.array(bounds, float).T.copy()
         waves = list(itertools.product(range(self.order + 1), repeat=len(bounds)))

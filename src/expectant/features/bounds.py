@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
+from expectant.parts import Domain
 from expectant.rules import Rule, number
 
+Pairs = Sequence[tuple[float, float]]
 Bounds = tuple[tuple[float, float], ...]
 
 
-def _pairs(value: Any) -> Bounds:
+def _pairs(value: object) -> Bounds:
     if not isinstance(value, Sequence | np.ndarray) or len(value) == 0:
         raise TypeError
     pairs = []
@@ -28,7 +29,10 @@ PAIRS = Rule("a list of (low, high) with finite low < high", _pairs)
 
 
 def known_bounds(
-    owner: str, domain: Any, given: Bounds | None, dimensions: Sequence[int] | None = None
+    owner: str,
+    domain: Domain,
+    given: Pairs | None,
+    dimensions: Sequence[int] | None = None,
 ) -> Bounds:
     """The bounds that were given, or else the domain's own; an error if they cannot be used.
 
@@ -47,7 +51,10 @@ def known_bounds(
 
 
 def _all_bounds(
-    owner: str, domain: Any, given: Bounds | None, dimensions: Sequence[int] | None
+    owner: str,
+    domain: Domain,
+    given: Pairs | None,
+    dimensions: Sequence[int] | None,
 ) -> Bounds:
     own, name = domain.bounds, type(domain).__name__
     if given is None:
@@ -64,7 +71,7 @@ def _all_bounds(
             f"{owner}: bounds must have one (low, high) for each of the {components} components "
             f"of the observations of {name}, got {len(given)}"
         )
-    return given
+    return tuple(given)
 
 
 def _check_finite(

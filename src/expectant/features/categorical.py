@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from expectant.descriptions import description, option
 from expectant.features.bounds import known_bounds
 from expectant.features.tiles import LARGEST, wholes
 from expectant.integrity import unchanged
-from expectant.parts import Features, Need, Shape, Site, bytes_of
+from expectant.parts import Domain, Features, Need, Shape, Site, bytes_of
 from expectant.rules import or_none
 from expectant.verbs import check_restored, encode
 
@@ -80,7 +80,7 @@ class Categorical(Features):
 
     counts: Sequence[int] | None = option(or_none(wholes(1)), default=None)
 
-    def shape(self, domain: Any) -> Shape:
+    def shape(self, domain: Domain) -> Shape:
         counts = self._counts(domain)
         size = sum(counts)
         if size > LARGEST:
@@ -90,7 +90,7 @@ class Categorical(Features):
     def estimate_memory(self, site: Site) -> Sequence[Need]:
         return [Need("the categories", bytes_of((3, len(self._counts(site.domain)))))]
 
-    def build(self, domain: Any, rng: np.random.Generator) -> CategoriesPart | DigitsPart:
+    def build(self, domain: Domain, rng: np.random.Generator) -> CategoriesPart | DigitsPart:
         counts = self._counts(domain)
         starts = np.cumsum([0, *counts[:-1]], dtype=np.int64)
         if domain.states is None:
@@ -99,7 +99,7 @@ class Categorical(Features):
         strides = [math.prod(counts[n + 1 :]) for n in range(len(counts))]
         return DigitsPart(np.array(strides, np.int64), np.array(counts, np.int64), starts)
 
-    def _counts(self, domain: Any) -> tuple[int, ...]:
+    def _counts(self, domain: Domain) -> tuple[int, ...]:
         """How many values every component has."""
         if domain.states is None:
             return self._counts_of_vectors(domain)
@@ -116,7 +116,7 @@ class Categorical(Features):
             )
         return tuple(counts)
 
-    def _counts_of_vectors(self, domain: Any) -> tuple[int, ...]:
+    def _counts_of_vectors(self, domain: Domain) -> tuple[int, ...]:
         bounds = known_bounds("Categorical", domain, None)
         for dimension, (low, high) in enumerate(bounds):
             if low % 1.0 != 0.0 or high % 1.0 != 0.0:

@@ -6,13 +6,13 @@ which holds the vector's number. Looking one up costs O(k) however many there ar
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from expectant.features.vector import BinaryTable, WeightedTable, empty_table, table_bytes
 from expectant.integrity import require, within
-from expectant.parts import Shape, bytes_of
+from expectant.parts import Shape, Site, bytes_of
 from expectant.verbs import check_restored, function, index, matches, save, size, value
 
 EMPTY = -1
@@ -78,7 +78,7 @@ def distinct_bytes(shape: Shape, capacity: int) -> int:
 # ------------------------------------------------------------------------------ learners' files
 
 
-def check_numbers(distinct: DistinctPart, built: DistinctPart, site: Any, count: int) -> None:
+def check_numbers(distinct: DistinctPart, built: DistinctPart, site: Site, count: int) -> None:
     """Refuse slots that are not those of the first ``count`` vectors, each of them once.
 
     A vector that a look-up does not find would be entered again and again, until no slot is empty

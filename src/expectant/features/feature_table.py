@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from expectant.features.table import numbered_states
 from expectant.features.vector import BinaryTable, WeightedTable, empty_state, empty_table
 from expectant.parts import Site
 from expectant.verbs import encode_all
@@ -13,6 +14,7 @@ def feature_table(site: Site) -> BinaryTable | WeightedTable:
         raise ValueError(
             "an exact model needs features of the present state alone, these remember earlier ones"
         )
-    states, table = site.domain.states, empty_table(site.shape, site.domain.states)
+    states = numbered_states(site.domain, "an exact model")
+    table = empty_table(site.shape, states)
     encode_all(site.features_part, states, table, empty_state(site.shape))
     return table

@@ -7,7 +7,7 @@ which is then its own for good. If other tiles have them all, it shares the firs
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -26,7 +26,7 @@ class HashedPart(NamedTuple):
     ``counts`` (3,): slots in use, look-ups, and those that ended at another tile's slot.
     """
 
-    tiles: Any
+    tiles: object
     owners: np.ndarray
     counts: np.ndarray
 
@@ -49,7 +49,7 @@ def collisions(part: HashedPart) -> Collisions:
     return Collisions(shared, lookups, used)
 
 
-def hashed(tiles: Any, tilings: int, size: int) -> HashedPart:
+def hashed(tiles: object, tilings: int, size: int) -> HashedPart:
     """Tiles put into ``size`` features."""
     owners = np.full((tilings, size // tilings), FREE, np.int64)
     return HashedPart(tiles, owners, np.zeros(3, np.int64))

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from expectant.descriptions import description, option
 from expectant.features.bounds import PAIRS, known_bounds
-from expectant.parts import Features, Need, Shape, Site, bytes_of
+from expectant.parts import Domain, Features, Need, Shape, Site, bytes_of
 from expectant.rules import or_none
 from expectant.verbs import encode
 
@@ -39,15 +39,15 @@ class Identity(Features):
     The one, a feature that is always on, is the last.
     """
 
-    bounds: Any = option(or_none(PAIRS), default=None)
+    bounds: Sequence[tuple[float, float]] | None = option(or_none(PAIRS), default=None)
 
-    def shape(self, domain: Any) -> Shape:
+    def shape(self, domain: Domain) -> Shape:
         size = len(known_bounds("Identity", domain, self.bounds)) + 1
         return Shape(size, size, weighted=True, bias=size - 1)
 
     def estimate_memory(self, site: Site) -> Sequence[Need]:
         return [Need("the scale of observations", bytes_of((2, self.shape(site.domain).size - 1)))]
 
-    def build(self, domain: Any, rng: np.random.Generator) -> IdentityPart:
+    def build(self, domain: Domain, rng: np.random.Generator) -> IdentityPart:
         low, high = np.array(known_bounds("Identity", domain, self.bounds), float).T
         return IdentityPart((low + high) / 2.0, (high - low) / 2.0)

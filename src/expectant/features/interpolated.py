@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from expectant.descriptions import description, option
 from expectant.features.table import numbered_states
 from expectant.integrity import finite, within
-from expectant.parts import Features, Need, Shape, Site, bytes_of
+from expectant.parts import Domain, Features, Need, Shape, Site, bytes_of
 from expectant.rules import whole
 from expectant.verbs import check_restored, encode
 
@@ -46,7 +46,7 @@ class Interpolated(Features):
 
     size: int = option(whole(2))
 
-    def validate_for(self, domain: Any) -> int:
+    def validate_for(self, domain: Domain) -> int:
         """How many states the domain has; an error where they are too few."""
         states = numbered_states(domain, "Interpolated")
         if states < self.size:
@@ -56,7 +56,7 @@ class Interpolated(Features):
             )
         return states
 
-    def shape(self, domain: Any) -> Shape:
+    def shape(self, domain: Domain) -> Shape:
         self.validate_for(domain)
         return Shape(self.size, 2, weighted=True)
 
@@ -64,7 +64,7 @@ class Interpolated(Features):
         states = self.validate_for(site.domain)
         return [Need(f"the features of {states:,} states", bytes_of((2, states)))]
 
-    def build(self, domain: Any, rng: np.random.Generator) -> InterpolatedPart:
+    def build(self, domain: Domain, rng: np.random.Generator) -> InterpolatedPart:
         states = self.validate_for(domain)
         positions = np.arange(states) * (self.size - 1) / (states - 1)
         lower = np.minimum(positions.astype(np.int64), self.size - 2)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from expectant.descriptions import description, option
 from expectant.features.memory import BASE
 from expectant.features.vector import Binary, Weighted, empty_state, state_bytes
-from expectant.parts import Features, Need, Shape, Site, needs_of
+from expectant.parts import Domain, Features, Need, Shape, Site, needs_of
 from expectant.verbs import check_restored, encode, index, put, size, value
 
 
@@ -19,8 +19,8 @@ class JoinedPart(NamedTuple):
     """``first`` and ``second`` encode into ``left`` and ``right``, whose features come after the
     ``offset`` features of the first."""
 
-    first: Any
-    second: Any
+    first: object
+    second: object
     left: Binary | Weighted
     right: Binary | Weighted
     offset: int
@@ -55,10 +55,10 @@ class Joined(Features):
     for two pairs of dimensions where tiles of all four would be too many.
     """
 
-    first: Any = option(BASE)
-    second: Any = option(BASE)
+    first: Features = option(BASE)
+    second: Features = option(BASE)
 
-    def shape(self, domain: Any) -> Shape:
+    def shape(self, domain: Domain) -> Shape:
         first, second = self.first.shape(domain), self.second.shape(domain)
         bias = first.bias
         if bias < 0 <= second.bias:
@@ -76,7 +76,7 @@ class Joined(Features):
         own = Need("features side by side", sum(map(state_bytes, shapes)))
         return [own, *needs_of(self.first, site), *needs_of(self.second, site)]
 
-    def build(self, domain: Any, rng: np.random.Generator) -> JoinedPart:
+    def build(self, domain: Domain, rng: np.random.Generator) -> JoinedPart:
         first, second = self.first.shape(domain), self.second.shape(domain)
         return JoinedPart(
             self.first.build(domain, rng),

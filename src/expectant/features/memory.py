@@ -8,19 +8,19 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from expectant.descriptions import description, option
 from expectant.features.vector import Binary, Weighted, empty_state, state_bytes
 from expectant.integrity import finite, within
-from expectant.parts import Features, Need, Shape, Site, bytes_of
+from expectant.parts import Domain, Features, Need, Shape, Site, bytes_of
 from expectant.rules import Rule, between, flag, whole
 from expectant.verbs import check_restored, encode, function, index, size, value
 
 
-def _features(value: Any) -> Features:
+def _features(value: object) -> Features:
     if not isinstance(value, Features):
         raise TypeError
     return value
@@ -40,7 +40,7 @@ class HistoryPart(NamedTuple):
     and the first ``observed`` of them are the base's own, the others, if any, the actions.
     """
 
-    base: Any
+    base: object
     present: Binary | Weighted
     active: np.ndarray
     values: np.ndarray
@@ -110,11 +110,11 @@ class History(Features):
     began is empty: all its features are zero.
     """
 
-    base: Any = option(BASE)
+    base: Features = option(BASE)
     steps: int = option(whole(1))
     actions: bool = option(flag(), default=False)
 
-    def shape(self, domain: Any) -> Shape:
+    def shape(self, domain: Domain) -> Shape:
         base = self.base.shape(domain)
         return Shape(
             self.steps * self._features(domain),
@@ -132,7 +132,7 @@ class History(Features):
         own = Need(what, held, "fewer steps of History")
         return [own, *self.base.estimate_memory(site)]
 
-    def build(self, domain: Any, rng: np.random.Generator) -> HistoryPart:
+    def build(self, domain: Domain, rng: np.random.Generator) -> HistoryPart:
         base = self.base.shape(domain)
         entries = (self.steps, base.active + self.actions)
         return HistoryPart(
@@ -144,7 +144,7 @@ class History(Features):
             observed=base.size,
         )
 
-    def _features(self, domain: Any) -> int:
+    def _features(self, domain: Domain) -> int:
         """How many features a step has."""
         return self.base.shape(domain).size + (domain.actions if self.actions else 0)
 
@@ -155,7 +155,7 @@ class History(Features):
 class TracesPart(NamedTuple):
     """``base`` encodes the observation into ``present``; ``traces`` (d,) fade by ``decay``."""
 
-    base: Any
+    base: object
     present: Binary | Weighted
     traces: np.ndarray
     decay: float
@@ -194,7 +194,7 @@ class Traces(Features):
     vectors so far, the older the less.
     """
 
-    base: Any = option(BASE)
+    base: Features = option(BASE)
     decay: float = option(between(0, 1), default=0.9)
 
     def validate(self) -> None:
@@ -203,7 +203,7 @@ class Traces(Features):
                 "Traces: decay must be less than 1, got 1.0: nothing would be taken in"
             )
 
-    def shape(self, domain: Any) -> Shape:
+    def shape(self, domain: Domain) -> Shape:
         base = self.base.shape(domain)
         return Shape(
             2 * base.size, base.active + base.size, weighted=True, bias=base.bias, remembers=True
@@ -214,7 +214,7 @@ class Traces(Features):
         own = Need("the traces", state_bytes(base) + bytes_of((base.size,)))
         return [own, *self.base.estimate_memory(site)]
 
-    def build(self, domain: Any, rng: np.random.Generator) -> TracesPart:
+    def build(self, domain: Domain, rng: np.random.Generator) -> TracesPart:
         base = self.base.shape(domain)
         return TracesPart(
             base=self.base.build(domain, rng),

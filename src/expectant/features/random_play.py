@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from contextlib import closing
-from typing import Any
 
 import numpy as np
 
 from expectant.domains.gym import Gym
 from expectant.domains.outside import OutsidePart
-from expectant.parts import Domain
+from expectant.domains.spaces import GymSource
+from expectant.parts import Domain, OutsideWorld
 from expectant.progress import say
 from expectant.rules import at_least, whole
 from expectant.seeds import SEED, generator
@@ -23,7 +23,7 @@ OWNER = "bounds_of"
 
 
 def bounds_of(
-    environment: Any, episodes: int = 20, *, margin: float = 0.1, seed: int = 0
+    environment: Domain | GymSource, episodes: int = 20, *, margin: float = 0.1, seed: int = 0
 ) -> list[tuple[float, float]]:
     """(low, high) of every component of an environment's observations, for ``bounds=``.
 
@@ -57,7 +57,7 @@ def bounds_of(
     return found
 
 
-def check_finite(seen: np.ndarray, world: Any) -> None:
+def check_finite(seen: np.ndarray, world: OutsideWorld) -> None:
     """Refuse what an environment has answered if it is no number; agents would do so later."""
     wrong = np.flatnonzero(~np.isfinite(seen))
     if wrong.size:

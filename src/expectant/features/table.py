@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from expectant.descriptions import description, option
 from expectant.integrity import within
-from expectant.parts import Features, Need, Shape, Site, bytes_of
+from expectant.parts import Domain, Features, Need, Shape, Site, bytes_of
 from expectant.rules import or_none, whole
 from expectant.seeds import generator
 from expectant.verbs import check_restored, encode, encode_all
@@ -41,7 +41,7 @@ def _(features, built, site):
     within("features: active", features.active, 0, site.shape.size - 1)
 
 
-def numbered_states(domain: Any, owner: str) -> int:
+def numbered_states(domain: Domain, owner: str) -> int:
     """How many states a domain numbers; an error where observations are not numbers."""
     if domain.states is None:
         raise ValueError(
@@ -54,7 +54,7 @@ def numbered_states(domain: Any, owner: str) -> int:
 class OneHot(Features):
     """One feature per state: the tabular case."""
 
-    def shape(self, domain: Any) -> Shape:
+    def shape(self, domain: Domain) -> Shape:
         return Shape(numbered_states(domain, "OneHot"), 1)
 
     def estimate_memory(self, site: Site) -> Sequence[Need]:
@@ -62,7 +62,7 @@ class OneHot(Features):
         way_out = "such as RandomBinary(size, active) with fewer features than states"
         return [Need(f"the features of {states:,} states", bytes_of((states,)), way_out)]
 
-    def build(self, domain: Any, rng: np.random.Generator) -> TablePart:
+    def build(self, domain: Domain, rng: np.random.Generator) -> TablePart:
         states = numbered_states(domain, "OneHot")
         return TablePart(np.arange(states, dtype=np.int64).reshape(states, 1))
 
@@ -85,7 +85,7 @@ class RandomBinary(Features):
                 f"with size={self.size}"
             )
 
-    def shape(self, domain: Any) -> Shape:
+    def shape(self, domain: Domain) -> Shape:
         numbered_states(domain, "RandomBinary")
         return Shape(self.size, self.active)
 
@@ -96,7 +96,7 @@ class RandomBinary(Features):
         what = f"the features of {states:,} states"
         return [Need(what, held, "a smaller size of RandomBinary", building)]
 
-    def build(self, domain: Any, rng: np.random.Generator) -> TablePart:
+    def build(self, domain: Domain, rng: np.random.Generator) -> TablePart:
         states = numbered_states(domain, "RandomBinary")
         rng = rng if self.draw is None else generator(self.draw, 0)
         rows = np.array([rng.choice(self.size, self.active, False) for _ in range(states)])

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from expectant.descriptions import description, option
 from expectant.features.bounds import PAIRS, Bounds, known_bounds
 from expectant.features.hashing import HashedPart, hashed
 from expectant.integrity import unchanged
-from expectant.parts import Features, Need, Shape, Site, bytes_of
+from expectant.parts import Domain, Features, Need, Shape, Site, bytes_of
 from expectant.rules import Rule, either, flag, or_none, whole
 from expectant.verbs import check_restored, encode, function
 
@@ -90,8 +90,8 @@ def _(features, built, site):
         unchanged(f"tiles: {name}", getattr(features, name), getattr(built, name))
 
 
-def wholes(low: int) -> Rule:
-    def convert(value: Any) -> tuple[int, ...]:
+def wholes(low: int) -> Rule[tuple[int, ...]]:
+    def convert(value: object) -> tuple[int, ...]:
         if not isinstance(value, Sequence | np.ndarray):
             raise TypeError
         return tuple(whole(low).convert(item) for item in value)
@@ -124,7 +124,7 @@ class Tiles(Features):
 
     tilings: int = option(whole(1))
     tiles: int | Sequence[int] = option(either(whole(1), wholes(1)))
-    bounds: Any = option(or_none(PAIRS), default=None)
+    bounds: Sequence[tuple[float, float]] | None = option(or_none(PAIRS), default=None)
     wrap: Sequence[int] = option(wholes(0), default=())
     hash_size: int | None = option(or_none(whole(1)), default=None)
     bias: bool = option(flag(), default=False)
@@ -146,7 +146,7 @@ class Tiles(Features):
                 f"Tiles: wrap must be among dimensions={chosen!r}, got {tuple(self.wrap)!r}"
             )
 
-    def shape(self, domain: Any) -> Shape:
+    def shape(self, domain: Domain) -> Shape:
         bounds = self._bounds(domain)
         self._check_dimensions(len(bounds), f"the observations of {type(domain).__name__}")
         features = self._features(len(bounds))
@@ -162,14 +162,14 @@ class Tiles(Features):
         hashing = bytes_of((self.hash_size,), (3,))
         return [Need("tile coding", tilings + hashing, "a smaller hash_size")]
 
-    def build(self, domain: Any, rng: np.random.Generator) -> TilesPart | HashedPart:
+    def build(self, domain: Domain, rng: np.random.Generator) -> TilesPart | HashedPart:
         shape = self.shape(domain)
         part = self._part(self._bounds(domain), shape.bias)
         if self.hash_size is None:
             return part
         return hashed(part, self.tilings, self.hash_size)
 
-    def _bounds(self, domain: Any) -> Bounds:
+    def _bounds(self, domain: Domain) -> Bounds:
         """Those of the dimensions that are tiled."""
         return known_bounds("Tiles", domain, self.bounds, self.dimensions)
 

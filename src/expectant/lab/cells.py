@@ -22,6 +22,7 @@ from expectant.engine.loop import simulate
 from expectant.engine.memory.demand import Also, nothing
 from expectant.lab.package_code import package_code
 from expectant.lab.records import Record, looking_memory, recorded
+from expectant.parts import Agent, Domain, Features
 
 LENGTH, TOTAL = "length", "total reward"  # what can be the curve instead of returns or rewards
 BLOCK = 10  # runs that are stored together
@@ -43,9 +44,9 @@ class Cell:
     reading: str
     agent_key: str
     label: str
-    domain: Any
-    features: Any
-    agent: Any
+    domain: Domain
+    features: Features
+    agent: Agent
     episodes: int
     runs: int
     bin: int
@@ -101,7 +102,7 @@ class Cell:
         """How many episodes, or steps, make a point of a curve."""
         return self.job.bin if self.steps else self.bin
 
-    def identity(self) -> dict[str, Any]:
+    def identity(self) -> dict[str, object]:
         """What decides the numbers of a run (not how many runs, nor what they are called)."""
         length = {"steps": self.steps} if self.steps else {"episodes": self.episodes}
         lengths: dict[str, Any] = {"lengths": True} if self.lengths else {}

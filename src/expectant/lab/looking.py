@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -47,7 +47,7 @@ class Look:
     meaning: str
     topics: tuple[str, ...]
     of: Of
-    options: Mapping[str, tuple[Rule, Any]] = field(default_factory=dict)
+    options: Mapping[str, tuple[Rule[object], object]] = field(default_factory=dict)
     levels: Callable[..., list[dict[str, float]]] | None = None
     course: Callable[[Domain, np.ndarray], dict[str, np.ndarray]] | None = None
     of_errors: bool = False

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -55,11 +55,11 @@ class Record:
 
     look: str
     every: int
-    options: tuple[tuple[str, Any], ...] = ()
+    options: tuple[tuple[str, object], ...] = ()
     after: int = 0
     growth: float = 1.0
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         after = {"after": self.after} if self.after else {}
         growth = {"growth": self.growth} if self.growth != 1.0 else {}
         return {"look": self.look, "every": self.every, **after, **growth, **dict(self.options)}
@@ -67,6 +67,11 @@ class Record:
     def schedule(self, job: Job) -> Schedule:
         """When a run of a job is looked at."""
         return schedule(job, self.every, self.after, self.growth)
+
+    @property
+    def episodes(self) -> int:
+        """How many episodes a look takes, if any."""
+        return cast(int, dict(self.options).get("episodes", 0))  # as its rule has made it
 
     @property
     def found(self) -> Look:
@@ -198,7 +203,7 @@ def recorded(
             seen.work[row] = planned(stop.run.agent)
         if RETURNS in found.topics:
             phase = int(when.phases[row])
-            episodes = options["episodes"]
+            episodes = record.episodes
             seen.returns[row] = earned(asker, job, stop.run, number, phase, episodes, control)
     domain = job.of_run(number).domain
     return found.of(domain, job.agent, seen, **options), stop
@@ -220,7 +225,7 @@ def _shapes(job: Job, record: Record, looks: int, states: int) -> dict[str, tupl
         "values": (looks, states),
         "preferences": (looks, states, job.domain.actions),
         "work": (looks,),
-        RETURNS: (looks, dict(record.options).get("episodes", 0)),
+        RETURNS: (looks, record.episodes),
     }
 
 

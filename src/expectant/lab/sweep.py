@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from itertools import chain
 from pathlib import Path
 from shlex import quote
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from expectant.descriptions import Description, names_modules
 from expectant.engine.job import cores
@@ -31,8 +31,12 @@ from expectant.lab.store.folder_layout import SWEEP
 from expectant.lab.store.store import SET_ASIDE, Store
 from expectant.lab.store.timings import Session, Timings, timings_file
 from expectant.lab.store.troubles import Trouble, troubles_in
+from expectant.parts import Agent, Domain, Features
 from expectant.progress import say
 from expectant.whose import told
+
+if TYPE_CHECKING:
+    import pyarrow
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -47,9 +51,9 @@ class Sweep:
     are descriptions or tables with a ``kind``. What is not given has the default of specs.
     """
 
-    domain: Any
-    features: Any
-    agents: Mapping[str, Any]
+    domain: Domain | Mapping[str, object]
+    features: Features | Mapping[str, object]
+    agents: Mapping[str, Agent | Mapping[str, object]]
     name: str = "sweep"
     title: str | None = None
     notes: Sequence[str] | None = None
@@ -61,15 +65,15 @@ class Sweep:
     seed: int | None = None
     step_limit: int | None = None
     record: Sequence[str | Mapping[str, object]] | None = None
-    grid: Mapping[str, Any] | None = None
-    linked: Sequence[Mapping[str, Any]] | None = None
-    variants: Mapping[str, Any] | None = None
-    panels: Sequence[Mapping[str, Any]] | None = None
+    grid: Mapping[str, object] | None = None
+    linked: Sequence[Mapping[str, object]] | None = None
+    variants: Mapping[str, object] | None = None
+    panels: Sequence[Mapping[str, object]] | None = None
 
     def __post_init__(self) -> None:
         self.experiment()
 
-    def data(self) -> dict[str, Any]:
+    def data(self) -> dict[str, object]:
         """The spec as plain data."""
         given = {field.name: getattr(self, field.name) for field in fields(self)}
         return {key: _plain(value) for key, value in given.items() if value is not None}
@@ -158,7 +162,7 @@ class Outcome:
     def __repr__(self) -> str:
         return f"Outcome({self.text().splitlines()[0]}; {self.folder})"
 
-    def table(self) -> Any:
+    def table(self) -> pyarrow.Table:
         """One row per cell: settings and results, as an Arrow table."""
         return cell_table(self.work)
 
@@ -167,7 +171,7 @@ class Outcome:
         """The cells in which runs diverged or models had too little room."""
         return troubles_in(self.table())
 
-    def as_data(self) -> dict[str, Any]:
+    def as_data(self) -> dict[str, object]:
         """Counts and times, every failure, and what else went wrong."""
         troubles = self.troubles
         return {

@@ -6,7 +6,7 @@ kind need s̄ itself, which its verb ``foresee`` writes; so this works around an
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -30,7 +30,7 @@ class AtMeanPart(NamedTuple):
     """``model`` knows means. ``mean`` is scratch for s̄, with all features in order and room for
     the padding; ``nothing`` (D,) is zero."""
 
-    model: Any
+    model: object
     mean: Weighted
     nothing: np.ndarray
 
@@ -90,7 +90,7 @@ def at_mean_memory(site: Site) -> Need:
     return Need("means of next states", size)
 
 
-def at_mean(model: Any, site: Site) -> AtMeanPart:
+def at_mean(model: object, site: Site) -> AtMeanPart:
     """Let a model that knows means be asked with values of any kind."""
     mean = empty_state(_all_features(site))
     active = np.arange(site.shape.size)

@@ -8,7 +8,7 @@ over the features of a state by the size of their values: with one-hot features 
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -39,7 +39,7 @@ class CuriousPart(NamedTuple):
     """``model`` is any model, ``bonus`` κ; ``tried`` (A, D) says in which step an action was last
     tried with a feature, ``clock`` (1,) which step it is."""
 
-    model: Any
+    model: object
     tried: np.ndarray
     clock: np.ndarray
     bonus: float
@@ -136,7 +136,7 @@ def curious_memory(site: Site) -> Need:
     return Need("when actions were last tried", bytes_of((site.actions, site.width)))
 
 
-def curious(model: Any, site: Site, bonus: float) -> CuriousPart:
+def curious(model: object, site: Site, bonus: float) -> CuriousPart:
     """Add a bonus to what a model promises."""
     tried = np.zeros((site.actions, site.width), np.int64)
     return CuriousPart(model, tried, np.zeros(1, np.int64), bonus)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from expectant.models.expectation import (
 )
 from expectant.models.places import finite_mdp
 from expectant.parts import Model, Need, Site, bytes_of
-from expectant.step_sizes import number_or_bounded, step_size
+from expectant.step_sizes import StepSize, number_or_bounded, step_size
 from expectant.updates import move
 from expectant.verbs import (
     add_expected,
@@ -104,7 +104,7 @@ class EpisodicExpectation(Model):
 
     predicts_means: ClassVar[bool] = True
 
-    step: Any = option(step_size(), default=0.1)
+    step: float | StepSize = option(step_size(), default=0.1)
 
     def validate(self) -> None:
         number_or_bounded("EpisodicExpectation", "step", self.step)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -13,10 +13,10 @@ from expectant.domains.finite import PHASE
 from expectant.features.feature_table import feature_table
 from expectant.features.vector import dense, dot, empty_state, table_bytes
 from expectant.lanes import add_to_row, dot_row
-from expectant.models.places import finite_mdp
+from expectant.models.places import finite_mdp, phase_now
 from expectant.parts import Model, Need, Site, bytes_of, constant_weights
 from expectant.rules import number, or_none
-from expectant.step_sizes import columns_memory, columns_part, step_size
+from expectant.step_sizes import StepSize, columns_memory, columns_part, step_size
 from expectant.updates import add_columns
 from expectant.verbs import (
     adapt_columns,
@@ -49,7 +49,7 @@ class LinearPart(NamedTuple):
 
     rewards: np.ndarray
     rows: np.ndarray
-    step: Any
+    step: object
     work: np.ndarray
 
 
@@ -153,7 +153,7 @@ class LinearExpectation(Model):
     imagines: ClassVar[str] = "means"
     linear: ClassVar[bool] = True
 
-    step: Any = option(step_size(), default=0.1)
+    step: float | StepSize = option(step_size(), default=0.1)
     initial_reward: float | None = option(or_none(number()), default=None)
 
     def estimate_memory(self, site: Site) -> Sequence[Need]:
@@ -236,11 +236,11 @@ class ExactExpectation(Model):
         return [Need(what, bytes_of((pairs, width + 1)), building=building)]
 
     def build(self, site: Site) -> ExactPart:
-        table = finite_mdp(site, "ExactExpectation").outcomes
-        features = feature_table(site)
-        vectors = np.zeros((site.domain.states + 1, site.width))
+        mdp, features = finite_mdp(site, "ExactExpectation"), feature_table(site)
+        table = mdp.outcomes
+        vectors = np.zeros((mdp.states + 1, site.width))
         state = empty_state(site.shape)
-        for row in range(site.domain.states):
+        for row in range(mdp.states):
             load(features, row, state)
             vectors[row] = dense(state, site.width)
         expected = np.einsum("psao,saod->psad", table.probabilities, vectors[table.successors])
@@ -248,7 +248,7 @@ class ExactExpectation(Model):
         return ExactPart(
             np.ascontiguousarray(expected.reshape(-1, site.width)),
             rewards.ravel(),
-            int(site.domain.states),
+            mdp.states,
             site.actions,
-            site.domain_part.now,
+            phase_now(site),
         )

@@ -9,7 +9,7 @@ reaches the states n steps before it only by being there (van Seijen et al. 2020
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -54,7 +54,7 @@ class NStepPart(NamedTuple):
     ``state`` is scratch.
     """
 
-    model: Any
+    model: object
     states: BinaryTable | WeightedTable
     actions: np.ndarray
     returns: np.ndarray
@@ -151,7 +151,7 @@ def _(model, built, site):
     check_restored(model.state, built.state, site)
 
 
-def _linear(value: Any) -> Any:
+def _linear(value: object) -> Model:
     if not (isinstance(value, Model) and value.linear):
         raise ValueError
     return value
@@ -170,7 +170,7 @@ class NStepExpectation(Model):
     several_steps: ClassVar[bool] = True
 
     steps: int = option(whole(1), default=2)
-    model: Any = option(
+    model: Model = option(
         Rule("ex.LinearExpectation or ex.SparseExpectation", _linear), default=LinearExpectation()
     )
 

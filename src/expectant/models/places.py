@@ -2,8 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Protocol, cast
+
+import numpy as np
+
 from expectant.domains.finite import FiniteMDP
 from expectant.parts import Site
+
+
+class InPhases(Protocol):
+    """What the part of a finite MDP has: ``now``, its present state and phase."""
+
+    now: np.ndarray
+
+
+def phase_now(site: Site) -> np.ndarray:
+    """Where the site's domain has its present phase, for models that are always of that one."""
+    return cast(InPhases, site.domain_part).now  # as every domain with an mdp() builds it
 
 
 def finite_mdp(site: Site, owner: str) -> FiniteMDP:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
+
+import numpy as np
 
 from expectant.descriptions import description, option
 from expectant.domains.finite import PHASE
@@ -31,9 +33,9 @@ class SamplePart(NamedTuple):
     ``rng`` is the run's own generator for planning.
     """
 
-    distribution: Any
+    distribution: object
     draws: int
-    rng: Any
+    rng: np.random.Generator
 
 
 @fit.register(SamplePart)
@@ -115,7 +117,7 @@ def _(model, state, action, successor):
     return alive
 
 
-def _distribution(value: Any) -> Any:
+def _distribution(value: object) -> Distribution | TrueModel:
     if not isinstance(value, Distribution | TrueModel):
         raise ValueError
     return value
@@ -127,7 +129,7 @@ class Sample(Model):
 
     imagines: ClassVar[str] = "states"
 
-    distribution: Any = option(
+    distribution: Distribution | TrueModel = option(
         Rule("a distribution model: Distribution() or TrueModel()", _distribution),
         default=Distribution(),
     )

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -41,7 +41,7 @@ from expectant.models.columns import (
 from expectant.models.expectation import most
 from expectant.parts import Model, Need, Site, bytes_of, constant_weights
 from expectant.rules import at_least, number, or_none, whole
-from expectant.step_sizes import adapts, listed_part, step_size, steps_memory
+from expectant.step_sizes import StepSize, adapts, listed_part, step_size, steps_memory
 from expectant.step_sizes.adaptive import AdaptiveListsPart, learn_rate, settle_rates
 from expectant.verbs import (
     adapt_listed,
@@ -67,7 +67,7 @@ class SparsePart(NamedTuple):
 
     rewards: np.ndarray
     columns: ColumnsPart
-    step: Any
+    step: object
     threshold: float
 
 
@@ -254,7 +254,7 @@ class SparseExpectation(Model):
     imagines: ClassVar[str] = "means"
     linear: ClassVar[bool] = True
 
-    step: Any = option(step_size(), default=0.1)
+    step: float | StepSize = option(step_size(), default=0.1)
     capacity: int = option(whole(1), default=128)
     threshold: float = option(at_least(0.0), default=0.03)
     initial_reward: float | None = option(or_none(number()), default=None, kw_only=True)

@@ -21,7 +21,7 @@ from expectant.features.vector import (
     state_bytes,
     table_bytes,
 )
-from expectant.models.places import finite_mdp
+from expectant.models.places import finite_mdp, phase_now
 from expectant.parts import Model, Need, Site, bytes_of
 from expectant.verbs import backed_up_action_value, backed_up_value, fit, function, load
 
@@ -92,5 +92,5 @@ class TrueModel(Model):
             table.successors.copy(),
             feature_table(site),
             empty_state(site.shape),
-            site.domain_part.now,
+            phase_now(site),
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from expectant.exact.options import option_durations, option_model
 from expectant.features.feature_table import feature_table
 from expectant.features.vector import dense, empty_state
 from expectant.models.expectation import ExactPart, row_of
-from expectant.models.places import finite_mdp
+from expectant.models.places import finite_mdp, phase_now
 from expectant.parts import Site
 from expectant.verbs import (
     add_expected,
@@ -47,11 +47,11 @@ def _(models, state, option):
     return models.durations[row_of(models.model, state, option)]
 
 
-def exact_models(options: Any, count: int, site: Site, discount: float) -> ExactOptionsPart:
+def exact_models(options: object, count: int, site: Site, discount: float) -> ExactOptionsPart:
     """The models of so many options in all phases, with the discount inside."""
     mdp = finite_mdp(site, OWNER)
-    policies, stops, vectors = _written_out(options, count, site)
-    expected = np.zeros((mdp.phases, site.domain.states, count, site.width))
+    policies, stops, vectors = _written_out(options, count, mdp.states, site)
+    expected = np.zeros((mdp.phases, mdp.states, count, site.width))
     rewards, durations = np.zeros(expected.shape[:3]), np.zeros(expected.shape[:3])
     for phase in range(mdp.phases):
         for option in range(count):
@@ -63,16 +63,17 @@ def exact_models(options: Any, count: int, site: Site, discount: float) -> Exact
     model = ExactPart(
         expected.reshape(-1, site.width),
         rewards.ravel(),
-        int(site.domain.states),
+        mdp.states,
         count,
-        site.domain_part.now,
+        phase_now(site),
     )
     return ExactOptionsPart(model, durations.ravel())
 
 
-def _written_out(options: Any, count: int, site: Site) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _written_out(
+    options: object, count: int, states: int, site: Site
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Policies (n, S, A) and stopping (n, S) in every state, and the states' features (S, D)."""
-    states = int(site.domain.states)
     table, state = feature_table(site), empty_state(site.shape)
     policies = np.zeros((count, states, site.actions))
     stops, vectors = np.zeros((count, states)), np.zeros((states, site.width))

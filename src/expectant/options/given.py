@@ -11,7 +11,7 @@ import numpy as np
 from expectant.descriptions import description, option
 from expectant.exact.options import solve_subtask
 from expectant.features.table import numbered_states
-from expectant.parts import Need, Option, Site, bytes_of
+from expectant.parts import Domain, Need, Option, Site, bytes_of
 from expectant.rules import Rule, between, flag, number, whole
 from expectant.verbs import place, policy_of, stop_of
 
@@ -34,14 +34,14 @@ def _(options, number, state):
     return options.stops[number, state.place[0]]
 
 
-def _chances(value: Any, low: float = 0.0) -> np.ndarray:
+def _chances(value: object) -> np.ndarray:
     array = np.array(value, float)
     if not ((array >= 0.0) & (array <= 1.0)).all():
         raise ValueError
     return array
 
 
-def _policy(value: Any) -> tuple[Any, ...]:
+def _policy(value: object) -> tuple[int, ...] | tuple[tuple[float, ...], ...]:
     """Actions (S,) or probabilities (S, A), as plain numbers."""
     given = np.array(value)
     if given.ndim == 1 and given.dtype.kind in "iu" and given.size and given.min() >= 0:
@@ -52,7 +52,7 @@ def _policy(value: Any) -> tuple[Any, ...]:
     return tuple(map(tuple, rows.tolist()))
 
 
-def _stops(value: Any) -> tuple[float, ...]:
+def _stops(value: object) -> tuple[float, ...]:
     stops = _chances(value)
     if stops.ndim != 1 or not stops.size:
         raise ValueError
@@ -71,8 +71,8 @@ class TableOption(Option):
     probability of stopping in a state that it has arrived in.
     """
 
-    policy: Any = option(POLICY)
-    stop: Any = option(STOPS)
+    policy: Sequence[int] | Sequence[Sequence[float]] | np.ndarray = option(POLICY)
+    stop: Sequence[float] | np.ndarray = option(STOPS)
 
     def validate(self) -> None:
         if len(self.policy) != len(self.stop):
@@ -83,7 +83,7 @@ class TableOption(Option):
 
     @property
     def only_action(self) -> int:
-        first = self.policy[0]
+        first: Any = self.policy[0]
         alike = all(entry == first for entry in self.policy) and all(x == 1.0 for x in self.stop)
         if not alike or (isinstance(first, tuple) and max(first) < 1.0):
             return -1
@@ -157,13 +157,14 @@ class BestOption(Option):
     anywhere: bool = option(flag(), default=False, kw_only=True)
     rewarded: bool = option(flag(), default=True, kw_only=True)
 
-    def table(self, domain: Any) -> TableOption:
+    def table(self, domain: Domain) -> TableOption:
         """The option as tables."""
-        if domain.mdp() is None or not self.state < domain.states:
+        mdp = domain.mdp()
+        if mdp is None or not self.state < mdp.states:
             raise ValueError(
                 f"BestOption: state={self.state} must be one of a finite MDP, got {domain!r}"
             )
-        worth = self.bonus * (np.arange(domain.states) == self.state)
+        worth = self.bonus * (np.arange(mdp.states) == self.state)
         where = None if self.anywhere else worth != 0.0
         found = solve_subtask(domain, worth, self.discount, where=where, rewarded=self.rewarded)
         return TableOption(found.policy, found.stop)
@@ -182,5 +183,5 @@ class BestOption(Option):
 
 
 @lru_cache  # every run asks
-def _solved(best: BestOption, domain: Any) -> TableOption:
+def _solved(best: BestOption, domain: Domain) -> TableOption:
     return best.table(domain)

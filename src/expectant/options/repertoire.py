@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from expectant.options.exact_models import exact_models
 from expectant.options.learned_models import linear_models, shapes
 from expectant.options.several import build_options
 from expectant.options.universal_models import universal_models, universal_shapes
-from expectant.parts import Buildable, Need, Option, Site, bytes_of, needs_of
+from expectant.parts import Buildable, Model, Need, Option, Site, bytes_of, needs_of
 from expectant.rules import Rule, at_least, between, flag, one_of
 from expectant.verbs import (
     add_expected,
@@ -39,9 +39,9 @@ class ChoicesPart(NamedTuple):
     ``discount`` is the one that is inside the models of options, ``rate`` (1,) the agent's R̄.
     """
 
-    model: Any
-    extended: Any
-    options: Any
+    model: object
+    extended: object
+    options: object
     actions: int
     discount: float
     rate: np.ndarray
@@ -121,7 +121,7 @@ def _(choices, state, rng):
     break_off(choices.model, state, rng)
 
 
-def _options(value: Any) -> tuple[Option, ...]:
+def _options(value: object) -> tuple[Option, ...]:
     if not isinstance(value, Sequence) or isinstance(value, str):
         raise TypeError
     if not all(isinstance(item, Option) for item in value):
@@ -162,12 +162,13 @@ class Repertoire(Buildable):
         """The options that are not just an action, which the agent has already."""
         return tuple(found for found in self.options if found.only_action < 0)
 
-    def estimate_around(self, model: Any, site: Site) -> Sequence[Need]:
+    def estimate_around(self, model: Model, site: Site) -> Sequence[Need]:
         """What a model with these options holds; ``site`` counts options as actions."""
         own = self.at(site)
         count, states = len(self.extended), int(site.domain.states or 0)
         if self.models == "exact":
-            phases = site.domain.mdp().phases if site.domain.mdp() else 1
+            mdp = site.domain.mdp()
+            phases = 1 if mdp is None else mdp.phases
             held: list[tuple[int, ...]] = [(phases * states * count, site.width + 2)]
         else:
             sizes = universal_shapes if self.models == "universal" else shapes
@@ -180,12 +181,12 @@ class Repertoire(Buildable):
         """The site of the actions' own model."""
         return dataclasses.replace(site, actions=site.domain.actions)
 
-    def build_around(self, model: Any, site: Site, step: float, discount: float) -> ChoicesPart:
+    def build_around(self, model: Model, site: Site, step: float, discount: float) -> ChoicesPart:
         """A model of actions and options; ``site`` counts options as actions."""
         own, count = self.at(site), len(self.extended)
         options = build_options(self.extended, own)
         if self.models == "exact":
-            extended: Any = exact_models(options, count, own, discount)
+            extended: object = exact_models(options, count, own, discount)
         else:
             make = universal_models if self.models == "universal" else linear_models
             size, width = site.shape.size, site.width
@@ -193,7 +194,7 @@ class Repertoire(Buildable):
         return ChoicesPart(model.build(own), extended, options, own.actions, discount, np.zeros(1))
 
 
-def _repertoire(value: Any) -> Repertoire | None:
+def _repertoire(value: object) -> Repertoire | None:
     if value is None or isinstance(value, Repertoire):
         return value
     return Repertoire(_options(value))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from expectant.parts import Option, Site
 from expectant.verbs import begin, learn_options, policy_of, stop_of
@@ -13,9 +13,9 @@ from expectant.verbs import begin, learn_options, policy_of, stop_of
 class SeveralOptionsPart(NamedTuple):
     """``first`` has the options below ``held``, ``rest`` those from there on."""
 
-    first: Any
+    first: object
     held: int
-    rest: Any
+    rest: object
 
 
 @policy_of.register(SeveralOptionsPart)
@@ -45,9 +45,9 @@ def _(options, state, rng):
     begin(options.rest, state, rng)
 
 
-def build_options(options: Sequence[Option], site: Site) -> Any:
+def build_options(options: Sequence[Option], site: Site) -> object:
     """One part for all, in their order; neighbours of one kind share their arrays."""
-    built: list[tuple[int, Any]] = []
+    built: list[tuple[int, object]] = []
     for _, group in groupby(options, type):
         found = list(group)
         together = found[0].build_together(found, site)

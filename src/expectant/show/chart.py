@@ -107,7 +107,7 @@ class Chart:
         listed = ", ".join(f"{curve.diverged}/{curve.runs}" for curve in found)
         return f"(runs diverged, by panel: {listed})"
 
-    def data(self, anchor: str) -> dict[str, Any]:
+    def data(self, anchor: str) -> dict[str, object]:
         """Everything that the page's script draws."""
         return {
             "id": anchor,

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from expectant.show.wording import slug
 
-Verdict = Mapping[str, Any]
+Verdict = Mapping[str, object]
 # Symbol and class; the word is always written too, so nothing depends on colour or on the symbol.
 LOOKS = {
     "holds": ("✓", "holds"),

@@ -9,7 +9,7 @@ import base64
 import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar, cast
 
 from expectant.show.animation.drawing import durations
 from expectant.show.animation.frames import Recording
@@ -17,7 +17,10 @@ from expectant.show.chart import Chart
 from expectant.show.claim_rows import ClaimRow, Verdict, claims_of, readings_of, totals
 from expectant.show.wording import figure_name, two_digits
 
-Rows = Sequence[tuple[str, Any]]
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+Rows = Sequence[tuple[str, object]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +35,7 @@ class Section:
     def is_empty(self) -> bool:
         return bool(self.shows) and not any(getattr(self, name) for name in self.shows)
 
-    def data(self, anchor: str) -> dict[str, Any] | None:
+    def data(self, anchor: str) -> dict[str, object] | None:
         """What the script needs; ``anchor`` is the address of the section."""
         return None
 
@@ -105,7 +108,7 @@ class Curves(Section):
     def name(self) -> str:
         return figure_name(self.figure)
 
-    def data(self, anchor: str) -> dict[str, Any] | None:
+    def data(self, anchor: str) -> dict[str, object] | None:
         return self.chart.data(anchor) if self.chart.plots else None
 
 
@@ -162,24 +165,25 @@ class Adaptation(Section):
 
     macro: ClassVar[str] = "adaptation"
     shows: ClassVar[tuple[str, ...]] = ("rows",)
-    rows: Sequence[Mapping[str, Any]]
+    rows: Sequence[Mapping[str, object]]
     labels: Mapping[str, str]
 
     @property
     def agents(self) -> list[str]:
-        return list(dict.fromkeys(self.labels[row["agent"]] for row in self.rows))
+        return list(dict.fromkeys(self.labels[str(row["agent"])] for row in self.rows))
 
     @property
-    def matrix(self) -> dict[str, dict[str, Mapping[str, Any]]]:
+    def matrix(self) -> dict[str, dict[str, Mapping[str, object]]]:
         """The rows by backups, and by the name of the agent."""
-        found: dict[str, dict[str, Mapping[str, Any]]] = {}
+        found: dict[str, dict[str, Mapping[str, object]]] = {}
         for row in self.rows:
-            found.setdefault(row["backups"], {})[self.labels[row["agent"]]] = row
+            found.setdefault(str(row["backups"]), {})[self.labels[str(row["agent"])]] = row
         return found
 
     @staticmethod
-    def every_run(row: Mapping[str, Any]) -> str:
-        return ", ".join(two_digits(value) for value in row["adaptation_by_seed"])
+    def every_run(row: Mapping[str, object]) -> str:
+        values = cast(Sequence[float], row["adaptation_by_seed"])
+        return ", ".join(map(two_digits, values))
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,7 +192,7 @@ class Animation(Section):
 
     macro: ClassVar[str] = "animation"
     recording: Recording
-    drawn: Sequence[Any]
+    drawn: Sequence[Image]
 
     @property
     def _captions(self) -> list[str]:
@@ -205,7 +209,7 @@ class Animation(Section):
         """In words, when something is about to change."""
         return [self._captions[change] for change in self._changes]
 
-    def data(self, anchor: str) -> dict[str, Any] | None:
+    def data(self, anchor: str) -> dict[str, object] | None:
         return {
             "frames": [_encoded(picture) for picture in self.drawn],
             "durations": durations(self.recording),
@@ -214,7 +218,7 @@ class Animation(Section):
         }
 
 
-def _encoded(picture: Any) -> str:
+def _encoded(picture: Image) -> str:
     """A picture as the text of a PNG."""
     buffer = io.BytesIO()
     picture.save(buffer, format="PNG", optimize=True)

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from expectant.domains.finite import FiniteMDP
 from expectant.domains.outcomes import END
-from expectant.parts import Drawing
+from expectant.parts import Domain, Drawing
 from expectant.show.canvas import SMALL, WIDTH, new_figure, write_figure
 from expectant.show.rendering import own_settings, rendered
 from expectant.show.wording import number
@@ -39,9 +40,9 @@ class Arrow:
     pays: tuple[float, ...]
 
 
-def arrows_of(domain: Any) -> list[Arrow]:
+def arrows_of(mdp: FiniteMDP) -> list[Arrow]:
     """Everything that can happen in a finite MDP, whose probabilities are alike in all phases."""
-    table = domain.mdp().outcomes
+    table = mdp.outcomes
     chances, found = table.probabilities[0], []
     for state, action, o in np.argwhere(chances > 0.0).tolist():
         pays = tuple(table.rewards[:, state, action, o].tolist())
@@ -50,18 +51,18 @@ def arrows_of(domain: Any) -> list[Arrow]:
     return found
 
 
-def draw_world(domain: Any, path_stem: str | Path) -> list[Path]:
+def draw_world(domain: Domain, path_stem: str | Path) -> list[Path]:
     """Draw a domain that is a small finite MDP into ``<path_stem>.png`` and ``.svg``."""
     return write_figure(lambda: world_figure(domain), path_stem)
 
 
-def world_picture(domain: Any) -> bytes:
+def world_picture(domain: Domain) -> bytes:
     """The same as the bytes of a PNG."""
     with own_settings():
         return rendered(world_figure(domain), "png")
 
 
-def world_figure(domain: Any) -> Figure:
+def world_figure(domain: Domain) -> Figure:
     """A small finite MDP as a figure of matplotlib."""
     mdp = domain.mdp()
     if mdp is None or mdp.states > MOST_STATES:
@@ -69,7 +70,7 @@ def world_figure(domain: Any) -> Figure:
             f"draw_world: domain must be a finite MDP of at most {MOST_STATES} states, "
             f"got {domain!r}"
         )
-    drawing, arrows = domain.drawing, arrows_of(domain)
+    drawing, arrows = domain.drawing, arrows_of(mdp)
     if drawing is not None and drawing.cells is None and drawing.exits:
         return _row(drawing, arrows, mdp.states)
     return _layers(arrows, mdp)

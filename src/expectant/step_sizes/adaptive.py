@@ -7,7 +7,7 @@ the gradient of the whole squared error.
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -175,7 +175,7 @@ def _(step, row, state, error):
     return effective_step(step, row, state) * error
 
 
-def _positive(value: Any) -> float:
+def _positive(value: object) -> float:
     result = at_least(0.0).convert(value)
     if result == 0.0:
         raise ValueError

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from expectant.parts import Agent, Need, Site, bytes_of
 from expectant.rules import Rule, at_least
@@ -11,11 +10,11 @@ from expectant.step_sizes.bounded import Bounded
 from expectant.step_sizes.step_size import StepSize
 
 
-def step_size() -> Rule:
+def step_size() -> Rule[float | StepSize]:
     """What may stand where a step size is taken."""
     number = at_least(0.0)
 
-    def convert(value: Any) -> Any:
+    def convert(value: object) -> float | StepSize:
         return value if isinstance(value, StepSize) else number.convert(value)
 
     return Rule(f"{number.text}, or ex.IDBD, ex.Autostep, ex.Bounded or ex.Decaying", convert)
@@ -26,7 +25,7 @@ def adapts(step: float | StepSize) -> bool:
     return isinstance(step, StepSize) and step.adapts
 
 
-def number_or_bounded(owner: str, argument: str, step: Any) -> None:
+def number_or_bounded(owner: str, argument: str, step: float | StepSize) -> None:
     """Refuse a step size that adapts."""
     if adapts(step):
         raise ValueError(
@@ -34,7 +33,7 @@ def number_or_bounded(owner: str, argument: str, step: Any) -> None:
         )
 
 
-def as_used(agent: Agent, step: Any, site: Site) -> Any:
+def as_used(agent: Agent, step: float | StepSize, site: Site) -> float | StepSize:
     """A step size as an agent's ``step_unit``, ``doubled_steps`` and ``bounded_step`` make it."""
     if not isinstance(step, StepSize):
         number = agent.scaled(step, site)
@@ -43,33 +42,33 @@ def as_used(agent: Agent, step: Any, site: Site) -> Any:
     return step.held() if agent.bounded_step else step
 
 
-def step_part(agent: Agent, step: Any, site: Site, rows: int = 1) -> Any:
+def step_part(agent: Agent, step: float | StepSize, site: Site, rows: int = 1) -> object:
     """What an agent's update of so many rows of weights moves by: a number, or a part."""
     used = as_used(agent, step, site)
     return used.build(site, rows) if isinstance(used, StepSize) else used
 
 
-def columns_part(step: Any, site: Site) -> Any:
+def columns_part(step: float | StepSize, site: Site) -> object:
     """What a linear model moves its columns by."""
     return step.build_columns(site) if isinstance(step, StepSize) else step
 
 
-def listed_part(step: Any, site: Site) -> Any:
+def listed_part(step: float | StepSize, site: Site) -> object:
     """What a sparse model moves its columns by."""
     return step.build_listed(site) if isinstance(step, StepSize) else step
 
 
-def steps_memory(site: Site, *steps: tuple[Any, int]) -> Sequence[Need]:
+def steps_memory(site: Site, *steps: tuple[float | StepSize, int]) -> Sequence[Need]:
     """What step sizes hold, each for so many rows of weights."""
     kept = [(step.arrays * rows, site.width) for step, rows in steps if isinstance(step, StepSize)]
     total = bytes_of(*kept)
     return [Need("step sizes that adapt", total)] if total else []
 
 
-def columns_memory(step: Any, site: Site) -> Sequence[Need]:
+def columns_memory(step: float | StepSize, site: Site) -> Sequence[Need]:
     """What the step sizes of a linear model hold."""
-    if not adapts(step):
+    if not isinstance(step, StepSize) or not step.adapts:
         return []
     rows, width = site.actions, site.width
-    traces = bytes_of((rows, site.shape.size, width), ((step.arrays) * rows, width))
+    traces = bytes_of((rows, site.shape.size, width), (step.arrays * rows, width))
     return [Need("the model's step sizes that adapt", traces)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 from expectant.parts import Buildable, Site
 from expectant.verbs import (
@@ -41,15 +41,15 @@ class StepSize(Buildable):
         """The same, never overshooting."""
         raise NotImplementedError
 
-    def build(self, site: Site, rows: int) -> Any:
+    def build(self, site: Site, rows: int) -> object:
         """What moves so many rows of weights."""
         raise NotImplementedError
 
-    def build_columns(self, site: Site) -> Any:
+    def build_columns(self, site: Site) -> object:
         """What moves the columns of a linear model."""
         raise NotImplementedError
 
-    def build_listed(self, site: Site) -> Any:
+    def build_listed(self, site: Site) -> object:
         """What moves the columns of a sparse model."""
         return self.build_columns(site)
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from expectant.files import write_bytes
+from expectant.parts import Agent, Domain, Features
 from expectant.progress import Reporter, reporter
 from expectant.show.animation.drawing import check_ffmpeg, durations, gif, mp4, pictures
 from expectant.show.animation.frames import Recording
@@ -18,9 +19,9 @@ SUFFIXES = (".gif", ".mp4", ".html")
 
 
 def watch(
-    domain: Any,
-    features: Any,
-    agent: Any,
+    domain: Domain,
+    features: Features,
+    agent: Agent,
     path: str | Path,
     *,
     episodes: int | None = None,

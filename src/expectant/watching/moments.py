@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from expectant.parts import Domain
 
-def changes_of(domain: Any, unit: str, length: int) -> tuple[int, ...]:
+
+def changes_of(domain: Domain, unit: str, length: int) -> tuple[int, ...]:
     """When a domain changes during a run of so many episodes or steps, as far as it is known.
 
     The corridor and other finite MDPs change after so many episodes, the domains of the adaptation

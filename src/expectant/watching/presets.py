@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from expectant.agents.cached_policy import CachedPolicy
 from expectant.agents.cached_values import CachedValues
@@ -20,16 +20,19 @@ from expectant.domains.loca_grid import LocaGrid
 from expectant.domains.mountain_car import MountainCar
 from expectant.features.table import OneHot
 from expectant.features.tiles import Tiles
+from expectant.parts import Agent, Domain, Features
 
 DEFAULT_AGENT = "lookahead"
+
+Chosen = TypeVar("Chosen")
 
 
 class Scene(NamedTuple):
     """What is watched, and for how long: either of the two counts is None."""
 
-    domain: Any
-    features: Any
-    agent: Any
+    domain: Domain
+    features: Features
+    agent: Agent
     episodes: int | None
     steps: int | None
     step_limit: int | None = None
@@ -107,7 +110,7 @@ def scene(domain: str, agent: str | None) -> Scene:
     return PRESETS[domain](agent or DEFAULT_AGENT)
 
 
-def _chosen(agents: Mapping[str, Any], agent: str) -> Any:
+def _chosen(agents: Mapping[str, Chosen], agent: str) -> Chosen:
     if agent not in agents:
         raise ValueError(f"--agent: unknown {agent!r}" + near_miss(agent, list(agents)))
     return agents[agent]

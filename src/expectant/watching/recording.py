@@ -13,6 +13,7 @@ from expectant.engine.look import look_for, set_aside
 from expectant.engine.loop import DONE
 from expectant.engine.memory.limits import require
 from expectant.engine.threads import heeded
+from expectant.parts import Agent, Domain, Features
 from expectant.progress import Reporter, reporter
 from expectant.rules import flag, or_none, whole
 from expectant.seeds import SEED
@@ -27,9 +28,9 @@ LEAST_FRAMES = 2
 
 
 def record(
-    domain: Any,
-    features: Any,
-    agent: Any,
+    domain: Domain,
+    features: Features,
+    agent: Agent,
     *,
     episodes: int | None = None,
     steps: int | None = None,

@@ -63,7 +63,7 @@ def level(cell: Cell) -> float:
     """What a cell's curves rise to: best with steps of 0.1, worse on a slippery floor."""
     steps = [getattr(cell.agent, name, 0.1) for name in ("action_step", "value_step", "model_step")]
     off = sum(math.log10(step / 0.1) ** 2 for step in steps if isinstance(step, float))
-    return 10.0 - 20.0 * cell.domain.slip - 3.0 * off
+    return 10.0 - 20.0 * vars(cell.domain)["slip"] - 3.0 * off
 
 
 def never(_: Cell) -> int:

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 import expectant as ex
-from expectant import descriptions, verbs
+from expectant import descriptions, dispatch
 from expectant.domains.gym_code import _imports, environment_code
 from expectant.lab.cells import Cell, cell_hash
 from expectant.lab.engines import on_ray
@@ -169,7 +169,7 @@ def fresh(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     monkeypatch.setattr(descriptions, "KINDS", dict(descriptions.KINDS))
-    implementations = [(verb, dict(verb.implementations)) for verb in verbs.VERBS]
+    implementations = [(verb, dict(verb.implementations)) for verb in dispatch.VERBS]
 
     def imported(name: str, files: dict[str, str]) -> Any:
         for path, text in files.items():
@@ -229,7 +229,7 @@ def test_versions_belong_to_an_environment(worlds, monkeypatch):
 
 def test_what_an_environment_is_made_of_can_be_read(worlds):
     worlds({})
-    found = replace(CELL, domain=ex.Gym("MyWorld-v0")).identity()["code"]
+    found: Any = replace(CELL, domain=ex.Gym("MyWorld-v0")).identity()["code"]
     ours = {path.removesuffix(".py").replace("/", ".") for path in FILES if "other" not in path}
     assert set(found) == (ours - {"my_tools.__init__"}) | {"my_tools", "gymnasium"}
     assert ex.Gym("FrozenLake-v1").provenance == {"gymnasium": found["gymnasium"]}

@@ -60,7 +60,7 @@ agents = { plain = { action_step = 0.2 } }
 def test_a_spec_becomes_cells():
     experiment = parse_spec(GOOD, "mine.toml")
     cells = experiment.cells("text")
-    assert [(c.panel, c.agent_key, c.domain.cells) for c in cells] == [
+    assert [(c.panel, c.agent_key, c.domain.to_dict()["cells"]) for c in cells] == [
         ("short", "plain", 5), ("short", "ahead", 5), ("long", "plain", 15), ("long", "ahead", 15),
     ]  # fmt: skip
     assert cells[2].agent == ex.QLearning(0.2)
@@ -90,9 +90,10 @@ def test_changes_go_where_they_apply():
         )
     )
     plain, ahead = changed.cells()[:2]
-    assert (plain.domain.slip, plain.features.active) == (0.4, 3)
+    assert plain.domain.to_dict()["slip"] == 0.4 and plain.features.to_dict()["active"] == 3
     assert plain.agent == ex.QLearning(0.1, doubled_steps=True)
-    assert (ahead.agent.planning_steps, ahead.agent.replayed_fits) == (7, "planning_steps")
+    fits = ahead.agent.to_dict()["replayed_fits"]
+    assert (ahead.agent.to_dict()["planning_steps"], fits) == (7, "planning_steps")
 
 
 def replaced(old: str, new: str) -> str:
@@ -417,7 +418,7 @@ def test_a_part_of_ones_own_is_imported_by_its_place(tmp_path, monkeypatch):
     """
     with pytest.raises(SpecError, match="own: domain: kind: names the class 'my_worlds:Short'"):
         parse_spec(text, "own")
-    found = [cell.domain.cells for cell in parse_spec(text, "own", trust=True).cells()]
+    found = [cell.domain.to_dict()["cells"] for cell in parse_spec(text, "own", trust=True).cells()]
     assert found == [4, 5]
     with pytest.raises(SpecError, match="domain: kind: cannot import 'my_worlds:Long'"):
         parse_spec(text.replace("Short", "Long"), "own", trust=True).cells()

@@ -3,6 +3,7 @@ from __future__ import annotations
 import errno
 import os
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -273,7 +274,7 @@ def test_damaged_curves_are_named(tmp_path, place):
 
 
 def test_changed_code_gives_another_name():
-    known = learn.implementations[QLearningPart]
+    known: Any = learn.implementations[QLearningPart]
     before = cell_hash(CELL)
 
     @learn.register(QLearningPart)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from typing import Any
 import math
 
 import numpy as np
@@ -93,7 +94,8 @@ def test_charts_have_the_optimum_and_the_switches_of_the_domain():
 
 def test_the_page_draws_a_curve_where_its_own_points_are():
     long, short = result_of(np.zeros((2, 400))), result_of(np.zeros((2, 37)))
-    (plot,) = chart_of_results({"long": long, "short": short}).data("id")["plots"]
+    data: Any = chart_of_results({"long": long, "short": short}).data("id")
+    (plot,) = data["plots"]
     assert [curve["x"].size for curve in plot["curves"]] == [80, 8]
 
 

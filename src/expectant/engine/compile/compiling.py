@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from expectant import verbs
+from expectant import dispatch
 from expectant.engine.identity.accounts import Account
 from expectant.engine.identity.fingerprint import Fingerprint, fingerprint, part_types
 from expectant.engine.loop import simulate
@@ -34,11 +34,11 @@ def register_overloads() -> None:
     if not _registered:
         compiled_lanes.install()
         _registered.update((id(compiled_lanes), id(compiled_streams)))
-    for verb in verbs.VERBS:
+    for verb in dispatch.VERBS:
         if id(verb) not in _registered:
             _registered.add(id(verb))
             overloads.overload_verb(verb)
-    for plain in verbs.FUNCTIONS:
+    for plain in dispatch.FUNCTIONS:
         if id(plain) not in _registered:
             _registered.add(id(plain))
             overloads.overload_function(plain)

@@ -16,7 +16,7 @@ from numba.core.caching import NullCache
 from numba.core.dispatcher import Dispatcher
 from numba.core.registry import cpu_target
 
-from expectant import verbs
+from expectant import dispatch
 from expectant.engine.compile.inlined import Outermost, without_collecting
 
 
@@ -59,7 +59,7 @@ def forget_overloads() -> None:
     """Make Numba compile all verbs and functions anew when they are next called."""
     take_note_of_overloads()
     context = cpu_target.typing_context
-    for known in (*verbs.VERBS, *verbs.FUNCTIONS):
+    for known in (*dispatch.VERBS, *dispatch.FUNCTIONS):
         for template in context.resolve_value_type(known).templates:
             template._impl_cache.clear()
             template._compiled_overloads.clear()

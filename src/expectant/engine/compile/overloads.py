@@ -16,7 +16,7 @@ from numba.core.errors import TypingError
 from numba.core.targetconfig import ConfigStack
 from numba.extending import overload
 
-from expectant import verbs
+from expectant import dispatch, verbs
 from expectant.engine.compile.borrow import borrowed
 from expectant.engine.compile.inlined import Inlined
 
@@ -30,7 +30,7 @@ def checking() -> bool:
     return flags is not None and bool(flags.boundscheck)
 
 
-def overload_verb(verb: verbs.Verb) -> None:
+def overload_verb(verb: verbs.Verb[object]) -> None:
     """Let compiled code call a verb.
 
     The package's own code neither makes arrays nor keeps them, so it is compiled without any
@@ -66,11 +66,13 @@ def _options(counted: bool, checked: bool) -> dict[str, Any]:
     return options if counted else {**options, "pipeline_class": Inlined}
 
 
-def _implementation(verb: verbs.Verb, part_type: Any, ours: bool) -> Callable[..., Any] | None:
+def _implementation(
+    verb: verbs.Verb[object], part_type: Any, ours: bool
+) -> Callable[..., Any] | None:
     """What a verb means for a part type, if that code is (or is not) the package's own."""
     number = isinstance(part_type, numba_types.Float | numba_types.Integer)
     part_class: Any = float if number else getattr(part_type, "instance_class", None)
     found = verb.implementations.get(part_class, verb.fallback)
     if found is None:
-        raise TypingError(str(verbs.missing(verb.__name__, part_class or type(part_type))))
+        raise TypingError(str(dispatch.missing(verb.__name__, part_class or type(part_type))))
     return found if found.__module__.startswith("expectant.") == ours else None

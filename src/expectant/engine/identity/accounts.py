@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from expectant import verbs
+from expectant import dispatch
 from expectant.engine.identity.homes import name_of, settled
 from expectant.engine.identity.names_read import Chain, chains_in, names_in
 from expectant.engine.identity.written import Writer, inside
@@ -170,6 +170,6 @@ def _class(thing: Any, writer: Writer) -> Iterator[str]:
     for name, value in sorted(vars(thing).items()):
         if name not in left_out:
             yield f"{name} = {writer.value(value)}"
-    for verb in sorted(verbs.VERBS, key=name_of):
+    for verb in sorted(dispatch.VERBS, key=name_of):
         if thing in verb.implementations:
             yield f"verb {name_of(verb)} = {writer.value(verb.implementations[thing])}"

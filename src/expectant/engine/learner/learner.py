@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from expectant.domains.outside import LIMITS, Outside
 from expectant.domains.spaces import (
+    GymEnvironment,
     Observations,
     action_count,
     finite_reward,
@@ -48,7 +50,7 @@ from expectant.engine.loop import DIVERGED, Run, unusable
 from expectant.engine.result import Result
 from expectant.engine.trial.rehearsal import rehearse
 from expectant.exact.stability import PlanningRadius
-from expectant.features.vector import Weighted, outlook
+from expectant.features.vector import Binary, Weighted, outlook
 from expectant.parts import Agent, Features
 from expectant.progress import Reporter, reporter
 from expectant.rules import flag, or_none, whole
@@ -130,25 +132,30 @@ class Learner:
         cls,
         agent: Agent,
         features: Features,
-        env: Any,
+        env: GymEnvironment,
         *,
         numbered: bool | None = None,
-        **options: Any,
+        seed: int = 0,
+        compiled: bool | None = None,
+        progress: bool | Reporter = True,
     ) -> Learner:
         """A learner for the actions and observations of a Gymnasium environment."""
         if not hasattr(env, "action_space"):
             raise ValueError(f"Learner.for_env: env must be an environment, got {env!r}")
         one_world(env, "Learner.for_env")
-        learner = cls(agent, features, action_count(env.action_space, "Learner"), **options)
+        learner = cls(
+            agent, features, action_count(env.action_space, "Learner"), seed=seed,
+            compiled=compiled, progress=progress,
+        )  # fmt: skip
         learner.reading = observations(env.observation_space, numbered, "Learner")
         return learner
 
-    def start(self, observation: Any) -> int:
+    def start(self, observation: ArrayLike) -> int:
         """Begin an episode; returns the first action."""
         return self._answer(observation, BETWEEN_EPISODES, 0.0, FIRST)
 
     def step(
-        self, reward: float, observation: Any, terminated: bool, truncated: bool = False
+        self, reward: float, observation: ArrayLike, terminated: bool, truncated: bool = False
     ) -> int | None:
         """Learn from what the last action led to; returns the next, None if the episode is over.
 
@@ -163,7 +170,7 @@ class Learner:
         answer = self._answer(observation, self._action, finite_reward(reward), situation)
         return answer if situation == GOES_ON else None
 
-    def greedy(self, observation: Any) -> int:
+    def greedy(self, observation: ArrayLike) -> int:
         """The action it thinks best, without learning or exploring; ties are broken at random.
 
         Features with memory take the observation as the one that follows the last.
@@ -171,7 +178,7 @@ class Learner:
         preferences = self.preferences(observation)
         return int(self._ties.choice(np.flatnonzero(preferences == preferences.max())))
 
-    def preferences(self, observation: Any) -> np.ndarray:
+    def preferences(self, observation: ArrayLike) -> np.ndarray:
         """What it thinks of every action (A,): values, or the policy's preferences (Algorithm 3).
 
         Nothing is learned, and features with memory do not remember the observation.
@@ -193,7 +200,7 @@ class Learner:
             raise ValueError(f"reward_rate: {type(self.agent).__name__} does not estimate any")
         return float(centering.rate[0]) if centering is not None else 0.0
 
-    def planning_radius(self, observations: Sequence[Any]) -> PlanningRadius:
+    def planning_radius(self, observations: Sequence[ArrayLike]) -> PlanningRadius:
         """Whether its planning from these observations would converge, by its own model and steps.
 
         See ``ex.exact.planning_radius``. The model must be linear in the features and the
@@ -284,7 +291,14 @@ class Learner:
         return learner
 
     @classmethod
-    def from_result(cls, result: Result, run: int = 0, **options: Any) -> Learner:
+    def from_result(
+        cls,
+        result: Result,
+        run: int = 0,
+        *,
+        compiled: bool | None = None,
+        progress: bool | Reporter = True,
+    ) -> Learner:
         """A learner with a copy of what a run of ``ex.run(..., keep_agents=True)`` has learned."""
         if not 0 <= run < len(result.kept):
             raise ValueError(
@@ -295,7 +309,7 @@ class Learner:
         agent_part, features_part, streams = copy.deepcopy((kept.agent, kept.features, streams))
         learner = cls(
             result.agent, result.features, domain.actions, states=domain.states,
-            bounds=domain.bounds, seed=result.seed, **options,
+            bounds=domain.bounds, seed=result.seed, compiled=compiled, progress=progress,
         )  # fmt: skip
         if isinstance(domain.reading, Observations):
             learner.reading = domain.reading
@@ -307,7 +321,7 @@ class Learner:
 
     # ------------------------------------------------------------------------------- inside
 
-    def _encoded(self, observations: Sequence[Any]) -> list[Any]:
+    def _encoded(self, observations: Sequence[ArrayLike]) -> list[Binary | Weighted]:
         """The feature vectors of observations."""
         run, states = self._prepared(observations[0]), []
         for observation in observations:
@@ -317,7 +331,7 @@ class Learner:
             states.append(state)
         return states
 
-    def _answer(self, observation: Any, action: int, reward: float, situation: int) -> int:
+    def _answer(self, observation: ArrayLike, action: int, reward: float, situation: int) -> int:
         run, self._aside = self._prepared(observation), None
         if situation != TERMINATED:  # the end has no features
             self._receive(run, observation)
@@ -329,7 +343,7 @@ class Learner:
         self._action = answer if situation in (FIRST, GOES_ON) else BETWEEN_EPISODES
         return answer
 
-    def _receive(self, run: Run, observation: Any) -> None:
+    def _receive(self, run: Run, observation: ArrayLike) -> None:
         """Put an observation where compiled code looks for it."""
         received = run.domain.received
         try:
@@ -340,7 +354,7 @@ class Learner:
         if unusable(received) >= 0:
             raise ValueError(f"observation: must have finite components, got {observation!r}")
 
-    def _prepared(self, observation: Any) -> Run:
+    def _prepared(self, observation: ArrayLike) -> Run:
         """The run, made when the first observation shows how many components it has."""
         if self._run is None:
             components, bounds = np.size(observation), self.reading.bounds

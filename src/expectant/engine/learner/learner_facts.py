@@ -84,8 +84,8 @@ def set_state(rng: np.random.Generator, name: str, state: Any) -> None:
     }
 
 
-def _numbers(low: int) -> Rule:
-    def convert(value: Any) -> tuple[int, ...]:
+def _numbers(low: int) -> Rule[tuple[int, ...]]:
+    def convert(value: object) -> tuple[int, ...]:
         if not isinstance(value, list):
             raise TypeError
         return tuple(whole(low).convert(item) for item in value)

@@ -18,6 +18,7 @@ from expectant.agents.lookahead import Lookahead
 from expectant.agents.q_learning import QLearning
 from expectant.agents.q_planning import QPlanning
 from expectant.descriptions import Description
+from expectant.dispatch import watched
 from expectant.domains.corridor import Corridor
 from expectant.engine.course import drive, going_on
 from expectant.engine.job import Job, loop_for
@@ -46,10 +47,10 @@ from expectant.verbs import (
     remember,
     stop,
     stop_of,
-    watched,
 )
 
-READ_ONLY: dict[Verb, tuple[int, ...]] = {  # arguments that a verb may look at and not change
+# Arguments that a verb may look at and not change.
+READ_ONLY: dict[Verb[object], tuple[int, ...]] = {
     act: (0,),
     preference: (0,),
     learn: (0,),
@@ -251,7 +252,11 @@ class _Careful:
         self.contracts, self.calls = contracts, calls
 
     def __call__(
-        self, verb: Verb, implementation: Callable[..., Any], part: Any, args: tuple[Any, ...]
+        self,
+        verb: Verb[object],
+        implementation: Callable[..., Any],
+        part: Any,
+        args: tuple[Any, ...],
     ) -> Any:
         if verb in CHECKS:
             self.calls[verb.__name__] += 1

@@ -28,14 +28,14 @@ from expectant.whose import is_ours
 HOMES = tuple(str(Path(str(module.__file__)).parent) for module in (verbs, np))  # ours, NumPy's
 
 Check = Callable[["Contracts", Any, tuple[Any, ...], Any], str | None]
-CHECKS: dict[verbs.Verb, Check] = {}
+CHECKS: dict[verbs.Verb[object], Check] = {}
 
 
 class Enough(BaseException):
     """The time for looking is over."""
 
 
-def promises(*of: verbs.Verb) -> Callable[[Check], Check]:
+def promises(*of: verbs.Verb[object]) -> Callable[[Check], Check]:
     """Declare what verbs promise: a function that says what is wrong with a call, or None."""
 
     def declare(check: Check) -> Check:
@@ -65,7 +65,11 @@ class Contracts:
         self.choices = getattr(planner, "actions", self.ranges.actions)
 
     def __call__(
-        self, verb: verbs.Verb, implementation: Callable[..., Any], part: Any, args: tuple[Any, ...]
+        self,
+        verb: verbs.Verb[object],
+        implementation: Callable[..., Any],
+        part: Any,
+        args: tuple[Any, ...],
     ) -> Any:
         if time.perf_counter() > self.until:
             raise Enough
@@ -94,7 +98,7 @@ class Contracts:
         return result
 
 
-def _advice(verb: verbs.Verb, error: Exception) -> str:
+def _advice(verb: verbs.Verb[object], error: Exception) -> str:
     """What to do about the usual mistakes."""
     if isinstance(error, AttributeError) and "set attribute" in str(error):
         return ": a field cannot be assigned to; keep what changes in an array and write into it"

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from expectant.descriptions import all_ours
+from expectant.dispatch import VERBS, Watcher, watched
 from expectant.engine.asking import Subject
 from expectant.engine.compile.kernels import Kernel
 from expectant.engine.copies import copied
@@ -35,7 +36,7 @@ from expectant.engine.trial.contracts import Contracts, Enough
 from expectant.engine.trial.drawing import drawn_from
 from expectant.engine.trial.mistakes import PartError, kinds_of
 from expectant.seeds import Streams
-from expectant.verbs import VERBS, Verb, Watcher, act, preference, watched, wrapped
+from expectant.verbs import Verb, act, preference, wrapped
 from expectant.whose import is_ours
 
 if TYPE_CHECKING:
@@ -113,7 +114,11 @@ class _Preferring:
         self.prefers = all(agent in preference.implementations for agent in agents)
 
     def __call__(
-        self, verb: Verb, implementation: Callable[..., Any], part: Any, args: tuple[Any, ...]
+        self,
+        verb: Verb[object],
+        implementation: Callable[..., Any],
+        part: Any,
+        args: tuple[Any, ...],
     ) -> Any:
         result = self.contracts(verb, implementation, part, args)
         if verb is act and self.prefers and type(part) is self.agent:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -126,7 +126,7 @@ class SweepFolder:
         facts = self.store.facts_of(name, spans[0]) if spans else None
         if facts is None:
             raise self.damaged()
-        described = facts.described
+        described: Mapping[str, Any] = facts.described
         return Cell(
             experiment=self.experiment.name,
             panel=columns["panel"][row],

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -86,9 +86,9 @@ class Kernels:
     """
 
     compiled: bool | None = None
-    known: dict[Any, Kernel] = field(default_factory=dict)
-    broken: dict[Any, Exception] = field(default_factory=dict)
-    keys: dict[str, Any] = field(default_factory=dict)
+    known: dict[object, Kernel] = field(default_factory=dict)
+    broken: dict[object, Exception] = field(default_factory=dict)
+    keys: dict[str, object] = field(default_factory=dict)
     errands: dict[str, TaskRuns] = field(default_factory=dict)
     explained: dict[str, int] = field(default_factory=dict)
 
@@ -98,7 +98,7 @@ class Kernels:
 
     def one_of_each(self, tasks: Sequence[Task]) -> list[Order]:
         """What to compile, once for every composition; what cannot be prepared is left out."""
-        found: dict[Any, Order] = {}
+        found: dict[object, Order] = {}
         for task in {task.name: task for task in tasks}.values():
             with suppress(Exception):  # told where it is needed
                 self.keys[task.name] = key = self._key(task.cell)
@@ -125,7 +125,7 @@ class Kernels:
             self.known[key] = compiled_look(cell.job, cell.record, self.compiled, name, show)
         return self.known[key]
 
-    def of(self, cell: Cell, show: Reporter | None = None, key: Any = None) -> Kernel:
+    def of(self, cell: Cell, show: Reporter | None = None, key: object = None) -> Kernel:
         key = key or self._key(cell)
         if key in self.broken:
             raise self.broken[key]
@@ -140,7 +140,7 @@ class Kernels:
                 raise
         return self.known[key]
 
-    def _key(self, cell: Cell) -> Any:
+    def _key(self, cell: Cell) -> object:
         return composition(cell.job.prepare(0)[0]), settled(cell.job)
 
 

@@ -42,11 +42,11 @@ class Axis:
     """
 
     paths: tuple[Path, ...]
-    rows: tuple[tuple[Any, ...], ...]
+    rows: tuple[tuple[object, ...], ...]
     where: str
     range: Range | None = None
 
-    def concerning(self, agent: str, table: Mapping[str, Any]) -> Axis | None:
+    def concerning(self, agent: str, table: Mapping[str, object]) -> Axis | None:
         """The part of the axis that matters to one agent; None if nothing does."""
         options = options_of(table)
         kept = [n for n, path in enumerate(self.paths) if _concerns(path, agent, options)]

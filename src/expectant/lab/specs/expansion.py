@@ -27,9 +27,9 @@ class PanelSpec:
     """One panel's tables, as data, and what is varied in them."""
 
     name: str
-    domain: Mapping[str, Any]
-    features: Mapping[str, Any]
-    agents: Mapping[str, Mapping[str, Any]]
+    domain: Mapping[str, object]
+    features: Mapping[str, object]
+    agents: Mapping[str, Mapping[str, object]]
     axes: tuple[Axis, ...] = ()
     title: str = ""
 
@@ -50,9 +50,9 @@ class Point:
     panel: str
     agent: str
     label: str
-    domain: Mapping[str, Any]
-    features: Mapping[str, Any]
-    table: Mapping[str, Any]
+    domain: Mapping[str, object]
+    features: Mapping[str, object]
+    table: Mapping[str, object]
     base_panel: str
     base_agent: str
     title: str = ""

@@ -12,7 +12,7 @@ from expectant.lab.specs.spec_errors import SpecError, check_rule, check_text, c
 from expectant.rules import Rule, whole
 from expectant.seeds import SEED
 
-SETTINGS: dict[str, Rule] = {
+SETTINGS: dict[str, Rule[int]] = {
     "episodes": whole(1),
     "steps": whole(1),
     "runs": whole(1, 2**31 - 1),  # they are numbered in 32 bits
@@ -22,6 +22,7 @@ SETTINGS: dict[str, Rule] = {
     "step_limit": whole(1),
     "zoom": whole(1),
 }
+NOT_GIVEN = {"episodes": 0, "steps": 0, "step_limit": None, "zoom": None}
 DEFAULTS = {"runs": 30, "bin": 1, "bins": 100, "seed": 0}
 TABLES = ("domain", "features", "agents", "panels", "grid", "linked", "variants")
 TEXTS = ("name", "title", "notes", "record")  # what is recorded may also be a look, a table
@@ -47,7 +48,7 @@ def numbers_of(data: Mapping[str, Any]) -> dict[str, Any]:
         raise SpecError(f"{other}: does not go with {counted}, which has {width} instead")
     if found.get(width, 1) > found[counted]:
         raise SpecError(f"{width}: must be at most {counted} ({found[counted]}), got {data[width]}")
-    numbers = {"episodes": 0, "steps": 0, "step_limit": None, "zoom": None, **DEFAULTS, **found}
+    numbers: dict[str, Any] = {**NOT_GIVEN, **DEFAULTS, **found}
     numbers["bins"] = min(numbers["bins"], numbers["steps"]) if numbers["steps"] else 1
     return numbers
 

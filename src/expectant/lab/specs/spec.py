@@ -70,10 +70,10 @@ class Changes:
     ``agents`` goes to every agent that has the option, ``kinds`` to the agents of one kind.
     """
 
-    domain: Mapping[str, Any] = field(default_factory=dict)
-    features: Mapping[str, Any] = field(default_factory=dict)
-    agents: Mapping[str, Any] = field(default_factory=dict)
-    kinds: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    domain: Mapping[str, object] = field(default_factory=dict)
+    features: Mapping[str, object] = field(default_factory=dict)
+    agents: Mapping[str, object] = field(default_factory=dict)
+    kinds: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,9 @@ class Experiment:
             self._cell(found, describe, reading) for panel in self.panels for found in points(panel)
         ]
 
-    def cell(self, panel: PanelSpec, agent: str, settings: Mapping[tuple[str, ...], Any]) -> Cell:
+    def cell(
+        self, panel: PanelSpec, agent: str, settings: Mapping[tuple[str, ...], object]
+    ) -> Cell:
         """One agent of a panel with some settings of one's choice."""
         return self._cell(point(panel, agent, settings), Describer(), "")
 
@@ -272,7 +274,7 @@ def _ends(panel: PanelSpec) -> PanelSpec:
 def _changed(panel: PanelSpec, changes: Changes) -> PanelSpec:
     agents = {}
     for key, table in panel.agents.items():
-        wanted = {**changes.agents, **changes.kinds.get(table["kind"], {})}
+        wanted = {**changes.agents, **changes.kinds.get(str(table["kind"]), {})}
         agents[key] = _where_known(table, wanted)
     return replace(
         panel,

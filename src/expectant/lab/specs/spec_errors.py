@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from expectant.descriptions import near_miss
 from expectant.rules import Rule
+
+Plain = TypeVar("Plain")
 
 
 class SpecError(ValueError):
     """A mistake in a spec; says where, what, and what would be right."""
 
 
-def check_rule(path: str, rule: Rule, value: Any) -> Any:
+def check_rule(path: str, rule: Rule[Plain], value: object) -> Plain:
     """The value in its plain type."""
     try:
         return rule.convert(value)

@@ -44,9 +44,9 @@ class Facts(NamedTuple):
     diverged: list[bool]
     evicted: list[int]
     divergence: list[str]
-    described: Mapping[str, Any]
+    described: Mapping[str, object]
 
-    def is_of(self, identity: Mapping[str, Any]) -> bool:
+    def is_of(self, identity: Mapping[str, object]) -> bool:
         """Whether the settings are those that decide the numbers of a cell."""
         known = {key: self.described.get(key) for key in identity}
         return known == identity or _text(known) == _text(identity)  # a NaN equals its own text

@@ -13,7 +13,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -51,7 +50,7 @@ class Store:
     cannot be read is a ``StoreError``.
     """
 
-    def __init__(self, folder: Path, facts: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, folder: Path, facts: Mapping[str, object] | None = None) -> None:
         need("a folder of results", "lab")
         self.folder = folder / "blocks"
         self.aside = folder / SET_ASIDE

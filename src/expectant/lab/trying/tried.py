@@ -46,7 +46,7 @@ class Confirmed:
         return mean, low, high
 
     @property
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, object]:
         """Its steps, and what else is not as everybody has it."""
         names = (*STEPS, "trace", "model", "planning_steps", "step_unit", "epsilon", "discount")
         return {name: getattr(self.agent, name) for name in names if hasattr(self.agent, name)}
@@ -99,7 +99,7 @@ class Tried:
         known = {key: mean for key, mean in known.items() if math.isfinite(mean)}
         return max(known, key=lambda key: known[key]) if known else None
 
-    def as_data(self) -> dict[str, Any]:
+    def as_data(self) -> dict[str, object]:
         """The documented shape of ``expectant try --json``."""
         rows = []
         for key, each in self.agents.items():

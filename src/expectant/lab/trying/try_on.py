@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from expectant.domains.gym import Gym
+from expectant.domains.spaces import GymSource
 from expectant.engine.arguments import hinting
 from expectant.engine.job import cores
 from expectant.engine.result import Result
@@ -66,7 +67,7 @@ MINUTES = Rule("a finite number above 0", _minutes)
 
 @hinting
 def try_on(
-    environment: Any,
+    environment: Domain | GymSource,
     minutes: float = 5.0,
     *,
     folder: str | Path | None = None,
