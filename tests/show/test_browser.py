@@ -91,6 +91,14 @@ def test_the_page_does_not_scroll_sideways(visit: ReportVisit) -> None:
     assert width <= window
 
 
+def test_sentences_about_a_claim_take_the_whole_width(visit: ReportVisit) -> None:
+    shares = visit.page.evaluate(
+        """[...document.querySelectorAll(".evidence .detail")].map(
+            part => part.clientWidth / part.closest("table").clientWidth)"""
+    )
+    assert shares and min(shares) > 0.9
+
+
 def test_every_plot_has_its_curves(visit: ReportVisit, report: Report) -> None:
     for figure, panels in report.panels.items():
         for place, panel in enumerate(panels, start=1):
