@@ -259,6 +259,10 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
         "return -PRICE - action, 1.0", "return -chance(), 1.0",
         "step of QueuePart draws from np.random.random, which no seed reaches",
     ),
+    "an observation that features change": (
+        "    state.active[1] = features.last", "    state.active[1] = features.last\n    observation[0] = 0",
+        "encode of PairsPart must not change what it is given, and changed [4] to [0]",
+    ),
     "a reward that is not finite later on": (
         "    if rng.random() < queue.arrival",
         "    if rng.random() < 0.002:\n        return np.nan, 1.0\n    if rng.random() < queue.arrival",

@@ -31,6 +31,7 @@ from expectant.engine.crossing import (
 )
 from expectant.engine.identity.fingerprint import part_types
 from expectant.engine.loop import Budget, Run, simulate
+from expectant.engine.trial.careful import careful
 from expectant.engine.trial.contracts import Contracts, Enough
 from expectant.engine.trial.drawing import drawn_from
 from expectant.engine.trial.mistakes import PartError, kinds_of
@@ -115,7 +116,7 @@ class _Preferring:
     def __call__(
         self, verb: Verb, implementation: Callable[..., Any], part: Any, args: tuple[Any, ...]
     ) -> Any:
-        result = self.contracts(verb, implementation, part, args)
+        result = careful(self.contracts, verb, implementation, part, args)
         if verb is act and self.prefers and type(part) is self.agent:
             for action in range(self.contracts.ranges.actions):
                 preference(part, args[0], action)
