@@ -263,6 +263,17 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
         "    state.active[1] = features.last", "    state.active[1] = features.last\n    observation[0] = 0",
         "encode of PairsPart must not change what it is given, and changed [4] to [0]",
     ),
+    "no actions at all": ("    actions = 2\n", "    actions = 0\n", "Queue: actions must be a whole number, 1 or more, got 0"),
+    "actions that are a bool": ("    actions = 2\n", "    actions = True\n", "Queue: actions must be a whole number, 1 or more, got True"),
+    "actions that are not said": ("    actions = 2\n", "", "Queue: needs `actions`, how many there are"),
+    "states that are a float": (
+        "property(lambda self: self.room)", "property(lambda self: self.room / 1)",
+        "Queue: states must be None or a whole number, 1 or more, got 8.0",
+    ),
+    "states below zero": (
+        "property(lambda self: self.room)", "property(lambda self: -8)",
+        "Queue: states must be None or a whole number, 1 or more, got -8",
+    ),
     "a reward that is not finite later on": (
         "    if rng.random() < queue.arrival",
         "    if rng.random() < 0.002:\n        return np.nan, 1.0\n    if rng.random() < queue.arrival",
@@ -445,4 +456,4 @@ def test_the_sentence_ends_with_the_check_of_that_kind_of_part(name, kind, endin
 
 
 def test_there_are_enough_of_them():
-    assert len(ALL) >= 95
+    assert len(ALL) >= 100
