@@ -33,7 +33,7 @@ from expectant.engine.identity.fingerprint import part_types
 from expectant.engine.loop import Budget, Run, simulate
 from expectant.engine.trial.careful import careful
 from expectant.engine.trial.contracts import Contracts, Enough
-from expectant.engine.trial.drawing import drawn_from
+from expectant.engine.trial.global_draws import drawn_from
 from expectant.engine.trial.mistakes import PartError, kinds_of
 from expectant.parts import Domain
 from expectant.rules import or_none, whole

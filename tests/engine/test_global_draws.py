@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.random import rand
 
-from expectant.engine.trial.drawing import drawn_from
+from expectant.engine.trial.global_draws import drawn_from
 
 RNG = np.random.default_rng(0)
 
