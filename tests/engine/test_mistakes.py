@@ -259,6 +259,21 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
         "return -PRICE - action, 1.0", "return -chance(), 1.0",
         "step of QueuePart draws from np.random.random, which no seed reaches",
     ),
+    "an observation that features change": (
+        "    state.active[1] = features.last", "    state.active[1] = features.last\n    observation[0] = 0",
+        "encode of PairsPart must not change what it is given, and changed [4] to [0]",
+    ),
+    "no actions at all": ("    actions = 2\n", "    actions = 0\n", "Queue: actions must be a whole number, 1 or more, got 0"),
+    "actions that are a bool": ("    actions = 2\n", "    actions = True\n", "Queue: actions must be a whole number, 1 or more, got True"),
+    "actions that are not said": ("    actions = 2\n", "", "Queue: needs `actions`, how many there are"),
+    "states that are a float": (
+        "property(lambda self: self.room)", "property(lambda self: self.room / 1)",
+        "Queue: states must be None or a whole number, 1 or more, got 8.0",
+    ),
+    "states below zero": (
+        "property(lambda self: self.room)", "property(lambda self: -8)",
+        "Queue: states must be None or a whole number, 1 or more, got -8",
+    ),
     "a reward that is not finite later on": (
         "    if rng.random() < queue.arrival",
         "    if rng.random() < 0.002:\n        return np.nan, 1.0\n    if rng.random() < queue.arrival",

@@ -17,7 +17,7 @@ from expectant.engine.crossing import first_response, respond, responder
 from expectant.engine.loop import DONE, NUMBER, STEPS, Budget, Ranges, Run, simulate
 from expectant.engine.memory.limits import within_memory
 from expectant.engine.memory.refusal import owner
-from expectant.engine.trial.rehearsal import rehearse
+from expectant.engine.trial.rehearsal import check_counts, rehearse
 from expectant.features.vector import empty_state
 from expectant.lanes import padded
 from expectant.parts import Agent, Domain, Features, Site
@@ -46,6 +46,9 @@ class Job:
     step_limit: int | None = None
     seed: int = 0
     apart: bool = True
+
+    def __post_init__(self) -> None:
+        check_counts(self.domain)
 
     @property
     def length(self) -> int:

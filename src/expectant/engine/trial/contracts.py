@@ -81,7 +81,7 @@ class Contracts:
             place = _place(error.__traceback__)
             if place is None and is_ours(implementation) and not isinstance(error, IndexError):
                 raise  # not for want of a promise kept: a number that has overflowed, say
-            place = place or _written(implementation)
+            place = place or written(implementation)
             raise PartError(
                 f"{verb.__name__} of {type(part).__name__}: {type(error).__name__}: {error}"
                 f"{_advice(verb, error)} ({place})",
@@ -90,7 +90,7 @@ class Contracts:
         check = CHECKS.get(verb)
         wrong = check(self, part, args, result) if check else None
         if wrong:
-            where = _written(implementation)
+            where = written(implementation)
             raise PartError(
                 f"{verb.__name__} of {type(part).__name__} {wrong} ({where})",
                 self.kinds.get(type(part), ""),
@@ -107,7 +107,8 @@ def _advice(verb: verbs.Verb[object], error: Exception) -> str:
     return ""
 
 
-def _written(implementation: Callable[..., Any]) -> str:
+def written(implementation: Callable[..., Any]) -> str:
+    """Where somebody wrote it: the file and the line."""
     code = inspect.unwrap(implementation).__code__
     return f"{code.co_filename}, line {code.co_firstlineno}"
 

@@ -32,9 +32,12 @@ from expectant.engine.crossing import (
 )
 from expectant.engine.identity.fingerprint import part_types
 from expectant.engine.loop import Budget, Run, simulate
+from expectant.engine.trial.careful import careful
 from expectant.engine.trial.contracts import Contracts, Enough
-from expectant.engine.trial.drawing import drawn_from
+from expectant.engine.trial.global_draws import drawn_from
 from expectant.engine.trial.mistakes import PartError, kinds_of
+from expectant.parts import Domain
+from expectant.rules import or_none, whole
 from expectant.seeds import Streams
 from expectant.verbs import Verb, act, preference, wrapped
 from expectant.whose import is_ours
@@ -120,11 +123,26 @@ class _Preferring:
         part: Any,
         args: tuple[Any, ...],
     ) -> Any:
-        result = self.contracts(verb, implementation, part, args)
+        result = careful(self.contracts, verb, implementation, part, args)
         if verb is act and self.prefers and type(part) is self.agent:
             for action in range(self.contracts.ranges.actions):
                 preference(part, args[0], action)
         return result
+
+
+def check_counts(domain: Domain) -> None:
+    """An error where a domain of one's own does not say how many actions or states it has."""
+    if is_ours(type(domain)):
+        return
+    name = type(domain).__name__
+    try:
+        whole(1).check(name, "actions", domain.actions)
+        or_none(whole(1)).check(name, "states", domain.states)
+    except NotImplementedError:
+        reason = f"{name}: needs `actions`, how many there are"
+        raise PartError(reason, "domain").with_advice() from None
+    except ValueError as error:
+        raise PartError(str(error), "domain").with_advice() from None
 
 
 def check_parts(run: Run) -> None:
