@@ -49,6 +49,17 @@ def test_rewards_and_ends(reward, alive, right):
     assert (wrong(verbs.stored, (0, reward, alive)) is None) == right
 
 
+@pytest.mark.parametrize("given", ["1", None, [1.0], np.ones(1), 1j, True, np.True_], ids=repr)
+def test_what_is_no_number_is_told(given):
+    assert "a finite number" in wrong(verbs.step, (given, 1.0))
+    assert "alive as 0.0" in wrong(verbs.step, (1.0, given))
+    assert "alive, 0.0 or 1.0" in wrong(verbs.imagine, given)
+    assert "the probability of stopping" in wrong(verbs.stop, given)
+    assert "the size of its errors" in wrong(verbs.learn, given)
+    for verb in (verbs.preference, verbs.backed_up_value):
+        assert "must return a number" in wrong(verb, given)
+
+
 @pytest.mark.parametrize(("feature", "right"), [(0, True), (3, True), (4, False), (-1, False)])
 def test_features(feature, right):
     assert (wrong(verbs.load_successor, None, 0, vector(feature)) is None) == right
