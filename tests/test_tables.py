@@ -291,9 +291,30 @@ def test_what_the_guide_says_of_agents_without_settings():
         for kind in PLANNERS
     }
     assert behind["lookahead"] == behind["cached_values"] == 0 < behind["cached_policy"]
+    ahead = [verdict(found["lookahead"], found["q_learning"]) == "more" for found in stored]
+    assert sum(ahead) >= 6 and len(ahead) == 10
     made = tables.named_table("untuned-highest")
     assert any(
         row.startswith("| Algorithm 3 | FrozenLake 4×4; Acrobot; MountainCar |") for row in made
     )
     said = (ROOT / "docs/which-agent.md").read_text("utf-8")
     assert "neither is surely behind Q-learning anywhere" in said
+
+
+def test_what_is_said_of_the_sparse_model():
+    """The sentences below its table, which have no numbers but would be wrong with others."""
+    from sparse import DEFAULT, STORED
+
+    small, large = json.loads(STORED.read_text("utf-8"))
+    for size in (small, large):
+        usual, roomy, fine = size["sparse"]
+        assert (usual["capacity"], usual["threshold"]) == (DEFAULT.capacity, DEFAULT.threshold)
+        assert usual["evicted"] > roomy["evicted"] == fine["evicted"] == 0.0
+        (mean, *_), (_, low, high) = usual["apart"], roomy["apart"]
+        assert low < mean < high
+        assert usual["entries"] < fine["entries"] < 1.5 * usual["entries"]
+    assert small["runs"] >= 60 and small["sparse"][0]["apart"][1] < 0.0
+    assert small["sparse"][2]["apart"][1] < 0.0 < small["sparse"][2]["apart"][2]
+    assert large["sparse"][0]["apart"][1] > 0.0 > large["sparse"][2]["apart"][2]
+    said = (ROOT / "docs/features.md").read_text("utf-8")
+    assert f"ex.SparseExpectation(step, {fine['capacity']}, {fine['threshold']})" in said
