@@ -27,7 +27,7 @@ from expectant.verbs import (
 )
 from expectant.whose import is_ours
 
-READ_ONLY: dict[Verb, tuple[int, ...]] = {  # arguments that a verb may look at and not change
+READ_ONLY: dict[Verb[object], tuple[int, ...]] = {  # what a verb may look at and not change
     act: (0,),
     preference: (0,),
     learn: (0,),
@@ -45,7 +45,7 @@ READ_ONLY: dict[Verb, tuple[int, ...]] = {  # arguments that a verb may look at 
 
 def careful(
     contracts: Contracts,
-    verb: Verb,
+    verb: Verb[object],
     implementation: Callable[..., Any],
     part: Any,
     args: tuple[Any, ...],

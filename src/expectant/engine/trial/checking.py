@@ -34,7 +34,7 @@ from expectant.parts import Agent, Backups, Domain, Features, Model, Option
 from expectant.progress import reporter
 from expectant.rules import flag, whole
 from expectant.seeds import SEED
-from expectant.verbs import Verb, backed_up_action_value, watched
+from expectant.verbs import Verb, backed_up_action_value
 
 
 @dataclass(frozen=True)
