@@ -347,7 +347,7 @@ def verdict_cell(one: dict[str, Any]) -> str:
         return one["verdict"]
     many = f", n = {one['runs']}" if one["runs"] else ""
     effect, low, high = (three_digits(one[key]) for key in ("effect", "low", "high"))
-    numbers = f"{effect} ({low} to {high}), ± {one['margin']:g}"
+    numbers = f"{effect} ({low} to {high}), ± {three_digits(one['margin'])}"
     note = f" ({one['note']})" if one.get("note") else ""
     unit = f" {one['unit']}" if one.get("unit") else ""
     chance = "–" if one["chance"] is None else f"{100 * one['chance']:.0f} %"
