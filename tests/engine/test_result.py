@@ -29,10 +29,12 @@ def test_the_table_of_episodes():
 def test_the_table_of_steps():
     result = run(steps=10, bins=4, runs=2)  # bins of 3, 3, 3 and 1
     table = result.table()
-    assert table.column_names == ["run", "bin", "reward", "length"]
+    assert table.column_names == ["run", "bin", "return", "length", "reward"]
     assert table["bin"].to_pylist() == [0, 1, 2, 3] * 2
     assert table["length"].to_pylist() == [3, 3, 3, 1] * 2
     assert table["reward"].to_pylist() == result.rewards.ravel().tolist()
+    earned = table["reward"].to_numpy() * table["length"].to_numpy()
+    assert table["return"].to_pylist() == earned.tolist()
 
 
 @pytest.mark.parametrize("steps", [1, 7, 10, 99, 100, 101, 12_345])

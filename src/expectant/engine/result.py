@@ -86,23 +86,24 @@ class Result:
     def table(self) -> Table:
         """A row for every episode: run, episode, return, length.
 
-        With a budget of steps a row for every bin: run, bin, reward, and its length in steps.
+        With a budget of steps a row for every bin: run, bin, return, its length in steps, and
+        reward, which is the mean of a step; the return is their sum.
         """
         need("a table", "lab")
         import pyarrow
 
         over_steps = self.steps is not None
-        values = self.rewards if over_steps else self.returns
-        runs, count = values.shape
-        lengths = np.tile(self.bin_lengths, runs) if over_steps else self.lengths.ravel()
-        return pyarrow.table(
-            {
-                "run": np.repeat(self.numbers, count),
-                "bin" if over_steps else "episode": np.tile(np.arange(count), runs),
-                "reward" if over_steps else "return": values.ravel(),
-                "length": lengths,
-            }
-        )
+        earned = self.rewards * self.bin_lengths if over_steps else self.returns
+        runs, count = earned.shape
+        columns = {
+            "run": np.repeat(self.numbers, count),
+            "bin" if over_steps else "episode": np.tile(np.arange(count), runs),
+            "return": earned.ravel(),
+            "length": np.tile(self.bin_lengths, runs) if over_steps else self.lengths.ravel(),
+        }
+        if over_steps:
+            columns["reward"] = self.rewards.ravel()
+        return pyarrow.table(columns)
 
     def __repr__(self) -> str:
         mean = float(self.means.mean())  # not finite with a diverged run
