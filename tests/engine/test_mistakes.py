@@ -268,11 +268,11 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
     "actions that are not said": ("    actions = 2\n", "", "Queue: needs `actions`, how many there are"),
     "states that are a float": (
         "property(lambda self: self.room)", "property(lambda self: self.room / 1)",
-        "Queue: states must be None or a whole number, 1 or more, got 8.0",
+        "Queue: states must be a whole number, 1 or more, or None, got 8.0",
     ),
     "states below zero": (
         "property(lambda self: self.room)", "property(lambda self: -8)",
-        "Queue: states must be None or a whole number, 1 or more, got -8",
+        "Queue: states must be a whole number, 1 or more, or None, got -8",
     ),
     "a reward that is not finite later on": (
         "    if rng.random() < queue.arrival",

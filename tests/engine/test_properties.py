@@ -194,7 +194,7 @@ def test_parts_of_a_users_own_compose_compiled():
 
 
 GENERATOR = {  # works at compile time, or in plain Python only
-    "expectant.verbs",
+    "expectant.dispatch",
     *(
         f"expectant.engine.compile.{name}"
         for name in ("borrow", "compiled_lanes", "compiled_streams", "overloads", "inside_numba")

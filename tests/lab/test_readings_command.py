@@ -101,7 +101,6 @@ def test_what_is_missing_is_said_and_nothing_is_written(tmp_path):
     single = a_study(tmp_path / "single", "", one.replace('{ name = "large"', "# {"))
     assert "has a second option to change to" in refused(single, "--out", out)
     (folder / "claims.toml").unlink()
-    read_study.cache_clear()
     assert "mine: has no claims.toml" in refused(folder, "--out", out)
     by_steps = SPEC.replace("episodes = 8", "steps = 80").replace("bin = 2", "bins = 4")
     other = a_study(tmp_path / "other", PARAMETERS, spec=by_steps)
@@ -129,12 +128,10 @@ def test_options_that_would_have_no_effect_are_refused():
     (PARAMETERS + "margins = { large = 1.0 }\n", "parameters.margins: no figure 'large'"),
 ])  # fmt: skip
 def test_mistakes_in_what_a_study_says_are_named(tmp_path, wrong, said):
-    read_study.cache_clear()
     assert f"study.toml: {said}" in refused(a_study(tmp_path, wrong))
 
 
 def test_what_a_study_says_is_read(tmp_path):
-    read_study.cache_clear()
     found = read_study(a_study(tmp_path, JOINT + "step_limit = 9\n" + PARAMETERS))
     assert found.joint == JointKeys(("small",), (1,), 9)
     assert found.parameters == ParameterKeys(1, 8, 2, 0.5, {}, ("small",))

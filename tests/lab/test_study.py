@@ -397,7 +397,6 @@ def test_curves_are_not_shown_under_settings_that_have_changed_since(tmp_path):
     alone = tmp_path / "run"
 
     def report(folder: Path, command: str) -> Any:
-        read_study.cache_clear()  # as a process of its own would begin
         return CliRunner().invoke(app, [command, str(folder)])
 
     for edited, folder in ((study / "corridor.toml", out), (alone / "spec.toml", alone)):
@@ -455,3 +454,14 @@ def test_the_page_lists_every_measure_and_runs_its_study(tmp_path):
     assert len(read_study(folder).claims) == 2
     with pytest.raises(ValueError, match="--measure: unknown 'maen', did you mean 'mean'"):
         measure_named("maen", "--measure")
+
+
+def test_a_study_of_ones_own_is_read_again_when_its_files_have_changed(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    folder = Path("mine")
+    write(folder)
+    before = read_study(folder).title
+    path = folder / "study.toml"
+    path.write_text(path.read_text().replace(before, before + ", once more"))
+    assert read_study(folder).title == before + ", once more"
+    assert read_study(packaged()["loca"]) is read_study(packaged()["loca"])

@@ -138,12 +138,22 @@ def find_study(name: str) -> Path:
     raise SpecError(f"study: unknown {name!r}" + near_miss(name, sorted(known)))
 
 
-@cache
 def read_study(folder: Path, trust: bool = False) -> Study:
     """The study in a folder; a :class:`SpecError` says what is wrong with it.
 
-    ``trust`` is for studies that are to be run: modules that they name are imported.
+    ``trust`` is for studies that are to be run: modules that they name are imported. What comes
+    with the package is read once; anybody else's files may change.
     """
+    ours = folder.resolve() in (path.resolve() for path in packaged().values())
+    return _packaged_study(folder, trust) if ours else _read_study(folder, trust)
+
+
+@cache
+def _packaged_study(folder: Path, trust: bool) -> Study:
+    return _read_study(folder, trust)
+
+
+def _read_study(folder: Path, trust: bool) -> Study:
     try:
         data = parse_toml(read_text(folder / STUDY), STUDY)
         return _study(folder, data, trust)

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from shlex import quote
 
+from expectant.extras import need
 from expectant.files import write_text
 from expectant.lab.store.cell_tables import CELLS
 from expectant.lab.store.results import CURVES, read_facts
@@ -113,11 +114,12 @@ def _has_old_rows(folder: Path) -> bool:
 
 def _has_old_cells(folder: Path) -> bool:
     """A sweep's table whose cells do not say what they are called in the spec."""
+    if (folder / CURVES).exists() or not (folder / CELLS).exists():
+        return False
+    need("a folder of results", "lab")
     import pyarrow as arrow
     from pyarrow import parquet
 
-    if (folder / CURVES).exists() or not (folder / CELLS).exists():
-        return False
     try:
         return "base_agent" not in parquet.read_schema(folder / CELLS).names
     except (OSError, arrow.ArrowException):  # damaged ones may be ours, too
