@@ -3,6 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 
 import expectant as ex
 from expectant.features.vector import (
@@ -12,6 +13,7 @@ from expectant.features.vector import (
     empty_state,
     empty_table,
     greatest,
+    table_bytes,
 )
 from expectant.parts import Shape
 from expectant.verbs import copy, encode, load, matches, save
@@ -81,3 +83,17 @@ def test_one_draw_for_all_runs():
     ]
     assert parts[0] == parts[1]
     assert len({str(part) for part in parts}) == 4
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("size", [2**15, 2**15 + 1])
+def test_tables_are_as_narrow_as_their_last_feature_allows(size, weighted):
+    shape = Shape(size, 2, weighted)
+    state: Any = empty_state(shape)
+    other, table = empty_state(shape), empty_table(shape, 3)
+    state.active[:] = [0, size - 1]
+    save(table, 1, state)
+    load(table, 1, other)
+    assert other.active.tolist() == [0, size - 1]
+    assert table.active.dtype == (np.int16 if size == 2**15 else np.int32)
+    assert table_bytes(shape, 3) == sum(array.nbytes for array in table)

@@ -82,11 +82,19 @@ def empty_state(shape: Shape) -> Binary | Weighted:
 
 
 def empty_table(shape: Shape, rows: int) -> BinaryTable | WeightedTable:
-    """A table of vectors of the given shape, in half the memory of as many single ones."""
-    active, places = np.zeros((rows, shape.active), np.int32), np.full(rows, -1, np.int32)
+    """A table of vectors of the given shape, in less memory than as many single ones.
+
+    Long tables do not fit into a processor's cache, so their indices are as narrow as can be.
+    """
+    active, places = np.zeros((rows, shape.active), _narrow(shape)), np.full(rows, -1, np.int32)
     if shape.weighted:
         return WeightedTable(active, np.zeros((rows, shape.active)), places)
     return BinaryTable(active, places)
+
+
+def _narrow(shape: Shape) -> type[np.int16 | np.int32]:
+    """The numbers that indices of features are kept as."""
+    return np.int16 if shape.size - 1 <= np.iinfo(np.int16).max else np.int32
 
 
 def state_bytes(shape: Shape) -> int:
@@ -96,7 +104,8 @@ def state_bytes(shape: Shape) -> int:
 
 def table_bytes(shape: Shape, rows: int) -> int:
     """The memory of an :func:`empty_table`."""
-    return rows * ((12 if shape.weighted else 4) * shape.active + 4)
+    entry = np.dtype(_narrow(shape)).itemsize + (8 if shape.weighted else 0)
+    return rows * (entry * shape.active + 4)
 
 
 def dense(state: Binary | Weighted, length: int) -> np.ndarray:
