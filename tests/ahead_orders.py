@@ -26,3 +26,13 @@ def fail(job):
     """Go wrong, after having printed something."""
     shout(job)
     raise ValueError("not compiled")
+
+
+def yes(job):
+    """It is compiled already."""
+    return True
+
+
+def no(job):
+    """It is still to be compiled."""
+    return False

@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 import pytest
-from ahead_orders import die, fail, note, shout
+from ahead_orders import die, fail, no, note, shout, yes
 
 import expectant as ex
 from expectant.engine import ahead
@@ -33,11 +33,10 @@ def notes(tmp_path, monkeypatch, kernel_cache):
     return folder
 
 
-def test_every_composition_is_ordered_once_and_by_two_processes(notes, monkeypatch):
-    monkeypatch.setattr(ahead, "loop_is_compiled", lambda job: False)  # by a test before this one
+def test_every_composition_is_ordered_once_and_by_two_processes(notes):
     agents = [ex.QLearning(0.1), ex.QLearning(0.2), ex.Lookahead(0.1), ex.Lookahead(0.3)]
     with Overall("ahead", 1.0) as overall:
-        compile_ahead([Order(note, job_of(agent)) for agent in agents], overall)
+        compile_ahead([Order(note, job_of(agent), no) for agent in agents], overall)
     left = sorted(path.name.split("-") for path in notes.iterdir())
     assert [agent for agent, _ in left] == ["Lookahead", "QLearning"]
     assert str(os.getpid()) not in {process for _, process in left}
@@ -49,10 +48,10 @@ def test_one_alone_is_left_to_whoever_needs_it(notes):
     assert not list(notes.iterdir())
 
 
-def test_what_is_compiled_already_is_not_ordered(notes, monkeypatch):
-    monkeypatch.setattr(ahead, "loop_is_compiled", lambda job: True)
-    orders = [Order(note, job_of(agent)) for agent in (ex.QLearning(0.1), ex.Lookahead(0.1))]
-    assert ahead._missing(orders) == []
+def test_what_is_compiled_already_is_not_ordered():
+    jobs = [job_of(agent) for agent in (ex.QLearning(0.1), ex.Lookahead(0.1))]
+    assert ahead._missing([Order(note, job, yes) for job in jobs]) == []
+    assert len(ahead._missing([Order(note, job, no) for job in jobs])) == 2
 
 
 def test_a_process_that_dies_stops_nobody(notes):

@@ -18,10 +18,10 @@ from expectant.lab.cells import Cell
 from expectant.lab.engines.tasks import Kernels, Task, run_one
 from expectant.lab.episodes import earned, performer
 from expectant.lab.records import (
-    compile_with_episodes,
-    compile_with_states,
-    compiling_for,
+    compile_performer,
+    compile_state_look,
     levels_of,
+    ordered_look,
     record_from,
     recorded,
 )
@@ -138,5 +138,7 @@ def test_a_study_records_episodes():
     ran = run_one(Task(cell, "name", 0, 1), 0, Kernels(False), going_on(), {})
     curve, _ = recorded(cell.job, 0, simulate, perform_discounted, going_on(), record(100, 3))
     assert ran is not None and np.array_equal(ran.values, curve)
-    assert compiling_for(record(100, 3)) is compile_with_episodes
-    assert compiling_for(record_from({"look": "start_value"})) is compile_with_states
+    assert ordered_look(cell.job, record(100, 3)).compile is compile_performer
+    assert (
+        ordered_look(cell.job, record_from({"look": "start_value"})).compile is compile_state_look
+    )

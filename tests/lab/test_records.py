@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import expectant as ex
+from expectant.engine.ahead import compile_loop
 from expectant.engine.asking import States, ask
 from expectant.engine.job import Job
 from expectant.engine.look import all_states, look, set_aside
@@ -298,15 +299,29 @@ def test_where_states_have_no_numbers_those_of_known_value_are_asked_about():
     assert after < before
 
 
-def test_what_looks_at_the_states_is_compiled_with_the_loop(monkeypatch):
+def test_what_looks_is_compiled_by_whoever_is_sent_the_order(monkeypatch):
     asked: list[Any] = []
-    monkeypatch.setattr(records, "compile_loop", asked.append)
     monkeypatch.setattr(records, "look_for", lambda subject, states, *rest: asked.append(rest[0]))
     monkeypatch.setattr(records, "performer", lambda job, *rest: asked.append(rest[0]))
     job = Job(ex.Corridor(), ex.OneHot(), ex.QLearning(0.1), episodes=1)
-    records.compile_with_states(job)
-    records.compile_with_episodes(job)
-    assert asked == [job, True, job, True]
+    for name in ("start_value", "episode_return"):
+        order = records.ordered_look(job, record_from({"look": name}))
+        order.compile(order.job)
+    assert asked == [True, True]
+
+
+@pytest.mark.parametrize("look", ["start_value", "episode_return"])
+def test_an_order_of_a_look_knows_whether_it_is_compiled(look, kernel_cache):
+    """Though its loop is: a study with looks at agents that ran before compiled them in turn."""
+    domain = ex.MountainCar() if look == "episode_return" else ex.Corridor(cells=3)
+    features = ex.Tiles(2, 3) if look == "episode_return" else ex.OneHot()
+    job = Job(domain, features, ex.QLearning(0.1), episodes=1)
+    compile_loop(job)
+    order = records.ordered_look(job, record_from({"look": look}))
+    assert order.compile is not compile_loop
+    assert not order.is_there(job)
+    order.compile(job)
+    assert order.is_there(job)
 
 
 def test_what_looks_hold_is_counted_before_it_is_allocated(monkeypatch):

@@ -36,10 +36,14 @@ START = (
 
 
 class Order(NamedTuple):
-    """Something to be compiled: a function of a module that compiles what a job needs."""
+    """Something to be compiled: functions of a module that do it for a job and tell if it is done.
+
+    What a run needs beside its loop is an order of its own.
+    """
 
     compile: Callable[[Job], object]
     job: Job
+    is_there: Callable[[Job], bool] = loop_is_compiled
 
 
 def compile_loop(job: Job) -> None:
@@ -71,7 +75,7 @@ def _missing(orders: Sequence[Order]) -> list[bytes]:
     for order in orders:
         try:
             kind = (order.compile, composition(order.job.prepare(0)[0]))
-            if kind not in found and not loop_is_compiled(order.job):
+            if kind not in found and not order.is_there(order.job):
                 sent = pickle.dumps(order)
                 if b"__main__" not in sent:
                     found[kind] = sent

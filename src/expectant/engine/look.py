@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from expectant.engine.asking import Answers, NoModelPart, Questions, States, Subject, ask
-from expectant.engine.compile.kernels import Kernel, compiled_for, use_compiled
+from expectant.engine.compile.kernels import Kernel, compiled_for, is_compiled, use_compiled
 from expectant.engine.copies import copied
 from expectant.engine.learner.saving import arrays_in
 from expectant.engine.loop import NO_FEATURE, Ranges, Run
@@ -68,6 +68,11 @@ def look_for(
         return ask
     _rehearsed(subject, states)
     return compiled_for(ask, (_questions(subject, states, ()),), f"a look at {name}", show)
+
+
+def look_is_compiled(subject: Subject, states: States) -> bool:
+    """Whether what to look with is in memory or on disk, so that it need not be compiled."""
+    return is_compiled(ask, (_questions(subject, states, ()),))
 
 
 def _rehearsed(subject: Subject, states: States) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from expectant.engine.compile.kernels import Kernel, compiled_for, use_compiled
+from expectant.engine.compile.kernels import Kernel, compiled_for, is_compiled, use_compiled
 from expectant.engine.copies import copied
 from expectant.engine.course import going_on
 from expectant.engine.greedily import perform, perform_discounted
@@ -16,7 +16,7 @@ from expectant.engine.loop import DONE, NOT_FINITE, Budget, Run
 from expectant.engine.trial.mistakes import broken_promise
 from expectant.engine.trial.rehearsal import rehearse
 from expectant.progress import Reporter
-from expectant.seeds import evaluation_streams
+from expectant.seeds import Streams, evaluation_streams
 
 
 def performer(job: Job, compiled: bool | None, name: str, show: Reporter) -> Kernel:
@@ -27,11 +27,20 @@ def performer(job: Job, compiled: bool | None, name: str, show: Reporter) -> Ker
         )
     if not use_compiled(compiled):
         return perform_discounted
-    run, budget = _set_aside(job, job.prepare(0)[0], 0, 0), Budget(0, 0, 1)
-    streams = evaluation_streams(job.seed, 0)
-    rehearse(job, run, streams, perform)
-    arguments = run, budget, 1.0, streams, going_on()
+    arguments = _no_episodes(job)
+    rehearse(job, arguments[0], arguments[3], perform)
     return compiled_for(perform_discounted, arguments, f"{name}, greedily", show)
+
+
+def performer_is_compiled(job: Job) -> bool:
+    """Whether what acts greedily is in memory or on disk, so that it need not be compiled."""
+    return is_compiled(perform_discounted, _no_episodes(job))
+
+
+def _no_episodes(job: Job) -> tuple[Run, Budget, float, Streams, np.ndarray]:
+    """Arguments with which nothing is performed."""
+    run = _set_aside(job, job.prepare(0)[0], 0, 0)
+    return run, Budget(0, 0, 1), 1.0, evaluation_streams(job.seed, 0), going_on()
 
 
 def earned(

@@ -16,16 +16,23 @@ import numpy as np
 
 from expectant.analysis.panel import Level
 from expectant.descriptions import near_miss
-from expectant.engine.ahead import compile_loop
+from expectant.engine.ahead import Order
 from expectant.engine.asking import States
 from expectant.engine.compile.kernels import Kernel
 from expectant.engine.course import Stop, drive
 from expectant.engine.job import Job
-from expectant.engine.look import all_states, look, look_for, set_aside, set_aside_again
+from expectant.engine.look import (
+    all_states,
+    look,
+    look_for,
+    look_is_compiled,
+    set_aside,
+    set_aside_again,
+)
 from expectant.engine.loop import DONE
 from expectant.engine.memory.demand import Also, demand_of
 from expectant.engine.memory.limits import require
-from expectant.lab.episodes import earned, performer
+from expectant.lab.episodes import earned, performer, performer_is_compiled
 from expectant.lab.looks import Look, Seen, look_named
 from expectant.parts import Need, Site, bytes_of
 from expectant.progress import Reporter, Silent
@@ -142,20 +149,24 @@ def compiled_look(
     return look_for(set_aside(job.prepare(0)[0]), _states(job), compiled, name, show)
 
 
-def compiling_for(record: Record) -> Callable[[Job], None]:
-    """What leaves the loop and what looks at the agent in the cache."""
-    return compile_with_episodes if RETURNS in record.found.topics else compile_with_states
+def ordered_look(job: Job, record: Record) -> Order:
+    """What looks at the agent of a job, to be left in the cache by another process."""
+    if RETURNS in record.found.topics:
+        return Order(compile_performer, job, performer_is_compiled)
+    return Order(compile_state_look, job, _state_look_is_compiled)
 
 
-def compile_with_states(job: Job) -> None:
-    """Leave the loop in the cache, and what asks about all states."""
-    compile_loop(job)
+def compile_state_look(job: Job) -> None:
+    """Leave what asks about all states in the cache."""
     look_for(set_aside(job.prepare(0)[0]), _states(job), True, "", Silent())
 
 
-def compile_with_episodes(job: Job) -> None:
-    """Leave the loop in the cache, and what acts greedily."""
-    compile_loop(job)
+def _state_look_is_compiled(job: Job) -> bool:
+    return look_is_compiled(set_aside(job.prepare(0)[0]), _states(job))
+
+
+def compile_performer(job: Job) -> None:
+    """Leave what acts greedily in the cache."""
     performer(job, True, "", Silent())
 
 

@@ -19,7 +19,7 @@ from expectant.lab.cells import Cell, cost
 from expectant.lab.engines import tasks as work
 from expectant.lab.engines.compute import Shard, Work
 from expectant.lab.engines.tasks import Kernels, Task, assembled, run_one, under_way
-from expectant.lab.records import Record, compile_with_episodes, compile_with_states
+from expectant.lab.records import Record, compile_performer, compile_state_look
 from expectant.lab.specs.preview import OVERHEAD, RUN_SECONDS, _duration, preview
 from expectant.lab.specs.spec import parse_spec
 from expectant.lab.store.cell_tables import settings_columns
@@ -292,6 +292,6 @@ def test_what_is_compiled_ahead_is_every_composition_once_with_what_looks_at_its
     tasks = [task(0.1), task(0.1), task(0.2), *(task(0.1, record) for record in looks)]
     orders = Kernels().one_of_each(tasks)
     assert [order.compile for order in orders] == [
-        compile_loop, compile_with_states, compile_with_episodes,
+        compile_loop, compile_state_look, compile_performer,
     ]  # fmt: skip
     assert {order.job.agent for order in orders} == {ex.QLearning(0.1)}  # the first of each

@@ -25,7 +25,7 @@ from expectant.engine.job import Job, closed, loop_for, tell_of_evictions
 from expectant.engine.loop import DIVERGED, Run
 from expectant.engine.memory.refusal import TooLargeError
 from expectant.lab.cells import BLOCK, LENGTH, TOTAL, Cell, cost
-from expectant.lab.records import compiled_look, compiling_for, recorded
+from expectant.lab.records import compiled_look, ordered_look, recorded
 from expectant.lab.store.store import Block
 from expectant.progress import Reporter, Silent
 from expectant.verbs import evicted
@@ -102,9 +102,11 @@ class Kernels:
         for task in {task.name: task for task in tasks}.values():
             with suppress(Exception):  # told where it is needed
                 self.keys[task.name] = key = self._key(task.cell)
-                record = task.cell.record
-                compiling = compile_loop if record is None else compiling_for(record)
-                found.setdefault((key, compiling), Order(compiling, task.cell.job))
+                orders = [Order(compile_loop, task.cell.job)]
+                if task.cell.record is not None:
+                    orders.append(ordered_look(task.cell.job, task.cell.record))
+                for order in orders:
+                    found.setdefault((key, order.compile), order)
         return list(found.values())
 
     def for_task(self, task: Task, show: Reporter | None = None) -> Kernel:
