@@ -24,6 +24,7 @@ from expectant.sites import (
     Site,
     bytes_of,
     constant_weights,
+    narrowest,
     weights_memory,
 )
 
@@ -49,6 +50,7 @@ __all__ = [
     "Values",
     "bytes_of",
     "constant_weights",
+    "narrowest",
     "needs_of",
     "weights_memory",
 ]

@@ -122,6 +122,12 @@ class OutsideWorld(Protocol):
     def close(self) -> None: ...
 
 
+def narrowest(highest: int) -> type[np.signedinteger]:
+    """The smallest whole numbers that reach as far."""
+    kinds = (np.int8, np.int16, np.int32)
+    return next((kind for kind in kinds if highest <= np.iinfo(kind).max), np.int64)
+
+
 def bytes_of(*shapes: tuple[int, ...]) -> int:
     """The memory of arrays of such shapes, eight bytes a number."""
     return 8 * sum(map(math.prod, shapes))

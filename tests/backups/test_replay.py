@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from building import Built
 
 import expectant as ex
@@ -33,6 +34,27 @@ def test_replay_keeps_the_latest_transitions_and_draws_them_evenly():
         assert state.place[0] == reward + 1
     assert not seen[[0, 1, 6, 7, 8]].any()
     np.testing.assert_allclose(seen[2:6] / 8000, 0.25, atol=0.025)
+
+
+@pytest.mark.parametrize("most", [128, 129])
+def test_a_slot_is_as_narrow_as_states_and_actions_allow(most):
+    """A long replay waits for memory; what it promises to hold is what it holds."""
+    dynamics = [np.eye(most)] * most  # every action stays where it is
+    domain = ex.FiniteMDP(np.stack(dynamics), np.zeros((most, most)), endless=True)
+    built = Built(domain, ex.OneHot())
+    replay = ex.Replay(4).build(built.setting)
+    remember(replay, built.transition(most - 1, most - 1, 0.5, most - 1))
+    remember(replay, built.transition(most - 1, 0, 0.5, None))
+    assert stored(replay, 0) == (most - 1, 0.5, 1.0) and stored(replay, 1) == (0, 0.5, 0.0)
+    assert [type(number) for number in stored(replay, 0)[::2]] == [int, float]
+    state = built.state(0)
+    load_successor(replay, 0, state)
+    assert (state.place[0], state.active[0]) == (most - 1, most - 1)
+    (need,) = ex.Replay(4).estimate_memory(built.setting)
+    held = [
+        array for part in replay[:-1] for array in (part if isinstance(part, tuple) else [part])
+    ]
+    assert need.bytes == sum(array.nbytes for array in held)
 
 
 def test_the_newest_transition_can_be_drawn_at_once():

@@ -132,7 +132,7 @@ def test_what_fits_is_run(monkeypatch):
     result = ex.run(*arguments, steps=2, runs=1, compiled=False, progress=False)
     assert result.rewards.size == 2
     monkeypatch.setenv("EXPECTANT_MEMORY", "41 MiB")
-    with pytest.raises(TooLargeError, match=r"needs 42 MiB a run.* 41 MiB are free"):
+    with pytest.raises(TooLargeError, match=r"needs 41.9 MiB a run.* 41 MiB are free"):
         ex.run(*arguments, steps=2, runs=1, compiled=False, progress=False)
 
 
@@ -159,7 +159,7 @@ def test_fewer_threads_where_not_all_fit(monkeypatch, capsys):
     np.testing.assert_array_equal(run(3).rewards, free)
     assert used == [2]
     assert capsys.readouterr().err == (
-        "Lookahead in MountainCar: 2 at once instead of 3, because a run needs 42 MiB and 90 MiB "
+        "Lookahead in MountainCar: 2 at once instead of 3, because a run needs 41.9 MiB and 90 MiB "
         "are free\n"
     )
 
@@ -172,7 +172,7 @@ def test_runs_that_are_kept_must_fit_together(monkeypatch):
         return ex.run(CAR, MIDDLING, agent, steps=1, runs=runs, keep_agents=True, compiled=False)
 
     sentence = (
-        "needs 42 MiB a run and 126 MiB in all because keep_agents=True keeps every run.*"
+        "needs 41.9 MiB a run and 126 MiB in all because keep_agents=True keeps every run.*"
         r"use keep_agents=False or fewer runs \(runs=2\) or fewer features \(up to 1,100 fit"
     )
     with pytest.raises(TooLargeError, match=sentence):

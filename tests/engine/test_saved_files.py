@@ -179,6 +179,7 @@ BOUNDS = [
     ("replay", "table of states: active", 0, 4),
     ("replay", "table of states: place", -1, 5),  # or none
     ("replay", "replay: actions", 0, 1),
+    ("replay", "replay: alive", 0, 1),
     ("replay", "replay: counters", 0, 7),  # as many as there is room for
     ("replay", "the observation", 0, 5),
     ("replay of weighted", "rollout: active", 0, 11),  # two traces of six features

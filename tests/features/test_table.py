@@ -86,14 +86,24 @@ def test_one_draw_for_all_runs():
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("size", [2**15, 2**15 + 1])
-def test_tables_are_as_narrow_as_their_last_feature_allows(size, weighted):
-    shape = Shape(size, 2, weighted)
+@pytest.mark.parametrize(
+    ("most", "kind"),
+    [
+        (2**7, np.int8), (2**7 + 1, np.int16), (2**15, np.int16), (2**15 + 1, np.int32),
+        (2**31, np.int32),
+    ],
+)  # fmt: skip
+def test_tables_are_as_narrow_as_their_last_feature_and_place_allow(most, kind, weighted):
+    shape = Shape(most, 2, weighted)
     state: Any = empty_state(shape)
-    other, table = empty_state(shape), empty_table(shape, 3)
-    state.active[:] = [0, size - 1]
+    other, table = empty_state(shape), empty_table(shape, 3, most)
+    state.active[:] = [0, most - 1]
+    state.place[0] = most - 1
     save(table, 1, state)
     load(table, 1, other)
-    assert other.active.tolist() == [0, size - 1]
-    assert table.active.dtype == (np.int16 if size == 2**15 else np.int32)
-    assert table_bytes(shape, 3) == sum(array.nbytes for array in table)
+    assert other.active.tolist() == [0, most - 1]
+    assert other.place[0] == most - 1
+    assert table.active.dtype == table.places.dtype == kind
+    assert (table.places == [-1, most - 1, -1]).all()
+    assert table_bytes(shape, 3, most) == sum(array.nbytes for array in table)
+    assert empty_table(shape, 1).places.dtype == np.int32  # as if there were any number of them

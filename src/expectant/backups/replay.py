@@ -10,7 +10,7 @@ import numpy as np
 from expectant.descriptions import description, option
 from expectant.features.vector import BinaryTable, WeightedTable, empty_table, table_bytes
 from expectant.integrity import require, within
-from expectant.parts import Backups, Need, Site, bytes_of
+from expectant.parts import Backups, Need, Site, bytes_of, narrowest
 from expectant.rules import or_none, whole
 from expectant.verbs import (
     check_restored,
@@ -75,7 +75,7 @@ def _(replay, state, rng):
 
 @stored.register(ReplayPart)
 def _(replay, slot):
-    return replay.actions[slot], replay.rewards[slot], replay.alive[slot]
+    return int(replay.actions[slot]), replay.rewards[slot], float(replay.alive[slot])
 
 
 @load_successor.register(ReplayPart)
@@ -122,6 +122,7 @@ def _(replay, built, site):
     check_restored(replay.next_states, built.next_states, site)
     capacity, (count, following) = replay.actions.shape[0], replay.counters
     within("replay: actions", replay.actions, 0, site.actions - 1)
+    within("replay: alive", replay.alive, 0, 1)
     within("replay: counters", replay.counters, 0, capacity)
     require(
         following == count if count < capacity else following < capacity,
@@ -140,22 +141,28 @@ class Replay(Backups):
     def estimate_memory(self, site: Site) -> Sequence[Need]:
         """Of what it starts with: without a limit it grows."""
         slots = self.capacity or FIRST_ROOM
-        held = 2 * table_bytes(site.shape, slots) + bytes_of((4, slots), (2,))
+        held = 2 * table_bytes(site.shape, slots, _places(site)) + bytes_of((2, slots), (2,))
+        held += slots * (1 + np.dtype(narrowest(site.actions - 1)).itemsize)
         what = f"the replay ({slots:,} transitions)"
         return [Need(what, held, "a smaller replay capacity" if self.capacity else "")]
 
     def build(self, site: Site) -> ReplayPart:
         slots = self.capacity or FIRST_ROOM
         return ReplayPart(
-            empty_table(site.shape, slots),
-            empty_table(site.shape, slots),
-            np.zeros(slots, np.int64),
+            empty_table(site.shape, slots, _places(site)),
+            empty_table(site.shape, slots, _places(site)),
+            np.zeros(slots, narrowest(site.actions - 1)),
             np.zeros(slots),
-            np.zeros(slots),
+            np.zeros(slots, np.int8),
             np.zeros(slots, np.int64),
             np.zeros(2, np.int64),
             self.capacity is not None,
         )
+
+
+def _places(site: Site) -> int:
+    """How many states the domain numbers; where it numbers none, no vector has a place."""
+    return site.domain.states or 1
 
 
 def pass_on_to_replay(part_type: type) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 
 from expectant.integrity import finite, within
 from expectant.lanes import dot_rows, dot_weighted_rows, sum_rows, sum_weighted_rows
-from expectant.parts import Shape, Site
+from expectant.parts import Shape, Site, narrowest
 from expectant.verbs import (
     check_restored,
     copy,
@@ -30,6 +30,8 @@ from expectant.verbs import (
     sum_through,
     value,
 )
+
+MANY = 2**31  # states, as many as a domain may number
 
 
 class Binary(NamedTuple):
@@ -81,20 +83,16 @@ def empty_state(shape: Shape) -> Binary | Weighted:
     return Binary(active, place)
 
 
-def empty_table(shape: Shape, rows: int) -> BinaryTable | WeightedTable:
-    """A table of vectors of the given shape, in less memory than as many single ones.
+def empty_table(shape: Shape, rows: int, places: int = MANY) -> BinaryTable | WeightedTable:
+    """A table of vectors of the given shape, of a domain that numbers so many states.
 
-    Long tables do not fit into a processor's cache, so their indices are as narrow as can be.
+    Long tables do not fit into a processor's cache, so their numbers are as narrow as can be.
     """
-    active, places = np.zeros((rows, shape.active), _narrow(shape)), np.full(rows, -1, np.int32)
+    active = np.zeros((rows, shape.active), narrowest(shape.size - 1))
+    numbers = np.full(rows, -1, narrowest(places - 1))
     if shape.weighted:
-        return WeightedTable(active, np.zeros((rows, shape.active)), places)
-    return BinaryTable(active, places)
-
-
-def _narrow(shape: Shape) -> type[np.int16 | np.int32]:
-    """The numbers that indices of features are kept as."""
-    return np.int16 if shape.size - 1 <= np.iinfo(np.int16).max else np.int32
+        return WeightedTable(active, np.zeros((rows, shape.active)), numbers)
+    return BinaryTable(active, numbers)
 
 
 def state_bytes(shape: Shape) -> int:
@@ -102,10 +100,10 @@ def state_bytes(shape: Shape) -> int:
     return 8 * ((2 if shape.weighted else 1) * shape.active + 1)
 
 
-def table_bytes(shape: Shape, rows: int) -> int:
+def table_bytes(shape: Shape, rows: int, places: int = MANY) -> int:
     """The memory of an :func:`empty_table`."""
-    entry = np.dtype(_narrow(shape)).itemsize + (8 if shape.weighted else 0)
-    return rows * (entry * shape.active + 4)
+    active, number = (np.dtype(narrowest(most - 1)).itemsize for most in (shape.size, places))
+    return rows * ((active + (8 if shape.weighted else 0)) * shape.active + number)
 
 
 def dense(state: Binary | Weighted, length: int) -> np.ndarray:
