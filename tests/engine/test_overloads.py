@@ -5,11 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from numba.core.registry import cpu_target
 from numba.extending import overload
 
 from expectant import dispatch, verbs
 from expectant.engine.compile import compiling, overloads
-from expectant.engine.compile.inside_numba import overloads_of, take_note_of_overloads
+from expectant.engine.compile.inside_numba import (
+    forget_overloads,
+    overloads_of,
+    take_note_of_overloads,
+)
 
 
 @pytest.fixture
@@ -68,3 +73,15 @@ def test_every_verb_and_function_is_told_once(told, monkeypatch):
     for _ in range(2):
         compiling.register_overloads()
         assert [function for function, _ in told] == [verb] * 4 + [plain] * 2
+
+
+def test_a_function_that_numba_was_not_told_of_yet_has_nothing_to_be_forgotten(monkeypatch):
+    """It was defined after the kernel that is now compiled for other arguments."""
+    compiling.register_overloads()
+    told = next(known for known in dispatch.FUNCTIONS if known.__name__ == "dot")
+    template = cpu_target.typing_context.resolve_value_type(told).templates[0]
+    monkeypatch.setattr(template, "_impl_cache", {"compiled": "before"})
+    monkeypatch.setattr(dispatch, "VERBS", [])
+    monkeypatch.setattr(dispatch, "FUNCTIONS", [lambda number: number, told])
+    forget_overloads()
+    assert template._impl_cache == {}

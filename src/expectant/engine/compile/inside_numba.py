@@ -56,11 +56,14 @@ def overloads_of(function: Any) -> Iterator[tuple[Callable[..., Any], dict[str, 
 
 
 def forget_overloads() -> None:
-    """Make Numba compile all verbs and functions anew when they are next called."""
+    """Make Numba compile all verbs and functions anew when they are next called.
+
+    Those that it has not been told of, as they were defined later, it has not compiled either.
+    """
     take_note_of_overloads()
-    context = cpu_target.typing_context
     for known in (*dispatch.VERBS, *dispatch.FUNCTIONS):
-        for template in context.resolve_value_type(known).templates:
+        found = cpu_target.typing_context._lookup_global(known)
+        for template in getattr(found, "templates", ()):
             template._impl_cache.clear()
             template._compiled_overloads.clear()
 
