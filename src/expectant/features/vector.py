@@ -31,7 +31,7 @@ from expectant.verbs import (
     value,
 )
 
-MANY = 2**31  # states, as many as a domain may number
+SOME = 2**31  # states, if it is not known how many a domain numbers
 
 
 class Binary(NamedTuple):
@@ -83,13 +83,14 @@ def empty_state(shape: Shape) -> Binary | Weighted:
     return Binary(active, place)
 
 
-def empty_table(shape: Shape, rows: int, places: int = MANY) -> BinaryTable | WeightedTable:
+def empty_table(shape: Shape, rows: int, places: int = SOME) -> BinaryTable | WeightedTable:
     """A table of vectors of the given shape, of a domain that numbers so many states.
 
-    Long tables do not fit into a processor's cache, so their numbers are as narrow as can be.
+    Long tables do not fit into a processor's cache, so their numbers are as narrow as can be; of
+    one kind, as every kind is compiled by itself.
     """
-    active = np.zeros((rows, shape.active), narrowest(shape.size - 1))
-    numbers = np.full(rows, -1, narrowest(places - 1))
+    kind = narrowest(max(shape.size, places) - 1)
+    active, numbers = np.zeros((rows, shape.active), kind), np.full(rows, -1, kind)
     if shape.weighted:
         return WeightedTable(active, np.zeros((rows, shape.active)), numbers)
     return BinaryTable(active, numbers)
@@ -100,10 +101,10 @@ def state_bytes(shape: Shape) -> int:
     return 8 * ((2 if shape.weighted else 1) * shape.active + 1)
 
 
-def table_bytes(shape: Shape, rows: int, places: int = MANY) -> int:
+def table_bytes(shape: Shape, rows: int, places: int = SOME) -> int:
     """The memory of an :func:`empty_table`."""
-    active, number = (np.dtype(narrowest(most - 1)).itemsize for most in (shape.size, places))
-    return rows * ((active + (8 if shape.weighted else 0)) * shape.active + number)
+    number = np.dtype(narrowest(max(shape.size, places) - 1)).itemsize
+    return rows * (number + (number + (8 if shape.weighted else 0)) * shape.active)
 
 
 def dense(state: Binary | Weighted, length: int) -> np.ndarray:
