@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 
 import expectant as ex
 from expectant.analysis.panel import Panel
+from expectant.lab import reproduce as reproducing
 from expectant.lab.decision_work import reads_per_decision
 from expectant.lab.engines.compute import Work
 from expectant.lab.readings import Dependence, as_rows
@@ -189,6 +191,43 @@ def test_what_is_there_is_not_written_again_with_fewer_runs(tmp_path):
     assert stages_left(request, tmp_path) == [300]
     next(iter(sorted(Store(tmp_path).folder.glob("*-290-10.parquet")))).unlink()
     assert stages_left(request, tmp_path) == [100, 300]
+
+
+def test_what_there_is_is_written_while_more_is_computed(tmp_path, monkeypatch, capsys):
+    """The second stage begins before the first is written, and waits for it to be before its own."""
+    begun, events = threading.Event(), []
+
+    def compute_panels(asked, folder, threads, place, most):
+        events.append(f"compute {most}")
+        if most == 100:
+            begun.set()
+        return [most]
+
+    def write_verdicts(asked, target, panels):
+        assert begun.wait(60)
+        events.append(f"judge {panels[0]}")
+        return panels
+
+    for name in ("compute_panels", "write_verdicts"):
+        monkeypatch.setattr(reproducing, name, locals()[name])
+    drawn = []
+    monkeypatch.setattr(
+        reproducing, "write_figures", lambda asked, *rest: drawn.append(asked.figures)
+    )
+    assert reproducing.reproduce(Request(("5a",)), tmp_path) == [300]
+    assert events[:2] == ["compute 1", "compute 100"]
+    assert [event for event in events if "judge" in event] == ["judge 1", "judge 100", "judge 300"]
+    assert drawn == [("5a",)]
+    assert capsys.readouterr().err.count("verdicts so far; going on with more runs") == 2
+
+    def fail(*args):
+        raise OSError("no space left")
+
+    monkeypatch.setattr(reproducing, "write_verdicts", fail)
+    events.clear()
+    with pytest.raises(OSError, match="no space left"):
+        reproducing.reproduce(Request(("5a",)), tmp_path)
+    assert events == ["compute 1", "compute 100"]  # and goes no further
 
 
 def test_a_page_says_that_more_runs_are_to_come():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from shlex import quote
@@ -47,23 +48,37 @@ def reproduce(
 
     ``place`` is where it is written, by default the folder itself, see :func:`place_for`. As soon
     as all that is drawn is there, everything is written for a first time, and again whenever there
-    are so many more runs that verdicts are sharper: whoever stops it has a page. What is there
-    already is not written again with fewer runs.
+    are so many more runs that verdicts are sharper: whoever stops it has a page. That is done while
+    the next runs are under way. What is there already is not written again with fewer runs.
     """
-    stages, verdicts, drawn = stages_left(request, folder), list[Verdict](), set[str]()
-    target = place or folder
-    for most in stages:
-        asked = request.at_stage(most)
-        panels = compute_panels(asked, folder, threads, place, most)
-        new = tuple(name for name in asked.figures if name not in drawn)
-        if new:  # what is drawn does not change with more runs
-            say("drawing figures")
-            write_figures(replace(asked, figures=new), target, panels)
-            drawn.update(new)
-        say("judging claims, writing the page")
-        verdicts = write_verdicts(asked, target, panels)
-        if most != stages[-1]:
-            say(f"{target / 'report.html'}: verdicts so far; going on with more runs")
+    stages, drawn, target = stages_left(request, folder), set[str](), place or folder
+    with ThreadPoolExecutor(1) as writer:
+        written: Future[list[Verdict]] | None = None
+        for most in stages:
+            asked = request.at_stage(most)
+            panels = compute_panels(asked, folder, threads, place, most)
+            if written is not None:
+                written.result()  # an error of the writer's is raised here
+            new = tuple(name for name in asked.figures if name not in drawn)
+            drawn.update(new)  # what is drawn does not change with more runs
+            written = writer.submit(
+                _write, replace(asked, figures=new), asked, target, panels, most == stages[-1]
+            )
+        assert written is not None, "there is a stage at least"
+        return written.result()
+
+
+def _write(
+    new: Request, asked: Request, target: Path, panels: Sequence[Panel], last: bool
+) -> list[Verdict]:
+    """New figures, and all claims and the page of what was asked for."""
+    if new.figures:
+        say("drawing figures")
+        write_figures(new, target, panels)
+    say("judging claims, writing the page")
+    verdicts = write_verdicts(asked, target, panels)
+    if not last:
+        say(f"{target / 'report.html'}: verdicts so far; going on with more runs")
     return verdicts
 
 
