@@ -10,6 +10,9 @@ OLDEST := .venv-oldest
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 LOCK ?= --constraint requirements-dev.lock  # LOCK= takes the newest versions instead
 
+# Python keeps what it compiles of itself, whatever the environment says: many processes are started
+export PYTHONDONTWRITEBYTECODE =
+
 .PHONY: setup test test-ray test-oldest lint lock bench reproduce docs tutorials release clean
 
 setup: $(READY)

@@ -175,6 +175,15 @@ def test_a_model_that_needs_a_finite_mdp_says_so():
         ex.run(Open(), ex.OneHot(), ex.QPlanning(0.1, model="true"), episodes=1)
 
 
+def test_options_without_a_description_are_named():
+    class Careful(ex.QLearning):
+        patience: int = ex.option(ex.rules.whole(1), default=2)
+
+    with pytest.raises(ValueError, match="Careful: patience is an option, so that the class needs"):
+        Careful(0.1)
+    assert ex.description(Careful)(0.1).patience == 2
+
+
 def test_what_is_missing_is_named():
     with pytest.raises(ValueError, match="RandomBinary: needs size and active"):
         ex.RandomBinary()

@@ -37,6 +37,23 @@ def test_parts_that_say_nothing_have_nothing_to_say(name):
     assert getattr(verbs, name)(Bare(), *arguments) == answer
 
 
+@pytest.mark.parametrize("kept", [[], {}, set()])
+def test_what_a_default_keeps_from_call_to_call_is_refused(kept, monkeypatch):
+    def counting(part, seen=kept):
+        return seen
+
+    def counting_by_name(part, *, seen=kept):
+        return seen
+
+    known = list(dispatch.FUNCTIONS)
+    for written in (counting, counting_by_name):
+        with pytest.raises(TypeError, match="room of Bare: a default must be a number, .* got"):
+            verbs.room.register(Bare)(written)
+        with pytest.raises(TypeError, match=rf"{written.__name__}: a default must be a number"):
+            verbs.function(written)
+    assert Bare not in verbs.room.implementations and known == dispatch.FUNCTIONS
+
+
 def test_all_other_verbs_must_be_implemented():
     optional = {verb.__name__ for verb in dispatch.VERBS if verb.fallback is not None}
     assert optional >= set(DEFAULTS)

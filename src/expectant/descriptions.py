@@ -101,6 +101,16 @@ class Description:
     kind: ClassVar[str]
     untuned: ClassVar[Mapping[str, object]] = {}  # settings where no required option is given
 
+    def __new__(cls, *args: object, **kwargs: object) -> Self:
+        """Refuse a class that has options and is no description, which would act on none."""
+        for name, default in vars(cls).items():
+            if isinstance(default, dataclasses.Field):
+                raise ValueError(
+                    f"{cls.__name__}: {name} is an option, so that the class needs "
+                    "@ex.description above it"
+                )
+        return super().__new__(cls)
+
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):  # type: ignore[arg-type]
             rule = field.metadata.get("rule")

@@ -70,6 +70,17 @@ def _give_home(part_type: type) -> None:
         part_type.__module__ = "expectant_main"
 
 
+def _check_defaults(written: Callable[..., object], name: str) -> None:
+    """Refuse defaults that would be kept from one call to the next; compiled code keeps none."""
+    keyword_only = (getattr(written, "__kwdefaults__", None) or {}).values()
+    for default in (*(getattr(written, "__defaults__", None) or ()), *keyword_only):
+        if isinstance(default, list | dict | set):
+            raise TypeError(
+                f"{name}: a default must be a number, a tuple or None in code that is compiled, "
+                f"got {default!r}: keep what changes in an array of the part"
+            )
+
+
 def _verb(
     stub: Callable[..., Answer_co], fallback: Callable[..., Answer_co] | None
 ) -> Verb[Answer_co]:
@@ -95,6 +106,7 @@ def _verb(
             _give_home(part_type)
 
         def decorate(implementation: Compilable) -> Compilable:
+            _check_defaults(implementation, f"{stub.__name__} of {part_type.__name__}")
             implementations[part_type] = implementation
             return implementation
 
@@ -129,6 +141,7 @@ def plain(stub: Callable[..., Answer_co]) -> Verb[Answer_co]:
 
 def function(plain: Compilable) -> Compilable:
     """Make a plain function callable from compiled code too (no dispatch)."""
+    _check_defaults(plain, getattr(plain, "__name__", repr(plain)))
     FUNCTIONS.append(plain)
     return plain
 

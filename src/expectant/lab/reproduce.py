@@ -291,12 +291,13 @@ def _sections(
 
     experiments = {name: request.experiment(figure, name) for name in request.study.sets_of(figure)}
     first = next(iter(experiments.values()))
+    title = "" if first.title == request.study.title else first.title  # which the page begins with
     tables = [
         (f"reading “{name}”" if name else "", parameters(each))
         for name, each in experiments.items()
     ]
     return [
-        Curves(figure, first.title, chart_of(shown_of(request, panels, figure))),
+        Curves(figure, title, chart_of(shown_of(request, panels, figure))),
         Claims([entry for entry in found if entry["figure"] == figure]),
         Parameters(tables, first.notes, request.command(figure), request.study.place),
     ]

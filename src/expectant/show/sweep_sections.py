@@ -17,7 +17,7 @@ from expectant.show.palette import Palette
 from expectant.show.ranges import floor_of, marks_below
 from expectant.show.sections import Section
 from expectant.show.sensitivity import HeatMap, Sensitivity, lines_data, map_data
-from expectant.show.wording import interval, number
+from expectant.show.wording import EDGE_NOTE, interval, number, setting_in_words
 
 ChoiceData = Mapping[str, Any]
 BUDGET = 24e6  # bytes of all curves on the page
@@ -118,6 +118,11 @@ class BestSettings(OfCells):
     macro: ClassVar[str] = "best"
     rules: Sequence[str]
 
+    @staticmethod
+    def note(measure: ShownMeasure) -> str:
+        """What to know about the choices by a measure, if anything."""
+        return EDGE_NOTE if any(choice["at_edge"] for choice in measure.choices) else ""
+
     @property
     def measures(self) -> list[str]:
         return [f"{measure.name}: {measure.meaning}" for measure in self.cells.measures]
@@ -129,10 +134,7 @@ class BestSettings(OfCells):
     @staticmethod
     def settings(choice: ChoiceData) -> str:
         """The setting in words; empty where nothing was varied."""
-        return ", ".join(
-            f"{name.removeprefix('agent.')} {number(value)}"
-            for name, value in choice["settings"].items()
-        )
+        return setting_in_words(choice["settings"], choice["at_edge"])
 
     @staticmethod
     def score(score: Mapping[str, Any] | None) -> str:

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
+
+EDGE = " (edge)"
+EDGE_NOTE = "(edge): the last value of its grid; a better one may lie beyond, so widen the grid."
 
 
 def number(value: Any) -> str:
@@ -21,6 +25,18 @@ def number(value: Any) -> str:
     text = f"{amount:,.0f}" if 1000 <= abs(amount) < 1e7 else f"{amount:.4g}"
     # The minus of an exponent stays: 1e-05.
     return text.replace("-", "−", 1) if amount < 0 else text
+
+
+def setting_in_words(setting: Mapping[str, Any], at_edge: Collection[str]) -> str:
+    """The values of a setting, and which of them are the last of their grid; empty if there is none.
+
+    >>> setting_in_words({"agent.value_step": 0.5, "planning_steps": 5}, ["agent.value_step"])
+    'value_step 0.5 (edge), planning_steps 5'
+    """
+    return ", ".join(
+        f"{name.removeprefix('agent.')} {number(value)}{EDGE * (name in at_edge)}"
+        for name, value in setting.items()
+    )
 
 
 def share(value: float) -> str:

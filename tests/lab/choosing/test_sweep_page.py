@@ -4,6 +4,7 @@ import base64
 import json
 import re
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from expectant.lab.choosing.choice_page import banded, cells_of, read_all, secti
 from expectant.lab.choosing.scores import curves_of
 from expectant.show.page import page
 from expectant.show.sweep_sections import BestSettings, CellCurves, CellTable, packed, points_for
+from expectant.show.wording import number
 from lab.choosing.conftest import EVIL
 
 run = CliRunner()
@@ -95,6 +97,25 @@ def test_an_interval_that_begins_at_zero_is_shown():
     assert BestSettings.score(score | {"low": None, "high": None}) == "0.5, 8 runs"
     assert BestSettings.score(score | {"diverged": 2}) == "2 of 8 runs diverged"
     assert BestSettings.score(None) == "–"
+
+
+def test_a_best_value_at_the_end_of_its_grid_is_marked(folder):
+    """As by `expectant best`, with what it means below the table; nothing where none is."""
+    cells = cells_of(folder)
+    measure, note = cells.measures[0], "a better one may lie beyond, so widen the grid"
+    some = next(choice for choice in measure.choices if choice["best"] is not None)
+    name, *_ = some["settings"]
+    edges = [{**some, "at_edge": [name]}], [{**some, "at_edge": []}]
+    pages = [
+        page(
+            [BestSettings(replace(cells, measures=[replace(measure, choices=choices)]), ())],
+            cells.palette,
+        )
+        for choices in edges
+    ]
+    marked = f"{name.removeprefix('agent.')} {number(some['settings'][name])} (edge)"
+    assert [marked in text for text in pages] == [True, False]
+    assert [note in text for text in pages] == [True, False]
 
 
 def test_a_cell_far_below_the_best_is_marked_and_does_not_stretch_the_axis(folder):

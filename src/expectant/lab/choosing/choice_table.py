@@ -6,10 +6,8 @@ from typing import Any
 
 from expectant.lab.choosing.best_command import Best
 from expectant.lab.choosing.stages import RULES, Choice, RunScore
-from expectant.show.wording import number
+from expectant.show.wording import EDGE_NOTE, number, setting_in_words
 
-EDGE = " (edge)"
-EDGE_NOTE = "(edge): the last value of its grid; a better one may lie beyond, so widen the grid."
 COLUMNS = (
     ("agent", "left"),
     ("in", "left"),
@@ -43,10 +41,7 @@ def best_text(found: Best) -> tuple[Any, list[str]]:
 
 
 def _row(choice: Choice) -> list[str]:
-    settings = ", ".join(
-        f"{name.removeprefix('agent.')} {number(value)}{EDGE * (name in choice.at_edge)}"
-        for name, value in choice.settings(choice.best).items()
-    )
+    settings = setting_in_words(choice.settings(choice.best), choice.at_edge)
     nothing = "none: every setting diverged" if choice.tried else "none finished yet"
     best = nothing if choice.best is None else settings or "the only one"
     reported, picked = choice.reported, choice.picked

@@ -108,7 +108,7 @@ const levelLine = ({ from, to, height, last, kind }) => ({
 // The number of a level that reaches the end of the axis stands beside it.
 const levelLabel = ({ last, text }) => ({
   text: plain(text), xref: "paper", x: 1, xanchor: "left", y: last, yanchor: "middle",
-  showarrow: false, borderpad: 1, font: { size: 10, color: look.optimum },
+  xshift: 3, showarrow: false, borderpad: 1, font: { size: 10, color: look.optimum },
 });
 
 const curveLayout = (names, more) => layout({
