@@ -47,7 +47,7 @@ def test_what_a_default_keeps_from_call_to_call_is_refused(kept, monkeypatch):
 
     known = list(dispatch.FUNCTIONS)
     for written in (counting, counting_by_name):
-        with pytest.raises(TypeError, match="room of Bare: a default must be a number, .* got"):
+        with pytest.raises(TypeError, match=r"room of Bare: a default must be a number, .* got"):
             verbs.room.register(Bare)(written)
         with pytest.raises(TypeError, match=rf"{written.__name__}: a default must be a number"):
             verbs.function(written)

@@ -28,7 +28,7 @@ def number(value: Any) -> str:
 
 
 def setting_in_words(setting: Mapping[str, Any], at_edge: Collection[str]) -> str:
-    """The values of a setting, and which of them are the last of their grid; empty if there is none.
+    """The values of a setting, and which are the last of their grid; empty if there is none.
 
     >>> setting_in_words({"agent.value_step": 0.5, "planning_steps": 5}, ["agent.value_step"])
     'value_step 0.5 (edge), planning_steps 5'

@@ -17,6 +17,7 @@ from expectant.lab.choosing.best_command import best
 from expectant.lab.choosing.choice_figures import all_heat_maps
 from expectant.lab.choosing.choice_page import banded, cells_of, read_all, sections_of, thinned
 from expectant.lab.choosing.scores import curves_of
+from expectant.show import Header
 from expectant.show.page import page
 from expectant.show.sweep_sections import BestSettings, CellCurves, CellTable, packed, points_for
 from expectant.show.wording import number
@@ -106,13 +107,10 @@ def test_a_best_value_at_the_end_of_its_grid_is_marked(folder):
     some = next(choice for choice in measure.choices if choice["best"] is not None)
     name, *_ = some["settings"]
     edges = [{**some, "at_edge": [name]}], [{**some, "at_edge": []}]
-    pages = [
-        page(
-            [BestSettings(replace(cells, measures=[replace(measure, choices=choices)]), ())],
-            cells.palette,
-        )
-        for choices in edges
-    ]
+    pages = []
+    for choices in edges:
+        shown = replace(cells, measures=[replace(measure, choices=choices)])
+        pages.append(page([Header("a sweep"), BestSettings(shown, ())], cells.palette))
     marked = f"{name.removeprefix('agent.')} {number(some['settings'][name])} (edge)"
     assert [marked in text for text in pages] == [True, False]
     assert [note in text for text in pages] == [True, False]
