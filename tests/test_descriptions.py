@@ -181,6 +181,10 @@ def test_options_without_a_description_are_named():
 
     with pytest.raises(ValueError, match="Careful: patience is an option, so that the class needs"):
         Careful(0.1)
+    for base in (ex.Domain, ex.Features, ex.Model, ex.Backups, ex.Agent, ex.Option):
+        bold: Any = type("Bold", (base,), {"courage": ex.option(ex.rules.whole(1), default=2)})
+        with pytest.raises(ValueError, match="Bold: courage is an option, so that the class needs"):
+            bold()
     assert ex.description(Careful)(0.1).patience == 2
 
 

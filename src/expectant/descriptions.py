@@ -95,23 +95,28 @@ def near_miss(name: str, known: list[str]) -> str:
     return f", did you mean {' or '.join(map(repr, meant))}?"
 
 
+def _check_described(cls: type) -> None:
+    """Refuse a class that has options and is no description, which would act on none."""
+    for name, default in vars(cls).items():
+        if isinstance(default, dataclasses.Field):
+            raise ValueError(
+                f"{cls.__name__}: {name} is an option, so that the class needs @ex.description "
+                "above it"
+            )
+
+
 class Description:
     """Base of everything a user describes; made concrete by :func:`description`."""
 
     kind: ClassVar[str]
     untuned: ClassVar[Mapping[str, object]] = {}  # settings where no required option is given
 
-    def __new__(cls, *args: object, **kwargs: object) -> Self:
-        """Refuse a class that has options and is no description, which would act on none."""
-        for name, default in vars(cls).items():
-            if isinstance(default, dataclasses.Field):
-                raise ValueError(
-                    f"{cls.__name__}: {name} is an option, so that the class needs "
-                    "@ex.description above it"
-                )
-        return super().__new__(cls)
+    def __init__(self) -> None:
+        """Of a class that is no description: :func:`description` gives it one with its options."""
+        _check_described(type(self))
 
     def __post_init__(self) -> None:
+        _check_described(type(self))
         for field in dataclasses.fields(self):  # type: ignore[arg-type]
             rule = field.metadata.get("rule")
             if rule is not None:

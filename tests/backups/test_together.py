@@ -152,7 +152,7 @@ BAD: list[tuple[Any, str]] = [
     (lambda: ex.PrioritizedSweeping(links=0), "links must be a whole number, 1 or more, got 0"),
     (lambda: ex.PrioritizedSweeping(tresh=1), "unknown option tresh=1, did you mean 'threshold'"),  # type: ignore[call-arg]
     (lambda: ex.StateSampler(0), "StateSampler: clusters must be a whole number, 1 or more"),
-    (lambda: ex.CurrentState(capacity=5), "CurrentState: unknown option capacity=5"),
+    (lambda: ex.CurrentState(capacity=5), "CurrentState: unknown option capacity=5"),  # type: ignore[call-arg]
     (lambda: ex.Lookahead(0.1, backups="prioritised"), "backups must be 'replay' or 'recency'"),
 ]
 
