@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import tempfile
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 
 _CACHE = Path(tempfile.gettempdir()) / f"expectant-tests-{os.getuid()}"
 os.environ.setdefault("EXPECTANT_CACHE_DIR", str(_CACHE))
+signal.signal(signal.SIGINT, signal.default_int_handler)  # which a shell's background job ignores
 
 
 @pytest.fixture

@@ -289,6 +289,7 @@ class OwnAgent(ex.QLearning):
 def test_a_module_that_is_written_anew_has_no_stale_process(processes, monkeypatch, tmp_path):
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")  # in other processes, too
     file = tmp_path / "away_anew.py"
     file.write_text(OWN.format(reward=-0.5))
     away_anew = importlib.import_module("away_anew")
