@@ -50,7 +50,7 @@ def test_levels_are_told_in_the_legend_and_at_the_end_of_the_axis():
 
 
 def test_the_page_shows_every_run_and_escapes_names():
-    section = Adaptation([ROW | {"backups": EVIL}], {"one": EVIL})
+    section = Adaptation({EVIL: [ROW | {"backups": EVIL}]}, {"one": EVIL}, {EVIL: EVIL})
     text = page([Header(EVIL), section], PALETTE)
     assert EVIL not in text
     assert "0.91, –, 0.00" in text
@@ -60,11 +60,16 @@ def test_the_page_shows_every_run_and_escapes_names():
 
 def test_agents_and_backups_make_a_matrix():
     rows = [ROW, ROW | {"agent": "two"}, ROW | {"backups": "none"}]
-    section = Adaptation(rows, {"one": "One", "two": "Two"})
-    assert section.agents == ["One", "Two"]
-    assert {name: list(found) for name, found in section.matrix.items()} == {
-        "all": ["One", "Two"],
-        "none": ["One"],
+    section = Adaptation(
+        {"Planning": rows, "Other": [ROW | {"agent": "three"}]},
+        {"one": "One", "two": "Two", "three": "Three"},
+        {"all": "all states", "none": "no planning"},
+    )
+    assert section.columns(rows) == ["one", "two"]
+    assert {name: list(found) for name, found in section.matrix(rows).items()} == {
+        "all": ["one", "two"],
+        "none": ["one"],
     }
     text = page([Header("t"), section, Curves("curves", "", chart())], PALETTE)
-    assert text.count('class="nothing"') == 1
+    assert text.count('class="nothing"') == 1  # a figure's agents are in its own table alone
+    assert text.count('<th scope="row">no planning</th>') == 1

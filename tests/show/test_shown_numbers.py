@@ -119,7 +119,10 @@ def row(**changes: Any) -> dict[str, Any]:
 
 
 def test_the_rows_of_the_adaptation_test() -> None:
-    text = page([Header("A"), Adaptation([row()], {"one": "One"})], Palette({"all": "all"}))
+    text = page(
+        [Header("A"), Adaptation({"A": [row()]}, {"one": "One"}, {"all": "all"})],
+        Palette({"all": "all"}),
+    )
     assert "0.50 (0.25 to 0.75)" in text
     assert "0.20, 0.80" in text
     (line,) = printed(adaptation_table([row()]))

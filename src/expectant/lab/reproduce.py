@@ -276,11 +276,18 @@ def _worlds(request: Request) -> Section:
 def _adaptation(request: Request, panels: Sequence[Panel]) -> list[Section]:
     """Verdicts on adaptation, where agents went through a local change."""
     from expectant.show import Adaptation
+    from expectant.show.wording import figure_name
 
-    rows = rows_of(panels, agents_of(request))
+    agents = agents_of(request)
+    tests = {
+        figure_name(figure): rows_of([p for p in panels if p.figure == figure], agents)
+        for figure in request.figures
+    }
     labels = {panel.panel or panel.figure: panel.title or panel.panel for panel in panels}
-    named = {key: label or key for key, label in labels.items()}
-    return [Adaptation(rows, named)] if rows else []
+    named = {key: label or figure_name(key) for key, label in labels.items()}
+    backups = {key: label for panel in panels for key, label in panel.labels.items()}
+    found = {figure: rows for figure, rows in tests.items() if rows}
+    return [Adaptation(found, named, backups)] if found else []
 
 
 def _sections(

@@ -161,23 +161,28 @@ class Environment(Section):
 
 @dataclass(frozen=True, eq=False)
 class Adaptation(Section):
-    """The local-change adaptation test: its ``rows`` as plain data; ``labels`` names agents."""
+    """The local-change adaptation test: rows as plain data by the name of their figure.
+
+    ``agents`` and ``backups`` are what people call them.
+    """
 
     macro: ClassVar[str] = "adaptation"
-    shows: ClassVar[tuple[str, ...]] = ("rows",)
-    rows: Sequence[Mapping[str, object]]
-    labels: Mapping[str, str]
+    shows: ClassVar[tuple[str, ...]] = ("tests",)
+    tests: Mapping[str, Sequence[Mapping[str, object]]]
+    agents: Mapping[str, str]
+    backups: Mapping[str, str]
 
-    @property
-    def agents(self) -> list[str]:
-        return list(dict.fromkeys(self.labels[str(row["agent"])] for row in self.rows))
+    def columns(self, rows: Sequence[Mapping[str, object]]) -> list[str]:
+        """The agents of some rows, as they come."""
+        return list(dict.fromkeys(str(row["agent"]) for row in rows))
 
-    @property
-    def matrix(self) -> dict[str, dict[str, Mapping[str, object]]]:
-        """The rows by backups, and by the name of the agent."""
+    def matrix(
+        self, rows: Sequence[Mapping[str, object]]
+    ) -> dict[str, dict[str, Mapping[str, object]]]:
+        """The rows by backups and agent."""
         found: dict[str, dict[str, Mapping[str, object]]] = {}
-        for row in self.rows:
-            found.setdefault(str(row["backups"]), {})[self.labels[str(row["agent"])]] = row
+        for row in rows:
+            found.setdefault(str(row["backups"]), {})[str(row["agent"])] = row
         return found
 
     @staticmethod

@@ -59,8 +59,13 @@ def interval(low: Any, high: Any) -> str:
 
 
 def figure_name(figure: str) -> str:
-    """What a figure is called: "Figure 5a", or its own name if it does not start with a digit."""
-    return f"Figure {figure}" if figure[:1].isdigit() else figure[:1].upper() + figure[1:]
+    """What a figure is called: "Figure 5a", or its own name if it does not start with a digit.
+
+    >>> figure_name("q_learning")
+    'Q-learning'
+    """
+    name = figure[:1].upper() + figure[1:].replace("_", "-")
+    return f"Figure {figure}" if figure[:1].isdigit() else name
 
 
 def setting_name(setting: str) -> str:
