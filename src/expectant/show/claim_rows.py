@@ -38,6 +38,11 @@ class ClaimRow(NamedTuple):
     def kind(self) -> str:
         return str(self.verdicts[0].get("kind") or "")
 
+    @property
+    def is_explained(self) -> bool:
+        """Whether there is more to say than the numbers."""
+        return any(verdict.get("rule") or verdict.get("detail") for verdict in self.verdicts)
+
     def under(self, reading: str) -> list[Verdict]:
         """What was found under one reading."""
         return [v for v in self.verdicts if str(v["reading"]) == reading]
@@ -46,6 +51,16 @@ class ClaimRow(NamedTuple):
 def look_of(verdict: str) -> tuple[str, str]:
     """The symbol and the class of a verdict."""
     return LOOKS.get(verdict, ("·", "undecided"))
+
+
+def parts_of(verdict: Verdict) -> list[str]:
+    """What decided, part by part.
+
+    >>> parts_of({"detail": "Return of a is 1, holds; beside it: 2."})
+    ['Return of a is 1, holds', 'beside it: 2.']
+    """
+    detail = str(verdict.get("detail") or "")
+    return detail.split("; ") if detail else []
 
 
 def readings_of(verdicts: Sequence[Verdict]) -> list[str]:

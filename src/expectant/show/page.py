@@ -15,7 +15,7 @@ import numpy as np
 
 from expectant.extras import need
 from expectant.files import write_text
-from expectant.show.claim_rows import look_of
+from expectant.show.claim_rows import look_of, parts_of
 from expectant.show.palette import BAND_OPACITY, OPTIMUM_COLOUR, SWITCH_COLOUR, Palette
 from expectant.show.sections import Curves, Glance, Header, Section
 from expectant.show.wording import figure_name, number, share, slug, two_digits
@@ -106,7 +106,7 @@ def _environment() -> Any:
     found.policies["json.dumps_kwargs"] = look
     for show in (number, two_digits, share, figure_name):
         found.filters[show.__name__] = show
-    found.globals |= {"look_of": look_of, "other_claims": OTHER_CLAIMS}
+    found.globals |= {"look_of": look_of, "parts_of": parts_of, "other_claims": OTHER_CLAIMS}
     return found
 
 
