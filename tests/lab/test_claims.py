@@ -41,8 +41,12 @@ Levels = dict[Key, np.ndarray]  # of every part of a phase
 Spread = dict[Key, Any]  # of the runs, in every part
 
 
+def claim_of(name: str, number: int) -> Claim:
+    return next(found for found in STUDIES[name].claims if found.id == number)
+
+
 def claim(number: int) -> Claim:
-    return next(found for found in CLAIMS if found.id == number)
+    return claim_of(the_paper().name, number)
 
 
 @cache
@@ -90,19 +94,26 @@ def statistics(study: Study, found: Claim, levels: Levels) -> np.ndarray:
     )
 
 
-def solved(study: Study, found: Claim, targets: np.ndarray) -> tuple[Levels, np.ndarray]:
-    """Levels at which every part has its target, and how parts depend on each level."""
+@cache
+def dependence(name: str, number: int) -> tuple[np.ndarray, np.ndarray]:
+    """What every part of a claim is at the start, and how it depends on each level."""
+    study, found = STUDIES[name], claim_of(name, number)
     start = dict.fromkeys(keys_of(study, found), START)
     base, slopes = statistics(study, found, start), []
     for key, level in start.items():
         for part in range(PARTS):
             moved = {**start, key: level + np.eye(PARTS)[part] * 1e-3}
             slopes.append((statistics(study, found, moved) - base) / 1e-3)
-    table = np.array(slopes).T
+    return base, np.array(slopes).T
+
+
+def solved(study: Study, found: Claim, targets: np.ndarray) -> tuple[Levels, np.ndarray]:
+    """Levels at which every part has its target, and how parts depend on each level."""
+    base, table = dependence(study.name, found.id)
     change = np.linalg.lstsq(table, targets - base, rcond=None)[0]
     assert table @ change == pytest.approx(targets - base, abs=1e-3)
-    shifts = change.reshape(-1, PARTS)
-    levels = {key: start[key] + shift for key, shift in zip(start, shifts, strict=True)}
+    keys, shifts = keys_of(study, found), change.reshape(-1, PARTS)
+    levels = {key: START + shift for key, shift in zip(keys, shifts, strict=True)}
     return levels, table.reshape(len(base), -1, PARTS)
 
 
@@ -156,8 +167,7 @@ TABLE = [
 
 @pytest.mark.parametrize(("name", "number", "outcome"), TABLE)
 def test_every_rule_can_say_each_of_its_outcomes(name, number, outcome):
-    study = STUDIES[name]
-    found = next(claim for claim in study.claims if claim.id == number)
+    study, found = STUDIES[name], claim_of(name, number)
     start = dict.fromkeys(keys_of(study, found), START)
     kinds = [clause.statement for clause, _ in found.parts(panels(study, start, runs=1))]
     for which in (0, len(kinds) - 1):
