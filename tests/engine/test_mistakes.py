@@ -227,7 +227,7 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
     ),
     "a global that is assigned to": (
         "    return -PRICE - action, 1.0", "    global PRICE\n    PRICE = 2.0\n    return -PRICE, 1.0",
-        "a part cannot be compiled: Use of unsupported opcode (STORE_GLOBAL) found (",
+        "a part cannot be compiled: an assignment to a global: keep what changes in an array of the part (",
     ),
     "a global array that is written to": (
         "    return -PRICE - action, 1.0", "    SEEN[0] += 1.0\n    return -SEEN[0], 1.0",
@@ -235,7 +235,7 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
     ),
     "an f-string with a format": (
         "    return -PRICE - action, 1.0", "    name = f'{action:d}'\n    return -PRICE, 1.0",
-        "a part cannot be compiled: format spec in f-strings not supported yet (",
+        "a part cannot be compiled: an f-string with a format (",
     ),
     "a function that calls itself": (
         "return -PRICE - action, 1.0", "return -again(3), 1.0",

@@ -10,6 +10,11 @@ _FAILED = "Failed in nopython mode pipeline"
 _PLACE = re.compile(r'File "([^"]+)", line (\d+)')
 _RAISED = re.compile(r" ?Raised from (.+) \((\d+)\)")
 _COLLECTION = re.compile(r"reflected (?P<kind>list|set)\(.* to variable '(?P<name>\w+)' in globals")
+_UNKNOWN = {  # by a word of Numba's, which is another in other versions of Python
+    "format spec in f-strings": "an f-string with a format",
+    "(FORMAT_WITH_SPEC)": "an f-string with a format",
+    "(STORE_GLOBAL)": "an assignment to a global: keep what changes in an array of the part",
+}
 _GLOBAL = re.compile(r"Untyped global name '(?P<name>\w+)': .*<class '(?P<kind>[\w.]+)'>")
 
 
@@ -40,6 +45,9 @@ def _reason(lines: list[str]) -> str:
             f"the global {unknown['name']} is a {unknown['kind']}, which compiled code cannot use: "
             "make it a number, an array or a tuple of numbers"
         )
+    for word, meaning in _UNKNOWN.items():
+        if word in first:
+            return f"a part cannot be compiled: {meaning}"
     if first.startswith("No implementation of function"):
         specific = [line for line in lines if re.match(r"\w*Error: ", line)]
         call = next((line.removeprefix(">>> ") for line in lines if line.startswith(">>>")), "")
