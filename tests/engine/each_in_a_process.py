@@ -1,4 +1,4 @@
-"""Run files, each in a process of its own that shares nothing but the imported package.
+"""Run files, each in a process of its own that shares nothing but the imported package and Numba.
 
 Usage: python each_in_a_process.py FILE…; prints, as JSON, how each ended: its status, negative for
 a signal, and what it wrote to standard error.
@@ -13,7 +13,11 @@ import sys
 import tempfile
 import traceback
 
+import numba
+
 import expectant  # noqa: F401  once, for all of them
+
+numba.njit(lambda number: number + 1)(1)  # which gets Numba ready, once
 
 
 def ended(path: str) -> tuple[int, str]:
