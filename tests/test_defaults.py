@@ -51,7 +51,12 @@ def _found() -> Iterator[str]:
         yield f"{named.__name__}: {named._field_defaults}"
     for name in sorted(ex.__all__):
         value = getattr(ex, name)
-        if inspect.isfunction(value):
+        if inspect.ismodule(value):
+            for inner in sorted(getattr(value, "__all__", ())):
+                called = getattr(value, inner)
+                if inspect.isfunction(called) and (given := _arguments(called)):
+                    yield f"{name}.{inner}: {given}"
+        elif inspect.isfunction(value):
             yield f"{name}: {_arguments(value)}"
         elif inspect.isclass(value) and not issubclass(value, ex.Description):
             for inner, method in sorted(vars(value).items()):
