@@ -50,21 +50,25 @@ def _found() -> Iterator[str]:
     for named in (Done, Ran):
         yield f"{named.__name__}: {named._field_defaults}"
     for name in sorted(ex.__all__):
-        value = getattr(ex, name)
-        if inspect.ismodule(value):
-            for inner in sorted(getattr(value, "__all__", ())):
-                called = getattr(value, inner)
-                if inspect.isfunction(called) and (given := _arguments(called)):
-                    yield f"{name}.{inner}: {given}"
-        elif inspect.isfunction(value):
-            yield f"{name}: {_arguments(value)}"
-        elif inspect.isclass(value) and not issubclass(value, ex.Description):
-            for inner, method in sorted(vars(value).items()):
-                if not inner.startswith("_") and inspect.isfunction(method):
-                    yield f"{name}.{inner}: {_arguments(method)}"
+        yield from _public(name, getattr(ex, name))
     for command in cli.app.registered_commands:
         if command.callback is not None:
             yield f"expectant {command.callback.__name__}: {_arguments(command.callback)}"
+
+
+def _public(name: str, value: object) -> Iterator[str]:
+    """The defaults of a function, of a class's methods, and of the functions of a module."""
+    if inspect.ismodule(value):
+        for inner in sorted(getattr(value, "__all__", ())):
+            called = getattr(value, inner)
+            if inspect.isfunction(called) and (given := _arguments(called)):
+                yield f"{name}.{inner}: {given}"
+    elif inspect.isfunction(value):
+        yield f"{name}: {_arguments(value)}"
+    elif inspect.isclass(value) and not issubclass(value, ex.Description):
+        for inner, method in sorted(vars(value).items()):
+            if not inner.startswith("_") and inspect.isfunction(method):
+                yield f"{name}.{inner}: {_arguments(method)}"
 
 
 def _fields(described: type) -> str:

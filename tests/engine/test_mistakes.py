@@ -233,6 +233,18 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
         "    return -PRICE - action, 1.0", "    SEEN[0] += 1.0\n    return -SEEN[0], 1.0",
         "Cannot modify readonly array",
     ),
+    "a method of the generator that Numba does not know": (
+        "queue.waiting[0] = queue.room // 2", "queue.waiting[0] = rng.choice(queue.room)",
+        "a part cannot be compiled: rng.choice is not there in compiled code: draw with rng.random() or rng.integers(low, high) (",
+    ),
+    "a whole number drawn with one end": (
+        "queue.waiting[0] = queue.room // 2", "queue.waiting[0] = rng.integers(queue.room)",
+        "a part cannot be compiled: rng.integers(int64): missing a required argument: 'high' (",
+    ),
+    "a method of a part": (
+        "    arrival: float\n\n\n@reset", "    arrival: float\n\n    def chance(self):\n        return self.arrival\n\n\n@reset",
+        "a part cannot be compiled: chance is no field of QueuePart, and compiled code knows nothing else of it",
+    ),
     "an f-string with a format": (
         "    return -PRICE - action, 1.0", "    name = f'{action:d}'\n    return -PRICE, 1.0",
         "a part cannot be compiled: an f-string with a format (",
@@ -310,6 +322,7 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
 }  # fmt: skip
 
 AFTERWARDS = {  # what is needed beside the change
+    "a method of a part": ("< queue.arrival", "< queue.chance()"),
     "an index beyond an array later on, every index checked": (
         '"progress": False}',
         '"progress": False, "checked": True}',
