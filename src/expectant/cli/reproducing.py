@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -21,6 +21,7 @@ from expectant.cli.common import (
     plain_errors,
     print_json,
 )
+from expectant.extras import MissingExtra
 from expectant.seeds import SEED
 
 if TYPE_CHECKING:
@@ -99,22 +100,43 @@ def figures_of(study: Study, wanted: list[str] | None) -> tuple[str, ...]:
 def studies(json: Json = False) -> None:
     """The studies that come with the package: what they are, their figures and claims."""
     with plain_errors():
-        from expectant.lab.study import packaged, read_study
-
-        found = [read_study(folder) for folder in packaged().values()]
+        found = _studies()
+    rows = [_facts(study) for study in found.values() if not isinstance(study, MissingExtra)]
     if json:
-        rows = [
-            {"name": study.name, "title": study.title, "source": study.source, "link": study.link,
-             "figures": list(study.figures), "claims": len(study.claims)}
-            for study in found
-        ]  # fmt: skip
         print_json(rows)
         return
-    for study in found:
-        figures = f"{len(study.figures)} figure{'s' * (len(study.figures) != 1)}"
-        claims = f"{len(study.claims)} claim{'s' * (len(study.claims) != 1)}"
-        print(f"{study.name:24} {study.title} ({figures}, {claims})")
+    for facts in rows:
+        figures, claims = len(facts["figures"]), facts["claims"]
+        counted = f"{figures} figure{'s' * (figures != 1)}, {claims} claim{'s' * (claims != 1)}"
+        print(f"{facts['name']:24} {facts['title']} ({counted})")
+    for name, study in found.items():
+        if isinstance(study, MissingExtra):
+            print(f"{name:24} {study}")
     print("\n`expectant reproduce NAME` runs one")
+
+
+def _studies() -> dict[str, Study | MissingExtra]:
+    """The studies of the package by name, or what one needs to be read."""
+    from expectant.lab.study import packaged, read_study
+
+    found: dict[str, Study | MissingExtra] = {}
+    for name, folder in packaged().items():
+        try:
+            found[name] = read_study(folder)
+        except MissingExtra as missing:
+            found[name] = missing
+    return found
+
+
+def _facts(study: Study) -> dict[str, Any]:
+    return {
+        "name": study.name,
+        "title": study.title,
+        "source": study.source,
+        "link": study.link,
+        "figures": list(study.figures),
+        "claims": len(study.claims),
+    }
 
 
 @app.command()
