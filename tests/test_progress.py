@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from expectant import progress
-from expectant.progress import Bars, Lines, Overall, Silent, duration, live_bar, reporter
+from expectant.progress import Bars, Lines, Overall, Silent, duration_in_words, live_bar, reporter
 
 
 @pytest.fixture
@@ -61,7 +61,7 @@ def bar(monkeypatch):
     [(0.4, "0 s"), (59.6, "60 s"), (119.4, "119 s"), (120.0, "2 min"), (600.0, "10 min")],
 )
 def test_times_in_words(seconds, text):
-    assert duration(seconds) == text
+    assert duration_in_words(seconds) == text
 
 
 def test_a_line_after_two_seconds_and_then_every_ten(clock, capsys):

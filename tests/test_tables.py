@@ -13,7 +13,7 @@ from test_site import ROOT, site
 
 from expectant.analysis.panel import Panel
 from expectant.lab.study import packaged, read_study, the_paper
-from expectant.lab.together import answer
+from expectant.lab.together import answer_from_rows
 
 tables = site("tables")
 
@@ -235,7 +235,7 @@ def test_what_the_readings_have_found_is_stored_and_told(found):
     row = {"readings": {"features": "draw 3"}, "verdicts": {"10": "holds"}, "effects": {"10": 1.0},
            "chances": {"10": 0.5}, "shown": 0.0, "runs": 7, "processor_seconds": 30.0,
            "agent": "q"}  # fmt: skip
-    joint = answer([row], [10], {10: ["features"]}, [row])
+    joint = answer_from_rows([row], [10], {10: ["features"]}, [row])
     (found / "joint.json").write_text(json.dumps(joint))
     paper.store(found)
     assert paper.joint()[1][0][:2] == ["10", "1"]

@@ -43,11 +43,11 @@ def _where(claim: dict[str, Any]) -> str:
 
 def answer(claim: dict[str, Any]) -> str:
     """The verdict on a question, with the difference and its interval."""
-    from expectant.show.wording import number
+    from expectant.show.wording import shown_number
 
     effect, low, high = (_three(claim[key]) for key in ("effect", "low", "high"))
     word = OUTCOMES.get(claim["verdict"], claim["verdict"])
-    return f"**{word}** {number(effect)} ({number(low)} to {number(high)})"
+    return f"**{word}** {shown_number(effect)} ({shown_number(low)} to {shown_number(high)})"
 
 
 def _three(value: float) -> float:

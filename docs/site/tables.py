@@ -74,9 +74,9 @@ CAPTIONS = {
 
 def measured(folder: Path) -> tuple[str, list[dict[str, Any]]]:
     """The name of a study, and what every agent of every panel in a folder of it has come to."""
-    from expectant.lab.reproduce import stored
+    from expectant.lab.reproduce import read_stored
 
-    request, panels = stored(folder, trust=True)
+    request, panels = read_stored(folder, trust=True)
     times = _times(request.cells(), folder)
     entries = [
         {
@@ -229,7 +229,7 @@ def claims_table(study: str) -> list[str]:
 
 
 def _interval_of(claim: dict[str, Any]) -> str:
-    from expectant.show.wording import number as worded
+    from expectant.show.wording import shown_number as worded
 
     effect, low, high = (
         "–" if claim[key] is None else worded(claim[key]) for key in ("effect", "low", "high")

@@ -55,12 +55,12 @@ def _order(study: str) -> dict[str, int]:
 
 def _chosen(folder: Path) -> Iterator[dict[str, Any]]:
     """What all runs of a sweep choose, for every agent in every panel."""
-    from expectant.lab.choosing.stages import choose
+    from expectant.lab.choosing.stages import choose_in_group
     from expectant.lab.choosing.sweep_folder import read_folder
 
     sweep = read_folder(folder)
     for group in sweep.groups:
-        found = choose(group, sweep.values, split=False)
+        found = choose_in_group(group, sweep.values, split=False)
         if found.best is None:
             raise ValueError(f"{folder}: every setting of {group.agent} diverged: widen its grid")
         yield {

@@ -54,7 +54,7 @@ def entry(kind: str) -> dict[str, Any]:
     }
 
 
-def find(name: str) -> dict[str, Any]:
+def find_entry(name: str) -> dict[str, Any]:
     """The entry of a kind, by any of its names."""
     short = short_names()
     for kind, found in KINDS.items():

@@ -13,7 +13,7 @@ from expectant.engine.deciding import decision_nanoseconds
 from expectant.engine.job import Job, loop_for
 from expectant.engine.look import all_states, look, look_for, set_aside
 from expectant.engine.loop import DONE
-from expectant.engine.memory.limits import require
+from expectant.engine.memory.limits import require_room
 from expectant.engine.threads import heeded
 from expectant.exact import optimal_values, planning_gap
 from expectant.exact.solve import Dynamics, dynamics, expected_next
@@ -111,7 +111,7 @@ def errors_over_time(
     ):
         rule.check("errors_over_time", argument, value)
     job = Job(domain, features, agent, episodes=episodes, step_limit=step_limit, seed=seed)
-    require(job, also=_measure_memory)
+    require_room(job, also=_measure_memory)
     world, optimum = dynamics(domain), optimal_values(domain, discount=agent.discount)
     shape, states = features.shape(domain), all_states(world.start.size)
     if shape.remembers:

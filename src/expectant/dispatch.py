@@ -42,7 +42,7 @@ _watcher: ContextVar[Watcher | None] = ContextVar("watcher", default=None)
 
 
 @contextmanager
-def watched(watcher: Watcher) -> Iterator[None]:
+def watched_by(watcher: Watcher) -> Iterator[None]:
     """Let a function make every call of a verb, in plain Python, within this context."""
     token = _watcher.set(watcher)
     try:
@@ -51,7 +51,7 @@ def watched(watcher: Watcher) -> Iterator[None]:
         _watcher.reset(token)
 
 
-def missing(name: str, part_type: type) -> TypeError:
+def missing_verb(name: str, part_type: type) -> TypeError:
     """The error for a part that lacks a verb it needs."""
     return TypeError(
         f"{part_type.__name__} does not implement the verb '{name}': "
@@ -92,7 +92,7 @@ def _verb(
         if found is None and isinstance(part, float | int):
             found = implementations.get(float)
         if found is None:
-            raise missing(stub.__name__, type(part))
+            raise missing_verb(stub.__name__, type(part))
         watcher = _watcher.get()
         return found(part, *args) if watcher is None else watcher(result, found, part, args)
 

@@ -166,7 +166,7 @@ class Overall:
             return ""
         passed = time.perf_counter() - self.start - self.apart
         seconds = passed * (self.total - done) / (done - self.there)
-        return f", about {duration(seconds)} left"
+        return f", about {duration_in_words(seconds)} left"
 
     def show(self, what: str, done: float) -> None:
         if self.bar is not None:
@@ -226,7 +226,7 @@ def say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def duration(seconds: float) -> str:
+def duration_in_words(seconds: float) -> str:
     """A length of time in words."""
     return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
 

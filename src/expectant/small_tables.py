@@ -24,18 +24,18 @@ def decimals_for(values: Iterable[float]) -> int:
     return min(max(DIGITS - whole_digits, 0), MOST_DECIMALS)
 
 
-def number(value: float, decimals: int, *, signed: bool = False) -> str:
+def number_text(value: float, decimals: int, *, signed: bool = False) -> str:
     """A number in text, a hyphen where there is none."""
     if not math.isfinite(value):
         return NONE
     return f"{value:{'+' if signed else ''},.{decimals}f}"
 
 
-def interval(low: float, high: float, decimals: int, *, signed: bool = False) -> str:
+def interval_text(low: float, high: float, decimals: int, *, signed: bool = False) -> str:
     """``low to high``, a hyphen where there is no interval."""
     if not (math.isfinite(low) and math.isfinite(high)):
         return NONE
-    return " to ".join(number(end, decimals, signed=signed) for end in (low, high))
+    return " to ".join(number_text(end, decimals, signed=signed) for end in (low, high))
 
 
 def text_table(heads: Sequence[str], rows: Sequence[Sequence[str]], left: Sequence[int]) -> str:

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import expectant as ex
-from expectant.backups.seen import row_of, seen_states
+from expectant.backups.seen import seen_row, seen_states
 from expectant.features.distinct import number_of
 from expectant.features.vector import empty_state
 from expectant.verbs import draw, remember
@@ -75,7 +75,7 @@ def test_every_state_is_found_in_its_row_whatever_came_before(capacity, visits, 
 
     kept: list[int] = []
     for visit in visits:
-        row = row_of(seen, vector(visit))
+        row = seen_row(seen, vector(visit))
         if visit not in kept:
             kept = [*kept, visit][-capacity:]
         assert number_of(seen.distinct, vector(visit)) == row

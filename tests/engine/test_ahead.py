@@ -14,7 +14,7 @@ import expectant as ex
 from expectant.engine import ahead
 from expectant.engine.ahead import Order, compile_ahead
 from expectant.engine.job import Job
-from expectant.lab.engines.compute import spread
+from expectant.lab.engines.compute import evenly_ordered
 from expectant.lab.engines.tasks import Task
 from expectant.progress import Overall
 
@@ -92,7 +92,7 @@ def test_a_script_without_a_guard_is_not_run_again(tmp_path):
 
 def test_any_beginning_of_the_tasks_is_spread_over_all_of_them():
     tasks = [Task(None, str(number), 0, 1) for number in range(100)]  # type: ignore[arg-type]
-    order = [int(task.name) for task in spread(tasks)]
+    order = [int(task.name) for task in evenly_ordered(tasks)]
     assert sorted(order) == list(range(100))
     for size in (10, 25, 50):
         quarters = [

@@ -16,7 +16,7 @@ from expectant.engine.job import Job
 from expectant.engine.memory import limits as memory
 from expectant.engine.memory.available import free_memory, given_memory
 from expectant.engine.memory.demand import Demand, demand_of
-from expectant.engine.memory.refusal import TooLargeError, _with_features, in_words
+from expectant.engine.memory.refusal import TooLargeError, _with_features, size_in_words
 from expectant.lab.engines import on_threads, tasks
 from expectant.lab.sweep import Sweep
 from expectant.seeds import streams_of
@@ -391,7 +391,7 @@ def test_a_variable_that_means_nothing(monkeypatch, text):
     [(12, "12 bytes"), (1536, "1.5 KiB"), (21 * 2**30, "21 GiB"), (2**80, "1,073,741,824 PiB")],
 )
 def test_sizes_in_words(size, words):
-    assert in_words(size) == words
+    assert size_in_words(size) == words
 
 
 def test_what_every_run_holds_by_hand():

@@ -12,7 +12,7 @@ import pytest
 
 import expectant as ex
 from expectant.engine.compile.compiling import kernel_for
-from expectant.engine.compile.settled import settled
+from expectant.engine.compile.settled import has_settled_types
 from expectant.engine.composition import composition
 from expectant.engine.course import going_on
 from expectant.engine.job import Job, cores, loop_for
@@ -105,9 +105,9 @@ def job_with(agent: Any, features: Any = None) -> Job:
 
 
 def test_only_the_packages_own_parts_are_known_to_stay_as_they_are():
-    assert settled(job_with(ex.Lookahead(0.1, model=ex.Sample(), backups="seen")))
-    assert settled(job_with(ex.QLearning(0.1), ex.History(ex.OneHot(), 2)))
-    assert not settled(job_with(ex.Lookahead(0.1, model=Mine(0.1))))
+    assert has_settled_types(job_with(ex.Lookahead(0.1, model=ex.Sample(), backups="seen")))
+    assert has_settled_types(job_with(ex.QLearning(0.1), ex.History(ex.OneHot(), 2)))
+    assert not has_settled_types(job_with(ex.Lookahead(0.1, model=Mine(0.1))))
 
 
 def test_code_that_does_not_ask_for_types_gives_the_same_run():

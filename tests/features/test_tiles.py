@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import expectant as ex
 from expectant.domains.outside import Outside
-from expectant.features.hashing import FREE, HashedPart, collisions, first_slot, slot_of
+from expectant.features.hashing import FREE, HashedPart, collisions, first_slot, slot_of_tile
 from expectant.features.tiles import Tiles
 from expectant.features.vector import empty_state
 from expectant.verbs import encode
@@ -207,10 +207,10 @@ def visit(features: Tiles, count: int = 600) -> Any:
 def test_a_tile_looks_on_from_the_first_slot_after_the_last():
     owners, counts = np.full((1, 16), FREE, np.int64), np.zeros(3, np.int64)
     at_the_end = [tile for tile in range(2000) if first_slot(tile, 16) == 15][:10]
-    slots = [int(slot_of(owners, 0, tile, counts)) for tile in at_the_end]
+    slots = [int(slot_of_tile(owners, 0, tile, counts)) for tile in at_the_end]
     assert slots == [15, 0, 1, 2, 3, 4, 5, 6, 15, 15]  # eight places are tried
     assert collisions(HashedPart(None, owners, counts)) == (2, 10, 8)
-    assert int(slot_of(owners, 0, at_the_end[3], counts)) == 2  # it has kept its place
+    assert int(slot_of_tile(owners, 0, at_the_end[3], counts)) == 2  # it has kept its place
 
 
 def test_collisions_are_counted():

@@ -18,7 +18,7 @@ from expectant.analysis import Panel
 from expectant.analysis.judging import ABOUT, ABOVE, AT_LEAST, Statement
 from expectant.analysis.local_change import is_test  # noqa: F401  its measures
 from expectant.lab.claims import SHORT, Claim, Verdict
-from expectant.lab.claims import evaluate as evaluate_all
+from expectant.lab.claims import judge_claims as evaluate_all
 from expectant.lab.clauses import BLOCKS, Clause
 from expectant.lab.decision_work import _at_least
 from expectant.lab.measures import MEASURES

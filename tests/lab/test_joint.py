@@ -21,7 +21,7 @@ from expectant.lab.joint_search import ROWS, another, found, joint_of, read_rows
 from expectant.lab.joint_search import search as search_for
 from expectant.lab.measures import Measure
 from expectant.lab.study import the_paper
-from expectant.lab.together import answer, favoured, to_confirm
+from expectant.lab.together import answer_from_rows, favoured, to_confirm
 from expectant.lab.together_words import HEAD, answer_rows, in_a_sentence, spread_rows
 
 PAPER = the_paper()
@@ -277,13 +277,13 @@ def test_fresh_runs_have_nothing_in_common_with_those_before(computed, tmp_path)
 
 def test_a_setting_of_a_claim_is_judged_once(computed, tmp_path, monkeypatch):
     asked: list[int] = []
-    evaluate: Any = vars(module)["evaluate"]
+    evaluate: Any = vars(module)["judge_claims"]
 
     def counted(claims: Any, *rest: Any) -> Any:
         asked.extend(claim.id for claim in claims)
         return evaluate(claims, *rest)
 
-    monkeypatch.setattr(module, "evaluate", counted)
+    monkeypatch.setattr(module, "judge_claims", counted)
     rows = search(a_search(), tmp_path, CONTEXT, None)
     assert len(rows) == CONTEXT
     assert [asked.count(claim) for claim in (10, 13, 16, 20)] == [1, 2, 2, 2]
@@ -320,7 +320,7 @@ def test_what_the_rows_say():
     assert to_confirm(rows, [10, 11, 12]) == [
         rows[place]["readings"] for place in (0, 2, 1)
     ]  # of both sets, and the likeliest
-    found = answer(rows, [10, 11, 12], MATTERS, (), fresh)
+    found = answer_from_rows(rows, [10, 11, 12], MATTERS, (), fresh)
     assert found["claims"][10] == {
         "settings": 3, "holds": 2, "equal": 0, "does not hold": 1, "unclear": 0,
         "effect": [-1.0, 1.5], "chance": 0.25, "never_with": [12],
@@ -358,13 +358,13 @@ def test_what_differs_in_nothing_that_matters_counts_once():
         row({"10": "holds", "20": "holds"}, effect, k=k)
         for k, effect in (("3", 1.0), ("3", 2.0), ("5", 1.0), ("5", 2.0))
     ]
-    found = answer(rows, [10], MATTERS)
+    found = answer_from_rows(rows, [10], MATTERS)
     assert [found["claims"][claim]["settings"] for claim in (10, 20)] == [2, 4]
     alone = [
         row({"10": verdict}, effect, k=k, agent="q")
         for k, effect, verdict in (("3", 2.0, "holds"), ("7", 10.0, "unclear"), ("8", 2.0, "equal"))
     ]
-    found = answer(rows, [10], MATTERS, alone)
+    found = answer_from_rows(rows, [10], MATTERS, alone)
     assert (found["claims"][10]["settings"], found["claims"][10]["holds"]) == (4, 2)
     assert found["alone"] == [{"agent": "q", "claims": [10], "settings": 3, "holds": 1}]
     assert "Of 3 settings of `q` that were tried, claim 10 holds in 1." in in_a_sentence(found)
@@ -374,27 +374,31 @@ def test_what_differs_in_nothing_that_matters_counts_once():
 
 
 def test_the_sentence_says_what_was_found():
-    none = answer([row({"10": "unclear", "11": "unclear"})], [10, 11], MATTERS)
+    none = answer_from_rows([row({"10": "unclear", "11": "unclear"})], [10, 11], MATTERS)
     assert in_a_sentence(none) == (
         "No: claims 10, 11 all hold under none of 1 combinations, and under none does a figure of "
         "the published size ever show them all. None of them holds under any."
     )
-    both = answer([row({"10": "holds", "11": "holds"})], [10, 11], MATTERS)
+    both = answer_from_rows([row({"10": "holds", "11": "holds"})], [10, 11], MATTERS)
     assert in_a_sentence(both).startswith("Yes: claims 10, 11 all hold under 1 of 1 combinations.")
 
 
 def test_empty_answers_and_times():
     rows = [row({"10": "holds"}, effect) for effect in (1.0, 2.0, 3.0)]
-    found = answer(rows, [10], MATTERS)
-    assert answer([], [10], MATTERS)["combinations"] == 0
-    assert answer([], [10], MATTERS)["processor_seconds"] is found["processor_seconds"] is None
+    found = answer_from_rows(rows, [10], MATTERS)
+    assert answer_from_rows([], [10], MATTERS)["combinations"] == 0
+    assert (
+        answer_from_rows([], [10], MATTERS)["processor_seconds"]
+        is found["processor_seconds"]
+        is None
+    )
     timed = [{**rows[0], "processor_seconds": 2.0}, {**rows[1], "processor_seconds": 4.0}, rows[2]]
-    assert answer(timed, [10], MATTERS)["processor_seconds"] == 9.0
+    assert answer_from_rows(timed, [10], MATTERS)["processor_seconds"] == 9.0
     assert read_rows(Path("/nowhere")) == []
 
 
 def test_a_figure_that_can_be_obtained_is_said_to_be():
-    found = answer([row({"10": "holds", "11": "holds"}, shown=0.5)], [10, 11], MATTERS)
+    found = answer_from_rows([row({"10": "holds", "11": "holds"}, shown=0.5)], [10, 11], MATTERS)
     assert (found["published"]["holds"], found["published"]["chance"]) == (1, 0.5)
 
 

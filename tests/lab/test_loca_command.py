@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from expectant.cli import app
 from expectant.lab.loca_command import adaptation_test, request_for
-from expectant.lab.reproduce import stored
+from expectant.lab.reproduce import read_stored
 
 
 def test_the_command_prints_rows_and_writes_a_report(tmp_path):
@@ -75,5 +75,5 @@ def test_a_part_of_the_test_is_drawn_again_from_its_folder(tmp_path, monkeypatch
     page = (tmp_path / "report.html").read_text()
     assert "Look-ahead" in page and "adaptation at a glance" in page
     monkeypatch.setattr("expectant.lab.reproduce.read_study", lambda *_: request.study)
-    again, _ = stored(tmp_path)
+    again, _ = read_stored(tmp_path)
     assert (again.panels, again.agents, again.figures) == (("lookahead",), ("all",), ("planning",))

@@ -7,9 +7,9 @@ import pytest
 
 import expectant as ex
 from expectant.analysis.comparison import Unavailable
-from expectant.analysis.local_change import LAST, score, verdict
+from expectant.analysis.local_change import LAST, adaptation_verdict, score
 from expectant.analysis.panel import Level, Panel
-from expectant.lab.adaptation_rows import as_data, rows_of
+from expectant.lab.adaptation_rows import rows_of, score_as_data
 from expectant.lab.measures import measure_named
 
 LEVELS = (
@@ -62,7 +62,7 @@ def test_scores_by_hand():
     ],
 )
 def test_verdicts(learned, adapted, expected, why):
-    assert verdict(learned, adapted) == (expected, why)
+    assert adaptation_verdict(learned, adapted) == (expected, why)
 
 
 LESS = 1e-9
@@ -80,7 +80,7 @@ LESS = 1e-9
     ],
 )
 def test_the_borders_of_the_verdicts(learned, adapted, expected):
-    assert verdict(learned, adapted)[0] == expected
+    assert adaptation_verdict(learned, adapted)[0] == expected
 
 
 def test_the_last_twenty_measures_of_a_phase_count():
@@ -96,7 +96,7 @@ def test_a_run_has_adapted_from_the_border_on_and_the_interval_has_its_ends_in_o
     levels = tuple(level._replace(height=height) for level, height in heights)
     found = score(replace(panel, levels=levels), rows)
     assert (found.adapted_runs, found.adaptation.tolist()) == (1, [0.8, 0.799, 0.2])
-    data = as_data(found)
+    data = score_as_data(found)
     assert 0.2 <= data["adaptation_low"] < data["adaptation"] < data["adaptation_high"] <= 0.8
     assert (data["P1"], data["adapted_seeds"]) == (round(2.95 / 3, 6), 1)
     assert (data["phase1"], data["phase3"]) == ([20.0, 20.0, 19.0], [1.0] * 3)
@@ -105,7 +105,7 @@ def test_a_run_has_adapted_from_the_border_on_and_the_interval_has_its_ends_in_o
 
 def test_a_diverged_run_is_not_dropped():
     panel, rows = measures([2.0, 2.0], [1.5, np.nan])
-    data = as_data(score(panel, rows))
+    data = score_as_data(score(panel, rows))
     assert data["verdict"] == "undecided"
     assert data["adaptation"] is None
     assert data["phase2"] == [1.5, None]

@@ -13,29 +13,29 @@ from typer.testing import CliRunner
 import expectant as ex
 from expectant.cli import app
 from expectant.lab import parameters as module
-from expectant.lab.parameters import HEAD, cases, choice_rows, choose, parameter_study
-from expectant.lab.step_grid import COARSE, GRID, at_edge, settings_of
+from expectant.lab.parameters import HEAD, cases, choice_rows, choose_parameters, parameter_study
+from expectant.lab.step_grid import COARSE, GRID, at_edge, settings_from
 from expectant.lab.study import the_paper
 
 PAPER = the_paper()
 
 
 def test_the_printed_setting_comes_first_and_no_setting_twice():
-    one = list(settings_of(ex.QLearning(0.02), 5))
+    one = list(settings_from(ex.QLearning(0.02), 5))
     assert one == [{"action_step": 0.02}, *({"action_step": step} for step in GRID)]
-    two = list(settings_of(ex.Lookahead(0.01, 0.1), 5))
+    two = list(settings_from(ex.Lookahead(0.01, 0.1), 5))
     assert two[0] == {"value_step": 0.01, "model_step": 0.1} and len(two) == len(GRID) ** 2
     assert len({tuple(setting.values()) for setting in two}) == len(two)
-    true = list(settings_of(ex.QPlanning(0.1, model="true"), 5))  # a given model has no step size
+    true = list(settings_from(ex.QPlanning(0.1, model="true"), 5))  # a given model has no step size
     assert len(true) == len(GRID) and set(true[0]) == {"action_step"}
-    three = list(settings_of(ex.CachedPolicy(0.01, 0.001, 0.01), 5))
+    three = list(settings_from(ex.CachedPolicy(0.01, 0.001, 0.01), 5))
     assert set(three[0]) == {"value_step", "policy_step", "model_step"}
     assert len(three) == len(COARSE) ** 2 * (len(COARSE) + 1)  # a policy's step may be 1
 
 
 def test_the_largest_step_is_the_one_that_removes_an_error_at_once():
     def largest(agent: Any, ones: int) -> float:
-        return max(setting["action_step"] for setting in settings_of(agent, ones))
+        return max(setting["action_step"] for setting in settings_from(agent, ones))
 
     once, twice = ex.QLearning(0.1), ex.QLearning(0.1, doubled_steps=True)
     assert [largest(once, 1), largest(twice, 1)] == [1.0, 0.5]
@@ -43,7 +43,7 @@ def test_the_largest_step_is_the_one_that_removes_an_error_at_once():
 
 
 def test_beyond_a_step_that_overshoots_nothing_better_is_looked_for():
-    settings = [*settings_of(ex.QLearning(0.1), 1)]
+    settings = [*settings_from(ex.QLearning(0.1), 1)]
     edges = {step: at_edge({"action_step": step}, settings, ex.QLearning(0.1), 1) for step in GRID}
     assert [step for step, edge in edges.items() if edge] == [GRID[0]]
     assert at_edge({"action_step": 1.0}, settings, ex.QLearning(0.1), 1) == []
@@ -145,7 +145,7 @@ def test_bins_count_no_lower_than_for_claims(monkeypatch, tmp_path):
     monkeypatch.setattr(module, "compute", curves)
     (case, *_) = cases(PAPER, ["5a"], 0)
     assert -100.0 < case.floor < 0.0
-    (choice,) = choose([case], tmp_path, None, runs=4, fresh=6)
+    (choice,) = choose_parameters([case], tmp_path, None, runs=4, fresh=6)
     assert (choice.settings, choice.rank) == ({"action_step": 0.03}, 2)
     assert choice.means == (0.0, pytest.approx((100.0 + case.floor) / 2))
 

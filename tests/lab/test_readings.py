@@ -11,7 +11,7 @@ import pytest
 from expectant.analysis.judging import ABOVE, Statement
 from expectant.analysis.panel import Panel
 from expectant.lab import readings as module
-from expectant.lab.claims import Claim, evaluate
+from expectant.lab.claims import Claim, judge_claims
 from expectant.lab.clauses import Clause
 from expectant.lab.measures import MEASURES
 from expectant.lab.readings import Dependence, as_rows, differences, variants
@@ -38,7 +38,7 @@ def test_differences_between_readings_are_paired():
     assert first.effect == pytest.approx(2.0, abs=0.1)
     assert first.high - first.low < 0.2  # each by itself is known to give or take 3
     assert first.statement == Statement(ABOVE, 0.0, 0.5)  # whatever the claim's reference
-    verdicts = evaluate([claim], [noise()])
+    verdicts = judge_claims([claim], [noise()])
     (row,) = as_rows([Dependence(variants(PAPER)[0], verdicts, {1: [second, first]})])
     mean, last = row["moved"][1]  # the part that moved the most margins comes first
     assert mean["part"] == "return of Q" and mean["clear"] and mean["matters"]
@@ -55,7 +55,7 @@ def test_what_matters_is_corrected_for_being_one_of_many():
     panels = {shift: noise(shift, 3.0) for shift in (0.0, 1.3, 50.0)}
     none, close, far = (differences(claim, [panel], [noise()])[0] for panel in panels.values())
     assert close.low > 0.5 and none.low < 0.5
-    verdicts = evaluate([claim], [noise()])
+    verdicts = judge_claims([claim], [noise()])
 
     def matters(many: int) -> list[bool]:
         found = Dependence(variants(PAPER)[0], verdicts, {1: [far, close, *[none] * many]})

@@ -17,7 +17,7 @@ from expectant.cli import app
 from expectant.lab.looks import LOOKS
 from expectant.lab.measures import MEASURES, measure_named
 from expectant.lab.readings import variants
-from expectant.lab.reproduce import _worlds, reproduce, stored
+from expectant.lab.reproduce import _worlds, read_stored, reproduce
 from expectant.lab.request import Request
 from expectant.lab.spec_places import spec_at
 from expectant.lab.specs.spec_errors import SpecError
@@ -85,7 +85,7 @@ def test_a_study_of_ones_own_is_run_and_read_again(tmp_path):
     assert {path.name for path in out.iterdir()} >= {
         "report.html", "claims.json", "curves.parquet", "figure.png", "figure.svg", "blocks",
     }  # fmt: skip
-    request, panels = stored(out)
+    request, panels = read_stored(out)
     assert request.study == study
     fresh = ex.run(
         ex.Corridor(slip=0.1, switch_every=20), ex.OneHot(), ex.QLearning(0.1), episodes=60, runs=4,
@@ -108,7 +108,7 @@ def test_what_is_written_elsewhere_leaves_the_whole_as_it_is(tmp_path):
     reproduce(Request(study, study.figures, runs=2), out, place=part)
     assert {name: (out / name).read_bytes() for name in names} == before
     assert all((part / name).read_bytes() != before[name] for name in names)
-    assert stored(part)[1][0].runs == 2
+    assert read_stored(part)[1][0].runs == 2
 
 
 def test_the_command_runs_a_folder(tmp_path, monkeypatch):
@@ -359,7 +359,7 @@ def test_a_folder_of_the_old_layout_is_refused_and_left_alone(tmp_path):
     study = read_study(write(tmp_path / "parity"))
     old = tmp_path / "old"
     reproduce(Request(study, study.figures, runs=1), old)
-    _, panels = stored(old)
+    _, panels = read_stored(old)
     write_curves(old / "curves.parquet", panels, {"figures": ["corridor"], "seed": 0})
     rows = tmp_path / "rows"  # as the adaptation test once wrote them
     (rows / "rows").mkdir(parents=True)

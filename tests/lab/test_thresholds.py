@@ -9,7 +9,7 @@ import pytest
 
 from expectant.analysis import Panel
 from expectant.analysis.adaptation import drop, own_recoveries, regrets
-from expectant.lab.claims import evaluate
+from expectant.lab.claims import judge_claims
 from expectant.lab.measures import MEASURES, Measure
 from expectant.lab.study import the_paper
 
@@ -44,7 +44,7 @@ def fallen(lowest: float) -> np.ndarray:
 
 
 def verdicts(panels: list[Panel], latency=None) -> dict[int, str]:
-    return {found.id: found.verdict for found in evaluate(CLAIMS, panels, latency)}
+    return {found.id: found.verdict for found in judge_claims(CLAIMS, panels, latency)}
 
 
 @pytest.mark.parametrize(("claim", "figure", "levels", "outcome"), [

@@ -28,13 +28,13 @@ from expectant.lab.trying.rounds import (
     Trial,
     best_of_both,
     halve,
-    variants,
+    step_variants,
     worth_searching,
 )
 from expectant.lab.trying.tried import Confirmed, Tried
 from expectant.lab.trying.try_on import PAGE_SECONDS, PAGE_WORK
 from expectant.lab.trying.try_page import write_folder
-from expectant.lab.trying.words import bounds_in_brief, in_brief
+from expectant.lab.trying.words import bounds_in_brief, features_in_brief
 
 BOX, MANY = gymnasium.spaces.Box, gymnasium.spaces.MultiDiscrete
 
@@ -111,7 +111,7 @@ def test_halving_takes_what_earned_most(monkeypatch):
     steps = sorted({step for step, _, _ in asked})
     assert vars(standing.best)["action_step"] == min(steps, key=lambda step: abs(step - 0.09))
     assert {(first, runs) for _, first, runs in asked} == {(0, 1), (1, 2)}
-    assert len(variants(agent)) + 1 == len([step for step, first, _ in asked if first == 0])
+    assert len(step_variants(agent)) + 1 == len([step for step, first, _ in asked if first == 0])
 
 
 def test_a_search_without_time_leaves_the_defaults():
@@ -245,9 +245,13 @@ def test_whom_to_compare_is_decided_by_runs_before_the_fresh_ones():
 
 def test_variants_differ_from_the_agent_and_from_each_other():
     for agent in (ex.QLearning(1.0), ex.QLearning(0.3), ex.CachedValues(1.0, 1.0, model_step=0.5)):
-        found = variants(agent)
+        found = step_variants(agent)
         assert agent not in found and len(found) == len(set(found)) > 0
-    assert {vars(each)["action_step"] for each in variants(ex.QLearning(1.0))} <= {0.03, 0.1, 0.3}
+    assert {vars(each)["action_step"] for each in step_variants(ex.QLearning(1.0))} <= {
+        0.03,
+        0.1,
+        0.3,
+    }
 
 
 def test_stages_come_one_after_another_and_leave_time_for_the_page():
@@ -257,7 +261,7 @@ def test_stages_come_one_after_another_and_leave_time_for_the_page():
 
 def test_steps_that_adapt_are_varied_where_they_begin():
     agent = ex.Lookahead(0.3, ex.Autostep(0.3, 0.1))
-    settings: list[Any] = [each.to_dict() for each in variants(agent)]
+    settings: list[Any] = [each.to_dict() for each in step_variants(agent)]
     found = {(each["value_step"], each["model_step"]["initial_step"]) for each in settings}
     assert (0.3, 0.09) in found and (0.03, 0.3) in found and (0.9, 0.09) in found
     assert {each["model_step"]["meta_step"] for each in settings} == {0.1}
@@ -334,14 +338,14 @@ def test_all_agents_have_some_fresh_runs_before_any_has_more(monkeypatch):
 def test_features_are_told_in_brief():
     bounds = [(-4.800000190734863, 4.8), (-1.0, 1.0)]
     tiles = ex.Tiles(8, 3, bounds)
-    assert in_brief(tiles) == "Tiles(tilings=8, tiles=3)"
+    assert features_in_brief(tiles) == "Tiles(tilings=8, tiles=3)"
     assert bounds_in_brief(tiles) == "−4.8 to 4.8, −1 to 1"
     joined = ex.Joined(tiles, ex.Tiles(4, 6, bounds, dimensions=(0, 1)))
-    assert in_brief(joined) == (
+    assert features_in_brief(joined) == (
         "Tiles(tilings=8, tiles=3) + Tiles(tilings=4, tiles=6, dimensions=(0, 1))"
     )
     assert bounds_in_brief(joined) == bounds_in_brief(tiles)
-    assert in_brief(ex.OneHot()) == "OneHot()" and bounds_in_brief(ex.OneHot()) == ""
+    assert features_in_brief(ex.OneHot()) == "OneHot()" and bounds_in_brief(ex.OneHot()) == ""
 
 
 def test_without_fresh_runs_there_is_a_hint():
@@ -601,7 +605,7 @@ def test_a_deadline_is_put_off_once_and_not_if_it_is_brought_on(monkeypatch):
 )
 def test_a_diverged_run_is_the_worst_there_is(means, expected):
     result: Any = SimpleNamespace(means=np.array(means))
-    assert rounds.score(result) == expected
+    assert rounds.mean_return(result) == expected
 
 
 @pytest.mark.parametrize(("left", "episodes"), [(0.3, 5), (0.0, 5), (10**9, 2_000)])

@@ -19,7 +19,7 @@ from PIL import Image
 from expectant.show.animation.drawing import durations, gif, pictures, stage
 from expectant.show.animation.frames import GRID, PLANE, ROW, Exit, Frame, Layout, Recording
 from expectant.show.animation.marks import draw_image
-from expectant.show.animation.panels import scale_of, settled
+from expectant.show.animation.panels import frames_to_scale_for, scale_of
 from expectant.show.page import page as whole_page
 from expectant.show.palette import Palette
 from expectant.show.sections import Animation, Header, Parameters
@@ -153,7 +153,7 @@ def test_the_curve_is_drawn_as_far_as_the_frame_has_come():
 
 def test_scales_are_made_for_settled_frames_and_stay_the_same():
     recording = made_up(GRID)
-    assert [frame.episode for frame in settled(recording)] == [10, 20]
+    assert [frame.episode for frame in frames_to_scale_for(recording)] == [10, 20]
     with stage(recording, COLOUR) as (figure, update):
         seen = set()
         for frame in recording.frames:

@@ -22,7 +22,7 @@ from expectant.show import (
     palette_of,
     write_page,
 )
-from expectant.show.wording import number
+from expectant.show.wording import shown_number
 from show.conftest import Report
 
 NOBODY = Palette({})
@@ -116,7 +116,7 @@ def test_every_plot_has_its_curves(visit: ReportVisit, report: Report) -> None:
             lines = len(panel.switches) + 1
             assert visit.page.locator(f"{plot} .shapelayer path").count() == lines
             label = visit.page.locator(f"{plot} .annotation-text").text_content()
-            assert label == number(panel.optimum)
+            assert label == shown_number(panel.optimum)
 
 
 def test_plots_are_as_wide_as_their_place(visit: ReportVisit) -> None:

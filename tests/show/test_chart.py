@@ -9,7 +9,14 @@ import numpy as np
 import pytest
 
 from expectant.show.chart import arranged, chart_of, palette_of, panel_heading
-from expectant.show.wording import figure_name, interval, number, setting_name, slug, two_digits
+from expectant.show.wording import (
+    figure_name,
+    setting_name,
+    shown_interval,
+    shown_number,
+    slug,
+    two_digits,
+)
 
 
 def test_a_bin_stands_in_its_middle_after_the_switch(make_panel: Any) -> None:
@@ -121,13 +128,13 @@ def test_a_range_without_numbers(make_panel: Any) -> None:
     ],
 )
 def test_numbers_for_people(value: object, text: str) -> None:
-    assert number(value) == text
+    assert shown_number(value) == text
 
 
 def test_an_interval_whose_end_is_zero_is_an_interval() -> None:
-    assert interval(0.0, 1.0) == "0 to 1"
-    assert interval(-1.0, 0) == "−1 to 0"
-    assert interval(None, None) == ""
+    assert shown_interval(0.0, 1.0) == "0 to 1"
+    assert shown_interval(-1.0, 0) == "−1 to 0"
+    assert shown_interval(None, None) == ""
 
 
 def test_names_and_addresses() -> None:

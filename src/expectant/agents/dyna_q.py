@@ -62,7 +62,7 @@ act_on_action_values(DynaQPart)
 
 
 @function
-def tell(agent, state, action, error):
+def tell_memory(agent, state, action, error):
     """Let the memory know that an action's value has moved."""
     moved = moved_by(agent.action_step, action, state, error)
     changed_action(agent.memory, agent.weights, state, action, moved, error, agent.discount)
@@ -74,7 +74,7 @@ def _(agent, transition, rng):
     centering, step, action = agent.centering, agent.action_step, transition.action
     error = q_learning(agent.weights, centered(centering, transition), agent.discount, step)
     shift_rate(centering, centering.real, step, action, transition.state, error)
-    tell(agent, transition.state, action, error)
+    tell_memory(agent, transition.state, action, error)
     remember(agent.memory, transition)
     return abs(error)
 
@@ -93,7 +93,7 @@ def replan(agent, rng):
     target += agent.discount * alive * greatest(weights, agent.drawn_next)
     error = move_row(weights, drawn, target, step, action)
     shift_rate(centering, centering.planned, step, action, drawn, error)
-    tell(agent, drawn, action, error)
+    tell_memory(agent, drawn, action, error)
     return abs(error)
 
 

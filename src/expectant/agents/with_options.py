@@ -83,7 +83,7 @@ def note_choice(agent, state):
 
 
 @function
-def go_on(agent, state, rng):
+def go_on_with_option(agent, state, rng):
     """The next action of the option that is being followed, or at times a random one."""
     actions = agent.behaviour.shape[0]
     for action in range(actions):
@@ -122,7 +122,7 @@ def _(agent, state, rng):
     if agent.acting == COMMITTED and agent.active[0] != NONE:
         stopping = stop_of(agent.agent.planner.model.options, agent.active[0], state)
         if rng.random() >= stopping:
-            return go_on(agent, state, rng)
+            return go_on_with_option(agent, state, rng)
     return choose_anew(agent, state, rng)
 
 

@@ -75,7 +75,7 @@ def references(panel: Panel) -> dict[str, float]:
     return {"before": optima[0], "after": optima[1], "outdated": outdated}
 
 
-def verdict(learned: float, adapted: float) -> tuple[str, str]:
+def adaptation_verdict(learned: float, adapted: float) -> tuple[str, str]:
     """The verdict on mean scores, and why it is undecided where it is.
 
     >>> verdict(0.98, 0.95)

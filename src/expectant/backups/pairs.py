@@ -11,7 +11,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from expectant.backups.seen import SeenPart, row_of, seen_memory, seen_states
+from expectant.backups.seen import SeenPart, seen_memory, seen_row, seen_states
 from expectant.descriptions import description, option
 from expectant.features.vector import BinaryTable, WeightedTable, empty_table, table_bytes
 from expectant.integrity import counted, require, within
@@ -99,7 +99,7 @@ def enter(pairs, row, state):
 def pair_in(pairs, state, action):
     """The number of a pair, whose state is given a row now if it has none."""
     total = pairs.seen.total[0]
-    row = row_of(pairs.seen, state)
+    row = seen_row(pairs.seen, state)
     if pairs.seen.total[0] > total:
         enter(pairs, row, state)
     return row * pairs.actions + action

@@ -57,7 +57,7 @@ def vacate(seen, row):
 
 
 @function
-def row_of(seen, state):
+def seen_row(seen, state):
     """The row of a state; where no room is left, a new one replaces the one first seen.
 
     Several places may look alike: the row always has the latest.
@@ -86,7 +86,7 @@ def any_row(seen, rng):
 
 @remember.register(SeenPart)
 def _(seen, transition):
-    row_of(seen, transition.state)
+    seen_row(seen, transition.state)
 
 
 @draw.register(SeenPart)

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from expectant.backups.heap import HeapPart, empty_heap, rank
-from expectant.backups.seen import SeenPart, any_row, row_of, seen_memory, seen_states
+from expectant.backups.seen import SeenPart, any_row, seen_memory, seen_row, seen_states
 from expectant.descriptions import description, option
 from expectant.features.distinct import number_of
 from expectant.integrity import counted, require, within
@@ -54,7 +54,7 @@ def forget_link(sweeping, row, link):
 def row_in(sweeping, state):
     """The row of a state, with nothing left in it of the state it replaces."""
     total = sweeping.seen.total[0]
-    row = row_of(sweeping.seen, state)
+    row = seen_row(sweeping.seen, state)
     if sweeping.seen.total[0] > total:
         rank(sweeping.heap, row, 0.0, sweeping.threshold)
         for action in range(sweeping.tries.shape[1]):

@@ -58,7 +58,7 @@ def obeys(rule: Rule[int]) -> Callable[[int | None], int | None]:
     return check
 
 
-def at_least(low: int) -> Callable[[int | None], int | None]:
+def whole_from(low: int) -> Callable[[int | None], int | None]:
     """The same for a whole number."""
     return obeys(whole(low))
 
@@ -94,11 +94,11 @@ Seed = Annotated[int, typer.Option(callback=obeys(SEED), help="Seed of all runs.
 Runs = Annotated[
     int | None,
     typer.Option(
-        callback=at_least(1), help="Runs of every agent, instead of as many as the paper."
+        callback=whole_from(1), help="Runs of every agent, instead of as many as the paper."
     ),
 ]
 Threads = Annotated[
-    int | None, typer.Option(callback=at_least(1), help="Threads; one per core if not given.")
+    int | None, typer.Option(callback=whole_from(1), help="Threads; one per core if not given.")
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print data for programs on standard output.")]
 Trust = Annotated[

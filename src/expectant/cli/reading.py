@@ -13,11 +13,11 @@ from expectant.cli.common import (
     Seed,
     Threads,
     app,
-    at_least,
     fail,
     failures,
     plain_errors,
     print_json,
+    whole_from,
 )
 from expectant.cli.reproducing import figures_of
 
@@ -51,12 +51,12 @@ def readings(
     ] = False,
     combinations: Annotated[
         int | None,
-        typer.Option(callback=at_least(1), help="How many combinations, with --joint; 1000."),
+        typer.Option(callback=whole_from(1), help="How many combinations, with --joint; 1000."),
     ] = None,
     runs: Annotated[
         int | None,
         typer.Option(
-            callback=at_least(1),
+            callback=whole_from(1),
             help="Runs of every agent; if not given those of the figure, with --joint 100, with "
             "--parameters those of the source's study.",
         ),
@@ -100,15 +100,15 @@ def _one_at_a_time(
 ) -> None:  # fmt: skip
     from expectant.files import write_text
     from expectant.lab.readings import as_rows, dependence
-    from expectant.show.page_tables import dependence_table, difference_table, show
+    from expectant.show.page_tables import dependence_table, difference_table, print_table
 
     rows = as_rows(dependence(study, out, seed, threads, figures, runs))
     write_text(out / "readings.json", json_format.dumps(rows, indent=2, ensure_ascii=False))
     if json:
         print_json(rows)
         return
-    show(dependence_table(rows))
-    show(difference_table(rows))
+    print_table(dependence_table(rows))
+    print_table(difference_table(rows))
     print(f"all differences are in {out / 'readings.json'}")
 
 
@@ -120,7 +120,7 @@ def _joint(
     from expectant.lab.joint_search import found as searched
     from expectant.lab.joint_search import joint_of
     from expectant.lab.together_words import HEAD, answer_rows, in_a_sentence
-    from expectant.show.page_tables import plain_table, show
+    from expectant.show.page_tables import plain_table, print_table
 
     found = searched(joint_of(study, runs, seed), out, combinations, threads)
     text = json_format.dumps(found, indent=2, ensure_ascii=False)
@@ -129,7 +129,7 @@ def _joint(
         print(text)
         return
     title = f"{found['combinations']:,} combinations of readings, {found['runs']} runs of each"
-    show(plain_table(title, HEAD, answer_rows(found)))
+    print_table(plain_table(title, HEAD, answer_rows(found)))
     print(f"can the published figure be obtained? {in_a_sentence(found)}")
     print(f"also in {out / 'joint.json'}")
 
@@ -140,7 +140,7 @@ def _parameters(
 ) -> None:  # fmt: skip
     from expectant.files import write_text
     from expectant.lab.parameters import HEAD, choice_rows, parameter_study
-    from expectant.show.page_tables import plain_table, show
+    from expectant.show.page_tables import plain_table, print_table
 
     found = parameter_study(study, out, figures, seed, threads, runs)
     text = json_format.dumps(found, indent=1, ensure_ascii=False)
@@ -150,7 +150,7 @@ def _parameters(
     if json:
         print(text)
         return
-    show(plain_table("Printed step sizes, and the best of a grid", HEAD, choice_rows(found)))
+    print_table(plain_table("Printed step sizes, and the best of a grid", HEAD, choice_rows(found)))
     for verdict in found["verdicts"]:
         print(f"claim {verdict['id']} under {verdict['reading']}: {verdict['verdict']}")
     for verdict in found["at_best"]:

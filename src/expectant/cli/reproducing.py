@@ -14,12 +14,12 @@ from expectant.cli.common import (
     Seed,
     Threads,
     app,
-    at_least,
     fail,
     failures,
     obeys,
     plain_errors,
     print_json,
+    whole_from,
 )
 from expectant.extras import MissingExtra
 from expectant.seeds import SEED
@@ -77,10 +77,10 @@ def reproduce(
     if json:
         print_json([verdict.to_dict() for verdict in verdicts])
         return
-    from expectant.show.page_tables import show, verdict_table
+    from expectant.show.page_tables import print_table, verdict_table
 
     if verdicts:
-        show(verdict_table(verdicts))
+        print_table(verdict_table(verdicts))
     if request.warning:
         print(request.warning)
     print(f"report: {place / 'report.html'}")
@@ -154,7 +154,7 @@ def loca(
     ] = False,
     seed: Seed = 0,
     runs: Annotated[
-        int | None, typer.Option(callback=at_least(1), help="Runs of every row; 10 if not given.")
+        int | None, typer.Option(callback=whole_from(1), help="Runs of every row; 10 if not given.")
     ] = None,
     threads: Threads = None,
     json: Json = False,
@@ -177,7 +177,7 @@ def loca(
     if json:
         print_json(rows)
         return
-    from expectant.show.page_tables import adaptation_table, show
+    from expectant.show.page_tables import adaptation_table, print_table
 
-    show(adaptation_table(rows))
+    print_table(adaptation_table(rows))
     print(place / "report.html")

@@ -15,12 +15,12 @@ from expectant.cli.common import (
     Threads,
     Trust,
     app,
-    at_least,
     fail,
     failures,
     obeys,
     plain_errors,
     print_json,
+    whole_from,
 )
 
 
@@ -46,7 +46,7 @@ def run(
         panels = run_experiment(experiment, read_text(path), folder, threads)
     from expectant.lab.store.troubles import tell_troubles, troubles_of
     from expectant.lab.writeup import summary, times
-    from expectant.show.page_tables import curve_table, show
+    from expectant.show.page_tables import curve_table, print_table
 
     troubles = troubles_of(folder)
     tell_troubles(troubles)
@@ -54,7 +54,7 @@ def run(
         print_json(summary(panels, times(experiment, folder), troubles))
         return
     evicted = {(found.panel, found.agent): found.evicted for found in troubles}
-    show(curve_table(panels, times(experiment, folder), evicted))
+    print_table(curve_table(panels, times(experiment, folder), evicted))
     print(f"report: {folder / 'report.html'}")
 
 
@@ -76,7 +76,7 @@ def sweep(
         str | None, typer.Option(help="optuna: try promising settings instead of the whole grid.")
     ] = None,
     trials: Annotated[
-        int, typer.Option(callback=at_least(1), help="Settings a search tries for every agent.")
+        int, typer.Option(callback=whole_from(1), help="Settings a search tries for every agent.")
     ] = 20,
     json: Json = False,
 ) -> None:
@@ -136,12 +136,12 @@ def watch(
     page: Annotated[
         bool, typer.Option("--page", help="Also write a page with a player beside it.")
     ] = False,
-    frames: Annotated[int, typer.Option(callback=at_least(2), help="Frames, at most.")] = 80,
+    frames: Annotated[int, typer.Option(callback=whole_from(2), help="Frames, at most.")] = 80,
     episodes: Annotated[
-        int | None, typer.Option(callback=at_least(1), help="Instead of as long as usual.")
+        int | None, typer.Option(callback=whole_from(1), help="Instead of as long as usual.")
     ] = None,
     steps: Annotated[
-        int | None, typer.Option(callback=at_least(1), help="The same, counted in steps.")
+        int | None, typer.Option(callback=whole_from(1), help="The same, counted in steps.")
     ] = None,
     seed: Seed = 0,
 ) -> None:
@@ -173,7 +173,7 @@ def best(
     confirm: Annotated[
         int | None,
         typer.Option(
-            callback=at_least(1),
+            callback=whole_from(1),
             help="Compute so many fresh runs of the best, and report those.",
         ),
     ] = None,
@@ -199,10 +199,10 @@ def best(
     if json:
         print_json(found.as_data())
         return
-    from expectant.show.page_tables import show
+    from expectant.show.page_tables import print_table
 
     table, notes = best_text(found)
-    show(table)
+    print_table(table)
     for line in [*notes, *found.paths]:
         print(line)
 

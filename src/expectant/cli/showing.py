@@ -79,11 +79,11 @@ def show(
             found = show_file(Path(name), threads, trust)
             print_json(found.as_data()) if json else print(found.text())
             return
-        from expectant.catalogue import find
+        from expectant.catalogue import find_entry
         from expectant.descriptions import default_in_words
 
         try:
-            entry = find(name)
+            entry = find_entry(name)
         except ValueError:
             if Path(name).is_dir():
                 from expectant.lab.spec_places import spec_at

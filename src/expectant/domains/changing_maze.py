@@ -9,9 +9,16 @@ import numpy as np
 
 from expectant.descriptions import abstract, description, option
 from expectant.domains.finite import PHASE, FiniteMDP, FinitePart, tell_what_is_now
-from expectant.domains.grids import Grid, grid_drawing, grid_in, moves_in, numbered, start_in
+from expectant.domains.grids import (
+    Grid,
+    grid_drawing,
+    grid_in,
+    moves_in,
+    numbers_of_cells,
+    start_in,
+)
 from expectant.domains.outcomes import END
-from expectant.domains.phases import PhaseClock, phase_clock, present_phase, tick
+from expectant.domains.phases import PhaseClock, phase_clock, present_phase, tick_clock
 from expectant.domains.tabular import TabularDomain
 from expectant.parts import Drawing, Need, Site, bytes_of
 from expectant.rules import number, whole
@@ -47,7 +54,7 @@ def _(domain, episode, rng):
 @step.register(ChangingPart)
 def _(domain, action, rng):
     reward, alive = step(domain.mdp, action, rng)
-    tick(domain.clock)
+    tick_clock(domain.clock)
     domain.now[PHASE] = present_phase(domain.clock)
     return reward, alive
 
@@ -59,7 +66,7 @@ def _(domain, outcome):
 
 def changing_mdp(grids: Sequence[Grid], goal_reward: float, step_reward: float) -> FiniteMDP:
     """Grids, one for each phase, as a finite MDP; outcome p of a move is the one of phase p."""
-    numbers = numbered(grids)
+    numbers = numbers_of_cells(grids)
     moves = np.stack([moves_in(grid, numbers) for grid in grids], axis=-1)
     chances = np.broadcast_to(np.eye(len(grids))[:, None, None], (len(grids), *moves.shape))
     same = (moves == moves[..., :1]).all(axis=-1)
@@ -97,7 +104,7 @@ class ChangingMaze(TabularDomain):
     @property
     def drawing(self) -> Drawing:
         pays = (self.goal_reward,) * 2
-        return grid_drawing(numbered(self.grids), pays, self.phases_in_words)
+        return grid_drawing(numbers_of_cells(self.grids), pays, self.phases_in_words)
 
     def table(self) -> FiniteMDP:
         return changing_mdp(self.grids, self.goal_reward, self.step_reward)

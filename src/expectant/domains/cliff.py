@@ -8,7 +8,14 @@ import numpy as np
 
 from expectant.descriptions import description, option
 from expectant.domains.finite import FiniteMDP
-from expectant.domains.grids import Grid, grid_drawing, grid_in, moves_in, numbered, start_in
+from expectant.domains.grids import (
+    Grid,
+    grid_drawing,
+    grid_in,
+    moves_in,
+    numbers_of_cells,
+    start_in,
+)
 from expectant.domains.outcomes import END
 from expectant.domains.tabular import TabularDomain
 from expectant.parts import Drawing
@@ -46,7 +53,7 @@ class Cliff(TabularDomain):
     @cached_property
     def numbers(self) -> np.ndarray:
         """The number of every cell, as far as it has one."""
-        return numbered([Grid(np.where(self.grid.cells == EDGE, "#", self.grid.cells))])
+        return numbers_of_cells([Grid(np.where(self.grid.cells == EDGE, "#", self.grid.cells))])
 
     @property
     def drawing(self) -> Drawing:

@@ -10,7 +10,14 @@ import numpy as np
 
 from expectant.descriptions import description, option
 from expectant.domains.finite import FiniteMDP
-from expectant.domains.grids import Grid, grid_drawing, grid_in, moves_in, numbered, start_in
+from expectant.domains.grids import (
+    Grid,
+    grid_drawing,
+    grid_in,
+    moves_in,
+    numbers_of_cells,
+    start_in,
+)
 from expectant.domains.outcomes import END
 from expectant.domains.tabular import TabularDomain
 from expectant.parts import Drawing
@@ -38,7 +45,7 @@ RESOLUTION = either(whole(1), Rule("two of them, for rows and for columns", _pai
 
 def maze_mdp(grid: Grid, goal_reward: float, step_reward: float) -> FiniteMDP:
     """A grid as a finite MDP: moves are certain, entering a goal pays and ends the episode."""
-    numbers = numbered([grid])
+    numbers = numbers_of_cells([grid])
     moves = moves_in(grid, numbers)
     return FiniteMDP(
         probabilities=np.ones((*moves.shape, 1)),
@@ -77,7 +84,7 @@ class DynaMaze(TabularDomain):
 
     @property
     def drawing(self) -> Drawing:
-        return grid_drawing(numbered([self.grid]), (self.goal_reward,))
+        return grid_drawing(numbers_of_cells([self.grid]), (self.goal_reward,))
 
     def table(self) -> FiniteMDP:
         return maze_mdp(self.grid, self.goal_reward, self.step_reward)

@@ -36,7 +36,7 @@ def grid_in(picture: str) -> Grid:
     return Grid(np.array([list(line.strip()) for line in picture.strip().splitlines()]))
 
 
-def numbered(grids: Sequence[Grid]) -> np.ndarray:
+def numbers_of_cells(grids: Sequence[Grid]) -> np.ndarray:
     """The number of every cell that is free in one of these grids; END at goals, else BLOCKED."""
     free = np.any([(grid.cells != WALL) & (grid.cells != GOAL) for grid in grids], axis=0)
     numbers = np.full(free.shape, BLOCKED)

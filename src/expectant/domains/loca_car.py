@@ -16,7 +16,7 @@ from expectant.domains.mountain_car import (
     CarDomain,
     Valley,
     car_drawing,
-    drive,
+    drive_car,
 )
 from expectant.domains.phases import (
     PHASE_STEPS,
@@ -26,7 +26,7 @@ from expectant.domains.phases import (
     phase_clock,
     right_exit_pays,
     stop_clock,
-    tick,
+    tick_clock,
 )
 from expectant.parts import Drawing, Exit
 from expectant.rules import at_least, number, or_none, whole
@@ -81,7 +81,7 @@ def advance(valley, exits, car, thrust):
     """Drive one step, pushed to the right inside the zone; returns the exit that is reached."""
     if car[POSITION] >= exits.zone_position and car[SPEED] >= exits.zone_speed:
         thrust = 1
-    drive(valley, car, thrust)
+    drive_car(valley, car, thrust)
     return exit_of(exits, car)
 
 
@@ -104,7 +104,7 @@ def _(domain, episode, rng):
 
 @step.register(LocaCarPart)
 def _(domain, action, rng):
-    tick(domain.clock)
+    tick_clock(domain.clock)
     reached = advance(domain.valley, domain.exits, domain.car, action - 1)
     return domain.rewards[domain.now[PHASE], reached], 1.0 if reached == INSIDE else 0.0
 

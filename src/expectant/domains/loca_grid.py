@@ -28,7 +28,7 @@ from expectant.domains.phases import (
     entered_phase,
     phase_clock,
     right_exit_pays,
-    tick,
+    tick_clock,
 )
 from expectant.parts import Domain, Drawing, Exit, Need, Site, bytes_of
 from expectant.rules import between, number, or_none, whole
@@ -60,7 +60,7 @@ def _(domain, episode, rng):
 
 @step.register(LocaGridPart)
 def _(domain, action, rng):
-    tick(domain.clock)
+    tick_clock(domain.clock)
     return step(domain.mdp, action, rng)
 
 

@@ -56,7 +56,7 @@ def clipped(value, low, high):
 
 
 @function
-def drive(valley, car, thrust):
+def drive_car(valley, car, thrust):
     """Move a car for one step with a thrust of −1, 0 or 1; the left wall stops it."""
     pull = math.cos(3.0 * car[POSITION]) * (-valley.gravity)
     speed = car[SPEED] + (thrust * valley.force + pull)
@@ -78,7 +78,7 @@ def _(domain, episode, rng):
 @step.register(MountainCarPart)
 def _(domain, action, rng):
     car = domain.car
-    drive(domain.valley, car, action - 1)
+    drive_car(domain.valley, car, action - 1)
     if car[POSITION] >= domain.goal_position and car[SPEED] >= domain.goal_velocity:
         return domain.reward, 0.0
     return domain.reward, 1.0

@@ -29,7 +29,7 @@ class PhaseClock(NamedTuple):
 
 
 @function
-def tick(clock):
+def tick_clock(clock):
     """Count one step, and note whether a phase ended with it."""
     ends, counts = clock.ends, clock.counts
     counts[STEPS] += 1

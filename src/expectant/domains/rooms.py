@@ -10,7 +10,15 @@ import numpy as np
 
 from expectant.descriptions import description, option
 from expectant.domains.finite import MAKING, FiniteMDP, FinitePart, finite_memory
-from expectant.domains.grids import GOAL, START, Grid, grid_drawing, grid_in, moves_in, numbered
+from expectant.domains.grids import (
+    GOAL,
+    START,
+    Grid,
+    grid_drawing,
+    grid_in,
+    moves_in,
+    numbers_of_cells,
+)
 from expectant.domains.outcomes import END
 from expectant.parts import Domain, Drawing, Need, Site
 from expectant.rules import Rule, between, number
@@ -100,7 +108,7 @@ class Rooms(Domain):
     @cached_property
     def numbers(self) -> np.ndarray:
         """The number of every cell of the map, −1 at goals."""
-        return numbered([self.grid])
+        return numbers_of_cells([self.grid])
 
     @property
     def letters(self) -> np.ndarray:

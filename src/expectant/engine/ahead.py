@@ -139,7 +139,7 @@ def _serve(
             done.release()
 
 
-def work() -> None:
+def compile_what_comes() -> None:
     """What such a process does: compile what comes in, and say after each that it is over."""
     answers = os.dup(1)
     os.dup2(2, 1)  # nothing that a module prints is taken for an answer

@@ -22,7 +22,7 @@ import numpy as np
 from expectant.descriptions import Description
 from expectant.engine.course import going_on
 from expectant.engine.identity.accounts import accounts, digest
-from expectant.engine.identity.homes import settled
+from expectant.engine.identity.homes import is_known_by_name
 
 if TYPE_CHECKING:
     from expectant.engine.job import Job
@@ -78,7 +78,7 @@ def look_of(job: Job) -> str:
 def _code_of(part: Any) -> Iterator[Any]:
     """The classes and functions that parts are made of, but for those of this package."""
     if isinstance(part, type | FunctionType):
-        if not settled(part):
+        if not is_known_by_name(part):
             yield part
     elif isinstance(part, tuple | list):
         for each in part:
@@ -86,7 +86,7 @@ def _code_of(part: Any) -> Iterator[Any]:
     elif isinstance(part, dict):
         yield from _code_of(list(part.values()))
     elif isinstance(part, Description):
-        if not settled(type(part)):
+        if not is_known_by_name(type(part)):
             yield type(part)
         for field in fields(part):  # type: ignore[arg-type]
             yield from _code_of(getattr(part, field.name))

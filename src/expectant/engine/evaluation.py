@@ -58,7 +58,8 @@ class Evaluation:
     def _facts(self) -> list[tuple[str, str]]:
         low, high = self.interval
         decimals = tables.decimals_for([self.mean, low, high])
-        shown = f"{tables.number(self.mean, decimals)} ({tables.interval(low, high, decimals)})"
+        ends = tables.interval_text(low, high, decimals)
+        shown = f"{tables.number_text(self.mean, decimals)} ({ends})"
         facts = [("mean return", shown), ("episodes", f"{self.returns.shape[-1]:,}")]
         if self.returns.ndim > 1:
             facts.append(("runs", f"{self.diverged.size:,}"))

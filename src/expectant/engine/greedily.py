@@ -26,7 +26,7 @@ from expectant.verbs import begin, cut, function, preference, reset, step
 
 
 @function
-def decide(run, action, rng):
+def decide_greedily(run, action, rng):
     """The action that the agent prefers where ``action`` has led, ties broken at random.
 
     A negative answer is −1 minus the status with which the loop would stop.
@@ -44,8 +44,8 @@ def decide(run, action, rng):
 
 @function
 def decide_outside(run, action, rng):
-    """:func:`decide`, called from outside compiled code."""
-    return decide(borrowed(run), action, borrowed(rng))
+    """:func:`decide_greedily`, called from outside compiled code."""
+    return decide_greedily(borrowed(run), action, borrowed(rng))
 
 
 @function
@@ -72,7 +72,7 @@ def go_through(run, budget, discount, streams, control):
             run.total[0] = 0.0
             clock[ACTION] = -1
             weight = 1.0
-        action = decide(run, clock[ACTION], streams.acting)
+        action = decide_greedily(run, clock[ACTION], streams.acting)
         if action < 0:
             return -1 - action
         clock[ACTION] = action

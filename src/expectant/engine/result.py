@@ -107,7 +107,7 @@ class Result:
 
     def __repr__(self) -> str:
         mean = float(self.means.mean())  # not finite with a diverged run
-        shown = tables.number(mean, tables.decimals_for([mean]))
+        shown = tables.number_text(mean, tables.decimals_for([mean]))
         facts = [
             extent_of(self),
             *([f"mean {measure_of(self)} {shown}"] if math.isfinite(mean) else []),
@@ -122,9 +122,9 @@ class Result:
         """A small table for notebooks."""
         mean, low, high = estimate_of(self)
         decimals = tables.decimals_for([mean, low, high])
-        shown = tables.number(mean, decimals)
+        shown = tables.number_text(mean, decimals)
         if math.isfinite(low):
-            shown += f" ({tables.interval(low, high, decimals)})"
+            shown += f" ({tables.interval_text(low, high, decimals)})"
         lost = [f"{int(self.evicted.sum()):,}"] if self.evicted.any() else []
         heads = [
             "agent", "domain", "runs", f"mean {measure_of(self)}", "diverged",

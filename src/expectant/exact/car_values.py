@@ -40,7 +40,7 @@ class Lattice(NamedTuple):
     points: np.ndarray
 
 
-def grid_of(domain: LocaMountainCar, size: tuple[int, int]) -> Lattice:
+def grid_points(domain: LocaMountainCar, size: tuple[int, int]) -> Lattice:
     """Evenly spaced points over the whole box."""
     across, along = (np.linspace(*bound, n) for bound, n in zip(domain.bounds, size, strict=True))
     return Lattice((across, along), pairs_of(across, along))
@@ -160,7 +160,7 @@ def car_references(
     ``size`` is how many positions and speeds the grid has, ``starts`` how many of each are driven
     from.
     """
-    grid = grid_of(domain, size)
+    grid = grid_points(domain, size)
     cars = pairs_of(*(np.linspace(*bound, starts) for bound in EVALUATION_STARTS))
     old, new = (domain.left_reward, domain.right_reward), (domain.left_reward, domain.later_reward)
     old_values, new_values = (grid_values(domain, grid, pays) for pays in (old, new))

@@ -63,7 +63,7 @@ def first_slot(tile, slots):
 
 
 @function
-def slot_of(owners, tiling, tile, counts):
+def slot_of_tile(owners, tiling, tile, counts):
     """The slot of a tile among those of its tiling."""
     slots = owners.shape[1]
     first = first_slot(tile, slots)
@@ -87,7 +87,7 @@ def _(features, observation, action, state):
     active, owners, counts = state.active, features.owners, features.counts
     encode(features.tiles, observation, action, state)
     for tiling in range(owners.shape[0]):
-        slot = slot_of(owners, tiling, active[tiling], counts)
+        slot = slot_of_tile(owners, tiling, active[tiling], counts)
         active[tiling] = tiling * owners.shape[1] + slot
 
 

@@ -10,7 +10,15 @@ from typing import Any
 import numpy as np
 
 from expectant.analysis.curves import interval
-from expectant.analysis.local_change import AFTER, BEFORE, LOCAL, Score, is_test, score, verdict
+from expectant.analysis.local_change import (
+    AFTER,
+    BEFORE,
+    LOCAL,
+    Score,
+    adaptation_verdict,
+    is_test,
+    score,
+)
 from expectant.analysis.panel import Panel
 
 
@@ -23,13 +31,13 @@ def rows_of(panels: Sequence[Panel], agents: Mapping[tuple[str, str], Any]) -> l
     for panel in filter(is_test, panels):
         for key, curves in panel.curves.items():
             name = panel.panel or panel.figure
-            described = settings_of(agents[name, key])
-            found = as_data(score(panel, curves))
+            described = agent_in_words(agents[name, key])
+            found = score_as_data(score(panel, curves))
             rows.append({"agent": name, "backups": key, "settings": described, **found})
     return rows
 
 
-def settings_of(description: Any) -> str:
+def agent_in_words(description: Any) -> str:
     """An agent without its backups, which the row names, and without what has its default."""
     given = [
         f"{field.name}={getattr(description, field.name)!r}"
@@ -39,9 +47,9 @@ def settings_of(description: Any) -> str:
     return f"{type(description).__name__}({', '.join(given)})"
 
 
-def as_data(found: Score) -> dict[str, Any]:
+def score_as_data(found: Score) -> dict[str, Any]:
     """A score with its verdict, ready for JSON; NaN becomes None."""
-    said, why = verdict(found.learned, found.adapted)
+    said, why = adaptation_verdict(found.learned, found.adapted)
     low, high = (float(x) for x in interval(found.adaptation)[1:])
     return {
         "phase1": _plain(found.ends[BEFORE]),

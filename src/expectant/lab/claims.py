@@ -134,7 +134,7 @@ class Verdict:
 Sizes = Mapping[str, int | None]
 
 
-def evaluate(
+def judge_claims(
     claims: Sequence[Claim],
     panels: Sequence[Panel],
     work: Mapping[str, Counts] | None = None,

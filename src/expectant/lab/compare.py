@@ -136,15 +136,15 @@ class Comparison:
 
     @property
     def _best(self) -> str:
-        return tables.number(self.optimum.value, self._decimals)
+        return tables.number_text(self.optimum.value, self._decimals)
 
     def _agent_rows(self) -> list[list[str]]:
         rows = []
         for name, result in self.results.items():
             mean, low, high = self._estimates[name]
             diverged = str(int(result.diverged.sum()))
-            shown = tables.interval(low, high, self._decimals)
-            rows.append([name, tables.number(mean, self._decimals), shown, diverged])
+            shown = tables.interval_text(low, high, self._decimals)
+            rows.append([name, tables.number_text(mean, self._decimals), shown, diverged])
         return rows
 
     def _difference_rows(self) -> list[list[str]]:
@@ -162,12 +162,12 @@ class Comparison:
 
 def _difference_row(found: Difference, decimals: int) -> list[str]:
     chance = "p < 0.001" if found.chance < 0.001 else f"p = {found.chance:.3f}"
-    shown = tables.interval(found.low, found.high, decimals, signed=True)
+    shown = tables.interval_text(found.low, found.high, decimals, signed=True)
     if shown == tables.NONE:
         shown = f"above in {found.above}, below in {found.below}"
     return [
         f"{found.name} against {found.reference}",
-        tables.number(found.mean, decimals, signed=True),
+        tables.number_text(found.mean, decimals, signed=True),
         shown,
         f"{found.verdict} ({chance})",
     ]

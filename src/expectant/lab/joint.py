@@ -22,7 +22,7 @@ import numpy as np
 
 from expectant.analysis.panel import Panel
 from expectant.lab.cells import Cell
-from expectant.lab.claims import Claim, Verdict, chance_together, evaluate
+from expectant.lab.claims import Claim, Verdict, chance_together, judge_claims
 from expectant.lab.engines.compute import compute
 from expectant.lab.reading_files import Reading, ReadingOption
 from expectant.lab.specs.spec import Experiment
@@ -225,7 +225,7 @@ class Joint:
         for claim in claims:
             key = (claim.id, *(chosen[name] for name in self.matters[claim.id]))
             if key not in self.judged:
-                (self.judged[key],) = evaluate([claim], panels, None, self.study.sizes)
+                (self.judged[key],) = judge_claims([claim], panels, None, self.study.sizes)
             found.append(self.judged[key])
         return found
 

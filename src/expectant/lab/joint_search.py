@@ -18,8 +18,8 @@ from typing import Any
 from expectant.files import write_text
 from expectant.lab.joint import Chosen, Joint
 from expectant.lab.study import Study
-from expectant.lab.together import answer, favoured, to_confirm
-from expectant.progress import duration, say
+from expectant.lab.together import answer_from_rows, favoured, to_confirm
+from expectant.progress import duration_in_words, say
 
 ROWS = "joint.jsonl"
 BATCH = 8  # combinations that are computed together, and lost together if it is stopped
@@ -55,7 +55,7 @@ def found(joint: Joint, folder: Path, count: int, threads: int | None) -> dict[s
     rows = search(joint, folder, wanted, threads)
     again = to_confirm(rows, joint.published)
     fresh = search(another(joint), folder, again, threads) if again else []
-    return answer(rows, joint.published, joint.matters, alone, fresh)
+    return answer_from_rows(rows, joint.published, joint.matters, alone, fresh)
 
 
 def another(joint: Joint) -> Joint:
@@ -89,7 +89,9 @@ def search(
         known.update((_key(row), json.loads(json.dumps(row))) for row in rows)
         mean = (time.perf_counter() - start) / (first + len(batch))
         left = mean * (len(missing) - first - len(batch))
-        say(f"{done + len(batch):,} of {len(wanted):,} {what}, about {duration(left)} left")
+        say(
+            f"{done + len(batch):,} of {len(wanted):,} {what}, about {duration_in_words(left)} left"
+        )
     return [known[key] for key in keys]
 
 

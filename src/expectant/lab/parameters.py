@@ -18,9 +18,9 @@ import numpy as np
 from expectant.analysis.judging import AT_LEAST, HOLDS, Finding, Statement, find, floored, verdict
 from expectant.analysis.selection import pick, setting_means
 from expectant.lab.cells import Cell
-from expectant.lab.claims import Verdict, evaluate
+from expectant.lab.claims import Verdict, judge_claims
 from expectant.lab.engines.compute import compute
-from expectant.lab.step_grid import Steps, at_edge, in_words, settings_of
+from expectant.lab.step_grid import Steps, at_edge, settings_from, steps_in_words
 from expectant.lab.store.results import panels_of
 from expectant.lab.store.store import Store
 from expectant.lab.study import Study
@@ -98,7 +98,7 @@ def cases(study: Study, figures: Sequence[str], seed: int) -> list[Case]:
             cells = fitted.cells(named_set)
             floors = _floors(cells)
             for cell in cells:
-                settings = tuple(settings_of(cell.agent, _ones(cell)))
+                settings = tuple(settings_from(cell.agent, _ones(cell)))
                 margin = keys.margins.get(figure, keys.margin)
                 found.append(Case(named_set, cell, settings, floors[cell.panel], margin))
     return found
@@ -115,7 +115,7 @@ def _floors(cells: Sequence[Cell]) -> dict[str, float]:
     return {panel.panel: panel.floor for panel in panels_of(cells, nothing)}
 
 
-def choose(
+def choose_parameters(
     found: Sequence[Case], folder: Path, threads: int | None, runs: int, fresh: int = FRESH
 ) -> list[StepChoice]:
     """The best setting of every case; what a folder has already is not computed again."""
@@ -171,7 +171,7 @@ def _label(case: Case) -> str:
     return f"return of {case.cell.label} as printed less that of the best of the grid ({place})"
 
 
-def judge(study: Study, chosen: Sequence[StepChoice], runs: int) -> list[Verdict]:
+def judge_parameters(study: Study, chosen: Sequence[StepChoice], runs: int) -> list[Verdict]:
     """The claim that the printed step sizes were the best, under every set."""
     keys = study.parameter_keys
     claim = next(claim for claim in study.claims if claim.id == keys.claim)
@@ -218,7 +218,7 @@ def at_their_best(
         for claim in study.claims
         if claim.clauses and all((c.figure or claim.figure) in figures for c in claim.clauses)
     ]
-    return evaluate(claims, panels, None, {f: study.experiments[f].runs for f in figures})
+    return judge_claims(claims, panels, None, {f: study.experiments[f].runs for f in figures})
 
 
 def parameter_study(
@@ -234,14 +234,14 @@ def parameter_study(
     keys = study.parameter_keys
     runs = runs or keys.runs
     wanted = [name for name in figures or study.figures if name not in study.only]
-    chosen = choose(cases(study, wanted, seed), folder, threads, runs, fresh)
+    chosen = choose_parameters(cases(study, wanted, seed), folder, threads, runs, fresh)
     shown = [name for name in keys.at_best if name in wanted]
     best = at_their_best(study, chosen, folder, shown, seed, threads, runs, fresh) if shown else []
     return {
         "runs": runs,
         "fresh": fresh,
         "choices": [_data(choice) for choice in chosen],
-        "verdicts": [verdict.to_dict() for verdict in judge(study, chosen, fresh)],
+        "verdicts": [verdict.to_dict() for verdict in judge_parameters(study, chosen, fresh)],
         "at_best": [verdict.to_dict() for verdict in best],
     }
 
@@ -253,8 +253,8 @@ def choice_rows(found: Mapping[str, Any]) -> list[list[str]]:
             ", ".join(filter(None, (one["figure"], one["panel"]))),
             one["label"],
             one["set"],
-            in_words(one["printed"]),
-            in_words(one["best"]) + " (edge)" * bool(one["at_edge"]),
+            steps_in_words(one["printed"]),
+            steps_in_words(one["best"]) + " (edge)" * bool(one["at_edge"]),
             f"{one['best_return']:.2f}",
             "{:.2f} ({:.2f} to {:.2f})".format(*one["behind"]),
             f"{one['rank']} of {one['tried']}",

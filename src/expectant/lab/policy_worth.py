@@ -81,7 +81,7 @@ def best_actions(domain: Domain, discount: float, phase: int) -> np.ndarray:
     return values >= most - TIE * np.abs(most)
 
 
-def followed(world: Dynamics, policies: np.ndarray, discount: float) -> np.ndarray:
+def worth_of_policies(world: Dynamics, policies: np.ndarray, discount: float) -> np.ndarray:
     """Expected discounted returns (M,) of policies (M, S, A) from the start.
 
     The probabilities of being in each state are carried forward, until next to nothing is left:

@@ -19,7 +19,7 @@ from expectant.analysis.judging import LEVEL, TAIL, Finding
 from expectant.analysis.paired import holm_adjusted
 from expectant.analysis.panel import Panel
 from expectant.lab.cells import Cell
-from expectant.lab.claims import Claim, Verdict, evaluate
+from expectant.lab.claims import Claim, Verdict, judge_claims
 from expectant.lab.engines.compute import compute
 from expectant.lab.reading_files import Reading, ReadingOption
 from expectant.lab.store.results import panels_of
@@ -111,7 +111,7 @@ def dependence(
     return [
         Dependence(
             variant,
-            evaluate(study.claims, panels[variant.name], None, study.sizes),
+            judge_claims(study.claims, panels[variant.name], None, study.sizes),
             _moved(study, panels[variant.name], panels[variant.named_set])
             if variant.reading
             else {},

@@ -31,7 +31,7 @@ from expectant.engine.look import (
 )
 from expectant.engine.loop import DONE
 from expectant.engine.memory.demand import Also, demand_of
-from expectant.engine.memory.limits import require
+from expectant.engine.memory.limits import require_room
 from expectant.lab.episodes import earned, performer, performer_is_compiled
 from expectant.lab.looks import Look, Seen, look_named
 from expectant.parts import Need, Site, bytes_of
@@ -196,7 +196,7 @@ def recorded(
     """The curve (M,) of one run, NaN from a divergence on, and where the run stopped."""
     when, found = record.schedule(job), record.found
     options = dict(record.options)
-    require(job, also=looking_memory(job, record))
+    require_room(job, also=looking_memory(job, record))
     asked = tuple(topic for topic in found.topics if topic in ("values", "preferences"))
     states = _states(job) if asked else None
     seen = _nothing_seen(job, record, when)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from expectant.analysis.panel import Panel
 from expectant.files import write_text
 from expectant.lab.adaptation_rows import rows_of
-from expectant.lab.claims import Verdict, evaluate
+from expectant.lab.claims import Verdict, judge_claims
 from expectant.lab.engines.compute import Work, computed
 from expectant.lab.request import Request
 from expectant.lab.specs.spec import Experiment
@@ -26,7 +26,7 @@ from expectant.lab.store.results import (
     panels_of,
     read_curves,
     read_facts,
-    settings_of,
+    settings_hashes,
     write_curves,
 )
 from expectant.lab.store.store import Store, versions
@@ -123,7 +123,7 @@ def compute_panels(
     work, curves = computed(cells, Store(folder), threads=threads, title=request.study.name)
     write_cells(work, place or folder)
     panels = panels_of(cells, curves)
-    facts = {**request.facts(), "cells": settings_of(cells)}
+    facts = {**request.facts(), "cells": settings_hashes(cells)}
     write_curves((place or folder) / CURVES, panels, facts)
     return panels
 
@@ -133,7 +133,7 @@ def agents_of(request: Request) -> dict[tuple[str, str], Any]:
     return {(cell.panel or cell.experiment, cell.agent_key): cell.agent for cell in request.cells()}
 
 
-def stored(folder: Path, trust: bool = False) -> tuple[Request, list[Panel]]:
+def read_stored(folder: Path, trust: bool = False) -> tuple[Request, list[Panel]]:
     """The request and the panels of a folder that ``reproduce`` has written."""
     path = folder / CURVES
     if not path.exists():
@@ -160,7 +160,7 @@ def verdicts_of(study: Study, panels: Sequence[Panel]) -> list[Verdict]:
     }
     shown = dict.fromkeys(panel.reading for panel in panels)
     work = dict.fromkeys(shown, counts) if counts else None
-    return evaluate(study.claims, panels, work, study.sizes)
+    return judge_claims(study.claims, panels, work, study.sizes)
 
 
 def write_verdicts(request: Request, folder: Path, panels: Sequence[Panel]) -> list[Verdict]:

@@ -11,11 +11,11 @@ from expectant.lab.policy_worth import (
     HORIZON,
     NEGLIGIBLE,
     dynamics_phases,
-    followed,
     is_best,
     phase_of,
     policies_of,
     returns_within,
+    worth_of_policies,
 )
 from expectant.parts import Agent, Domain
 from expectant.rules import whole
@@ -77,7 +77,7 @@ def _start_return(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
     table = seen.preferences
 
     def of(rows: np.ndarray, phase: int) -> np.ndarray:
-        return followed(dynamics(domain, phase), policies_of(table[rows]), agent.discount)
+        return worth_of_policies(dynamics(domain, phase), policies_of(table[rows]), agent.discount)
 
     return by_phase(domain, seen, np.isfinite(table).all(axis=(1, 2)), of)
 

@@ -17,7 +17,7 @@ SIGNS = {"value_step": "α_w", "action_step": "α_q", POLICY: "α_θ", "model_st
 Steps = dict[str, float]
 
 
-def settings_of(agent: Any, ones: int = 1) -> Iterator[Steps]:
+def settings_from(agent: Any, ones: int = 1) -> Iterator[Steps]:
     """The agent's own step sizes, and then all others of a grid, for features of so many ones."""
     names = [name for name in NAMES if hasattr(agent, name)]
     if getattr(agent, "model", None) == "expectation":
@@ -58,6 +58,6 @@ def at_edge(best: Steps, settings: Sequence[Steps], agent: Any, ones: int) -> li
     return found
 
 
-def in_words(steps: Mapping[str, float]) -> str:
+def steps_in_words(steps: Mapping[str, float]) -> str:
     """Step sizes in a few words, such as "α_w 0.01, α_m 0.1"."""
     return ", ".join(f"{SIGNS[name]} {value:g}" for name, value in steps.items())

@@ -23,7 +23,7 @@ Row = Mapping[str, Any]
 Held = frozenset[int]
 
 
-def answer(
+def answer_from_rows(
     rows: Sequence[Row],
     published: Sequence[int],
     matters: Mapping[int, Sequence[str]],

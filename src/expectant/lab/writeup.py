@@ -11,8 +11,8 @@ import numpy as np
 
 from expectant.analysis.curves import interval
 from expectant.analysis.panel import Panel
-from expectant.lab.engines.compute import Work, computed, step_nanoseconds
-from expectant.lab.reproduce import stored, verdicts_of, write_figures, write_report
+from expectant.lab.engines.compute import Work, computed, step_times
+from expectant.lab.reproduce import read_stored, verdicts_of, write_figures, write_report
 from expectant.lab.request import Request
 from expectant.lab.specs.spec import Experiment, parse_toml, read_spec, spec_hash
 from expectant.lab.store.cell_tables import write_cells
@@ -25,7 +25,7 @@ from expectant.lab.store.results import (
     panels_of,
     read_curves,
     read_facts,
-    settings_of,
+    settings_hashes,
     write_curves,
 )
 from expectant.lab.store.store import Store
@@ -34,7 +34,7 @@ from expectant.lab.study import study_of
 from expectant.lab.sweep import tidy
 
 
-def request_for(experiment: Experiment, folder: Path) -> Request:
+def request_for_spec(experiment: Experiment, folder: Path) -> Request:
     """A spec as a study of one figure, whose results are in a folder."""
     study = study_of(experiment, again("run", folder), place_of(folder))
     return Request(study, (experiment.name,))
@@ -53,9 +53,9 @@ def run_experiment(
         write_cells(work, folder, data)
         panels = panels_of(cells, curves)
         facts = {"spec": text, "name": experiment.name, "title": experiment.title}
-        more = {"versions": versions(), "cells": settings_of(cells)}
+        more = {"versions": versions(), "cells": settings_hashes(cells)}
         write_curves(folder / CURVES, panels, {**facts, **more})
-        request = request_for(experiment, folder)
+        request = request_for_spec(experiment, folder)
         write_figures(request, folder, panels)
         write_report(request, folder, panels, [])
     return panels
@@ -64,7 +64,7 @@ def run_experiment(
 def times(experiment: Experiment, folder: Path) -> dict[tuple[str, str], float]:
     """Nanoseconds a step by panel and agent, where they were measured."""
     cells = experiment.cells()
-    found = step_nanoseconds(cells, Store(folder))
+    found = step_times(cells, Store(folder))
     return {(c.panel, c.agent_key): time for c, time in zip(cells, found, strict=True)}
 
 
@@ -106,7 +106,7 @@ def draw_again(folder: Path, *, trust: bool = False) -> list[Path]:
         from expectant.lab.choosing.best_command import draw_sweep
 
         return draw_sweep(folder, trust=trust)
-    request, panels = _stored_run(folder, trust) if kind == RUN else stored(folder, trust)
+    request, panels = _stored_run(folder, trust) if kind == RUN else read_stored(folder, trust)
     return write_figures(request, folder, panels)
 
 
@@ -117,7 +117,7 @@ def report_again(folder: Path, *, trust: bool = False) -> Path:
         from expectant.lab.choosing.choice_page import report_sweep
 
         return report_sweep(folder, trust=trust)
-    request, panels = _stored_run(folder, trust) if kind == RUN else stored(folder, trust)
+    request, panels = _stored_run(folder, trust) if kind == RUN else read_stored(folder, trust)
     return write_report(request, folder, panels, verdicts_of(request.study, panels))
 
 
@@ -128,4 +128,6 @@ def _stored_run(folder: Path, trust: bool) -> tuple[Request, list[Panel]]:
     experiment = replace(read_spec(folder / SPEC, trust=trust), **names)
     cells = experiment.cells()
     check_settings(folder / CURVES, cells, facts, again("run", folder))
-    return request_for(experiment, folder), panels_of(cells, read_curves(folder / CURVES, cells))
+    return request_for_spec(experiment, folder), panels_of(
+        cells, read_curves(folder / CURVES, cells)
+    )

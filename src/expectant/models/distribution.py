@@ -98,7 +98,7 @@ def _(model, transition):
 
 
 @function
-def expected_outlook(model, state, action, weights, discount):
+def counted_outlook(model, state, action, weights, discount):
     """Σ p(s' | s, a) [r + γ · the outlook of s'], the promise where nothing is known."""
     number, total, tried = number_of(model.states, state), 0.0, False
     if number < 0:
@@ -118,13 +118,13 @@ def expected_outlook(model, state, action, weights, discount):
 @backed_up_value.register(DistributionPart)
 def _(model, state, action, weights, discount):
     """The bracket of AVI's target: the mean of v̂(s')."""
-    return expected_outlook(model, state, action, weights, discount)
+    return counted_outlook(model, state, action, weights, discount)
 
 
 @backed_up_action_value.register(DistributionPart)
 def _(model, state, action, weights, discount):
     """AAVI's target: the mean of the maxima of q̂(s', ·)."""
-    return expected_outlook(model, state, action, weights, discount)
+    return counted_outlook(model, state, action, weights, discount)
 
 
 @check_restored.register(DistributionPart)

@@ -13,7 +13,7 @@ from expectant.files import write_bytes
 from expectant.show.palette import Style
 from expectant.show.ranges import Mark
 from expectant.show.rendering import own_settings, rendered
-from expectant.show.wording import number
+from expectant.show.wording import shown_number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -129,7 +129,7 @@ def draw_marks(
         axes.plot(*where, "v", color=colour, markersize=4.5, clip_on=False, zorder=6,
                   transform=axes.get_xaxis_transform())  # fmt: skip
         text = axes.annotate(
-            number(mark.value), where, xycoords=across, xytext=(0, 4 + (SMALL + 1) * row),
+            shown_number(mark.value), where, xycoords=across, xytext=(0, 4 + (SMALL + 1) * row),
             textcoords="offset points", ha="center", fontsize=SMALL, color=colour,
             bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 0.3},
         )  # fmt: skip

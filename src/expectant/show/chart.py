@@ -15,7 +15,7 @@ from expectant.analysis.panel import Level, Panel
 from expectant.show.canvas import COLUMNS
 from expectant.show.palette import Palette
 from expectant.show.ranges import Mark, ValueRange, marks_below, value_range
-from expectant.show.wording import number
+from expectant.show.wording import shown_number
 
 DIFFERENCE = 5e-3  # relative, from which on two levels can be told apart
 
@@ -132,7 +132,7 @@ class Chart:
             "breaks": list(plot.breaks),
             "levels": [
                 {"from": level.start, "to": level.end, "height": level.height,
-                 "last": level.end_height, "text": number(level.end_height),
+                 "last": level.end_height, "text": shown_number(level.end_height),
                  "kind": names.index(level.name)}
                 for level in plot.levels
             ],
@@ -250,4 +250,4 @@ def panel_heading(panel: Panel, panels: Sequence[Panel]) -> str:
 
 def marks_data(marks: Iterable[Mark]) -> list[list[Any]]:
     """Marks for the script: which point, and its value in words."""
-    return [[mark.place, number(mark.value)] for mark in marks]
+    return [[mark.place, shown_number(mark.value)] for mark in marks]

@@ -48,7 +48,7 @@ class ClaimRow(NamedTuple):
         return [v for v in self.verdicts if str(v["reading"]) == reading]
 
 
-def look_of(verdict: str) -> tuple[str, str]:
+def badge_of(verdict: str) -> tuple[str, str]:
     """The symbol and the class of a verdict."""
     return LOOKS.get(verdict, ("·", "undecided"))
 

@@ -15,10 +15,10 @@ import numpy as np
 
 from expectant.extras import need
 from expectant.files import write_text
-from expectant.show.claim_rows import look_of, parts_of
+from expectant.show.claim_rows import badge_of, parts_of
 from expectant.show.palette import BAND_OPACITY, OPTIMUM_COLOUR, SWITCH_COLOUR, Palette
 from expectant.show.sections import Curves, Glance, Header, Section
-from expectant.show.wording import figure_name, number, share, slug, two_digits
+from expectant.show.wording import figure_name, share, shown_number, slug, two_digits
 
 SCRIPTS = ("plots.js", "table.js", "cells.js", "player.js")
 OTHER_CLAIMS = "other-claims"
@@ -104,9 +104,9 @@ def _environment() -> Any:
     # Compact; a NaN would not be JSON.
     look = {"separators": (",", ":"), "allow_nan": False, "default": _plain}
     found.policies["json.dumps_kwargs"] = look
-    for show in (number, two_digits, share, figure_name):
+    for show in (shown_number, two_digits, share, figure_name):
         found.filters[show.__name__] = show
-    found.globals |= {"look_of": look_of, "parts_of": parts_of, "other_claims": OTHER_CLAIMS}
+    found.globals |= {"badge_of": badge_of, "parts_of": parts_of, "other_claims": OTHER_CLAIMS}
     return found
 
 

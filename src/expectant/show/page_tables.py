@@ -31,7 +31,7 @@ def _table(title: str, columns: Sequence[tuple[str, str]]) -> Any:
     return table
 
 
-def show(table: Any) -> None:
+def print_table(table: Any) -> None:
     """Print a table to standard output, as wide as it needs where nobody watches."""
     import sys
 
@@ -111,12 +111,12 @@ def difference_table(rows: Sequence[dict[str, Any]]) -> Any:
             if first is not None:
                 table.add_row(
                     row["set"], row["reading"], row["option"], str(claim), escape(first["part"]),
-                    difference(first), f"{first['margin']:g}",
+                    difference_row(first), f"{first['margin']:g}",
                 )  # fmt: skip
     return table
 
 
-def difference(part: Mapping[str, Any]) -> str:
+def difference_row(part: Mapping[str, Any]) -> str:
     """A paired difference with its interval."""
     return f"{part['difference']:+.3g} ({part['low']:+.3g} to {part['high']:+.3g})"
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from expectant.show.chart import marks_data
 from expectant.show.ranges import Mark, ValueRange, colour_floor, marks_below, value_range
-from expectant.show.wording import number
+from expectant.show.wording import shown_number
 
 FEW = 5  # values, up to which each has a tick of its own
 MANY = 30  # values, from which on markers would only clutter
@@ -125,7 +125,9 @@ def _setting(lines: Sequence[Sensitivity], floor: float) -> dict[str, Any]:
 
 def _line(line: Sensitivity, scale: str, floor: float) -> dict[str, Any]:
     mean, low, high = line.envelope.T
-    values = [number(value) for value in line.values] if scale == "category" else list(line.values)
+    values = (
+        [shown_number(value) for value in line.values] if scale == "category" else list(line.values)
+    )
     return {
         "key": line.agent,
         "values": values,
@@ -142,8 +144,8 @@ def map_data(found: HeatMap) -> dict[str, Any]:
     return {
         "first": found.first.removeprefix("agent."),
         "second": found.second.removeprefix("agent."),
-        "firstValues": [number(value) for value in found.first_values],
-        "secondValues": [number(value) for value in found.second_values],
+        "firstValues": [shown_number(value) for value in found.first_values],
+        "secondValues": [shown_number(value) for value in found.second_values],
         "means": found.means.T,
         "cells": None if found.cells is None else found.cells.T,
         "lowest": found.lowest,

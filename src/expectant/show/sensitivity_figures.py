@@ -30,7 +30,7 @@ from expectant.show.sensitivity import (
     axis_kind,
     sensitivity_range,
 )
-from expectant.show.wording import number, setting_name
+from expectant.show.wording import setting_name, shown_number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -97,12 +97,12 @@ def _positions(axes: Axes, lines: Sequence[Sensitivity], columns: int) -> Callab
     scale = axis_kind(values)
     if scale == "category":
         axes.set_xticks(range(len(values)))
-        _label(axes.xaxis, [number(value) for value in values], columns)
+        _label(axes.xaxis, [shown_number(value) for value in values], columns)
         return lambda value: float(values.index(value))
     if scale == "log":
         _logarithmic(axes)
     elif len(values) <= FEW:
-        axes.set_xticks(values, [number(value) for value in values])
+        axes.set_xticks(values, [shown_number(value) for value in values])
     return float
 
 
@@ -111,7 +111,7 @@ def _logarithmic(axes: Axes) -> None:
 
     axes.set_xscale("log")
     axes.xaxis.set_major_locator(LogLocator(numticks=5))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: number(value)))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: shown_number(value)))
     axes.xaxis.set_minor_formatter(NullFormatter())
 
 
@@ -149,7 +149,7 @@ def _heat_figure(maps: Sequence[HeatMap], title: str, measure: str) -> Figure:
         for axis, values in ((axes.xaxis, found.first_values), (axes.yaxis, found.second_values)):
             shown = range(0, len(values), -(-len(values) // MOST_TICKS))
             axis.set_ticks(list(shown))
-            _label(axis, [number(values[place]) for place in shown], columns)
+            _label(axis, [shown_number(values[place]) for place in shown], columns)
     figure.suptitle(title, wrap=True)
     figure.supxlabel(f"{measure}; ring: best, ×: all diverged", fontsize=7.5)
     return figure

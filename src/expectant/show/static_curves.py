@@ -24,7 +24,7 @@ from expectant.show.canvas import (
 )
 from expectant.show.chart import Chart, Curve, Plot, chart_of, palette_of
 from expectant.show.palette import BAND_OPACITY, OPTIMUM_COLOUR, SWITCH_COLOUR, Palette, Style
-from expectant.show.wording import number
+from expectant.show.wording import shown_number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -122,7 +122,7 @@ def _draw_levels(axes: Axes, plot: Plot, chart: Chart) -> None:
         axes.add_collection(line)
         if level.end >= plot.end:
             axes.annotate(
-                number(level.end_height), (1.0, level.end_height),
+                shown_number(level.end_height), (1.0, level.end_height),
                 xycoords=("axes fraction", "data"),
                 xytext=(2, 0), textcoords="offset points", va="center", fontsize=SMALL,
                 color=OPTIMUM_COLOUR, annotation_clip=False,

@@ -17,7 +17,7 @@ from expectant.show.palette import Palette
 from expectant.show.ranges import floor_of, marks_below
 from expectant.show.sections import Section
 from expectant.show.sensitivity import HeatMap, Sensitivity, lines_data, map_data
-from expectant.show.wording import EDGE_NOTE, interval, number, setting_in_words
+from expectant.show.wording import EDGE_NOTE, setting_in_words, shown_interval, shown_number
 
 ChoiceData = Mapping[str, Any]
 BUDGET = 24e6  # bytes of all curves on the page
@@ -143,8 +143,8 @@ class BestSettings(OfCells):
             return "–"
         if score["diverged"]:
             return f"{score['diverged']} of {score['runs']} runs diverged"
-        between = interval(score["low"], score["high"])
-        mean = number(score["mean"]) + (f" ({between})" if between else "")
+        between = shown_interval(score["low"], score["high"])
+        mean = shown_number(score["mean"]) + (f" ({between})" if between else "")
         return f"{mean}, {score['runs']} runs"
 
 

@@ -13,7 +13,7 @@ EDGE = " (edge)"
 EDGE_NOTE = "(edge): the last value of its grid; a better one may lie beyond, so widen the grid."
 
 
-def number(value: Any) -> str:
+def shown_number(value: Any) -> str:
     """A number for people: four digits, a true minus sign, a dash where there is none."""
     if value is None:
         return "–"
@@ -34,7 +34,7 @@ def setting_in_words(setting: Mapping[str, Any], at_edge: Collection[str]) -> st
     'value_step 0.5 (edge), planning_steps 5'
     """
     return ", ".join(
-        f"{name.removeprefix('agent.')} {number(value)}{EDGE * (name in at_edge)}"
+        f"{name.removeprefix('agent.')} {shown_number(value)}{EDGE * (name in at_edge)}"
         for name, value in setting.items()
     )
 
@@ -49,13 +49,13 @@ def two_digits(value: float | None) -> str:
     return "–" if value is None else f"{round(value, 2) + 0.0:.2f}".replace("-", "−")
 
 
-def interval(low: Any, high: Any) -> str:
+def shown_interval(low: Any, high: Any) -> str:
     """The two ends of an interval; empty where there is none. An end of 0 is an end.
 
     >>> interval(0.0, 1)
     '0 to 1'
     """
-    return "" if low is None or high is None else f"{number(low)} to {number(high)}"
+    return "" if low is None or high is None else f"{shown_number(low)} to {shown_number(high)}"
 
 
 def figure_name(figure: str) -> str:

@@ -19,7 +19,7 @@ from expectant.domains.outcomes import END
 from expectant.parts import Domain, Drawing
 from expectant.show.canvas import SMALL, WIDTH, new_figure, write_figure
 from expectant.show.rendering import own_settings, rendered
-from expectant.show.wording import number
+from expectant.show.wording import shown_number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -123,7 +123,7 @@ def _layers(arrows: Sequence[Arrow], mdp: Any) -> Figure:
 def _told(arrow: Arrow) -> str:
     """The probability, where it is not one, and the reward."""
     chance = "" if arrow.probability == 1.0 else f"{fraction(arrow.probability)}: "
-    return f"{chance}{' or '.join(dict.fromkeys(map(number, arrow.pays)))}"
+    return f"{chance}{' or '.join(dict.fromkeys(map(shown_number, arrow.pays)))}"
 
 
 def fraction(probability: float) -> str:
@@ -147,7 +147,7 @@ def _row(drawing: Drawing, arrows: Sequence[Arrow], states: int) -> Figure:
     for exit in drawing.exits:
         _end(axes, exit.x, 0.0)
         lines = [
-            f"{phase}: {number(pay)}" if len(exit.pays) > 1 else f"pays {number(pay)}"
+            f"{phase}: {shown_number(pay)}" if len(exit.pays) > 1 else f"pays {shown_number(pay)}"
             for phase, pay in zip(drawing.phases, exit.pays, strict=True)
         ]
         left = exit.x < 0
@@ -170,7 +170,7 @@ def _row(drawing: Drawing, arrows: Sequence[Arrow], states: int) -> Figure:
         axes.text(
             states / 2 - 0.5, 1.25 - 0.3 * action, text, ha="center", va="top", fontsize=SMALL
         )
-    inner = dict.fromkeys(number(pay) for a in middle for pay in a.pays if a.target != END)
+    inner = dict.fromkeys(shown_number(pay) for a in middle for pay in a.pays if a.target != END)
     axes.text(states / 2 - 0.5, -0.75, f"every other step: {' or '.join(inner)}", ha="center",
               va="top", fontsize=SMALL)  # fmt: skip
     return figure

@@ -11,7 +11,7 @@ from expectant.engine.course import Stop, drive, going_on, share_done
 from expectant.engine.job import Job, loop_for
 from expectant.engine.look import look_for, set_aside
 from expectant.engine.loop import DONE
-from expectant.engine.memory.limits import require
+from expectant.engine.memory.limits import require_room
 from expectant.engine.threads import heeded
 from expectant.parts import Agent, Domain, Features
 from expectant.progress import Reporter, reporter
@@ -64,7 +64,7 @@ def record(
     unit, layout = "episode" if episodes else "step", layout_of(domain, lattice)
     changes = changes_of(domain, unit, job.length)
     name, show = f"{type(agent).__name__} in {type(domain).__name__}", reporter(progress)
-    require(job, copies=2, also=probing_memory(len(layout.points)))
+    require_room(job, copies=2, also=probing_memory(len(layout.points)))
     kernel, prober = loop_for(job, compiled, name, show), _prober(job, layout, compiled, name, show)
     taken, control = [], going_on()
     course = drive(job, 0, kernel, control, moments(job.length, frames, changes))

@@ -13,8 +13,8 @@ from expectant.analysis.selection import setting_intervals
 from expectant.lab.choosing.choice_figures import heat_maps, sensitivities
 from expectant.lab.choosing.choice_page import banded, cells_of, read_all
 from expectant.lab.choosing.choice_table import _score
-from expectant.lab.choosing.scores import curves_of, values_of
-from expectant.lab.choosing.stages import RunScore, as_data, choices
+from expectant.lab.choosing.scores import curves_of_cell, values_of
+from expectant.lab.choosing.stages import RunScore, choices, choices_as_data
 from expectant.lab.choosing.sweep_folder import Group, read_folder
 from expectant.lab.measures import measure_named
 from expectant.show.sweep_sections import CellTable
@@ -88,7 +88,7 @@ def test_the_page_marks_the_settings_that_were_chosen(folder):
 def test_what_was_confirmed_is_shown_for_the_measure_it_was_confirmed_by(
     folder, tmp_path, measure, number
 ):
-    data = as_data(folder, choices(folder, folder.values))
+    data = choices_as_data(folder, choices(folder, folder.values))
     stored = {
         "spec": folder.spec_hash, "cells": folder.cells_hash, "measure": measure,
         "choices": [{**data[0], "tried": 77}],
@@ -103,7 +103,7 @@ def test_points_of_a_thin_curve_share_the_bins_unevenly_where_they_must(folder, 
     monkeypatch.setattr("expectant.show.sweep_sections.points_for", lambda cells, bins: 3)
     curves, positions, _ = read_all(folder)
     assert positions.tolist() == [30.0, 95.0, 165.0]  # bins 0 to 5, 6 to 12, 13 to 19, of ten
-    whole = curves_of(folder, folder.columns["hash"][3])
+    whole = curves_of_cell(folder, folder.columns["hash"][3])
     parts = [whole[:, :6], whole[:, 6:13], whole[:, 13:]]
     expected = banded(np.stack([part.mean(axis=1) for part in parts], axis=1))
     np.testing.assert_allclose(curves[3], expected, rtol=1e-5)

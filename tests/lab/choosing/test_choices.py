@@ -19,8 +19,8 @@ from expectant.cli import app
 from expectant.lab.choosing import confirming
 from expectant.lab.choosing.best_command import best
 from expectant.lab.choosing.choice_page import _group_of, cells_of
-from expectant.lab.choosing.scores import curves_of, measured
-from expectant.lab.choosing.stages import FRESH, HALVES, SAME, choices, choose, score
+from expectant.lab.choosing.scores import curves_of_cell, measured
+from expectant.lab.choosing.stages import FRESH, HALVES, SAME, choices, choose_in_group, mean_score
 from expectant.lab.choosing.sweep_folder import read_folder, written_cells
 from expectant.lab.engines.compute import Shard
 from expectant.lab.engines.tasks import Kernels
@@ -85,7 +85,7 @@ def test_cells_that_are_not_in_the_spec_are_told(folder):
 
 def test_measures_are_means_of_some_bins(folder):
     row = 7
-    curves = curves_of(folder, folder.columns["hash"][row])
+    curves = curves_of_cell(folder, folder.columns["hash"][row])
     assert curves.shape == (8, 20)
     for name, first in (("mean", 0), ("final", 15), ("after-switch", 10)):
         found = measured(folder, MEASURES[name])
@@ -112,7 +112,7 @@ def test_halves_pick_and_report_with_different_runs(folder):
     ids = folder.columns["cell"]
     assert ids[before.best] == "domain.slip=0/ahead model_step=0.1 value_step=0.1"
     values[before.best, 4:] -= 100.0
-    after = choose(group, values)
+    after = choose_in_group(group, values)
     assert (after.best, after.picked) == (before.best, before.picked)
     assert before.reported is not None and after.reported is not None
     assert after.reported.mean == pytest.approx(before.reported.mean - 100.0)
@@ -129,11 +129,11 @@ def test_diverged_settings_are_counted_and_never_best(folder):
         if step == 1.0
     ]
     values[wild, 2:] = 1e6  # their other runs are splendid
-    found = choose(group, values)
+    found = choose_in_group(group, values)
     assert (found.tried, found.diverged) == (25, 5)
     assert found.best not in wild and not set(wild) & set(found.no_worse)
     values[group.rows, 0] = np.nan
-    nothing = choose(group, values)
+    nothing = choose_in_group(group, values)
     assert nothing.best is None and nothing.no_worse == () and nothing.diverged == 25
 
 
@@ -143,37 +143,41 @@ def test_one_diverged_run_in_either_half_is_enough(folder, lost):
     group, values = folder.groups[0], folder.values.copy()
     splendid = int(group.rows[1])
     values[splendid] = 1e6
-    assert choose(group, values).best == choose(group, values, split=False).best == splendid
+    assert (
+        choose_in_group(group, values).best
+        == choose_in_group(group, values, split=False).best
+        == splendid
+    )
     values[splendid, lost] = np.nan
     for split in (True, False):
-        found = choose(group, values, split=split)
+        found = choose_in_group(group, values, split=split)
         assert splendid not in (found.best, found.by_all)
         assert splendid not in found.no_worse and found.diverged == 1
     values[splendid, lost] = np.inf
-    assert choose(group, values).best != splendid
+    assert choose_in_group(group, values).best != splendid
 
 
 def test_a_score_by_hand(folder):
-    found = score(np.array([1.0, 2.0, 3.0, 6.0]))
+    found = mean_score(np.array([1.0, 2.0, 3.0, 6.0]))
     assert (found.mean, found.runs, found.diverged) == (3.0, 4, 0)
     assert 1.0 <= found.low < 3.0 < found.high <= 6.0
     assert found.as_data() == found._asdict()
-    lost = score(np.array([1.0, np.nan, np.inf]))
+    lost = mean_score(np.array([1.0, np.nan, np.inf]))
     assert (lost.runs, lost.diverged) == (3, 2)
     assert lost.as_data() == {"mean": None, "low": None, "high": None, "runs": 3, "diverged": 2}
 
 
 def test_what_is_chosen_are_rows_of_the_table(folder):
     for group in folder.groups:
-        found = choose(group, folder.values)
+        found = choose_in_group(group, folder.values)
         assert found.best in found.no_worse and found.by_all in group.rows
         assert set(found.no_worse) <= set(group.rows.tolist())
 
 
 def test_few_runs_pick_and_report_together(folder):
-    found = choose(folder.groups[0], folder.values[:, :3])
+    found = choose_in_group(folder.groups[0], folder.values[:, :3])
     assert found.stage == SAME and found.picked == found.reported
-    assert np.isnan(score(np.array([1.0])).low)
+    assert np.isnan(mean_score(np.array([1.0])).low)
 
 
 def test_selection_is_too_optimistic_without_a_second_stage(tmp_path):

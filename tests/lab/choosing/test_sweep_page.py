@@ -16,11 +16,11 @@ from expectant.cli import app
 from expectant.lab.choosing.best_command import best
 from expectant.lab.choosing.choice_figures import all_heat_maps
 from expectant.lab.choosing.choice_page import banded, cells_of, read_all, sections_of, thinned
-from expectant.lab.choosing.scores import curves_of
+from expectant.lab.choosing.scores import curves_of_cell
 from expectant.show import Header
 from expectant.show.page import page
 from expectant.show.sweep_sections import BestSettings, CellCurves, CellTable, packed, points_for
-from expectant.show.wording import number
+from expectant.show.wording import shown_number
 from lab.choosing.conftest import EVIL
 
 run = CliRunner()
@@ -62,7 +62,7 @@ def test_thin_curves_are_means_of_bins(folder, monkeypatch):
     monkeypatch.setattr("expectant.show.sweep_sections.points_for", lambda cells, bins: 4)
     curves, positions, _ = read_all(folder)
     assert curves.shape == (60, 3, 4) and positions.tolist() == [25.0, 75.0, 125.0, 175.0]
-    whole = curves_of(folder, folder.columns["hash"][3])
+    whole = curves_of_cell(folder, folder.columns["hash"][3])
     np.testing.assert_allclose(
         curves[3, 0], whole.mean(axis=0).reshape(4, 5).mean(axis=1), rtol=1e-5
     )
@@ -83,7 +83,7 @@ def test_the_data_are_those_of_the_folder(folder):
     np.testing.assert_allclose(scores[known, 1:], intervals[known], rtol=1e-6)
     assert (scores[known, 1] < scores[known, 0]).all()
     assert (scores[known, 0] < scores[known, 2]).all()
-    mean, low, high = banded(curves_of(folder, folder.columns["hash"][3]))
+    mean, low, high = banded(curves_of_cell(folder, folder.columns["hash"][3]))
     np.testing.assert_allclose(cells.curves[3], [mean, low, high], rtol=1e-5)
     assert [measure.name for measure in cells.measures] == ["mean", "final"]
     assert len(cells.best(cells.measures[0])) == 4
@@ -111,7 +111,7 @@ def test_a_best_value_at_the_end_of_its_grid_is_marked(folder):
     for choices in edges:
         shown = replace(cells, measures=[replace(measure, choices=choices)])
         pages.append(page([Header("a sweep"), BestSettings(shown, ())], cells.palette))
-    marked = f"{name.removeprefix('agent.')} {number(some['settings'][name])} (edge)"
+    marked = f"{name.removeprefix('agent.')} {shown_number(some['settings'][name])} (edge)"
     assert [marked in text for text in pages] == [True, False]
     assert [note in text for text in pages] == [True, False]
 

@@ -310,7 +310,7 @@ def test_whoever_watches_is_told_while_runs_are_under_way(monkeypatch):
 
     monkeypatch.setattr(module, "LOOK_SECONDS", 0.0)
     (cell, *_), seen = parse_spec(spec([0.1]), "x").cells(), []
-    engine = module.on_threads(1, Kernels(False))
+    engine = module.threads_engine(1, Kernels(False))
     done = list(engine(iter([Task(cell, "n", 0, 3)]), lambda cell, ways: seen.append(cell)))
     assert len(done) == 1 and seen and all(each is cell for each in seen)
 

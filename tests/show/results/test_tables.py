@@ -17,11 +17,11 @@ def test_decimals_go_by_the_largest_number(values, decimals):
 
 
 def test_numbers_and_intervals():
-    assert tables.number(-1234.567, 1) == "-1,234.6"
-    assert tables.number(2.0, 1, signed=True) == "+2.0"
-    assert tables.number(math.nan, 1) == "-"
-    assert tables.interval(1.0, 2.0, 1) == "1.0 to 2.0"
-    assert tables.interval(math.nan, 2.0, 1) == "-"
+    assert tables.number_text(-1234.567, 1) == "-1,234.6"
+    assert tables.number_text(2.0, 1, signed=True) == "+2.0"
+    assert tables.number_text(math.nan, 1) == "-"
+    assert tables.interval_text(1.0, 2.0, 1) == "1.0 to 2.0"
+    assert tables.interval_text(math.nan, 2.0, 1) == "-"
 
 
 def test_columns_of_text():

@@ -31,7 +31,7 @@ def compiler_with(around: Callable[[], Any]) -> type[Outermost]:
     return Compiling
 
 
-def entry_point(kernel: Any, *arguments: Any) -> Callable[..., Any]:
+def compiled_entry_point(kernel: Any, *arguments: Any) -> Callable[..., Any]:
     """The compiled code for arguments of these very types, which it does not look at again.
 
     Calling a kernel itself makes Numba look up the type of every array in every part, which costs

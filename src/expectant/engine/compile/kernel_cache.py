@@ -41,7 +41,7 @@ def keep_on_disk(kernel: Any, name: str) -> None:
     kernel._cache = KernelCache(entry, folder, name) if folder else NullCache()
 
 
-def is_kept(kernel: Any, arguments: tuple[Any, ...]) -> bool:
+def has_kernel(kernel: Any, arguments: tuple[Any, ...]) -> bool:
     """Whether a compiled function for such arguments is there already, in memory or on disk."""
     signature = tuple(kernel.typeof_pyval(argument) for argument in arguments)
     if signature in kernel.overloads:

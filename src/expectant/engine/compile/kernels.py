@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from expectant.engine.compile.numba_errors import explained
+from expectant.engine.compile.numba_errors import error_explained
 from expectant.progress import Reporter
 
 Kernel = Callable[..., int]
@@ -26,10 +26,10 @@ def compiled_for(
     from numba.core.errors import NumbaError, UnsupportedBytecodeError
 
     from expectant.engine.compile.compiling import kernel_for
-    from expectant.engine.compile.kernel_cache import is_kept
+    from expectant.engine.compile.kernel_cache import has_kernel
 
     kernel = kernel_for(arguments[0], entry, checked)
-    telling = show.loading if is_kept(kernel, arguments) else show.compiling
+    telling = show.loading if has_kernel(kernel, arguments) else show.compiling
     with telling(name):
         try:
             kernel(*arguments)
@@ -37,13 +37,13 @@ def compiled_for(
             NumbaError,
             UnsupportedBytecodeError,
         ) as error:  # the second is not of the first kind
-            raise explained(error) from error
+            raise error_explained(error) from error
     return kernel
 
 
 def is_compiled(entry: Kernel, arguments: tuple[Any, ...]) -> bool:
     """Whether an entry function need not be compiled any more for such arguments."""
     from expectant.engine.compile.compiling import kernel_for
-    from expectant.engine.compile.kernel_cache import is_kept
+    from expectant.engine.compile.kernel_cache import has_kernel
 
-    return is_kept(kernel_for(arguments[0], entry), arguments)
+    return has_kernel(kernel_for(arguments[0], entry), arguments)

@@ -74,5 +74,5 @@ def _implementation(
     part_class: Any = float if number else getattr(part_type, "instance_class", None)
     found = verb.implementations.get(part_class, verb.fallback)
     if found is None:
-        raise TypingError(str(dispatch.missing(verb.__name__, part_class or type(part_type))))
+        raise TypingError(str(dispatch.missing_verb(verb.__name__, part_class or type(part_type))))
     return found if found.__module__.startswith("expectant.") == ours else None

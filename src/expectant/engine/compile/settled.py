@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from expectant.engine.job import Job
 
 
-def settled(job: Job) -> bool:
+def has_settled_types(job: Job) -> bool:
     """Whether all runs of a job have arrays of the same types: all its parts are the package's.
 
     What others build may be of one type in one run and of another in the next, and compiled code
@@ -28,4 +28,4 @@ def direct(job: Job, kernel: Any, arguments: tuple[Any, ...]) -> Kernel:
     """The kernel as it is compiled for such arguments, if those of all runs are such."""
     from expectant.engine.compile.compiling import entry_point
 
-    return entry_point(kernel, *arguments) if settled(job) else kernel
+    return entry_point(kernel, *arguments) if has_settled_types(job) else kernel

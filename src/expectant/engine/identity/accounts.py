@@ -17,7 +17,7 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from expectant import dispatch
-from expectant.engine.identity.homes import name_of, settled
+from expectant.engine.identity.homes import is_known_by_name, name_of
 from expectant.engine.identity.names_read import Chain, chains_in, names_in
 from expectant.engine.identity.written import Writer, inside
 
@@ -151,7 +151,7 @@ def _attributes(code: types.CodeType, name: str, owner: Any, writer: Writer) -> 
 
 def _has_attributes(value: Any) -> bool:
     """Whether something is a module or a function whose attributes may stand for anything."""
-    if not isinstance(value, types.ModuleType | types.FunctionType) or settled(value):
+    if not isinstance(value, types.ModuleType | types.FunctionType) or is_known_by_name(value):
         return False
     return bool(vars(value)) and not _is_verb(value)
 

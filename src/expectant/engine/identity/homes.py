@@ -33,7 +33,7 @@ def version_of(value: Any) -> str:
     return str(getattr(sys.modules.get(root), "__version__", "")) if root in _BY_VERSION else ""
 
 
-def settled(value: Any) -> bool:
+def is_known_by_name(value: Any) -> bool:
     """Whether its name and a version say all about it: code of Python, of NumPy and the like.
 
     So are our own descriptions, which check and write down what users ask for.

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from expectant.engine.identity.homes import name_of, settled, version_of
+from expectant.engine.identity.homes import is_known_by_name, name_of, version_of
 
 _PLAIN = (type(None), type(...), bool, int, float, complex, str, bytes)
 _ADDRESS = re.compile(r"(0x|#)[0-9a-f]+")  # in what Numba's types are called
@@ -67,7 +67,7 @@ class Writer:
         kind = type(value)
         if kind in _PLAIN:
             return f"{kind.__name__} {value!r}"
-        named = isinstance(value, types.FunctionType | type) and settled(value)
+        named = isinstance(value, types.FunctionType | type) and is_known_by_name(value)
         if named or isinstance(value, types.ModuleType):
             return f"{kind.__name__} {name_of(value)} {version_of(value)}"
         if is_reference(value):

@@ -21,7 +21,7 @@ from numpy.lib import format as numpy_format
 
 from expectant.engine.memory.demand import demand_of
 from expectant.engine.memory.limits import ALWAYS_THERE
-from expectant.engine.memory.refusal import in_words
+from expectant.engine.memory.refusal import size_in_words
 from expectant.files import write_whole
 from expectant.verbs import check_restored, grown, room
 
@@ -140,7 +140,9 @@ def check_sizes(job: Job, entries: Entries) -> None:
     wanted = demand_of(job).alone
     held = sum(entries.header(name).bytes for name in entries)
     if wanted > ALWAYS_THERE + WHILE_BUILDING * held:
-        raise Misfit(f"these need {in_words(wanted)}, and its arrays hold {in_words(held)}")
+        raise Misfit(
+            f"these need {size_in_words(wanted)}, and its arrays hold {size_in_words(held)}"
+        )
 
 
 def restored(run: Any, entries: Entries, site: Any) -> Any:

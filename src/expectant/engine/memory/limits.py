@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from expectant.engine.memory.available import free_memory, given_memory
 from expectant.engine.memory.demand import Also, Demand, demand_of, nothing
-from expectant.engine.memory.refusal import TooLargeError, failure, in_words, owner, sentence
+from expectant.engine.memory.refusal import TooLargeError, failure, owner, sentence, size_in_words
 from expectant.progress import say
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def free_for(size: int) -> float:
     return math.inf if free is None else free
 
 
-def require(job: Job, *, copies: int = 1, also: Also = nothing) -> None:
+def require_room(job: Job, *, copies: int = 1, also: Also = nothing) -> None:
     """Refuse a job of which one run, held in so many copies, does not fit."""
 
     def peak(demand: Demand) -> int:
@@ -57,7 +57,7 @@ def threads_that_fit(job: Job, runs: int, threads: int, keep: bool = False) -> i
     if fitting[-1] < most:
         say(
             f"{owner(job)}: {fitting[-1]} at once instead of {most}, because a run needs "
-            f"{in_words(demand.alone)} and {in_words(free)} are free"
+            f"{size_in_words(demand.alone)} and {size_in_words(free)} are free"
         )
     return fitting[-1]
 
@@ -68,7 +68,7 @@ def within_memory(prepare: Callable[..., Built]) -> Callable[..., Built]:
     @functools.wraps(prepare)
     def checked(job: Any, *given: Any) -> Built:
         if "fits" not in vars(job):
-            require(job)
+            require_room(job)
             vars(job)["fits"] = True
         try:
             return prepare(job, *given)
@@ -96,7 +96,7 @@ class Room:
                 self.said = True
                 say(
                     f"{owner(job)}: waits for other runs to end, because a run needs "
-                    f"{in_words(size)} and {in_words(self.free)} were free at the start"
+                    f"{size_in_words(size)} and {size_in_words(self.free)} were free at the start"
                 )
             self.left.wait_for(lambda: self._fits(size))
             self.taken += size

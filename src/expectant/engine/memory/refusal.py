@@ -24,7 +24,7 @@ class TooLargeError(ValueError):
     """Asks for more memory than is free; says for what, and what to use instead."""
 
 
-def in_words(size: float) -> str:
+def size_in_words(size: float) -> str:
     """A number of bytes in three digits and a unit."""
     units = ["bytes", "KiB", "MiB", "GiB", "TiB", "PiB"]
     while size >= 999.5 and len(units) > 1:
@@ -49,7 +49,7 @@ def sentence(
 ) -> str:
     """What is needed, for what, and what would fit."""
     in_all, largest = peak(demand), max(demand.needs, key=_size)
-    more = f" and {in_words(in_all)} in all" if in_all > 1.05 * demand.alone else ""
+    more = f" and {size_in_words(in_all)} in all" if in_all > 1.05 * demand.alone else ""
     reason = " because keep_agents=True keeps every run" if keep and more else ""
     ways = [
         *_fewer_runs(demand, free, runs, keep),
@@ -58,9 +58,9 @@ def sentence(
     ]
     advice = " or ".join(ways) if ways else "something smaller, or a machine with more memory"
     return (
-        f"{owner(job)}: needs {in_words(demand.alone)} a run{more}{reason}, "
-        f"{in_words(_size(largest))} of it for {largest.what}; {in_words(free)} are free: "
-        f"use {advice}"
+        f"{owner(job)}: needs {size_in_words(demand.alone)} a run{more}{reason}, "
+        f"{size_in_words(_size(largest))} of it for {largest.what}; "
+        f"{size_in_words(free)} are free: use {advice}"
     )
 
 

@@ -18,7 +18,7 @@ from expectant.agents.lookahead import Lookahead
 from expectant.agents.q_learning import QLearning
 from expectant.agents.q_planning import QPlanning
 from expectant.descriptions import Description
-from expectant.dispatch import watched
+from expectant.dispatch import watched_by
 from expectant.domains.corridor import Corridor
 from expectant.engine.course import drive, going_on
 from expectant.engine.job import Job, loop_for
@@ -195,7 +195,7 @@ def _looked_at(job: Job) -> tuple[Run, Counter[str]]:
     before = {name: array.copy() for name, array in arrays_in(beside)}
     calls: Counter[str] = Counter()
     contracts = Contracts(run, job.domain.bounds)
-    with watched(_Counting(contracts, calls)), np.errstate(all="ignore"):
+    with watched_by(_Counting(contracts, calls)), np.errstate(all="ignore"):
         run = next(course).run
     for name, array in arrays_in(beside):
         if not np.array_equal(array, before[name], equal_nan=array.dtype.kind == "f"):

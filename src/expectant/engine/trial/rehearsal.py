@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from expectant.descriptions import all_ours
-from expectant.dispatch import VERBS, Watcher, watched
+from expectant.dispatch import VERBS, Watcher, watched_by
 from expectant.engine.asking import Subject
 from expectant.engine.compile.kernels import Kernel
 from expectant.engine.copies import copied
@@ -94,7 +94,7 @@ def _in_one_sentence() -> Iterator[None]:
 @contextmanager
 def _looked_at(watcher: Watcher) -> Iterator[None]:
     """Let every call of a verb be looked at; what does not come of a mistake is no matter here."""
-    with watched(watcher), warnings.catch_warnings(), np.errstate(all="ignore"):
+    with watched_by(watcher), warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         try:
             yield

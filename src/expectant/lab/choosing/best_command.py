@@ -15,9 +15,9 @@ from expectant.lab.choosing.stages import (
     RULES,
     STAGES,
     Choice,
-    as_data,
     choices,
-    choose,
+    choices_as_data,
+    choose_in_group,
     confirmed,
 )
 from expectant.lab.choosing.sweep_folder import SweepFolder, read_folder
@@ -58,7 +58,7 @@ class Best:
             "less_is_better": self.less_is_better,
             "stages": self.stages,
             "rules": list(RULES),
-            "choices": as_data(self.folder, self.choices),
+            "choices": choices_as_data(self.folder, self.choices),
         }
 
 
@@ -80,7 +80,8 @@ def best(
         found = choices(folder, values, less_is_better=less)
     else:
         picked = [
-            choose(group, values, split=False, less_is_better=less) for group in folder.groups
+            choose_in_group(group, values, split=False, less_is_better=less)
+            for group in folder.groups
         ]
         found = _confirmed(folder, picked, wanted, confirm, threads)
     place = out or path

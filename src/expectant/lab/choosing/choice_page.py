@@ -14,7 +14,7 @@ from expectant.analysis.selection import setting_intervals, setting_means
 from expectant.lab.choosing.best_command import BEST
 from expectant.lab.choosing.choice_figures import all_heat_maps, sensitivities
 from expectant.lab.choosing.scores import all_curves, values_of
-from expectant.lab.choosing.stages import RULES, STAGES, as_data, choices
+from expectant.lab.choosing.stages import RULES, STAGES, choices, choices_as_data
 from expectant.lab.choosing.sweep_folder import SweepFolder, read_folder
 from expectant.lab.measures import MEASURES, Measure
 from expectant.lab.search import SEARCH
@@ -159,7 +159,7 @@ def _measure(folder: SweepFolder, measure: Measure, values: np.ndarray) -> shown
     scores = np.column_stack([setting_means(values), setting_intervals(values)])
     less = measure.prefers_less(folder.experiment.of_errors)
     picked = choices(folder, values, less_is_better=less)
-    found = _confirmed(folder, measure) or as_data(folder, picked)
+    found = _confirmed(folder, measure) or choices_as_data(folder, picked)
     stages = [STAGES[stage] for stage in _stages(found)]
     lines: dict[str, list[Sensitivity]] = {}
     for group in folder.groups:

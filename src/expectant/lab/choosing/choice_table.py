@@ -6,7 +6,7 @@ from typing import Any
 
 from expectant.lab.choosing.best_command import Best
 from expectant.lab.choosing.stages import RULES, Choice, RunScore
-from expectant.show.wording import EDGE_NOTE, number, setting_in_words
+from expectant.show.wording import EDGE_NOTE, setting_in_words, shown_number
 
 COLUMNS = (
     ("agent", "left"),
@@ -48,7 +48,7 @@ def _row(choice: Choice) -> list[str]:
     return [
         choice.group.label, choice.group.problem, best, _score(reported),
         "" if reported is None else str(reported.runs),
-        "" if picked is None else number(picked.mean),
+        "" if picked is None else shown_number(picked.mean),
         f"{len(choice.no_worse)} of {choice.tried}", str(choice.diverged),
         str(len(choice.group.unfinished)),
     ]  # fmt: skip
@@ -59,4 +59,4 @@ def _score(score: RunScore | None) -> str:
         return "–"
     if score.diverged:
         return f"{score.diverged} diverged"
-    return f"{number(score.mean)} ({number(score.low)} to {number(score.high)})"
+    return f"{shown_number(score.mean)} ({shown_number(score.low)} to {shown_number(score.high)})"

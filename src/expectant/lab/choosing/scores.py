@@ -55,11 +55,11 @@ def all_curves(folder: SweepFolder) -> Iterator[tuple[int, np.ndarray]]:
     rows = [row for group in folder.groups for row in group.rows.tolist()]
     names = folder.columns["hash"]
     with ThreadPoolExecutor(READERS) as pool:
-        found = pool.map(lambda row: curves_of(folder, names[row]), rows)
+        found = pool.map(lambda row: curves_of_cell(folder, names[row]), rows)
         yield from zip(rows, found, strict=True)
 
 
-def curves_of(folder: SweepFolder, name: str) -> np.ndarray:
+def curves_of_cell(folder: SweepFolder, name: str) -> np.ndarray:
     """The curves (runs, bins) of one cell, from its blocks, which are checked as they are read."""
     found = folder.store.curves(name, folder.index.get(name, []), folder.experiment.runs)
     if found is None:

@@ -93,14 +93,14 @@ class Choice:
         return tuple(found)
 
 
-def score(values: np.ndarray) -> RunScore:
+def mean_score(values: np.ndarray) -> RunScore:
     """The mean of some runs (runs,) with its interval."""
     values = finite_or_nan(values)
     low, high = setting_intervals(values[None])[0]
     return RunScore(float(values.mean()), low, high, values.size, int(np.isnan(values).sum()))
 
 
-def choose(
+def choose_in_group(
     group: Group, values: np.ndarray, *, split: bool = True, less_is_better: bool = False
 ) -> Choice:
     """The choice in one group from the numbers of all cells' runs, (cells, runs)."""
@@ -118,8 +118,8 @@ def choose(
         stage=HALVES if picking != reporting else SAME,
         best=int(group.rows[best]),
         by_all=int(group.rows[pick(setting_means(worth))]),
-        picked=score(own[best, picking]),
-        reported=score(own[best, reporting]),
+        picked=mean_score(own[best, picking]),
+        reported=mean_score(own[best, reporting]),
         no_worse=tuple(group.rows[equal].tolist()),
         tried=len(own),
         diverged=int(diverged.sum()),
@@ -130,17 +130,19 @@ def choices(
     folder: SweepFolder, values: np.ndarray, *, less_is_better: bool = False
 ) -> list[Choice]:
     """The best setting of every group, picked by one half of the runs and reported by the other."""
-    return [choose(group, values, less_is_better=less_is_better) for group in folder.groups]
+    return [
+        choose_in_group(group, values, less_is_better=less_is_better) for group in folder.groups
+    ]
 
 
 def confirmed(choice: Choice, fresh: np.ndarray | None) -> Choice:
     """A choice that was made by all runs, reported by fresh ones (runs,)."""
     if fresh is None:
         return choice
-    return replace(choice, stage=FRESH, reported=score(fresh))
+    return replace(choice, stage=FRESH, reported=mean_score(fresh))
 
 
-def as_data(folder: SweepFolder, found: Sequence[Choice]) -> list[dict[str, Any]]:
+def choices_as_data(folder: SweepFolder, found: Sequence[Choice]) -> list[dict[str, Any]]:
     """Choices ready for JSON."""
     return [_data(folder, choice) for choice in found]
 

@@ -18,7 +18,7 @@ from expectant.lab.specs.settings import word
 from expectant.lab.specs.spec import Experiment, parse_toml, read_spec, read_text, spec_hash
 from expectant.lab.store.cell_tables import CELLS, cell_table, is_of_spec, read_cells
 from expectant.lab.store.folder_layout import RUN, SPEC, SWEEP, need_kind
-from expectant.lab.store.results import QUANTITIES, axes_of
+from expectant.lab.store.results import QUANTITIES, axes_of_panel
 from expectant.lab.store.store import Span, Store
 from expectant.parts import Agent, Domain, Features
 from expectant.progress import say
@@ -111,7 +111,7 @@ class SweepFolder:
         named = ("base_panel", "base_agent", "agent.discount", *varied)
         key = tuple(word(self.columns[name][row]) for name in named if name in self.columns)
         if key not in self._axes:
-            self._axes[key] = axes_of([self.cell(row, self.experiment.runs)])
+            self._axes[key] = axes_of_panel([self.cell(row, self.experiment.runs)])
         return self._axes[key]
 
     @cached_property

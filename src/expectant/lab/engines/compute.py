@@ -13,7 +13,7 @@ from expectant.engine.ahead import compile_ahead
 from expectant.engine.compile.kernels import use_compiled
 from expectant.engine.job import cores
 from expectant.lab.cells import BLOCK, Cell, Hashes, blocks, cost
-from expectant.lab.engines.on_threads import on_threads
+from expectant.lab.engines.on_threads import threads_engine
 from expectant.lab.engines.tasks import Engine, Kernels, Task
 from expectant.lab.store.store import Facts, Span, Store, StoreError
 from expectant.lab.store.timings import Session, Timings, timings_file
@@ -24,7 +24,7 @@ from expectant.whose import told
 GOLDEN_RATIO = (1 + 5**0.5) / 2
 ATTEMPTS = 3  # at blocks that change while they are read
 
-__all__ = ["CellError", "Shard", "Work", "blocks", "compute", "step_nanoseconds"]
+__all__ = ["CellError", "Shard", "Work", "blocks", "compute", "step_times"]
 
 
 class CellError(RuntimeError):
@@ -131,7 +131,7 @@ class Work:
                 session.compiling = time.perf_counter() - start
                 processor = time.process_time()
                 for done in engine(
-                    self._left(spread(tasks)),
+                    self._left(evenly_ordered(tasks)),
                     lambda cell, part: overall.show(cell.id, overall.done + part),
                 ):
                     task = done.task
@@ -175,7 +175,7 @@ class Work:
                 yield task
 
 
-def spread(tasks: Sequence[Task]) -> list[Task]:
+def evenly_ordered(tasks: Sequence[Task]) -> list[Task]:
     """The tasks in an order any beginning of which comes evenly from all over the list.
 
     So what has been done tells how long the rest will take, and an unfinished sweep has something
@@ -207,7 +207,7 @@ def computed(
         work = Work(cells, store)
         session = Session(threads or cores())
         tasks = work.missing()
-        work.do(on_threads(threads, kernels), kernels, tasks, timings, session, title)
+        work.do(threads_engine(threads, kernels), kernels, tasks, timings, session, title)
         for cell, error in work.failed.items():
             raise CellError(f"{cell}: {told(error)}") from error
         curves = gathered(work)
@@ -228,7 +228,7 @@ def gathered(work: Work) -> list[np.ndarray] | None:
     return [known[name][: cell.runs] for name, cell in zip(work.names, work.cells, strict=True)]
 
 
-def step_nanoseconds(cells: Sequence[Cell], store: Store) -> list[float]:
+def step_times(cells: Sequence[Cell], store: Store) -> list[float]:
     """The time a step took on one thread, where it was measured; NaN where it was not."""
     hashes = Hashes()
     return measured([hashes.name(cell) for cell in cells], store.folder.parent)

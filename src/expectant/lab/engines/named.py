@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from expectant.descriptions import near_miss
-from expectant.lab.engines.on_threads import on_threads
+from expectant.lab.engines.on_threads import threads_engine
 from expectant.lab.engines.tasks import Engine, Kernels
 
 ENGINES = ("threads", "ray")
@@ -19,4 +19,4 @@ def engine_named(name: str, threads: int | None, address: str | None, kernels: K
         return on_ray(address, kernels)
     if address is not None:
         raise ValueError(f"--address: is for --engine ray, got {address!r} with {name!r}")
-    return on_threads(threads, kernels)
+    return threads_engine(threads, kernels)

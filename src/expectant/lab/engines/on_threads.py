@@ -42,7 +42,7 @@ class _Part:
     failed: bool = False
 
 
-def on_threads(threads: int | None, kernels: Kernels) -> Engine:
+def threads_engine(threads: int | None, kernels: Kernels) -> Engine:
     """An engine with so many threads (None: one per core)."""
 
     def engine(tasks: Iterator[Task], watch: Watch) -> Iterator[Done]:

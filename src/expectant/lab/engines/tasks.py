@@ -17,7 +17,7 @@ from expectant.engine.ahead import Order, compile_loop
 from expectant.engine.away import Processes
 from expectant.engine.away_work import Begun, Work
 from expectant.engine.compile.kernels import Kernel
-from expectant.engine.compile.settled import settled
+from expectant.engine.compile.settled import has_settled_types
 from expectant.engine.composition import composition
 from expectant.engine.course import Stop, drive, going_on, share_done
 from expectant.engine.divergence import explained
@@ -143,7 +143,7 @@ class Kernels:
         return self.known[key]
 
     def _key(self, cell: Cell) -> object:
-        return composition(cell.job.prepare(0)[0]), settled(cell.job)
+        return composition(cell.job.prepare(0)[0]), has_settled_types(cell.job)
 
 
 @dataclass(frozen=True, eq=False)

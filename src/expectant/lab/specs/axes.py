@@ -13,7 +13,7 @@ from expectant.lab.specs.settings import (
     dotted,
     is_range,
     leaves,
-    options_of,
+    options_of_table,
     word,
 )
 from expectant.lab.specs.spec_errors import SpecError, check_keys, check_table, check_tables
@@ -48,7 +48,7 @@ class Axis:
 
     def concerning(self, agent: str, table: Mapping[str, object]) -> Axis | None:
         """The part of the axis that matters to one agent; None if nothing does."""
-        options = options_of(table)
+        options = options_of_table(table)
         kept = [n for n, path in enumerate(self.paths) if _concerns(path, agent, options)]
         if not kept:
             return None
@@ -136,7 +136,7 @@ def check_paths(axes: list[Axis], agents: Mapping[str, Mapping[str, Any]]) -> No
 
 def _check_agent(axis: Axis, path: Path, agents: Mapping[str, Mapping[str, Any]]) -> None:
     if path[1] == EVERY:
-        options = set().union(*(options_of(table) for table in agents.values()))
+        options = set().union(*(options_of_table(table) for table in agents.values()))
         if path[2] not in options:
             raise SpecError(
                 f"{axis.where}: no agent has the option {path[2]!r}"

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from expectant.lab.specs.axes import LOCAL, Axis, axes_of, check_paths
-from expectant.lab.specs.settings import EVERY, Path, dotted, options_of, with_setting, word
+from expectant.lab.specs.settings import EVERY, Path, dotted, options_of_table, with_setting, word
 from expectant.lab.specs.spec_errors import (
     SpecError,
     check_keys,
@@ -100,7 +100,7 @@ def _laid_over(
     for name, table in agents.items():
         shared = check_table(f"{where}agents.{EVERY}", own["agents"].get(EVERY, {}))
         known = table if "kind" in table else {**shared, **table}
-        options = options_of(known)
+        options = options_of_table(known)
         agents[name] = {**known, **{k: v for k, v in shared.items() if k in options}}
     return {
         "domain": {**common["domain"], **own["domain"]},
@@ -158,7 +158,7 @@ def point(panel: PanelSpec, agent: str, settings: Mapping[Path, Any]) -> Point:
         tables[path[0]] = with_setting(tables[path[0]], inner, value, dotted(path))
         if path[0] == "agents":
             words["agent"].append(f"{dotted(inner)}={word(value)}")
-            label += f", {dotted(inner)} {short(value)}"
+            label += f", {dotted(inner)} {legend_text(value)}"
         else:
             words["around"].append(f"{dotted(path)}={word(value)}")
     return Point(
@@ -174,7 +174,7 @@ def point(panel: PanelSpec, agent: str, settings: Mapping[Path, Any]) -> Point:
     )
 
 
-def short(value: Any) -> str:
+def legend_text(value: Any) -> str:
     """A value for a legend: a part by its kind."""
     return str(value.get("kind", value)) if isinstance(value, dict) else str(value)
 

@@ -45,7 +45,7 @@ def with_setting(table: Mapping[str, Any], path: Path, value: Any, where: str) -
     return {**table, key: with_setting(inner, rest, value, where)}
 
 
-def options_of(table: Mapping[str, Any]) -> set[str]:
+def options_of_table(table: Mapping[str, Any]) -> set[str]:
     """The options of the part that a table describes; none if its kind is not known."""
     kind = table.get("kind")
     try:

@@ -39,7 +39,7 @@ from expectant.lab.specs.keys import (
     numbers_of,
     wants_lengths,
 )
-from expectant.lab.specs.settings import options_of
+from expectant.lab.specs.settings import options_of_table
 from expectant.lab.specs.spec_errors import SpecError, check_keys, check_text, check_texts
 from expectant.parts import Agent, Domain, Features
 
@@ -285,5 +285,5 @@ def _changed(panel: PanelSpec, changes: Changes) -> PanelSpec:
 
 
 def _where_known(table: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    options = options_of(table)
+    options = options_of_table(table)
     return {**table, **{key: value for key, value in changes.items() if key in options}}

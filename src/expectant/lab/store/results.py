@@ -55,13 +55,13 @@ def panels_of(cells: Sequence[Cell], curves: Sequence[np.ndarray]) -> list[Panel
             curves={cell.agent_key: curve for cell, curve in members},
             labels={cell.agent_key: cell.label for cell, _ in members},
             title=members[0][0].panel_title,
-            **axes_of([cell for cell, _ in members]),
+            **axes_of_panel([cell for cell, _ in members]),
         )
         for (figure, name, reading), members in grouped.items()
     ]
 
 
-def axes_of(cells: Sequence[Cell]) -> dict[str, Any]:
+def axes_of_panel(cells: Sequence[Cell]) -> dict[str, Any]:
     """What the curves of a panel are of, over what, and what they are held against."""
     first, unknown = cells[0], float("nan")
     unit = "step" if first.steps else "episode"
@@ -190,7 +190,7 @@ def _column(name: str, parts: list[Any]) -> Any:
     return arrow.array(np.concatenate(parts), kind)
 
 
-def settings_of(cells: Iterable[Cell]) -> dict[str, str]:
+def settings_hashes(cells: Iterable[Cell]) -> dict[str, str]:
     """A hash of the settings of every cell, by which curves can tell what they are of."""
     found = {}
     for cell in cells:
@@ -204,7 +204,7 @@ def check_settings(
 ) -> None:
     """Refuse curves that were computed with other settings than their cells now have."""
     known = facts.get("cells", {})
-    changed = [name for name, now in settings_of(cells).items() if known.get(name, now) != now]
+    changed = [name for name, now in settings_hashes(cells).items() if known.get(name, now) != now]
     if changed:
         raise ValueError(
             f"{path}: {len(changed)} of its curves, {changed[0]!r} first, are of other settings "

@@ -17,7 +17,7 @@ _NAME = b"blake2b of the whole file: "  # nothing else in a file is likely to sa
 _BLANK = _NAME + b"0" * DIGITS
 
 
-def digest(content: bytes) -> str:
+def hash_of_bytes(content: bytes) -> str:
     """A hash of some bytes."""
     return hashlib.blake2b(content, digest_size=DIGITS // 2).hexdigest()
 
@@ -31,7 +31,7 @@ def sealed_table(table: Any) -> bytes:
     parquet.write_table(table.replace_schema_metadata(metadata), file, write_page_checksum=True)
     content = file.getvalue()
     place = content.rindex(_BLANK) + len(_BLANK)
-    return content[: place - DIGITS] + digest(content).encode() + content[place:]
+    return content[: place - DIGITS] + hash_of_bytes(content).encode() + content[place:]
 
 
 def is_whole(content: bytes) -> bool:
@@ -39,7 +39,7 @@ def is_whole(content: bytes) -> bool:
     start = content.rfind(_NAME)
     end = start + len(_BLANK)
     blank = b"".join((content[:start], _BLANK, content[end:]))
-    return start >= 0 and content[end - DIGITS : end] == digest(blank).encode()
+    return start >= 0 and content[end - DIGITS : end] == hash_of_bytes(blank).encode()
 
 
 def opened_table(content: bytes, columns: list[str] | None = None) -> Any:

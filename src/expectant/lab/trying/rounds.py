@@ -144,7 +144,7 @@ def seconds_a_step(trial: Trial, agent: Agent, deadline: Deadline) -> float:
     return found
 
 
-def score(result: Result) -> float:
+def mean_return(result: Result) -> float:
     """The mean return of an episode; the worst there is if a run diverged."""
     mean = float(result.means.mean())
     return mean if math.isfinite(mean) else -math.inf
@@ -172,7 +172,7 @@ def at_defaults(
         found[key] = Standing(agent, agent)
         with suppress(OutOfTime):
             result = trial.run(agent, DEFAULT_RUNS, promise.part(share, len(agents) - number))
-            found[key].default_score = found[key].earlier = score(result)
+            found[key].default_score = found[key].earlier = mean_return(result)
     return found
 
 
@@ -193,7 +193,7 @@ def worth_searching(standings: Mapping[str, Standing], most: int) -> list[str]:
     return [*first, *(key for key in ranked if key not in first)][:most]
 
 
-def variants(agent: Agent) -> list[Agent]:
+def step_variants(agent: Agent) -> list[Agent]:
     """The same agent with other steps, all values and caches alike, and its model's apart."""
     steps = {name: getattr(agent, name, None) for name in STEPS}
     own = [n for n, step in steps.items() if isinstance(step, float | StepSize)]
@@ -225,7 +225,7 @@ def halve(trial: Trial, standings: Mapping[str, Standing], promise: Promise, sha
     All settings of a round have the same runs, and each round has runs of its own, on top of those
     of the earlier ones. The best found so far stays if time is over.
     """
-    left = {key: [each.default, *variants(each.default)] for key, each in standings.items()}
+    left = {key: [each.default, *step_variants(each.default)] for key, each in standings.items()}
     means: dict[tuple[str, str], list[np.ndarray]] = {}
     first, runs = 0, 1
     while any(len(agents) > 1 for agents in left.values()):

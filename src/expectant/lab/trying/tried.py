@@ -15,7 +15,7 @@ from expectant.analysis.curves import interval
 from expectant.analysis.paired import paired_difference
 from expectant.lab.specs.toml import to_toml
 from expectant.lab.trying.rounds import NAMES, PLANNERS, STEPS
-from expectant.lab.trying.words import in_brief, short
+from expectant.lab.trying.words import briefly, features_in_brief
 from expectant.parts import Agent, Domain, Features
 from expectant.step_sizes import StepSize
 
@@ -37,7 +37,7 @@ class Confirmed:
 
     def __repr__(self) -> str:
         runs, episodes = self.returns.shape
-        mean = short(self.estimate[0])
+        mean = briefly(self.estimate[0])
         return f"Confirmed({self.agent!r}: {runs} runs of {episodes:,} episodes, mean {mean})"
 
     @property
@@ -124,10 +124,10 @@ class Tried:
         runs, steps = best.returns.shape[0], best.steps / best.returns.shape[0]
         verdict = "learns" if low > random else "is not shown to learn"
         found = [
-            f"{NAMES[self.best]} {verdict}: {short(mean)} an episode ({short(low)} to "
-            f"{short(high)}) over {self.episodes:,} episodes of {runs} fresh runs, "
+            f"{NAMES[self.best]} {verdict}: {briefly(mean)} an episode ({briefly(low)} to "
+            f"{briefly(high)}) over {self.episodes:,} episodes of {runs} fresh runs, "
             f"{steps:,.0f} steps and {best.seconds / runs:.1f} s each; random play earns "
-            f"{short(random)}. Its steps: {best.steps_in_words} "
+            f"{briefly(random)}. Its steps: {best.steps_in_words} "
             f"({'as it is made' if best.default else 'searched'}).",
             self._planning(),
             *self._better_planner(),
@@ -153,10 +153,10 @@ class Tried:
         known = sorted(self.earlier.items(), key=lambda each: -each[1])
         if not known:
             return said
-        earned = ", ".join(f"{NAMES[key]} {short(mean)}" for key, mean in known)
+        earned = ", ".join(f"{NAMES[key]} {briefly(mean)}" for key, mean in known)
         return (
             f"{said} A hint from the runs before, which decide nothing: {earned} an episode; "
-            f"random play earns {short(float(self.random.mean()))}."
+            f"random play earns {briefly(float(self.random.mean()))}."
         )
 
     def _planning(self) -> str:
@@ -175,7 +175,9 @@ class Tried:
         verdict = "unclear"
         if found.low > 0.0 or found.high < 0.0:
             verdict = "yes" if found.low > 0.0 else "no"
-        numbers = f"{short(found.mean, '+')} an episode ({short(found.low)} to {short(found.high)})"
+        numbers = (
+            f"{briefly(found.mean, '+')} an episode ({briefly(found.low)} to {briefly(found.high)})"
+        )
         return f"Does planning pay here: {verdict}; {names}: {numbers}, {runs} paired runs."
 
     def _better_planner(self) -> list[str]:
@@ -199,9 +201,9 @@ class Tried:
         by = clear[key]
         return [
             f"In the fresh runs {NAMES[key]} earned more than {NAMES[picked]}: "
-            f"{short(by.mean, '+')} an episode ({short(by.low)} to {short(by.high)}). That came "
-            "too late to pick it, as runs that choose do not report: more minutes, or runs of the "
-            "spec, tell whether it pays."
+            f"{briefly(by.mean, '+')} an episode ({briefly(by.low)} to {briefly(by.high)}). That "
+            "came too late to pick it, as runs that choose do not report: more minutes, or runs of "
+            "the spec, tell whether it pays."
         ]
 
     def _not_tried(self) -> list[str]:
@@ -249,7 +251,7 @@ class Tried:
         )
         for key, each in self.agents.items():
             mean, low, high = each.estimate
-            known = tables.number(mean, decimals), tables.interval(low, high, decimals)
+            known = tables.number_text(mean, decimals), tables.interval_text(low, high, decimals)
             shown = [text.replace("-", "−") for text in known]
             settings = "default" if each.default else "searched"
             rows.append([NAMES[key], *shown, settings, each.steps_in_words])
@@ -261,7 +263,7 @@ class Tried:
         return f"Tried({self.environment}: {count}, {said}; print it for more)"
 
     def __str__(self) -> str:
-        title = f"{self.environment}, {in_brief(self.features)}"
+        title = f"{self.environment}, {features_in_brief(self.features)}"
         rows = self.rows()
         table = [tables.text_table(self.HEADS, rows, left=(0, 2, 3, 4))] if rows else []
         written = [] if self.folder is None else [f"written to {self.folder}"]

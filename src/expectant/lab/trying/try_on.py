@@ -35,7 +35,7 @@ from expectant.lab.trying.rounds import (
 )
 from expectant.lab.trying.tried import Confirmed, Tried
 from expectant.lab.trying.try_page import write_folder
-from expectant.lab.trying.words import in_brief
+from expectant.lab.trying.words import features_in_brief
 from expectant.parts import Agent, Domain
 from expectant.progress import say
 from expectant.rules import Rule, flag, or_none, whole
@@ -102,7 +102,9 @@ def try_on(
     promise.shorten(_reserve(seconds, busy))
     features = propose(domain, seen)
     shape = features.shape(domain)
-    tell(f"{shape.size:,} features, {shape.active} at once: {in_brief(features)}; compiling")
+    tell(
+        f"{shape.size:,} features, {shape.active} at once: {features_in_brief(features)}; compiling"
+    )
     trial = Trial(domain, features, compiled, threads, seed)
     agents = agents_for(shape.size > MANY)
     ready = compile_in_time(trial, agents, promise)

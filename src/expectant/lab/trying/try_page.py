@@ -13,7 +13,7 @@ from expectant.lab.store.facts import versions
 from expectant.lab.store.folder_layout import TRY, mark
 from expectant.lab.trying.rounds import NAMES
 from expectant.lab.trying.tried import Tried
-from expectant.lab.trying.words import bounds_in_brief, in_brief
+from expectant.lab.trying.words import bounds_in_brief, features_in_brief
 
 POINTS = 40  # of a curve
 
@@ -36,7 +36,7 @@ def write_folder(tried: Tried, folder: Path) -> None:
         for key, each in tried.agents.items()
     ]  # fmt: skip
     facts = [
-        ("features", in_brief(tried.features)),
+        ("features", features_in_brief(tried.features)),
         ("bounds", bounds_in_brief(tried.features)),
         ("minutes promised", f"{tried.minutes:g}"),
     ]

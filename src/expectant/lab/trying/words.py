@@ -8,10 +8,10 @@ from expectant.features.joined import Joined
 from expectant.parts import Features
 
 
-def in_brief(features: Features) -> str:
+def features_in_brief(features: Features) -> str:
     """Features without bounds and without what has its default; joined ones side by side."""
     if isinstance(features, Joined):
-        return f"{in_brief(features.first)} + {in_brief(features.second)}"
+        return f"{features_in_brief(features.first)} + {features_in_brief(features.second)}"
     given = [
         f"{each.name}={value!r}"
         for each in fields(features)  # type: ignore[arg-type]
@@ -25,9 +25,9 @@ def bounds_in_brief(features: Features) -> str:
     while isinstance(features, Joined):
         features = features.first
     pairs = getattr(features, "bounds", None) or ()
-    return ", ".join(f"{short(low)} to {short(high)}" for low, high in pairs)
+    return ", ".join(f"{briefly(low)} to {briefly(high)}" for low, high in pairs)
 
 
-def short(number: float, sign: str = "") -> str:
+def briefly(number: float, sign: str = "") -> str:
     """A number with as many digits as people read, and a real minus."""
     return f"{number:{sign}.4g}".replace("-", "−")

@@ -30,7 +30,7 @@ NO_PREFERENCE = "#ffffff"
 SMOOTHED = 50  # a point of the curve averages this part of it, up to there
 
 
-def settled(recording: Recording) -> list[Frame]:
+def frames_to_scale_for(recording: Recording) -> list[Frame]:
     """The frames that scales are made for: those right before each change, and the last one.
 
     What comes between may be far off for a moment, such as values that were high to begin with.
@@ -54,7 +54,7 @@ def values_panel(axes: Any, recording: Recording) -> Update:
     """The values; in cells also the greedy actions."""
     layout = recording.layout
     axes.set_title("values" if layout.kind == PLANE else "values and greedy actions")
-    scale = scale_of(frame.values for frame in settled(recording))
+    scale = scale_of(frame.values for frame in frames_to_scale_for(recording))
     updates = [draw_numbers(axes, layout, scale, lambda frame: frame.values)]
     updates.append(draw_exits(axes, layout))
     if layout.kind != PLANE:
@@ -91,7 +91,7 @@ def model_panel(axes: Any, recording: Recording) -> Update:
     """What the model predicts of the greedy actions: rewards and displacements."""
     layout = recording.layout
     axes.set_title("model: their reward, and where they lead")
-    scale = scale_of(frame.rewards for frame in settled(recording))
+    scale = scale_of(frame.rewards for frame in frames_to_scale_for(recording))
     return _together(
         [
             draw_numbers(axes, layout, scale, lambda frame: frame.rewards),
