@@ -30,8 +30,8 @@ LOOK_SECONDS = 0.2
 START = (
     "import json, sys\n"
     "sys.path[:] = json.loads(sys.argv[1])\n"
-    "from expectant.engine.ahead import work\n"
-    "work()"
+    "from expectant.engine.ahead import compile_what_comes\n"
+    "compile_what_comes()"
 )
 
 
