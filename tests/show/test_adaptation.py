@@ -50,7 +50,7 @@ def test_levels_are_told_in_the_legend_and_at_the_end_of_the_axis():
 
 
 def test_the_page_shows_every_run_and_escapes_names():
-    section = Adaptation({EVIL: [ROW | {"backups": EVIL}]}, {"one": EVIL}, {EVIL: EVIL})
+    section = Adaptation({EVIL: [ROW | {"backups": EVIL}]}, {"one": EVIL}, {("one", EVIL): EVIL})
     text = page([Header(EVIL), section], PALETTE)
     assert EVIL not in text
     assert "0.91, –, 0.00" in text
@@ -63,7 +63,12 @@ def test_agents_and_backups_make_a_matrix():
     section = Adaptation(
         {"Planning": rows, "Other": [ROW | {"agent": "three"}]},
         {"one": "One", "two": "Two", "three": "Three"},
-        {"all": "all states", "none": "no planning"},
+        {
+            ("one", "all"): "all states",
+            ("two", "all"): "all states",
+            ("one", "none"): "no planning",
+            ("three", "all"): "every state",
+        },
     )
     assert section.columns(rows) == ["one", "two"]
     assert {name: list(found) for name, found in section.matrix(rows).items()} == {
@@ -72,4 +77,5 @@ def test_agents_and_backups_make_a_matrix():
     }
     text = page([Header("t"), section, Curves("curves", "", chart())], PALETTE)
     assert text.count('class="nothing"') == 1  # a figure's agents are in its own table alone
-    assert text.count('<th scope="row">no planning</th>') == 1
+    for name in ("all states", "no planning", "every state"):  # as the figure calls them
+        assert text.count(f'<th scope="row">{name}</th>') == 1

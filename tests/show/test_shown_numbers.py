@@ -120,7 +120,7 @@ def row(**changes: Any) -> dict[str, Any]:
 
 def test_the_rows_of_the_adaptation_test() -> None:
     text = page(
-        [Header("A"), Adaptation({"A": [row()]}, {"one": "One"}, {"all": "all"})],
+        [Header("A"), Adaptation({"A": [row()]}, {"one": "One"}, {("one", "all"): "all"})],
         Palette({"all": "all"}),
     )
     assert "0.50 (0.25 to 0.75)" in text

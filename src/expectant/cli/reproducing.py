@@ -102,16 +102,16 @@ def studies(json: Json = False) -> None:
     with plain_errors():
         found = _studies()
     rows = [_facts(study) for study in found.values() if not isinstance(study, MissingExtra)]
+    needs = {name: str(why) for name, why in found.items() if isinstance(why, MissingExtra)}
     if json:
-        print_json(rows)
+        print_json([*rows, *({"name": name, "needs": why} for name, why in needs.items())])
         return
     for facts in rows:
         figures, claims = len(facts["figures"]), facts["claims"]
         counted = f"{figures} figure{'s' * (figures != 1)}, {claims} claim{'s' * (claims != 1)}"
         print(f"{facts['name']:24} {facts['title']} ({counted})")
-    for name, study in found.items():
-        if isinstance(study, MissingExtra):
-            print(f"{name:24} {study}")
+    for name, why in needs.items():
+        print(f"{name:24} {why}")
     print("\n`expectant reproduce NAME` runs one")
 
 

@@ -285,7 +285,11 @@ def _adaptation(request: Request, panels: Sequence[Panel]) -> list[Section]:
     }
     labels = {panel.panel or panel.figure: panel.title or panel.panel for panel in panels}
     named = {key: label or figure_name(key) for key, label in labels.items()}
-    backups = {key: label for panel in panels for key, label in panel.labels.items()}
+    backups = {
+        (panel.panel or panel.figure, key): label
+        for panel in panels
+        for key, label in panel.labels.items()
+    }
     found = {figure: rows for figure, rows in tests.items() if rows}
     return [Adaptation(found, named, backups)] if found else []
 

@@ -163,14 +163,17 @@ class Environment(Section):
 class Adaptation(Section):
     """The local-change adaptation test: rows as plain data by the name of their figure.
 
-    ``agents`` and ``backups`` are what people call them.
+    ``agents`` is what people call them, ``backups`` the same by agent and backups.
     """
 
     macro: ClassVar[str] = "adaptation"
     shows: ClassVar[tuple[str, ...]] = ("tests",)
     tests: Mapping[str, Sequence[Mapping[str, object]]]
     agents: Mapping[str, str]
-    backups: Mapping[str, str]
+    backups: Mapping[tuple[str, str], str]
+
+    def backups_of(self, row: Mapping[str, object]) -> str:
+        return self.backups[str(row["agent"]), str(row["backups"])]
 
     def columns(self, rows: Sequence[Mapping[str, object]]) -> list[str]:
         """The agents of some rows, as they come."""
