@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from each_in_a_process import run_file
 from test_docs import BLOCK, DOCS, PAGES, README, ROOT
 
 PYTHON_PAGES = [page for page in PAGES if "\n```python\n" in page.read_text("utf-8")]
@@ -64,15 +63,12 @@ def test_python_blocks_run_and_print_what_the_page_says(page, tmp_path, monkeypa
     if page not in COMPILED:
         monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
     pairs = code_and_output(page)
-    name = "page_" + page.stem.replace("-", "_")  # a module, so that its kernels are cached
     code = f"\nprint({MARK!r}, end='')\n".join(code for code, _ in pairs)
-    (tmp_path / f"{name}.py").write_text(changed(page, code), "utf-8")
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", f"import {name}"],
-        cwd=tmp_path, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    printed = done.stdout.split(MARK)
+    file = tmp_path / "page.py"
+    file.write_text(changed(page, code), "utf-8")
+    done = run_file(file, tmp_path, strict=True)
+    assert done.status == 0, done.errors
+    printed = done.output.split(MARK)
     assert len(printed) == len(pairs)
     for (_, shown), found in zip(pairs, printed, strict=True):
         if shown is not None:

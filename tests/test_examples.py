@@ -1,12 +1,11 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from each_in_a_process import run_file
 from loading import module_at
 
 import expectant as ex
@@ -17,8 +16,9 @@ EXAMPLES = sorted(FOLDER.glob("*.py"))
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
 def test_the_example_runs(path):
-    done = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, check=True)
-    assert re.search(r"\d", done.stdout)
+    done = run_file(path)
+    assert done.status == 0, done.errors
+    assert re.search(r"\d", done.output)
 
 
 def load(name):

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
+from each_in_a_process import run_file
 
 HERE = Path(__file__).parent
 RIGHT = (HERE / "own_parts.py").read_text()
@@ -387,6 +383,22 @@ FILES: dict[str, tuple[str, str]] = {
 }  # fmt: skip
 
 
+TRIED_ALONE_BY = {  # the check of that kind of part, at the end of the sentence
+    "done for alive": "domain",
+    "a list in a field": "domain",
+    "a verb with an argument too few": "domain",
+    "a part that is no NamedTuple": "domain",
+    "a negative feature": "features",
+    "a feature out of range later on": "features",
+    "an action that is a float": "agent",
+    "an action out of range later on": "agent",
+    "fit without return": "model",
+    "stored without alive": "backups",
+    "evaluated: done for alive": "domain",
+    "evaluated: a state out of range later on": "domain",
+}
+
+
 def changed(name: str) -> str:
     """The file with one mistake in it."""
     if name.startswith(EVALUATING):
@@ -415,58 +427,32 @@ def what_is_said(name: str) -> str:
     return said.removesuffix(", in run") if name.startswith(EVALUATING) else said
 
 
-@pytest.fixture(scope="module")
-def endings(tmp_path_factory: Any) -> dict[str, tuple[int, str]]:
-    """How every file with a mistake ended: (status, what it wrote)."""
-    folder, files = tmp_path_factory.mktemp("mistakes"), []
-    texts = {"": changed(""), LOADING: FILE, **{name: changed(name) for name in ALL}}
-    for number, text in enumerate(texts.values()):
-        file = folder / f"parts_{number}.py"
-        file.write_text(text)
-        files.append(str(file))
-    done = subprocess.run(
-        [sys.executable, str(HERE / "each_in_a_process.py"), *files],
-        capture_output=True, text=True, check=True, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-    )  # fmt: skip
-    return dict(zip(texts, map(tuple, json.loads(done.stdout)), strict=True))
+@pytest.fixture
+def ending(name: str, tmp_path: Path) -> tuple[int, str]:
+    """How the file with a mistake ended: (status, what it wrote)."""
+    file = tmp_path / "parts.py"
+    file.write_text(FILE if name == LOADING else changed(name))
+    done = run_file(file)
+    return done.status, done.errors
 
 
 @pytest.mark.parametrize("name", ["", LOADING])
-def test_the_parts_and_the_file_are_right_without_a_mistake(name, endings):
-    assert endings[name] == (0, "")
+def test_the_parts_and_the_file_are_right_without_a_mistake(name, ending):
+    assert ending == (0, "")
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_a_mistake_ends_in_one_sentence(name, endings):
-    status, written = endings[name]
+def test_a_mistake_ends_in_one_sentence(name, ending):
+    status, written = ending
     last = written.strip().splitlines()[-1]
     assert status == 1, f"{name}: ended with {status}: {last}"
     assert what_is_said(name) in last
     kinds = ("expectant.engine.trial.mistakes.PartError: ", "TypeError: ")
     assert last.startswith("ValueError: " if name.startswith(LOADING) else kinds)
-
-
-@pytest.mark.parametrize(
-    ("name", "kind"),
-    [
-        ("done for alive", "domain"),
-        ("a list in a field", "domain"),
-        ("a verb with an argument too few", "domain"),
-        ("a part that is no NamedTuple", "domain"),
-        ("a negative feature", "features"),
-        ("a feature out of range later on", "features"),
-        ("an action that is a float", "agent"),
-        ("an action out of range later on", "agent"),
-        ("fit without return", "model"),
-        ("stored without alive", "backups"),
-        ("evaluated: done for alive", "domain"),
-        ("evaluated: a state out of range later on", "domain"),
-    ],
-)
-def test_the_sentence_ends_with_the_check_of_that_kind_of_part(name, kind, endings):
-    _, written = endings[name]
-    assert written.strip().endswith(f"; ex.check_{kind}(…) tries it alone")
+    if name in TRIED_ALONE_BY:
+        assert last.endswith(f"; ex.check_{TRIED_ALONE_BY[name]}(…) tries it alone")
 
 
 def test_there_are_enough_of_them():
     assert len(ALL) >= 100
+    assert set(TRIED_ALONE_BY) <= set(ALL)

@@ -81,7 +81,7 @@ class Tell(Silent):
         print("running", flush=True)
         yield lambda fraction: None
 
-ex.run(ex.Corridor(slip=0.5), ex.RandomBinary(200, 20), ex.Lookahead(0.001, 0.001, planning_steps=50),
+ex.run(ex.Corridor(slip=0.5), ex.RandomBinary(100, 20), ex.Lookahead(0.001, 0.001, planning_steps=50),
        steps=10**10, bins=10, runs=4, compiled={compiled}, progress=Tell())
 """
 
