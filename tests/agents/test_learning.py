@@ -89,20 +89,20 @@ def test_relabelled_replay_helps_the_model_to_follow_the_goal():
 
 def test_a_wrong_update_is_caught(monkeypatch):
     """The convergence test must fail for an agent that goes on beyond the end."""
-    from expectant.agents import lookahead
-    from expectant.features.vector import dot
+    from expectant.agents import q_learning
+    from expectant.updates import greatest, move_row
     from expectant.verbs import function
 
     @function
-    def td_target(weights, transition, discount):
-        return transition.reward + discount * dot(transition.next_state, weights)
+    def endless(weights, transition, discount, step):
+        target = transition.reward + discount * greatest(weights, transition.next_state)
+        return move_row(weights, transition.state, target, step, transition.action)
 
-    monkeypatch.setattr(lookahead, "td_target", td_target)
+    monkeypatch.setattr(q_learning, "q_learning", endless)
     domain = ex.Corridor(slip=0.1)
     result = ex.run(
-        domain, ex.OneHot(), ex.Lookahead(0.1, 0.1, planning_steps=5),
-        episodes=1000, runs=10, seed=11, step_limit=500,
-    )  # fmt: skip
+        domain, ex.OneHot(), RIGHT["q_learning"], episodes=1000, runs=10, seed=11, step_limit=500
+    )
     level = np.nan_to_num(result.returns[:, -500:].mean(), nan=-1e9)
     assert abs(level - ex.exact.epsilon_greedy_optimal_return(domain, 0.1)) > 0.15
 

@@ -248,7 +248,9 @@ def test_they_are_written_in_specs_and_swept():
 
 
 def test_they_are_kept_in_learners_files_and_compiled_code_agrees(tmp_path):
-    agent = ex.Lookahead(ex.IDBD(0.1, bounded=True), ex.Autostep(0.1), planning_steps=1)
+    """With rollouts, so that one composition shows the same of them."""
+    steps = ex.IDBD(0.1, bounded=True), ex.Autostep(0.1)
+    agent = ex.Lookahead(*steps, planning_steps=1, rollout=3)
     features = ex.RandomBinary(14, 5)
     fast = ex.run(ex.Corridor(), features, agent, episodes=8, runs=2)
     slow = ex.run(ex.Corridor(), features, agent, episodes=8, runs=2, compiled=False)

@@ -218,13 +218,3 @@ def test_every_agent_plans_from_features(agent):
         CHAIN, ex.RandomBinary(8, 3), agent, episodes=30, runs=2, compiled=False, progress=False
     )
     assert np.isfinite(result.returns).all()
-
-
-def test_compiled_and_plain_runs_have_the_same_bits():
-    agent = ex.Lookahead(0.05, backups="mg", model="sparse")
-    ours, theirs = (
-        ex.run(ex.Corridor(), ex.RandomBinary(14, 5), agent, episodes=20, runs=1, compiled=compiled,
-               progress=False)
-        for compiled in (True, False)
-    )  # fmt: skip
-    np.testing.assert_array_equal(ours.returns, theirs.returns)

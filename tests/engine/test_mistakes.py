@@ -406,8 +406,9 @@ def changed(name: str) -> str:
         return text.replace("\n    learned()\n", "\n    evaluated()\n")
     if name.startswith(LOADING):
         return FILE.replace("# the mistake", FILES[name.removeprefix(LOADING)][0])
-    if not name:
-        return RIGHT.replace("\n    learned()\n", "\n    learned()\n    evaluated()\n")
+    if not name:  # not compiled: the page about parts of one's own compiles such as these
+        text = RIGHT.replace('"progress": False}', '"progress": False, "compiled": False}', 1)
+        return text.replace("\n    learned()\n", "\n    learned()\n    evaluated()\n")
     right, wrong, _ = MISTAKES[name]
     assert right in RIGHT, name
     text = RIGHT.replace(right, wrong)

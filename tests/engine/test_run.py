@@ -105,6 +105,20 @@ def test_interrupt_stops_within_two_seconds(compiled):
         process.kill()
 
 
+def test_compiling_cannot_be_asked_for_where_it_is_switched_off(monkeypatch):
+    parts = ex.Corridor(), ex.OneHot(), ex.QLearning(0.1)
+    kept = ex.run(*parts, episodes=1, runs=1, keep_agents=True, compiled=False)
+    monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
+    for asked in (
+        lambda: ex.run(*parts, episodes=1, runs=1, compiled=True),
+        lambda: ex.evaluate(kept, ex.Corridor(), 1, compiled=True),
+        lambda: ex.Learner.from_result(kept, compiled=True),
+    ):
+        with pytest.raises(ValueError, match="compiled=True: NUMBA_DISABLE_JIT=1 in the env"):
+            asked()
+    assert ex.run(*parts, episodes=1, runs=1).returns.shape == (1, 1)
+
+
 class Broken(NamedTuple):
     now: np.ndarray
 

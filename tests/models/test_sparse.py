@@ -245,8 +245,10 @@ def test_agents_have_the_dense_models_returns_to_the_bit(agent):
 
 
 def test_compiled_and_plain_runs_have_the_same_bits():
+    """With backups of single features, which ask the model for all that it can tell."""
     car, tiles = ex.MountainCar(), ex.Tiles(4, 5)
-    agent = ex.Lookahead(0.05, model=ex.SparseExpectation(0.05, capacity=6), planning_steps=3)
+    model = ex.SparseExpectation(0.05, capacity=6)
+    agent = ex.Lookahead(0.05, model=model, backups="mg", planning_steps=3)
     options: Any = {"steps": 300, "runs": 1, "keep_agents": True, "progress": False}
     fast, slow = (
         ex.run(car, tiles, agent, **options, compiled=compiled) for compiled in (True, False)

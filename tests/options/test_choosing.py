@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 from building import Built
 from scripted import Scripted, outcomes
-from teaching import teach
 
 import expectant as ex
 from expectant import exact
 from expectant.agents.acting import draw_from
 from expectant.agents.with_options import WithOptionsPart, likeliest
 from expectant.backups import NAMED
-from expectant.engine.compile.kernels import compiled_for
 from expectant.engine.job import Job
 from expectant.engine.learner.saving import arrays_in
 from expectant.features.vector import Transition
 from expectant.lab.specs.spec import parse_spec
 from expectant.options.repertoire import ChoicesPart
-from expectant.progress import Silent
 from expectant.verbs import (
     act,
     backed_up_value,
@@ -424,20 +421,19 @@ def test_rollouts_lead_through_options_too():
 
 
 def test_compiled_code_has_the_same_bits():
-    """Options of three kinds, one of them learned, universal models and traces, without a loop."""
+    """Options of three kinds, one of them learned, universal models, traces, all carried out."""
     options = (TO_THE_RIGHT, ToGoal(LEFT), ex.RewardRespecting(2, trace=0.5))
-    repertoire = ex.Repertoire(options, models="universal", trace=0.5)
-    found = []
-    for compiled in (True, False):
-        b = Equipped(ex.Lookahead(0.1, discount=0.9, options=repertoire))
-        choices, behaviour, weights = b.agent.agent.planner.model, np.array([0.3, 0.7]), np.ones(8)
-        given = (choices, b.state(1), b.state(2), behaviour, weights, 12)
-        none = (*given[:-1], 0)  # compiling calls it once
-        kernel = compiled_for(teach, none, "a lesson", Silent()) if compiled else teach
-        found.append((kernel(*given), dict(arrays_in(choices))))
-    (fast, ours), (slow, theirs) = found
-    assert fast == slow and fast != 0.0
-    assert all(np.array_equal(ours[name], theirs[name]) for name in ours)
+    repertoire = ex.Repertoire(options, models="universal", trace=0.5, acting="committed")
+    agent = ex.Lookahead(0.1, 0.1, discount=0.9, planning_steps=2, options=repertoire)
+    given: Any = {"episodes": 12, "runs": 1, "keep_agents": True, "progress": False}
+    fast, slow = (
+        ex.run(LINE, ex.OneHot(), agent, **given, compiled=compiled) for compiled in (True, False)
+    )
+    np.testing.assert_array_equal(fast.returns, slow.returns)
+    ours, theirs = (dict(arrays_in(result.kept[0][0].agent)) for result in (fast, slow))
+    assert ours.keys() == theirs.keys()
+    for name, array in ours.items():
+        np.testing.assert_array_equal(array, theirs[name], err_msg=name)
 
 
 def test_an_option_of_ones_own_is_checked():

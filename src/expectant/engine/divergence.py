@@ -111,7 +111,8 @@ def _told(found: PlanningRadius) -> str:
     if growth <= 0.0:
         return ""
     anyway = "" if found.largest_step > 0.0 else ", whatever the value step"
-    return f", and the model makes errors grow by {growth:.2g} % a backup{anyway}"
+    shown = f"{float(f'{growth:.2g}'):g}"  # 290 and not 2.9e+02
+    return f", and the model makes errors grow by {shown} % a backup{anyway}"
 
 
 def _learned(model: Any) -> list[np.ndarray]:

@@ -14,9 +14,13 @@ Kernel = Callable[..., int]
 
 def use_compiled(compiled: bool | None) -> bool:
     """Whether to compile: as asked for, else as Numba's own switch says."""
-    if compiled is None:
-        return os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
-    return compiled
+    said = os.environ.get("NUMBA_DISABLE_JIT", "0")
+    if compiled and said not in ("", "0"):
+        raise ValueError(
+            f"compiled=True: NUMBA_DISABLE_JIT={said} in the environment switches compiling off, "
+            "remove it, or leave compiled away"
+        )
+    return said in ("", "0") if compiled is None else compiled
 
 
 def compiled_for(
