@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import importlib
 import re
 from collections.abc import Iterator
@@ -104,18 +105,36 @@ class Written(NamedTuple):
     node: ast.AST
 
 
+@functools.cache
+def written_in(module: str) -> dict[str, ast.AST]:
+    """What stands at the top of a module, by its name."""
+    named: dict[str, ast.AST] = {}
+    for node in reversed(TREES[module].body):  # the first of a name counts
+        if isinstance(node, Definition):
+            named[node.name] = node
+        if isinstance(node, ast.Assign):
+            named.update({ast.unparse(target): node.value for target in node.targets})
+    return named
+
+
+@functools.cache
+def imported_into(module: str) -> dict[str, tuple[str, str]]:
+    """Module and name of everything of ours that a module imports, by its name there."""
+    named: dict[str, tuple[str, str]] = {}
+    for node in ast.walk(TREES[module]):
+        if isinstance(node, ast.ImportFrom) and node.module in TREES.keys() - {module}:
+            for alias in node.names:
+                named.setdefault(alias.asname or alias.name, (str(node.module), alias.name))
+    return named
+
+
+@functools.cache
 def found(module: str, name: str) -> Written | None:
     """Where a name of a module is written, followed through imports, those for types too."""
-    for node in TREES[module].body:
-        if isinstance(node, Definition) and node.name == name:
-            return Written(module, node)
-        if isinstance(node, ast.Assign) and name in map(ast.unparse, node.targets):
-            return Written(module, node.value)
-    for each in ast.walk(TREES[module]):
-        if isinstance(each, ast.ImportFrom) and each.module in TREES.keys() - {module}:
-            for alias in each.names:
-                if name in (alias.asname, alias.name):
-                    return found(each.module, alias.name)
+    if name in written_in(module):
+        return Written(module, written_in(module)[name])
+    if name in imported_into(module):
+        return found(*imported_into(module)[name])
     return None
 
 

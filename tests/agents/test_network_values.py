@@ -202,7 +202,7 @@ def test_cached_action_values_stay_linear():
 )
 def test_compiled_and_plain_runs_have_the_same_bits(agent):
     fast, slow = (
-        ex.run(CORRIDOR, FEATURES, agent, episodes=40, runs=2, keep_agents=True, compiled=compiled)
+        ex.run(CORRIDOR, FEATURES, agent, episodes=10, runs=1, keep_agents=True, compiled=compiled)
         for compiled in (True, False)
     )
     np.testing.assert_array_equal(fast.returns, slow.returns)

@@ -84,7 +84,7 @@ def test_rollouts_have_the_same_bits_compiled_and_plain():
     """Those of an expectation model are compiled where step sizes of models are tested."""
     agent = ex.Lookahead(0.05, 0.05, model="sample", planning_steps=2, rollout=3)
     compiled, plain = (
-        ex.run(ex.Corridor(), ex.RandomBinary(14, 5), agent, episodes=8, runs=2, compiled=compiled)
+        ex.run(ex.Corridor(), ex.RandomBinary(14, 5), agent, episodes=6, runs=1, compiled=compiled)
         for compiled in (True, False)
     )
     np.testing.assert_array_equal(compiled.returns, plain.returns)

@@ -213,7 +213,7 @@ def test_every_model_has_the_same_bits_compiled_and_plain(model):
     else:
         agent = ex.Lookahead(0.05, 0.05, model=model, planning_steps=2)
     compiled, plain = (
-        ex.run(domain, features, agent, episodes=12, runs=2, compiled=compiled)
+        ex.run(domain, features, agent, episodes=8, runs=1, compiled=compiled)
         for compiled in (True, False)
     )
     np.testing.assert_array_equal(compiled.returns, plain.returns)

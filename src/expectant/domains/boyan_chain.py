@@ -49,5 +49,5 @@ class BoyanChain(TabularDomain):
             probabilities=np.full((self.length, 1, 2), 0.5),
             rewards=rewards[:, None],
             successors=successors[:, None],
-            start=np.eye(self.length)[-1],
+            start=np.eye(1, self.length, self.length - 1)[0],
         )

@@ -66,7 +66,9 @@ def moves_in(grid: Grid, numbers: np.ndarray) -> np.ndarray:
 def start_in(grid: Grid, numbers: np.ndarray) -> np.ndarray:
     """The distribution (S,) that puts all on the first cell of the start, row by row."""
     row, column = np.argwhere(grid.cells == START)[0]
-    return np.eye(int(numbers.max()) + 1)[numbers[row, column]]
+    start = np.zeros(int(numbers.max()) + 1)
+    start[numbers[row, column]] = 1.0
+    return start
 
 
 def grid_drawing(
