@@ -19,11 +19,11 @@ COMPILED = {  # enough runs to show something, or what is shown is compiling; th
 # Blocks of which a reader wants the whole and a test only that it runs; none has its output shown.
 # What is tried for a few seconds must not spend them on loading Gymnasium on a busy machine.
 CHANGED = {
-    "stable-planning": [("episodes=1_000, runs=30", "episodes=10, runs=2")],
-    "sweeps": [("episodes=1_000", "episodes=5"), ("bin=50", "bin=1")],
-    "try": [("found = ", "ex.FiniteMDP.from_gym('FrozenLake-v1')\nfound = ")],
-    "watching": [("episodes=900", "episodes=20"), ("frames=60", "frames=4")],
-    "what-holds": [("episodes=6_000, runs=10", "episodes=10, runs=2"), ("-1_500:", "-5:")],
+    "docs/stable-planning.md": [("episodes=1_000, runs=30", "episodes=10, runs=2")],
+    "docs/sweeps.md": [("episodes=1_000", "episodes=5"), ("bin=50", "bin=1")],
+    "docs/try.md": [("found = ", "ex.FiniteMDP.from_gym('FrozenLake-v1')\nfound = ")],
+    "docs/watching.md": [("episodes=900", "episodes=20"), ("frames=60", "frames=4")],
+    "docs/what-holds.md": [("episodes=6_000, runs=10", "episodes=10, runs=2"), ("-1_500:", "-5:")],
 }
 MARK = "\x1e"  # between the outputs of blocks
 
@@ -46,7 +46,7 @@ def code_and_output(page: Path) -> list[tuple[str, str | None]]:
 
 def changed(page: Path, code: str) -> str:
     """The code of a page as a test runs it."""
-    for shown, run in CHANGED.get(page.stem, []):
+    for shown, run in CHANGED.get(str(page.relative_to(ROOT)), []):
         assert shown in code, f"{page.name} has no {shown!r} any more"
         code = code.replace(shown, run)
     return code
