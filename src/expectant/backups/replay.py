@@ -75,7 +75,8 @@ def _(replay, state, rng):
 
 @stored.register(ReplayPart)
 def _(replay, slot):
-    return int(replay.actions[slot]), replay.rewards[slot], float(replay.alive[slot])
+    action = int(replay.actions[slot]) + 0  # compiled, int() alone would leave it as narrow as it is
+    return action, replay.rewards[slot], float(replay.alive[slot])
 
 
 @load_successor.register(ReplayPart)
