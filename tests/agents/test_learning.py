@@ -90,7 +90,8 @@ def test_relabelled_replay_helps_the_model_to_follow_the_goal():
 def test_a_wrong_update_is_caught(monkeypatch):
     """The convergence test must fail for an agent that goes on beyond the end."""
     from expectant.agents import q_learning
-    from expectant.updates import greatest, move_row
+    from expectant.features.vector import greatest
+    from expectant.updates import move_row
     from expectant.verbs import function
 
     @function

@@ -423,9 +423,8 @@ def test_the_cache_is_used_and_never_stale(tmp_path):
     assert probe() == (3.0, 0)
     assert probe() == (3.0, 1)  # from the disk
     edit(user / "user_part.py", "FACTOR = 1.0", "FACTOR = 2.0")
-    assert probe() == (6.0, 0)
     edit(user / "user_helper.py", "return 3.0", "return 5.0")
-    assert probe() == (10.0, 0)
+    assert probe() == (10.0, 0)  # each of the two counts
     edit(user / "user_part.py", "* FACTOR, 0.0", "* FACTOR + 1.0, 0.0")
     edit(
         package / "expectant" / "engine" / "loop.py",

@@ -63,17 +63,24 @@ def keys_of(study: Study, found: Claim) -> list[Key]:
     return [key for key in keys if found.panel in (None, key[1])]
 
 
+@cache
+def noise_of(place: int, runs: int) -> tuple[np.ndarray, np.ndarray]:
+    """How far every run of a curve is from their mean (runs, 1), and a little for every bin."""
+    rng = np.random.default_rng(place)
+    noise = rng.normal(size=(runs, 1))
+    if runs > 1:
+        noise = (noise - noise.mean()) / noise.std(ddof=1)
+    return noise, 1e-6 * rng.normal(size=(runs, WIDTHS.sum()))
+
+
 def panels(study: Study, levels: Levels, spread: Spread | None = None, runs: int = RUNS) -> Any:
     """Panels of agents at these levels; ``spread`` is how far their runs lie apart."""
     grouped: dict[tuple[str, str], dict[str, np.ndarray]] = {}
     for place, ((figure, name, agent), phases) in enumerate(levels.items()):
-        rng = np.random.default_rng(place)
-        noise = rng.normal(size=(runs, 1))
-        if runs > 1:
-            noise = (noise - noise.mean()) / noise.std(ddof=1)
+        noise, little = noise_of(place, runs)
         apart = np.broadcast_to((spread or {}).get((figure, name, agent), 0.0), PARTS)
         curve = np.repeat(phases, WIDTHS) + np.repeat(apart, WIDTHS) * noise
-        grouped.setdefault((figure, name), {})[agent] = curve + 1e-6 * rng.normal(size=curve.shape)
+        grouped.setdefault((figure, name), {})[agent] = curve + little
     return [
         Panel(figure, name, "ours", BIN, _moves(study, figure), OPTIMUM, curves, NAMES)
         for (figure, name), curves in grouped.items()
@@ -170,7 +177,7 @@ def test_every_rule_can_say_each_of_its_outcomes(name, number, outcome):
     study, found = STUDIES[name], claim_of(name, number)
     start = dict.fromkeys(keys_of(study, found), START)
     kinds = [clause.statement for clause, _ in found.parts(panels(study, start, runs=1))]
-    for which in (0, len(kinds) - 1):
+    for which in {0, len(kinds) - 1}:
         if outcome == EQUAL and (kinds[which].kind != ABOVE or not kinds[which].margin):
             continue
         (said,) = evaluate_all([found], case(study, found, outcome, which))

@@ -75,7 +75,9 @@ def _(replay, state, rng):
 
 @stored.register(ReplayPart)
 def _(replay, slot):
-    action = int(replay.actions[slot]) + 0  # compiled, int() alone would leave it as narrow as it is
+    action = (
+        int(replay.actions[slot]) + 0
+    )  # compiled, int() alone would leave it as narrow as it is
     return action, replay.rewards[slot], float(replay.alive[slot])
 
 

@@ -84,11 +84,11 @@ def _agents(figures: Figures, figure: str, panel: Any, where: str) -> set[str]:
     """The agents of a figure, or of one panel of it."""
     if figure not in figures:
         raise SpecError(f"{where}.figure: no figure {figure!r}" + near_miss(figure, [*figures]))
-    cells = figures[figure].cells()
-    panels = list(dict.fromkeys(cell.panel for cell in cells))
+    names = figures[figure].names()
+    panels = list(dict.fromkeys(there for there, _ in names))
     if panel is not None and panel not in panels:
         raise SpecError(f"{where}.panel: no panel {panel!r}" + near_miss(str(panel), panels))
-    return {cell.agent_key for cell in cells if panel in (None, cell.panel)}
+    return {agent for there, agent in names if panel in (None, there)}
 
 
 def _clauses(

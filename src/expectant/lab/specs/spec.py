@@ -115,6 +115,10 @@ class Experiment:
             self._cell(found, describe, reading) for panel in self.panels for found in points(panel)
         ]
 
+    def names(self) -> list[tuple[str, str]]:
+        """Panel and agent of every cell, in the order of :meth:`cells`."""
+        return [(found.panel, found.agent) for panel in self.panels for found in points(panel)]
+
     def cell(
         self, panel: PanelSpec, agent: str, settings: Mapping[tuple[str, ...], object]
     ) -> Cell:
