@@ -40,11 +40,11 @@ AGENTS: dict[str, Any] = {
     "q_planning": lambda **k: ex.QPlanning(0.1, 0.1, planning_steps=3, **k),
 }
 
-# every distribution compiled, all agents and kinds of vectors among them
+# every distribution compiled, with action values and without, and both kinds of vectors
 COMPILED = [
     ("recency", "lookahead", ex.RandomBinary(14, 5)),
-    ("trajectory", "cached_values", Values()),
-    ("current", "cached_policy", ex.RandomBinary(14, 5)),
+    ("trajectory", "q_planning", Values()),
+    ("current", "q_planning", ex.RandomBinary(14, 5)),
     ("seen", "lookahead", ex.RandomBinary(14, 5)),
     ("sampler", "lookahead", ex.RandomBinary(14, 5)),
     ("prioritized", "lookahead", ex.RandomBinary(14, 5)),
