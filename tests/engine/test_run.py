@@ -160,8 +160,8 @@ def test_verbs_register_named_tuples_only():
 
 def test_ten_thousand_features_work():
     agent = ex.Lookahead(0.01, 0.01, planning_steps=1)
-    features, runs = ex.RandomBinary(10_000, 5), 2
-    result = ex.run(ex.Corridor(), features, agent, episodes=3, runs=runs, compiled=False)
+    features = ex.RandomBinary(10_000, 5)
+    result = ex.run(ex.Corridor(), features, agent, episodes=3, runs=2, compiled=False)
     assert np.isfinite(result.returns).all()
 
 

@@ -75,9 +75,8 @@ def _(replay, state, rng):
 
 @stored.register(ReplayPart)
 def _(replay, slot):
-    action = (
-        int(replay.actions[slot]) + 0
-    )  # compiled, int() alone would leave it as narrow as it is
+    # compiled, int() alone would leave the action as narrow as it is, for others to compile twice
+    action = int(replay.actions[slot]) + 0
     return action, replay.rewards[slot], float(replay.alive[slot])
 
 
