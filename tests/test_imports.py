@@ -3,7 +3,6 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -171,33 +170,3 @@ def test_no_modules_import_each_other():
             break
         left = {name: imports for name, imports in left.items() if name not in free}
     assert not left, f"in a circle, or above one: {sorted(left)}"
-
-
-def test_no_two_files_and_no_two_classes_have_the_same_name():
-    paths = [path for path in SOURCE.rglob("*.py") if path.name != "__init__.py"]
-    files = Counter(path.name for path in paths)
-    assert [name for name, count in files.items() if count > 1] == []
-    classes = Counter(
-        node.name
-        for path in paths
-        for node in ast.parse(path.read_text()).body
-        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
-    )
-    assert [name for name, count in classes.items() if count > 1] == []
-
-
-# a command and what it calls; a function of Python and what stands for it in compiled code
-SAME_MEANING = {"best", "borrowed", "main", "plot", "report", "reproduce", "run", "watch"}
-
-
-def test_no_name_means_two_things():
-    """Every public function or class, and every file, has a name of its own."""
-    homes: dict[str, list[str]] = {}
-    for path in sorted(SOURCE.rglob("*.py")):
-        if path.name != "__init__.py":
-            homes.setdefault(path.name, []).append(str(path))
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
-            if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name[0] != "_":
-                homes.setdefault(node.name, []).append(str(path))
-    twice = {name for name, found in homes.items() if len(found) > 1}
-    assert twice == SAME_MEANING, {name: homes[name] for name in twice - SAME_MEANING}

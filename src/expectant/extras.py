@@ -7,7 +7,7 @@ from importlib.util import find_spec
 # the packages of every extra by the names they are imported under
 EXTRAS = {
     "cli": ("typer", "rich"),
-    "lab": ("pyarrow",),
+    "lab": ("pyarrow", "filelock"),
     "show": ("matplotlib", "plotly", "jinja2"),
     "gym": ("gymnasium",),
     "optuna": ("optuna",),
