@@ -57,6 +57,7 @@ __all__ = [
     "experiment_of",
     "parse_spec",
     "parse_toml",
+    "read_config",
     "read_spec",
     "read_text",
     "spec_hash",
@@ -98,6 +99,11 @@ class Experiment:
     curve: str = ""
     record: Record | None = None
     zoom: int | None = None
+
+    @property
+    def is_sweep(self) -> bool:
+        """True if the file lists values to vary, in a ``grid`` or ``linked`` of any table."""
+        return any(panel.axes for panel in self.panels)
 
     @property
     def of_errors(self) -> bool:
@@ -157,13 +163,16 @@ class Experiment:
         }
 
 
-def read_spec(path: Path, *, trust: bool = False) -> Experiment:
-    """The experiment in a TOML file; a :class:`SpecError` says what is wrong with it.
+def read_config(path: Path, *, trust: bool = False) -> Experiment:
+    """Read any config file, of one experiment or of a sweep (``is_sweep``); raise SpecError.
 
     ``trust`` is for specs that are to be run: classes and environments that they name by a module
     of somebody's own are imported. Without it they are refused, unless they are imported already.
     """
     return parse_spec(read_text(path), str(path), trust=trust)
+
+
+read_spec = read_config
 
 
 def read_text(path: Path) -> str:
