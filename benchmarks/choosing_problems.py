@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import expectant as ex
-from expectant.kit import function, observation, reset, step
+from expectant.extend import function, observation, reset, step
 
 RADIUS = 0.1  # of a puddle
 GOAL = 1.9  # x + y from which on the corner is reached

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 import expectant as ex
-from expectant.kit import observation, reset, step
+from expectant.extend import observation, reset, step
 
 PASSAGE, JUNCTION = 2, 3  # what is seen; 0 and 1 are the signs
 

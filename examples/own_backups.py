@@ -3,7 +3,7 @@
 from typing import Any, NamedTuple
 
 import expectant as ex
-from expectant.kit import copy, draw, empty_state, load_successor, remember, stored
+from expectant.extend import copy, draw, empty_state, load_successor, remember, stored
 
 
 class HalfPart(NamedTuple):

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 import expectant as ex
-from expectant.kit import observation, reset, step
+from expectant.extend import observation, reset, step
 
 
 class LedgePart(NamedTuple):  # what compiled code sees: arrays and numbers

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 import expectant as ex
-from expectant.kit import backed_up_value, dot, fit, index, size, value
+from expectant.extend import backed_up_value, dot, fit, index, size, value
 
 
 class LatestPart(NamedTuple):

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import expectant as ex
-from expectant import kit
+from expectant import extend
 from expectant.step_sizes import adapts
 
 SMALL_MDP = {
@@ -232,12 +232,12 @@ def test_a_class_made_from_a_description_compares_its_own_arguments_too():
 
 
 def test_abilities_of_descriptions_are_declared_with_a_default():
-    plain, agent = kit.Domain(), ex.QLearning(0.1)
+    plain, agent = extend.Domain(), ex.QLearning(0.1)
     assert (plain.phases, tuple(plain.counts), plain.reading) == (1, (), None)
     assert plain.sampling_error(np.array([1.0])) is None
-    assert not kit.Model().several_steps and not kit.Backups().stores_transitions
+    assert not extend.Model().several_steps and not extend.Backups().stores_transitions
     assert not adapts(0.1) and not adapts(ex.Bounded(0.1)) and adapts(ex.IDBD(0.1))
-    assert type(agent).equip is kit.Agent.equip
+    assert type(agent).equip is extend.Agent.equip
 
 
 def test_a_class_that_lacks_a_method_is_told_which_and_what_is_near():

@@ -17,7 +17,7 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 import expectant
-from expectant import kit, parts, verbs
+from expectant import extend, parts, verbs
 from expectant.catalogue import entry
 from expectant.cli import app
 from expectant.engine.job import STEP_LIMIT
@@ -192,6 +192,8 @@ def test_the_readme_names_every_command():
 
 @every_page
 def test_modules_functions_and_tests_exist(page):
+    if page.name == "CHANGELOG.md":  # names what earlier versions had
+        return
     for text in inline(page):
         if re.fullmatch(r"expectant(\.\w+)+", text):
             resolve(text)
@@ -232,16 +234,16 @@ def test_the_verbs_of_every_kind_exist():
         named = re.findall(r"`([a-z_]+)`", required + optional)
         assert named, kind
         assert set(named) <= set(verbs.__all__), kind
-        assert set(named) <= set(kit.__all__), kind
+        assert set(named) <= set(extend.__all__), kind
 
 
 def test_authors_of_parts_import_from_one_place():
     page = (DOCS / "own-parts.md").read_text()
-    assert set(re.findall(r"from expectant\.(\w+) import", page)) == {"kit"}
+    assert set(re.findall(r"from expectant\.(\w+) import", page)) == {"extend"}
     bases = {name for name in re.findall(r"`ex\.([A-Z]\w+)`", page) if name in dir(parts)}
     mentioned = {*bases, "PartError", "Values", "Drawing", "Exit", "KnownValues"}
-    assert mentioned <= set(kit.__all__)
-    assert set(kit.__all__) <= set(vars(kit))
+    assert mentioned <= set(extend.__all__)
+    assert set(extend.__all__) <= set(vars(extend))
 
 
 def test_the_flow_of_imports_is_the_one_that_is_tested():

@@ -27,7 +27,7 @@ LAYERS = [
     {"models", "options"},
     {"agents"},
     {"engine"},
-    {"kit", "show"},
+    {"extend", "show"},
     {"lab"},
     {"bench", "catalogue", "diagnostics", "watching"},
     {"cli"},

@@ -71,7 +71,7 @@ PUBLIC = [
     "expectant.diagnostics",
     "expectant.exact",
     "expectant.exact.targets",
-    "expectant.kit",
+    "expectant.extend",
     "expectant.lanes",
     "expectant.parts",
     "expectant.rules",

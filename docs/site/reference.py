@@ -25,7 +25,7 @@ MODULES = {
     "analysis": "Statistics",
     "diagnostics": "Diagnostics",
     "updates": "Published updates",
-    "kit": "The kit for parts of your own",
+    "extend": "Components of your own",
 }
 
 

@@ -8,7 +8,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from expectant import analysis, exact, kit, lanes, rules, updates, verbs
+from expectant import analysis, exact, extend, lanes, rules, updates, verbs
 from expectant.agents.cached_policy import CachedPolicy
 from expectant.agents.cached_values import CachedValues
 from expectant.agents.dyna_q import DynaQ
@@ -230,7 +230,7 @@ __all__ = [
     "diagnostics",
     "evaluate",
     "exact",
-    "kit",
+    "extend",
     "lanes",
     "look_as",
     "measure",

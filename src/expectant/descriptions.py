@@ -21,6 +21,14 @@ import numpy as np
 from expectant.meanings import known_elsewhere, meaning_of
 from expectant.rules import Rule
 
+__all__ = [
+    "Description",
+    "abstract",
+    "description",
+    "option",
+    "register",
+]
+
 KINDS: dict[str, type[Description]] = {}
 
 

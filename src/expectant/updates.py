@@ -23,6 +23,36 @@ from expectant.verbs import (
     value,
 )
 
+__all__ = [
+    "accumulate",
+    "add_columns",
+    "bound_trace",
+    "bound_traces",
+    "clear_trace",
+    "correct",
+    "displacement",
+    "enter_trace",
+    "entropy_of",
+    "expected_sarsa",
+    "follow_trace",
+    "follow_traces",
+    "leave_trace",
+    "levi_choice",
+    "levi_target",
+    "move",
+    "move_row",
+    "policy_gradient",
+    "q_learning",
+    "q_target",
+    "rvi_q_learning",
+    "sarsa",
+    "sarsa_lambda",
+    "soft_outlook",
+    "softmax",
+    "td_target",
+    "true_online_sarsa",
+]
+
 
 @optional
 def correct(weights, state, error, step, row):

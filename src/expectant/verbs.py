@@ -110,6 +110,7 @@ __all__ = [
     "verb",
     "waiting",
     "with_predecessors",
+    "without_planning",
     "wrapped",
 ]
 

@@ -7,6 +7,12 @@ import math
 from expectant.features.vector import dot
 from expectant.verbs import act, function, preference, shares_ties
 
+__all__ = [
+    "act_on_action_values",
+    "epsilon_greedy",
+    "greedy",
+]
+
 
 @function
 def greedy(agent, state, actions, rng):

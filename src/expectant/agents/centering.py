@@ -14,6 +14,13 @@ import numpy as np
 from expectant.features.vector import Transition
 from expectant.verbs import function, mean_rate
 
+__all__ = [
+    "CenteringPart",
+    "centered",
+    "centering_part",
+    "shift_rate",
+]
+
 FROM = ("all", "real")
 
 

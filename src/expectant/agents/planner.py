@@ -31,6 +31,15 @@ from expectant.verbs import (
     without_planning,
 )
 
+__all__ = [
+    "Planner",
+    "absorb",
+    "movement",
+    "pass_on_to_planner",
+    "plan_backups",
+    "report",
+]
+
 
 class NoBackups(NamedTuple):
     """Stands for the backup distribution of an agent that is not to plan."""

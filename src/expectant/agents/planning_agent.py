@@ -22,6 +22,10 @@ from expectant.rules import at_least, either, flag, named_or, one_of, or_none, w
 from expectant.step_sizes import StepSize, as_used
 from expectant.verbs import with_predecessors
 
+__all__ = [
+    "PlanningAgent",
+]
+
 NUMBERS_ONLY = ("episodic", "network")  # models whose steps do not adapt
 STORED = ("relabelled", "stored_termination", "stored_action")  # options on stored transitions
 

@@ -18,6 +18,10 @@ from expectant.step_sizes import StepSize, step_part, step_size, steps_memory
 from expectant.updates import displacement, levi_target, move
 from expectant.verbs import improve
 
+__all__ = [
+    "StatePlanningAgent",
+]
+
 UPDATES = ("levi", "gradient", "gtd2")
 
 

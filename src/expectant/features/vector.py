@@ -31,6 +31,21 @@ from expectant.verbs import (
     value,
 )
 
+__all__ = [
+    "Binary",
+    "BinaryTable",
+    "Transition",
+    "Weighted",
+    "WeightedTable",
+    "add",
+    "dense",
+    "dot",
+    "empty_state",
+    "empty_table",
+    "greatest",
+    "outlook",
+]
+
 SOME = 2**31  # states, if it is not known how many a domain numbers
 
 

@@ -22,6 +22,10 @@ from expectant.engine.loop import (
 from expectant.verbs import index, observation, place, size
 from expectant.whose import is_ours
 
+__all__ = [
+    "PartError",
+]
+
 KINDS = {"model": "model", "backups": "backups", "options": "option"}  # by the name of a field
 
 RETURNS = {
