@@ -9,11 +9,11 @@ import pytest
 from outside_worlds import HallEnv
 
 import expectant as ex
+from expectant.core import tree
 from expectant.engine.course import begun, drive, going_on, share_done
 from expectant.engine.crossing import respond
 from expectant.engine.job import Job
 from expectant.engine.learner.learner_facts import states_of
-from expectant.engine.learner.saving import arrays_in
 from expectant.engine.loop import DIVERGED, DONE, EPISODE, STEPS, STOPPED, simulate
 from expectant.verbs import encode, observation
 
@@ -28,7 +28,7 @@ def job_of(domain: Any = FIVE, agent: Any = GROWING, episodes=0, steps=0, featur
 def bits(stop) -> list[Any]:
     return [
         states_of(stop.streams),
-        *((name, array.tobytes()) for name, array in arrays_in(stop.run)),
+        *((name, array.tobytes()) for name, array in tree.arrays(stop.run)),
     ]
 
 

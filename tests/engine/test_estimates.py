@@ -12,9 +12,9 @@ import expectant as ex
 from expectant.agents.by_name import MODELS
 from expectant.agents.planning_update import UPDATES
 from expectant.backups import NAMED
+from expectant.core import tree
 from expectant.descriptions import KINDS, written_kind
 from expectant.engine.job import Job
-from expectant.engine.learner.saving import arrays_in
 from expectant.engine.memory.demand import demand_of
 
 CORRIDOR = ex.Corridor(cells=40, switch_every=5)
@@ -126,14 +126,14 @@ FEWER = {"subtasks": -280}  # what options share is counted for each
 def held(job: Job) -> int:
     """The bytes of all distinct arrays of a built run."""
     run, _ = job.prepare(0)
-    return sum({id(array): array.nbytes for _, array in arrays_in(run)}.values())
+    return sum({id(array): array.nbytes for _, array in tree.arrays(run)}.values())
 
 
 @pytest.mark.parametrize("name", FEATURES)
 def test_features_say_to_the_byte_what_they_hold(name):
     domain, features = FEATURES[name]
     built = Built(domain, features)
-    actual = sum({id(array): array.nbytes for _, array in arrays_in(built.features)}.values())
+    actual = sum({id(array): array.nbytes for _, array in tree.arrays(built.features)}.values())
     assert sum(need.bytes for need in features.estimate_memory(built.setting)) == actual
 
 

@@ -10,10 +10,10 @@ import pytest
 from outside_worlds import CELLS, Hall, HallEnv
 
 import expectant as ex
+from expectant.core import tree
 from expectant.engine.evaluating import _learned, _prepared
 from expectant.engine.job import Job
 from expectant.engine.learner.learner_facts import states_of
-from expectant.engine.learner.saving import arrays_in
 from expectant.verbs import observation, reset, step
 
 NAN = float("nan")
@@ -187,7 +187,7 @@ def everything(runs: list[Any]) -> list[Any]:
 def assert_same(before, after):
     for (old, old_state), (new, new_state) in zip(before, after, strict=True):
         assert old_state == new_state
-        for (name, one), (_, other) in zip(arrays_in(old), arrays_in(new), strict=True):
+        for (name, one), (_, other) in zip(tree.arrays(old), tree.arrays(new), strict=True):
             np.testing.assert_array_equal(one, other, err_msg=name)
 
 

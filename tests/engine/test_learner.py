@@ -10,6 +10,7 @@ import pytest
 from outside_worlds import CELLS, HallEnv
 
 import expectant as ex
+from expectant.core import tree
 from expectant.engine.learner import saving
 
 AGENTS = [
@@ -53,7 +54,7 @@ def test_learning_goes_on_to_the_same_bits_after_a_reload(agent, steps, tmp_path
     copied.episode, copied.cell = env.episode, env.cell
     assert drive(first, env, 200, action) == drive(second, copied, 200, action)
     for (name, one), (_, other) in zip(
-        saving.arrays_in(first._run), saving.arrays_in(second._run), strict=True
+        tree.arrays(first._run), tree.arrays(second._run), strict=True
     ):
         assert np.array_equal(one, other), name
 

@@ -11,12 +11,12 @@ import pytest
 import expectant as ex
 from expectant.agents.by_name import MODELS, named_model
 from expectant.backups import NAMED
+from expectant.core import tree
 from expectant.engine.asking import Answers, States, ask
 from expectant.engine.course import drive, going_on
 from expectant.engine.identity.fingerprint import part_types
 from expectant.engine.job import Job, loop_for
 from expectant.engine.learner.learner_facts import states_of
-from expectant.engine.learner.saving import arrays_in
 from expectant.engine.look import TOPICS, all_states, look, look_for, set_aside, set_aside_again
 from expectant.engine.loop import Budget, simulate
 from expectant.engine.trial.mistakes import PartError
@@ -154,8 +154,8 @@ def test_models_answer_for_any_weights_and_without_drawing(agent, same):
         Job(SLIPPERY, ex.OneHot(), same, episodes=30, step_limit=100), 0, simulate, going_on()
     )
     for (_, array), (_, learned) in zip(
-        arrays_in(answering(run.agent.planner.model)),
-        arrays_in(end.run.agent.planner.model),
+        tree.arrays(answering(run.agent.planner.model)),
+        tree.arrays(end.run.agent.planner.model),
         strict=True,
     ):
         array[...] = learned
@@ -189,7 +189,7 @@ def composed() -> list[Any]:
 
 
 def bits(stop) -> list[Any]:
-    arrays = [(name, array.tobytes()) for name, array in arrays_in(stop.run)]
+    arrays = [(name, array.tobytes()) for name, array in tree.arrays(stop.run)]
     return [states_of(stop.streams), *arrays]
 
 
@@ -235,16 +235,16 @@ def test_a_copy_used_again_answers_the_same():
 def test_a_copy_in_the_place_of_an_earlier_one_knows_what_the_run_knows_now():
     run, streams = Job(FIVE, ex.OneHot(), ex.Lookahead(0.1), episodes=30, step_limit=100).prepare(0)
     first = set_aside(run)
-    arrays = [array for _, array in arrays_in(first.agent)]
+    arrays = [array for _, array in tree.arrays(first.agent)]
     simulate(run, Budget(9, 10**6, 100), streams, going_on())
     again, anew = set_aside_again(run, first), set_aside(run)
-    for (name, array), (_, expected) in zip(arrays_in(again), arrays_in(anew), strict=True):
+    for (name, array), (_, expected) in zip(tree.arrays(again), tree.arrays(anew), strict=True):
         np.testing.assert_array_equal(array, expected, err_msg=name)
     assert any(np.any(array) for array in arrays)
-    kept = [array for _, array in arrays_in(again.agent)]
+    kept = [array for _, array in tree.arrays(again.agent)]
     assert all(one is other for one, other in zip(arrays, kept, strict=True))
-    of_the_run = {id(array) for _, array in arrays_in(run)}
-    assert not of_the_run & {id(array) for _, array in arrays_in(again)}
+    of_the_run = {id(array) for _, array in tree.arrays(run)}
+    assert not of_the_run & {id(array) for _, array in tree.arrays(again)}
 
 
 def test_an_array_that_has_grown_since_is_copied_anew():

@@ -20,6 +20,7 @@ from outside_worlds import CELLS, HallEnv
 
 import expectant as ex
 from expectant.backups import replay as replay_module
+from expectant.core import tree
 from expectant.engine.identity.fingerprint import part_types
 from expectant.engine.learner import saving
 from expectant.engine.learner.learner_facts import states_of
@@ -456,12 +457,12 @@ def test_learners_of_one_run_share_nothing():
         episodes=5, runs=1, compiled=False, progress=False, keep_agents=True,
     )  # fmt: skip
     kept, streams = result.kept[0]
-    before = {name: array.copy() for name, array in saving.arrays_in(kept)}
+    before = {name: array.copy() for name, array in tree.arrays(kept)}
     state = states_of(streams)
     one, other = (ex.Learner.from_result(result, 0, compiled=False) for _ in range(2))
     drive(one)
     drive(one)
-    for name, array in saving.arrays_in(kept):
+    for name, array in tree.arrays(kept):
         assert np.array_equal(array, before[name]), name
     assert states_of(streams) == state
     first: Any = one._run
@@ -470,7 +471,7 @@ def test_learners_of_one_run_share_nothing():
     fresh = ex.Learner.from_result(result, 0, compiled=False)
     drive(fresh)
     for (name, array), (_, again) in zip(
-        saving.arrays_in(other._run), saving.arrays_in(fresh._run), strict=True
+        tree.arrays(other._run), tree.arrays(fresh._run), strict=True
     ):
         assert np.array_equal(array, again), name
     assert not np.array_equal(first.agent.weights, before["agent.weights"])

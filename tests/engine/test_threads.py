@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import expectant as ex
+from expectant.core import tree
 from expectant.engine.compile.compiling import kernel_for
 from expectant.engine.compile.settled import has_settled_types
-from expectant.engine.composition import composition
 from expectant.engine.course import going_on
 from expectant.engine.job import Job, cores, loop_for
 from expectant.engine.threads import on_threads
@@ -130,8 +130,8 @@ def test_compositions_differ_where_compiled_code_would():
     frozen = square.copy()
     frozen.setflags(write=False)
     kinds = [square, square.T.copy(order="F"), square[:, ::2], frozen, square.astype(np.float32)]
-    assert len({composition((array,)) for array in kinds}) == len(kinds)
-    assert composition((square,)) == composition((np.ones((2, 7)),))
+    assert len({tree.structure((array,)) for array in kinds}) == len(kinds)
+    assert tree.structure((square,)) == tree.structure((np.ones((2, 7)),))
 
 
 def test_cores_are_those_that_this_process_may_use(monkeypatch):
@@ -149,6 +149,6 @@ def test_kernels_are_told_apart_by_what_arrays_are_like():
     frozen = table.copy()
     frozen.flags.writeable = False
     arrays = (table, table.T, table[:, ::2], table.astype(np.float32), table[0], frozen)
-    found = [composition((array,)) for array in arrays]
+    found = [tree.structure((array,)) for array in arrays]
     assert len(set(found)) == len(arrays)
     assert [kind[1][2] for kind in found] == ["C", "F", "A", "C", "C", "C"]

@@ -15,8 +15,8 @@ from expectant import exact
 from expectant.agents.acting import draw_from
 from expectant.agents.with_options import WithOptionsPart, likeliest
 from expectant.backups import NAMED
+from expectant.core import tree
 from expectant.engine.job import Job
-from expectant.engine.learner.saving import arrays_in
 from expectant.features.vector import Transition
 from expectant.lab.specs.spec import parse_spec
 from expectant.options.repertoire import ChoicesPart
@@ -100,7 +100,7 @@ def test_one_step_options_change_no_bit(agent):
                              compiled=False, progress=False, keep_agents=True) for job in jobs)  # fmt: skip
     for other in others:
         assert (other.returns == plain.returns).all() and (other.lengths == plain.lengths).all()
-        ours, theirs = (dict(arrays_in(found.kept[0][0].agent)) for found in (other, plain))
+        ours, theirs = (dict(tree.arrays(found.kept[0][0].agent)) for found in (other, plain))
         assert ours.keys() == theirs.keys()
         assert all(np.array_equal(ours[name], theirs[name]) for name in ours)
 
@@ -430,7 +430,7 @@ def test_compiled_code_has_the_same_bits():
         ex.run(LINE, ex.OneHot(), agent, **given, compiled=compiled) for compiled in (True, False)
     )
     np.testing.assert_array_equal(fast.returns, slow.returns)
-    ours, theirs = (dict(arrays_in(result.kept[0][0].agent)) for result in (fast, slow))
+    ours, theirs = (dict(tree.arrays(result.kept[0][0].agent)) for result in (fast, slow))
     assert ours.keys() == theirs.keys()
     for name, array in ours.items():
         np.testing.assert_array_equal(array, theirs[name], err_msg=name)

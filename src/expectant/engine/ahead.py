@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from expectant.engine.composition import composition
+from expectant.core import tree
 from expectant.engine.job import Job, cores, loop_for, loop_is_compiled
 from expectant.engine.memory.available import free_memory, given_memory
 from expectant.engine.memory.refusal import TooLargeError
@@ -74,7 +74,7 @@ def _missing(orders: Sequence[Order]) -> list[bytes]:
     found: dict[Any, bytes] = {}
     for order in orders:
         try:
-            kind = (order.compile, composition(order.job.prepare(0)[0]))
+            kind = (order.compile, tree.structure(order.job.prepare(0)[0]))
             if kind not in found and not order.is_there(order.job):
                 sent = pickle.dumps(order)
                 if b"__main__" not in sent:

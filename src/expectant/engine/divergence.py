@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
 
-from expectant.engine.copies import copied
 from expectant.engine.loop import DIVERGED, EPISODE, NUMBER, Run
 from expectant.exact.stability import PlanningRadius, radius_of
 from expectant.features.vector import dense
@@ -95,7 +95,7 @@ def _reason(run: Run, agent: Any, thorough: bool) -> tuple[str, str, str]:
     if not linear or not thorough:  # values of another kind have their own gradients
         return "planning", "", advice
     try:
-        states, promised, moves = _planned(copied(part), step)
+        states, promised, moves = _planned(copy.deepcopy(part), step)
     except (TypeError, ValueError, FloatingPointError):  # parts of one's own may refuse
         return "planning", "", advice
     effect = f", an update takes {100 * moves:.0f} % of its error away"

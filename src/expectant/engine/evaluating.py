@@ -9,6 +9,7 @@ from typing import NamedTuple, cast
 
 import numpy as np
 
+from expectant.core import tree
 from expectant.domains.gym import Gym
 from expectant.domains.spaces import GymSource
 from expectant.engine.arguments import hinting
@@ -18,7 +19,6 @@ from expectant.engine.evaluation import Evaluation
 from expectant.engine.greedily import decide_outside, perform, perform_outside
 from expectant.engine.job import Job, cores
 from expectant.engine.learner.learner import Learner
-from expectant.engine.learner.saving import arrays_in
 from expectant.engine.loop import DIVERGED, NOT_FINITE, Budget, Run
 from expectant.engine.result import Result
 from expectant.engine.threads import on_threads
@@ -156,7 +156,7 @@ def _prepared(job: Job, what: Learned, place: int) -> Run:
     learned, (fresh, _) = what.runs[place], job.prepare(what.numbers[place])
     links: dict[int, np.ndarray] = {}
     if what.domain == job.domain:
-        pairs = zip(arrays_in(learned.domain), arrays_in(fresh.domain), strict=True)
+        pairs = zip(tree.arrays(learned.domain), tree.arrays(fresh.domain), strict=True)
         links = {id(old): new for (_, old), (_, new) in pairs}
     agent, features = copy.deepcopy((learned.agent, learned.features), links)
     return fresh._replace(agent=agent, features=features)

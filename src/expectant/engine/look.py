@@ -6,15 +6,15 @@ generator that a model draws from, scratch.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Collection
 from typing import Any
 
 import numpy as np
 
+from expectant.core import tree
 from expectant.engine.asking import Answers, NoModelPart, Questions, States, Subject, ask
 from expectant.engine.compile.kernels import Kernel, compiled_for, is_compiled, use_compiled
-from expectant.engine.copies import copied
-from expectant.engine.learner.saving import arrays_in
 from expectant.engine.loop import NO_FEATURE, Ranges, Run
 from expectant.engine.trial.mistakes import PartError
 from expectant.engine.trial.rehearsal import rehearse_look
@@ -38,11 +38,13 @@ def set_aside(run: Run, earlier: Subject | None = None) -> Subject:
     If an ``earlier`` copy is given, made when the agent knew the same, its arrays are used again.
     """
     copies: dict[int, Any] = {}
-    agent, features = without_planning(run.agent), copied(run.features, copies)
+    agent, features = without_planning(run.agent), copy.deepcopy(run.features, copies)
     if earlier is not None:  # but not its features, which asking has changed
-        pairs = zip(arrays_in(agent), arrays_in(earlier.agent), strict=True)
-        copies = {id(array): known for (_, array), (_, known) in pairs} | copies
-    agent, state = copied((agent, run.next_state), copies)
+        for (_, array), (_, known) in zip(
+            tree.arrays(agent), tree.arrays(earlier.agent), strict=True
+        ):
+            copies.setdefault(id(array), known)
+    agent, state = copy.deepcopy((agent, run.next_state), copies)
     return Subject(features, agent, state, run.ranges)
 
 
@@ -52,11 +54,11 @@ def set_aside_again(run: Run, earlier: Subject) -> Subject:
     before = (earlier.features, earlier.agent, earlier.state)
     copies: dict[int, Any] = {}
     for part, known_part in zip(now, before, strict=True):
-        for (_, array), (_, known) in zip(arrays_in(part), arrays_in(known_part), strict=True):
+        for (_, array), (_, known) in zip(tree.arrays(part), tree.arrays(known_part), strict=True):
             if array.shape == known.shape:  # some grow
                 np.copyto(known, array)
                 copies[id(array)] = known
-    features, agent, state = copied(now, copies)
+    features, agent, state = copy.deepcopy(now, copies)
     return Subject(features, agent, state, run.ranges)
 
 

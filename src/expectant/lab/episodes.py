@@ -5,10 +5,11 @@ Every look begins the same episodes, so what changes from one to the next is the
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 
 from expectant.engine.compile.kernels import Kernel, compiled_for, is_compiled, use_compiled
-from expectant.engine.copies import copied
 from expectant.engine.course import going_on
 from expectant.engine.greedily import perform, perform_discounted
 from expectant.engine.job import Job
@@ -66,7 +67,7 @@ def earned(
 
 def _set_aside(job: Job, run: Run, phase: int, episodes: int) -> Run:
     """A copy of all of a run at the beginning of an episode, where agents are judged."""
-    aside = copied(run)._replace(
+    aside = copy.deepcopy(run)._replace(
         clock=np.zeros_like(run.clock),
         returns=np.full(episodes, np.nan),
         lengths=np.zeros(episodes, np.int64),

@@ -8,10 +8,11 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
+from expectant.core import tree
 from expectant.engine.compile.kernels import Kernel
 from expectant.engine.course import going_on
 from expectant.engine.crossing import FIRST, answered
-from expectant.engine.learner.saving import CONTROL, arrays_in
+from expectant.engine.learner.saving import CONTROL
 from expectant.engine.loop import Run
 from expectant.engine.threads import heeding
 from expectant.parts import Agent
@@ -42,7 +43,7 @@ class Patience:
         work = partial(self._timed, kernel, run, action, reward, situation, streams)
         if self.seconds < LONG_SECONDS:
             return work()
-        controls = (array for name, array in arrays_in(run.agent) if name.endswith(CONTROL))
+        controls = (array for name, array in tree.arrays(run.agent) if name.endswith(CONTROL))
         control = next(controls, going_on())
         try:
             return heeding(work, control)

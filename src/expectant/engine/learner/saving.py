@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.lib import format as numpy_format
 
+from expectant.core import tree
 from expectant.engine.memory.demand import demand_of
 from expectant.engine.memory.limits import ALWAYS_THERE
 from expectant.engine.memory.refusal import size_in_words
@@ -37,29 +38,11 @@ _BROKEN = (ValueError, KeyError, TypeError, AttributeError, EOFError, RecursionE
            NotImplementedError, RuntimeError, zipfile.BadZipFile, zlib.error)  # fmt: skip
 
 
-def arrays_in(part: Any, path: str = "") -> Iterator[tuple[str, np.ndarray]]:
-    """Every array in a part with the names that lead to it; one in two places comes twice."""
-    if isinstance(part, np.ndarray):
-        yield path, part
-    elif isinstance(part, tuple) and hasattr(part, "_fields"):
-        for name, item in zip(part._fields, part, strict=True):
-            yield from arrays_in(item, f"{path}.{name}" if path else name)
-
-
 def distinct_arrays(part: Any) -> dict[str, np.ndarray]:
     """Every array in a part that is kept, once, by the first name that leads to it."""
-    kept = [(name, array) for name, array in arrays_in(part) if not name.endswith(CONTROL)]
+    kept = [(name, array) for name, array in tree.arrays(part) if not name.endswith(CONTROL)]
     found = {id(array): name for name, array in reversed(kept)}
     return {name: array for name, array in kept if found[id(array)] == name}
-
-
-def with_arrays(part: Any, arrays: dict[int, np.ndarray]) -> Any:
-    """The same part with some of its arrays replaced, by their identity."""
-    if isinstance(part, np.ndarray):
-        return arrays.get(id(part), part)
-    if isinstance(part, tuple) and hasattr(part, "_fields"):
-        return type(part)(*(with_arrays(item, arrays) for item in part))
-    return part
 
 
 def write(path: Path, facts: dict[str, Any], part: Any) -> None:
@@ -157,7 +140,7 @@ def restored(run: Any, entries: Entries, site: Any) -> Any:
         raise
     except _BROKEN:
         raise ValueError("is not a saved learner, or not all of one") from None
-    found = with_arrays(built, arrays)
+    found = tree.replace(built, arrays)
     try:
         check_restored(found, built, site)
     except ValueError as error:
@@ -178,7 +161,7 @@ def _as_large(run: Any, headers: Mapping[str, ArrayHeader]) -> Any:
         larger = run._replace(agent=grown(run.agent))
         if room(larger.agent) <= room(run.agent):
             return run
-        for name, array in arrays_in(larger):
+        for name, array in tree.arrays(larger):
             if name in headers and array.size > math.prod(headers[name].shape):
                 return run
         run = larger

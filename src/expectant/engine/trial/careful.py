@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from expectant.engine.learner.saving import arrays_in
+from expectant.core import tree
 from expectant.engine.trial.contracts import Contracts, written
 from expectant.engine.trial.mistakes import PartError
 from expectant.verbs import (
@@ -53,7 +53,7 @@ def careful(
     """What a verb returns, checked by the contracts; to change what is not its own is an error."""
     looked_at = () if is_ours(implementation) else READ_ONLY.get(verb, ())
     kept = [
-        (array, array.copy()) for position in looked_at for _, array in arrays_in(args[position])
+        (array, array.copy()) for position in looked_at for _, array in tree.arrays(args[position])
     ]
     result = contracts(verb, implementation, part, args)
     for array, before in kept:

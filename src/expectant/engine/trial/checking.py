@@ -17,12 +17,12 @@ import numpy as np
 from expectant.agents.lookahead import Lookahead
 from expectant.agents.q_learning import QLearning
 from expectant.agents.q_planning import QPlanning
+from expectant.core import tree
 from expectant.descriptions import Description
 from expectant.dispatch import watched_by
 from expectant.domains.corridor import Corridor
 from expectant.engine.course import drive, going_on
 from expectant.engine.job import Job, loop_for
-from expectant.engine.learner.saving import arrays_in
 from expectant.engine.loop import EPISODE, STEPS, Run, simulate
 from expectant.engine.trial.careful import careful
 from expectant.engine.trial.contracts import CHECKS, Contracts
@@ -192,12 +192,12 @@ def _looked_at(job: Job) -> tuple[Run, Counter[str]]:
     run = next(course).run
     check_parts(run)
     beside = job.prepare(1)[0]
-    before = {name: array.copy() for name, array in arrays_in(beside)}
+    before = {name: array.copy() for name, array in tree.arrays(beside)}
     calls: Counter[str] = Counter()
     contracts = Contracts(run, job.domain.bounds)
     with watched_by(_Counting(contracts, calls)), np.errstate(all="ignore"):
         run = next(course).run
-    for name, array in arrays_in(beside):
+    for name, array in tree.arrays(beside):
         if not np.array_equal(array, before[name], equal_nan=array.dtype.kind == "f"):
             raise PartError(f"two runs share the array {name}: make new arrays in build")
     return run, calls
@@ -206,8 +206,8 @@ def _looked_at(job: Job) -> tuple[Run, Counter[str]]:
 def _repeats(job: Job, first: Run, how: str, kernel: Callable[..., int]) -> None:
     """The same run again must leave the same bits in every array."""
     (end,) = drive(job, 0, kernel, going_on())
-    again = dict(arrays_in(end.run))
-    for name, array in arrays_in(first):
+    again = dict(tree.arrays(end.run))
+    for name, array in tree.arrays(first):
         other = again[name]
         if not np.array_equal(array, other, equal_nan=array.dtype.kind == "f"):
             raise PartError(

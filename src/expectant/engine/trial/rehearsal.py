@@ -6,6 +6,7 @@ error in one sentence, with the file and the line.
 
 from __future__ import annotations
 
+import copy
 import inspect
 import time
 import warnings
@@ -19,7 +20,6 @@ from expectant.descriptions import all_ours
 from expectant.dispatch import VERBS, Watcher, watched_by
 from expectant.engine.asking import Subject
 from expectant.engine.compile.kernels import Kernel
-from expectant.engine.copies import copied
 from expectant.engine.course import advanced, going_on
 from expectant.engine.crossing import (
     FIRST,
@@ -63,7 +63,8 @@ def rehearse(job: Job, run: Run, streams: Streams, loop: Kernel = simulate) -> N
         return
     with _in_one_sentence():
         check_parts(run)
-        run, streams = copied((run._replace(rewards=np.empty(0)), streams))  # nothing is kept
+        unrecorded = run._replace(rewards=np.empty(0))
+        run, streams = copy.deepcopy((unrecorded, streams))
         contracts = Contracts(run, job.domain.bounds, time.perf_counter() + SECONDS)
         with _looked_at(_Preferring(contracts, run)):
             if hasattr(run.domain, "received"):
@@ -77,7 +78,7 @@ def rehearse_look(subject: Subject, asking: Callable[[Subject], object]) -> None
     """Try what will be asked of an agent, on a copy, as :func:`rehearse` tries a run."""
     if all(map(is_ours, part_types(subject))):
         return
-    subject = copied(subject)
+    subject = copy.deepcopy(subject)
     with _in_one_sentence(), _looked_at(Contracts(subject, until=time.perf_counter() + SECONDS)):
         asking(subject)
 

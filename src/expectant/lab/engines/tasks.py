@@ -13,12 +13,12 @@ from typing import NamedTuple
 import numpy as np
 
 from expectant.analysis.curves import learning_curve
+from expectant.core import tree
 from expectant.engine.ahead import Order, compile_loop
 from expectant.engine.away import Processes
 from expectant.engine.away_work import Begun, Work
 from expectant.engine.compile.kernels import Kernel
 from expectant.engine.compile.settled import has_settled_types
-from expectant.engine.composition import composition
 from expectant.engine.course import Stop, drive, going_on, share_done
 from expectant.engine.divergence import explained
 from expectant.engine.job import Job, closed, loop_for, tell_of_evictions
@@ -143,7 +143,7 @@ class Kernels:
         return self.known[key]
 
     def _key(self, cell: Cell) -> object:
-        return composition(cell.job.prepare(0)[0]), has_settled_types(cell.job)
+        return tree.structure(cell.job.prepare(0)[0]), has_settled_types(cell.job)
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from expectant.engine.composition import composition
+from expectant.core import tree
 from expectant.lab.cells import Cell, blocks, cost
 from expectant.lab.engines.tasks import Kernels, probe
 from expectant.lab.specs.axes import Range
@@ -105,7 +105,7 @@ def _groups(cells: Sequence[Cell]) -> list[list[Cell]]:
     """Cells that share a compiled loop."""
     groups: dict[Any, list[Cell]] = {}
     for cell in cells:
-        groups.setdefault(composition(cell.job.prepare(0)[0]), []).append(cell)
+        groups.setdefault(tree.structure(cell.job.prepare(0)[0]), []).append(cell)
     return list(groups.values())
 
 

@@ -1,0 +1,74 @@
+"""Walks over parts: nested (named) tuples whose leaves are arrays, numbers and generators.
+
+A path names a node or leaf by the fields that lead to it, such as ``agent.planner.model``; the
+items of a plain tuple are named by their positions. ``copy.deepcopy`` copies a tree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+
+def nodes(tree: Any, path: str = "") -> Iterator[tuple[str, tuple[Any, ...]]]:
+    """Yield the path and value of every tuple in a tree, parents first."""
+    if isinstance(tree, tuple):
+        yield path, tree
+        for name, item in _items(tree, path):
+            yield from nodes(item, name)
+
+
+def leaves(tree: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield the path and value of everything in a tree that is not a tuple."""
+    if isinstance(tree, tuple):
+        for name, item in _items(tree, path):
+            yield from leaves(item, name)
+    else:
+        yield path, tree
+
+
+def arrays(tree: Any) -> Iterator[tuple[str, np.ndarray]]:
+    """Yield the path and value of every array; one that occurs twice is yielded twice."""
+    return ((path, leaf) for path, leaf in leaves(tree) if isinstance(leaf, np.ndarray))
+
+
+def map_leaves(function: Callable[[Any], Any], tree: Any) -> Any:
+    """Rebuild a tree with ``function`` applied to every leaf."""
+    if not isinstance(tree, tuple):
+        return function(tree)
+    items = [map_leaves(function, item) for item in tree]
+    return type(tree)(*items) if hasattr(tree, "_fields") else tuple(items)
+
+
+def replace(tree: Any, replacements: Mapping[int, Any]) -> Any:
+    """Rebuild a tree with some leaves replaced, which are given by their ``id``."""
+    return map_leaves(lambda leaf: replacements.get(id(leaf), leaf), tree)
+
+
+def structure(tree: Any) -> Any:
+    """Return the types in a tree down to array layouts; two equal ones share compiled code."""
+    if isinstance(tree, tuple):
+        return (type(tree), *map(structure, tree))
+    if isinstance(tree, np.ndarray):
+        flags = tree.flags
+        layout = "C" if flags.c_contiguous else "F" if flags.f_contiguous else "A"
+        return tree.dtype.str, tree.ndim, layout, flags.writeable, flags.aligned
+    return type(tree)
+
+
+def total_bytes(tree: Any) -> int:
+    """Return the memory of all arrays in a tree; a buffer that several share counts once."""
+    owners = {id(owner): owner for owner in (_owner(array) for _, array in arrays(tree))}
+    return sum(owner.nbytes for owner in owners.values())
+
+
+def _owner(array: np.ndarray) -> np.ndarray:
+    return _owner(array.base) if isinstance(array.base, np.ndarray) else array
+
+
+def _items(node: tuple[Any, ...], path: str) -> Iterator[tuple[str, Any]]:
+    names = getattr(node, "_fields", range(len(node)))
+    prefix = f"{path}." if path else ""
+    return ((f"{prefix}{name}", item) for name, item in zip(names, node, strict=True))
