@@ -21,10 +21,9 @@ from loading import module_at
 
 import expectant as ex
 from expectant import dispatch, version
+from expectant.engine import code_hash as fingerprint
+from expectant.engine.code_hash import _Writer, part_types
 from expectant.engine.compile import compiled_lanes, compiled_streams, compiling, overloads
-from expectant.engine.identity import fingerprint
-from expectant.engine.identity.fingerprint import part_types
-from expectant.engine.identity.written import Writer
 from expectant.engine.job import Job
 from expectant.engine.loop import simulate
 
@@ -276,7 +275,7 @@ def test_the_name_is_the_same_in_other_processes(before, tmp_path):
     (tmp_path / "user_part.py").write_text(USER)
     (tmp_path / "user_other.py").write_text(OTHER)
     code = (
-        "import user_part\nfrom expectant.engine.identity.fingerprint import fingerprint\n"
+        "import user_part\nfrom expectant.engine.code_hash import fingerprint\n"
         "from expectant.engine.loop import simulate\n"
         "print(fingerprint(simulate, [user_part.Part]).name)"
     )
@@ -397,6 +396,6 @@ def test_pickling_a_part_changes_no_name():
 )
 def test_values_are_written_with_all_that_is_in_them(one, other):
     def written(value):
-        return Writer().value(value)
+        return _Writer(fingerprint.is_known_by_name).write(value)
 
     assert written(one) == written(copy.deepcopy(one)) != written(other)

@@ -13,8 +13,8 @@ from expectant.agents.by_name import MODELS, named_model
 from expectant.backups import NAMED
 from expectant.core import tree
 from expectant.engine.asking import Answers, States, ask
+from expectant.engine.code_hash import part_types
 from expectant.engine.course import drive, going_on
-from expectant.engine.identity.fingerprint import part_types
 from expectant.engine.job import Job, loop_for
 from expectant.engine.learner.learner_facts import states_of
 from expectant.engine.look import TOPICS, all_states, look, look_for, set_aside, set_aside_again

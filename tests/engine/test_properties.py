@@ -20,9 +20,9 @@ import pytest
 import expectant as ex
 from expectant.engine import deciding, greedily
 from expectant.engine.asking import ask
+from expectant.engine.code_hash import fingerprint, part_types
 from expectant.engine.compile import compiling
 from expectant.engine.crossing import respond
-from expectant.engine.identity.fingerprint import fingerprint, part_types
 from expectant.engine.job import Job
 from expectant.engine.look import TOPICS, _questions, all_states, set_aside
 from expectant.engine.loop import simulate

@@ -21,7 +21,7 @@ from outside_worlds import CELLS, HallEnv
 import expectant as ex
 from expectant.backups import replay as replay_module
 from expectant.core import tree
-from expectant.engine.identity.fingerprint import part_types
+from expectant.engine.code_hash import part_types
 from expectant.engine.learner import saving
 from expectant.engine.learner.learner_facts import states_of
 from expectant.integrity import within

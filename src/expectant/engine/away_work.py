@@ -20,9 +20,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, Protocol
 import numpy as np
 
 from expectant.descriptions import Description
+from expectant.engine.code_hash import digest, is_known_by_name, walk
 from expectant.engine.course import going_on
-from expectant.engine.identity.accounts import accounts, digest
-from expectant.engine.identity.homes import is_known_by_name
 
 if TYPE_CHECKING:
     from expectant.engine.job import Job
@@ -69,10 +68,7 @@ def look_of(job: Job) -> str:
     A script may have changed them since they were imported, or a process may have been started
     before that, and would run something else.
     """
-    from expectant.engine.compile.inside_numba import take_note_of_overloads
-
-    take_note_of_overloads()
-    return digest(accounts(_code_of((job.domain, job.features, job.agent))))
+    return digest(walk(_code_of((job.domain, job.features, job.agent))))
 
 
 def _code_of(part: Any) -> Iterator[Any]:

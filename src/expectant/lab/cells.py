@@ -15,8 +15,8 @@ import numpy as np
 from expectant.descriptions import Description
 from expectant.domains.gym import World
 from expectant.engine.asking import ask
+from expectant.engine.code_hash import fingerprint, part_types
 from expectant.engine.crossing import play, respond
-from expectant.engine.identity.fingerprint import fingerprint, part_types
 from expectant.engine.job import Job
 from expectant.engine.loop import simulate
 from expectant.engine.memory.demand import Also, nothing

@@ -8,8 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from expectant import dispatch
-from expectant.engine.identity.accounts import Account
-from expectant.engine.identity.fingerprint import Fingerprint, fingerprint, part_types
+from expectant.engine.code_hash import Account, Fingerprint, fingerprint, part_types
 from expectant.engine.loop import simulate
 
 # the settings of Numba that change the code it makes

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import dis
 import random
 import types
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
 
-from expectant.engine.identity.names_read import Chain, chains_in
 from expectant.whose import is_ours
+
+_IN_BETWEEN = {"PUSH_NULL", "EXTENDED_ARG", "CACHE", "PRECALL"}
+_LOADS = {"LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF", "LOAD_CLASSDEREF"}
+_ATTRIBUTES = {"LOAD_ATTR", "LOAD_METHOD"}
+
+Chain = tuple[str, ...]
 
 _GLOBAL = (random, np.random)
 _SOURCES = (random.Random, np.random.RandomState, np.random.Generator)
@@ -31,6 +38,23 @@ def drawn_from(verb: Callable[..., Any]) -> str:
                 return ".".join(chain)
             waiting.append(getattr(found, "py_func", found))
     return ""
+
+
+@cache
+def chains_in(code: types.CodeType) -> frozenset[Chain]:
+    """Every name that code looks up with the attributes read right from it: ("a", "b") for a.b."""
+    found: set[Chain] = set()
+    chain: Chain = ()
+    for instruction in dis.get_instructions(code):
+        if chain and instruction.opname in _ATTRIBUTES:
+            chain = (*chain, instruction.argval)
+        elif instruction.opname not in _IN_BETWEEN:
+            found.add(chain)
+            chain = (instruction.argval,) if instruction.opname in _LOADS else ()
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            found |= chains_in(constant)
+    return frozenset(found - {()})
 
 
 def _value_of(chain: Chain, names: dict[str, Any]) -> Any:

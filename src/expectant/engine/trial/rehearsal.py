@@ -19,6 +19,7 @@ import numpy as np
 from expectant.descriptions import all_ours
 from expectant.dispatch import VERBS, Watcher, watched_by
 from expectant.engine.asking import Subject
+from expectant.engine.code_hash import part_types
 from expectant.engine.compile.kernels import Kernel
 from expectant.engine.course import advanced, going_on
 from expectant.engine.crossing import (
@@ -30,7 +31,6 @@ from expectant.engine.crossing import (
     answered,
     respond,
 )
-from expectant.engine.identity.fingerprint import part_types
 from expectant.engine.loop import Budget, Run, simulate
 from expectant.engine.trial.careful import careful
 from expectant.engine.trial.contracts import Contracts, Enough

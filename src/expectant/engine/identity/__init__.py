@@ -1,1 +1,0 @@
-"""What code and values are, in writing: the hash that no stale kernel or result survives."""
