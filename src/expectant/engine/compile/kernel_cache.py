@@ -1,162 +1,188 @@
-"""Numba's cache on disk, in a kernel's own folder and under a kernel's own name.
+"""Compiled kernels on disk, one file each, in a folder that nobody else can write to.
 
-Numba would put it where its settings say and raise an error if it is damaged. Here what cannot be
-read is compiled again, what cannot be written is not kept, and either is said in one line.
+Compiled code is loaded and run, so whoever can write to the folder can run code in our name: a
+kernel is loaded only if the folder and the file are ours and others may not write to them. A file
+that is damaged is compiled again, and one that cannot be written is not kept, each with one line
+on standard error.
 """
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import os
 import pickle
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+import re
+import stat
+import tempfile
+import time
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
-from numba.core.caching import (
-    CompileResultCacheImpl,
-    FunctionCache,
-    IndexDataCacheFile,
-    NullCache,
-    _CacheLocator,
-)
+from numba.core.caching import NullCache
+from numba.core.compiler import CompileResult
+from numba.core.serialize import dumps
 
-from expectant.engine.compile.kernel_folders import (
-    Unsafe,
-    kernel_folder,
-    open_private,
-    refuse_others,
-    say_once,
-)
+from expectant.progress import say
+
+KEEP_DAYS = 60
 
 _DIGEST = hashlib.sha256().digest_size
+_FILE = re.compile(r"[0-9a-f]{24}-[0-9a-f]{16}\.nbc(\.[0-9a-f]+\.tmp)?")
+
+say_once = functools.cache(say)
+
+
+class Unsafe(Exception):
+    """A folder or file that others can write to."""
 
 
 def keep_on_disk(kernel: Any, name: str) -> None:
-    """Have a compiled function kept on disk under a name, wherever it can be."""
-    entry = kernel.py_func
-    folder = kernel_folder(name, f"compiled from {entry.__module__}.{entry.__name__}")
-    kernel._cache = KernelCache(entry, folder, name) if folder else NullCache()
+    """Keep a compiled function on disk under a name, if there is a folder for it."""
+    directory = usable_directory()
+    kernel._cache = KernelCache(directory, name) if directory else NullCache()
 
 
 def has_kernel(kernel: Any, arguments: tuple[Any, ...]) -> bool:
-    """Whether a compiled function for such arguments is there already, in memory or on disk."""
+    """True if the function is compiled for such arguments, in memory or on disk."""
     signature = tuple(kernel.typeof_pyval(argument) for argument in arguments)
-    if signature in kernel.overloads:
-        return True
-    return isinstance(kernel._cache, KernelCache) and kernel._cache.has(signature, kernel.targetctx)
+    if signature in kernel.overloads or not isinstance(kernel._cache, KernelCache):
+        return signature in kernel.overloads
+    return kernel._cache.path(signature, kernel.targetctx.codegen()).exists()
 
 
-class _Place(_CacheLocator):
-    """Where a kernel is, and under what name it was stored."""
+class KernelCache(NullCache):  # type: ignore[misc]
+    """The compiled code of one kernel, a file for every signature: a hash, then a pickle."""
 
-    def __init__(self, folder: Path, name: str) -> None:
-        self.folder, self.name = folder / "__pycache__", name
-        self._py_file = str(folder / "kernel.py")  # Numba names it in warnings
+    def __init__(self, directory: Path, name: str) -> None:
+        self.directory, self.name = directory, name
 
-    def ensure_cache_path(self) -> None:
-        self.folder.mkdir(mode=0o700, exist_ok=True)
-
-    def get_cache_path(self) -> str:
-        return str(self.folder)
-
-    def get_source_stamp(self) -> str:
-        return self.name
-
-    def get_disambiguator(self) -> str:
-        return ""
-
-
-class _Implementation(CompileResultCacheImpl):
-    """How compiled code is taken apart and put together, without asking where to keep it."""
-
-    def __init__(self, place: _Place) -> None:
-        self._lineno, self._locator = 0, place
-        self._filename_base = f"kernel.{sys.implementation.cache_tag}"
-
-
-class _Files(IndexDataCacheFile):
-    """Files that only we may write to; compiled code begins with a hash of itself."""
-
-    def _data_name(self, number: int) -> str:
-        """A name that no other process takes for something else at the same time."""
-        return self._data_name_pattern.replace("{number:d}", os.urandom(8).hex())
-
-    def _load_data(self, name: str) -> Any:
-        content = Path(self._data_path(name)).read_bytes()
-        if hashlib.sha256(content[_DIGEST:]).digest() != content[:_DIGEST]:
-            raise ValueError(f"{name} is not what was written")
-        return pickle.loads(content[_DIGEST:])
-
-    def _save_data(self, name: str, data: Any) -> None:
-        content = self._dump(data)
-        with self._open_for_write(self._data_path(name)) as file:
-            file.write(hashlib.sha256(content).digest() + content)
-
-    @contextmanager
-    def _open_for_write(self, path: str) -> Iterator[BinaryIO]:
-        scratch = f"{path}.tmp.{os.urandom(8).hex()}"
-        try:
-            with open_private(scratch) as file:
-                yield file
-            os.replace(scratch, path)
-        except BaseException:
-            Path(scratch).unlink(missing_ok=True)
-            raise
-
-
-class KernelCache(FunctionCache):
-    """A kernel's compiled code on disk."""
-
-    def __init__(self, function: Any, folder: Path, name: str) -> None:
-        self.folder = folder
-        place = _Place(folder, name)
-        self._name, self._py_func = repr(function), function
-        self._impl = _Implementation(place)
-        self._cache_path = place.get_cache_path()
-        self._cache_file = _Files(self._cache_path, self._impl.filename_base, name)
-        self.enable()
+    def path(self, signature: Any, codegen: Any) -> Path:
+        key = hashlib.sha256(f"{signature} {codegen.magic_tuple()}".encode()).hexdigest()[:16]
+        return self.directory / f"{self.name}-{key}.nbc"
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
+        target_context.refresh()
+        path = self.path(sig, target_context.codegen())
         try:
-            refuse_others(self.folder)
-            found = super().load_overload(sig, target_context)
+            refuse_others(self.directory)
+            _refuse(path)
+            content = path.read_bytes()
+            if hashlib.sha256(content[_DIGEST:]).digest() != content[:_DIGEST]:
+                raise ValueError("its checksum differs")
+            result = CompileResult._rebuild(target_context, *pickle.loads(content[_DIGEST:]))
+        except FileNotFoundError:
+            return None
         except Unsafe as error:
             say_once(str(error))
-            self.disable()
             return None
         except Exception as error:  # whatever pickle makes of it
-            say_once(f"the kernel in {self.folder} is damaged and compiled again ({_first(error)})")
-            self._remove()
+            say_once(f"the kernel {path} is damaged and compiled again ({_reason(error)})")
             return None
         with suppress(OSError):
-            os.utime(self.folder)
-        return found
+            os.utime(path)
+        return result
 
-    def has(self, signature: Any, target_context: Any) -> bool:
-        """Whether compiled code for a signature is on the disk, whole or not."""
+    def save_overload(self, sig: Any, cres: Any) -> None:
+        path = self.path(sig, cres.codegen)
+        scratch = path.with_name(f"{path.name}.{os.urandom(8).hex()}.tmp")
         try:
-            refuse_others(self.folder)
-            index = self._cache_file._load_index()
-            name = index.get(self._index_key(signature, target_context.codegen()))
-            return name is not None and Path(self._cache_file._data_path(name)).exists()
-        except Exception:  # loading it will say what is wrong
-            return False
-
-    def save_overload(self, sig: Any, data: Any) -> None:
-        try:
-            super().save_overload(sig, data)
+            if cres.library.has_dynamic_globals or not all(each.can_cache for each in cres.lifted):
+                raise ValueError("it uses ctypes pointers, large global arrays or lifted code")
+            refuse_others(self.directory)
+            content = dumps(cres._reduce())
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+            with open(os.open(scratch, flags, 0o600), "wb") as file:
+                file.write(hashlib.sha256(content).digest() + content)
+            os.replace(scratch, path)
+            forget_old(self.directory)
         except Exception as error:  # of the disk, or of parts that cannot be pickled
-            say_once(f"compiled kernels cannot be kept in {self.folder.parent} ({_first(error)})")
-
-    def _remove(self) -> None:
-        for path in self.folder.glob("__pycache__/kernel*.nb[ic]"):
+            say_once(f"a compiled kernel cannot be kept in {self.directory} ({_reason(error)})")
             with suppress(OSError):
-                path.unlink()
+                scratch.unlink(missing_ok=True)
 
 
-def _first(error: Exception) -> str:
+def _reason(error: Exception) -> str:
     lines = str(getattr(error, "strerror", None) or error).splitlines()
     return lines[0] if lines else type(error).__name__
+
+
+def cache_directory() -> Path:
+    """$EXPECTANT_CACHE_DIR, or a folder in the user's cache directory."""
+    if given := os.environ.get("EXPECTANT_CACHE_DIR"):
+        return Path(given)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "expectant"
+
+
+def temporary_directory() -> Path:
+    """The second choice, where anybody may have put something of that name before us."""
+    user = os.geteuid() if hasattr(os, "geteuid") else "user"
+    directory = Path(tempfile.gettempdir()) / f"expectant-{user}"
+    if directory.is_symlink():
+        raise Unsafe(_sentence(directory, "is a link"))
+    return directory
+
+
+def usable_directory() -> Path | None:
+    """The folder for kernels; None, with a line about it, if there can be none."""
+    problem = ""
+    for choice in (cache_directory, temporary_directory):
+        try:
+            os.makedirs(choice(), mode=0o700, exist_ok=True)
+            directory = Path(os.path.realpath(choice()))  # links are followed once, here
+            refuse_others(directory)
+        except Unsafe as error:
+            problem = problem or str(error)
+        except (OSError, RuntimeError) as error:  # there may be no home either
+            where = f" in {error.filename}" if getattr(error, "filename", None) else ""  # type: ignore[union-attr]
+            told = f"compiled kernels cannot be kept{where} ({_reason(error)})"
+            problem = problem or f"{told}, see EXPECTANT_CACHE_DIR"
+        else:
+            if problem:
+                say_once(f"{problem}; {directory} is used instead")
+            return directory
+    say_once(f"{problem}; kernels are compiled again by every process")
+    return None
+
+
+def refuse_others(directory: Path) -> None:
+    """Raise ``Unsafe`` if anybody else can write to a folder or exchange it."""
+    if not hasattr(os, "geteuid"):  # Windows, where users' folders are their own
+        return
+    for above in directory.parents:
+        mode = os.lstat(above).st_mode
+        if mode & stat.S_IWOTH and not mode & stat.S_ISVTX:
+            raise Unsafe(_sentence(above, f"can be written by anybody (mode {mode & 0o7777:o})"))
+    _refuse(directory)
+
+
+def _refuse(path: Path) -> None:
+    if not hasattr(os, "geteuid"):
+        return
+    status = os.lstat(path)
+    if status.st_uid != os.geteuid():
+        raise Unsafe(_sentence(path, f"belongs to another user (uid {status.st_uid})"))
+    if not (stat.S_ISDIR(status.st_mode) or stat.S_ISREG(status.st_mode)):
+        raise Unsafe(_sentence(path, "is neither a file nor a folder"))
+    if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        mode = stat.S_IMODE(status.st_mode)
+        raise Unsafe(_sentence(path, f"can be written by others (mode {mode:o}; chmod go-w it)"))
+
+
+def _sentence(path: Path, reason: str) -> str:
+    return (
+        f"no compiled kernels are taken from {path}, which {reason}: "
+        "set EXPECTANT_CACHE_DIR to a folder of your own"
+    )
+
+
+def forget_old(directory: Path) -> None:
+    """Remove kernels that were neither made nor loaded for a long time, and nothing else."""
+    oldest = time.time() - KEEP_DAYS * 86400
+    for path in directory.iterdir():
+        with suppress(OSError):
+            status = os.lstat(path)
+            is_file = stat.S_ISREG(status.st_mode)
+            if is_file and status.st_mtime < oldest and _FILE.fullmatch(path.name):
+                path.unlink()
