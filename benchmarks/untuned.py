@@ -24,9 +24,10 @@ from ten_environments import TEN, Judged
 import expectant as ex
 from expectant.analysis.curves import interval
 from expectant.analysis.paired import paired_difference
-from expectant.lab.trying.promise import Promise
-from expectant.lab.trying.proposal import MANY, play_at_random, propose
-from expectant.lab.trying.rounds import NAMES, PLANNERS, agents_for
+from expectant.features.random_play import play_at_random
+from expectant.lab.trying.proposal import propose
+from expectant.lab.trying.tried import NAMES, PLANNERS
+from expectant.lab.trying.try_on import MANY_FEATURES, PLAY_EPISODES, default_agents
 
 DOCS = Path(__file__).parents[1] / "docs"
 sys.path.append(str(DOCS / "site"))
@@ -44,9 +45,9 @@ ROWS |= {kind: NAMES[kind] for kind in ("sarsa", *PLANNERS)}
 def judged(judged: Judged) -> dict[str, Any]:
     """Everything that is stored of one environment."""
     domain, limit = judged.domain(), judged.step_limit
-    seen = play_at_random(domain, Promise(600.0).until(1.0), SEED)
+    seen = play_at_random(domain, PLAY_EPISODES, SEED)
     features = propose(domain, seen)
-    agents = agents_for(features.shape(domain).size > MANY)
+    agents = default_agents(features.shape(domain).size > MANY_FEATURES)
 
     def earned(agent: ex.Agent, runs: int, seed: int) -> Any:
         return ex.run(

@@ -23,7 +23,7 @@ COMMANDS = {
     "sweep": (["sweep", "parameter-study"], "lab,show"),
     "best": (["best", "results"], "lab,show"),
     "loca": (["loca", "--quick"], "lab,show"),
-    "try": (["try", "CartPole-v1"], "gym,lab,show"),
+    "try": (["try", "CartPole-v1"], "gym,lab,optuna,show"),
     "watch": (["watch"], "show"),
     "plot": (["plot", "results"], "lab,show"),
     "report": (["report", "results"], "lab,show"),

@@ -22,7 +22,6 @@ from expectant.lab.request import QUICK_RUNS, Request
 from expectant.lab.store.cell_tables import CELLS
 from expectant.lab.store.results import CURVES
 from expectant.lab.study import the_paper, word_for
-from expectant.lab.trying.tried import Confirmed
 from expectant.meanings import MEANINGS
 from expectant.rules import whole
 from expectant.show.page_tables import curve_table
@@ -269,10 +268,6 @@ def test_what_users_get_says_what_it_is():
         (
             ex.diagnostics.Errors(np.array([2, 4]), np.ones((2, 2)), np.ones((2, 2))),
             "Errors(episodes [2, 4], model (2, 2) from 1 to 1, value (2, 2) from 1 to 1)",
-        ),
-        (
-            Confirmed(ex.QLearning(), True, np.ones((2, 1_000)), 1, 1.0),
-            f"Confirmed({ex.QLearning()!r}: 2 runs of 1,000 episodes, mean 1)",
         ),
     ],
     ids=lambda each: type(each).__name__,

@@ -230,7 +230,7 @@ def try_agents(
     json: Json = False,
 ) -> None:
     """Does anything learn in an environment, does planning pay there, and with which settings?"""
-    with plain_errors("gym", "lab", "show"):
+    with plain_errors("gym", "lab", "optuna", "show"):
         from expectant.lab.trying.try_on import try_on
 
         folder = out or Path("results", "try", environment.replace(":", "-").replace("/", "-"))

@@ -1,9 +1,11 @@
-"""Where observations lie, found out by acting at random."""
+"""Random play: what it earns, and in which range observations lie."""
 
 from __future__ import annotations
 
-import math
-from contextlib import closing
+from collections.abc import Callable
+from contextlib import closing, nullcontext
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -20,10 +22,11 @@ from expectant.whose import WorldError
 ENDLESS = 1e30  # environments that have no bounds often say the largest number there is
 LONGEST = 10_000  # steps of an episode that does not end by itself
 OWNER = "bounds_of"
+MARGIN = 0.1  # of the observed range
 
 
 def bounds_of(
-    environment: Domain | GymSource, episodes: int = 20, *, margin: float = 0.1, seed: int = 0
+    environment: Domain | GymSource, episodes: int = 20, *, margin: float = MARGIN, seed: int = 0
 ) -> list[tuple[float, float]]:
     """(low, high) of every component of an environment's observations, for ``bounds=``.
 
@@ -40,14 +43,10 @@ def bounds_of(
     own = domain.bounds
     if own is None:
         raise ValueError(f"{OWNER}: {name} has no vectors for observations, but numbered states")
-    endless = [n for n, (low, high) in enumerate(own) if not max(-low, high) < ENDLESS]
-    found = [(float(low), float(high)) for low, high in own]
+    endless = [n for n, ends in enumerate(own) if not is_bounded(*ends)]
     if not endless:
-        return found
-    low, high = _seen(domain, episodes, seed)
-    for n in endless:
-        room = margin * (high[n] - low[n]) if high[n] > low[n] else 1.0
-        found[n] = (float(low[n] - room), float(high[n] + room))
+        return [(float(low), float(high)) for low, high in own]
+    found = widen_bounds(domain, play_at_random(domain, episodes, seed), margin)
     shown = ", ".join(f"{n}: {found[n][0]:.3g} to {found[n][1]:.3g}" for n in endless)
     plural = "s" if len(endless) > 1 else ""
     say(
@@ -57,48 +56,95 @@ def bounds_of(
     return found
 
 
+@dataclass
+class RandomPlay:
+    """Returns and lengths of episodes of random play, and the range of the observations.
+
+    ``integral`` is True if only whole numbers were observed.
+    """
+
+    returns: list[float] = field(default_factory=list)
+    lengths: list[int] = field(default_factory=list)
+    low: np.ndarray | None = None
+    high: np.ndarray | None = None
+    integral: bool = True
+
+    def look(self, seen: np.ndarray) -> None:
+        if self.low is None or self.high is None:
+            self.low, self.high = seen.astype(float), seen.astype(float)
+        np.minimum(self.low, seen, out=self.low)
+        np.maximum(self.high, seen, out=self.high)
+        self.integral = self.integral and bool((seen % 1 == 0).all())
+
+
+def play_at_random(
+    domain: Domain,
+    episodes: int,
+    seed: int = 0,
+    play: RandomPlay | None = None,
+    heed: Callable[[], None] = lambda: None,
+) -> RandomPlay:
+    """Act at random for some episodes, adding to ``play``; ``heed`` may raise after any step."""
+    play = play or RandomPlay()
+    rng = generator(seed, 0)
+    part: Any = domain.build(rng)
+    limit = domain.step_limit or LONGEST
+    outside = isinstance(part, OutsidePart)
+    made: Any = closing(domain.world(seed, 0)) if outside else nullcontext()
+    with made as world:
+        for episode in range(episodes):
+            if outside:
+                world.reset(part.received)
+                check_finite(part.received, world)
+            else:
+                reset(part, episode, rng)
+            play.look(part.received if outside else observation(part))
+            total, length, over = 0.0, 0, False
+            while not over and length < limit:
+                action = int(rng.integers(domain.actions))
+                if outside:
+                    reward, terminated, truncated = world.step(action, part.received)
+                    check_finite(part.received, world)
+                    over = terminated or truncated
+                    play.look(part.received)
+                else:
+                    reward, alive = step(part, action, rng)
+                    over = alive == 0.0 or cut(part)
+                    if not over:
+                        play.look(observation(part))
+                total, length = total + reward, length + 1
+                heed()
+            play.returns.append(total)
+            play.lengths.append(length)
+    return play
+
+
+def widen_bounds(
+    domain: Domain, play: RandomPlay, margin: float = MARGIN
+) -> list[tuple[float, float]]:
+    """The domain's own bounds; where it has none, the observed range and a ``margin``."""
+    assert play.low is not None
+    assert play.high is not None
+    found = []
+    for n, (low, high) in enumerate(domain.bounds or ()):
+        if is_bounded(low, high) and low < high:
+            found.append((float(low), float(high)))
+            continue
+        spread = play.high[n] - play.low[n]
+        room = margin * spread if spread > 0 else 1.0
+        found.append((float(play.low[n] - room), float(play.high[n] + room)))
+    return found
+
+
+def is_bounded(low: float, high: float) -> bool:
+    return max(-low, high) < ENDLESS
+
+
 def check_finite(seen: np.ndarray, world: OutsideWorld) -> None:
-    """Refuse what an environment has answered if it is no number; agents would do so later."""
+    """Refuse an observation of an environment that is not a number."""
     wrong = np.flatnonzero(~np.isfinite(seen))
     if wrong.size:
         raise WorldError(
             f"observation: component {wrong[0]} must be a finite number, got {seen[wrong[0]]}, in "
             f"run {world.run}, episode {world.episode}, step {world.taken} of {world.env}"
         )
-
-
-def _seen(domain: Domain, episodes: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """The least and the largest of every component in some episodes."""
-    rng = generator(seed, 0)
-    part = domain.build(rng)
-    limit = domain.step_limit or LONGEST
-    low = np.full(len(domain.bounds or ()), math.inf)
-    high = -low
-
-    def look(seen: np.ndarray) -> None:
-        np.minimum(low, seen, out=low)
-        np.maximum(high, seen, out=high)
-
-    if isinstance(part, OutsidePart):
-        with closing(domain.world(seed, 0)) as world:
-            for _ in range(episodes):
-                world.reset(part.received)
-                check_finite(part.received, world)
-                look(part.received)
-                for _ in range(limit):
-                    action = int(rng.integers(domain.actions))
-                    _, terminated, truncated = world.step(action, part.received)
-                    check_finite(part.received, world)
-                    look(part.received)
-                    if terminated or truncated:
-                        break
-        return low, high
-    for episode in range(episodes):
-        reset(part, episode, rng)
-        look(observation(part))
-        for _ in range(limit):
-            _, alive = step(part, int(rng.integers(domain.actions)), rng)
-            if alive == 0.0 or cut(part):
-                break
-            look(observation(part))
-    return low, high

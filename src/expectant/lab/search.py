@@ -94,7 +94,7 @@ def run_search(
     compiled: bool | None = None,
 ) -> Searched:
     """Try so many settings of every agent, and write the trials beside the results."""
-    optuna = _optuna()
+    need("--search optuna", "optuna")
     data = parse_toml(text, experiment.name)
     kernels = Kernels(compiled)
     compute = engine_named(engine, threads, address, kernels)
@@ -114,7 +114,7 @@ def run_search(
             return _scores(work, experiment.of_errors)
 
         for space in spaces(experiment):
-            found += _searched(optuna, experiment, space, trials, values_of)
+            found += _searched(experiment, space, trials, values_of)
         tidy(store, set(total.names))
         write_cells(total, folder, data)
         rank = partial(_rank, less=experiment.of_errors)
@@ -124,23 +124,20 @@ def run_search(
 
 
 def _searched(
-    optuna: Any, experiment: Experiment, space: Space, trials: int, values_of: Any
+    experiment: Experiment, space: Space, trials: int, values_of: Any
 ) -> list[dict[str, Any]]:
     """One search; settings that are asked for again are listed once."""
-    study = optuna.create_study(
-        direction="minimize" if experiment.of_errors else "maximize",
-        sampler=optuna.samplers.TPESampler(seed=one_word(experiment.seed)),
-    )
+    from optuna.trial import TrialState
+
+    study = create_study(experiment.seed, less=experiment.of_errors)
     found: dict[str, dict[str, Any]] = {}
     for start in range(0, trials if space.axes else 1, BATCH):
         asked = [study.ask() for _ in range(min(BATCH, trials - start))]
         settings = [{**space.given, **_drawn(trial, space.axes)} for trial in asked]
         cells = [experiment.cell(space.panel, space.agent, chosen) for chosen in settings]
         for trial, cell, value in zip(asked, cells, values_of(cells), strict=True):
-            if value is None:
-                study.tell(trial, state=optuna.trial.TrialState.FAIL)
-            else:
-                study.tell(trial, value)
+            state = None if value is not None else TrialState.FAIL
+            study.tell(trial, value, state)
             known = None if value is None or math.isinf(value) else value
             entry = {"panel": cell.panel, "agent": space.agent, "cell": cell.id, "value": known}
             found.setdefault(cell.id, entry)
@@ -197,9 +194,13 @@ def _rank(value: float | None, less: bool) -> float:
     return -math.inf if value is None else -value if less else value
 
 
-def _optuna() -> Any:
-    need("--search optuna", "optuna")
+def create_study(seed: int, *, less: bool = False, pruner: Any = None) -> Any:
+    """An Optuna study with a seeded sampler; ``less`` if smaller values are better."""
+    need("a search", "optuna")
     import optuna
 
     optuna.logging.set_verbosity(optuna.logging.WARNING)
-    return optuna
+    sampler = optuna.samplers.TPESampler(seed=one_word(seed))
+    directions = optuna.study.StudyDirection
+    direction = directions.MINIMIZE if less else directions.MAXIMIZE
+    return optuna.create_study(direction=direction, sampler=sampler, pruner=pruner)

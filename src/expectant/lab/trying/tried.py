@@ -1,4 +1,4 @@
-"""What came out of trying agents on an environment: in words, as data, as a spec to go on from."""
+"""The outcome of ``ex.try_on``: sentences, JSON, a page, and a spec to go on from."""
 
 from __future__ import annotations
 
@@ -11,59 +11,71 @@ from typing import Any, ClassVar
 import numpy as np
 
 from expectant import small_tables as tables
-from expectant.analysis.curves import interval
+from expectant.analysis.curves import interval, learning_curve
 from expectant.analysis.paired import paired_difference
+from expectant.analysis.panel import Level, Panel
+from expectant.features.joined import Joined
+from expectant.files import write_text
 from expectant.lab.specs.toml import to_toml
-from expectant.lab.trying.rounds import NAMES, PLANNERS, STEPS
-from expectant.lab.trying.words import briefly, features_in_brief
+from expectant.lab.store.facts import versions
+from expectant.lab.store.folder_layout import TRY, mark
 from expectant.parts import Agent, Domain, Features
 from expectant.step_sizes import StepSize
+
+NAMES = {
+    "q_learning": "Q-learning",
+    "lookahead": "Algorithm 1",
+    "cached_values": "Algorithm 2",
+    "sarsa": "Sarsa(λ)",
+    "cached_policy": "Algorithm 3",
+}
+PLANNERS = ("lookahead", "cached_values", "cached_policy")
+STEPS = ("value_step", "action_step", "policy_step", "model_step")
+SETTINGS = (*STEPS, "trace", "model", "planning_steps", "step_unit", "epsilon", "discount")
+POINTS = 40  # of a curve on the page
 
 
 @dataclass(frozen=True, eq=False)
 class Confirmed:
-    """An agent on fresh runs: ``returns`` (runs, episodes), and what a step of it took."""
+    """An agent on fresh runs: ``returns`` (runs, episodes), and the ``steps`` that they took.
+
+    ``evicted`` is how many entries its model dropped because it was full.
+    """
 
     agent: Agent
     default: bool
-    returns: np.ndarray
+    returns: np.ndarray = field(repr=False)
     steps: int
-    seconds: float
     evicted: int = 0
 
     @property
     def means(self) -> np.ndarray:
         return self.returns.mean(axis=1)
 
-    def __repr__(self) -> str:
-        runs, episodes = self.returns.shape
-        mean = briefly(self.estimate[0])
-        return f"Confirmed({self.agent!r}: {runs} runs of {episodes:,} episodes, mean {mean})"
-
     @property
     def estimate(self) -> tuple[float, float, float]:
+        """Mean return and its 95 % interval."""
         mean, low, high = (float(each) for each in interval(self.means))
         return mean, low, high
 
     @property
     def settings(self) -> dict[str, object]:
-        """Its steps, and what else is not as everybody has it."""
-        names = (*STEPS, "trace", "model", "planning_steps", "step_unit", "epsilon", "discount")
-        return {name: getattr(self.agent, name) for name in names if hasattr(self.agent, name)}
+        found = {name: getattr(self.agent, name) for name in SETTINGS if hasattr(self.agent, name)}
+        return {n: v.to_dict() if isinstance(v, StepSize) else v for n, v in found.items()}
 
     @property
-    def steps_in_words(self) -> str:
-        return ", ".join(f"{n} {_step(v)}" for n, v in self.settings.items() if n in STEPS)
+    def step_sizes(self) -> str:
+        found = {name: getattr(self.agent, name, None) for name in STEPS}
+        return ", ".join(f"{n} {_describe_step(v)}" for n, v in found.items() if v is not None)
 
 
 @dataclass(frozen=True, eq=False)
 class Tried:
-    """What came out of ``ex.try_on``: printing it shows the table and what follows from it.
+    """The outcome of ``ex.try_on``: printing it shows a table and the findings.
 
-    ``agents`` are those that were confirmed, by kind. ``compared`` are the planner and the agent
-    without a model that had earned most before, in other runs; ``earlier`` is what each had earned
-    there. ``folder`` has the page, ``report.html``, and ``spec.toml``, where the environment can be
-    written down. ``failed`` is what the environment failed with, by the name of who acted.
+    ``agents`` are those that were confirmed, by kind, ``left_out`` the others. ``compared`` are
+    the best planner and the best model-free agent of the search; ``earlier`` has the mean returns
+    of the search. ``failed`` has the errors of the environment, by the name of the agent.
     """
 
     domain: Domain
@@ -79,152 +91,99 @@ class Tried:
     earlier: Mapping[str, float] = field(default_factory=dict)
     failed: Mapping[str, str] = field(default_factory=dict)
 
+    HEADS: ClassVar = ("agent", "mean return", "95 % interval", "settings", "step sizes")
+
     @property
     def environment(self) -> str:
-        """The id or the place that names it, or what it is called."""
+        """The id or "module:Class" of the environment, or the name of its class."""
         given = getattr(self.domain, "environment", None)
         return given if isinstance(given, str) else self.domain.called
 
     @property
-    def command(self) -> str:
-        """What to type to have the same again."""
-        if isinstance(getattr(self.domain, "environment", None), str):
-            return f"expectant try {self.environment} --minutes {self.minutes:g}"
-        return f"ex.try_on({self.environment}, {self.minutes:g})"
-
-    @property
     def best(self) -> str | None:
-        """The kind of the agent that earned most; None if none was confirmed."""
-        known = {key: each.estimate[0] for key, each in self.agents.items()}
-        known = {key: mean for key, mean in known.items() if math.isfinite(mean)}
+        """The kind of the agent with the highest mean return; None if none was confirmed."""
+        means = {key: each.estimate[0] for key, each in self.agents.items()}
+        known = {key: mean for key, mean in means.items() if math.isfinite(mean)}
         return max(known, key=lambda key: known[key]) if known else None
 
     def as_data(self) -> dict[str, object]:
         """The documented shape of ``expectant try --json``."""
         rows = []
         for key, each in self.agents.items():
-            numbers = zip(("mean", "low", "high"), map(_finite, each.estimate), strict=True)
-            settings = {name: _plain(value) for name, value in each.settings.items()}
-            rows.append({"agent": NAMES[key], "settings": settings, **dict(numbers)})
+            mean, low, high = (x if math.isfinite(x) else None for x in each.estimate)
+            numbers = {"mean": mean, "low": low, "high": high}
+            rows.append({"agent": NAMES[key], "settings": each.settings, **numbers})
         return {
             "environment": self.environment,
             "random": float(self.random.mean()),
             "agents": rows,
             "best": None if self.best is None else NAMES[self.best],
-            "failed": dict(self.failed),
         }
 
     def findings(self) -> list[str]:
-        """Does anything learn, and does planning pay: a sentence each."""
-        if self.best is None:
-            return [self._nothing()]
-        best = self.agents[self.best]
-        mean, low, high = best.estimate
-        random = float(self.random.mean())
-        runs, steps = best.returns.shape[0], best.steps / best.returns.shape[0]
-        verdict = "learns" if low > random else "is not shown to learn"
-        found = [
-            f"{NAMES[self.best]} {verdict}: {briefly(mean)} an episode ({briefly(low)} to "
-            f"{briefly(high)}) over {self.episodes:,} episodes of {runs} fresh runs, "
-            f"{steps:,.0f} steps and {best.seconds / runs:.1f} s each; random play earns "
-            f"{briefly(random)}. Its steps: {best.steps_in_words} "
-            f"({'as it is made' if best.default else 'searched'}).",
-            self._planning(),
-            *self._better_planner(),
-        ]
-        found += self._not_tried()
-        full = [NAMES[key] for key, each in self.agents.items() if each.evicted]
+        """Does anything learn, and does planning pay: a sentence each, and what went wrong."""
+        found = [*self._learning(), *self._planning()]
+        others = [key for key in self.left_out if NAMES[key] not in self.failed]
+        if others:
+            found.append(f"Not tried for lack of time or memory: {_list_names(others)}.")
+        if self.failed:
+            first, error = next(iter(self.failed.items()))
+            failed = ", ".join(self.failed)
+            found.append(f"The environment failed in runs of {failed}; with {first}: {error}.")
+        full = [key for key, each in self.agents.items() if each.evicted]
         if full:
             found.append(
-                f"The models of {', '.join(full)} had too little room and gave entries up: "
-                "a larger capacity, or a larger threshold, may do better."
+                f"{_list_names(full)}: the sparse model was full and dropped entries; raise "
+                "capacity."
             )
         return found
 
-    def _nothing(self) -> str:
-        """What is known without fresh runs."""
-        said = f"No agent could be run often enough in this time ({_names(self.left_out)}): give "
-        said += "more minutes."
-        if self.failed:
-            said = " ".join(["No agent could be run to its end.", *self._not_tried()])
-        if self.agents:
-            said = f"Of every agent that was run a run diverged: {_names(self.agents)}."
-            said = " ".join([said, *self._not_tried()])
-        known = sorted(self.earlier.items(), key=lambda each: -each[1])
-        if not known:
-            return said
-        earned = ", ".join(f"{NAMES[key]} {briefly(mean)}" for key, mean in known)
-        return (
-            f"{said} A hint from the runs before, which decide nothing: {earned} an episode; "
-            f"random play earns {briefly(float(self.random.mean()))}."
-        )
-
-    def _planning(self) -> str:
-        planner, other = (self.agents.get(key) if key else None for key in self.compared)
-        if planner is None or other is None:
-            why = "no run ended in time to pick whom to compare"
-            if len({key in PLANNERS for key in self.agents}) == 1:
-                why = "agents of one kind only were run"
-            return f"Whether planning pays cannot be told: {why}."
-        runs = min(planner.means.size, other.means.size)
-        found = paired_difference(planner.means[:runs], other.means[:runs])
-        names = " against ".join(NAMES[key] for key in self.compared if key)
-        names += ", the best of each kind by earlier runs"
-        if not math.isfinite(found.low):
-            return f"Whether planning pays is unclear from {runs} paired runs ({names})."
-        verdict = "unclear"
-        if found.low > 0.0 or found.high < 0.0:
-            verdict = "yes" if found.low > 0.0 else "no"
-        numbers = (
-            f"{briefly(found.mean, '+')} an episode ({briefly(found.low)} to {briefly(found.high)})"
-        )
-        return f"Does planning pay here: {verdict}; {names}: {numbers}, {runs} paired runs."
-
-    def _better_planner(self) -> list[str]:
-        """A planner that fresh runs put clearly above the one that was picked before them.
-
-        Choosing it by the very runs that report it would favour planning, so it is only told.
-        """
-        picked, beside = self.compared
-        if picked is None or picked not in self.agents or beside not in self.agents:
-            return []
-        found = {}
-        for key in PLANNERS:
-            if key in self.agents and key != picked:
-                one, other = self.agents[key].means, self.agents[picked].means
-                runs = min(one.size, other.size)
-                found[key] = paired_difference(one[:runs], other[:runs])
-        clear = {key: each for key, each in found.items() if each.low > 0.0}
-        if not clear:
-            return []
-        key = max(clear, key=lambda key: clear[key].mean)
-        by = clear[key]
+    def _learning(self) -> list[str]:
+        random = float(self.random.mean())
+        if self.best is None:
+            why = "every agent had a diverged run" if self.agents else "no agent finished"
+            earned = ", ".join(
+                f"{NAMES[key]} {_brief(mean)}"
+                for key, mean in sorted(self.earlier.items(), key=lambda each: -each[1])
+            )
+            hint = f" In the search (a hint only): {earned}; random play {_brief(random)}."
+            return [f"Nothing was confirmed, {why}: give more minutes.{hint if earned else ''}"]
+        best = self.agents[self.best]
+        mean, low, high = best.estimate
+        runs = best.returns.shape[0]
+        verdict = "learns" if low > random else "is not shown to learn"
         return [
-            f"In the fresh runs {NAMES[key]} earned more than {NAMES[picked]}: "
-            f"{briefly(by.mean, '+')} an episode ({briefly(by.low)} to {briefly(by.high)}). That "
-            "came too late to pick it, as runs that choose do not report: more minutes, or runs of "
-            "the spec, tell whether it pays."
+            f"{NAMES[self.best]} {verdict}: {_brief(mean)} an episode ({_brief(low)} to "
+            f"{_brief(high)}) over {self.episodes:,} episodes of {runs} fresh runs, "
+            f"{best.steps / runs:,.0f} steps each; random play earns {_brief(random)}. Its step "
+            f"sizes: {best.step_sizes} ({'default' if best.default else 'searched'})."
         ]
 
-    def _not_tried(self) -> list[str]:
-        """Who was left out, and for whom the environment failed: the first time in full."""
-        others = [key for key in self.left_out if NAMES[key] not in self.failed]
-        said = [f"Not tried for want of time or memory: {_names(others)}."] if others else []
-        if self.failed:
-            first = next(iter(self.failed))
-            said.append(
-                f"The environment failed in runs of {', '.join(self.failed)}; with {first}: "
-                f"{self.failed[first]}."
-            )
-        return said
+    def _planning(self) -> list[str]:
+        planner, other = (self.agents.get(key) if key else None for key in self.compared)
+        if self.best is None:
+            return []
+        if planner is None or other is None:
+            return ["Does planning pay here: unknown; agents of one kind only finished."]
+        runs = min(planner.means.size, other.means.size)
+        difference = paired_difference(planner.means[:runs], other.means[:runs])
+        names = " against ".join(NAMES[key] for key in self.compared if key)
+        verdict = "unclear"
+        if difference.low > 0.0 or difference.high < 0.0:
+            verdict = "yes" if difference.low > 0.0 else "no"
+        mean, low, high = map(_brief, (difference.mean, difference.low, difference.high))
+        return [
+            f"Does planning pay here: {verdict}; {names}, the best of each kind in the search: "
+            f"{mean} an episode ({low} to {high}), {runs} paired runs."
+        ]
 
     def spec(self) -> str | None:
         """A spec to go on from; None without agents or if the environment cannot be written."""
-        if not self.agents:
-            return None
         try:
-            domain = self.domain.to_dict()
+            domain = self.domain.to_dict() if self.agents else None
         except ValueError:
+            domain = None
+        if domain is None:
             return None
         agents = {
             key: {"label": NAMES[key], **each.agent.to_dict()} for key, each in self.agents.items()
@@ -234,64 +193,92 @@ class Tried:
             "episodes": self.episodes,
             "runs": 30,
             "bin": max(1, self.episodes // 20),
-            "seed": self.seed + 1,
+            "seed": self.seed + 3,
             "domain": domain,
             "features": self.features.to_dict(),
             "agents": agents,
         }
-        return to_toml(_written(data))
-
-    HEADS: ClassVar = ("agent", "mean return", "95 % interval", "settings", "steps in total")
+        return to_toml(_without_none(data))
 
     def rows(self) -> list[list[str]]:
-        """The table of agents that were confirmed."""
+        """The table of the agents that were confirmed."""
         rows = []
-        decimals = tables.decimals_for(
-            [end for each in self.agents.values() for end in each.estimate]
-        )
         for key, each in self.agents.items():
-            mean, low, high = each.estimate
-            known = tables.number_text(mean, decimals), tables.interval_text(low, high, decimals)
-            shown = [text.replace("-", "−") for text in known]
+            mean, low, high = map(_brief, each.estimate)
             settings = "default" if each.default else "searched"
-            rows.append([NAMES[key], *shown, settings, each.steps_in_words])
+            rows.append([NAMES[key], mean, f"{low} to {high}", settings, each.step_sizes])
         return rows
 
+    def write(self, folder: Path) -> None:
+        """Write ``report.html``, and ``spec.toml`` where the environment can be written down."""
+        from expectant.show import Curves, Environment, Header, Table, chart_of, palette_of
+        from expectant.show import write_page as write
+
+        mark(folder, TRY)
+        notes, spec = self.findings(), self.spec()
+        if spec is not None:
+            write_text(folder / "spec.toml", spec)
+            notes.append(f"To go on: expectant run {folder / 'spec.toml'}")
+        panel = self._panel()
+        facts = {"features": repr(self.features), "minutes": self.minutes, "seed": self.seed}
+        sections = [
+            Header(f"What can be learned in {self.environment}", "", notes),
+            *([Curves("1", "Fresh runs", chart_of([panel]))] if self.agents else []),
+            Table("All agents", self.HEADS, self.rows()),
+            Environment([*facts.items(), *versions().items()]),
+        ]
+        write(folder / "report.html", sections, palette_of([panel]))
+
+    def _panel(self) -> Panel:
+        """Learning curves, with random play as a line."""
+        bin_size = max(1, self.episodes // POINTS)
+        end = self.episodes // bin_size * bin_size
+        return Panel(
+            figure="1", panel="", reading="", bin=bin_size, switch_every=None, optimum=math.nan,
+            curves={
+                key: learning_curve(each.returns[:, :end], bin_size)
+                for key, each in self.agents.items()
+            },
+            labels={key: NAMES[key] for key in self.agents},
+            levels=(Level(0.0, float(end), float(np.mean(self.random)), "random play"),),
+        )  # fmt: skip
+
     def __repr__(self) -> str:
-        said = f"best {NAMES[self.best]}" if self.best else "nothing confirmed"
+        best = f"best {NAMES[self.best]}" if self.best else "nothing confirmed"
         count = f"{len(self.agents)} agent{'s' * (len(self.agents) != 1)}"
-        return f"Tried({self.environment}: {count}, {said}; print it for more)"
+        return f"Tried({self.environment}: {count}, {best}; print it for more)"
 
     def __str__(self) -> str:
-        title = f"{self.environment}, {features_in_brief(self.features)}"
         rows = self.rows()
         table = [tables.text_table(self.HEADS, rows, left=(0, 2, 3, 4))] if rows else []
         written = [] if self.folder is None else [f"written to {self.folder}"]
+        title = f"{self.environment}, {describe_features(self.features)}"
         return "\n".join([title, *table, *self.findings(), *written])
 
 
-def _names(keys: Iterable[str]) -> str:
+def describe_features(features: Features) -> str:
+    """The kinds of features, joined ones side by side."""
+    if isinstance(features, Joined):
+        return f"{describe_features(features.first)} + {describe_features(features.second)}"
+    return type(features).__name__
+
+
+def _list_names(keys: Iterable[str]) -> str:
     return ", ".join(NAMES[key] for key in keys)
 
 
-def _step(step: Any) -> str:
-    """A number, or a step that adapts by its name and where it begins."""
+def _describe_step(step: Any) -> str:
     return f"{step:g}" if isinstance(step, float) else f"{step.kind} from {step.initial_step:g}"
 
 
-def _plain(value: Any) -> Any:
-    """A step that adapts as a table."""
-    return value.to_dict() if isinstance(value, StepSize) else value
+def _brief(number: float) -> str:
+    return f"{number:.4g}".replace("-", "−")
 
 
-def _finite(number: float) -> float | None:
-    return number if math.isfinite(number) else None
-
-
-def _written(data: Any) -> Any:
-    """As specs are written: none as a word."""
+def _without_none(data: Any) -> Any:
+    """The same with None written as a word, which TOML lacks."""
     if isinstance(data, Mapping):
-        return {key: _written(item) for key, item in data.items()}
+        return {key: _without_none(item) for key, item in data.items()}
     if isinstance(data, list | tuple):
-        return [_written(item) for item in data]
+        return [_without_none(item) for item in data]
     return "none" if data is None else data

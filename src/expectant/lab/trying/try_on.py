@@ -1,58 +1,56 @@
-"""``ex.try_on``: does anything learn here, does planning pay, and with which settings?"""
+"""``ex.try_on``: does anything learn here, does planning pay, and with which step sizes?
+
+Every agent has an Optuna study over its step sizes. Trials report their mean return after each
+block of runs to a median pruner. The best trial of each agent is confirmed on fresh seeds.
+"""
 
 from __future__ import annotations
 
-import dataclasses
 import math
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from expectant.agents.cached_policy import CachedPolicy
+from expectant.agents.cached_values import CachedValues
+from expectant.agents.lookahead import Lookahead
+from expectant.agents.q_learning import QLearning
+from expectant.agents.sarsa import Sarsa
 from expectant.domains.gym import Gym
 from expectant.domains.spaces import GymSource
 from expectant.engine.arguments import hinting
 from expectant.engine.job import cores
+from expectant.engine.memory.refusal import TooLargeError
 from expectant.engine.result import Result
+from expectant.engine.run import run
 from expectant.extras import need
-from expectant.lab.trying.promise import OutOfTime, Promise, slowness
-from expectant.lab.trying.proposal import LOOKED, MANY, RandomPlay, play_at_random, propose
-from expectant.lab.trying.rounds import (
-    DEFAULT_RUNS,
-    FEWEST_EPISODES,
-    MOST_EPISODES,
-    NAMES,
-    Standing,
-    Trial,
-    agents_for,
-    at_defaults,
-    best_of_both,
-    compile_in_time,
-    halve,
-    seconds_a_step,
-    worth_searching,
-)
-from expectant.lab.trying.tried import Confirmed, Tried
-from expectant.lab.trying.try_page import write_folder
-from expectant.lab.trying.words import features_in_brief
-from expectant.parts import Agent, Domain
-from expectant.progress import say
+from expectant.features.random_play import RandomPlay, play_at_random
+from expectant.lab.search import create_study
+from expectant.lab.trying.proposal import propose
+from expectant.lab.trying.tried import NAMES, PLANNERS, STEPS, Confirmed, Tried, describe_features
+from expectant.parts import Agent, Domain, Features
+from expectant.progress import Silent, Tell, say
 from expectant.rules import Rule, flag, or_none, whole
 from expectant.seeds import SEED
+from expectant.step_sizes import StepSize
+from expectant.whose import WorldError
 
-# Where each further stage ends, as a share of the promised time; the rest is for the page.
-PROBED, DEFAULTS, SEARCHED, CONFIRMED = 0.6, 0.72, 0.82, 0.95
-PAGE_SECONDS = 6.0  # that the page and whatever cannot be broken off may take
-PAGE_WORK = 4.0  # seconds of work in that, and in starting Python, on a machine that is not busy
-MOST_FOR_PAGE = 0.2  # of the promised time
-SEARCHED_AGENTS = 3
+# Where each stage ends, as a share of the budget; the rest is for the page.
+PLAYED, COMPILED, LATEST, SEARCHED, CONFIRMED = 0.08, 0.5, 0.75, 0.75, 0.95
+PLAY_EPISODES, FEWEST_PLAYED = 100, 3
+FEWEST_EPISODES, MOST_EPISODES, GROWTH = 5, 2_000, 3
+ROUNDS = 6  # of default runs that the search should have time for
+BLOCKS = 3  # of runs in a complete trial
+MOST_TRIALS = 40  # for each agent
 FRESH_RUNS = 12  # at most
-BUSY = 1.5  # times as long as alone
-START_SECONDS = 3.0  # that processes take to be there
-FACTOR = 4  # by which runs become shorter or longer
-CAUTION = 2.0  # times as long as it should take, on a busy machine
-LONGER = 8.0  # how many times as long as at random an episode may become, where steps pay
+MANY_FEATURES = 500  # from here on planners use a sparse model
+FACTORS = {"step_factor": (0.1, 3.0), "model_factor": (0.1, 1.0)}  # ranges, of the default steps
+TELL_SECONDS = 10.0
 
 
 def _minutes(value: Any) -> float:
@@ -63,6 +61,95 @@ def _minutes(value: Any) -> float:
 
 
 MINUTES = Rule("a finite number above 0", _minutes)
+
+
+class OutOfTime(Exception):
+    """Work that was stopped at its deadline, or because its environment failed."""
+
+
+class Deadline(Silent):
+    """A silent progress reporter that stops runs at a point in time; compiling does not count."""
+
+    def __init__(self, seconds: float) -> None:
+        self.end = time.monotonic() + seconds
+
+    def left(self) -> float:
+        return self.end - time.monotonic()
+
+    def check(self, fraction: float = 0.0) -> None:
+        if self.left() <= 0.0:
+            raise OutOfTime
+
+    def note(self, text: str) -> None:
+        """Say nothing."""
+
+    @contextmanager
+    def compiling(self, what: str) -> Iterator[None]:
+        start, end, self.end = time.monotonic(), self.end, math.inf
+        try:
+            yield
+        finally:
+            self.end = end + time.monotonic() - start
+
+    loading = compiling
+
+    @contextmanager
+    def running(self, what: str) -> Iterator[Tell]:
+        yield self.check
+
+
+class Clock:
+    """The time budget; its shares are counted from its beginning."""
+
+    def __init__(self, seconds: float) -> None:
+        self.start, self.seconds = time.monotonic(), seconds
+
+    def left(self, share: float) -> float:
+        return self.start + share * self.seconds - time.monotonic()
+
+    def deadline(self, share: float, parts: int = 1) -> Deadline:
+        """The end of the first of some equal parts of the time left until a share is over."""
+        return Deadline(max(self.left(share), 0.0) / parts)
+
+
+@dataclass
+class Bench:
+    """What agents are tried on; ``failed`` has the errors of the environment, by kind of agent."""
+
+    domain: Domain
+    features: Features
+    compiled: bool | None
+    threads: int | None
+    seed: int
+    episodes: int = FEWEST_EPISODES
+    failed: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def block(self) -> int:
+        """How many runs are done at once."""
+        return max(2, min(self.threads or cores(), FRESH_RUNS))
+
+    def run(self, agent: Agent, deadline: Deadline, first: int = 0) -> Result:
+        """A block of runs; raises OutOfTime at the deadline and where the environment fails."""
+        deadline.check()
+        try:
+            return run(
+                self.domain, self.features, agent, episodes=self.episodes, runs=self.block,
+                first_run=first, seed=self.seed, threads=self.threads, compiled=self.compiled,
+                progress=deadline,
+            )  # fmt: skip
+        except WorldError as error:
+            self.failed.setdefault(agent.kind, str(error))
+            raise OutOfTime from error
+
+
+@dataclass
+class Candidate:
+    """An agent at its defaults, and the best setting so far with its mean return."""
+
+    default: Agent
+    best: Agent
+    score: float = -math.inf
 
 
 @hinting
@@ -76,173 +163,211 @@ def try_on(
     compiled: bool | None = None,
     quiet: bool = False,
 ) -> Tried:
-    """Try agents on an environment, for so many ``minutes``, compiling included.
+    """Try agents on an environment, for about so many ``minutes``, compiling included.
 
-    ``environment`` is a domain, or whatever ``ex.Gym`` takes. Random play tells where observations
-    lie, which features to use and what there is to be beaten. Q-learning, Sarsa(λ) and Algorithms 1
-    to 3 are run at their defaults; the best of them are searched for better steps by successive
-    halving; all are confirmed on fresh runs. ``folder`` gets the page and a spec to go on from.
+    ``environment`` is a domain, or whatever ``ex.Gym`` takes. Random play decides which features
+    are used and is the baseline. Optuna searches the step sizes of Q-learning, Sarsa(λ) and
+    Algorithms 1 to 3; the best setting of each is confirmed on fresh seeds. ``folder`` gets a page
+    and a spec to go on from.
     """
     minutes = MINUTES.check("try_on", "minutes", minutes)
     SEED.check("try_on", "seed", seed)
     or_none(whole(1)).check("try_on", "threads", threads)
     or_none(flag()).check("try_on", "compiled", compiled)
     flag().check("try_on", "quiet", quiet)
-    if folder is not None:
-        need("a page", "show")
+    need("try_on", *(["optuna"] if folder is None else ["optuna", "show"]))
     domain = environment if isinstance(environment, Domain) else Gym(environment)
     tell = (lambda text: None) if quiet else say
-    tell(f"trying {domain.actions} actions of {domain!r}: random play")
-    seconds = 60.0 * minutes  # from now on: to import an environment may take longer than some
-    promise = Promise(seconds - min(PAGE_SECONDS, MOST_FOR_PAGE * seconds))
-    seen = play_at_random(domain, promise.until(LOOKED), seed)
-    busy = slowness()
-    if busy > BUSY:
-        tell(f"the machine is busy: work takes {busy:.1f} times as long as alone")
-    promise.shorten(_reserve(seconds, busy))
-    features = propose(domain, seen)
+    tell(f"{domain!r}, {domain.actions} actions: random play")
+    clock = Clock(60.0 * minutes)  # importing an environment does not count
+    play = play_until(domain, clock.deadline(PLAYED), seed)
+    features = propose(domain, play)
     shape = features.shape(domain)
-    tell(
-        f"{shape.size:,} features, {shape.active} at once: {features_in_brief(features)}; compiling"
-    )
-    trial = Trial(domain, features, compiled, threads, seed)
-    agents = agents_for(shape.size > MANY)
-    ready = compile_in_time(trial, agents, promise)
-    times = {
-        key: seconds_a_step(trial, agents[key], promise.part(PROBED, len(ready) - number))
-        for number, key in enumerate(ready)
-    }
-    usable = {key: agents[key] for key, took in times.items() if math.isfinite(took)}
-    standings: dict[str, Standing] = {}
-    if usable:
-        slowest = max(times[key] for key in usable)
-        seconds_each = promise.until(DEFAULTS).left() / len(usable)
-        _pace(trial, seen, slowest, seconds_each, START_SECONDS * busy)
-        standings = _at_defaults(trial, usable, promise, tell)
-        best = worth_searching(standings, SEARCHED_AGENTS)
-        tell(f"searching better steps of {', '.join(best) or 'none'}")
-        searched = dataclasses.replace(trial, seed=seed + 1)
-        halve(searched, {key: standings[key] for key in best}, promise, _searched(promise.spent()))
-        tell("confirming on fresh runs")
-    fresh = dataclasses.replace(trial, seed=seed + 2)
-    confirmed = _confirmed(fresh, standings, promise)
-    left_out = tuple(key for key in agents if key not in confirmed)
-    found = Tried(
-        domain, features, np.array(seen.returns), confirmed, left_out, fresh.episodes, seed,
-        minutes, best_of_both(standings), None if folder is None else Path(folder),
-        {key: each.earlier for key, each in standings.items() if math.isfinite(each.earlier)},
-        _failed(seen, trial),
+    tell(f"{shape.size:,} features, {shape.active} active: {describe_features(features)}")
+    bench = Bench(domain, features, compiled, threads, seed)
+    agents = default_agents(shape.size > MANY_FEATURES)
+    candidates = run_defaults(bench, agents, clock, tell)
+    search_steps(replace(bench, seed=seed + 1), candidates, clock, tell)
+    tell(f"confirming on up to {FRESH_RUNS} fresh runs of {bench.episodes:,} episodes")
+    pair = best_of_each_kind(candidates)
+    confirmed = confirm(replace(bench, seed=seed + 2), candidates, pair, clock)
+    tried = Tried(
+        domain, features, np.array(play.returns), confirmed,
+        tuple(key for key in agents if key not in confirmed), bench.episodes, seed, minutes, pair,
+        None if folder is None else Path(folder),
+        {key: each.score for key, each in candidates.items() if math.isfinite(each.score)},
+        {NAMES[key]: error for key, error in bench.failed.items()},
     )  # fmt: skip
-    if found.folder is not None:
-        write_folder(found, found.folder)
-    return found
+    if tried.folder is not None:
+        tried.write(tried.folder)
+    return tried
 
 
-def _failed(seen: RandomPlay, trial: Trial) -> dict[str, str]:
-    """What the environment failed with, by the name of who acted."""
-    by_name = {NAMES[key]: said for key, said in trial.failed.items()}
-    return {"random play": seen.failure, **by_name} if seen.failure else by_name
+def default_agents(many_features: bool) -> dict[str, Agent]:
+    """The agents by kind, at their defaults; planners use a sparse model with many features."""
+    model: dict[str, Any] = {"model": "sparse"} if many_features else {}
+    return {
+        "q_learning": QLearning(),
+        "lookahead": Lookahead(**model),
+        "cached_values": CachedValues(**model),
+        "sarsa": Sarsa(),
+        "cached_policy": CachedPolicy(**model),
+    }
 
 
-def _searched(spent: float) -> float:
-    """Where searching ends: it may take as long as confirming will, and no longer than SEARCHED."""
-    return min(SEARCHED, (spent + CONFIRMED) / 2)
+def play_until(domain: Domain, deadline: Deadline, seed: int) -> RandomPlay:
+    """Random play until the deadline; refuse too little of it."""
+    play, given = RandomPlay(), deadline.left()
+    with suppress(OutOfTime):
+        play_at_random(domain, PLAY_EPISODES, seed, play, deadline.check)
+    if len(play.returns) < FEWEST_PLAYED:
+        raise ValueError(
+            f"try_on: {FEWEST_PLAYED} episodes of random play take longer than "
+            f"{100 * PLAYED:.0f} % of the time ({given:.2g} s), after {len(play.returns)} of "
+            "them: give more minutes, or limit episodes (max_episode_steps=)"
+        )
+    return play
 
 
-def _reserve(seconds: float, times: float) -> float:
-    """How much more time the page needs where work takes so many ``times`` as long as it should."""
-    return max(min(PAGE_WORK * times, MOST_FOR_PAGE * seconds) - PAGE_SECONDS, 0.0)
+def run_defaults(
+    bench: Bench, agents: Mapping[str, Agent], clock: Clock, tell: Callable[[str], None]
+) -> dict[str, Candidate]:
+    """Run all agents at their defaults, in longer and longer runs as long as time permits.
 
-
-def _pace(trial: Trial, seen: RandomPlay, slowest: float, seconds: float, start: float) -> None:
-    """Decide how many episodes runs have, if the slowest agent is to end in so many seconds.
-
-    Processes take a while to ``start``: where more can be done without, runs are one at a time.
+    Leaves the chosen number of episodes in ``bench``. Agents that cannot be compiled in time, or
+    do not fit into memory, are left out.
     """
-    length = float(np.mean(seen.lengths))
-    if np.mean(seen.returns) > 0.0:  # whoever lives longer may earn more
-        length *= LONGER
-    at_once = min(trial.threads or cores(), DEFAULT_RUNS)
-    together = max(seconds - start * trial.domain.outside, 0.0) * at_once
-    if together <= seconds:
-        trial.threads = 1
-    found = max(together, seconds) / (CAUTION * DEFAULT_RUNS * length * max(slowest, 1e-9))
-    trial.episodes = int(min(max(found, FEWEST_EPISODES), MOST_EPISODES))
-
-
-def _at_defaults(
-    trial: Trial, agents: Mapping[str, Agent], promise: Promise, tell: Callable[[str], None]
-) -> dict[str, Standing]:
-    """Every agent as it is made, in runs as long as there is time for.
-
-    Where none ends in time, once more instead of the search, with shorter runs that need no
-    process; where all end soon, once more with longer ones, as long as that goes well.
-    """
-    tell(f"{', '.join(agents)}: {DEFAULT_RUNS} runs of {trial.episodes:,} episodes each")
-    begun = promise.spent()
-    standings = at_defaults(trial, agents, promise, DEFAULTS)
-    if not any(map(_has_ended, standings.values())):
-        trial.episodes, trial.threads = max(trial.episodes // FACTOR, FEWEST_EPISODES), 1
-        tell(f"no run has ended in time: {trial.episodes:,} episodes each")
-        return at_defaults(trial, agents, promise, SEARCHED)
-    while trial.episodes < MOST_EPISODES and _is_early(begun, promise.spent()):
-        begun, before = promise.spent(), trial.episodes
-        trial.episodes = min(before * FACTOR, MOST_EPISODES)
-        tell(f"there is time for more: {trial.episodes:,} episodes each")
-        longer = at_defaults(trial, agents, promise, DEFAULTS)
-        if not all(_has_ended(longer[key]) for key in longer if _has_ended(standings[key])):
-            trial.episodes = before
+    candidates: dict[str, Candidate] = {}
+    for key, agent in agents.items():
+        kinds = {other in PLANNERS for other in candidates}
+        if clock.left(COMPILED if len(kinds) == 2 else LATEST) <= 0.0:
             break
-        standings = longer
-    return standings
+        tell(f"{NAMES[key]}: compiling and first runs")
+        with suppress(OutOfTime, TooLargeError):
+            result = bench.run(agent, clock.deadline(SEARCHED, 2))
+            candidates[key] = Candidate(agent, agent, mean_score(result.means))
+    while candidates and bench.episodes < MOST_EPISODES:
+        start = time.monotonic()
+        longer = replace(bench, episodes=min(GROWTH * bench.episodes, MOST_EPISODES))
+        scores = {}
+        with suppress(OutOfTime):
+            for key, each in candidates.items():
+                scores[key] = mean_score(longer.run(each.default, clock.deadline(COMPILED)).means)
+        if len(scores) < len(candidates):
+            break
+        bench.episodes = longer.episodes
+        for key, score in scores.items():
+            candidates[key].score = score
+        if GROWTH * ROUNDS * (time.monotonic() - start) > clock.left(SEARCHED):
+            break
+    return candidates
 
 
-def _has_ended(standing: Standing) -> bool:
-    return math.isfinite(standing.default_score)
+def search_steps(
+    bench: Bench, candidates: Mapping[str, Candidate], clock: Clock, tell: Callable[[str], None]
+) -> None:
+    """Search better step sizes of every agent, one trial of each in turn, until time is over."""
+    from optuna.pruners import MedianPruner
+
+    studies = {
+        key: create_study(bench.seed + number, pruner=MedianPruner(n_startup_trials=3))
+        for number, key in enumerate(candidates)
+    }
+    for study in studies.values():
+        study.enqueue_trial(dict.fromkeys(FACTORS, 1.0))
+    told = time.monotonic()
+    tell(f"searching step sizes: runs of {bench.episodes:,} episodes")
+    with suppress(OutOfTime):
+        for number in range(1, MOST_TRIALS + 1):
+            for key, study in studies.items():
+                run_trial(study, bench, candidates[key], clock.deadline(SEARCHED))
+            if time.monotonic() - told > TELL_SECONDS:
+                told = time.monotonic()
+                tell(f"{number} trials of each agent, {clock.left(1.0):.0f} s left")
 
 
-def _is_early(begun: float, ended: float) -> bool:
-    """Whether what has just taken a while may take a few times as long, before a stage is over."""
-    return CAUTION * FACTOR * (ended - begun) < DEFAULTS - ended
+def run_trial(study: Any, bench: Bench, candidate: Candidate, deadline: Deadline) -> None:
+    """Run one setting block by block, unless it is pruned; the best complete one is kept."""
+    from optuna.trial import TrialState
+
+    trial = study.ask()
+    factors = {
+        name: trial.suggest_float(name, low, high, log=True)
+        for name, (low, high) in FACTORS.items()
+    }
+    agent = scale_steps(candidate.default, **factors)
+    means: list[np.ndarray] = []
+    for block in range(BLOCKS):
+        means.append(bench.run(agent, deadline, block * bench.block).means)
+        score = mean_score(np.concatenate(means))
+        trial.report(score, block)
+        if trial.should_prune():
+            study.tell(trial, state=TrialState.PRUNED)
+            return
+    study.tell(trial, score)
+    if trial.number == 0 or score > candidate.score:
+        candidate.best, candidate.score = agent, score
 
 
-def _confirmed(
-    trial: Trial, standings: Mapping[str, Standing], promise: Promise
+def scale_steps(agent: Agent, step_factor: float, model_factor: float) -> Agent:
+    """The agent with its step sizes multiplied; those of values and caches together."""
+    changes: dict[str, Any] = {}
+    for name in STEPS:
+        step = getattr(agent, name, None)
+        factor = model_factor if name == "model_step" else step_factor
+        if isinstance(step, StepSize):
+            changes[name] = step.scaled(factor)
+        elif isinstance(step, float):
+            largest = math.inf if name == "policy_step" else 1.0
+            changes[name] = min(float(f"{step * factor:.3g}"), largest)
+    return agent.replace(**changes)
+
+
+def mean_score(means: np.ndarray) -> float:
+    """The mean return of an episode; −∞ if a run diverged."""
+    mean = float(means.mean())
+    return mean if math.isfinite(mean) else -math.inf
+
+
+def best_of_each_kind(candidates: Mapping[str, Candidate]) -> tuple[str | None, str | None]:
+    """The best planner and the best model-free agent by the runs so far."""
+    scores = {key: each.score for key, each in candidates.items() if math.isfinite(each.score)}
+    planners = [key for key in scores if key in PLANNERS]
+    others = [key for key in scores if key not in PLANNERS]
+    planner, other = (
+        max(keys, key=scores.__getitem__, default=None) for keys in (planners, others)
+    )
+    return planner, other
+
+
+def confirm(
+    bench: Bench,
+    candidates: Mapping[str, Candidate],
+    pair: tuple[str | None, str | None],
+    clock: Clock,
 ) -> dict[str, Confirmed]:
-    """Fresh runs of every agent, the same ones for all, as many as there is time for.
+    """Fresh runs of the best setting of every agent, the same seeds for all.
 
-    All have some before any has more, those that are compared first; one that does not end in its
-    share of the time has no more. Where none has ended in time so far, runs are shorter.
+    The two that are compared go first, and all have one block before any has a second.
     """
-    if not any(map(_has_ended, standings.values())):
-        trial.episodes = max(trial.episodes // FACTOR, FEWEST_EPISODES)
-    block = max(2, trial.threads or cores())
-    first = [key for key in best_of_both(standings) if key is not None]
-    running = [*first, *(key for key in standings if key not in first)]
+    first = [key for key in pair if key is not None]
+    running = [*first, *(key for key in candidates if key not in first)]
     results: dict[str, list[Result]] = {key: [] for key in running}
-    for begun in range(0, FRESH_RUNS, block):
-        for others, key in zip(range(len(running), 0, -1), list(running), strict=True):
-            deadline = promise.part(CONFIRMED, others)
+    for start in range(0, FRESH_RUNS, bench.block):
+        for key in list(running):
+            deadline = clock.deadline(CONFIRMED, min(len(running), 2))
             try:
-                result = trial.run(standings[key].best, block, deadline, first=begun)
-                results[key].append(result)
+                results[key].append(bench.run(candidates[key].best, deadline, start))
             except OutOfTime:
                 running.remove(key)
-    at_once = min(block, trial.threads or cores())
     return {
-        key: _added_up(standing, results[key], at_once)
-        for key, standing in standings.items()
+        key: Confirmed(
+            each.best,
+            each.best == each.default,
+            np.concatenate([result.returns for result in results[key]]),
+            sum(int(result.lengths.sum()) for result in results[key]),
+            sum(int(result.evicted.sum()) for result in results[key]),
+        )
+        for key, each in candidates.items()
         if results[key]
     }
-
-
-def _added_up(standing: Standing, results: Sequence[Result], at_once: int) -> Confirmed:
-    """All fresh runs of an agent, and the steps and seconds that they took on one core."""
-    return Confirmed(
-        standing.best,
-        standing.best == standing.default,
-        np.concatenate([result.returns for result in results]),
-        sum(int(result.lengths.sum()) for result in results),
-        sum(result.seconds * at_once for result in results),
-        sum(int(result.evicted.sum()) for result in results),
-    )
