@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import site
 import sysconfig
@@ -10,11 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from expectant.engine.result import Result
-
-PACKAGE = str(Path(__file__).parent) + os.sep
-LIBRARIES = tuple(
-    {*site.getsitepackages(), *(sysconfig.get_path(name) for name in ("stdlib", "purelib"))}
-)
 
 
 class WorldError(ValueError, RuntimeError):
@@ -34,6 +30,13 @@ class WorldCrashed(WorldError, ChildProcessError):
     """An environment that has ended the process that it ran in."""
 
 
+@functools.cache
+def _homes() -> tuple[str, tuple[str, ...]]:
+    """The folder of the package, and those of all libraries."""
+    paths = [*site.getsitepackages(), *(sysconfig.get_path(n) for n in ("stdlib", "purelib"))]
+    return str(Path(__file__).parent) + os.sep, tuple(path + os.sep for path in paths)
+
+
 def told(error: BaseException) -> str:
     """An error in one line: its kind, what it says and, if it is a user's own, file and line."""
     if isinstance(error, WorldError):  # which says all of that itself
@@ -43,16 +46,26 @@ def told(error: BaseException) -> str:
 
 
 def own_place(error: BaseException) -> str | None:
-    """File and line of a user's code that was called by ours and failed; None if ours did."""
-    found, called, trace = None, False, error.__traceback__
+    """Return file and line of the innermost user code that the package has called.
+
+    The error itself may have been raised further in, by a library or by the package. Code without
+    a file, such as a cell of some notebooks, counts where there is no other.
+    """
+    package, libraries = _homes()
+    found, without_file, called, trace = None, None, False, error.__traceback__
     while trace is not None:
-        file = trace.tb_frame.f_code.co_filename
-        if file.startswith(PACKAGE):
-            found, called = None, True
-        elif called and not file.startswith(("<", *LIBRARIES)):
-            found = f"{file}, line {trace.tb_lineno}"
+        frame, file = trace.tb_frame, trace.tb_frame.f_code.co_filename
+        place = f"{file}, line {trace.tb_lineno}"
+        if file.startswith(package):
+            called = True
+        elif file.startswith("<"):  # generated code of the package's own classes has no file
+            module = str(frame.f_globals.get("__name__")).partition(".")[0]
+            if called and module != "expectant" and not file.startswith("<frozen"):
+                without_file = place
+        elif called and not file.startswith(libraries) and not file.endswith((".pyx", ".pxd")):
+            found = place
         trace = trace.tb_next
-    return found
+    return found or without_file
 
 
 def is_ours(thing: Any) -> bool:

@@ -1,4 +1,4 @@
-"""One right part of every kind; the tests of mistakes change a line of it and run the file."""
+"""One right part of every kind; tests/test_errors.py changes a line of it and tries the rest."""
 
 import random  # noqa: F401  for a mistake
 from typing import Any, NamedTuple
@@ -7,6 +7,7 @@ import numpy as np
 
 import expectant as ex
 from expectant.agents.acting import epsilon_greedy
+from expectant.engine.job import Job
 from expectant.features.vector import dot, empty_state, greatest
 from expectant.updates import move
 from expectant.verbs import (
@@ -202,22 +203,10 @@ class SoftSarsa(ex.Agent):
         return SarsaPart(weights, self.scaled(self.action_step, site), self.epsilon, 1.0)
 
 
-def learned():
+def jobs(**options):
     """A run of one's own agent, and one of one's own model and backups."""
-    options: Any = {"episodes": 50, "runs": 2, "progress": False}
-    ex.run(Queue(), Pairs(), SoftSarsa(0.05), **options)
     planner = ex.Lookahead(
         0.05, model=Cautious(), backups=Latest(), planning_steps=2, replayed_fits=1
     )
-    ex.run(Queue(), Pairs(), planner, **options)
-
-
-def evaluated():
-    """What was learned among parts of the package, in a domain of one's own."""
-    options: Any = {"episodes": 5, "runs": 1, "keep_agents": True, "progress": False}
-    result = ex.run(ex.Corridor(cells=8), ex.OneHot(), ex.QLearning(0.1), compiled=False, **options)
-    ex.evaluate(result, Queue(), 20, step_limit=300, compiled=True, progress=False)
-
-
-if __name__ == "__main__":
-    learned()
+    for agent in (SoftSarsa(0.05), planner):
+        yield Job(Queue(), Pairs(), agent, episodes=50, **options)

@@ -24,8 +24,7 @@ from expectant.domains.corridor import Corridor
 from expectant.engine.course import drive, going_on
 from expectant.engine.job import Job, loop_for
 from expectant.engine.loop import EPISODE, STEPS, Run, simulate
-from expectant.engine.trial.careful import careful
-from expectant.engine.trial.contracts import CHECKS, Contracts
+from expectant.engine.trial.contracts import CHECKS, Contracts, same_bits
 from expectant.engine.trial.mistakes import PartError
 from expectant.engine.trial.rehearsal import check_parts
 from expectant.features.table import RandomBinary
@@ -148,12 +147,14 @@ class _Check:
     compiled: bool
 
     def __post_init__(self) -> None:
-        part, argument = self.part, f"{self.owner}: {self.kind.__name__.lower()}"
+        part, name = self.part, self.kind.__name__
         if isinstance(part, type):
-            raise ValueError(f"{argument} must be one, not the class: {part.__name__}(…)")
+            raise ValueError(
+                f"{self.owner}: {name.lower()} must be one, not the class: {part.__name__}(…)"
+            )
         if not isinstance(part, self.kind):
             raise ValueError(
-                f"{argument} must be derived from ex.{self.kind.__name__}, got {part!r}"
+                f"{self.owner}: {name.lower()} must be derived from ex.{name}, got {part!r}"
             )
         whole(1).check(self.owner, "steps", self.steps)
         SEED.check(self.owner, "seed", self.seed)
@@ -175,60 +176,48 @@ class _Check:
     def under(self, agent: Agent) -> PartCheck:
         """Everything under one agent, in turn; the first thing that is wrong is an error."""
         name, job = f"{self.owner}: {type(self.part).__name__}", self.job(agent)
+        calls: Counter[str] = Counter()
         try:
-            first, calls = _looked_at(job)
-            _repeats(job, first, "once more with the same seed", simulate)
+            first = _run_watched(job, calls)
+            _repeat(job, first, "once more with the same seed", simulate)
             if self.compiled:
-                _repeats(job, first, "compiled", loop_for(job, True, name, reporter(True)))
+                _repeat(job, first, "compiled", loop_for(job, True, name, reporter(True)))
         except PartError as error:
             raise PartError(f"{name}: {error}") from error
         steps, episodes = int(first.clock[STEPS]), int(first.clock[EPISODE])
         return PartCheck(self.part, steps, episodes, dict(calls))
 
 
-def _looked_at(job: Job) -> tuple[Run, Counter[str]]:
-    """One run, every call checked, while a second part lies untouched beside it."""
+def _run_watched(job: Job, calls: Counter[str]) -> Run:
+    """Check and count every call of one run, while a second part lies untouched beside it."""
     course = drive(job, 0, simulate, going_on(), (0, job.length))
     run = next(course).run
     check_parts(run)
     beside = job.prepare(1)[0]
     before = {name: array.copy() for name, array in tree.arrays(beside)}
-    calls: Counter[str] = Counter()
     contracts = Contracts(run, job.domain.bounds)
-    with watched_by(_Counting(contracts, calls)), np.errstate(all="ignore"):
+
+    def watch(
+        verb: Verb[object], implementation: Callable[..., Any], part: Any, args: tuple[Any, ...]
+    ) -> Any:
+        calls.update([verb.__name__] if verb in CHECKS else ())
+        return contracts(verb, implementation, part, args)
+
+    with watched_by(watch), np.errstate(all="ignore"):
         run = next(course).run
     for name, array in tree.arrays(beside):
-        if not np.array_equal(array, before[name], equal_nan=array.dtype.kind == "f"):
+        if not same_bits(array, before[name]):
             raise PartError(f"two runs share the array {name}: make new arrays in build")
-    return run, calls
+    return run
 
 
-def _repeats(job: Job, first: Run, how: str, kernel: Callable[..., int]) -> None:
-    """The same run again must leave the same bits in every array."""
+def _repeat(job: Job, first: Run, how: str, kernel: Callable[..., int]) -> None:
+    """Run again, which must leave the same bits in every array."""
     (end,) = drive(job, 0, kernel, going_on())
     again = dict(tree.arrays(end.run))
     for name, array in tree.arrays(first):
-        other = again[name]
-        if not np.array_equal(array, other, equal_nan=array.dtype.kind == "f"):
+        if not same_bits(array, again[name]):
             raise PartError(
                 f"run {how}, the array {name} came out differently: draw from the rng that is "
                 "passed in and from nothing else, and keep all that changes in arrays"
             )
-
-
-class _Counting:
-    """Checks every call, and counts those that a part can get wrong."""
-
-    def __init__(self, contracts: Contracts, calls: Counter[str]) -> None:
-        self.contracts, self.calls = contracts, calls
-
-    def __call__(
-        self,
-        verb: Verb[object],
-        implementation: Callable[..., Any],
-        part: Any,
-        args: tuple[Any, ...],
-    ) -> Any:
-        if verb in CHECKS:
-            self.calls[verb.__name__] += 1
-        return careful(self.contracts, verb, implementation, part, args)

@@ -1,4 +1,4 @@
-"""What every verb promises, checked call by call while parts run as plain Python.
+"""The promises of every verb, checked call by call while parts run as plain Python.
 
 Compiled code believes what a part returns: a number that is no action, or an index that is no
 feature, is read from or written to memory that belongs to something else. In plain Python there is
@@ -7,42 +7,43 @@ time to look.
 
 from __future__ import annotations
 
+import copy
 import inspect
 import math
 import numbers
 import time
 from collections.abc import Callable
-from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import numpy as np
 
 from expectant import verbs
+from expectant.core import tree
 from expectant.engine.asking import Subject
 from expectant.engine.loop import Run
-from expectant.engine.trial.mistakes import PartError, kinds_of
+from expectant.engine.trial.mistakes import PartError
 from expectant.rules import is_number
-from expectant.whose import is_ours
+from expectant.whose import is_ours, own_place
 
-HOMES = tuple(str(Path(str(module.__file__)).parent) for module in (verbs, np))  # ours, NumPy's
-
-Check = Callable[["Contracts", Any, tuple[Any, ...], Any], str | None]
-CHECKS: dict[verbs.Verb[object], Check] = {}
+# The arguments that a verb may look at and not change.
+READ_ONLY: dict[verbs.Verb[object], tuple[int, ...]] = {
+    verbs.act: (0,),
+    verbs.preference: (0,),
+    verbs.learn: (0,),
+    verbs.fit: (0,),
+    verbs.remember: (0,),
+    verbs.encode: (0,),
+    verbs.backed_up_value: (0, 2),
+    verbs.backed_up_action_value: (0, 2),
+    verbs.policy: (0,),
+    verbs.policy_of: (1,),
+    verbs.stop: (0,),
+    verbs.stop_of: (1,),
+}
 
 
 class Enough(BaseException):
     """The time for looking is over."""
-
-
-def promises(*of: verbs.Verb[object]) -> Callable[[Check], Check]:
-    """Declare what verbs promise: a function that says what is wrong with a call, or None."""
-
-    def declare(check: Check) -> Check:
-        CHECKS.update(dict.fromkeys(of, check))
-        return check
-
-    return declare
 
 
 class Contracts:
@@ -52,17 +53,14 @@ class Contracts:
     """
 
     def __init__(self, run: Run | Subject, bounds: Any = None, until: float = math.inf) -> None:
-        self.ranges = run.ranges
-        self.bounds = bounds
-        self.until = until
+        self.ranges, self.bounds, self.until = run.ranges, bounds, until
         states = (run.state, run.next_state) if isinstance(run, Run) else (run.state,)
         self.encoded = {id(state.active) for state in states}
-        self.kinds = kinds_of(run)
         self.observed: dict[int, np.ndarray] = {}  # the array that each domain shows
         inside = verbs.wrapped(run.agent)  # an agent with options chooses among more than actions
-        planner: Any = getattr(inside, "planner", None)
         self.chooser = None if inside is run.agent else type(inside)
-        self.choices = getattr(planner, "actions", self.ranges.actions)
+        self.choices = getattr(getattr(inside, "planner", None), "actions", self.ranges.actions)
+        self.depth = 0
 
     def __call__(
         self,
@@ -73,28 +71,32 @@ class Contracts:
     ) -> Any:
         if time.perf_counter() > self.until:
             raise Enough
+        name, where = f"{verb.__name__} of {type(part).__name__}", written(implementation)
+        looked_at = () if is_ours(implementation) else READ_ONLY.get(verb, ())
+        kept = [(a, a.copy()) for n in looked_at for _, a in tree.arrays(args[n])]
+        self.depth += 1
         try:
             result = implementation(part, *args)
         except PartError:
             raise
         except Exception as error:
-            place = _place(error.__traceback__)
-            if place is None and is_ours(implementation) and not isinstance(error, IndexError):
-                raise  # not for want of a promise kept: a number that has overflowed, say
-            place = place or written(implementation)
-            raise PartError(
-                f"{verb.__name__} of {type(part).__name__}: {type(error).__name__}: {error}"
-                f"{_advice(verb, error)} ({place})",
-                self.kinds.get(type(part), ""),
-            ) from error
-        check = CHECKS.get(verb)
-        wrong = check(self, part, args, result) if check else None
+            place = own_place(error)
+            inside = self.depth > 1 or not isinstance(error, IndexError)
+            if place is None and is_ours(implementation) and inside:
+                raise  # a caller may be the user's; a number that has overflowed is no mistake
+            told = f"{name}: {type(error).__name__}: {error}{_advice(verb, error)}"
+            raise PartError(f"{told} ({place or where})") from error
+        finally:
+            self.depth -= 1
+        wrong = CHECKS[verb](self, part, args, result) if verb in CHECKS else None
         if wrong:
-            where = written(implementation)
-            raise PartError(
-                f"{verb.__name__} of {type(part).__name__} {wrong} ({where})",
-                self.kinds.get(type(part), ""),
-            )
+            raise PartError(f"{name} {wrong} ({where})")
+        for array, before in kept:
+            if not same_bits(array, before):
+                raise PartError(
+                    f"{name} must not change what it is given, and changed {before} to {array} "
+                    f"({where})"
+                )
         return result
 
 
@@ -113,21 +115,9 @@ def written(implementation: Callable[..., Any]) -> str:
     return f"{code.co_filename}, line {code.co_firstlineno}"
 
 
-def _place(trace: TracebackType | None) -> str | None:
-    """File and line of the innermost code that is neither ours nor a library's.
-
-    Code without a file, as the ``__init__`` that a description is given, counts where there is no
-    other: nobody has written it, unless all that they wrote was given to the interpreter as text.
-    """
-    found, without_file = None, None
-    while trace is not None:
-        file = trace.tb_frame.f_code.co_filename
-        if file == "<string>":
-            without_file = f"{file}, line {trace.tb_lineno}"
-        elif not file.startswith(HOMES):
-            found = f"{file}, line {trace.tb_lineno}"
-        trace = trace.tb_next
-    return found or without_file
+def same_bits(array: np.ndarray, other: np.ndarray) -> bool:
+    """Whether two arrays are the same, NaN included."""
+    return np.array_equal(array, other, equal_nan=array.dtype.kind == "f")
 
 
 # ------------------------------------------------------------------------------- kinds of values
@@ -145,12 +135,17 @@ def _told(value: Any) -> str:
     return f"{text[:77]}..." if len(text) > 80 else text
 
 
+def _unless(right: bool, promise: str, value: Any) -> str | None:
+    return None if right else f"must return {promise}, got {_told(value)}"
+
+
 def _all_finite(part: Any) -> bool:
     if isinstance(part, np.ndarray):
         return part.dtype.kind != "f" or bool(np.isfinite(part).all())
-    if isinstance(part, tuple):
-        return all(_all_finite(item) for item in part)
-    return True
+    return not isinstance(part, tuple) or all(map(_all_finite, part))
+
+
+# --------------------------------------------------------------------------- what verbs promise
 
 
 def _features_in(contracts: Contracts, state: Any) -> str | None:
@@ -179,41 +174,24 @@ def _reward_and_alive(result: Any, names: str = "(reward, alive)") -> str | None
     return None
 
 
-def _action(contracts: Contracts, action: Any) -> str | None:
-    actions = contracts.ranges.actions
-    if not (_is_whole(action) and 0 <= action < actions):
-        return f"must return an action, a whole number from 0 to {actions - 1}, got {_told(action)}"
-    return None
+def _action(contracts: Contracts, action: Any, among: int = 0) -> str | None:
+    right = _is_whole(action) and 0 <= action < max(among, contracts.ranges.actions)
+    promise = f"an action, a whole number from 0 to {contracts.ranges.actions - 1}"
+    return _unless(right, promise, action)
 
 
-# --------------------------------------------------------------------------- what verbs promise
-
-
-@promises(verbs.step)
-def _step(contracts: Contracts, part: Any, args: tuple[Any, ...], result: Any) -> str | None:
-    return _reward_and_alive(result)
-
-
-@promises(verbs.draw_outcome)
-def _draw_outcome(
-    contracts: Contracts, part: Any, args: tuple[Any, ...], result: Any
-) -> str | None:
-    return _reward_and_alive(result) or _features_in(contracts, args[2])
-
-
-@promises(verbs.observation)
-def _observation(contracts: Contracts, part: Any, args: tuple[Any, ...], result: Any) -> str | None:
-    if not isinstance(result, np.ndarray) or result.ndim != 1 or result.size == 0:
-        return f"must return an array of one axis, got {_told(result)}"
-    known = contracts.observed.setdefault(id(part), result)
-    if known is not result and not np.shares_memory(known, result):
+def _observation(contracts: Contracts, part: Any, seen: Any) -> str | None:
+    if not isinstance(seen, np.ndarray) or seen.ndim != 1 or seen.size == 0:
+        return f"must return an array of one axis, got {_told(seen)}"
+    known = contracts.observed.setdefault(id(part), seen)
+    if known is not seen and not np.shares_memory(known, seen):
         return (
             "must return the same array every time: keep one in the part, and let reset and step "
             "write into it"
         )
     if contracts.ranges.states > 0:
-        return _state_number(contracts.ranges.states, result)
-    return _vector(contracts.bounds, result)
+        return _state_number(contracts.ranges.states, seen)
+    return None if contracts.bounds is None else _vector(contracts.bounds, seen)
 
 
 def _state_number(states: int, seen: np.ndarray) -> str | None:
@@ -225,8 +203,6 @@ def _state_number(states: int, seen: np.ndarray) -> str | None:
 
 
 def _vector(bounds: Any, seen: np.ndarray) -> str | None:
-    if bounds is None:
-        return None
     if seen.dtype != np.float64:
         return f"holds a vector: use float64, got {seen.dtype}"
     if seen.size != len(bounds):
@@ -240,111 +216,60 @@ def _vector(bounds: Any, seen: np.ndarray) -> str | None:
     return None
 
 
-@promises(verbs.place)
-def _place_number(
-    contracts: Contracts, part: Any, args: tuple[Any, ...], result: Any
-) -> str | None:
+def _place(contracts: Contracts, result: Any) -> str | None:
     states = contracts.ranges.states
-    if not _is_whole(result) or (states > 0 and not -1 <= result < states):
-        return f"must return a state's number from 0 to {states - 1}, or −1, got {_told(result)}"
+    right = _is_whole(result) and (states == 0 or -1 <= result < states)
+    return _unless(right, f"a state's number from 0 to {states - 1}, or −1", result)
+
+
+def _draw(contracts: Contracts, part: Any, state: Any, slot: Any) -> str | None:
+    """A slot must be one that can be read, whether or not this agent reads it."""
+    right = _is_whole(slot) and slot >= -1
+    wrong = _unless(right, "a slot, a whole number from 0 on, or −1", slot)
+    wrong = wrong or _features_in(contracts, state)
+    stored = verbs.stored.implementations.get(type(part))
+    load = verbs.load_successor.implementations.get(type(part))
+    if wrong or slot < 0 or stored is None or load is None:
+        return wrong
+    contracts.depth += 1  # an error is that of the draw, not of the verb that finds it
+    try:
+        stored(part, slot)
+        load(part, slot, copy.deepcopy(state))
+    except Exception as error:
+        place = own_place(error)
+        reason = f"{type(error).__name__}: {error}" + (f", at {place}" if place else "")
+        return f"must return a slot that can be read, got {slot}: {reason}"
+    finally:
+        contracts.depth -= 1
     return None
 
 
-@promises(verbs.phase, verbs.outcome, verbs.room)
-def _whole_number(
-    contracts: Contracts, part: Any, args: tuple[Any, ...], result: Any
-) -> str | None:
-    return None if _is_whole(result) else f"must return a whole number, got {_told(result)}"
-
-
-@promises(verbs.cut)
-def _cut(contracts: Contracts, part: Any, args: tuple[Any, ...], result: Any) -> str | None:
-    if isinstance(result, bool | np.bool_) or _is_whole(result):
-        return None
-    return f"must return True or False, got {_told(result)}"
-
-
-@promises(verbs.encode)
-def _encode(contracts: Contracts, part: Any, args: tuple[Any, ...], result: Any) -> str | None:
-    state = args[2]  # a map may also encode into scratch of its own, by other numbers
-    return _features_in(contracts, state) if id(state.active) in contracts.encoded else None
-
-
-@promises(verbs.load_successor)
-def _load_successor(
-    contracts: Contracts, part: Any, args: tuple[Any, ...], result: Any
-) -> str | None:
-    return _features_in(contracts, args[1])
-
-
-@promises(verbs.draw)
-def _draw(contracts: Contracts, part: Any, args: tuple[Any, ...], result: Any) -> str | None:
-    if not _is_whole(result) or result < -1:
-        return f"must return a slot, a whole number from 0 on, or −1, got {_told(result)}"
-    return _features_in(contracts, args[0])
-
-
-@promises(verbs.stored)
-def _stored(contracts: Contracts, part: Any, args: tuple[Any, ...], result: Any) -> str | None:
-    wrong = _reward_and_alive(result, "(action, reward, alive)")
-    return wrong or _action(contracts, result[0])
-
-
-@promises(verbs.imagine)
 def _imagine(contracts: Contracts, part: Any, args: tuple[Any, ...], result: Any) -> str | None:
-    if not is_number(result):
-        return f"must return alive, 0.0 or 1.0, got {_told(result)}"
-    return _features_in(contracts, args[2]) if _all_finite(args) and _all_finite(part) else None
+    wrong = _unless(is_number(result), "alive, 0.0 or 1.0", result)
+    if wrong or not (_all_finite(args) and _all_finite(part)):
+        return wrong
+    return _features_in(contracts, args[2])
 
 
-@promises(verbs.act)
-def _act(contracts: Contracts, part: Any, args: tuple[Any, ...], result: Any) -> str | None:
-    if type(part) is contracts.chooser and _is_whole(result) and 0 <= result < contracts.choices:
+def _probabilities(found: np.ndarray) -> str | None:
+    if np.isnan(found).all():  # an agent without a policy, or one that has diverged
         return None
-    return _action(contracts, result)
-
-
-@promises(verbs.stop, verbs.stop_of)
-def _stop(contracts: Contracts, part: Any, args: tuple[Any, ...], result: Any) -> str | None:
-    if not (is_number(result) and 0.0 <= result <= 1.0):
-        return f"must return the probability of stopping, from 0 to 1, got {_told(result)}"
+    if not (found >= 0.0).all() or abs(found.sum() - 1.0) > 1e-6:
+        return f"must write probabilities that sum to 1, got {found}"
     return None
 
 
-@promises(verbs.policy, verbs.policy_of, verbs.behave)
-def _probabilities(
-    contracts: Contracts, part: Any, args: tuple[Any, ...], result: Any
-) -> str | None:
-    written = args[-1]
-    if np.isnan(written).all():  # an agent without a policy, or one that has diverged
-        return None
-    if not (written >= 0.0).all() or abs(written.sum() - 1.0) > 1e-6:
-        return f"must write probabilities that sum to 1, got {written}"
-    return None
-
-
-@promises(verbs.preference, verbs.reward_now)
-def _number(contracts: Contracts, part: Any, args: tuple[Any, ...], result: Any) -> str | None:
+def _value(part: Any, args: tuple[Any, ...], result: Any, finite: bool) -> str | None:
+    """A number; not NaN, or finite, as long as all that it comes from is finite."""
     if not is_number(result):
         return f"must return a number, got {_told(result)}"
-    if math.isnan(result) and _all_finite(part) and _all_finite(args):
-        return "must return a number, got nan"
+    wrong = not math.isfinite(result) if finite else math.isnan(result)
+    if wrong and _all_finite(part) and _all_finite(args):
+        return f"must return a {'finite ' if finite else ''}number, got {_told(result)}"
     return None
 
 
-@promises(verbs.backed_up_value, verbs.backed_up_action_value)
-def _backed_up(contracts: Contracts, part: Any, args: tuple[Any, ...], result: Any) -> str | None:
-    if not is_number(result):
-        return f"must return a number, got {_told(result)}"
-    if not math.isfinite(result) and _all_finite(part) and _all_finite(args):
-        return f"must return a finite number, got {_told(result)}"
-    return None
-
-
-@promises(verbs.add_expected)
-def _add_expected(
-    contracts: Contracts, part: Any, args: tuple[Any, ...], result: Any
-) -> str | None:
+def _add_expected(part: Any, args: tuple[Any, ...], result: Any) -> str | None:
     weights, amount = args[2:]
     if result is not None:
         return f"must add to the weights it is given and return nothing, got {_told(result)}"
@@ -353,16 +278,61 @@ def _add_expected(
     return None
 
 
-@promises(
-    verbs.fit,
-    verbs.fit_options,
-    verbs.learn,
-    verbs.learn_options,
-    verbs.plan,
-    verbs.back_up,
-    verbs.roll_out,
-)
-def _size_of_errors(
-    contracts: Contracts, part: Any, args: tuple[Any, ...], result: Any
-) -> str | None:
-    return None if is_number(result) else f"must return the size of its errors, got {_told(result)}"
+# What is wrong with a call, or None, from (contracts, part, arguments, result).
+Check = Callable[[Contracts, Any, tuple[Any, ...], Any], str | None]
+CHECKS: dict[verbs.Verb[object], Check] = {
+    verbs.step: lambda c, part, args, found: _reward_and_alive(found),
+    verbs.draw_outcome: lambda c, part, args, found: (
+        _reward_and_alive(found) or _features_in(c, args[2])
+    ),
+    verbs.observation: lambda c, part, args, found: _observation(c, part, found),
+    verbs.place: lambda c, part, args, found: _place(c, found),
+    verbs.cut: lambda c, part, args, found: _unless(
+        isinstance(found, bool | np.bool_) or _is_whole(found), "True or False", found
+    ),
+    # a map may also encode into scratch of its own, by other numbers
+    verbs.encode: lambda c, part, args, found: (
+        _features_in(c, args[2]) if id(args[2].active) in c.encoded else None
+    ),
+    verbs.load_successor: lambda c, part, args, found: _features_in(c, args[1]),
+    verbs.draw: lambda c, part, args, found: _draw(c, part, args[0], found),
+    verbs.stored: lambda c, part, args, found: (
+        _reward_and_alive(found, "(action, reward, alive)") or _action(c, found[0])
+    ),
+    verbs.imagine: _imagine,
+    verbs.act: lambda c, part, args, found: _action(
+        c, found, c.choices if type(part) is c.chooser else 0
+    ),
+    verbs.add_expected: lambda c, part, args, found: _add_expected(part, args, found),
+    **dict.fromkeys(
+        (verbs.phase, verbs.outcome, verbs.room),
+        lambda c, part, args, found: _unless(_is_whole(found), "a whole number", found),
+    ),
+    **dict.fromkeys(
+        (verbs.stop, verbs.stop_of),
+        lambda c, part, args, found: _unless(
+            is_number(found) and 0.0 <= found <= 1.0,
+            "the probability of stopping, from 0 to 1",
+            found,
+        ),
+    ),
+    **dict.fromkeys(
+        (verbs.policy, verbs.policy_of, verbs.behave),
+        lambda c, part, args, found: _probabilities(args[-1]),
+    ),
+    **dict.fromkeys(
+        (verbs.preference, verbs.reward_now),
+        lambda c, part, args, found: _value(part, args, found, finite=False),
+    ),
+    **dict.fromkeys(
+        (verbs.backed_up_value, verbs.backed_up_action_value),
+        lambda c, part, args, found: _value(part, args, found, finite=True),
+    ),
+    **dict.fromkeys(
+        (
+            *(verbs.fit, verbs.fit_options, verbs.learn, verbs.learn_options),
+            *(verbs.plan, verbs.back_up, verbs.roll_out),
+        ),
+        lambda c, part, args, found: _unless(is_number(found), "the size of its errors", found),
+    ),
+}

@@ -32,10 +32,9 @@ from expectant.engine.crossing import (
     respond,
 )
 from expectant.engine.loop import Budget, Run, simulate
-from expectant.engine.trial.careful import careful
-from expectant.engine.trial.contracts import Contracts, Enough
+from expectant.engine.trial.contracts import Contracts, Enough, written
 from expectant.engine.trial.global_draws import drawn_from
-from expectant.engine.trial.mistakes import PartError, kinds_of
+from expectant.engine.trial.mistakes import PartError
 from expectant.parts import Domain
 from expectant.rules import or_none, whole
 from expectant.seeds import Streams
@@ -61,17 +60,27 @@ def rehearse(job: Job, run: Run, streams: Streams, loop: Kernel = simulate) -> N
     ours = all_ours(job.domain, job.features, job.agent)
     if ours and all(map(is_ours, part_types(run))):
         return
-    with _in_one_sentence():
-        check_parts(run)
-        unrecorded = run._replace(rewards=np.empty(0))
-        run, streams = copy.deepcopy((unrecorded, streams))
-        contracts = Contracts(run, job.domain.bounds, time.perf_counter() + SECONDS)
-        with _looked_at(_Preferring(contracts, run)):
-            if hasattr(run.domain, "received"):
-                _converse(run, streams, job.domain.bounds)
-            else:
-                limit = min(job.budget().step_limit, STEPS)
-                advanced(loop, run, Budget(STEPS, STEPS, limit), streams, going_on())
+    check_parts(run)
+    run, streams = copy.deepcopy((run._replace(rewards=np.empty(0)), streams))  # nothing is kept
+    contracts = Contracts(run, job.domain.bounds, time.perf_counter() + SECONDS)
+    agents = type(run.agent), type(wrapped(run.agent))
+    prefers = all(agent in preference.implementations for agent in agents)
+
+    def watch(
+        verb: Verb[object], implementation: Callable[..., Any], part: Any, args: tuple[Any, ...]
+    ) -> Any:
+        result = contracts(verb, implementation, part, args)
+        if verb is act and prefers and type(part) is agents[0]:  # as looks and evaluations do
+            for action in range(run.ranges.actions):
+                preference(part, args[0], action)
+        return result
+
+    with _watched(watch):
+        if hasattr(run.domain, "received"):
+            _converse(run, streams, job.domain.bounds)
+        else:
+            limit = min(job.budget().step_limit, STEPS)
+            advanced(loop, run, Budget(STEPS, STEPS, limit), streams, going_on())
 
 
 def rehearse_look(subject: Subject, asking: Callable[[Subject], object]) -> None:
@@ -79,21 +88,12 @@ def rehearse_look(subject: Subject, asking: Callable[[Subject], object]) -> None
     if all(map(is_ours, part_types(subject))):
         return
     subject = copy.deepcopy(subject)
-    with _in_one_sentence(), _looked_at(Contracts(subject, until=time.perf_counter() + SECONDS)):
+    with _watched(Contracts(subject, until=time.perf_counter() + SECONDS)):
         asking(subject)
 
 
 @contextmanager
-def _in_one_sentence() -> Iterator[None]:
-    """Let the error for a mistake say how to try the part alone."""
-    try:
-        yield
-    except PartError as error:
-        raise error.with_advice() from error.__cause__
-
-
-@contextmanager
-def _looked_at(watcher: Watcher) -> Iterator[None]:
+def _watched(watcher: Watcher) -> Iterator[None]:
     """Let every call of a verb be looked at; what does not come of a mistake is no matter here."""
     with watched_by(watcher), warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
@@ -106,31 +106,6 @@ def _looked_at(watcher: Watcher) -> Iterator[None]:
                 raise
 
 
-class _Preferring:
-    """Asks an agent for its preferences wherever it acts, as looks and evaluations do.
-
-    An agent need not act by them, and then nothing else in a rehearsal would call the verb.
-    """
-
-    def __init__(self, contracts: Contracts, run: Run) -> None:
-        agents = (type(run.agent), type(wrapped(run.agent)))
-        self.contracts, self.agent = contracts, agents[0]
-        self.prefers = all(agent in preference.implementations for agent in agents)
-
-    def __call__(
-        self,
-        verb: Verb[object],
-        implementation: Callable[..., Any],
-        part: Any,
-        args: tuple[Any, ...],
-    ) -> Any:
-        result = careful(self.contracts, verb, implementation, part, args)
-        if verb is act and self.prefers and type(part) is self.agent:
-            for action in range(self.contracts.ranges.actions):
-                preference(part, args[0], action)
-        return result
-
-
 def check_counts(domain: Domain) -> None:
     """An error where a domain of one's own does not say how many actions or states it has."""
     if is_ours(type(domain)):
@@ -140,46 +115,42 @@ def check_counts(domain: Domain) -> None:
         whole(1).check(name, "actions", domain.actions)
         or_none(whole(1)).check(name, "states", domain.states)
     except NotImplementedError:
-        reason = f"{name}: needs `actions`, how many there are"
-        raise PartError(reason, "domain").with_advice() from None
+        raise PartError(f"{name}: needs `actions`, how many there are") from None
     except ValueError as error:
-        raise PartError(str(error), "domain").with_advice() from None
+        raise PartError(str(error)) from None
 
 
 def check_parts(run: Run) -> None:
     """Errors for what can be told without running anything."""
-    kinds = kinds_of(run)
     for name in ("domain", "features", "agent"):
         part = getattr(run, name)
         if not hasattr(part, "_fields"):
             raise PartError(
-                f"build of the {name} must return a NamedTuple of arrays and numbers, got {part!r}",
-                name,
+                f"build of the {name} must return a NamedTuple of arrays and numbers, got {part!r}"
             )
-        _check_fields(part, kinds)
+        _check_fields(part)
     for part_type in set(part_types(run)):
-        _check_verbs(part_type, kinds.get(part_type, ""))
+        _check_verbs(part_type)
 
 
-def _check_fields(part: Any, kinds: dict[type, str]) -> None:
+def _check_fields(part: Any) -> None:
     """Every field must be something that compiled code can work on."""
-    owner, kind = type(part).__name__, kinds.get(type(part), "")
+    owner = type(part).__name__
     for name, item in zip(part._fields, part, strict=True):
         if isinstance(item, tuple) and hasattr(item, "_fields"):
-            _check_fields(item, kinds)
+            _check_fields(item)
         elif isinstance(item, np.ndarray):
             if item.dtype.kind not in "biuf":
                 raise PartError(
-                    f"{owner}: the array {name} must hold numbers, got dtype {item.dtype}", kind
+                    f"{owner}: the array {name} must hold numbers, got dtype {item.dtype}"
                 )
         elif not (isinstance(item, _ALLOWED) or _is_plain_tuple(item)):
             raise PartError(
                 f"{owner}: the field {name} must be an array, a number or a NamedTuple, got "
-                f"{item!r}{_instead(item)}",
-                kind,
+                f"{item!r}{_instead(item)}"
             )
         elif isinstance(item, int) and not -(2**63) <= item < 2**63:
-            raise PartError(f"{owner}: the field {name} must fit into 64 bits, got {item!r}", kind)
+            raise PartError(f"{owner}: the field {name} must fit into 64 bits, got {item!r}")
 
 
 def _is_plain_tuple(item: Any) -> bool:
@@ -196,26 +167,24 @@ def _instead(item: Any) -> str:
     return ""
 
 
-def _check_verbs(part_type: type, kind: str) -> None:
+def _check_verbs(part_type: type) -> None:
     """Every verb must take what it will be given, and draw from nothing else."""
     for verb in VERBS:
         found = verb.implementations.get(part_type)
         if found is None or is_ours(found):
             continue
+        name, where = f"{verb.__name__} of {part_type.__name__}", written(found)
         wanted, given = inspect.signature(verb), inspect.signature(found)
-        name, code = f"{verb.__name__} of {part_type.__name__}", found.__code__
-        where = f"({code.co_filename}, line {code.co_firstlineno})"
         try:
             given.bind(*wanted.parameters)
         except TypeError:
             raise PartError(
-                f"{name} takes {given}, and the verb is {verb.__name__}{wanted} {where}", kind
+                f"{name} takes {given}, and the verb is {verb.__name__}{wanted} ({where})"
             ) from None
         if source := drawn_from(found):
             raise PartError(
                 f"{name} draws from {source}, which no seed reaches: draw from the rng that is "
-                f"passed in {where}",
-                kind,
+                f"passed in ({where})"
             )
 
 

@@ -1,0 +1,613 @@
+"""The table of error messages: a mistake, and words that its one sentence must contain.
+
+Mistakes in arguments are written as code, mistakes in parts of one's own as a change of
+``engine/own_parts.py``. Words may leave something out, which is written as "…".
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from building import Built
+from each_in_a_process import run_file
+from features.plane import Plane
+from loading import module_at
+from outside_worlds import HallEnv
+from walking import walk
+
+import expectant as ex
+from expectant import exact, verbs
+from expectant.engine.compile.kernels import compiled_for
+from expectant.engine.job import Job
+from expectant.engine.trial.contracts import CHECKS, Contracts
+from expectant.engine.trial.mistakes import PartError
+from expectant.engine.trial.rehearsal import rehearse
+from expectant.progress import Silent
+
+OWN_PARTS = Path(__file__).parent / "engine" / "own_parts.py"
+RIGHT = OWN_PARTS.read_text()
+
+
+def contains(text: str, words: str) -> bool:
+    """Whether the pieces of some words are in a text, one after the other."""
+    at = 0
+    for piece in words.split("…"):
+        at = text.find(piece, at)
+        if at < 0:
+            return False
+        at += len(piece)
+    return True
+
+
+def sentence(error: BaseException) -> str:
+    """What an error says, which is one line."""
+    text = str(error)
+    assert text and "\n" not in text
+    return text
+
+
+# ------------------------------------------------------------------------------------- arguments
+
+# fmt: off
+AGENTS = [
+    ("ex.QLearning(0.1, centering=-1)", "centering must be a finite number, 0 or more"),
+    ("ex.QLearning('idbd')", "or ex.IDBD, ex.Autostep, ex.Bounded or ex.Decaying, got 'idbd'"),
+    ("ex.QLearning(0.1, step_unit='tiling')", "step_unit must be 'feature' or 'total', got 'tiling'"),
+    ("Built(ex.Corridor(), ex.Traces(ex.OneHot()), ex.QLearning(0.1, initial_value=6.0))", "initial_value=6.0 needs features whose values add up"),
+    ("ex.Lookahead(0.1, direct=False, planning_steps=0)", "direct=False learns values by planning alone"),
+    ("ex.Lookahead(0.1, planning_update='tdc')", "'levi' or 'gradient' or 'gtd2'"),
+    ("ex.Lookahead(0.1, planning_update='gradient', model='sample')", "needs an expectation model"),
+    ("ex.Lookahead(0.1, planning_update='gradient', maintained=True)", "also moves along the next one"),
+    ("ex.Lookahead(ex.IDBD(), maintained=True)", "maintained=True keeps up"),
+    ("ex.Lookahead(0.1, bonus=1.0, maintained=True)", "maintained=True has no place for a bonus"),
+    ("ex.Lookahead(0.1, ex.IDBD(), model='episodic')", "must be a number, ex.Bounded or ex.Decaying"),
+    ("ex.Lookahead(model=ex.LinearExpectation(0.2), model_step=0.5)", "model_step=0.5 is for models by name; LinearExp…=0.2"),
+    ("ex.Lookahead(0.1, model='true', rollout=3)", "rollout=3 needs a model that leads to a next state"),
+    ("ex.Lookahead(0.1, backups='prioritized', rollout=3)", "leads to states that backups=…cannot tell apart"),
+    ("ex.Lookahead(0.1, rollout=0)", "rollout must be a whole number, 1 or more, got 0"),
+    ("ex.Lookahead(0.1, backups='prioritised')", "backups must be 'replay' or 'recency'"),
+    ("ex.Lookahead(0.1, backups='all', relabelled=True)", "relabelled=True needs stored transitions, and backups="),
+    ("ex.Lookahead(0.1, backups='features', replayed_fits=1)", "needs stored transitions"),
+    ("ex.QPlanning(0.1, backups='seen', stored_action=True)", "stored_action=True needs stored transitions"),
+    ("ex.Lookahead(0.1, backups='sampler', model='true')", "looks up the environment's own state, which backups="),
+    ("ex.Lookahead(0.1, backups='mg', model='network')", "plans from single features, which needs a model that"),
+    ("ex.Lookahead(0.1, backups='mg', options=ex.Repertoire((ex.TableOption((1,) * 5, (0.5,) * 5),), models='exact'))", "look up the environment's own state"),
+    ("ex.Lookahead(0.1, model=ex.NStepExpectation(2), replayed_fits=2)", "Lookahead: replayed_fits=…several in a"),
+    ("ex.CachedValues(0.1)", "CachedValues: needs action_step"),
+    ("ex.QPlanning(0.1, model='sparse')", "Theorem 2 does not cover action values"),
+    ("ex.QPlanning(0.1, model=ex.NetworkExpectation())", "predicts only the mean of the next state"),
+    ("ex.DynaQ(0.1, backups=ex.SeenStates())", "DynaQ: backups must store transitions"),
+    ("ex.DynaQ(0.1, bonus=0.1, backups='prioritized')", "needs the age of every pair"),
+    ("ex.RVIQLearning(0.1, discount=0.9)", "discount must be 1"),
+    ("ex.RVIQLearning(0.1, centering=0.5)", "centering must be 0"),
+    ("ex.RVIQLearning(0.1, (0, 0, 0))", "a pair of a state and an action"),
+    ("Built(ex.Corridor(2), ex.OneHot(), ex.RVIQLearning(0.1, (7, 0)))", "must be a state below 2"),
+    ("Built(ex.Corridor(), ex.RandomBinary(4, 2), ex.RVIQLearning(0.1, 'max'))", "reference='max' needs one feature per state"),
+    ("ex.Sarsa(ex.IDBD(0.1), 0.5)", "action_step must be a number"),
+    ("ex.IDBD(0.0)", "initial_step must be a finite number above 0"),
+    ("ex.Decaying(0.1, -1.0)", "Decaying: offset must be a finite number, 0 or more"),
+    ("ex.Lookahead(0.1, value='cubic')", "Lookahead: value must be 'linear' or ex.NetworkValues, got 'cubic'"),
+    ("ex.Lookahead(0.1, value=ex.NetworkValues(), planning_update='gradient')", "follows the gradient of linear"),
+    ("ex.Lookahead(0.1, value=ex.NetworkValues(), backups='pwma')", "plans from single features, which needs linear values"),
+    ("ex.Lookahead(0.1, value=ex.NetworkValues(), options=[ex.OneStep(0)])", "options are valued by linear values"),
+    ("ex.Lookahead(0.1, value=ex.NetworkValues(), model=ex.NStepExpectation(2))", "which only linear values"),
+    ("ex.Lookahead(0.1, value=ex.NetworkValues(), initial_value=1.0)", "needs linear values, as others start at 0"),
+    ("ex.Lookahead(ex.IDBD(), value=ex.NetworkValues())", "value_step must be a number and bounded_step False"),
+    ("ex.Lookahead(0.1, value=ex.NetworkValues(), maintained=True)", "which only linear values"),
+]
+OPTIONS = [
+    ("ex.Lookahead(0.1, options=3)", "options must be a list of options"),
+    ("ex.QPlanning(0.1, options=(ex.TableOption((0, 1), (0, 0)),))", "plans with state values"),
+    ("ex.Lookahead(0.1, options=(ex.TableOption((0, 1), (0, 0)),), maintained=True)", "maintained=True"),
+    ("ex.Lookahead(0.1, options=(ex.TableOption((0, 1), (0, 0)),), stored_termination=True)", "one step"),
+    ("ex.Lookahead(0.1, options=(ex.TableOption((0, 1), (0, 0)),), model='sample', rollout=2)", "needs model='expectation'"),
+    ("ex.TableOption((0, 1), (0.5,))", "as many states, got 2 and 1"),
+    ("ex.TableOption(((0.5, 0.6),), (0.5,))", "probabilities"),
+    ("ex.TableOption((0, -1), (0.5, 0.5))", "policy must be an action"),
+    ("ex.TableOption((0, 1), (0.5, 1.5))", "stop must be a probability"),
+    ("run(ex.Lookahead(0.1, options=(ex.TableOption((0, 1), (0, 0)),)), ex.Corridor(4))", "must be for 4 states and 2 actions"),
+    ("ex.BestOption(99).table(ex.TwoRooms())", "state=99 must be one of a finite MDP"),
+    ("ex.RewardRespecting(3).build(Built(ex.Corridor(3), ex.OneHot()).setting)", "feature must be below 3, got 3"),
+    ("ex.Repertoire((ex.ShortestPath(1),), models='exact')", "needs options that are given"),
+]
+MODELS_AND_BACKUPS = [
+    ("ex.Distribution(states=0)", "states must be a whole number, 1 or more, got 0"),
+    ("ex.Distribution(forgetting=1.5)", "forgetting must be a number from 0 to 1"),
+    ("ex.Sample(distribution=ex.LinearExpectation())", "distribution must be a distribution model"),
+    ("ex.EpisodicExpectation(step=-1)", "step must be a finite number"),
+    ("ex.EpisodicExpectation(ex.Autostep(0.3, 0.1))", "EpisodicExpectation: step must be a number"),
+    ("ex.NStepExpectation(2, ex.Distribution())", "NStepExpectation: model must be"),
+    ("ex.NetworkExpectation(hidden=3.0)", "hidden must be a whole number, 1 or more, got 3.0"),
+    ("ex.NetworkExpectation(step=math.nan)", "step…got nan"),
+    ("ex.NetworkExpectation(optimiser='adamw')", "optimiser must be 'sgd' or 'adam', got 'adamw'"),
+    ("ex.NetworkExpectation(mean_decay=1.0)", "mean_decay must be a number from 0 to 0.999999, got 1.0"),
+    ("ex.NetworkExpectation(momentum=0.9)", "NetworkExpectation: unknown option momentum=0.9"),
+    ("ex.SparseExpectation(capacity=0)", "SparseExpectation: capacity must be"),
+    ("ex.SparseExpectation(threshold=math.nan)", "SparseExpectation: threshold must be"),
+    ("run(ex.Lookahead(0.1, model='exact'), ex.Corridor(3), ex.Traces(ex.OneHot()))", "these remember earlier ones"),
+    ("ex.AllPairs().build(Built(ex.Corridor(), ex.Traces(ex.OneHot())).setting)", "AllPairs: needs features of the present state alone"),
+    ("ex.AllStates().build(vectors_setting())", "AllStates: needs a domain with numbered states"),
+    ("ex.RecencyReplay(0)", "RecencyReplay: capacity must be a whole number, 1 or more"),
+    ("ex.RecencyReplay(10, math.inf)", "halflife…got inf"),
+    ("ex.Trajectory(0)", "Trajectory: length must be a whole number, 1 or more, got 0"),
+    ("ex.SeenStates(2.5)", "capacity…got 2.5"),
+    ("ex.PrioritizedSweeping(threshold=-1)", "threshold must be a finite number, 0 or more"),
+    ("ex.PrioritizedSweeping(tresh=1)", "unknown option tresh=1, did you mean 'threshold'"),
+]
+ONE = [[[1.0, 0.0]]]
+DOMAINS = [
+    ("mdp(probabilities=changed((1, 1, 0), 0.1))", "state 1, action 1, phase 0: the probabilities must sum to 1, got 0.85"),
+    ("mdp(probabilities=changed((0, 1, 0), math.nan))", "state 0, action 1, outcome 0, phase 0: a probability must be 0 or more, got nan"),
+    ("mdp(rewards=[[-1.0, -2.0], [math.inf, 0.0]])", "state 1, action 0, outcome 2, phase 0: a reward must be finite, got inf"),
+    ("mdp(rewards=np.zeros((3, 2)))", "rewards must have the shape (2, 2), (2, 2, 3) or…got (3, 2)"),
+    ("mdp(probabilities=np.ones((2, 2)))", "probabilities must have the shape…got (2, 2)"),
+    ("mdp(probabilities=np.ones((2, 2, 5)) / 5)", "5 outcomes for 2 states: give successors"),
+    ("mdp(successors=np.zeros((2, 2, 2), int))", "successors must have the shape (2, 2, 3), got (2, 2, 2)"),
+    ("mdp(successors=np.full((2, 2, 3), 2))", "state 0, action 0: outcome 0 leads to state 2"),
+    ("mdp(successors=0.5)", "successors must be an array of whole numbers"),
+    ("mdp(start=[0.5, 0.6])", "start must sum to 1, got 1.1"),
+    ("mdp(start=[1.5, -0.5])", "start: state 1 has probability -0.5"),
+    ("mdp(terminal=[5])", "terminal state 5 does not exist"),
+    ("mdp(terminal=[1], start=[0.0, 1.0])", "state 1 is terminal, an episode cannot start there"),
+    ("mdp(terminal=[0, 1])", "every state is terminal"),
+    ("mdp(switch_every=10)", "switch_every=10 needs several phases"),
+    ("mdp(rewards=np.zeros((2, 2, 2, 3)))", "there are 2 phases: switch_every must say"),
+    ("ex.FiniteMDP(np.eye(2)[:, None], [[0.0], [0.0]])", "leads to state 0, from which…(terminal=[0, 1] says that an episode ends there; endless"),
+    ("ex.FiniteMDP.from_gym('CartPole-v1')", "has no table P"),
+    ("ex.LocaGrid(phase_steps=(10, 10))", "LocaGrid: phase_steps must be three whole numbers"),
+    ("ex.LocaMountainCar(zone_position=0.6)", "zone_position must be below max_position=0.5"),
+    ("ex.MountainCar(min_start=0.0)", "min_start must be below max_start=-0.4, got min_start=0.0"),
+    ("ex.MountainCar(goal_position=0.7)", "goal_position must be at most max_position=0.6, got 0.7"),
+    ("ex.Rooms('..G\\n..')", "Rooms: plan must be lines of equal length"),
+    ("ex.Rooms('S..')", "must have a goal G"),
+    ("ex.Branching(states=2, branches=3)", "branches must be at most states=2, got 3"),
+    ("ex.RiverSwim(forward=0.8, back=0.3)", "must add up to 1 at most"),
+    ("ex.under_policy(ex.Corridor(), np.ones((9, 3)))", "policy must have the shape (9, 2), got (9, 3)"),
+    ("ex.under_policy(ex.Corridor(), np.ones((9, 2)))", "probabilities that add up to 1"),
+    ("ex.under_policy(ex.MountainCar())", "domain must be a finite MDP, got MountainCar"),
+    ("ex.Gym('Pendulum-v1').actions", "numbered actions (Discrete)…Box…TransformAction"),
+    ("ex.Gym(lambda: HallEnv(gymnasium.spaces.Dict(x=gymnasium.spaces.Discrete(2)))).states", "observations of Dict"),
+    ("ex.Gym('NoSuchWorld-v1').actions", "Gym: cannot make 'NoSuchWorld-v1'"),
+    ("ex.Gym('CartPole-v1', gravitas=3).actions", "gravitas"),
+    ("ex.Gym(gymnasium.vector.SyncVectorEnv([HallEnv]))", "several environments at once (gymnasium.vector): give one"),
+    ("ex.Gym(7)", "environment must be an environment's id"),
+    ("ex.Gym('CartPole-v1', numbered=True).states", "its observations are vectors"),
+    ("ex.Gym(HallEnv(), size=3)", "options are for making an environment"),
+    ("ex.register('corridor', ex.OneHot)", "the name 'corridor' is taken by Corridor"),
+    ("ex.register('My Walk', ex.OneHot)", "name must be lower-case letters, digits and underscores"),
+    ("ex.Domain.from_dict({'kind': 'no_such_module:X'}, trust=True)", "cannot import 'no_such_module:X'"),
+    ("ex.Domain.from_dict({'kind': 'numpy:zeros'}, trust=True)", "must be a class made by @description"),
+    ("ex.check_domain(ex.Corridor)", "give a domain, not its class: Corridor(…)"),
+    ("ex.check_domain(ex.OneHot())", "OneHot: is not a domain"),
+]
+FEATURES = [
+    ("ex.Fourier(0)", "Fourier: order must be a whole number, 1 or more, got 0"),
+    ("ex.Fourier(100).shape(Plane())", "at most 10,000 features, got order=100, which makes 10,201 in 2 dimensions"),
+    ("ex.Fourier(2).shape(ex.Corridor())", "Fourier: needs a domain with bounds, Corridor has none"),
+    ("ex.History(3, 2)", "History: base must be a feature map, such as OneHot(), got 3"),
+    ("ex.Traces(ex.OneHot)", "Traces: base must be a feature map"),
+    ("ex.Traces(ex.OneHot(), 1)", "Traces: decay must be less than 1, got 1.0"),
+    ("ex.OneHot().shape(Plane())", "OneHot: needs a domain with numbered states"),
+    ("ex.Tiles(8, (8, 0))", "Tiles: tiles must be"),
+    ("ex.Tiles(8, 8, bounds=[(0, 1), (1, 1)])", "bounds must be a list of (low, high) with"),
+    ("ex.Tiles(8, 8, wrap=(-1,))", "wrap must be a list of whole numbers, 0 or more"),
+    ("ex.Tiles(8, 8, hash_size=20)", "hash_size must be a multiple of tilings, got hash_size=20 with tilings=8"),
+    ("ex.Tiles(8, (8, 8, 8), bounds=[(0, 1)])", "tiles must have a number for each of the 1 dimensions of bounds, got 3: (8, 8, 8)"),
+    ("ex.Tiles(8, (8, 8, 8)).shape(Plane())", "each of the 2 dimensions of the observations of Plane, got 3"),
+    ("ex.Tiles(8, 8, wrap=(2,)).shape(Plane())", "wrap must name dimensions from 0 to 1 of the observations of Plane, got 2"),
+    ("ex.Tiles(8, 8).shape(ex.Corridor())", "needs a domain with bounds, Corridor has none: give bounds="),
+    ("ex.Tiles(8, 8).shape(ex.Gym('CartPole-v1'))", "which must be finite…give bounds="),
+    ("ex.Tiles(8, 100).shape(SimpleNamespace(bounds=((0, 1),) * 5, states=None))", "84,080,804,008 tiles are too many to be numbered"),
+    ("ex.Tiles(8, 8, tile=3)", "unknown option tile=3, did you mean 'tiles'"),
+    ("ex.Tiles(2, 2, dimensions=(1, 1))", "dimensions must be distinct"),
+    ("ex.Tiles(2, 2, dimensions=(0, 3)).shape(Plane())", "dimensions must be from 0 to 1 in Plane"),
+    ("ex.Identity().shape(ex.Gym('CartPole-v1'))", "Identity: dimension 1…ex.bounds_of"),
+    ("ex.Categorical().shape(ex.Corridor(6))", "the 6 states of Corridor are single numbers: give counts="),
+    ("ex.Categorical((2, 2)).shape(ex.Corridor(6))", "counts must multiply to the 6 states of Corridor"),
+    ("ex.Interpolated(4).shape(ex.BoyanChain(length=3))", "size must be at most the 3 states of the domain, got 4"),
+    ("ex.Joined(ex.OneHot(), 3)", "Joined: second must be a feature map"),
+    ("ex.bounds_of(ex.Corridor())", "bounds_of: Corridor has no vectors for observations"),
+    ("ex.bounds_of(ex.MountainCar(), 0)", "bounds_of: episodes must be a whole number, 1 or more"),
+    ("exact.feature_matrix(ex.Corridor(), ex.History(ex.OneHot(), 2))", "feature_matrix: features must depend on the present"),
+]
+EXACT = [
+    ("exact.optimal_values(3)", "domain must be a finite MDP, got 3"),
+    ("exact.optimal_values(ex.Corridor(), discount=2)", "discount must be a number from 0 to 1"),
+    ("exact.optimal_values(ex.Corridor(), phase=1)", "phase must be below 1, got 1"),
+    ("exact.optimal_values(ex.FiniteMDP(np.ones((1, 1, 1)), [[1.0]], endless=True))", "value iteration does not converge"),
+    ("exact.policy_values(ex.Corridor(), np.ones((9, 2)))", "policy in state 0 must be probabilities"),
+    ("exact.policy_values(ex.Corridor(), [0, -1] * 4 + [0])", "has action -1 in state 1"),
+    ("exact.policy_values(ex.Corridor(), np.ones((2, 2)))", "policy must be (9, 2)"),
+    ("exact.policy_values(ex.Corridor(slip=0.0), [1, 0] * 4 + [0])", "the policy never ends from state"),
+    ("exact.fixed_point(ex.Corridor(), 'levi')", "update must be 'avi' or 'aavi' or 'invalid', got 'levi'"),
+    ("exact.fixed_point(ex.Corridor(), 'avi', features=np.eye(3))", "features must be (9, d) rows"),
+    ("exact.planning_gap(ex.Corridor(), np.ones((2, 2)))", "action_values must have the shape (9, 2)"),
+    ("exact.linear_model(ex.Corridor(), np.repeat(np.eye(3), 3, axis=0))", "no linear model is aligned with these features: state"),
+    ("exact.gain(ex.FiniteMDP(np.eye(2)[:, None], np.ones((2, 1)), endless=True), [0, 0])", "from state 0 it never comes to state 1…let it explore"),
+    ("exact.gain(ex.Corridor(), np.zeros(9, int))", "domain must go on for ever, and an episode can end in"),
+    ("exact.jensen_gap(ex.Corridor(cells=2), np.zeros(3))", "value must be (2,) weights or a function…got weights of the shape (3,)"),
+    ("exact.lstd(np.ones((3, 2)), [1, 2], np.ones((3, 2)))", "lstd: rewards must have the shape (3,), got (2,)"),
+    ("exact.model_values(exact.least_squares_model(np.eye(2), [1, 1], np.eye(2)))", "the model has no values at discount=1"),
+    ("exact.option_model(ex.Corridor(3), [1, 1, 1], [0.0, 2.0, 0.0], 0.9)", "state 1 must be a probability"),
+    ("exact.option_model(ex.Corridor(3, slip=0.0), [1, 0, 1], [0.0, 0.0, 1.0])", "never stops from state 0"),
+    ("exact.shortest_path_option(ex.Corridor(3), 3, 0.9)", "state must be from 0 to 2, got 3"),
+    ("exact.planning_radius([[1.0, 2.0]], [[1.0]], value_step=0.1)", "transitions must be (A, d, d)"),
+    ("exact.planning_radius(np.ones((2, 1, 1)), [[1.0]], value_step=0.1)", "which of 2 actions is the best"),
+]
+ANALYSIS = [
+    ("ex.analysis.drop(np.ones((2, 10)), 5, 6)", "must lie within the curve"),
+    ("ex.analysis.drop(np.ones((2, 10)), 5, 5, before=6)", "before must be within"),
+    ("ex.analysis.recovery(np.ones((2, 10)), 5, 5, 1, math.nan)", "threshold must be"),
+    ("ex.analysis.recovery_threshold(1.0, 1.5)", "fraction must be"),
+    ("ex.analysis.difference(np.ones(2), np.ones(3))", "same number of runs"),
+    ("ex.analysis.bootstrap(np.sum, [np.ones((3, 2))])", "one number for each"),
+    ("ex.analysis.learning_curve(np.ones(3))", "returns must be"),
+    ("ex.analysis.interval(np.ones((0, 3)))", "at least one run"),
+    ("ex.analysis.paired_difference(np.ones(2), np.ones(2), level=95)", "level must be between 0 and 1, got 95"),
+]
+CHECKS_OF_PARTS = [
+    ("ex.check_agent(ex.QLearning)", "check_agent: agent must be one, not the class: QLearning("),
+    ("ex.check_model(ex.QLearning(0.1))", "check_model: model must be derived from ex.Model, got QLearning"),
+    ("ex.check_features(ex.OneHot(), steps=0)", "check_features: steps must be a whole number, 1 or more, got 0"),
+    ("ex.check_agent(ex.QLearning(0.1), ex.Gym('FrozenLake-v1'))", "check_agent: domain must run in compiled code"),
+    ("ex.check_option(ex.OneStep(1))", "is just the action 1"),
+]
+WHOLE_NUMBERS = [
+    ("ex.Lookahead(0.1, planning_steps=10**30)", "Lookahead: planning_steps must be…(at most 2**63 - 1), got 1000"),
+    ("ex.Learner(ex.QLearning(0.1), ex.OneHot(), 2, states=10**30)", "Learner: states must be…(at most 2**63 - 1)"),
+    ("ex.Learner(ex.QLearning(0.1), ex.OneHot(), 2, states=3, seed=10**5000)", "seed must be…(at most 2**128 - 1), got one of about 4,983 digits"),
+    ("run(ex.QLearning(0.1), ex.Corridor(), seed=-1)", "run: seed must be a whole number, 0 or more, got -1"),
+]
+# fmt: on
+CODE = [
+    *AGENTS,
+    *OPTIONS,
+    *MODELS_AND_BACKUPS,
+    *DOMAINS,
+    *FEATURES,
+    *EXACT,
+    *ANALYSIS,
+    *CHECKS_OF_PARTS,
+    *WHOLE_NUMBERS,
+]  # fmt: skip
+
+PROBABILITIES = np.array([[[0.0, 1.0, 0.0], [0.5, 0.0, 0.5]], [[0.0, 0.0, 1.0], [0.25, 0.75, 0.0]]])
+
+
+def changed(where: Any, value: float) -> np.ndarray:
+    array = PROBABILITIES.copy()
+    array[where] = value
+    return array
+
+
+def mdp(**changes: Any) -> ex.FiniteMDP:
+    rewards = np.array([[-1.0, -2.0], [5.0, 0.0]])
+    return ex.FiniteMDP(**{"probabilities": PROBABILITIES, "rewards": rewards, **changes})
+
+
+def run(agent: Any, domain: Any, features: Any = None, **options: Any) -> Any:
+    given = {"episodes": 1, "runs": 1, "compiled": False, "progress": False, **options}
+    return ex.run(domain, features or ex.OneHot(), agent, **given)
+
+
+def vectors_setting() -> Any:
+    setting = Built(ex.Corridor(), ex.OneHot()).setting
+    return type(setting)(**{**vars(setting), "domain": SimpleNamespace(states=None)})
+
+
+NAMES = {
+    **{"ex": ex, "np": np, "math": math, "exact": exact, "gymnasium": gymnasium, "run": run},
+    **{"Built": Built, "Plane": Plane, "HallEnv": HallEnv, "mdp": mdp},
+    **{"changed": changed, "vectors_setting": vectors_setting, "SimpleNamespace": SimpleNamespace},
+}
+
+
+@pytest.mark.parametrize(("code", "words"), CODE, ids=[code for code, _ in CODE])
+def test_a_wrong_argument_is_one_sentence(code, words):
+    with pytest.raises(ValueError) as told:  # noqa: PT011
+        eval(code, NAMES)
+    assert contains(sentence(told.value), words), told.value
+
+
+# ----------------------------------------------------------------------------- parts of one's own
+
+numbers = itertools.count()
+
+
+def own_parts(path: Path, *changes: tuple[str, str]) -> Any:
+    """The module of right parts, with changes."""
+    text = RIGHT
+    for right, wrong in changes:
+        assert right in text
+        text = text.replace(right, wrong)
+    file = path / f"own_parts_{next(numbers)}.py"
+    file.write_text(text)
+    return module_at(file)
+
+
+STEP = "return -PRICE - action, 1.0"
+START = "queue.waiting[0] = queue.room // 2"
+FEATURE = "state.active[1] = features.last"
+ACT = "return epsilon_greedy(agent, state, agent.weights.shape[0], agent.epsilon, rng)"
+ARRIVES = "    if rng.random() < queue.arrival"
+DRAW = "    copy(state, latest.state)\n    return 0\n"
+STORED = "return int(latest.facts[0]), latest.facts[1], latest.facts[2]"
+
+# fmt: off
+PARTS = {  # name: (what is right, what is written instead, what must be said)
+    "a reward that is missing": (STEP, "return 1.0", "step of QueuePart must return (reward, alive), got 1.0 (…own_parts_…py, line "),
+    "step without return": (f"    {STEP}\n", "", "must return (reward, alive), got None: is a return missing?"),
+    "a reward that is not finite": (STEP, "return float('nan'), 1.0", "must return a reward that is a finite number, got nan"),
+    "a reward that is a bool": (STEP, "return action == 1, 1.0", "must return a reward that is a finite number, got"),
+    "done for alive": (STEP, "return -PRICE, False", "alive as 0.0 where the episode has ended, else 1.0, got False (alive, not done)"),
+    "alive of a half": (STEP, "return -PRICE, 0.5", "else 1.0, got 0.5"),
+    "a state beyond the last": (START, "queue.waiting[0] = queue.room", "observation of QueuePart must hold a state's number from 0 to 7, got 8"),
+    "a state's number that is no whole number": ("np.zeros(1, np.int64)", "np.zeros(1)", "use int64, got float64"),
+    "an observation that is a number": ("    return queue.waiting\n", "    return queue.waiting[0]\n", "must return an array of one axis"),
+    "another array every time": ("    return queue.waiting\n", "    return queue.waiting + 0\n", "must return the same array every time"),
+    "an index beyond an array": ("queue.waiting[0] += 1", "queue.waiting[action + 1] += 1", "step of QueuePart: IndexError: index"),
+    "a name that is not defined": ("queue.waiting[0] -= 1", "queue.waiting[0] -= won", "step of QueuePart: NameError: name 'won' is not defined (…own_parts_…py, line "),
+    "a field that does not exist": ("queue.room // 2", "queue.rooms // 2", "reset of QueuePart: AttributeError: 'QueuePart' object has no attribute 'rooms'"),
+    "a field that is assigned to": (START, "queue.arrival = 0.5", "a field cannot be assigned to; keep what changes in an array"),
+    "a list in a field": ("QueuePart(np.zeros(1, np.int64)", "QueuePart([0]", "the field waiting must be an array, a number or a NamedTuple, got [0]: np.array(...) makes"),
+    "None in a field": ("self.room, self.arrival)", "self.room, None)", "the field arrival must be…got None: −1 or an array of length 0"),
+    "an array of objects": ("np.zeros(1, np.int64)", "np.array([None])", "the array waiting must hold numbers, got dtype object"),
+    "a number beyond 64 bits": ("self.room, self.arrival)", "10**30, self.arrival)", "the field room must fit into 64 bits"),
+    "a part that is no NamedTuple": ("return QueuePart(np.zeros(1, np.int64), self.room, self.arrival)", "return 7", "build of the domain must return a NamedTuple of arrays and numbers, got 7"),
+    "a verb with an argument too few": ("def _(queue, action, rng):", "def _(queue, action):", "step of QueuePart takes (queue, action), and the verb is step(domain, action, rng)"),
+    "division by zero": (STEP, "return -PRICE / (1 - 1), 1.0", "step of QueuePart: ZeroDivisionError"),
+    "wrong bounds of a draw": (START, "queue.waiting[0] = rng.integers(5, 2)", "reset of QueuePart: ValueError: low >= high (…own_parts_…py, line "),
+    "a feature beyond the last": (FEATURE, "state.active[1] = features.last + 1", "encode of PairsPart must write features from 0 to 4, got 5"),
+    "a negative feature": (FEATURE, "state.active[1] = -1", "must write features from 0 to 4, got -1"),
+    "more features than active ones": (FEATURE, "state.active[2] = features.last", "encode of PairsPart: IndexError: index 2 is out of bounds"),
+    "an observation that features change": (f"    {FEATURE}", f"    {FEATURE}\n    observation[0] = 0", "encode of PairsPart must not change what it is given, and changed [4] to [0]"),
+    "an action beyond the last": (ACT, "return 2", "act of SarsaPart must return an action, a whole number from 0 to 1, got 2"),
+    "an action that is a float": (ACT, "return 1.0", "a whole number from 0 to 1, got 1.0"),
+    "learn without return": ("    return abs(move(weights[transition.action]", "    abs(move(weights[transition.action]", "learn of SarsaPart must return the size of its errors, got None"),
+    "weights that are too short": ("np.zeros((site.actions, site.width))", "np.zeros((site.actions, 2))", "of SarsaPart: IndexError: index…own_parts_…py, line "),
+    "a preference that is no number": ("    return dot(state, agent.weights[action])\n", "    return agent.weights[action]\n", "preference of SarsaPart must return a number"),
+    "a model without return": ("    return backed_up_value(model.inner", "    backed_up_value(model.inner", "backed_up_value of CautiousPart must return a number, got None"),
+    "a model that promises nan": ("- model.penalty", "- model.penalty * float('nan')", "backed_up_value of CautiousPart must return a finite number, got nan"),
+    "fit without return": ("    return fit(model.inner, transition)", "    fit(model.inner, transition)", "fit of CautiousPart must return the size of its errors, got None"),
+    "a draw without a slot": (DRAW, "    copy(state, latest.state)\n", "draw of LatestPart must return a slot, a whole number from 0 on, or −1, got None"),
+    "a draw of a slot that does not exist": ("latest.facts[0]), latest.facts[1]", "latest.facts[3 * slot]), latest.facts[1]", "draw of LatestPart must return a slot that can be read, got 2: IndexError…, at …own_parts_…py, line "),
+    "a drawn feature beyond the last": (DRAW, "    copy(state, latest.state)\n    state.active[0] = 99\n    return 0\n", "draw of LatestPart must write features from 0 to 4, got 99"),
+    "a bad row in load": (DRAW, "    load(empty_table(TWO, 3), 3, state)\n    return 0\n", "draw of LatestPart: IndexError: index 3 is out of bounds…own_parts_…py, line "),
+    "a stored action that does not exist": (STORED, "return 5, latest.facts[1], latest.facts[2]", "stored of LatestPart must return an action, a whole number from 0 to 1, got 5"),
+    "stored without alive": (STORED, "return int(latest.facts[0]), latest.facts[1]", "stored of LatestPart must return (action, reward, alive), got"),
+    "random numbers of Python's own": ("if rng.random() < queue.arrival", "if random.random() < queue.arrival", "step of QueuePart draws from random.random, which no seed reaches: draw from the rng that is passed in"),
+    "a helper that draws from what is global": (STEP, "return -chance(), 1.0", "step of QueuePart draws from np.random.random, which no seed reaches"),
+}
+BESIDE = {  # what is needed beside the change
+    "a draw of a slot that does not exist": ("    copy(state, latest.state)\n    return 0\n", "    copy(state, latest.state)\n    return 2\n"),
+    "a bad row in load": ("PRICE = 1.0", "from expectant.features.vector import empty_table\nfrom expectant.verbs import load\nTWO = ex.Shape(5, 2)\nPRICE = 1.0"),
+}
+COUNTS = [  # what a domain says of itself
+    ("    actions = 2\n", "    actions = 0\n", "Queue: actions must be a whole number, 1 or more, got 0"),
+    ("    actions = 2\n", "", "Queue: needs `actions`, how many there are"),
+    ("property(lambda self: self.room)", "property(lambda self: self.room / 1)", "Queue: states must be a whole number, 1 or more, or None, got 8.0"),
+]
+LATER = {  # found by the loop, long after any trial
+    "a reward that is not finite": (ARRIVES, f"    if rng.random() < 0.02:\n        return np.nan, 1.0\n{ARRIVES}", "step of QueuePart must return a reward that is a finite number, got nan, in run 0, episode"),
+    "alive of a half": (ARRIVES, f"    if rng.random() < 0.02:\n        return -1.0, 0.5\n{ARRIVES}", "else 1.0, got 0.5, in run"),
+    "an action out of range": (ACT, "return 9 if rng.random() < 0.02 else 1", "act of SarsaPart must return an action from 0 to 1, got 9, in run"),
+    "a state out of range": (ARRIVES, f"    if rng.random() < 0.02:\n        queue.waiting[0] = 70\n{ARRIVES}", "observation of QueuePart must hold a state's number from 0 to 7, got 70, in run"),
+    "a feature out of range": (f"    {FEATURE}", "    state.active[1] = features.last if observation[0] < 4 else 5000", "encode of PairsPart must write features from 0 to 4, got 5000, in run"),
+}
+COMPILING = {  # what plain Python does and compiled code cannot
+    "a helper that is not marked": (STEP, "return -cost(action), 1.0", "cost is called in compiled code and is not marked for it: write @expectant.verbs.function"),
+    "a dict as a global": (STEP, "return -PRICE - NAMES['ease'], 1.0", "the global NAMES is a dict, which compiled code cannot use"),
+    "a list as a global": (STEP, "return -COSTS[action], 1.0", "the global COSTS is a list, which compiled code cannot use"),
+    "a global that is assigned to": (f"    {STEP}", "    global PRICE\n    PRICE = 2.0\n    return -PRICE, 1.0", "an assignment to a global: keep what changes in an array of the part ("),
+    "a global array that is written to": (f"    {STEP}", "    SEEN[0] += 1.0\n    return -SEEN[0], 1.0", "Cannot modify readonly array"),
+    "a method that Numba does not know": (START, "queue.waiting[0] = rng.choice(queue.room)", "rng.choice is not there in compiled code: draw with rng.random() or rng.integers(low, high) (…own_parts_…py, line "),
+    "a whole number drawn with one end": (START, "queue.waiting[0] = rng.integers(queue.room)", "rng.integers(int64): missing a required argument: 'high' ("),
+    "an f-string with a format": (f"    {STEP}", "    name = f'{action:d}'\n    return -PRICE, 1.0", "a part cannot be compiled: an f-string with a format ("),
+    "a function that calls itself": (STEP, "return -again(3), 1.0", "compiler re-entrant to the same function signature"),
+    "three numbers instead of two": (ARRIVES, f"    if rng.random() < 0.002:\n        return -1.0, 1.0, 0.0\n{ARRIVES}", "a part cannot be compiled: Can't unify return type"),
+    "a method of a part": ("< queue.arrival", "< queue.chance()", "chance is no field of QueuePart, and compiled code knows nothing else of it"),
+}
+# fmt: on
+
+
+def try_out(own: Any) -> None:
+    for job in own.jobs():
+        rehearse(job, *job.prepare(0))
+
+
+def test_right_parts_are_right(tmp_path):
+    own = own_parts(tmp_path)
+    try_out(own)
+    for found, verb in (
+        (ex.check_features(own.Pairs(), own.Queue(), steps=60, compiled=False), "encode"),
+        (ex.check_model(own.Cautious(), steps=60, compiled=False), "fit"),
+        (ex.check_backups(own.Latest(), steps=60, compiled=False), "draw"),
+        (ex.check_agent(own.SoftSarsa(0.1), steps=60, compiled=False), "act"),
+    ):
+        assert found.steps == 60 and found.episodes > 2 and found.calls[verb] >= 60
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_a_mistake_in_a_part_is_one_sentence_with_its_place(name, tmp_path):
+    right, wrong, words = PARTS[name]
+    beside = [BESIDE[name]] if name in BESIDE else []
+    own = own_parts(tmp_path, *beside, (right, wrong))
+    with pytest.raises(PartError) as told:
+        try_out(own)
+    assert contains(sentence(told.value), words), told.value
+
+
+@pytest.mark.parametrize(("right", "wrong", "words"), COUNTS)
+def test_what_a_domain_says_of_itself_is_checked(right, wrong, words, tmp_path):
+    own = own_parts(tmp_path, (right, wrong))
+    with pytest.raises(PartError) as told:
+        ex.run(own.Queue(), ex.OneHot(), ex.QLearning(0.1), episodes=1, progress=False)
+    assert contains(sentence(told.value), words), told.value
+
+
+@pytest.mark.parametrize("name", LATER)
+def test_the_loop_stops_at_a_promise_that_is_broken(name, tmp_path):
+    right, wrong, words = LATER[name]
+    own = own_parts(tmp_path, (right, wrong))
+    with pytest.raises(PartError) as told:
+        run(own.SoftSarsa(0.05), own.Queue(arrival=0.4), own.Pairs(), episodes=500)
+    assert contains(sentence(told.value), words), told.value
+
+
+@pytest.mark.parametrize("name", COMPILING)
+def test_what_cannot_be_compiled_is_one_sentence(name, tmp_path):
+    right, wrong, words = COMPILING[name]
+    method = "    arrival: float\n\n    def chance(self):\n        return self.arrival\n"
+    own = own_parts(tmp_path, (right, wrong), ("    arrival: float\n", method))
+    rng, trace = np.random.default_rng(0), np.zeros((1, 4))
+    arguments = own.Queue().build(rng), np.zeros(1, np.int64), rng, trace
+    with pytest.raises(PartError) as told:
+        compiled_for(walk, arguments, "", Silent())
+    assert contains(sentence(told.value), words), told.value
+
+
+WHOLE_FILE = """
+result = ex.run(Queue(), Pairs(), SoftSarsa(0.05), episodes=500, runs=2, progress=False{more})
+"""
+
+
+@pytest.mark.parametrize(
+    ("wrong", "more", "words"),
+    [
+        ("queue.waiting[7]", "", "PartError: step of QueuePart: IndexError: index 7"),
+        (
+            "queue.waiting[70 * (rng.random() < 0.002)]",
+            ", checked=True",
+            "PartError: a part indexes beyond an array: index is out of bounds, in run",
+        ),
+    ],
+)
+def test_a_script_with_a_mistake_ends_in_one_sentence(wrong, more, words, tmp_path):
+    """Compiled, in a process of its own: never in a signal."""
+    file = tmp_path / "parts.py"
+    text = RIGHT.replace("queue.waiting[0] -= 1", f"{wrong} -= 1")
+    file.write_text(text + WHOLE_FILE.format(more=more))
+    done = run_file(file)
+    assert done.status == 1
+    assert contains(done.errors.strip().splitlines()[-1], words), done.errors
+
+
+# fmt: off
+CHECKED = {  # found by a check of the part alone
+    "features": (FEATURE, "state.active[1] = 9", "check_features: Pairs: encode of PairsPart must write features from 0 to 4, got 9 (…own_parts_…py, line"),
+    "model": ("- model.penalty", "- model.penalty * np.add(SEEN, 1.0, out=SEEN)[0]", "check_model: Cautious: run once more with the same seed, the array…came out differently: draw from the rng"),
+    "backups": ("empty_state(site.shape), np.zeros(3))", "empty_state(site.shape), SHARED)", "check_backups: Latest: two runs share the array agent.planner.backups.facts: make new arrays in build"),
+    "agent": ("    return dot(state, agent.weights[action])\n", "    state.active[0] = 0\n    return dot(state, agent.weights[action])\n", "check_agent: SoftSarsa: preference of SarsaPart must not change what it is given, and changed ["),
+}
+# fmt: on
+
+
+@pytest.mark.parametrize("kind", CHECKED)
+def test_a_check_names_what_is_wrong_with_a_part(kind, tmp_path):
+    right, wrong, words = CHECKED[kind]
+    own = own_parts(tmp_path, ("PRICE = 1.0", "PRICE, SHARED = 1.0, np.zeros(3)"), (right, wrong))
+    check = {
+        "features": lambda **k: ex.check_features(own.Pairs(), own.Queue(), **k),
+        "model": lambda **k: ex.check_model(own.Cautious(), **k),
+        "backups": lambda **k: ex.check_backups(own.Latest(), **k),
+        "agent": lambda **k: ex.check_agent(own.SoftSarsa(0.1), **k),
+    }[kind]
+    with pytest.raises(PartError) as told:
+        check(steps=60, compiled=False)
+    assert contains(sentence(told.value), words), told.value
+
+
+# fmt: off
+DOMAIN_CHECKED = [  # by ex.check_domain
+    (STEP, "return 1.0", "step must return (reward, alive), got 1.0"),
+    (STEP, "return np.nan, 1.0", "step must return a…reward…got nan"),
+    (STEP, "return -PRICE, 0.5", "step must return alive as 0.0…got 0.5"),
+    (START, "queue.waiting[0] = 8", "but the observation was 8"),
+    ("np.zeros(1, np.int64)", "np.zeros(1, np.int32)", "use int64, got int32"),
+    ("    return queue.waiting\n", "    return queue.waiting + 0\n", "observation must return the same array every time"),
+    ("QueuePart(np.zeros(1, np.int64)", "QueuePart(SEEN.view(np.int64)", "two parts share their observation: make new arrays in build"),
+    ("rng.random() < queue.arrival", "np.random.default_rng().random() < queue.arrival", "was another one with the same seed: draw from the rng"),
+    ("        return 0.0, 0.0", "        queue.waiting[0] = 0", "no episode ended within 10,000 random steps"),
+    ("    states = property(lambda self: self.room)\n", "", "needs `states`, how many states it numbers, or `bounds`"),
+    ("@observation.register(QueuePart)\n", "", "QueuePart does not implement the verb 'observation'"),
+]
+# fmt: on
+
+
+@pytest.mark.parametrize(("right", "wrong", "words"), DOMAIN_CHECKED)
+def test_check_domain_names_what_is_wrong(right, wrong, words, tmp_path):
+    own = own_parts(tmp_path, (right, wrong))
+    with pytest.raises(ValueError, match=r"^check_domain: Queue: ") as told:
+        ex.check_domain(own.Queue(), episodes=2)
+    assert contains(sentence(told.value), words), told.value
+
+
+# ----------------------------------------------------------------------- the borders of promises
+
+RUN = Job(ex.Corridor(cells=4), ex.OneHot(), ex.QLearning(0.1), episodes=1).prepare(0)[0]
+VECTORS = RUN._replace(ranges=RUN.ranges._replace(states=0))
+
+
+def vector(*active: int, values: list[float] | None = None) -> Any:
+    found = SimpleNamespace(active=np.array(active))
+    if values is not None:
+        found.values = np.array(values)
+    return found
+
+
+# two actions, four states, four features: verb, result, arguments, whether that is right
+BORDERS: list[tuple[Any, Any, tuple[Any, ...], bool]] = [
+    *((verbs.act, action, (), 0 <= action < 2) for action in (-1, 0, 1, 2)),
+    *((verbs.stored, (action, 0.0, 1.0), (), 0 <= action < 2) for action in (-1, 0, 1, 2)),
+    *((verbs.step, (1.0, alive), (), alive in (0.0, 1.0)) for alive in (0.0, 1.0, 0.5, 2.0)),
+    *((verbs.step, (reward, 1.0), (), False) for reward in (math.inf, math.nan, "1", None, 1j)),
+    *((verbs.load_successor, None, (0, vector(f)), 0 <= f < 4) for f in (-1, 0, 3, 4)),
+    *((verbs.draw, slot, (vector(0),), slot >= -1) for slot in (-2, -1, 0)),
+    (verbs.draw, 0, (vector(0, values=[math.inf]),), False),
+    *((verbs.place, state, (), -1 <= state < 4) for state in (-2, -1, 3, 4)),
+    *((verbs.observation, np.array([s]), (), 0 <= s < 4) for s in (-1, 0, 3, 4)),
+    *((verbs.stop, chance, (), 0 <= chance <= 1) for chance in (-0.1, 0.0, 1.0, 1.1)),
+    (verbs.policy, None, (np.array([0.5, 0.5]),), True),
+    (verbs.policy, None, (np.array([0.5, 0.4]),), False),
+    (verbs.policy, None, (np.array([1.5, -0.5]),), False),
+    (verbs.preference, math.nan, (np.zeros(1),), False),
+    (verbs.preference, math.inf, (np.zeros(1),), True),
+    (verbs.backed_up_value, math.inf, (np.zeros(1),), False),
+    (verbs.backed_up_value, math.inf, (np.array([math.nan]),), True),
+    (verbs.add_expected, None, (None, 0, np.zeros(2), 1.0), True),
+    (verbs.add_expected, None, (None, 0, np.array([math.inf]), 1.0), False),
+    (verbs.add_expected, 1.0, (None, 0, np.zeros(2), 1.0), False),
+    (verbs.learn, math.nan, (), True),
+    (verbs.learn, None, (), False),
+]
+
+
+@pytest.mark.parametrize(("verb", "result", "args", "right"), BORDERS)
+def test_promises_hold_up_to_their_borders(verb, result, args, right):
+    assert (CHECKS[verb](Contracts(RUN), None, args, result) is None) == right
+
+
+@pytest.mark.parametrize(
+    ("seen", "right"), [([-1.0, 2.0], True), ([1.0, 3.0], True), ([-1.1, 2.0], False)]
+)
+def test_vectors_stay_within_their_bounds(seen, right):
+    contracts = Contracts(VECTORS, ((-1, 1), (2, 3)))
+    found = CHECKS[verbs.observation](contracts, None, (), np.array(seen))
+    assert (found is None) == right
+
+
+def test_code_without_a_file_has_lines_too():
+    written: dict[str, Any] = {}
+    exec(
+        "def act(part, state):\n    return inner(part)\n\ndef inner(part):\n    return 1 / 0\n",
+        written,
+    )
+    with pytest.raises(PartError, match=r"\(<string>, line 5\)$"):
+        Contracts(RUN)(verbs.act, written["act"], None, (RUN.state,))
