@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 import json
 import re
@@ -22,10 +23,7 @@ from expectant.catalogue import entry
 from expectant.cli import app
 from expectant.engine.job import STEP_LIMIT
 from expectant.lab.specs.spec import (
-    DEFAULTS,
-    SETTINGS,
-    TABLES,
-    TEXTS,
+    ConfigFile,
     cells_hash,
     parse_spec,
     parse_toml,
@@ -444,9 +442,10 @@ def test_the_choices_without_a_source_name_the_step_limit():
 
 def test_the_keys_of_specs_are_the_ones_that_are_read():
     listed = {cells[0].strip("`"): cells[2] for cells in rows(DOCS / "specs.md", "| key | must")}
-    assert set(listed) == {*TEXTS, *SETTINGS, *TABLES}
-    for key, value in DEFAULTS.items():
-        assert listed[key] == f"{value:,}"
+    keys = {field.name: field.default for field in dataclasses.fields(ConfigFile)}
+    assert set(listed) == set(keys)
+    for key in ("runs", "seed"):
+        assert listed[key] == f"{keys[key]:,}"
 
 
 def test_the_columns_and_claims_of_results_are_the_ones_that_are_written():

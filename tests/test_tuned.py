@@ -13,7 +13,7 @@ from test_site import ROOT, site
 from expectant.analysis.panel import Panel
 from expectant.lab.cells import Cell
 from expectant.lab.measures import measure_named
-from expectant.lab.specs.settings import dotted, leaves
+from expectant.lab.specs.grid import dotted, leaves
 from expectant.lab.specs.spec import read_spec
 from expectant.lab.study import packaged, read_study
 

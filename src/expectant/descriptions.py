@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import importlib
+import inspect
 import os
 import re
 import sys
@@ -329,16 +330,12 @@ def description(cls: Class) -> Class:
 
     Arguments it does not have are a ``ValueError`` that names the nearest one it has.
     """
-    own_init = "__init__" in vars(cls)
     inherited = cls.__eq__ is object.__eq__ or hasattr(cls.__eq__, "generated")
     made: Any = dataclass(frozen=True, eq=inherited)(cls)
     if inherited:
         made.__eq__.generated = True  # one that a class wrote itself is left to it
     made.kind = snake_case(cls.__name__)
-    known = [field.name for field in dataclasses.fields(made)]
-    if not own_init:
-        required = [f.name for f in dataclasses.fields(made) if f.default is dataclasses.MISSING]
-        made.__init__ = _checked_init(made.__init__, cls.__name__, known, required)
+    made.__init__ = _checked_init(made.__init__, cls.__name__)
     taken = KINDS.get(made.kind)
     if taken is not None and _ours(taken):
         raise ValueError(
@@ -350,12 +347,16 @@ def description(cls: Class) -> Class:
     return made
 
 
-def _checked_init(
-    init: Callable[..., None], owner: str, known: list[str], required: list[str]
-) -> Callable[..., None]:
+def _checked_init(init: Callable[..., None], owner: str) -> Callable[..., None]:
+    """Refuse unknown and missing arguments of a class's constructor in one sentence."""
+    _, *parameters = inspect.signature(init).parameters.values()
+    named = [p for p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+    known, takes_any = [p.name for p in named], len(named) < len(parameters)
+    required = [p.name for p in named if p.default is p.empty]
+
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
         for name, given in kwargs.items():
-            if name not in known:
+            if name not in known and not takes_any:
                 raise ValueError(f"{owner}: unknown option {name}={given!r}" + hint(name, known))
         missing = [name for name in required[len(args) :] if name not in kwargs]
         untuned = type(self).untuned

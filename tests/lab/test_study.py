@@ -19,9 +19,8 @@ from expectant.lab.measures import MEASURES, measure_named
 from expectant.lab.readings import variants
 from expectant.lab.reproduce import _worlds, read_stored, reproduce
 from expectant.lab.request import Request
-from expectant.lab.spec_places import spec_at
-from expectant.lab.specs.spec_errors import SpecError
-from expectant.lab.study import find_study, packaged, read_study
+from expectant.lab.specs.tables import SpecError
+from expectant.lab.study import find_study, packaged, read_study, spec_at
 
 DOCS = Path(__file__).parents[2] / "docs"
 FILES = {
@@ -202,7 +201,7 @@ def test_a_claim_about_a_panel_names_agents_of_that_panel(tmp_path):
     (clause,) = right.claims[0].clauses
     assert clause.statement == ("about", 2.5, 1.5)  # from 1 to 4
     left = write(tmp_path / "left", both=PANELS, claims=claims % "left")
-    with pytest.raises(SpecError, match="no agent 'two' in this figure"):
+    with pytest.raises(SpecError, match="no agent in this figure: 'two'"):
         read_study(left)
 
 
@@ -252,7 +251,7 @@ MISTAKES = {
     ),
     "an unknown agent": (
         {"claims": CLAIM % "measure = 'mean', of = ['plian']"},
-        "claims.toml: claims.0.clauses.0.of: no agent 'plian' in this figure, did you mean 'plain'?",
+        "claims.toml: claims.0.clauses.0.of: no agent in this figure: 'plian', did you mean 'plain'?",
     ),
     "an unknown figure": (
         {"claims": (CLAIM % "measure = 'mean', of = ['plain']").replace("'corridor'", "'coridor'")},
@@ -275,7 +274,7 @@ MISTAKES = {
     ),
     "a switch of zero": (
         {"claims": CLAIM % "measure = 'drop', of = ['plain'], switch = [0]"},
-        "claims.0.clauses.0.switch: must be a list of numbers of switches, from 1, got [0]",
+        "claims.0.clauses.0.switch.0: must be a whole number, 1 or more, got 0",
     ),
     "an id twice": (
         {"claims": 2 * (CLAIM % "measure = 'mean', of = ['plain']")},
@@ -298,7 +297,7 @@ MISTAKES = {
     ),
     "nobody beyond": (
         {"claims": CLAIM % "measure = 'mean', of = ['plain'], beyond = { of = ['plian'] }"},
-        "claims.0.clauses.0.beyond.of: no agent 'plian' in this figure, did you mean 'plain'?",
+        "claims.0.clauses.0.beyond.of: no agent in this figure: 'plian', did you mean 'plain'?",
     ),
     "no clauses": (
         {"claims": "[[claims]]\nid = 1\nfigure = 'corridor'\nclaim = 'x'\n"},
@@ -321,7 +320,7 @@ MISTAKES = {
     ),
     "a broken spec": ({"corridor": "episodes = 0"}, "corridor.toml: episodes: must be a whole number, 1 or more"),
     "claims judged by no run": (
-        {"study": "claim_runs = 0"}, "study.toml: claim_runs.corridor: must be a whole number, 1 or more, got 0",
+        {"study": "claim_runs = 0"}, "study.toml: claim_runs: must be a whole number, 1 or more, or a table, got 0",
     ),
     "no TOML": ({"claims": "[["}, "claims.toml: not TOML"),
 }  # fmt: skip

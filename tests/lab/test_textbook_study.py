@@ -14,7 +14,7 @@ from expectant.lab.engines.tasks import Kernels, Task, assembled, run_one
 from expectant.lab.looks import Seen, look_named
 from expectant.lab.measures import measure_named
 from expectant.lab.specs.spec import parse_spec
-from expectant.lab.specs.spec_errors import SpecError
+from expectant.lab.specs.tables import SpecError
 from expectant.lab.store.results import panels_of
 from expectant.lab.study import packaged, read_study
 

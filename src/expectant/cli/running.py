@@ -35,8 +35,8 @@ def run(
 ) -> None:
     """Run one experiment from a TOML file: curves, a table, figures and a page."""
     with plain_errors("lab", "show"), failures():
-        from expectant.lab.spec_places import spec_at
         from expectant.lab.specs.spec import read_spec, read_text
+        from expectant.lab.study import spec_at
 
         path = spec_at(spec)
         experiment = read_spec(path, trust=True)
@@ -86,7 +86,7 @@ def sweep(
     report.html and timings.json. Interrupted or killed, the same command goes on where it was.
     """
     with plain_errors("lab", "show"):
-        from expectant.lab.spec_places import spec_at
+        from expectant.lab.study import spec_at
         from expectant.lab.sweep_command import sweep_file
 
         outcome = sweep_file(

@@ -86,7 +86,7 @@ def show(
             entry = find_entry(name)
         except ValueError:
             if Path(name).is_dir():
-                from expectant.lab.spec_places import spec_at
+                from expectant.lab.study import spec_at
 
                 spec_at(name)  # says what a folder is for
             raise

@@ -24,11 +24,10 @@ from expectant.analysis.panel import Panel
 from expectant.lab.cells import Cell
 from expectant.lab.claims import Claim, Verdict, chance_together, judge_claims
 from expectant.lab.engines.compute import compute
-from expectant.lab.reading_files import Reading, ReadingOption
 from expectant.lab.specs.spec import Experiment
 from expectant.lab.store.results import panels_of
 from expectant.lab.store.store import Store
-from expectant.lab.study import Study
+from expectant.lab.study import Reading, ReadingOption, Study
 
 OWN = 2  # draws of an agent's own options in a context
 DRAWS = 20  # of features that are the same in all runs

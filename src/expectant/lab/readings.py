@@ -21,10 +21,9 @@ from expectant.analysis.panel import Panel
 from expectant.lab.cells import Cell
 from expectant.lab.claims import Claim, Verdict, judge_claims
 from expectant.lab.engines.compute import compute
-from expectant.lab.reading_files import Reading, ReadingOption
 from expectant.lab.store.results import panels_of
 from expectant.lab.store.store import Store
-from expectant.lab.study import Study
+from expectant.lab.study import Reading, ReadingOption, Study
 
 
 @dataclass(frozen=True)

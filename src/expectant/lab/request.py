@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from expectant.lab.cells import Cell
-from expectant.lab.specs.expansion import PanelSpec
+from expectant.lab.specs.grid import PanelSpec
 from expectant.lab.specs.spec import Experiment
 from expectant.lab.store.store import versions
 from expectant.lab.study import Study, word_for

@@ -24,9 +24,7 @@ from expectant.lab.cells import Cell
 from expectant.lab.engines.compute import Work
 from expectant.lab.engines.named import engine_named
 from expectant.lab.engines.tasks import Kernels
-from expectant.lab.specs.axes import Axis
-from expectant.lab.specs.expansion import PanelSpec, chosen
-from expectant.lab.specs.settings import word
+from expectant.lab.specs.grid import Axis, PanelSpec, chosen, word
 from expectant.lab.specs.spec import Experiment, parse_toml, spec_hash
 from expectant.lab.store.cell_tables import run_values, write_cells
 from expectant.lab.store.facts import commit

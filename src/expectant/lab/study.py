@@ -17,26 +17,131 @@ from typing import Any
 from expectant.descriptions import look_here_too, near_miss, needs_trust
 from expectant.lab.claim_files import claims_in
 from expectant.lab.claims import Claim
-from expectant.lab.reading_files import Reading, ReadingOption, readings_in
-from expectant.lab.specs.spec import Experiment, parse_spec, parse_toml, read_text
-from expectant.lab.specs.spec_errors import SpecError, check_keys, check_text, check_texts
-from expectant.lab.study_keys import (
-    STUDY,
-    JointKeys,
-    ParameterKeys,
-    claim_runs_in,
-    figures_in,
-    joint_in,
-    only_in,
-    parameters_in,
+from expectant.lab.specs.spec import Changes, Experiment, parse_spec
+from expectant.lab.specs.tables import (
+    SpecError,
+    check_known,
+    in_file,
+    inside,
+    key,
+    list_of,
+    parse_toml,
+    read_table,
+    read_text,
+    table,
+    table_of,
+    tables,
+    text,
+    texts,
 )
+from expectant.lab.store.folder_layout import about, kind_of
+from expectant.rules import at_least, either, whole
 
-CLAIMS, READINGS = "claims.toml", "readings.toml"
-KEYS = (
-    "title", "source", "link", "notes", "figures", "sets", "out", "measures", "claim_runs",
-    "only", "worlds", "unsized", "joint", "parameters",
-)  # fmt: skip
+STUDY, CLAIMS, READINGS = "study.toml", "claims.toml", "readings.toml"
 THE_PAPER = "kudashkina-2021"
+
+
+@dataclass(frozen=True)
+class ReadingOption:
+    """One interpretation of an open question; it belongs to some named sets."""
+
+    name: str = key(text())
+    sets: tuple[str, ...] = key(texts(), ())
+    changes: Changes = key(table(Changes), Changes())
+    source: str = key(text(), "")
+
+
+@dataclass(frozen=True)
+class Reading:
+    """An open question, its options, and the figures it concerns (none: all)."""
+
+    name: str = key(text())
+    question: str = key(text(), "")
+    figures: tuple[str, ...] = key(texts(), ())
+    options: tuple[ReadingOption, ...] = key(tables(ReadingOption), ())
+    source: str = key(text(), "")
+
+    def concerns(self, figure: str) -> bool:
+        return not self.figures or figure in self.figures
+
+    def chosen(self, named_set: str) -> ReadingOption:
+        """Return the option that belongs to a named set."""
+        return next(option for option in self.options if named_set in option.sets)
+
+
+@dataclass(frozen=True)
+class ReadingsFile:
+    """The keys of ``readings.toml``."""
+
+    readings: tuple[Reading, ...] = key(tables(Reading), ())
+
+
+@dataclass(frozen=True)
+class JointKeys:
+    """The figures of a search among joint readings, and the claims that describe them as they
+    were published; ``step_limit`` cuts episodes off sooner than the configs do."""
+
+    figures: tuple[str, ...] = key(texts())
+    claims: tuple[int, ...] = key(list_of(whole(1), "numbers of claims"), ())
+    step_limit: int | None = key(whole(1), None)
+
+
+@dataclass(frozen=True)
+class ParameterKeys:
+    """Length and runs of the source's parameter study, and the claim it is compared with.
+
+    ``margin`` is what does not matter of a return, in figures without ``margins`` of their own;
+    the figures ``at_best`` are run again with every agent at its best.
+    """
+
+    claim: int = key(whole(1))
+    episodes: int = key(whole(1))
+    runs: int = key(whole(1))
+    margin: float = key(at_least(0.0))
+    margins: Mapping[str, float] = key(table_of(at_least(0.0)), {})
+    at_best: tuple[str, ...] = key(texts(), ())
+
+
+@dataclass(frozen=True)
+class StudyFile:
+    """The keys of ``study.toml``."""
+
+    title: str | None = key(text(), None)
+    source: str = key(text(), "")
+    link: str = key(text(), "")
+    notes: tuple[str, ...] = key(texts(), ())
+    figures: tuple[str, ...] | None = key(texts(), None)
+    sets: tuple[str, ...] = key(texts(), ())
+    out: str | None = key(text(), None)
+    measures: tuple[str, ...] = key(texts(), ())
+    claim_runs: Any = key(either(whole(1), table_of(whole(1))), {})
+    only: Mapping[str, tuple[str, ...]] = key(table_of(texts()), {})
+    worlds: tuple[str, ...] = key(texts(), ())
+    unsized: tuple[str, ...] = key(texts(), ())
+    joint: JointKeys | None = key(table(JointKeys), None)
+    parameters: ParameterKeys | None = key(table(ParameterKeys), None)
+
+    def check_names(self, figures: list[str], sets: list[str], claims: list[str]) -> None:
+        """Refuse figures, sets and claims that are named and not there."""
+        joint, parameters = self.joint, self.parameters
+        named = {
+            ("claim_runs",): self.claim_runs if isinstance(self.claim_runs, dict) else (),
+            ("only",): self.only,
+            ("worlds",): self.worlds,
+            ("unsized",): self.unsized,
+            ("joint", "figures"): joint.figures if joint else (),
+            ("parameters", "margins"): parameters.margins if parameters else (),
+            ("parameters", "at_best"): parameters.at_best if parameters else (),
+        }
+        for path, names in named.items():
+            check_known("no figure", names, figures, *path)
+        for figure, own in self.only.items():
+            check_known("no set", own, sets, "only", figure)
+        for path, ids in (
+            (("joint", "claims"), joint.claims if joint else ()),
+            (("parameters", "claim"), [parameters.claim] if parameters else ()),
+        ):
+            check_known("no claim", map(str, ids), claims, *path)
 
 
 @dataclass(frozen=True)
@@ -139,10 +244,10 @@ def find_study(name: str) -> Path:
 
 
 def read_study(folder: Path, trust: bool = False) -> Study:
-    """The study in a folder; a :class:`SpecError` says what is wrong with it.
+    """Read the study in a folder; a :class:`SpecError` says what is wrong with it.
 
     ``trust`` is for studies that are to be run: modules that they name are imported. What comes
-    with the package is read once; anybody else's files may change.
+    with the package is read once; other files may change.
     """
     ours = folder.resolve() in (path.resolve() for path in packaged().values())
     return _packaged_study(folder, trust) if ours else _read_study(folder, trust)
@@ -153,56 +258,56 @@ def _packaged_study(folder: Path, trust: bool) -> Study:
     return _read_study(folder, trust)
 
 
-def _read_study(folder: Path, trust: bool) -> Study:
-    try:
-        data = parse_toml(read_text(folder / STUDY), STUDY)
-        return _study(folder, data, trust)
-    except SpecError as error:
-        raise SpecError(f"{folder}: {error}") from None
-
-
 def the_paper() -> Study:
-    """The study of the paper."""
+    """Read the study of the paper."""
     return read_study(packaged()[THE_PAPER])
 
 
-def _study(folder: Path, data: Mapping[str, Any], trust: bool) -> Study:
+def _read_study(folder: Path, trust: bool) -> Study:
     name = folder.resolve().name
-    check_keys(f"{STUDY}: ", data, KEYS)
-    for module in check_texts(f"{STUDY}: measures", data.get("measures", [])):
-        _import(module, trust)
-    experiments = _experiments(folder, data, trust)
-    sets = tuple(check_texts(f"{STUDY}: sets", data.get("sets", [])) or [""])
-    claims = _claims(folder, experiments)
-    return Study(
-        name=name,
-        folder=folder,
-        title=check_text(f"{STUDY}: title", data.get("title", name)),
-        experiments=experiments,
-        source=check_text(f"{STUDY}: source", data.get("source", "")),
-        link=check_text(f"{STUDY}: link", data.get("link", "")),
-        notes=tuple(check_texts(f"{STUDY}: notes", data.get("notes", []))),
-        sets=sets,
-        readings=_readings(folder, sets, experiments),
-        claims=claims,
-        claim_runs=claim_runs_in(data, experiments),
-        only=only_in(data, experiments, sets),
-        worlds=figures_in("worlds", data, experiments),
-        unsized=figures_in("unsized", data, experiments),
-        joint=joint_in(data, experiments, claims),
-        parameters=parameters_in(data, experiments, claims),
-        out=Path(check_text(f"{STUDY}: out", data.get("out", f"results/{name}"))),
-        command="expectant reproduce" + ("" if name == THE_PAPER else f" {word_for(folder)}"),
-    )
+    with in_file(folder):
+        data = parse_toml(read_text(folder / STUDY), STUDY)
+        with in_file(STUDY):
+            file = read_table(StudyFile, data)
+            for module in file.measures:
+                _import(module, trust)
+        experiments = _experiments(folder, file.figures, trust)
+        figures, sets = [*experiments], file.sets or ("",)
+        data = _data(folder, CLAIMS)
+        with in_file(CLAIMS):
+            claims = tuple(claims_in(data, experiments))
+        with in_file(STUDY):
+            file.check_names(figures, [*sets], [str(claim.id) for claim in claims])
+        runs = file.claim_runs
+        return Study(
+            name=name,
+            folder=folder,
+            title=name if file.title is None else file.title,
+            experiments=experiments,
+            source=file.source,
+            link=file.link,
+            notes=file.notes,
+            sets=sets,
+            readings=_readings(folder, sets, figures),
+            claims=claims,
+            claim_runs=runs if isinstance(runs, dict) else dict.fromkeys(figures, runs),
+            only=file.only,
+            worlds=file.worlds,
+            unsized=file.unsized,
+            joint=file.joint,
+            parameters=file.parameters,
+            out=Path(f"results/{name}" if file.out is None else file.out),
+            command="expectant reproduce" + ("" if name == THE_PAPER else f" {word_for(folder)}"),
+        )
 
 
 def word_for(folder: Path) -> str:
-    """A study's folder as a command names it."""
+    """Name a study's folder as a command does."""
     return folder.name if packaged().get(folder.name) == folder else str(folder)
 
 
 def study_of(experiment: Experiment, command: str, place: str = "") -> Study:
-    """One spec as a study of its own."""
+    """Make a study of one config."""
     return Study(
         experiment.name,
         Path(),
@@ -215,31 +320,67 @@ def study_of(experiment: Experiment, command: str, place: str = "") -> Study:
 
 
 def _import(module: str, trust: bool) -> None:
-    """A module with measures of somebody's own."""
+    """Import a module with measures of one's own."""
     import importlib
     import sys
 
     if module in sys.modules:
         return
     if not trust:
-        raise SpecError(f"{STUDY}: measures: {needs_trust(f'the module {module!r}')}")
-
+        raise SpecError(needs_trust(f"the module {module!r}"), "measures")
     look_here_too()
     try:
         importlib.import_module(module)
     except Exception as error:  # whatever the module raises
-        raise SpecError(f"{STUDY}: measures: cannot import {module!r}: {error}") from None
+        raise SpecError(f"cannot import {module!r}: {error}", "measures") from None
 
 
 def specs_in(folder: Path) -> list[Path]:
-    """The files of a study's specs."""
+    """List the config files of a study's figures."""
     others = (STUDY, CLAIMS, READINGS)
     return sorted(path for path in folder.glob("*.toml") if path.name not in others)
 
 
-def _experiments(folder: Path, data: Mapping[str, Any], trust: bool) -> dict[str, Experiment]:
-    """The specs of a folder by their names, in the order that ``figures`` says."""
-    found = {}
+def spec_at(word: str) -> Path:
+    """Find a config file: a path, a packaged study that has just one, or STUDY/SPEC."""
+    path, known = Path(word), packaged()
+    study, _, name = word.partition("/")
+    if path.is_dir() and word not in known:
+        raise SpecError(f"{word}: {_instead_of(path)}")
+    if path.is_file() or study not in known:
+        return path
+    specs = {spec.stem: spec for spec in specs_in(known[study])}
+    if name:
+        check_known(f"{study} has no spec", [name], [*specs], word)
+        return specs[name]
+    if len(specs) > 1:
+        raise SpecError(
+            f"{word}: has several specs ({', '.join(specs)}); `expectant reproduce {word}` runs "
+            f"its figures, {word}/{next(iter(specs))} is one spec"
+        )
+    return next(iter(specs.values()))
+
+
+def _instead_of(folder: Path) -> str:
+    """Say what to give instead of a folder."""
+    if (folder / STUDY).is_file():
+        return f"is a folder; `expectant reproduce {folder}` runs a study"
+    if kind_of(folder):
+        return about(folder)
+    found = " or ".join(map(str, specs_in(folder)))
+    return "is a folder; give a spec" + (f" in it: {found}" if found else ", there is none in it")
+
+
+def _data(folder: Path, name: str) -> dict[str, Any]:
+    """Parse a file of a study; nothing if there is none."""
+    return parse_toml(read_text(folder / name), name) if (folder / name).exists() else {}
+
+
+def _experiments(
+    folder: Path, figures: tuple[str, ...] | None, trust: bool
+) -> dict[str, Experiment]:
+    """Read the configs of a folder by their names, in the order of ``figures``."""
+    found: dict[str, Experiment] = {}
     for path in specs_in(folder):
         experiment = parse_spec(read_text(path), path.name, trust=trust)
         if experiment.name in found:
@@ -247,32 +388,24 @@ def _experiments(folder: Path, data: Mapping[str, Any], trust: bool) -> dict[str
         found[experiment.name] = experiment
     if not found:
         raise SpecError("has no spec, a TOML file beside study.toml")
-    wanted = check_texts(f"{STUDY}: figures", data.get("figures", list(found)))
-    for name in wanted:
-        if name not in found:
-            raise SpecError(f"{STUDY}: figures: no spec {name!r}" + near_miss(name, list(found)))
-    return {name: found[name] for name in wanted}
+    with in_file(STUDY):
+        check_known("no spec", figures or (), [*found], "figures")
+    return found if figures is None else {name: found[name] for name in figures}
 
 
-def _readings(
-    folder: Path, sets: tuple[str, ...], experiments: Mapping[str, Experiment]
-) -> tuple[Reading, ...]:
-    path = folder / READINGS
-    if not path.exists():
-        return ()
-    data = parse_toml(read_text(path), READINGS)
-    try:
-        return tuple(readings_in(data, sets, tuple(experiments)))
-    except SpecError as error:
-        raise SpecError(f"{READINGS}: {error}") from None
-
-
-def _claims(folder: Path, experiments: Mapping[str, Experiment]) -> tuple[Claim, ...]:
-    path = folder / CLAIMS
-    if not path.exists():
-        return ()
-    data = parse_toml(read_text(path), CLAIMS)
-    try:
-        return tuple(claims_in(data, experiments))
-    except SpecError as error:
-        raise SpecError(f"{CLAIMS}: {error}") from None
+def _readings(folder: Path, sets: tuple[str, ...], figures: list[str]) -> tuple[Reading, ...]:
+    data = _data(folder, READINGS)
+    with in_file(READINGS):
+        readings = read_table(ReadingsFile, data).readings
+        for place, reading in enumerate(readings):
+            with inside("readings", place):
+                check_known("no figure", reading.figures, figures, "figures")
+                for number, option in enumerate(reading.options):
+                    check_known("no set", option.sets, [*sets], "options", number, "sets")
+                for named_set in sets:
+                    count = sum(named_set in option.sets for option in reading.options)
+                    if count != 1:
+                        raise SpecError(
+                            f"one must be in the set {named_set!r}, got {count}", "options"
+                        )
+    return readings

@@ -15,7 +15,7 @@ from expectant.lab.cells import Cell
 from expectant.lab.engines.compute import Shard, Work
 from expectant.lab.engines.named import engine_named
 from expectant.lab.engines.tasks import Kernels
-from expectant.lab.specs.expansion import points
+from expectant.lab.specs.grid import points
 from expectant.lab.specs.spec import (
     Experiment,
     experiment_of,

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import expectant as ex
-from expectant.lab.specs.settings import word
+from expectant.lab.specs.grid import word
 from expectant.lab.specs.spec import SpecError, experiment_of, parse_spec, spec_hash
 from expectant.lab.specs.toml import to_toml
 from expectant.lab.sweep import Sweep

@@ -12,10 +12,15 @@ import numpy as np
 
 from expectant.lab.cells import Cell
 from expectant.lab.engines.compute import Work
-from expectant.lab.specs.describing import Describer
-from expectant.lab.specs.expansion import PanelSpec
-from expectant.lab.specs.settings import word
-from expectant.lab.specs.spec import Experiment, parse_toml, read_spec, read_text, spec_hash
+from expectant.lab.specs.grid import PanelSpec, word
+from expectant.lab.specs.spec import (
+    Describer,
+    Experiment,
+    parse_toml,
+    read_spec,
+    read_text,
+    spec_hash,
+)
 from expectant.lab.store.cell_tables import CELLS, cell_table, is_of_spec, read_cells
 from expectant.lab.store.folder_layout import RUN, SPEC, SWEEP, need_kind
 from expectant.lab.store.results import QUANTITIES, axes_of_panel

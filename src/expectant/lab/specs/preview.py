@@ -10,8 +10,7 @@ from typing import Any
 from expectant.core import tree
 from expectant.lab.cells import Cell, blocks, cost
 from expectant.lab.engines.tasks import Kernels, probe
-from expectant.lab.specs.axes import Range
-from expectant.lab.specs.settings import dotted, word
+from expectant.lab.specs.grid import Range, dotted, word
 from expectant.lab.specs.spec import Experiment
 from expectant.progress import say
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from expectant.lab.cells import Cell
 from expectant.lab.engines.compute import Work
-from expectant.lab.specs.settings import dotted, leaves, word
+from expectant.lab.specs.grid import dotted, leaves, word
 from expectant.lab.specs.spec import cells_hash
 from expectant.lab.store.sealed_tables import StoreError, read_table, write_table
 
