@@ -18,7 +18,7 @@ from expectant.analysis.judging import (
     pseudo_values,
 )
 from expectant.analysis.panel import Panel
-from expectant.lab.measuring import Measure, Of
+from expectant.lab.measures import Measure, Of
 
 BLOCKS = 1000  # figures of the source's size that are drawn to tell how many show a claim
 

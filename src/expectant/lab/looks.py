@@ -1,14 +1,365 @@
 """Looks: one number of what an agent knows each, known by name.
 
 A look asks an agent about all states of its domain. Those that come with the package are computed
-exactly, so that there is no noise in them; anybody can add one with :func:`look_as`. Where states
-have no numbers, a look can be at episodes instead. Whoever imports from here has them all.
+exactly, so that there is no noise in them; :func:`look_as` adds another. Where states have no
+numbers, a look can be at episodes instead.
 """
 
-from expectant.lab import policy_looks, return_looks, value_looks
-from expectant.lab.looking import LOOKS, Look, Seen, add_look, look_as, look_named
+from __future__ import annotations
 
-__all__ = [
-    "LOOKS", "Look", "Seen", "add_look", "look_as", "look_named", "policy_looks", "return_looks",
-    "value_looks",
-]  # fmt: skip
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from expectant.exact.car_values import judged_levels
+from expectant.exact.solve import TIE, dynamics, optimal_policy, optimal_values
+from expectant.lab.policy_worth import (
+    HORIZON,
+    NEGLIGIBLE,
+    best_actions,
+    dynamics_phases,
+    is_best,
+    phase_of,
+    policies_of,
+    returns_within,
+    worth_of_policies,
+)
+from expectant.lab.registry import Registry
+from expectant.parts import Agent, Domain
+from expectant.rules import Rule, whole
+
+EPISODES = 20
+
+
+class Seen(NamedTuple):
+    """The answers at M stops, one row each, NaN from a divergence on; ``phases`` (M,).
+
+    ``values`` (M, S), ``preferences`` (M, S, A), and ``work`` (M,), how many backups planning has
+    drawn by then; ``returns`` (M, E) of episodes that the agent acts greedily in. What a look does
+    not ask for is empty.
+    """
+
+    values: np.ndarray
+    preferences: np.ndarray
+    phases: np.ndarray
+    work: np.ndarray = np.zeros(0)
+    returns: np.ndarray = np.zeros((0, 0))
+
+
+Of = Callable[..., np.ndarray]
+
+
+@dataclass(frozen=True)
+class Look:
+    """A number of what an agent knows: ``of`` maps a domain, an agent's description and what was
+    :class:`Seen` to (M,), with the ``options`` that a record may set.
+
+    ``topics`` is what it asks for. ``levels`` gives lines to hold it against, phase by phase, and
+    ``course`` curves: what should be seen after so many episodes or steps, (M,) of (M,). It is one
+    ``of_errors`` if less is better.
+    """
+
+    name: str
+    title: str
+    meaning: str
+    topics: tuple[str, ...]
+    of: Of
+    options: Mapping[str, tuple[Rule[object], object]] = field(default_factory=dict)
+    levels: Callable[..., list[dict[str, float]]] | None = None
+    course: Callable[[Domain, np.ndarray], dict[str, np.ndarray]] | None = None
+    of_errors: bool = False
+
+
+LOOKS: Registry[Look] = Registry("look")
+add_look = LOOKS.add
+
+
+def look_as(
+    name: str, meaning: str, *, topics: tuple[str, ...] = ("values",), title: str = ""
+) -> Callable[[Of], Of]:
+    """Make a function of a domain, an agent and what was seen, to (M,), a look of that name."""
+
+    def register(of: Of) -> Of:
+        add_look(Look(name, title or name, meaning, topics, of))
+        return of
+
+    return register
+
+
+def look_named(name: str) -> Look:
+    """A look by its name."""
+    return LOOKS.named(name)
+
+
+def by_phase(
+    domain: Domain, seen: Seen, known: np.ndarray, of: Callable[[np.ndarray, int], np.ndarray]
+) -> np.ndarray:
+    """What ``of`` says of the rows that are ``known`` (M,), phase by phase; NaN of the others."""
+    result = np.full(known.size, np.nan)
+    for phase in np.unique(seen.phases):
+        rows = known & (seen.phases == phase)
+        if rows.any():
+            result[rows] = of(rows, phase_of(domain, int(phase)))
+    return result
+
+
+def _value_error(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
+    def of(rows: np.ndarray, phase: int) -> np.ndarray:
+        exact = optimal_values(domain, discount=agent.discount, phase=phase)
+        return np.sqrt(((seen.values[rows] - exact) ** 2).mean(axis=1))
+
+    return by_phase(domain, seen, np.isfinite(seen.values).all(axis=1), of)
+
+
+def _squared_error(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
+    return np.asarray(_value_error(domain, agent, seen) ** 2)
+
+
+def _known_error(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
+    known = domain.known_values(agent.discount)
+    if known is None:
+        raise ValueError(
+            f"record: known_error needs a domain that knows values of some states, such as "
+            f"DrivenCar, got {domain!r}"
+        )
+    errors = np.sqrt(((seen.values - known.values) ** 2).mean(axis=1))
+    return np.asarray(errors)
+
+
+def _sampling_course(domain: Domain, at: np.ndarray) -> dict[str, np.ndarray]:
+    """What means of samples should leave, where a domain knows it."""
+    errors = domain.sampling_error(at)
+    return {} if errors is None else {"exact, on average": errors}
+
+
+def _start_value(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
+    def of(rows: np.ndarray, phase: int) -> np.ndarray:
+        return np.asarray(seen.values[rows] @ dynamics(domain, phase).start)
+
+    return by_phase(domain, seen, np.isfinite(seen.values).all(axis=1), of)
+
+
+def _start_levels(domain: Domain, agent: Agent, phases: int) -> list[dict[str, float]]:
+    found = []
+    for phase in range(phases):
+        now = phase_of(domain, phase)
+        best = optimal_values(domain, discount=agent.discount, phase=now)
+        found.append({"optimum": float(dynamics(domain, now).start @ best)})
+    return found
+
+
+def _value_change(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
+    """How far the values have moved since the look before; since the first, nothing."""
+    moved = np.diff(seen.values, axis=0, prepend=seen.values[:1])
+    return np.asarray((moved**2).mean(axis=1))
+
+
+def _outdated_actions(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
+    """In what share of states the greedy action was right before a change, and is wrong now."""
+    found = np.full(seen.phases.size, np.nan)
+    for row in np.flatnonzero(np.isfinite(seen.preferences).all(axis=(1, 2))):
+        phase = int(seen.phases[row])
+        outdated = np.zeros(seen.preferences.shape[1:], bool)
+        if phase > 0:
+            before, now = (
+                best_actions(domain, agent.discount, phase_of(domain, number))
+                for number in (phase - 1, phase)
+            )
+            outdated = before & ~now
+        found[row] = (policies_of(seen.preferences[row][None])[0] * outdated).sum(axis=1).mean()
+    return found
+
+
+def _largest_probability(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
+    """How sure a softmax is of its action, mean over states."""
+    if not hasattr(agent, "policy_step"):
+        raise ValueError(
+            f"record: largest_probability is of agents that keep a policy, such as CachedPolicy, "
+            f"got {type(agent).__name__}"
+        )
+    raised = seen.preferences - seen.preferences.max(axis=-1, keepdims=True)
+    return np.asarray((1.0 / np.exp(raised).sum(axis=-1)).mean(axis=-1))
+
+
+def _greedy_return(domain: Domain, agent: Agent, seen: Seen, horizon: int) -> np.ndarray:
+    table, discount = seen.preferences, agent.discount
+
+    def of(rows: np.ndarray, phase: int) -> np.ndarray:
+        policies = policies_of(table[rows])
+        return returns_within(domain, policies, phase, discount=discount, horizon=horizon)
+
+    return by_phase(domain, seen, np.isfinite(table).all(axis=(1, 2)), of)
+
+
+def _greedy_levels(
+    domain: Domain, agent: Agent, phases: int, horizon: int
+) -> list[dict[str, float]]:
+    """The optimum of every phase, and what the policy that was best before is worth in it."""
+    discount = agent.discount
+    best = [
+        optimal_policy(domain, discount=discount, phase=phase)[None]
+        for phase in range(dynamics_phases(domain))
+    ]
+
+    def worth(policy: np.ndarray, phase: int) -> float:
+        found = returns_within(domain, policy, phase, discount=discount, horizon=horizon)
+        return float(found[0])
+
+    found = []
+    for phase in range(phases):
+        now = phase_of(domain, phase)
+        levels = {"optimum": worth(best[now], now)}
+        if not np.array_equal(best[now], best[0]):
+            levels["outdated policy"] = worth(best[0], now)
+        found.append(levels)
+    return found
+
+
+def _solving_updates(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
+    """log₁₀ of the backups so far; once the greedy way has been the best, of those until then."""
+    if getattr(agent, "planning_steps", 0) > 0 and not seen.work.any():
+        raise ValueError(
+            f"record: solving_updates counts backups of pairs (SeenPairs, PrioritizedPairs), "
+            f"and {type(agent).__name__} has counted none"
+        )
+    counted = np.maximum(seen.work, 1.0)
+    for row in range(counted.size):  # one by one: after the first nothing need be found out
+        if is_best(domain, seen.preferences[row], agent.discount, int(seen.phases[row])):
+            counted[row:] = counted[row]
+            break
+    return np.log10(counted)
+
+
+def _start_return(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
+    """What following the greedy policy from the start is worth."""
+    table = seen.preferences
+
+    def of(rows: np.ndarray, phase: int) -> np.ndarray:
+        return worth_of_policies(dynamics(domain, phase), policies_of(table[rows]), agent.discount)
+
+    return by_phase(domain, seen, np.isfinite(table).all(axis=(1, 2)), of)
+
+
+def _decided(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
+    """In how many states one action is preferred to all others."""
+    ranked = np.sort(seen.preferences, axis=-1)
+    decided = (ranked[..., -1] > ranked[..., -2] + TIE).sum(axis=-1).astype(float)
+    return np.where(np.isfinite(seen.preferences).all(axis=(1, 2)), decided, np.nan)
+
+
+for _look in (
+    Look(
+        "value_error",
+        "error of the state values",
+        "the root of the mean over states of (v̂(s) − v*(s))², v* being the optimal values of the "
+        "present phase",
+        ("values",),
+        _value_error,
+        of_errors=True,
+    ),
+    Look(
+        "squared_error",
+        "squared error of the values",
+        "the mean over states of (v̂(s) − v*(s))², v* being the optimal values of the present phase",
+        ("values",),
+        _squared_error,
+        course=_sampling_course,
+        of_errors=True,
+    ),
+    Look(
+        "known_error",
+        "error of the state values",
+        "the root mean squared difference of the state values from what is known of some states",
+        ("values",),
+        _known_error,
+        of_errors=True,
+    ),
+    Look(
+        "start_value",
+        "value of the start",
+        "the mean of the state values over the starts of episodes",
+        ("values",),
+        _start_value,
+        levels=_start_levels,
+    ),
+    Look(
+        "value_change",
+        "squared change of the values",
+        "the mean over states of the squared change of v̂(s) since the look before",
+        ("values",),
+        _value_change,
+        of_errors=True,
+    ),
+    Look(
+        "outdated_actions",
+        "outdated greedy actions",
+        "the share of states whose greedy action was optimal in the phase before and is not in "
+        "the present one, ties counted by halves; none in the first phase",
+        ("preferences",),
+        _outdated_actions,
+        of_errors=True,
+    ),
+    Look(
+        "largest_probability",
+        "largest action probability",
+        "the largest probability that the softmax policy gives to an action, mean over states, "
+        "without what ε adds",
+        ("preferences",),
+        _largest_probability,
+    ),
+    Look(
+        "solving_updates",
+        "log₁₀ of updates until solved",
+        "the decimal logarithm of how many backups planning has drawn so far or, once the greedy "
+        "policy from the start has been optimal, had drawn when it first was",
+        ("preferences", "work"),
+        _solving_updates,
+        of_errors=True,
+    ),
+    Look(
+        "start_return",
+        "greedy return from the start",
+        "the expected discounted return of the greedy policy from the start, computed by carrying "
+        f"probabilities forward until less than {NEGLIGIBLE:g} of them is left",
+        ("preferences",),
+        _start_return,
+    ),
+    Look(
+        "largest_value",
+        "largest action value, without its sign",
+        "the largest of all |q̂(s, a)|, or of what else the agent prefers actions by",
+        ("preferences",),
+        lambda domain, agent, seen: np.abs(seen.preferences).max(axis=(1, 2)),
+        of_errors=True,
+    ),
+    Look(
+        "decided_states",
+        "states with a preferred action",
+        "the number of states in which one action is preferred to all others",
+        ("preferences",),
+        _decided,
+    ),
+    Look(
+        "greedy_return",
+        "expected return of the greedy policy",
+        "the expected discounted return of the greedy policy within `horizon` steps, mean over all "
+        "states as starts, under the present rewards",
+        ("preferences",),
+        _greedy_return,
+        options={"horizon": (whole(1), HORIZON)},
+        levels=_greedy_levels,
+    ),
+    Look(
+        "episode_return",
+        "return of greedy episodes",
+        "the mean discounted return of `episodes` episodes in which the agent acts greedily and "
+        "does not learn, in the present phase; every look begins the same episodes",
+        ("returns",),
+        lambda domain, agent, seen, episodes: seen.returns.mean(axis=1),
+        options={"episodes": (whole(1), EPISODES)},
+        levels=lambda domain, agent, phases, episodes: judged_levels(domain, phases),
+    ),
+):
+    add_look(_look)

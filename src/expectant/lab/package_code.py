@@ -15,9 +15,8 @@ DECIDING = (
     "agents", "backups", "domains", "engine", "exact", "features", "models", "options",
     "step_sizes", "descriptions.py", "dispatch.py", "gradient_updates.py", "lanes.py", "parts.py",
     "rules.py", "seeds.py", "sites.py", "updates.py", "verbs.py", "lab/cells.py",
-    "lab/engines/tasks.py", "lab/episodes.py", "lab/looking.py", "lab/looks.py",
-    "lab/policy_looks.py", "lab/policy_worth.py", "lab/records.py", "lab/return_looks.py",
-    "lab/value_looks.py",
+    "lab/engines/tasks.py", "lab/episodes.py", "lab/looks.py", "lab/policy_worth.py",
+    "lab/records.py",
 )  # fmt: skip
 
 
