@@ -1,16 +1,12 @@
-"""Where the settings of agents without arguments come from: a grid on twelve problems.
+"""Choose the default settings of agents: a grid on twelve problems.
 
-Nine of the problems have chance in them, one is continuous, and none is among the environments that
+Nine of the problems are stochastic, one is continuous, and none is among the environments that
 these agents are judged on (``benchmarks/untuned.py``). Every setting has ten runs; its mean return
-of an episode, over all episodes, is put on a scale from random play (0) to the best of all settings
-of all agents (1), no less than −1, which is also what a run that diverges counts; scales are
-averaged over the problems. Every agent gets the setting with the highest average. Because the best
-of many has been lucky too, the chosen ones are run again, with another seed, on the same scale.
+is scaled from random play (0) to the best of all settings of all agents (1), no less than −1, which
+is also the score of a diverged run. Every agent gets the setting with the highest average over the
+problems. The chosen ones are run again with another seed, because the best of many was also lucky.
 
-    python benchmarks/choose_defaults.py [folder]    # resumed where it stopped
-    python benchmarks/choose_defaults.py --tables    # only writes the tables of the page again
-
-It writes docs/defaults.json, and the tables in docs/step-sizes.md from that.
+    python benchmarks/choose_defaults.py [FOLDER]    # resumes; writes docs/defaults.json
 """
 
 from __future__ import annotations
@@ -23,15 +19,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from choosing_problems import PuddleWorld
+from puddle_world import PuddleWorld
 
 import expectant as ex
 
-DOCS = Path(__file__).parents[1] / "docs"
-sys.path.append(str(DOCS / "site"))
-from guide import with_tables  # noqa: E402
-
-STORED, PAGE = DOCS / "defaults.json", DOCS / "step-sizes.md"
+STORED = Path(__file__).parents[1] / "docs" / "defaults.json"
 RUNS, SEED, FRESH_SEED = 10, 1, 2
 SHOWN = 3  # settings of every agent that are stored, the best first
 MAZE = """
@@ -107,66 +99,60 @@ GRID: dict[str, tuple[type[Any], dict[str, Any], dict[str, Sequence[Any]]]] = {
          "replayed_fits": FITS},
     ),
 }  # fmt: skip
-RANDOM = "random"
 
 
-def settings() -> Iterator[tuple[str, dict[str, Any], ex.Agent]]:
-    """Every setting: the kind of agent, what is varied, and the agent."""
+def grid() -> Iterator[tuple[str, dict[str, Any], ex.Agent]]:
+    """Yield every setting: the kind of agent, what is varied, and the agent."""
     for kind, (made, common, axes) in GRID.items():
         for values in itertools.product(*axes.values()):
             varied = dict(zip(axes, values, strict=True))
             yield kind, varied, made(**varied, **common)
 
 
-def sweep_of(name: str) -> ex.Sweep:
-    """All settings on one problem, as a sweep: to be written down (``to_toml``), and resumed."""
+def mean_returns(name: str, folder: Path) -> np.ndarray:
+    """Return the mean return of random play and of every setting; NaN where a run diverged."""
     problem = PROBLEMS[name]
-    agents = {f"{kind}-{n}": agent for n, (kind, _, agent) in enumerate(settings())}
-    return ex.Sweep(
+    agents = {f"{kind}-{n}": agent for n, (kind, _, agent) in enumerate(grid())}
+    sweep = ex.Sweep(
         name=name, domain=problem.domain, features=problem.features,
-        agents={RANDOM: ex.QLearning(0.0, epsilon=1.0), **agents}, episodes=problem.episodes,
+        agents={"random": ex.QLearning(0.0, epsilon=1.0), **agents}, episodes=problem.episodes,
         bin=problem.episodes, runs=RUNS, seed=SEED, step_limit=problem.step_limit,
     )  # fmt: skip
-
-
-def means_of(name: str, folder: Path) -> np.ndarray:
-    """The mean return of every setting, that of random play first; NaN where a run diverged."""
-    rows = sweep_of(name).run(folder).table().to_pylist()
+    rows = sweep.run(folder).table().to_pylist()
     found = {row["agent"]: row["mean"] if row["diverged"] == 0 else np.nan for row in rows}
-    names = [RANDOM, *(f"{kind}-{n}" for n, (kind, _, _) in enumerate(settings()))]
-    return np.array([found[name] for name in names], float)
+    return np.array([found[agent] for agent in ("random", *agents)], float)
 
 
-def scaled(means: np.ndarray) -> np.ndarray:
-    """From means (P, 1 + C), random play first, to scores (P, C)."""
+def scale(means: np.ndarray) -> np.ndarray:
+    """Return scores (P, C) of means (P, 1 + C), random play first."""
     random, rest = means[:, :1], means[:, 1:]
     best = np.nanmax(rest, axis=1, keepdims=True)
     return np.clip(np.nan_to_num((rest - random) / (best - random), nan=-1.0), -1.0, 1.0)
 
 
-def chosen(means: np.ndarray) -> dict[str, Any]:
-    """What is stored: the problems, and the best settings of every agent."""
-    scores = scaled(means)
+def choose(means: np.ndarray) -> dict[str, Any]:
+    """Return what is stored: the problems, and the best settings of every agent."""
+    scores = scale(means)
+    agents: dict[str, list[Any]] = {kind: [] for kind in GRID}
+    for n, (kind, varied, _) in enumerate(grid()):
+        each = [_short(score) for score in scores[:, n]]
+        mean = _short(scores[:, n].mean())
+        agents[kind].append({"settings": _data(varied), "score": mean, "each": each})
+    best = {k: sorted(rows, key=lambda row: -row["score"])[:SHOWN] for k, rows in agents.items()}
     problems = [
         {"name": name, "chance": problem.chance, "episodes": problem.episodes,
-         "random": _short(row[0]), "best": _short(np.nanmax(row[1:]))}
-        for (name, problem), row in zip(PROBLEMS.items(), means, strict=True)
+         "random": _short(row[0]), "best": _short(np.nanmax(row[1:])),
+         "scores": {kind: rows[0]["each"][n] for kind, rows in best.items()}}
+        for n, ((name, problem), row) in enumerate(zip(PROBLEMS.items(), means, strict=True))
     ]  # fmt: skip
-    agents: dict[str, list[Any]] = {kind: [] for kind in GRID}
-    for n, (kind, varied, _) in enumerate(settings()):
-        row = [_short(score) for score in scores[:, n]]
-        agents[kind].append(
-            {"settings": _data(varied), "score": _short(scores[:, n].mean()), "each": row}
-        )
     tried = {kind: len(rows) for kind, rows in agents.items()}
-    best = {k: sorted(rows, key=lambda row: -row["score"])[:SHOWN] for k, rows in agents.items()}
     return {"runs": RUNS, "problems": problems, "tried": tried, "best": best}
 
 
-def fresh(stored: dict[str, Any]) -> dict[str, float]:
-    """The scores of the chosen settings in runs that had no part in choosing them."""
+def confirm(stored: dict[str, Any]) -> dict[str, float]:
+    """Return the scores of the chosen settings in fresh runs."""
+    by_settings = {(kind, json.dumps(_data(varied))): made for kind, varied, made in grid()}
     found = {}
-    by_settings = {(kind, json.dumps(_data(varied))): made for kind, varied, made in settings()}
     for kind, rows in stored["best"].items():
         agent = by_settings[kind, json.dumps(rows[0]["settings"])]
         scores = [_fresh_score(agent, row) for row in stored["problems"]]
@@ -185,7 +171,6 @@ def _fresh_score(agent: ex.Agent, row: dict[str, Any]) -> float:
 
 
 def _data(varied: dict[str, Any]) -> dict[str, Any]:
-    """Settings as they are stored."""
     return {key: v.to_dict() if isinstance(v, ex.Autostep) else v for key, v in varied.items()}
 
 
@@ -193,60 +178,8 @@ def _short(number: float) -> float:
     return float(f"{number:.4g}")
 
 
-def shown(value: Any) -> str:
-    """A setting in a table."""
-    if isinstance(value, dict):
-        return f"Autostep({value['initial_step']:g}, {value['meta_step']:g})"
-    return value if isinstance(value, str) else f"{value:g}"
-
-
-def tables(stored: dict[str, Any]) -> dict[str, str]:
-    """The tables of the page by their names."""
-    return {
-        "problems": "\n".join(_problem_rows(stored)),
-        "defaults": "\n".join(_default_rows(stored)),
-    }
-
-
-def _problem_rows(stored: dict[str, Any]) -> Iterator[str]:
-    kinds = list(stored["best"])
-    names = (f"`{GRID[kind][0].__name__}`" for kind in kinds)
-    yield f"| problem | chance | episodes | random play | best of all | {' | '.join(names)} |"
-    yield "|---|---|---|---|---|" + "---|" * len(kinds)
-    for n, row in enumerate(stored["problems"]):
-        scores = (f"{stored['best'][kind][0]['each'][n]:.2f}" for kind in kinds)
-        chance = "yes" if row["chance"] else "no"
-        means = f"{row['random']:.4g} | {row['best']:.4g}"
-        yield f"| {row['name']} | {chance} | {row['episodes']} | {means} | {' | '.join(scores)} |"
-
-
-def _default_rows(stored: dict[str, Any]) -> Iterator[str]:
-    yield "| agent | settings tried | | score | fresh runs | settings |"
-    yield "|---|---|---|---|---|---|"
-    for kind, rows in stored["best"].items():
-        for place, row in enumerate(rows):
-            words = ", ".join(f"`{name}` {shown(v)}" for name, v in row["settings"].items())
-            first = (f"`{GRID[kind][0].__name__}`", str(stored["tried"][kind]))
-            lead = " | ".join(first if place == 0 else ("", ""))
-            order = "chosen" if place == 0 else ("second", "third")[place - 1]
-            again = f"{stored['fresh'][kind]:.3f}" if place == 0 else ""
-            yield f"| {lead} | {order} | {row['score']:.3f} | {again} | {words} |"
-
-
-def write_tables() -> None:
-    stored = json.loads(STORED.read_text())
-    PAGE.write_text(with_tables(PAGE.read_text(), tables(stored)))
-
-
-def main() -> None:
-    if "--tables" not in sys.argv:
-        folder = Path(sys.argv[1] if len(sys.argv) > 1 else "results/defaults")
-        means = np.array([means_of(name, folder / name) for name in PROBLEMS])
-        stored = chosen(means)
-        stored["fresh"] = fresh(stored)
-        STORED.write_text(json.dumps(stored, indent=1, ensure_ascii=False) + "\n")
-    write_tables()
-
-
 if __name__ == "__main__":
-    main()
+    folder = Path(sys.argv[1] if len(sys.argv) > 1 else "results/defaults")
+    stored = choose(np.array([mean_returns(name, folder / name) for name in PROBLEMS]))
+    stored["fresh"] = confirm(stored)
+    STORED.write_text(json.dumps(stored, indent=1, ensure_ascii=False) + "\n")

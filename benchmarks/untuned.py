@@ -1,12 +1,10 @@
-"""What agents earn without any setting, on ten environments: docs/untuned.json, and its table.
+"""What agents earn without any setting, on ten environments: docs/untuned.json.
 
-Features are those that ``expectant try`` proposes; agents are made without arguments, with a sparse
-model where there are many features. Beside them random play, and Q-learning with the step that was
-best on other runs. No setting of the defaults was chosen here (``benchmarks/choose_defaults.py``).
+Features are those that ``expectant try`` proposed; models are sparse where there are many. Random
+play and Q-learning with the step that was best in other runs are the references. No setting was
+chosen on these environments (``benchmarks/choose_defaults.py``).
 
-    python benchmarks/untuned.py             # environments that are not stored yet
-    python benchmarks/untuned.py NAME …      # these again
-    python benchmarks/untuned.py --tables    # only writes the table of the page again
+    python benchmarks/untuned.py [NAME …]    # those that are not stored yet, or these again
 """
 
 from __future__ import annotations
@@ -14,152 +12,186 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import gymnasium
 import numpy as np
-from ten_environments import TEN, Judged
 
 import expectant as ex
 from expectant.analysis.curves import interval
 from expectant.analysis.paired import paired_difference
-from expectant.features.random_play import play_at_random
-from expectant.lab.trying.proposal import propose
-from expectant.lab.trying.tried import NAMES, PLANNERS
-from expectant.lab.trying.try_on import MANY_FEATURES, PLAY_EPISODES, default_agents
 
-DOCS = Path(__file__).parents[1] / "docs"
-sys.path.append(str(DOCS / "site"))
-from guide import with_tables  # noqa: E402
-
-STORED, PAGE = DOCS / "untuned.json", DOCS / "your-problem.md"
+STORED = Path(__file__).parents[1] / "docs" / "untuned.json"
 RUNS, SEED = 10, 1
 TUNING_RUNS, TUNING_SEED = 3, 2
 STEPS = (0.05, 0.1, 0.2, 0.5, 1.0)
-LAST = 0.25  # of a run
-ROWS = {"random": "random play", "q_learning": "Q-learning", "tuned": "Q-learning, tuned step"}
-ROWS |= {kind: NAMES[kind] for kind in ("sarsa", *PLANNERS)}
+MANY = 500  # features from which on models are sparse
+LABELS = {
+    "random": "random play", "q_learning": "Q-learning", "tuned": "Q-learning, tuned step",
+    "sarsa": "Sarsa(λ)", "lookahead": "Algorithm 1", "cached_values": "Algorithm 2",
+    "cached_policy": "Algorithm 3",
+}  # fmt: skip
+COMPARED = list(LABELS)[3:]
+TORQUES = np.array([[-2.0], [0.0], [2.0]], np.float32)
 
 
-def judged(judged: Judged) -> dict[str, Any]:
-    """Everything that is stored of one environment."""
-    domain, limit = judged.domain(), judged.step_limit
-    seen = play_at_random(domain, PLAY_EPISODES, SEED)
-    features = propose(domain, seen)
-    agents = default_agents(features.shape(domain).size > MANY_FEATURES)
+def pendulum() -> Any:
+    """Return Pendulum-v1 with three torques instead of any between −2 and 2."""
+    world = gymnasium.make("Pendulum-v1")
+    actions = gymnasium.spaces.Discrete(len(TORQUES))
+    return gymnasium.wrappers.TransformAction(world, lambda action: TORQUES[action], actions)
 
-    def earned(agent: ex.Agent, runs: int, seed: int) -> Any:
+
+class PlaceAndDirection(gymnasium.ObservationWrapper):
+    """Observe MiniGrid's agent by its place and direction: enough in an empty room."""
+
+    def __init__(self, world: Any) -> None:
+        super().__init__(world)
+        inner = world.unwrapped
+        self.observation_space = gymnasium.spaces.MultiDiscrete([inner.width, inner.height, 4])
+
+    def observation(self, observation: Any) -> np.ndarray:
+        inner: Any = self.unwrapped
+        return np.array([*inner.agent_pos, inner.agent_dir], np.int64)
+
+
+def minigrid() -> Any:
+    """Return MiniGrid's empty room of 5 × 5 (the package minigrid)."""
+    import minigrid  # noqa: F401 (registers its environments)
+
+    return PlaceAndDirection(gymnasium.make("MiniGrid-Empty-5x5-v0"))
+
+
+def join_tiles(coarse: ex.Tiles) -> ex.Features:
+    """Return coarse tiles of all components, and fine ones of pairs."""
+    found: ex.Features = coarse
+    for first in range(0, len(coarse.bounds or ()), 2):
+        found = ex.Joined(found, ex.Tiles(4, 6, coarse.bounds, dimensions=(first, first + 1)))
+    return found
+
+
+class Environment(NamedTuple):
+    """An environment and how long it is tried; ``step_limit`` where it has none of its own."""
+
+    source: Any
+    episodes: int
+    step_limit: int | None = None
+    features: ex.Features = ex.OneHot()
+
+
+CART = (
+    (-4.800000190734863, 4.800000190734863), (-2.542628991603851, 2.3793030858039854),
+    (-0.41887903213500977, 0.41887903213500977), (-3.5376858472824098, 3.8618948221206666),
+)  # fmt: skip
+ARMS = tuple((-most, most) for most in (1.0, 1.0, 1.0, 1.0, 12.566370964050293, 28.274333953857422))
+HILL = ((-1.2000000476837158, 0.6000000238418579), (-0.07000000029802322, 0.07000000029802322))
+TEN = {
+    "CliffWalking": Environment("CliffWalking-v1", 150, 500),
+    "Taxi": Environment("Taxi-v4", 200),
+    "FrozenLake 4×4": Environment("FrozenLake-v1", 1_000),
+    "FrozenLake 8×8": Environment("FrozenLake8x8-v1", 500),
+    "Blackjack": Environment("Blackjack-v1", 5_000, 100),
+    "CartPole": Environment("CartPole-v1", 100, None, join_tiles(ex.Tiles(8, 3, CART))),
+    "Acrobot": Environment(
+        "Acrobot-v1", 20, None, join_tiles(ex.Tiles(8, 2, ARMS, hash_size=8_192))
+    ),
+    "MountainCar": Environment("MountainCar-v0", 100, None, ex.Tiles(8, 8, HILL)),
+    "Pendulum, three torques": Environment(
+        "untuned:pendulum", 40, None, ex.Tiles(8, 5, ((-1.0, 1.0), (-1.0, 1.0), (-8.0, 8.0)))
+    ),
+    "MiniGrid, empty 5×5": Environment("untuned:minigrid", 100, 100),
+}
+
+
+def measure(world: Environment) -> dict[str, Any]:
+    """Run all agents in one environment."""
+    domain = ex.Gym(world.source)
+    model: dict[str, Any] = (
+        {"model": "sparse"} if world.features.shape(domain).size > MANY else {}
+    )  # fmt: skip
+
+    def earn(agent: ex.Agent, runs: int, seed: int) -> ex.Result:
         return ex.run(
-            domain, features, agent, episodes=judged.episodes, runs=runs, seed=seed,
-            step_limit=limit or domain.step_limit or 10_000, progress=False,
+            domain, world.features, agent, episodes=world.episodes, runs=runs, seed=seed,
+            step_limit=world.step_limit or domain.step_limit or 10_000, progress=False,
         )  # fmt: skip
 
-    steps = {step: earned(agents["q_learning"].replace(action_step=step), TUNING_RUNS, TUNING_SEED)
-             for step in STEPS}  # fmt: skip
-    best = max(steps, key=lambda step: np.nan_to_num(steps[step].means.mean(), nan=-math.inf))
-    made = {
-        "random": ex.QLearning(0.0, epsilon=1.0),
-        "tuned": agents["q_learning"].replace(action_step=best),
-        **agents,
-    }
-    rows = {kind: row_of(earned(made[kind], RUNS, SEED)) for kind in ROWS}
-    return {"episodes": judged.episodes, "features": repr(features), "tuned_step": best, **rows}
+    def tuned_return(step: float) -> float:
+        means = earn(ex.QLearning().replace(action_step=step), TUNING_RUNS, TUNING_SEED).means
+        return float(np.nan_to_num(means.mean(), nan=-math.inf))
+
+    step = max(STEPS, key=tuned_return)
+    agents = {
+        "random": ex.QLearning(0.0, epsilon=1.0), "q_learning": ex.QLearning(),
+        "tuned": ex.QLearning().replace(action_step=step), "sarsa": ex.Sarsa(),
+        "lookahead": ex.Lookahead(**model), "cached_values": ex.CachedValues(**model),
+        "cached_policy": ex.CachedPolicy(**model),
+    }  # fmt: skip
+    rows = {kind: summarise_runs(earn(agent, RUNS, SEED)) for kind, agent in agents.items()}
+    return {"episodes": world.episodes, "features": repr(world.features), "tuned_step": step} | rows
 
 
-def row_of(result: Any) -> dict[str, Any]:
-    """Mean returns of all runs, over all episodes and over the last ones, and how many steps."""
-    last = max(1, int(LAST * result.returns.shape[1]))
+def summarise_runs(result: ex.Result) -> dict[str, Any]:
+    """Return the mean return of every run, over all episodes and over the last quarter."""
+    last = max(1, result.returns.shape[1] // 4)
     means, late = result.returns.mean(axis=1), result.returns[:, -last:].mean(axis=1)
-    return {
-        "means": [_short(mean) for mean in means],
-        "last": [_short(mean) for mean in late],
-        "steps": round(float(result.lengths.sum(axis=1).mean())),
-        "diverged": int(result.diverged.sum()),
-    }
+    short = [
+        [float(f"{x:.5g}") if math.isfinite(x) else None for x in row] for row in (means, late)
+    ]
+    steps, diverged = round(float(result.lengths.sum(axis=1).mean())), int(result.diverged.sum())
+    return {"means": short[0], "last": short[1], "steps": steps, "diverged": diverged}
 
 
-def _short(number: float) -> float | None:
-    return float(f"{number:.5g}") if math.isfinite(number) else None
-
-
-def verdict(row: dict[str, Any], other: dict[str, Any]) -> str:
-    """Whether an agent earns more than another in the same runs, by a paired interval of 95 %."""
+def compare(row: dict[str, Any], other: dict[str, Any]) -> str:
+    """Compare two agents in the same runs, by a paired interval of 95 %."""
     if row["diverged"] or other["diverged"]:
         return "less" if row["diverged"] else "more"
     found = paired_difference(np.array(row["means"]), np.array(other["means"]))
     return "more" if found.low > 0.0 else "less" if found.high < 0.0 else "alike"
 
 
-def tables(stored: dict[str, Any]) -> dict[str, str]:
-    """The tables of the page by their names."""
-    made = {"untuned": _rows, "untuned-counts": _counts, "untuned-highest": _highest}
-    return {name: "\n".join(make(stored)) for name, make in made.items()}
-
-
-def _rows(stored: dict[str, Any]) -> Iterator[str]:
-    yield "| environment | episodes | agent | mean return (95 %) | last quarter | steps a run | |"
-    yield "|---|---|---|---|---|---|---|"
-    for name, found in stored.items():
-        for kind, label in ROWS.items():
-            row = found[kind]
-            tuned = f", {found['tuned_step']:g}" if kind == "tuned" else ""
-            against = verdict(row, found["q_learning"]) if kind in (*PLANNERS, "sarsa") else ""
-            lead = f"{name} | {found['episodes']:,}" if kind == "random" else " | "
-            yield f"| {lead} | {label}{tuned} | {_mean(row)} | {row['steps']:,} | {against} |"
-
-
-def _mean(row: dict[str, Any]) -> str:
-    if row["diverged"]:
-        return f"{row['diverged']} runs diverged | "
-    mean, low, high = (float(each) for each in interval(np.array(row["means"])))
-    places = max(0, 2 - math.floor(math.log10(max(abs(mean), high - low, 1e-9))))
-    late = float(np.mean(row["last"]))
-    return f"{mean:.{places}f} ({low:.{places}f} to {high:.{places}f}) | {late:.{places}f}"
-
-
-def _counts(stored: dict[str, Any]) -> Iterator[str]:
-    of = f"{len(stored)} of {len(TEN)} environments"
-    yield f"| against untuned Q-learning, {of} | higher mean | surely more | surely less |"
-    yield "|---|---|---|---|"
-    for kind in ("sarsa", *PLANNERS):
-        found = [(each[kind], each["q_learning"]) for each in stored.values()]
-        higher = sum(mean_of(row) > mean_of(plain) for row, plain in found)
-        sure = [verdict(row, plain) for row, plain in found]
-        yield f"| {ROWS[kind]} | {higher} | {sure.count('more')} | {sure.count('less')} |"
-
-
-def _highest(stored: dict[str, Any]) -> Iterator[str]:
-    """Where every agent has the highest mean of those without settings, and how it compares."""
-    kinds = ("q_learning", "sarsa", *PLANNERS)
-    best = {
-        name: max(kinds, key=lambda kind: mean_of(found[kind])) for name, found in stored.items()
-    }
-    yield f"| without settings, {len(stored)} environments | highest mean on |"
-    yield "|---|---|"
-    for kind in kinds:
-        names = "; ".join(name for name, winner in best.items() if winner == kind)
-        yield f"| {ROWS[kind]} | {names or 'none'} |"
-
-
 def mean_of(row: dict[str, Any]) -> float:
     return -math.inf if row["diverged"] else float(np.mean(row["means"]))
 
 
-def write_tables() -> None:
-    PAGE.write_text(with_tables(PAGE.read_text(), tables(json.loads(STORED.read_text()))))
+def summarise(worlds: dict[str, Any]) -> dict[str, Any]:
+    """Return the rows of the three tables of the documentation."""
+    rows: list[dict[str, Any]] = []
+    highest: dict[str, list[str]] = {kind: [] for kind in ("q_learning", *COMPARED)}
+    for name, found in worlds.items():
+        best = max(highest, key=lambda kind, found=found: mean_of(found[kind]))  # type: ignore[misc]
+        highest[best].append(name)
+        for kind, label in LABELS.items():
+            row = found[kind]
+            estimate = None if row["diverged"] else [*map(float, interval(np.array(row["means"])))]
+            tuned = f", {found['tuned_step']:g}" if kind == "tuned" else ""
+            rows.append({
+                "environment": name, "episodes": found["episodes"], "agent": label + tuned,
+                "mean": estimate, "last": estimate and float(np.mean(row["last"])),
+                "steps": row["steps"], "diverged": row["diverged"],
+                "against": compare(row, found["q_learning"]) if kind in COMPARED else "",
+            })  # fmt: skip
+    counts = []
+    for kind in COMPARED:
+        pairs = [(found[kind], found["q_learning"]) for found in worlds.values()]
+        sure = [compare(*pair) for pair in pairs]
+        higher = sum(mean_of(row) > mean_of(other) for row, other in pairs)
+        counts.append({"agent": LABELS[kind], "higher": higher, "more": sure.count("more"),
+                       "less": sure.count("less")})  # fmt: skip
+    best_on = {LABELS[kind]: "; ".join(names) or "none" for kind, names in highest.items()}
+    return {"rows": rows, "counts": counts, "highest": best_on}
 
 
 def main() -> None:
-    wanted = [name for name in sys.argv[1:] if name != "--tables"]
-    stored = json.loads(STORED.read_text()) if STORED.exists() else {}
-    missing = [name for name in TEN if name in wanted or (not wanted and name not in stored)]
-    for name in [] if "--tables" in sys.argv else missing:
-        stored[name] = judged(TEN[name])
-        ordered = {name: stored[name] for name in TEN if name in stored}
-        STORED.write_text(json.dumps(ordered, indent=1, ensure_ascii=False) + "\n")
+    worlds = json.loads(STORED.read_text())["environments"] if STORED.exists() else {}
+    wanted = sys.argv[1:] or [name for name in TEN if name not in worlds]
+    for name in wanted:
+        worlds[name] = measure(TEN[name])
+        ordered = {name: worlds[name] for name in TEN if name in worlds}
+        stored = {"environments": ordered, **summarise(ordered)}
+        STORED.write_text(json.dumps(stored, indent=1, ensure_ascii=False) + "\n")
         print(f"{name} is stored", flush=True)
-    write_tables()
 
 
 if __name__ == "__main__":

@@ -1,308 +1,205 @@
-"""Tables of the documentation, made from stored results, so that no number is typed.
+"""Fill the marked tables and sentences of the documentation from stored results.
 
-    python docs/site/tables.py                   # all tables again, from what is stored
-    python docs/site/tables.py results/paper     # store what a study's folder has found, first
-    python docs/site/tables.py results/readings  # the same of the command `readings`
+    python docs/site/tables.py
 
-What studies have found is stored in docs/measured, a file for each. A table stands in a page after
-a comment that says what it is:
+Results are stored in docs/measured and docs/*.json (docs/site/collect.py and benchmarks store
+them). A table follows a comment that says what it shows, in one of three ways:
 
+    <!-- table: from=measured/examples:memory columns="features={key} | return={value:.2f}" -->
     <!-- table: study=kudashkina-2021 figure=5b agent=lookahead rows=reading columns=mean,drop -->
+    <!-- table: parameters -->
 
-``figure``, ``panel``, ``reading`` and ``agent`` pick results (several with commas), ``rows`` are
-those of the four that tell rows apart. ``columns`` are measures, "runs" or "optimum"; or one of the
-four, and then ``measure`` is what the cells are of. "drop@2" is a measure at the second move of the
-goal; where curves are looks, "at:20" is the mean curve after 20 episodes (or steps), "reaches:0.8"
-after how many it first is 0.8. ``digits`` are those after the point, ``interval=no`` leaves
-intervals away, ``times=20`` multiplies the cells (look-aheads instead of steps); "time" is the µs
-of a step. ``claims=STUDY`` alone asks for all claims of a study with their verdicts,
-``answers=STUDY figure=…`` for those on some figures (``asking="…"`` has words of them), and
-``tuned=STUDY`` for the settings of its arms. A comment with a name instead is a table of its own,
-see :func:`named_table`.
+The first formats the entries of a stored list or mapping (``key`` and ``value`` of the latter);
+``where=agent=lookahead,sarsa`` selects some; with ``across`` and ``cell`` the values of one format
+become columns. See :class:`Cells` for the formats. The second shows metrics of a study. ``figure``,
+``panel``, ``reading`` and ``agent`` select results; ``rows`` are those of the four that distinguish
+rows; ``columns`` are metrics, "runs", "optimum" or "time" (µs a step), or one of the four, and then
+``measure`` is the metric. "drop@2" is a metric at the second switch, "at:20" the mean curve after
+20 episodes, "reaches:0.8" where it first reaches 0.8. ``digits`` are those after the point;
+``times`` multiplies the cells. ``claims=STUDY`` lists claims, ``answers=STUDY figure=…
+[asking="…"]`` answers questions by panel, ``tuned=STUDY`` lists chosen settings. The third names
+one of :data:`TABLES`.
 """
 
 from __future__ import annotations
 
-import importlib
 import json
-import math
 import re
 import shlex
-import sys
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+import string
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[2] / "benchmarks")]
-import answers  # noqa: E402
-import paper_tables  # noqa: E402
-import tuned  # noqa: E402
-
 DOCS = Path(__file__).parents[1]
-MEASURED = DOCS / "measured"
-HUGE = 1e9  # from here on a number has run away, and is written so
-SOURCES = (  # modules with STORED and tables
-    "guide",
-    "adaptation_tables",
-    "car_table",
-    "speed_table",
-    "choose_defaults",
-    "untuned",
-    "sweeping",
-    "sparse",
-    "example_tables",
-)
-PLACES = ("figure", "panel", "reading", "agent")
-KEPT = ("mean", "final", "last-third", "shortfall", "regret", "lowest", "drop", "recovery", "last",
-        "adaptation", "learned-share", "attainment", "diverged", "worsened")  # fmt: skip
-LOOKS = 200  # a curve with more points is not kept
-AT_SWITCHES = ("regret", "lowest", "drop", "recovery")
-JUDGED = ("id", "figure", "reading", "claim", "verdict", "runs", "margin")  # beside its number
-NUMBER = "number (95 % interval)"
-RETURN = "return per episode"  # what most curves are of
-SWITCHES = 3
 MARK = re.compile(r"(<!-- table: ([^\n]*?) -->\n\n)(?:\|[^\n]*\n)*\n?")
 SENTENCE = re.compile(r"(<!-- sentence: ([^\n]*?) -->\n\n)(?:[^\n]+\n)*\n?")
-CAPTIONS = {
-    "runs": "runs", "optimum": "exact, ε-greedy on q*", "agent": "agent", "time": "µs a step",
-}  # fmt: skip
+PAPER = "measured/kudashkina-2021-claims"
+HUGE = 1e9  # numbers of diverged runs from here on
+PLACES = ("figure", "panel", "reading", "agent")
+KEYS = {*PLACES, "study", "rows", "columns", "measure", "digits", "times"}
+RETURN = "return per episode"
+CAPTIONS = {"runs": "runs", "optimum": "exact, ε-greedy on q*", "time": "µs a step"}
+OUTCOMES = {"holds": "yes", "does not hold": "the reverse"}  # of questions; others as they are
+FIGURE_5 = tuple(range(10, 18))  # claims about figure 5
+STEPS = {"value_step": "α_w", "action_step": "α_q", "policy_step": "α_θ", "model_step": "α_m"}
+KINDS = ("holds", "equal", "does not hold", "unclear")
+
+Row = dict[str, Any]
+Table = tuple[Sequence[str], Iterable[Sequence[str]]]
 
 
-# ----------------------------------------------------------------------------------- what is kept
+def read(name: str) -> Any:
+    """Return a stored result, or an entry of it: "measured/joint:sets.0"; nothing stored: []."""
+    file, _, path = name.partition(":")
+    stored = DOCS / f"{file}.json"
+    found = json.loads(stored.read_text("utf-8")) if stored.exists() else []
+    for key in filter(None, path.split(".")):
+        found = found[int(key) if isinstance(found, list) else key]
+    return found
 
 
-def measured(folder: Path) -> tuple[str, list[dict[str, Any]]]:
-    """The name of a study, and what every agent of every panel in a folder of it has come to."""
-    from expectant.lab.reproduce import read_stored
-
-    request, panels = read_stored(folder, trust=True)
-    times = _times(request.cells(), folder)
-    entries = [
-        {
-            "figure": panel.figure,
-            "panel": panel.panel,
-            "reading": panel.reading,
-            "agent": agent,
-            "label": panel.labels[agent],
-            "runs": panel.runs,
-            "optimum": _rounded(panel.optimum),
-            **times.get((panel.figure, panel.panel, panel.reading, agent), {}),
-            "measures": dict(_measures(panel, agent)),
-            "quantity": panel.quantity,
-            **_curve(panel, agent),
-        }
-        for panel in panels
-        for agent in panel.curves
-    ]
-    return request.study.name, entries
+# ---------------------------------------------------------------------------------------- formats
 
 
-def _times(cells: Sequence[Any], folder: Path) -> dict[tuple[str, ...], dict[str, float]]:
-    """The µs of a step of every cell, where they were measured."""
-    from expectant.lab.engines.compute import Work
-    from expectant.lab.store.store import Store
-    from expectant.lab.store.timings import step_nanoseconds
+class Cells(string.Formatter):
+    """Format cells: numbers with a minus sign, None and what is missing as a dash.
 
-    times = step_nanoseconds(Work(cells, Store(folder)).names, folder)
-    return {
-        (cell.experiment, cell.panel, cell.reading, cell.agent_key): {"time": _rounded(time / 1e3)}
-        for cell, time in zip(cells, times, strict=True)
-        if not math.isnan(time)
-    }
+    A list of three numbers is an estimate with its interval, one of two a range. "~3" means three
+    significant digits or all before the point; "?…%…" puts a value for % unless it is empty.
+    """
 
+    def get_field(self, field_name: str, args: Any, kwargs: Any) -> Any:
+        found = kwargs
+        for key in re.findall(r"[^\[\]]+", field_name):
+            try:
+                found = found[int(key)] if isinstance(found, list) else found[key]
+            except (LookupError, TypeError):
+                return None, field_name
+        return found, field_name
 
-def _measures(panel: Any, agent: str) -> Iterator[tuple[str, list[float | None]]]:
-    """The measures that mean something here, each with its 95 % interval."""
-    from expectant.analysis.comparison import Unavailable
-    from expectant.lab.clauses import Clause
-    from expectant.lab.measures import MEASURES
-
-    panel = replace(panel, floor=math.nan)  # which is for verdicts; here is what runs earned
-    wanted = [(name, MEASURES[name]) for name in KEPT]
-    for name in AT_SWITCHES:
-        at = MEASURES[name].at
-        wanted += [(f"{name}@{number}", at(number)) for number in range(1, SWITCHES + 1) if at]
-    for name, measure in wanted:
-        try:
-            found = Clause(measure, (agent,)).find([panel])
-        except Unavailable:
-            continue
-        numbers = [_rounded(number) for number in (found.effect, found.low, found.high)]
-        if numbers[0] is not None:
-            yield name, numbers
+    def format_field(self, value: Any, spec: str) -> str:
+        if spec.startswith("?"):
+            return spec[1:].replace("%", str(value)) if value else ""
+        if isinstance(value, list):
+            each = [self.format_field(item, spec) for item in value]
+            if spec and len(each) == 3:
+                return f"{each[0]} ({each[1]} to {each[2]})"
+            return (" to " if spec else ", ").join(each)
+        return show_number(value, spec) if isinstance(value, float | int) else str(value or "–")
 
 
-def _curve(panel: Any, agent: str) -> dict[str, Any]:
-    """The mean curve itself, where it is of looks and not too long."""
-    if panel.points is None or len(panel.points) > LOOKS:
-        return {}
-    means = panel.curves[agent].mean(axis=0)
-    pairs = zip(panel.points.tolist(), means.tolist(), strict=True)
-    return {"curve": [[x, _rounded(y)] for x, y in pairs]}
+def show_number(value: float, spec: str) -> str:
+    """Format a number; one that diverged by its order of magnitude."""
+    if "~" in spec:
+        sign, _, digits = spec.partition("~")
+        whole = 10 ** (int(digits) - 1) <= abs(value) < 1e7
+        text = f"{value:{sign},.0f}" if whole else f"{value:{sign}.{digits}g}"
+    elif abs(value) >= HUGE:
+        text = f"{value:.0e}"
+    else:
+        text = re.sub(r"^-(?=[0.]*$)", "", f"{value:{spec}}").replace("%", " %")
+    return text.replace("-", "−", 1) if value < 0 else text
 
 
-def _rounded(number: float) -> float | None:
-    return float(f"{number:.5g}") if number is not None and abs(number) < float("inf") else None
+CELLS = Cells()
 
 
-def store(folder: Path) -> Path:
-    """Write what a study's folder has found; figures that it does not have keep what is there."""
-    name, entries = measured(folder)
-    path = MEASURED / f"{name}.json"
-    fresh = {entry["figure"] for entry in entries}
-    kept = [entry for entry in read(name) if entry["figure"] not in fresh]
-    lines = [json.dumps(entry, ensure_ascii=False) for entry in [*kept, *entries]]
-    MEASURED.mkdir(exist_ok=True)
-    path.write_text("[\n" + ",\n".join(lines) + "\n]\n", "utf-8")
-    return path
+def stored_table(asked: dict[str, str]) -> Table:
+    """Format the entries of a stored list or mapping."""
+    found = read(asked["from"])
+    if isinstance(found, dict):
+        found = [
+            {"key": k, "value": v, **(v if isinstance(v, dict) else {})} for k, v in found.items()
+        ]
+    key, _, wanted = asked.get("where", "").partition("=")
+    if key:
+        found = [
+            row for row in found if (str(row[key]) in wanted.split(",") if wanted else row[key])
+        ]
+    columns = [column.split("=", 1) for column in asked["columns"].split(" | ")]
+    lines = [[CELLS.format(form, **row) for _, form in columns] for row in found]
+    heads = [head for head, _ in columns]
+    if "across" not in asked:
+        return heads, lines
+    cells: dict[tuple[str, ...], dict[str, str]] = {}
+    for line, row in zip(lines, found, strict=True):
+        across = CELLS.format(asked["across"], **row)
+        cells.setdefault(tuple(line), {})[across] = CELLS.format(asked["cell"], **row)
+    return pivot(heads, cells, asked["order"].split(",") if "order" in asked else ())
 
 
-def store_claims(folder: Path, study: str) -> Path:
-    """Write the verdicts in a study's folder; claims that it does not judge keep what is there."""
-    panels = answers.panels_of(study)
-    known = [one for one in read(f"{study}-claims") if not panels or one["id"] in panels]
-    found = {(one["id"], one["reading"]): one for one in known}
-    for claim in json.loads((folder / "claims.json").read_text("utf-8")):
-        if claim["effect"] is not None:
-            rounded = {key: _rounded(claim[key]) for key in ("effect", "low", "high")}
-            where = {"panel": panels[claim["id"]]} if panels.get(claim["id"]) else {}
-            judged = {key: claim[key] for key in JUDGED if key in claim}
-            found[claim["id"], claim["reading"]] = judged | where | rounded
-    lines = [json.dumps(found[key], ensure_ascii=False) for key in sorted(found)]
-    path = MEASURED / f"{study}-claims.json"
-    path.write_text("[\n" + ",\n".join(lines) + "\n]\n", "utf-8")
-    return path
+def pivot(
+    heads: Sequence[str], cells: dict[tuple[str, ...], dict[str, str]], order: Sequence[str] = ()
+) -> Table:
+    """Tabulate cells by row and column."""
+    names = [*order] or list(dict.fromkeys(name for line in cells.values() for name in line))
+    if not cells:
+        raise ValueError(f"table: nothing is stored for {heads}")
+    return [*heads, *names], [[*k, *(v.get(n, "–") for n in names)] for k, v in cells.items()]
 
 
-def read(study: str) -> list[dict[str, Any]]:
-    path = MEASURED / f"{study}.json"
-    return json.loads(path.read_text("utf-8")) if path.exists() else []
+# ----------------------------------------------------------------------------- results of a study
 
 
-# ---------------------------------------------------------------------------------------- tables
-
-
-def table(words: str) -> list[str]:
-    """The lines of the table that a comment asks for."""
-    asked = dict(word.split("=", 1) for word in shlex.split(words) if "=" in word)
-    if not asked:
-        return named_table(words)
-    if "claims" in asked:
-        return claims_table(asked["claims"])
-    if "answers" in asked:
-        return markdown(*answers.table(read(f"{asked['answers']}-claims"), **asked))
-    if "tuned" in asked:
-        return markdown(*tuned.table(asked["tuned"]))
-    known = {*PLACES, "study", "rows", "columns", "measure", "digits", "interval", "times"}
-    unknown = set(asked) - known
-    if unknown:
-        raise ValueError(f"table: unknown {sorted(unknown)} in {words!r}")
+def study_table(asked: dict[str, str]) -> Table:
+    """Tabulate metrics of a study: metrics in columns, or one metric across agents or panels."""
+    if unknown := asked.keys() - KEYS:
+        raise ValueError(f"table: unknown {sorted(unknown)} in {asked}")
     entries = [
         entry
-        for entry in read(asked["study"])
+        for entry in read(f"measured/{asked['study']}")
         if all(entry[place] in asked[place].split(",") for place in PLACES if place in asked)
     ]
-    if not entries:
-        raise ValueError(f"table: nothing is stored of {words!r}")
     rows, columns = asked.get("rows", "agent").split(","), asked["columns"].split(",")
-    if columns[0] in PLACES:
-        return _pivoted(entries, rows, columns[0], asked)
-    head = [*rows, *(_title(name, entries[0]) for name in columns)]
-    body = [
-        [*(_named(entry, place) for place in rows), *(_cell(entry, n, asked) for n in columns)]
-        for entry in entries
-    ]
-    return markdown(head, body)
-
-
-def claims_table(study: str) -> list[str]:
-    """All claims that were judged, with the number that decides, by reading if that varies."""
-    claims = read(f"{study}-claims")
-    several = len({one["reading"] for one in claims}) > 1
-    head = ["#", "figure", *["reading"] * several, "claim", "verdict", "runs", NUMBER]
-    return markdown(head, [
-        [str(one["id"]), one["figure"], *[f"`{one['reading']}`"] * several, one["claim"],
-         one["verdict"], f"{one['runs']:,}", _interval_of(one)]
-        for one in claims
-    ])  # fmt: skip
-
-
-def _interval_of(claim: dict[str, Any]) -> str:
-    from expectant.show.wording import shown_number as worded
-
-    effect, low, high = (
-        "–" if claim[key] is None else worded(claim[key]) for key in ("effect", "low", "high")
-    )
-    return f"{effect} ({low} to {high})"
-
-
-def _pivoted(
-    entries: Sequence[dict[str, Any]], rows: Sequence[str], across: str, asked: dict[str, str]
-) -> list[str]:
-    """One measure, with the values of one place as columns."""
-    found: dict[tuple[str, ...], dict[str, str]] = {}
+    across = columns[0] if columns[0] in PLACES else None
+    cells: dict[tuple[str, ...], dict[str, str]] = {}
     for entry in entries:
-        line = found.setdefault(tuple(_named(entry, place) for place in rows), {})
-        line[_named(entry, across)] = _cell(entry, asked["measure"], asked)
-    names = list(dict.fromkeys(_named(entry, across) for entry in entries))
-    return markdown(
-        [*rows, *names],
-        [[*row, *(line.get(name, "–") for name in names)] for row, line in found.items()],
-    )
+        line = cells.setdefault(tuple(_named(entry, place) for place in rows), {})
+        for name in [asked["measure"]] if across else columns:
+            head = _named(entry, across) if across else _title(name, entries[0])
+            line[head] = _metric(entry, name, asked)
+    return pivot(rows, cells)
 
 
-def _named(entry: dict[str, Any], place: str) -> str:
+def _named(entry: Row, place: str) -> str:
     if place == "agent":
         return entry["label"]
     return f"`{entry[place]}`" if place == "reading" else entry[place]
 
 
-def _title(name: str, entry: dict[str, Any]) -> str:
+def _title(name: str, entry: Row) -> str:
     from expectant.lab.measures import MEASURES
 
     if name == "mean" and entry.get("quantity", RETURN) != RETURN:
         return entry["quantity"]
-    kind, looked, where = name.partition(":")
-    if looked:
+    kind, point, where = name.partition(":")
+    if point:
         return where if kind == "at" else f"{kind} {where}"
     base, _, switch = name.partition("@")
-    if base in CAPTIONS:
-        return CAPTIONS[base]
-    return MEASURES[base].title + (f" (switch {switch})" if switch else "")
+    return CAPTIONS.get(base) or MEASURES[base].title + (f" (switch {switch})" if switch else "")
 
 
-def _cell(entry: dict[str, Any], name: str, asked: dict[str, str]) -> str:
+def _metric(entry: Row, name: str, asked: dict[str, str]) -> str:
     if name == "runs":
         return f"{entry['runs']:,}"
-    digits = int(asked.get("digits", 2))
-    if name in ("optimum", "time"):
-        return number(entry.get(name), digits)
-    times = float(asked.get("times", 1))
-    effect, low, high = (
-        None if found is None else times * found for found in _numbers(entry, name)
-    )
-    if low is None or asked.get("interval") == "no":
-        return number(effect, digits)
-    return f"{number(effect, digits)} ({number(low, digits)} to {number(high, digits)})"
+    kind, point, where = name.partition(":")
+    if point:
+        found = [{"at": _height, "reaches": _reached}[kind](entry["curve"], float(where))]
+    else:
+        found = entry["measures"].get(name) or [entry.get(name)]
+    scaled = [None if value is None else float(asked.get("times", 1)) * value for value in found]
+    known = scaled[:1] if None in scaled else scaled
+    return CELLS.format_field(known, f",.{asked.get('digits', 2)}f")
 
 
-def _numbers(entry: dict[str, Any], name: str) -> list[float | None]:
-    """A measure with its interval, or a number of the mean curve, which has none."""
-    kind, looked, where = name.partition(":")
-    if not looked:
-        return entry["measures"].get(name, [None] * 3)
-    of = {"at": _height, "reaches": _reached}[kind]
-    return [of(entry["curve"], float(where)), None, None]
-
-
-def _height(curve: Sequence[tuple[float, float | None]], wanted: float) -> float | None:
-    """What a curve is at a point."""
-    return dict(curve)[wanted]
+def _height(curve: Sequence[tuple[float, float]], at: float) -> float | None:
+    return dict(curve)[at]
 
 
 def _reached(curve: Sequence[tuple[float, float | None]], level: float) -> float | None:
-    """Where a curve first is at a level, on the straight line between two looks."""
+    """Return where a curve first reaches a level, interpolated between two points."""
     before: tuple[float, float] | None = None
     for x, y in curve:
         if y is not None and y >= level:
@@ -311,58 +208,230 @@ def _reached(curve: Sequence[tuple[float, float | None]], level: float) -> float
     return None
 
 
-def number(value: float | None, digits: int) -> str:
-    """A number as pages write it."""
-    if value is None:
-        return "–"
-    form = f",.{digits}f" if abs(value) < HUGE else ".0e"
-    return f"{value:{form}}".replace("-", "−")
+def claims_table(study: str) -> Table:
+    """List all claims that were judged, by interpretation if there are several."""
+    stored = f"measured/{study}-claims"
+    several = len({one["reading"] for one in read(stored)}) > 1
+    reading = "reading=`{reading}` | " if several else ""
+    columns = f"#={{id}} | figure={{figure}} | {reading}claim={{claim}} | verdict={{verdict}}"
+    number = "number (95 % interval)={effect:~4} ({low:~4} to {high:~4})"
+    return stored_table({"from": stored, "columns": f"{columns} | runs={{runs:,}} | {number}"})
 
 
-def markdown(head: Sequence[str], body: Sequence[Sequence[str]]) -> list[str]:
-    """A table in Markdown, line by line."""
-    rows = [f"| {' | '.join(cells)} |" for cells in body]
-    return [f"| {' | '.join(head)} |", "|" + "---|" * len(head), *rows]
+def answers_table(study: str, figure: str, asking: str = "") -> Table:
+    """Answer a study's questions: a column for each question, a row for each panel."""
+    cells: dict[tuple[str, ...], dict[str, str]] = {}
+    for one in read(f"measured/{study}-claims"):
+        if one["figure"] in figure.split(",") and asking in one["claim"]:
+            where = f"{one.get('panel') or one['figure']} (± {one['margin']:g})"
+            question = one["claim"].removeprefix(f"{one.get('panel')}: ")
+            verdict = OUTCOMES.get(one["verdict"], one["verdict"])
+            numbers = CELLS.format("{effect:~3} ({low:~3} to {high:~3})", **one)
+            cells.setdefault((where,), {})[question] = f"**{verdict}** {numbers}"
+    return pivot(["panel (margin)"], cells)
 
 
-def named_table(name: str) -> list[str]:
-    """A table that is not simply measures of a study."""
-    if name in paper_tables.NAMED:
-        return markdown(*paper_tables.NAMED[name]())
-    for source in map(importlib.import_module, SOURCES):
-        found = source.tables(json.loads(source.STORED.read_text("utf-8")))
-        if name in found:
-            return list(found[name].splitlines())
-    raise ValueError(f"table: nobody makes {name!r}")
+def tuned_table(study: str) -> Table:
+    """List the settings chosen for the arms of a study; a star marks the edge of a grid."""
+    cells: dict[tuple[str, ...], dict[str, str]] = {}
+    for entry in read(f"measured/{study}-tuning"):
+        found = {name.rsplit(".", maxsplit=1)[-1]: name for name in entry["settings"]}
+        cells.setdefault((entry["label"],), {})[entry["panel"]] = ", ".join(
+            f"{short.removesuffix('_step')} {entry['settings'][found[short]]:g}"
+            + "*" * (found[short] in entry["edge"])
+            for short in [*(step for step in STEPS if step in found), *(found.keys() - STEPS)]
+        )
+    return pivot(["steps chosen for"], cells)
 
 
-def with_tables(text: str) -> str:
-    """A page with every table and sentence that a comment asks for, as it is by what is stored."""
-    text = MARK.sub(lambda found: found[1] + "\n".join(table(found[2])) + "\n\n", text)
-    return SENTENCE.sub(lambda found: f"{found[1]}{sentence(found[2])}\n\n", text)
+# ------------------------------------------------------------------------------- the paper's study
 
 
-def sentence(name: str) -> str:
-    """A sentence that is made from what is stored."""
-    if name not in paper_tables.SENTENCES:
-        raise ValueError(f"sentence: nobody makes {name!r}")
-    return paper_tables.SENTENCES[name]()
+def verdict_counts() -> Table:
+    """Count the verdicts under each interpretation."""
+    counts: dict[str, Counter[str]] = {"print": Counter(), "ours": Counter(), "code": Counter()}
+    for one in read(PAPER):
+        counts[one["reading"]][one["verdict"]] += 1
+    return ["reading", "claims judged", "of these"], [
+        [f"`{name}`", str(many.total()), ", ".join(f"{many[kind]} {kind}" for kind in KINDS)]
+        for name, many in counts.items()
+    ]
+
+
+def differences() -> Table:
+    """Show how each change of an interpretation moves the numbers of the claims about figure 5.
+
+    Bold: beyond the margin; a dot: the interval includes zero.
+    """
+    rows = []
+    for row in read("measured/readings:rows"):
+        if row["set"] == "ours":
+            parts = [row["moved"].get(str(claim)) for claim in FIGURE_5]
+            forms = [
+                "·" if part is None or not part["clear"]
+                else f"**{MOVED}**" if part["matters"] else MOVED
+                for part in parts
+            ]  # fmt: skip
+            cells = [CELLS.format(form, **(p or {})) for form, p in zip(forms, parts, strict=True)]
+            rows.append([row["reading"], f"{row['option']}", *cells])
+    return ["reading", "option", *map(str, FIGURE_5)], rows
+
+
+MOVED = "{difference:+~3} ({low:+~3} to {high:+~3})"
+
+
+def parameters(*agents: str) -> Table:
+    """Compare the printed step sizes with the best of a grid."""
+    keys = ("agent", "panel", "printed", "best", "behind", "best_return", "tried", "rank")
+    merged: dict[str, Row] = {}  # figures and interpretations with the same results are one row
+    for one in read("measured/parameters:choices"):
+        if not agents or one["agent"] in agents:
+            row = merged.setdefault(json.dumps([one[key] for key in keys]), {**one, "sets": []})
+            row["sets"] += [one["set"]] * (one["set"] not in row["sets"])
+    rows = []
+    for row in merged.values():
+        printed, best = (
+            ", ".join(f"{STEPS[name]} {value:g}" for name, value in row[which].items())
+            for which in ("printed", "best")
+        )
+        form = "{figure}{panel:?, %} | {label} | {sets} | {first} | {second}{at_edge:? (edge)} | "
+        form += "{best_return:.2f} | {behind:.2f} | {rank} of {tried} | {verdict}"
+        rows.append(CELLS.format(form, first=printed, second=best, **row).split(" | "))
+    return ["figure", "agent", "set", "printed", "best of the grid", "its return",
+            "printed less best", "rank of the printed one", "printed is as good"], rows  # fmt: skip
+
+
+def verdicts_sentence() -> str:
+    """Count the claims that hold whatever the interpretation, under none, or depending on it."""
+    found: dict[int, set[str]] = {}
+    for one in read(PAPER):
+        found.setdefault(one["id"], set()).add(one["verdict"])
+    kinds: dict[str, list[str]] = {
+        "hold under every set of readings they were judged under": [],
+        "under some of them only": [],
+        "under none": [],
+        "are unclear under some and hold under none": [],
+    }
+    everywhere, somewhere, nowhere, unclear = kinds.values()
+    for claim, own in sorted(found.items()):
+        if "holds" in own:
+            (everywhere if len(own) == 1 else somewhere).append(str(claim))
+        else:
+            (unclear if "unclear" in own else nowhere).append(str(claim))
+    said = [f"{len(ids)} {kind} ({', '.join(ids)})" for kind, ids in kinds.items() if ids]
+    return f"**In short**, of {len(found)} claims {'; '.join(said)}."
+
+
+def seeds_sentence() -> str:
+    """Compare the verdicts of two seeds."""
+    first, second = (
+        {(one["id"], one["reading"]): one["verdict"] for one in read(name)}
+        for name in (PAPER, "measured/second-seed-claims")
+    )
+    moved = [
+        f"{key[0]} under `{key[1]}` ({first[key]}, {second[key]})"
+        for key in first
+        if first[key] != second[key]
+    ]
+    except_for = f"; not those on {', '.join(moved)}" if moved else ""
+    same = f"{len(first) - len(moved)} are the same with seed 1"
+    return f"Another seed says the same: of {len(first)} verdicts {same}{except_for}."
+
+
+def floor_sentence() -> str:
+    """Count the clipped bins by claim."""
+    clipped: dict[str, list[str]] = {}
+    for one in read(PAPER):
+        if one["floored"]:
+            clipped.setdefault(one["reading"], []).append(f"{one['id']}: {one['floored']:,}")
+    said = "; ".join(f"under `{name}` {', '.join(own)}" for name, own in clipped.items())
+    return f"Bins that count as the floor, by claim: {said or 'none'}."
+
+
+# ------------------------------------------------------------------------------------ other tables
+
+
+def defaults() -> Table:
+    """Show the best settings of every agent on the problems that defaults were chosen on."""
+    stored, rows = read("defaults"), []
+    for kind, best in stored["best"].items():
+        name = "".join(word.capitalize() for word in kind.split("_"))
+        for place, row in enumerate(best):
+            lead = ["", "", ("chosen", "second", "third")[place]]
+            if place == 0:
+                lead[:2] = f"`{name}`", str(stored["tried"][kind])
+            fresh = f"{stored['fresh'][kind]:.3f}" if place == 0 else ""
+            words = ", ".join(
+                f"`{key}` {_default(value)}" for key, value in row["settings"].items()
+            )
+            rows.append([*lead, f"{row['score']:.3f}", fresh, words])
+    return ["agent", "settings tried", "", "score", "fresh runs", "settings"], rows
+
+
+def _default(value: Any) -> str:
+    if isinstance(value, dict):
+        return f"Autostep({value['initial_step']:g}, {value['meta_step']:g})"
+    return f"{value:g}"
+
+
+def maintained() -> Table:
+    """Show what ``maintained=True`` does to a decision and to a step, by number of features."""
+    speed = read("measured/speed")
+    cells: dict[tuple[str, ...], dict[str, str]] = {}
+    for name, found in (
+        ("a decision, 2 actions", speed["decisions"]["features (d), 2 actions"]),
+        ("a step with 5 planning steps", speed["growth"]["features (d), 5 planning steps"]),
+    ):
+        plain, kept = found["Algorithm 1"], found["Algorithm 1, maintained"]
+        cells[name,] = {f"d = {int(d):,}": f"{kept[d] / plain[d]:.2g}" for d in kept}
+    sizes = {head for line in cells.values() for head in line}
+    return pivot(["time with ÷ without"], cells, sorted(sizes, key=lambda head: (len(head), head)))
+
+
+TABLES: dict[str, Callable[..., Table]] = {
+    "verdict-counts": verdict_counts,
+    "differences": differences,
+    "parameters": parameters,
+    "defaults": defaults,
+    "maintained": maintained,
+}
+SENTENCES = {"verdicts": verdicts_sentence, "seeds": seeds_sentence, "floor": floor_sentence}
+
+
+# ------------------------------------------------------------------------------------------- pages
+
+
+def make_table(words: str) -> list[str]:
+    """Return the lines of the table that a comment asks for."""
+    name, *more = shlex.split(words)
+    asked = dict(word.split("=", 1) for word in (name, *more) if "=" in word)
+    if not asked or "=" not in name:
+        head, body = TABLES[name](*more)
+    elif "from" in asked:
+        head, body = stored_table(asked)
+    elif "claims" in asked:
+        head, body = claims_table(asked["claims"])
+    elif "answers" in asked:
+        head, body = answers_table(asked["answers"], asked["figure"], asked.get("asking", ""))
+    else:
+        head, body = tuned_table(asked["tuned"]) if "tuned" in asked else study_table(asked)
+    lines = [f"| {' | '.join(row)} |" for row in (head, *body)]
+    return [lines[0], "|" + "---|" * len(head), *lines[1:]]
+
+
+def fill_page(text: str) -> str:
+    """Return a page with its tables and sentences made again."""
+    text = MARK.sub(lambda found: found[1] + "\n".join(make_table(found[2])) + "\n\n", text)
+    return SENTENCE.sub(lambda found: f"{found[1]}{SENTENCES[found[2]]()}\n\n", text)
 
 
 def pages() -> list[Path]:
-    """The pages that have such tables."""
+    """Return the pages with marked tables or sentences."""
     every = [DOCS.parent / "README.md", *sorted(DOCS.rglob("*.md"))]
-    marks = ("<!-- table: ", "<!-- sentence: ")
-    return [page for page in every if any(mark in page.read_text("utf-8") for mark in marks)]
+    marked = re.compile("<!-- (table|sentence): ")
+    return [page for page in every if marked.search(page.read_text("utf-8"))]
 
 
 if __name__ == "__main__":
-    for word in sys.argv[1:]:
-        folder = Path(word)
-        found = [tuned.store(folder)] if tuned.is_sweep(folder) else paper_tables.store(folder)
-        if not found:
-            path = store(folder)
-            found = [path, store_claims(folder, path.stem)]
-        print(f"stored in {', '.join(map(str, found))}")
     for page in pages():
-        page.write_text(with_tables(page.read_text("utf-8")), "utf-8")
+        page.write_text(fill_page(page.read_text("utf-8")), "utf-8")

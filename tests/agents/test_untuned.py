@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,17 +12,6 @@ import pytest
 import expectant as ex
 
 ROOT = Path(__file__).parents[2]
-
-
-def benchmark(name: str) -> Any:
-    """A module of benchmarks, which may import what is beside it."""
-    beside = [str(ROOT / "benchmarks"), str(ROOT / "docs/site")]
-    sys.path[:0] = beside
-    try:
-        return importlib.import_module(name)
-    finally:
-        for folder in beside:
-            sys.path.remove(folder)
 
 
 AGENTS = [
@@ -113,32 +100,6 @@ def test_defaults_are_what_the_stored_grid_has_chosen(name):
     each = rows[0]["each"]
     assert len(each) == len(stored["problems"]) and stored["runs"] >= 10
     assert rows[0]["score"] == pytest.approx(np.mean(each), abs=1e-3)
-
-
-def test_most_of_the_problems_that_they_were_chosen_on_have_chance_in_them():
-    """And the page shows what is stored."""
-    chance = [row["chance"] for row in json.loads(
-        (ROOT / "docs/defaults.json").read_text())["problems"]]  # fmt: skip
-    assert 2 * sum(chance) >= len(chance) >= 10
-    choosing = benchmark("choose_defaults")
-    assert [problem.chance for problem in choosing.PROBLEMS.values()] == chance
-    text, stored = choosing.PAGE.read_text(), json.loads(choosing.STORED.read_text())
-    assert choosing.with_tables(text, choosing.tables(stored)) == text
-    assert text.count("<!-- table: ") == 2
-
-
-def test_the_table_of_what_they_earn_is_of_the_stored_runs():
-    pytest.importorskip("gymnasium")
-    judging = benchmark("untuned")
-    text, stored = judging.PAGE.read_text(), json.loads(judging.STORED.read_text())
-    assert judging.with_tables(text, judging.tables(stored)) == text
-    shown = text + (judging.PAGE.parent / "which-agent.md").read_text("utf-8")
-    assert all(f"<!-- table: {name} -->" in shown for name in judging.tables(stored))
-    environments = judging.TEN
-    assert set(stored) <= set(environments)
-    for name, found in stored.items():
-        assert found["episodes"] == environments[name].episodes
-        assert {len(found[kind]["means"]) for kind in judging.ROWS} == {judging.RUNS}
 
 
 def test_one_step_size_that_is_given_leaves_everything_as_it_was():

@@ -1,4 +1,4 @@
-"""A continuous world in which default settings are chosen, as a domain of one's own."""
+"""The puddle world (Sutton 1996), a continuous domain on which defaults are chosen."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class PuddlePart(NamedTuple):
 
 @function
 def distance(puddles, row, x, y):
-    """From a point to a line from (x1, y1) to (x2, y2)."""
+    """Return the distance of a point from a line from (x1, y1) to (x2, y2)."""
     x1, y1, x2, y2 = puddles[row, 0], puddles[row, 1], puddles[row, 2], puddles[row, 3]
     across, up = x2 - x1, y2 - y1
     share = ((x - x1) * across + (y - y1) * up) / (across * across + up * up)
@@ -63,10 +63,9 @@ def _(world):
 
 @ex.description
 class PuddleWorld(ex.Domain):
-    """A square with two puddles, to be crossed to its upper right corner (Sutton 1996).
+    """A square with two puddles, to be crossed to its upper right corner from anywhere.
 
-    Moves of ``stride`` with Gaussian noise cost 1, and ``depth`` for every unit of the way into a
-    puddle. It starts anywhere.
+    Moves of ``stride`` with Gaussian noise cost 1, and ``depth`` per unit of the way into a puddle.
     """
 
     stride: float = ex.option(ex.rules.between(0, 1), default=0.05)
