@@ -6,7 +6,7 @@
 # A job that was killed, or ran out of time, is submitted again with the same command: what is
 # finished is kept. When all are through, gather the table of cells with
 #
-#   expectant sweep sweep.toml --out results/sweep
+#   expectant run sweep.toml --out results/sweep
 #
 #SBATCH --job-name=expectant
 #SBATCH --cpus-per-task=4
@@ -22,6 +22,6 @@ out=${2:?the folder for the results, on a disk that all nodes share}
 # Compiled loops are kept here, so that only the first jobs compile.
 export EXPECTANT_CACHE_DIR=${EXPECTANT_CACHE_DIR:-$HOME/.cache/expectant}
 
-exec expectant sweep "$spec" --out "$out" \
+exec expectant run "$spec" --out "$out" \
     --threads "${SLURM_CPUS_PER_TASK:-1}" \
     --shard "${SLURM_ARRAY_TASK_ID:-1}/${SLURM_ARRAY_TASK_COUNT:-1}"

@@ -1,21 +1,23 @@
+"""Commands from end to end: what they write and print, their exit status, bad input."""
+
 from __future__ import annotations
 
 import html
 import json
-import os
 import re
 import shlex
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
 from expectant.cli import app
-from expectant.lab.store.folder import again, place_of
-
-runner = CliRunner()
+from expectant.lab.request import request_for
+from expectant.lab.study import packaged, read_study, the_paper
 
 SPEC = """
 name = "tiny"
@@ -33,125 +35,129 @@ kind = "q_learning"
 label = "Q <script>alert(1)</script>"
 action_step = 0.1
 """
+GRID = "[grid]\n'agents.q_learning.action_step' = [0.1, 0.5]\n"
+LOCA = read_study(packaged()["loca"])
 
 
-def test_help_teaches():
-    result = runner.invoke(app, ["--help"])
-    assert result.exit_code == 0
-    for command in ("reproduce", "readings", "run", "plot", "report", "list", "show", "bench"):
-        assert command in result.output
-        assert runner.invoke(app, [command, "--help"]).exit_code == 0
+def invoke(*words: object) -> Any:
+    return CliRunner().invoke(app, [str(word) for word in words])
 
 
-def test_run_plot_and_report(tmp_path):
-    spec = tmp_path / "tiny.toml"
+def files_in(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+
+
+def test_help_lists_the_commands_in_groups():
+    text = invoke("--help").output
+    groups = ["The paper", "Your environment", "Experiments", "Inspect"]
+    assert sorted(groups, key=text.index) == groups
+    commands = ("reproduce", "try", "watch", "run", "best", "report", "list", "show", "bench")
+    assert {name for name in commands if invoke(name, "--help").exit_code == 0} == set(commands)
+    for gone in ("sweep", "plot", "studies", "loca", "readings"):
+        assert invoke(gone, "--help").exit_code == 2
+
+
+def test_an_experiment_and_its_report_again(tmp_path):
+    spec, out = tmp_path / "tiny.toml", tmp_path / "out"
     spec.write_text(SPEC)
-    out = tmp_path / "out"
-    result = runner.invoke(app, ["run", str(spec), "--out", str(out), "--json"])
+    result = invoke("run", spec, "--out", out, "--json")
     assert result.exit_code == 0, result.output
-    rows = json.loads(result.stdout)
-    assert rows[0]["agent"] == "q_learning"
-    assert rows[0]["low"] <= rows[0]["mean_return"] <= rows[0]["high"]
-    page = (out / "report.html").read_text()
-    assert "<script>alert(1)</script>" not in page
-    before = {p.name: p.read_bytes() for p in out.iterdir() if p.is_file()}
+    (row,) = json.loads(result.stdout)
+    assert row["agent"] == "q_learning" and row["low"] <= row["mean_return"] <= row["high"]
+    assert "<script>alert(1)</script>" not in (out / "report.html").read_text()
+    before = files_in(out)
     assert {"curves.parquet", "spec.toml", "figure.png", "figure.svg", "report.html"} <= set(before)
-    assert runner.invoke(app, ["plot", str(out)]).exit_code == 0
-    assert runner.invoke(app, ["report", str(out)]).exit_code == 0
-    assert {p.name: p.read_bytes() for p in out.iterdir() if p.is_file()} == before
-    table = runner.invoke(app, ["run", str(spec), "--out", str(out)])
-    assert "mean return per episode" in table.stdout
+    again = invoke("report", out)
+    assert again.exit_code == 0 and "figure.png" in again.stdout and "report.html" in again.stdout
+    assert files_in(out) == before
+    assert "mean return per episode" in invoke("run", spec, "--out", out).stdout
 
 
-@pytest.mark.parametrize("command", ["run", "sweep"])
+def test_a_config_with_a_grid_is_a_sweep_and_is_resumed(tmp_path):
+    spec, out = tmp_path / "tiny.toml", tmp_path / "out"
+    spec.write_text(SPEC + GRID)
+    for shard in ("1/2", "2/2"):
+        part = json.loads(invoke("run", spec, "--out", out, "--shard", shard, "--json").stdout)
+        assert part["blocks_computed"] == 1 and part["page"] is None
+    whole = invoke("run", spec, "--out", out, "--json")
+    assert whole.exit_code == 0, whole.output
+    data = json.loads(whole.stdout)
+    assert (data["cells"], data["blocks_found"], data["blocks_computed"]) == (2, 2, 0)
+    assert Path(data["page"]).exists() and (out / "cells.parquet").exists()
+    assert invoke("best", out, "--json").exit_code == 0
+    assert "report.html" in invoke("report", out).stdout
+
+
+@pytest.mark.parametrize("more", ["", GRID], ids=["experiment", "sweep"])
 @pytest.mark.parametrize("out", [[], ["--out", "my results"]], ids=["default", "out"])
-def test_the_command_on_a_page_makes_it_again(tmp_path, monkeypatch, command, out):
+def test_the_command_on_a_page_makes_it_again(tmp_path, monkeypatch, more, out):
     monkeypatch.chdir(tmp_path)
-    Path("tiny.toml").write_text(SPEC.replace("name =", "# name =").replace("title =", "# title ="))
-    assert runner.invoke(app, [command, "tiny.toml", *out]).exit_code == 0
+    spec = SPEC.replace("name =", "# name =").replace("title =", "# title =")
+    Path("tiny.toml").write_text(spec + more)
+    assert invoke("run", "tiny.toml", *out).exit_code == 0
     folder = Path(out[-1] if out else "results/tiny")
     page = folder / "report.html"
-    text = page.read_text()
-    label, told = re.findall(r"Make it again(.*?):</span><pre><code>(.*?)</code>", text)[0]
+    ((label, told),) = re.findall(
+        r"Make it again(.*?):</span><pre><code>(.*?)</code>", page.read_text()
+    )
     assert label == ", in the working directory in which this page was written"
-    before = {path: path.read_bytes() for path in folder.glob("*.[hps]*") if path.is_file()}
     page.unlink()
     program, *words = shlex.split(html.unescape(told))
-    assert program == "expectant"
-    found = runner.invoke(app, words)
-    assert found.exit_code == 0, found.output
-    titled = {path: path.read_bytes() for path in folder.glob("*.[hps]*") if path.is_file()}
-    if not out:  # a spec without a name goes by its file, and then by its folder
-        assert titled == before
+    assert program == "expectant" and invoke(*words).exit_code == 0 and page.exists()
     assert {path.name for path in Path("results").glob("*")} == ({"tiny"} if not out else set())
-
-
-def test_the_command_on_a_page_names_the_place_only_where_it_matters(tmp_path):
-    assert place_of(tmp_path) == "" and place_of(Path("results"))
-    assert again("sweep", Path("my results")) == (
-        "expectant sweep 'my results/spec.toml' --out 'my results'"
-    )
 
 
 def test_reproduce_one_figure(tmp_path):
     out = tmp_path / "paper"
-    result = runner.invoke(
-        app, ["reproduce", "--figure", "5a", "--quick", "--out", str(out), "--json"]
-    )
+    result = invoke("reproduce", "--figure", "5a", "--quick", "--out", out, "--json")
     assert result.exit_code == 0, result.output
     verdicts = json.loads(result.stdout)
     assert {v["id"] for v in verdicts} == {10, 11, 12, 13, 14, 18, 19, 20, 30, 31}
     assert {v["reading"] for v in verdicts} == {"print", "ours", "code"}
     stored = json.loads((out / "claims.json").read_text())
-    keys = ("id", "figure", "reading", "claim", "verdict", "statistic", "low", "high", "rule")
-    assert all(set(keys) <= set(entry) for entry in stored)
+    assert all({"verdict", "effect", "low", "high", "rule"} <= set(entry) for entry in stored)
     assert all("quick" in entry["warning"] for entry in stored)
     assert "quick run" in (out / "report.html").read_text()
-    before = {p.name: p.read_bytes() for p in out.iterdir() if p.is_file()}
+    before = files_in(out)
     assert {"figure-5a.png", "figure-5a.svg", "curves.parquet"} <= set(before)
-    assert runner.invoke(app, ["report", str(out)]).exit_code == 0
-    assert runner.invoke(app, ["plot", str(out)]).exit_code == 0
-    assert {p.name: p.read_bytes() for p in out.iterdir() if p.is_file()} == before
+    assert invoke("report", out).exit_code == 0
+    assert files_in(out) == before
 
     from pyarrow import parquet
 
-    table = parquet.read_table(out / "curves.parquet")
-    assert set(table.column_names) >= {
-        "figure",
-        "reading",
-        "agent",
-        "run",
-        "bin",
-        "first_episode",
-        "mean_return",
-    }
-    assert table.num_rows == 3 * 3 * 5 * 40
+    assert parquet.read_table(out / "curves.parquet").num_rows == 3 * 3 * 5 * 40
 
 
-BAD = [
+BAD: list[tuple[list[str], str]] = [
     (["reproduce", "--figure", "6"], "unknown '6'"),
     (["reproduce", "--quick", "--runs", "3"], "cannot be combined with --runs 3"),
     (["reproduce", "--runs", "0"], "must be a whole number, 1 or more, got 0"),
-    (["reproduce", "--threads", "0"], "1 or more, got 0"),
-    (["run", "missing.toml"], "missing.toml: there is no such file"),
-    (["show", "lookahed"], "unknown part 'lookahed', did you mean 'lookahead'"),
-    (["plot", "nowhere"], "there is no folder nowhere"),
-    (["report", "nowhere"], "there is no folder nowhere"),
-    (["best", "nowhere"], "there is no folder nowhere"),
+    (["reproduce", "--seed", str(2**128)], "at most"),
     (["reproduce", "5a"], "unknown '5a'; for a figure of the paper give --figure 5a\n"),
     (["reproduce", "--figure", "5"], "unknown '5', did you mean '5a' or '5b'?"),
-    (["reproduce", "--run", "5"], "(Possible options: --runs)"),
+    (["reproduce", "--run", "5"], "--runs"),
     (["reproduce", "--outt", "here"], "(Possible options: --out)"),
-    (["reprodce"], "reprodce"),
+    (["reprodce"], "Did you mean 'reproduce'?"),
+    (["reproduce", "--agent", "lookahead"], "--agent: only `expectant reproduce loca`"),
+    (["reproduce", "loca", "--agent", "lookahed"], "unknown 'lookahed', did you mean 'lookahead'?"),
+    (["reproduce", "loca", "--backups", "sean"], "--backups: unknown 'sean', did you mean 'seen'?"),
+    (["reproduce", "cart-pole", "--vary"], "cart-pole: nothing to vary"),
+    (["run", "missing.toml"], "missing.toml: there is no such file"),
+    (["run", "parameter-study", "--shard", "3/2"], "--shard: must be i/n with i from 1 to n"),
+    (["run", "parameter-study", "--search", "optun"], "--search: must be optuna, got 'optun'"),
+    (["show", "lookahed"], "unknown name 'lookahed', did you mean 'lookahead'"),
+    (["report", "nowhere"], "there is no folder nowhere"),
+    (["best", "nowhere"], "there is no folder nowhere"),
+    (["bench", "optons"], "unknown row 'optons', did you mean 'options'?"),
 ]
 
 
 @pytest.mark.parametrize(("arguments", "message"), BAD, ids=[" ".join(a) for a, _ in BAD])
 def test_bad_input_exits_with_2_and_writes_nothing(arguments, message, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    result = runner.invoke(app, arguments)
+    result = invoke(*arguments)
     assert result.exit_code == 2
-    assert message in result.stderr
+    assert message in result.output
     assert "Traceback" not in result.stderr
     assert not list(tmp_path.iterdir())
 
@@ -159,100 +165,160 @@ def test_bad_input_exits_with_2_and_writes_nothing(arguments, message, tmp_path,
 def test_a_folder_is_not_a_spec_but_may_hold_one(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("mine").mkdir()
-    for command in ("run", "sweep"):
-        found = runner.invoke(app, [command, "mine"])
-        assert found.exit_code == 2
-        assert "mine: is a folder; give a spec, there is none in it" in found.stderr
+    assert "mine: is a folder; give a spec, there is none in it" in invoke("run", "mine").stderr
     Path("mine/spec.toml").write_text("")
-    found = runner.invoke(app, ["sweep", "mine"])
-    assert "mine: is a folder; give a spec in it: mine/spec.toml\n" in found.stderr
+    assert "give a spec in it: mine/spec.toml\n" in invoke("show", "mine").stderr
     Path("mine/study.toml").write_text("")
-    found = runner.invoke(app, ["run", "mine"])
-    assert "mine: is a folder; `expectant reproduce mine` runs a study\n" in found.stderr
-
-
-def test_a_bad_spec_is_one_line(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    spec = tmp_path / "bad.toml"
-    spec.write_text(SPEC.replace("action_step", "acton_step"))
-    result = runner.invoke(app, ["run", str(spec)])
-    assert result.exit_code == 2
-    assert (
-        "agents.q_learning: QLearning: unknown option acton_step=0.1, did you mean 'action_step'?"
-        in result.stderr
-    )
-    assert list(tmp_path.iterdir()) == [spec]
+    assert "`expectant reproduce mine` runs a study\n" in invoke("run", "mine").stderr
 
 
 def test_results_that_cannot_be_written_exit_with_1(tmp_path):
-    blocked = tmp_path / "file"
-    blocked.write_text("")
-    spec = tmp_path / "tiny.toml"
-    spec.write_text(SPEC)
-    result = runner.invoke(app, ["run", str(spec), "--out", str(blocked / "below")])
-    assert result.exit_code == 1
-    assert "cannot write results" in result.stderr
+    (tmp_path / "file").write_text("")
+    (tmp_path / "tiny.toml").write_text(SPEC)
+    result = invoke("run", tmp_path / "tiny.toml", "--out", tmp_path / "file" / "below")
+    assert result.exit_code == 1 and "cannot write results" in result.stderr
 
 
-def test_list_and_show():
-    entries = json.loads(runner.invoke(app, ["list", "--json"]).stdout)
+def test_a_cell_that_fails_exits_with_1(monkeypatch):
+    from expectant.lab.engines.compute import CellError
+
+    def failed(*_: Any, **__: Any) -> None:
+        raise CellError("loca/q_learning: out of luck")
+
+    monkeypatch.setattr("expectant.lab.reproduce.reproduce", failed)
+    done = invoke("reproduce", "loca", "--quick")
+    assert done.exit_code == 1 and "expectant: loca/q_learning: out of luck" in done.stderr
+
+
+def test_list_and_show_components_and_studies():
+    entries = json.loads(invoke("list", "--json").stdout)
     kinds = {entry["kind"] for entry in entries}
-    assert {"corridor", "one_hot", "lookahead", "replay", "true_model"} <= kinds
-    text = runner.invoke(app, ["list"]).stdout
+    assert {"corridor", "one_hot", "lookahead", "replay", "true_model", "loca"} <= kinds
+    text, shown = invoke("list").stdout, invoke("show", "Lookahead").stdout
     assert all(kind in text for kind in kinds)
-    shown = runner.invoke(app, ["show", "Lookahead"]).stdout
-    tiles = runner.invoke(app, ["show", "tiles"]).stdout
-    assert "`maintained=True` keeps" in shown
-    assert "(`expectant.features.hashing.collisions` counts" in tiles
-    assert not any("``" in each or ":`" in each for each in (text, shown, tiles))
-    assert "value_step" in shown and "required" in shown
-    assert (
-        json.loads(runner.invoke(app, ["show", "lookahead", "--json"]).stdout)["name"]
-        == "Lookahead"
-    )
+    assert "value_step" in shown and "``" not in text + shown and ":`" not in text + shown
+    assert json.loads(invoke("show", "lookahead", "--json").stdout)["name"] == "Lookahead"
+    assert "SeenStates" in invoke("show", "seen").output and '(agents: "seen")' in text
+    assert "figures: planning, q_learning, published" in invoke("show", "loca").stdout
 
 
-def test_module_and_completion():
-    """Typer asks which shell it was started from, which may be one without completion."""
-    named = {**os.environ, "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
+def test_the_module_is_the_command():
     done = subprocess.run(
-        [sys.executable, "-m", "expectant", "--show-completion", "bash"], capture_output=True, text=True, check=True,
-        env=named,
-    )  # fmt: skip
-    assert "completion()" in done.stdout
-
-
-def test_a_row_of_the_benchmarks_that_is_unknown_is_refused():
-    result = runner.invoke(app, ["bench", "optons"])
-    assert result.exit_code == 2
-    assert "unknown row 'optons', did you mean 'options'?" in result.output
-
-
-def test_the_benchmarks_are_found():
-    from expectant.bench import benchmark_file
-
-    assert benchmark_file().name == "speed.py"
-    assert (benchmark_file().parent / "algorithm1.h").exists()
-    assert Path(__file__).parents[1] / "benchmarks" == benchmark_file().parent
-
-
-def invoke(*words):
-    return runner.invoke(app, [str(word) for word in words])
-
-
-def test_figures_and_page_again_of_a_spec_without_a_name(tmp_path):
-    spec = tmp_path / "nameless.toml"
-    spec.write_text(
-        "episodes = 4\nruns = 2\n[domain]\nkind = 'corridor'\n[features]\nkind = 'one_hot'\n"
-        "[agents.plain]\nkind = 'q_learning'\naction_step = 0.1\n"
+        [sys.executable, "-m", "expectant", "--version"], capture_output=True, text=True, check=True
     )
-    out = tmp_path / "out"
-    assert invoke("run", spec, "--out", out).exit_code == 0
-    for command in ("plot", "report"):
-        done = invoke(command, out)
-        assert done.exit_code == 0, done.output
+    assert done.stdout.startswith("expectant ")
 
 
-def test_parts_are_found_by_the_names_that_agents_have_for_them():
-    assert "SeenStates" in invoke("show", "seen").output
-    assert '(agents: "seen")' in invoke("list").output
+def test_rows_of_the_adaptation_test(tmp_path, monkeypatch):
+    """The study `loca` in a small grid: rows are printed, and stored in loca.json."""
+    asked = request_for(LOCA, (), ["lookahead"], ["all"], runs=1)
+    assert asked.command() == "expectant reproduce loca --agent lookahead --backups all --runs 1"
+    small = {"kind": "loca_grid", "rows": 1, "columns": 4, "phase_steps": [600, 300, 300]}
+    shorter = {
+        figure: replace(
+            experiment, steps=1200, panels=tuple(replace(p, domain=small) for p in experiment.panels)
+        )
+        for figure, experiment in LOCA.experiments.items()
+    }  # fmt: skip
+    monkeypatch.setattr(
+        "expectant.lab.study.read_study", lambda *_, **__: replace(LOCA, experiments=shorter)
+    )
+    words = ["reproduce", "loca", "--agent", "lookahead", "--backups", "all", "--runs", "1"]
+    done = invoke(*words, "--out", tmp_path, "--json")
+    assert done.exit_code == 0, done.output
+    rows = json.loads(done.stdout)
+    assert [(row["agent"], row["backups"], len(row["phase1"])) for row in rows] == [
+        ("lookahead", "all", 1)
+    ]
+    assert json.loads((tmp_path / "loca.json").read_text())["rows"] == rows
+    assert "adaptation at a glance" in (tmp_path / "report.html").read_text()
+    assert "Local-change adaptation test" in invoke(*words, "--out", tmp_path).stdout
+
+
+def test_rows_by_name():
+    def rows(*asked: list[str]) -> list[tuple[str, str]]:
+        cells = request_for(LOCA, (), *asked).cells()
+        return [(cell.panel or cell.experiment, cell.agent_key) for cell in cells]
+
+    assert len(rows()) == len(set(rows())) == 50
+    assert rows(["q_learning"]) == [("q_learning", "none")]
+    assert rows(["lookahead"], ["seen", "all"]) == [("lookahead", "all"), ("lookahead", "seen")]
+    with pytest.raises(ValueError, match="q_learning does not plan"):
+        rows(["q_learning"], ["seen"])
+
+
+class Called(ValueError):
+    """Raised in place of the work, which ends the command."""
+
+
+@pytest.fixture
+def called(monkeypatch: pytest.MonkeyPatch):
+    """The arguments that a command gives to the function at a path."""
+
+    def call(path: str, *words: object) -> tuple[list[Any], dict[str, Any]]:
+        found: list[Any] = []
+
+        def instead(*arguments: Any, **options: Any) -> None:
+            found.append((list(arguments), options))
+            raise Called("as far as this")
+
+        monkeypatch.setattr(path, instead)
+        done = invoke(*words)
+        assert done.exit_code == 2 and "as far as this" in done.stderr, done.output
+        return found[0]
+
+    return call
+
+
+COMMON = ["--out", "there", "--seed", "7", "--threads", "3"]
+FIGURES = the_paper().figures
+
+
+@pytest.mark.parametrize(("more", "wanted"), [
+    ([], (FIGURES, 7, None, False)),
+    (["--figure", "5b", "--figure", "1"], (("1", "5b"), 7, None, False)),
+    (["--runs", "4"], (FIGURES, 7, 4, False)),
+    (["--quick"], (FIGURES, 7, None, True)),
+])  # fmt: skip
+def test_options_of_reproduce(called, more, wanted):
+    arguments, _ = called("expectant.lab.reproduce.reproduce", "reproduce", *COMMON, *more)
+    request = arguments[0]
+    assert request.study.name == "kudashkina-2021"
+    assert (request.figures, request.seed, request.runs, request.quick) == wanted
+    assert arguments[1:] == [Path("there"), 3]
+
+
+def test_options_of_vary(called):
+    function, words = "expectant.lab.readings.vary_readings", ["reproduce", "--vary"]
+    arguments, _ = called(function, *words, *COMMON, "--figure", "5b", "--runs", "9")
+    assert arguments[1:] == [Path("there"), 7, 3, ("5b",), 9]
+    arguments, _ = called(function, *words, "--quick")
+    assert arguments[1:] == [Path("results/readings"), 0, None, FIGURES, 5]
+
+
+def test_options_of_run_and_best(called):
+    words = ["run", "a.toml", "--out", "there", "--threads", "3", "--engine", "ray", "--address"]
+    words += ["auto", "--shard", "2/5", "--search", "optuna", "--trials", "6"]
+    arguments, options = called("expectant.lab.sweep_command.run_file", *words)
+    assert arguments == [Path("a.toml"), Path("there")]
+    assert options == {
+        "threads": 3, "engine": "ray", "address": "auto", "shard": "2/5", "search": "optuna",
+        "trials": 6,
+    }  # fmt: skip
+    words = [
+        "best",
+        "there",
+        "--measure",
+        "final",
+        "--confirm",
+        "5",
+        "--out",
+        "b",
+        "--threads",
+        "3",
+    ]
+    arguments, options = called("expectant.lab.choosing.best_command.best", *words)
+    assert arguments == [Path("there")]
+    assert options == {
+        "measure": "final", "confirm": 5, "out": Path("b"), "threads": 3, "trust": False,
+    }  # fmt: skip

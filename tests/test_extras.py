@@ -18,17 +18,12 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 EVERYTHING = [module for modules in EXTRAS.values() for module in modules]
 COMMANDS = {
     "reproduce": (["reproduce", "--quick"], "lab,show"),
-    "readings": (["readings"], "lab"),
     "run": (["run", "cart-pole"], "lab,show"),
-    "sweep": (["sweep", "parameter-study"], "lab,show"),
     "best": (["best", "results"], "lab,show"),
-    "loca": (["loca", "--quick"], "lab,show"),
     "try": (["try", "CartPole-v1"], "gym,lab,optuna,show"),
     "watch": (["watch"], "show"),
-    "plot": (["plot", "results"], "lab,show"),
     "report": (["report", "results"], "lab,show"),
     "bench": (["bench"], "gym"),
-    "studies": (["studies"], None),
     "list": (["list"], None),
     "show": (["show", "lookahead"], None),
 }
@@ -128,7 +123,7 @@ from expectant.cli import app
 for name, (words, extras) in {COMMANDS!r}.items():
     done = CliRunner().invoke(app, words)
     print(name, done.exit_code, done.stderr.strip().splitlines()[-1:])
-    if name == "studies":
+    if name == "list":
         print("listed", " ".join(done.stdout.split()))
 """
     beyond = [module for module in EVERYTHING if module not in EXTRAS["cli"]]

@@ -1,4 +1,4 @@
-"""Every part that can be described, with its options: what ``list`` and ``show`` print."""
+"""Every component with its options, and every study: the data that ``list`` and ``show`` print."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 from expectant.agents.by_name import MODELS
 from expectant.backups import NAMED
 from expectant.descriptions import KINDS, OPTIONS, Description, near_miss, options_of
+from expectant.extras import MissingExtra
 from expectant.options.repertoire import Repertoire
 from expectant.parts import Agent, Backups, Domain, Features, Model, Option, Values
 from expectant.step_sizes import StepSize
@@ -54,10 +55,31 @@ def entry(kind: str) -> dict[str, Any]:
     }
 
 
+def study_entries() -> list[dict[str, Any]]:
+    """Every packaged study in the same form, with its source, figures and number of claims."""
+    from expectant.lab.study import packaged, read_study
+
+    entries = []
+    for name, folder in packaged().items():
+        entry: dict[str, Any] = {"group": "studies", "kind": name, "name": name}
+        try:
+            study = read_study(folder)
+        except MissingExtra as missing:
+            entries.append({**entry, "text": str(missing)})
+            continue
+        about = {"text": study.title, "source": study.source, "link": study.link}
+        counted = {"figures": list(study.figures), "claims": len(study.claims)}
+        entries.append({**entry, **about, **counted})
+    return entries
+
+
 def find_entry(name: str) -> dict[str, Any]:
-    """The entry of a kind, by any of its names."""
+    """The entry of a component, by any of its names, or of a study."""
     short = short_names()
     for kind, found in KINDS.items():
         if name in (kind, found.__name__, short.get(kind)):
             return entry(kind)
-    raise ValueError(f"unknown part {name!r}" + near_miss(name, sorted(KINDS)))
+    studies = {study["name"]: study for study in study_entries()}
+    if name in studies:
+        return studies[name]
+    raise ValueError(f"unknown name {name!r}" + near_miss(name, sorted([*KINDS, *studies])))

@@ -24,7 +24,7 @@ agents.plain = { kind = "q_learning", action_step = 0.1 }
 """
 MADE = {
     "run": ["run", "small.toml", "--out"],
-    "sweep": ["sweep", "small.toml", "--out"],
+    "sweep": ["run", "grid.toml", "--out"],
     "study": ["reproduce", "mine", "--out"],
 }
 
@@ -34,6 +34,7 @@ def made(tmp_path, monkeypatch):
     """A function that makes a folder of a kind of results, by its command."""
     monkeypatch.chdir(tmp_path)
     Path("small.toml").write_text(SPEC)
+    Path("grid.toml").write_text(SPEC + "[grid]\n'agents.plain.action_step' = [0.1, 0.5]\n")
     Path("mine").mkdir()
     Path("mine/study.toml").write_text('title = "Mine"\n')
     Path("mine/small.toml").write_text(SPEC)
@@ -60,9 +61,8 @@ def refused(*words: object) -> str:
 
 RIGHT = {
     "run": "`expectant run of-run/spec.toml --out of-run` goes on with it, `expectant report of-run`",
-    "sweep": "`expectant sweep of-sweep/spec.toml --out of-sweep` goes on with it",
+    "sweep": "`expectant run of-sweep/spec.toml --out of-sweep` goes on with it",
     "study": "`expectant reproduce mine --out of-study` goes on with it",
-    "loca": "`expectant loca --out of-loca` goes on with it",
     "try": "`expectant run of-try/spec.toml` goes on from it",
 }
 
@@ -71,7 +71,7 @@ RIGHT = {
 def test_a_folder_of_results_is_no_spec_and_the_right_command_is_named(made, kind):
     folder = made(kind)
     assert kind_of(folder) == kind == json.loads((folder / KIND).read_text())["kind"]
-    for command in ("run", "sweep", "show"):
+    for command in ("run", "show"):
         said = refused(command, folder)
         assert f"{folder}: has results of `expectant " in said and RIGHT[kind] in said
     if kind in MADE:
@@ -86,17 +86,11 @@ def test_pages_and_choices_are_made_of_the_folders_that_have_what_they_need(made
         assert done.exit_code == 0, done.output
     assert "has results of `expectant reproduce`" in refused("best", study)
     assert CliRunner().invoke(app, ["best", str(sweep)]).exit_code == 0
-    for command in ("report", "plot", "best"):
+    for command in ("report", "best"):
         assert "has results of `expectant try`" in refused(command, made("try"))
         assert "mine: is no folder of results" in refused(command, "mine")
     Path("of-try/spec.toml").unlink()
     assert "has results of `expectant try`: a page" in refused("report", "of-try")
-
-
-def test_the_last_command_decides_what_a_folder_is(made):
-    folder = made("run")
-    done = CliRunner().invoke(app, ["sweep", "small.toml", "--out", str(folder)])
-    assert done.exit_code == 0 and kind_of(folder) == "sweep"  # though there are curves
 
 
 def test_a_sweep_of_an_earlier_layout_is_refused_and_left_alone(made):
@@ -106,18 +100,16 @@ def test_a_sweep_of_an_earlier_layout_is_refused_and_left_alone(made):
     (folder / KIND).unlink()
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     for command in (
-        ["sweep", "small.toml", "--out", folder],
         ["run", "small.toml", "--out", folder],
         ["run", folder],
         ["best", folder],
         ["report", folder],
-        ["plot", folder],
     ):
         said = refused(*command)
         assert "was written by an earlier version, in another layout; nothing in it was" in said
-        assert "`expectant sweep of-sweep/spec.toml --out` and another folder" in said
+        assert "`expectant run of-sweep/spec.toml --out` and another folder" in said
     assert before == {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-    done = CliRunner().invoke(app, ["sweep", "of-sweep/spec.toml", "--out", "anew"])
+    done = CliRunner().invoke(app, ["run", "of-sweep/spec.toml", "--out", "anew"])
     assert done.exit_code == 0 and kind_of(Path("anew")) == "sweep"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import Any
 
@@ -81,34 +82,16 @@ def test_what_moves_is_found_for_every_variant(monkeypatch, tmp_path):
         ]
 
     monkeypatch.setattr(module, "compute", curves)
-    found = {one.variant.name: one for one in module.dependence(PAPER, tmp_path, 0, 1, ["5a"], 4)}
-    assert found["print"].moved == {}
-    moved = found["print, ties: the first"].moved
-    assert {id for id, parts in moved.items() if any(part.effect for part in parts)} == {
+    rows = module.vary_readings(PAPER, tmp_path, 0, 1, ["5a"], 4)
+    stored = json.loads((tmp_path / "readings.json").read_text())
+    assert [row["changed"] for row in stored] == [row["changed"] for row in rows]
+    found = {(row["set"], row["reading"], row["option"]): row for row in rows}
+    assert found["print", None, None]["moved"] == {} and found["print", None, None]["runs"] == 4
+    moved = found["print", "ties", "the first"]["moved"]
+    assert {id for id, parts in moved.items() if any(part["difference"] for part in parts)} == {
         10, 12, 14, 19, 20, 31,
     }  # fmt: skip
-    (fall,) = moved[10]
-    assert (fall.effect, fall.low, fall.high) == (1.0, 1.0, 1.0)  # paired: runs alone vary by 1.3
-    still = found["print, replay capacity: all"].moved
-    assert not any(part.effect for parts in still.values() for part in parts)
-    assert all(verdict.runs == 4 for verdict in found["print"].verdicts)
-
-
-def test_what_code_takes_for_agents_without_a_file_is_said_to_be_inferred():
-    """There are files of Algorithms 1 to 3 only, and none of features or of a buffer."""
-    names = ("k in figure 5", "replay capacity", "replayed rewards", "step size", "bootstrapping",
-             "ties")  # fmt: skip
-    readings = {reading.name: reading for reading in PAPER.readings}
-    for name in names:
-        assert "inferred" in readings[name].chosen("code").source, name
-    cached = readings["cached actions"]
-    assert cached.chosen("print").name == "every one" and "appendix" in cached.options[0].source
-
-
-def test_features_that_are_drawn_once_are_tried_with_several_draws():
-    (features,) = [reading for reading in PAPER.readings if reading.name == "features"]
-    draws = {option.name: option.changes.features["draw"] for option in features.options}
-    assert draws == {
-        "for every run": "none",
-        **{f"once for all runs, draw {number}": number for number in range(3)},
-    }
+    (fall,) = moved[10]  # paired: runs alone vary by 1.3
+    assert (fall["difference"], fall["low"], fall["high"]) == (1.0, 1.0, 1.0)
+    still = found["print", "replay capacity", "all"]["moved"]
+    assert not any(part["difference"] for parts in still.values() for part in parts)

@@ -1,11 +1,11 @@
-"""The command line: commands are in modules by what they do, and listed in their order."""
+"""The command line: one module per group of commands, listed in this order."""
 
-from expectant.cli import reading, reproducing, running, showing
+from expectant.cli import paper, environment, experiments, inspection  # noqa: I001  order of --help
 from expectant.cli.common import app
 
-__all__ = ["app", "main", "reading", "reproducing", "running", "showing"]
+__all__ = ["app", "environment", "experiments", "inspection", "main", "paper"]
 
 
 def main() -> None:
-    """Entry point of the ``expectant`` command."""
+    """Run the ``expectant`` command."""
     app()

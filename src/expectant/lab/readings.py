@@ -1,12 +1,12 @@
 """Which claims depend on which reading: change one reading at a time, from each named set.
 
-What a change does to a claim is told by the difference of the claim's own number, paired run by run
-with the named set, rather than by a verdict that has changed: two verdicts may differ by chance. So
-may some of many differences, and they are corrected for being many.
+The effect of a change is the difference of the claim's own number, paired run by run with the named
+set, corrected for the number of differences. A changed verdict says less: it may change by chance.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -18,12 +18,15 @@ from expectant.analysis.comparison import Unavailable
 from expectant.analysis.judging import LEVEL, TAIL, Finding
 from expectant.analysis.paired import holm_adjusted
 from expectant.analysis.panel import Panel
+from expectant.files import write_text
 from expectant.lab.cells import Cell
 from expectant.lab.claims import Claim, Verdict, judge_claims
 from expectant.lab.engines.compute import compute
 from expectant.lab.store.results import panels_of
 from expectant.lab.store.store import Store
 from expectant.lab.study import Reading, ReadingOption, Study
+
+FILE = "readings.json"
 
 
 @dataclass(frozen=True)
@@ -44,15 +47,15 @@ class Variant:
     def cells(self, seed: int, figures: Sequence[str] = (), runs: int | None = None) -> list[Cell]:
         """The cells of all figures, or of some, that the changed reading concerns."""
         instead = (self.reading, self.option) if self.reading and self.option else None
-        found = []
+        cells = []
         for figure in figures or self.study.figures:
             if self.named_set not in self.study.sets_of(figure):
                 continue
             if self.reading is None or self.reading.concerns(figure):
                 experiment = self.study.experiment(figure, self.named_set, instead=instead)
                 many = runs or experiment.runs
-                found += replace(experiment, seed=seed, runs=many).cells(self.name)
-        return found
+                cells += replace(experiment, seed=seed, runs=many).cells(self.name)
+        return cells
 
 
 @dataclass(frozen=True)
@@ -78,71 +81,48 @@ def variants(study: Study) -> list[Variant]:
     found = []
     for named_set in study.sets:
         found.append(Variant(study, named_set))
-        for reading in study.readings:
-            chosen = reading.chosen(named_set)
-            found += [
-                Variant(study, named_set, reading, option)
-                for option in reading.options
-                if option is not chosen
-            ]
+        found += [
+            Variant(study, named_set, reading, option)
+            for reading in study.readings
+            for option in reading.options
+            if option is not reading.chosen(named_set)
+        ]
     return found
 
 
-def dependence(
+def vary_readings(
     study: Study,
     folder: Path,
     seed: int = 0,
     threads: int | None = None,
     figures: Sequence[str] = (),
     runs: int | None = None,
-) -> list[Dependence]:
-    """What every variant makes of the claims that its changed reading concerns.
+) -> list[dict[str, Any]]:
+    """Run every variant and write what it makes of the claims; one row per variant.
 
-    Counted work, which no reading changes, is left out.
+    Claims on counted work, which no reading changes, are left out.
     """
     chosen = variants(study)
-    _check_there_is_something_to_change(study, chosen)
+    if not study.claims or not any(variant.reading for variant in chosen):
+        raise ValueError(
+            f"{study.name}: nothing to vary; that takes a readings.toml in which a reading has a "
+            "second option, and a claims.toml whose claims it may move"
+        )
     cells = [cell for variant in chosen for cell in variant.cells(seed, figures, runs)]
     curves = compute(cells, Store(folder), threads=threads, title="one reading at a time")
     panels: dict[str, list[Panel]] = {variant.name: [] for variant in chosen}
     for panel in panels_of(cells, curves):
         panels[panel.reading].append(panel)
-    return [
-        Dependence(
-            variant,
-            judge_claims(study.claims, panels[variant.name], None, study.sizes),
-            _moved(study, panels[variant.name], panels[variant.named_set])
-            if variant.reading
-            else {},
-        )
-        for variant in chosen
-    ]
-
-
-def _check_there_is_something_to_change(study: Study, chosen: Sequence[Variant]) -> None:
-    if not study.readings:
-        raise ValueError(f"{study.name}: has no readings.toml, it leaves nothing open to change")
-    if not any(variant.reading for variant in chosen):
-        raise ValueError(
-            f"{study.name}: none of the readings in its readings.toml has a second option to "
-            "change to"
-        )
-    if not study.claims:
-        raise ValueError(
-            f"{study.name}: has no claims.toml, and what a reading changes is told by its claims"
-        )
-
-
-def _moved(
-    study: Study, panels: Sequence[Panel], before: Sequence[Panel]
-) -> dict[int, list[Finding]]:
-    found = {}
-    for claim in study.claims:
-        if claim.clauses and any(claim.concerns(panel) for panel in panels):
-            parts = differences(claim, panels, before)
-            if parts:
-                found[claim.id] = parts
-    return found
+    results = []
+    for variant in chosen:
+        own, base = panels[variant.name], panels[variant.named_set]
+        verdicts = judge_claims(study.claims, own, None, study.sizes)
+        moved = {claim.id: differences(claim, own, base) for claim in study.claims}
+        kept = {id: parts for id, parts in moved.items() if parts} if variant.reading else {}
+        results.append(Dependence(variant, verdicts, kept))
+    rows = as_rows(results)
+    write_text(folder / FILE, json.dumps(rows, indent=2, ensure_ascii=False))
+    return rows
 
 
 def differences(claim: Claim, panels: Sequence[Panel], before: Sequence[Panel]) -> list[Finding]:
@@ -164,37 +144,30 @@ def differences(claim: Claim, panels: Sequence[Panel], before: Sequence[Panel]) 
     return found
 
 
-def _share(part: Finding) -> float:
-    """How far a part has moved, in units of its margin."""
-    return abs(part.effect) / max(part.statement.margin, part.statement.slack)
-
-
 def as_rows(results: Sequence[Dependence]) -> list[dict[str, Any]]:
     """One row per variant: verdicts by claim, which differ from the set's, and what has moved.
 
     Of a claim of several parts the one comes first that has moved the most margins.
     """
-    base = {
-        found.variant.named_set: {verdict.id: verdict.verdict for verdict in found.verdicts}
-        for found in results
-        if found.variant.reading is None
-    }
     rows: list[dict[str, Any]] = []
-    for found in results:
-        variant = found.variant
-        verdicts = {verdict.id: verdict.verdict for verdict in found.verdicts}
-        changed = [key for key, value in verdicts.items() if base[variant.named_set][key] != value]
+    base: dict[str, dict[int, str]] = {}
+    for result in results:
+        variant, verdicts = result.variant, {v.id: str(v.verdict) for v in result.verdicts}
+        before = base.setdefault(variant.named_set, verdicts)  # the set itself comes first
         rows.append(
             {
                 "set": variant.named_set,
                 "reading": variant.reading.name if variant.reading else None,
                 "option": variant.option.name if variant.option else None,
-                "runs": found.runs,
+                "runs": result.runs,
                 "verdicts": verdicts,
-                "changed": changed,
+                "changed": [id for id, verdict in verdicts.items() if before[id] != verdict],
                 "moved": {
-                    id: [_data(part, found) for part in sorted(parts, key=_share, reverse=True)]
-                    for id, parts in found.moved.items()
+                    id: [
+                        _data(part, result.runs)
+                        for part in sorted(parts, key=_margins, reverse=True)
+                    ]
+                    for id, parts in result.moved.items()
                 },
             }
         )
@@ -203,8 +176,13 @@ def as_rows(results: Sequence[Dependence]) -> list[dict[str, Any]]:
     return rows
 
 
+def _margins(part: Finding) -> float:
+    """How far a part has moved, in units of its margin."""
+    return abs(part.effect) / max(part.statement.margin, part.statement.slack)
+
+
 def _correct(rows: Sequence[dict[str, Any]]) -> None:
-    """Say of every difference whether it matters: is beyond the margin, though they are so many.
+    """Say of every difference whether it matters: whether it is beyond the margin.
 
     By Holm's correction over all parts of all claims under all changes from a set.
     """
@@ -225,19 +203,18 @@ def _chance(part: Finding, runs: int) -> float:
     return float(2.0 * stdtr(runs - 1, -beyond / error)) if error > 0.0 else 0.0
 
 
-def _data(part: Finding, found: Dependence) -> dict[str, Any]:
+def _data(part: Finding, runs: int) -> dict[str, Any]:
     """A difference as plain values: clear if its interval is without zero, and the chance of one
     as large if it were within the margin."""
-    margin = part.statement.margin
     nearest = min(abs(part.low), abs(part.high)) if part.low * part.high > 0.0 else 0.0
     return {
         "part": part.label,
         "difference": _plain(part.effect),
         "low": _plain(part.low),
         "high": _plain(part.high),
-        "margin": margin,
+        "margin": part.statement.margin,
         "clear": nearest > part.statement.slack,
-        "chance": float(f"{_chance(part, found.runs):.3g}"),
+        "chance": float(f"{_chance(part, runs):.3g}"),
     }
 
 

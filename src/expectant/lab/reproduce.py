@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
+from expectant.analysis.local_change import is_test, references
 from expectant.analysis.panel import Panel
 from expectant.files import write_text
 from expectant.lab.adaptation_rows import rows_of
+from expectant.lab.cells import Cell
 from expectant.lab.claims import Verdict, judge_claims
-from expectant.lab.engines.compute import Work, computed
-from expectant.lab.request import Request
+from expectant.lab.engines.compute import computed
+from expectant.lab.request import LOCA, Request
 from expectant.lab.specs.spec import Experiment
 from expectant.lab.store.cell_tables import write_cells
 from expectant.lab.store.folder_layout import STUDY, check_layout, mark
@@ -37,6 +37,7 @@ from expectant.progress import say
 if TYPE_CHECKING:
     from expectant.show import Section
 
+LOCA_ROWS = "loca.json"
 NO_BREAK = "\u00a0"  # a space at which no line ends
 LONG_BINS, WINDOW_BINS = 300, 20  # from how many bins on only the moves of the goal are drawn
 
@@ -44,54 +45,57 @@ LONG_BINS, WINDOW_BINS = 300, 20  # from how many bins on only the moves of the 
 def reproduce(
     request: Request, folder: Path, threads: int | None = None, place: Path | None = None
 ) -> list[Verdict]:
-    """Compute what is missing in a folder, then write everything; returns the verdicts.
+    """Compute what is missing in a folder, then write everything.
 
     ``place`` is where it is written, by default the folder itself, see :func:`place_for`. As soon
     as all that is drawn is there, everything is written for a first time, and again whenever there
     are so many more runs that verdicts are sharper: whoever stops it has a page. That is done while
-    the next runs are under way. What is there already is not written again with fewer runs.
+    the next runs are under way.
     """
-    stages, drawn, target = stages_left(request, folder), set[str](), place or folder
+    stages, drawn, target = request.stages(), set[str](), place or folder
+    if _is_resumed(request, target):
+        stages = stages[-1:]  # what is there is not written again with fewer runs
     with ThreadPoolExecutor(1) as writer:
         written: Future[list[Verdict]] | None = None
         for most in stages:
             asked = request.at_stage(most)
-            panels = compute_panels(asked, folder, threads, place, most)
+            panels = compute_panels(asked, folder, threads, target, most)
             if written is not None:
                 written.result()  # an error of the writer's is raised here
             new = tuple(name for name in asked.figures if name not in drawn)
             drawn.update(new)  # what is drawn does not change with more runs
-            written = writer.submit(
-                _write, replace(asked, figures=new), asked, target, panels, most == stages[-1]
-            )
+            written = writer.submit(_write, asked, new, target, panels, most == stages[-1])
         assert written is not None, "there is a stage at least"
         return written.result()
 
 
+def _is_resumed(request: Request, target: Path) -> bool:
+    """True if the same was asked for before, and has been written at least once."""
+    if not (target / CURVES).exists():
+        return False
+    before, now = read_facts(target / CURVES), request.facts()
+    return all(before.get(key) == now[key] for key in ("study", "seed", "runs", "quick"))
+
+
 def _write(
-    new: Request, asked: Request, target: Path, panels: Sequence[Panel], last: bool
+    asked: Request, new: Sequence[str], target: Path, panels: Sequence[Panel], last: bool
 ) -> list[Verdict]:
-    """New figures, and all claims and the page of what was asked for."""
-    if new.figures:
+    """Write new figures, and all claims and the page of what was asked for."""
+    if new:
         say("drawing figures")
-        write_figures(new, target, panels)
+        write_figures(asked, target, panels, new)
     say("judging claims, writing the page")
-    verdicts = write_verdicts(asked, target, panels)
+    verdicts = verdicts_of(asked.study, panels)
+    _write_claims(target / "claims.json", verdicts, asked)
+    write_report(asked, target, panels, verdicts)
     if not last:
         say(f"{target / 'report.html'}: verdicts so far; going on with more runs")
+    if asked.study.name == LOCA:
+        rows = rows_of(panels, agents_of(asked))
+        known = references(next(filter(is_test, panels)))
+        content = {"references": known, "seed": asked.cells()[0].seed, "rows": rows}
+        write_text(target / LOCA_ROWS, json.dumps(content, indent=2, ensure_ascii=False))
     return verdicts
-
-
-def stages_left(request: Request, folder: Path) -> list[int]:
-    """The stages of a request from the last one on for which all runs are in the folder."""
-    stages, store = request.stages(), Store(folder)
-    index = store.index()
-    for place in range(len(stages) - 1, 0, -1) if index else ():
-        cells = Work(request.at_stage(stages[place]).cells(stages[place]), store).unique()
-        left = (store.missing(cell, index.get(name, [])) for name, cell in cells.items())
-        if next(itertools.chain.from_iterable(left), None) is None:
-            return stages[place:]
-    return stages
 
 
 def place_for(request: Request, folder: Path) -> Path:
@@ -110,21 +114,16 @@ def place_for(request: Request, folder: Path) -> Path:
 
 
 def compute_panels(
-    request: Request,
-    folder: Path,
-    threads: int | None = None,
-    place: Path | None = None,
-    most: int | None = None,
+    request: Request, folder: Path, threads: int | None, target: Path, most: int
 ) -> list[Panel]:
-    """Compute what is missing; all curves, which are written as one table."""
+    """Compute what is missing; write all curves as one table."""
     check_layout(folder)
-    mark(place or folder, STUDY)
+    mark(target, STUDY)
     cells = request.cells(most)
     work, curves = computed(cells, Store(folder), threads=threads, title=request.study.name)
-    write_cells(work, place or folder)
+    write_cells(work, target)
     panels = panels_of(cells, curves)
-    facts = {**request.facts(), "cells": settings_hashes(cells)}
-    write_curves((place or folder) / CURVES, panels, facts)
+    write_curves(target / CURVES, panels, {**request.facts(), "cells": settings_hashes(cells)})
     return panels
 
 
@@ -163,19 +162,10 @@ def verdicts_of(study: Study, panels: Sequence[Panel]) -> list[Verdict]:
     return judge_claims(study.claims, panels, work, study.sizes)
 
 
-def write_verdicts(request: Request, folder: Path, panels: Sequence[Panel]) -> list[Verdict]:
-    """Claims and the page, from panels."""
-    verdicts = verdicts_of(request.study, panels)
-    write_claims(folder / "claims.json", verdicts, request)
-    write_report(request, folder, panels, verdicts)
-    return verdicts
-
-
-def write_claims(path: Path, verdicts: Sequence[Verdict], request: Request) -> None:
-    """The verdicts as JSON; a partial run says so in every entry."""
-    entries = [verdict.to_dict() for verdict in verdicts]
-    if request.warning:
-        entries = [{**entry, "warning": request.warning} for entry in entries]
+def _write_claims(path: Path, verdicts: Sequence[Verdict], request: Request) -> None:
+    """Write the verdicts as JSON; a partial run says so in every entry."""
+    warning = {"warning": request.warning} if request.warning else {}
+    entries = [{**verdict.to_dict(), **warning} for verdict in verdicts]
     write_text(path, json.dumps(entries, indent=2, ensure_ascii=False) + "\n")
 
 
@@ -208,12 +198,14 @@ def _around_moves(panel: Panel) -> list[Panel]:
     return (panel.windows(WINDOW_BINS, WINDOW_BINS) if long else []) or [panel]
 
 
-def write_figures(request: Request, folder: Path, panels: Sequence[Panel]) -> list[Path]:
-    """One PNG and one SVG per figure."""
+def write_figures(
+    request: Request, folder: Path, panels: Sequence[Panel], figures: Sequence[str] | None = None
+) -> list[Path]:
+    """Draw one PNG and one SVG per figure, or for some of them."""
     from expectant.show import draw_panels, palette_of
 
     paths, palette = [], palette_of(panels)
-    for figure in request.figures:
+    for figure in request.figures if figures is None else figures:
         title = f"Figure {figure}" if request.study.readings else request.study.title
         runs = f"n = {request.drawn(figure)}".replace(" ", NO_BREAK)
         title += f" ({request.warning or runs})"
@@ -230,7 +222,7 @@ def write_report(
 
     found = [verdict.to_dict() for verdict in verdicts]
     others = [entry for entry in found if entry["figure"] not in request.figures]
-    seed = request.experiment(request.figures[0], request.study.sets[0]).seed
+    seed = request.cells()[0].seed
     environment = [*versions().items(), ("seed", seed), ("command", request.command())]
     sections = [
         Header(request.study.title, _how_far(request, panels), request.study.notes),
@@ -267,7 +259,7 @@ def _worlds(request: Request) -> Section:
     pictures = []
     for figure in request.study.worlds:
         if figure in request.figures:
-            domain = request.experiment(figure, request.study.sets[0]).cells()[0].domain
+            domain = next(cell.domain for cell in request.cells() if cell.experiment == figure)
             about = (type(domain).__doc__ or "").splitlines()[0]
             pictures.append((f"{figure_name(figure)}: {about}", world_picture(domain)))
     return Worlds(pictures)
@@ -300,12 +292,15 @@ def _sections(
     """A figure, the claims about it, and how it was made."""
     from expectant.show import Claims, Curves, Parameters, chart_of
 
-    experiments = {name: request.experiment(figure, name) for name in request.study.sets_of(figure)}
-    first = next(iter(experiments.values()))
+    first = request.study.experiments[figure]
     title = "" if first.title == request.study.title else first.title  # which the page begins with
+    own = [cell for cell in request.cells() if cell.experiment == figure]
     tables = [
-        (f"reading “{name}”" if name else "", parameters(each))
-        for name, each in experiments.items()
+        (
+            f"reading “{name}”" if name else "",
+            _parameters(request.experiment(figure, name), [c for c in own if c.reading == name]),
+        )
+        for name in request.study.sets_of(figure)
     ]
     return [
         Curves(figure, title, chart_of(shown_of(request, panels, figure))),
@@ -314,10 +309,17 @@ def _sections(
     ]
 
 
-def parameters(experiment: Experiment) -> list[tuple[str, str]]:
+def _parameters(experiment: Experiment, cells: Sequence[Cell]) -> list[tuple[str, str]]:
     """Every setting of an experiment as (name, value)."""
-    rows = [_length(experiment), ("runs", str(experiment.runs)), _points(experiment)]
-    for cell in experiment.cells():
+    unit, count = (
+        ("steps", experiment.steps) if experiment.steps else ("episodes", experiment.episodes)
+    )
+    rows = [
+        (unit, f"{count:,}"),
+        ("runs", str(experiment.runs)),
+        _points(experiment, cells[0], unit),
+    ]
+    for cell in cells:
         where = f" ({cell.panel})" if cell.panel else ""
         rows.append((f"domain{where}", _settings(cell.domain)))
         rows.append((f"features{where}", _settings(cell.features)))
@@ -325,21 +327,13 @@ def parameters(experiment: Experiment) -> list[tuple[str, str]]:
     return list(dict.fromkeys(rows))
 
 
-def _length(experiment: Experiment) -> tuple[str, str]:
-    if experiment.steps:
-        return "steps", f"{experiment.steps:,}"
-    return "episodes", f"{experiment.episodes:,}"
-
-
-def _points(experiment: Experiment) -> tuple[str, str]:
+def _points(experiment: Experiment, cell: Cell, unit: str) -> tuple[str, str]:
     """What a point of a curve is."""
-    unit = "steps" if experiment.steps else "episodes"
-    if experiment.record is not None:
-        record = experiment.record
-        longer = f", each interval {record.growth:g} times the last" if record.growth > 1 else ""
-        return record.found.title, f"every {record.every} {unit}{longer}"
-    cell = experiment.cells()[0]
-    return "bin", f"{cell.width} {unit}"
+    record = experiment.record
+    if record is None:
+        return "bin", f"{cell.width} {unit}"
+    longer = f", each interval {record.growth:g} times the last" if record.growth > 1 else ""
+    return record.found.title, f"every {record.every} {unit}{longer}"
 
 
 def _settings(described: Any) -> str:

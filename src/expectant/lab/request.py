@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from expectant.descriptions import near_miss
 from expectant.lab.cells import Cell
 from expectant.lab.specs.grid import PanelSpec
 from expectant.lab.specs.spec import Experiment
 from expectant.lab.store.store import versions
 from expectant.lab.study import Study, word_for
 
+LOCA = "loca"  # the study of the local-change adaptation test
 QUICK_RUNS = 5
 STAGE = 100  # runs after which verdicts are written on the way
 UNLIMITED = 2**62
@@ -35,6 +37,7 @@ class Request:
     panels: tuple[str, ...] = ()
     agents: tuple[str, ...] = ()
     later: tuple[str, ...] = ()
+    _expanded: list[Cell] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def experiment(self, figure: str, named_set: str) -> Experiment:
         """A figure under a named set, with the seed and number of runs asked for."""
@@ -55,18 +58,20 @@ class Request:
                     yield replace(panel, agents=agents)
 
     def cells(self, most: int | None = None) -> list[Cell]:
-        """Everything to compute, in the order in which it is shown.
+        """Everything to compute, in the order in which it is shown; expanded once per request.
 
         Of every cell as many runs as claims are judged by, but no more than ``most``, if those are
         not fewer than are drawn.
         """
-        found = []
-        for figure in self.figures:
-            for named_set in self.study.sets_of(figure):
-                experiment = self.experiment(figure, named_set)
-                runs = max(experiment.runs, min(self.judged(figure), most or UNLIMITED))
-                found += replace(experiment, runs=runs).cells(named_set)
-        return found
+        if not self._expanded:
+            for figure in self.figures:
+                for named_set in self.study.sets_of(figure):
+                    self._expanded.extend(self.experiment(figure, named_set).cells(named_set))
+        runs = {
+            figure: max(self.drawn(figure), min(self.judged(figure), most or UNLIMITED))
+            for figure in self.figures
+        }
+        return [replace(cell, runs=runs[cell.experiment]) for cell in self._expanded]
 
     def drawn(self, figure: str) -> int:
         """How many runs of a figure are drawn."""
@@ -101,7 +106,7 @@ class Request:
         words = [self.study.command]
         figures = (*self.figures, *self.later) if figure is None else (figure,)
         if self.panels or self.agents:  # which only `loca` asks for
-            words = ["expectant loca", *(f"--agent {name}" for name in self.panels)]
+            words += [f"--agent {name}" for name in self.panels]
             words += [f"--backups {name}" for name in self.agents]
         elif set(figures) != set(self.study.figures):
             words += [f"--figure {name}" for name in figures]
@@ -158,3 +163,41 @@ class Request:
 def _runs(quick: bool, runs: int | None) -> float:
     """How many runs were asked for; without a number as many as there can be."""
     return QUICK_RUNS if quick else math.inf if runs is None else runs
+
+
+def request_for(
+    study: Study, figures: Sequence[str] = (), agents: Sequence[str] = (),
+    backups: Sequence[str] = (), *, seed: int | None = None, runs: int | None = None,
+    quick: bool = False,
+) -> Request:  # fmt: skip
+    """Check what is asked for by name: figures, and of ``loca`` agents and backup distributions."""
+    _check_names("figure", figures, study.figures)
+    chosen = tuple(name for name in study.figures if not figures or name in figures)
+    if not (agents or backups):
+        return Request(study, chosen, seed, runs, quick)
+    if study.name != LOCA:
+        option = "--agent" if agents else "--backups"
+        raise ValueError(f"{option}: only `expectant reproduce {LOCA}` can be limited to some")
+    rows = [  # panels are agents there, and the curves of a panel backup distributions
+        (figure, panel.name or figure, key)
+        for figure in chosen
+        for panel in study.experiments[figure].panels
+        for key in panel.agents
+    ]
+    _check_names("agent", agents, sorted({agent for _, agent, _ in rows}))
+    _check_names("backups", backups, sorted({key for _, _, key in rows} - {"none"}))
+    kept = {
+        figure
+        for figure, agent, key in rows
+        if (not agents or agent in agents) and (not backups or key in backups)
+    }
+    if not kept:
+        raise ValueError("--backups: q_learning does not plan, it has no backup distribution")
+    chosen = tuple(figure for figure in chosen if figure in kept)
+    return Request(study, chosen, seed, runs, quick, tuple(agents), tuple(backups))
+
+
+def _check_names(option: str, names: Sequence[str], known: Sequence[str]) -> None:
+    for name in names:
+        if name not in known:
+            raise ValueError(f"--{option}: unknown {name!r}" + near_miss(name, [*known]))

@@ -24,7 +24,6 @@ from expectant.lab.specs.tables import (
     in_file,
     inside,
     key,
-    list_of,
     parse_toml,
     read_table,
     read_text,
@@ -35,7 +34,7 @@ from expectant.lab.specs.tables import (
     texts,
 )
 from expectant.lab.store.folder_layout import about, kind_of
-from expectant.rules import at_least, either, whole
+from expectant.rules import either, whole
 
 STUDY, CLAIMS, READINGS = "study.toml", "claims.toml", "readings.toml"
 THE_PAPER = "kudashkina-2021"
@@ -77,32 +76,6 @@ class ReadingsFile:
 
 
 @dataclass(frozen=True)
-class JointKeys:
-    """The figures of a search among joint readings, and the claims that describe them as they
-    were published; ``step_limit`` cuts episodes off sooner than the configs do."""
-
-    figures: tuple[str, ...] = key(texts())
-    claims: tuple[int, ...] = key(list_of(whole(1), "numbers of claims"), ())
-    step_limit: int | None = key(whole(1), None)
-
-
-@dataclass(frozen=True)
-class ParameterKeys:
-    """Length and runs of the source's parameter study, and the claim it is compared with.
-
-    ``margin`` is what does not matter of a return, in figures without ``margins`` of their own;
-    the figures ``at_best`` are run again with every agent at its best.
-    """
-
-    claim: int = key(whole(1))
-    episodes: int = key(whole(1))
-    runs: int = key(whole(1))
-    margin: float = key(at_least(0.0))
-    margins: Mapping[str, float] = key(table_of(at_least(0.0)), {})
-    at_best: tuple[str, ...] = key(texts(), ())
-
-
-@dataclass(frozen=True)
 class StudyFile:
     """The keys of ``study.toml``."""
 
@@ -118,30 +91,19 @@ class StudyFile:
     only: Mapping[str, tuple[str, ...]] = key(table_of(texts()), {})
     worlds: tuple[str, ...] = key(texts(), ())
     unsized: tuple[str, ...] = key(texts(), ())
-    joint: JointKeys | None = key(table(JointKeys), None)
-    parameters: ParameterKeys | None = key(table(ParameterKeys), None)
 
-    def check_names(self, figures: list[str], sets: list[str], claims: list[str]) -> None:
-        """Refuse figures, sets and claims that are named and not there."""
-        joint, parameters = self.joint, self.parameters
+    def check_names(self, figures: list[str], sets: list[str]) -> None:
+        """Refuse figures and sets that are named and not there."""
         named = {
-            ("claim_runs",): self.claim_runs if isinstance(self.claim_runs, dict) else (),
-            ("only",): self.only,
-            ("worlds",): self.worlds,
-            ("unsized",): self.unsized,
-            ("joint", "figures"): joint.figures if joint else (),
-            ("parameters", "margins"): parameters.margins if parameters else (),
-            ("parameters", "at_best"): parameters.at_best if parameters else (),
+            "claim_runs": self.claim_runs if isinstance(self.claim_runs, dict) else (),
+            "only": self.only,
+            "worlds": self.worlds,
+            "unsized": self.unsized,
         }
-        for path, names in named.items():
-            check_known("no figure", names, figures, *path)
+        for name, listed in named.items():
+            check_known("no figure", listed, figures, name)
         for figure, own in self.only.items():
             check_known("no set", own, sets, "only", figure)
-        for path, ids in (
-            (("joint", "claims"), joint.claims if joint else ()),
-            (("parameters", "claim"), [parameters.claim] if parameters else ()),
-        ):
-            check_known("no claim", map(str, ids), claims, *path)
 
 
 @dataclass(frozen=True)
@@ -152,8 +114,7 @@ class Study:
     makes its results, given at a ``place``, in the folder ``out`` if no other is asked for. Claims
     about a figure are judged by ``claim_runs``, where those are more than are drawn; a figure in
     ``only`` is run under some sets alone; ``worlds`` are figures whose domains the page draws;
-    of those in ``unsized`` the source does not say how many runs they have. ``joint`` and
-    ``parameters`` are what `expectant readings` needs for the studies of those names.
+    of those in ``unsized`` the source does not say how many runs they have.
     """
 
     name: str
@@ -170,8 +131,6 @@ class Study:
     only: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     worlds: tuple[str, ...] = ()
     unsized: tuple[str, ...] = ()
-    joint: JointKeys | None = None
-    parameters: ParameterKeys | None = None
     out: Path = field(default=Path("results"))
     command: str = ""
     place: str = ""
@@ -195,16 +154,6 @@ class Study:
     @property
     def figures(self) -> tuple[str, ...]:
         return tuple(self.experiments)
-
-    @property
-    def parameter_keys(self) -> ParameterKeys:
-        """What it says of the source's parameter study, or an error that it says nothing."""
-        if self.parameters is None:
-            raise ValueError(
-                f"{self.name}: its study.toml has no table [parameters], which says how long the "
-                "source's parameter study is, and which claim rests on it"
-            )
-        return self.parameters
 
     def experiment(
         self, figure: str, named_set: str, *, instead: tuple[Reading, ReadingOption] | None = None
@@ -277,7 +226,7 @@ def _read_study(folder: Path, trust: bool) -> Study:
         with in_file(CLAIMS):
             claims = tuple(claims_in(data, experiments))
         with in_file(STUDY):
-            file.check_names(figures, [*sets], [str(claim.id) for claim in claims])
+            file.check_names(figures, [*sets])
         runs = file.claim_runs
         return Study(
             name=name,
@@ -294,8 +243,6 @@ def _read_study(folder: Path, trust: bool) -> Study:
             only=file.only,
             worlds=file.worlds,
             unsized=file.unsized,
-            joint=file.joint,
-            parameters=file.parameters,
             out=Path(f"results/{name}" if file.out is None else file.out),
             command="expectant reproduce" + ("" if name == THE_PAPER else f" {word_for(folder)}"),
         )

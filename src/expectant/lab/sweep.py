@@ -9,10 +9,11 @@ from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
+from expectant.analysis.panel import Panel
 from expectant.descriptions import Description, names_modules
 from expectant.engine.job import cores
 from expectant.lab.cells import Cell
-from expectant.lab.engines.compute import Shard, Work
+from expectant.lab.engines.compute import Shard, Work, gathered
 from expectant.lab.engines.named import engine_named
 from expectant.lab.engines.tasks import Kernels
 from expectant.lab.specs.grid import points
@@ -28,6 +29,7 @@ from expectant.lab.store.cell_tables import cell_table, write_cells
 from expectant.lab.store.facts import commit
 from expectant.lab.store.folder import opened
 from expectant.lab.store.folder_layout import SWEEP
+from expectant.lab.store.results import panels_of
 from expectant.lab.store.store import SET_ASIDE, Store
 from expectant.lab.store.timings import Session, Timings, timings_file
 from expectant.lab.store.troubles import Trouble, troubles_in
@@ -166,6 +168,13 @@ class Outcome:
         """One row per cell: settings and results, as an Arrow table."""
         return cell_table(self.work)
 
+    def panels(self) -> list[Panel]:
+        """The curves of all runs, grouped by panel: what analyses and claims work on."""
+        curves = None if self.failed else gathered(self.work)
+        if curves is None:
+            raise ValueError(f"{self.folder}: not all cells are finished; run the sweep again")
+        return panels_of(self.work.cells, curves)
+
     @property
     def troubles(self) -> list[Trouble]:
         """The cells in which runs diverged or models had too little room."""
@@ -219,12 +228,13 @@ def run_sweep(
     address: str | None = None,
     shard: Shard | None = None,
     compiled: bool | None = None,
+    kind: str = SWEEP,
 ) -> Outcome:
     """Compute the blocks of a spec that its folder lacks; a cell that fails stops no other."""
     data = parse_toml(text, experiment.name)
     kernels = Kernels(compiled)
     chosen = engine_named(engine, threads, address, kernels)
-    with opened(folder, text, data, shard, SWEEP):
+    with opened(folder, text, data, shard, kind):
         store = Store(folder, {"spec": spec_hash(data), "commit": commit()})
         work = Work(experiment.cells(), store)
         if shard is None:

@@ -1,4 +1,4 @@
-"""What the commands ``sweep`` and ``show`` do with a spec file."""
+"""Run or preview the experiment, sweep or search in a config file."""
 
 from __future__ import annotations
 
@@ -10,46 +10,50 @@ from expectant.lab.engines.compute import Shard
 from expectant.lab.engines.tasks import Kernels
 from expectant.lab.search import run_search
 from expectant.lab.specs.preview import Preview, preview
-from expectant.lab.specs.spec import parse_spec, read_spec, read_text
+from expectant.lab.specs.spec import Experiment, parse_spec, read_spec, read_text
+from expectant.lab.store.folder_layout import RUN, SWEEP
 from expectant.lab.sweep import Outcome, run_sweep
 
 
-def sweep_file(
+def run_file(
     path: Path,
     out: Path | None,
     *,
-    threads: int | None,
-    engine: str,
-    address: str | None,
-    shard: str | None,
-    search: str | None,
-    trials: int,
-) -> Outcome:
-    """Run the sweep in a file, or search it."""
+    threads: int | None = None,
+    engine: str = "threads",
+    address: str | None = None,
+    shard: str | None = None,
+    search: str | None = None,
+    trials: int = 20,
+) -> tuple[Experiment, Outcome]:
+    """Compute what is missing of an experiment or a sweep, or search a sweep."""
     part = None if shard is None else parse_shard(shard)
     text = read_text(path)
     experiment = parse_spec(text, str(path), trust=True)
     folder = out or Path("results") / experiment.name
     if search is None:
-        return run_sweep(
-            experiment, text, folder, threads=threads, engine=engine, address=address, shard=part
-        )
+        return experiment, run_sweep(
+            experiment, text, folder, threads=threads, engine=engine, address=address, shard=part,
+            kind=SWEEP if experiment.is_sweep else RUN,
+        )  # fmt: skip
     if search != "optuna":
         raise ValueError(f"--search: must be optuna, got {search!r}")
     if part is not None:
         raise ValueError(f"--shard: a search has no parts, got {shard!r} with --search")
-    return run_search(
+    if not experiment.is_sweep:
+        raise ValueError(f"--search: {path} has no grid to search")
+    return experiment, run_search(
         experiment, text, folder, trials, threads=threads, engine=engine, address=address
     )
 
 
 def show_file(path: Path, threads: int | None, trust: bool = False) -> Preview:
-    """What the spec in a file asks for."""
+    """Preview what the config in a file asks for."""
     return preview(read_spec(path, trust=trust), threads or cores(), Kernels())
 
 
 def parse_shard(text: str) -> Shard:
-    """``3/100`` as the third of a hundred parts."""
+    """Read ``3/100`` as the third of a hundred parts."""
     found = re.fullmatch(r"([0-9]{1,6})/([0-9]{1,6})", text)
     shard = Shard(int(found[1]), int(found[2])) if found else Shard(0, 0)
     if not 1 <= shard.number <= shard.of:

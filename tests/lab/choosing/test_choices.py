@@ -275,7 +275,7 @@ def test_fresh_runs_need_the_code_of_the_sweep(place, folder, slow):
     with pytest.raises(ValueError, match="has changed since"):
         confirming.cell_of(folder, 0, 9)
     found = run.invoke(app, ["best", str(place), "--confirm", "2"])
-    assert found.exit_code == 2 and "run `expectant sweep` again" in found.stderr
+    assert found.exit_code == 2 and "run `expectant run` again" in found.stderr
 
 
 def test_damaged_blocks_are_named(place, tmp_path):
@@ -295,7 +295,7 @@ def test_what_best_calls_damaged_is_repaired_by_sweep(tmp_path, undrawn):
         content[200] ^= 1  # a value, not the end of the file
         path.write_bytes(content)
     found = run.invoke(app, ["best", str(spoilt), "--measure", "final"])
-    assert found.exit_code == 2 and "damaged; run `expectant sweep` again" in found.stderr
+    assert found.exit_code == 2 and "damaged; run `expectant run` again" in found.stderr
     assert run_sweep(parse_spec(TINY, "tiny.toml"), TINY, spoilt, compiled=False).computed == 2
     assert run.invoke(app, ["best", str(spoilt), "--measure", "final", "--json"]).stdout == before
 

@@ -177,14 +177,14 @@ def test_confirmed_choices_are_shown_if_they_are_of_this_spec(place, tmp_path, u
 
 def test_figures_again(place, tmp_path):
     folder = shutil.copytree(place, tmp_path / "sweep")
-    found = run.invoke(app, ["plot", str(folder)])
+    found = run.invoke(app, ["report", str(folder)])
     assert found.exit_code == 0, found.output
-    assert len(found.stdout.split()) == 8
+    assert len(found.stdout.split()) == 9
     (folder / "cells.parquet").unlink()  # as if the sweep had been interrupted
-    found = run.invoke(app, ["plot", str(folder)])
+    found = run.invoke(app, ["report", str(folder)])
     assert found.exit_code == 0 and "the sweep is not finished" in found.stderr
     (folder / "spec.toml").unlink()
-    for command in ("plot", "report", "best"):
+    for command in ("report", "best"):
         found = run.invoke(app, [command, str(folder)])
         assert found.exit_code == 2 and "sweep: is no folder of results" in found.stderr
 

@@ -31,7 +31,7 @@ def spec(steps: list[float], episodes: int = 10) -> str:
 def start(path: Path, folder: Path, *more: str) -> subprocess.Popen[str]:
     """The command in a process of its own, without compiling anything."""
     return subprocess.Popen(
-        [sys.executable, "-m", "expectant", "sweep", str(path), "--out", str(folder), *more],
+        [sys.executable, "-m", "expectant", "run", str(path), "--out", str(folder), *more],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
     )  # fmt: skip

@@ -20,7 +20,7 @@ import logging, os, signal, sys, threading, time
 from pathlib import Path
 import ray
 from ray.cluster_utils import Cluster
-from expectant.lab.sweep_command import sweep_file
+from expectant.lab.sweep_command import run_file
 
 spec, folder = Path(sys.argv[1]), Path(sys.argv[2])
 cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
@@ -46,7 +46,7 @@ def saboteur():  # a machine that dies takes its workers with it, in the middle 
     print("killed at", len(list(folder.glob("blocks/*.parquet"))))
 
 threading.Thread(target=saboteur, daemon=True).start()
-outcome = sweep_file(spec, folder, threads=None, engine="ray", address=None, shard=None, search=None, trials=1)
+_, outcome = run_file(spec, folder, threads=None, engine="ray", address=None, shard=None, search=None, trials=1)
 print("computed", outcome.computed, "failed", outcome.failed)
 ray.shutdown()
 cluster.shutdown()

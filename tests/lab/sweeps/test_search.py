@@ -80,7 +80,7 @@ def test_the_command(tmp_path, monkeypatch):
     monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
     path = tmp_path / "tiny.toml"
     path.write_text(RANGED)
-    arguments = ["sweep", str(path), "--out", str(tmp_path / "out")]
+    arguments = ["run", str(path), "--out", str(tmp_path / "out")]
     result = CliRunner().invoke(app, arguments)
     assert result.exit_code == 2
     assert "is a range, which only a search can try" in result.stderr

@@ -96,7 +96,7 @@ def test_one_row_per_cell(whole):
     )  # fmt: skip
     np.testing.assert_allclose(table["values"].to_pylist()[2], direct.returns.mean(axis=1))
     assert table["mean"].to_pylist()[2] == pytest.approx(direct.returns.mean())
-    with pytest.raises(FileNotFoundError, match="expectant sweep"):
+    with pytest.raises(FileNotFoundError, match="expectant run"):
         read_cells(whole / "nowhere")
 
 
@@ -223,9 +223,7 @@ def test_blocks_and_specs_that_cannot_be_read_are_left_alone(tmp_path, whole, mo
     with unreadable(monkeypatch, path, errno.EIO), pytest.raises(StoreError, match="Input/output"):
         read_cells(tmp_path)
     path.write_bytes(path.read_bytes()[:-9])
-    with pytest.raises(
-        ValueError, match=r"cells\.parquet: is damaged; run `expectant sweep` again"
-    ):
+    with pytest.raises(ValueError, match=r"cells\.parquet: is damaged; run `expectant run` again"):
         read_cells(tmp_path)
 
 
@@ -277,7 +275,7 @@ def test_a_cell_that_fails_is_named_and_the_others_finish(tmp_path, whole, broke
     monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
     path = tmp_path / "tiny.toml"
     path.write_text(spec(STEPS))
-    arguments = ["sweep", str(path), "--out", str(tmp_path / "out"), "--json"]
+    arguments = ["run", str(path), "--out", str(tmp_path / "out"), "--json"]
     result = CliRunner().invoke(app, arguments)
     assert result.exit_code == 1
     assert "failed: plain action_step=0.1: ZeroDivisionError: no luck" in result.stderr
@@ -380,7 +378,7 @@ import os, signal, sys, time
 from pathlib import Path
 
 import matplotlib, numba, numpy, pyarrow.parquet
-from expectant.lab.sweep_command import sweep_file
+from expectant.lab.sweep_command import run_file
 
 def there():
     return len(list(folder.glob("blocks/*.parquet")))
@@ -389,7 +387,7 @@ path, folder, chance = Path(sys.argv[1]), Path(sys.argv[2]), numpy.random.defaul
 for _ in range(20):
     before, child = there(), os.fork()
     if child == 0:
-        sweep_file(path, folder, threads=2, engine="threads", address=None, shard=None, search=None, trials=1)
+        run_file(path, folder, threads=2, engine="threads", address=None, shard=None, search=None, trials=1)
         os._exit(0)
     while there() == before and os.waitpid(child, os.WNOHANG) == (0, 0):
         time.sleep(0.002)
@@ -491,7 +489,7 @@ def test_show_says_what_a_spec_means(tmp_path, monkeypatch):
 def test_bad_options_exit_with_2_and_write_nothing(tmp_path, more, message):
     path = tmp_path / "tiny.toml"
     path.write_text(spec(STEPS))
-    result = CliRunner().invoke(app, ["sweep", str(path), "--out", str(tmp_path / "out"), *more])
+    result = CliRunner().invoke(app, ["run", str(path), "--out", str(tmp_path / "out"), *more])
     assert result.exit_code == 2 and message in result.stderr
     assert list(tmp_path.iterdir()) == [path]
 

@@ -50,10 +50,13 @@ def plain(monkeypatch):
     warnings.simplefilter("ignore", RuntimeWarning)  # plain Python speaks of the overflow
 
 
+GRID = "[grid]\n'features.size' = [14]\n"
+
+
 def ran(command: str, tmp_path: Any, *more: str) -> Any:
     path = tmp_path / "wrong.toml"
-    path.write_text(SPEC)
-    done = CliRunner().invoke(app, [command, str(path), "--out", str(tmp_path / command), *more])
+    path.write_text(SPEC + (GRID if command == "sweep" else ""))
+    done = CliRunner().invoke(app, ["run", str(path), "--out", str(tmp_path / command), *more])
     assert done.exit_code == 0, done.output
     return done
 

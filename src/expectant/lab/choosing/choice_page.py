@@ -52,7 +52,7 @@ def sections_of(folder: SweepFolder, cells: shown.Cells) -> list[Section]:
 def _again(path: Path) -> list[Section]:
     """How the results are made again; a search does not keep how much was asked for."""
     searched = (path / SEARCH).exists()
-    return [] if searched else [Parameters([], (), again("sweep", path), place_of(path))]
+    return [] if searched else [Parameters([], (), again("run", path), place_of(path))]
 
 
 def cells_of(folder: SweepFolder) -> shown.Cells:

@@ -42,6 +42,6 @@ def cell_of(folder: SweepFolder, row: int, runs: int) -> Cell:
     if cell_hash(cell) != folder.columns["hash"][row]:
         raise ValueError(
             f"--confirm: the code or the spec of {cell.id!r} has changed since its runs in "
-            f"{folder.path}; run `expectant sweep` again first"
+            f"{folder.path}; run `expectant run` again first"
         )
     return cell

@@ -149,7 +149,7 @@ class SweepFolder:
     def damaged(self) -> ValueError:
         """The error for a block that cannot be used."""
         return ValueError(
-            f"{self.path}: blocks are missing or damaged; run `expectant sweep` again, which "
+            f"{self.path}: blocks are missing or damaged; run `expectant run` again, which "
             "computes only those"
         )
 

@@ -93,7 +93,7 @@ def is_of_spec(table: Any, spec: Mapping[str, Any], stored: set[str]) -> bool:
 def read_cells(folder: Path) -> Any:
     """The table that a sweep has written, as an Arrow table."""
     path = folder / CELLS
-    again = "run `expectant sweep` again, which writes it anew"
+    again = "run `expectant run` again, which writes it anew"
     try:
         table = read_table(path, again)
         if "base_agent" not in table.column_names:
@@ -101,7 +101,7 @@ def read_cells(folder: Path) -> Any:
         return table
     except FileNotFoundError:
         raise FileNotFoundError(
-            f"{path} does not exist: `expectant sweep` writes it at its end"
+            f"{path} does not exist: `expectant run` writes it at its end"
         ) from None
 
 

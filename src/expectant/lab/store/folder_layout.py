@@ -13,8 +13,8 @@ from expectant.lab.store.results import CURVES, read_facts
 
 KIND = "folder.json"
 SPEC = "spec.toml"
-RUN, SWEEP, STUDY, LOCA, TRY = "run", "sweep", "study", "loca", "try"
-COMMANDS = {RUN: "run", SWEEP: "sweep", STUDY: "reproduce", LOCA: "loca", TRY: "try"}
+RUN, SWEEP, STUDY, TRY = "run", "sweep", "study", "try"
+COMMANDS = {RUN: "run", SWEEP: "run", STUDY: "reproduce", TRY: "try"}
 
 
 def mark(folder: Path, kind: str) -> None:
@@ -32,14 +32,10 @@ def kind_of(folder: Path) -> str:
 def need_kind(folder: Path, *wanted: str) -> str:
     """What kind of results a folder has, or an error that it has none of those ``wanted``."""
     if not folder.is_dir():
-        raise FileNotFoundError(
-            f"there is no folder {folder}; `reproduce`, `run` and `sweep` write one"
-        )
+        raise FileNotFoundError(f"there is no folder {folder}; `reproduce` and `run` write one")
     kind = kind_of(folder)
     if not kind:
-        raise ValueError(
-            f"{folder}: is no folder of results; `reproduce`, `run` and `sweep` write one"
-        )
+        raise ValueError(f"{folder}: is no folder of results; `reproduce` and `run` write one")
     if kind not in wanted:
         raise ValueError(f"{folder}: {about(folder)}")
     return kind
@@ -49,14 +45,12 @@ def about(folder: Path) -> str:
     """What to do with a folder of results that was given for something else, in words."""
     kind, name = kind_of(folder), quote(str(folder))
     made = f"has results of `expectant {COMMANDS[kind]}`: "
-    goes_on = f"`expectant {kind} {name}/{SPEC} --out {name}` goes on with it"
+    goes_on = f"`expectant run {name}/{SPEC} --out {name}` goes on with it"
     page = f"`expectant report {name}` writes its page again"
     if kind == TRY:
         spec = (folder / SPEC).exists()
         return made + (f"`expectant run {name}/{SPEC}` goes on from it" if spec else "a page")
-    if kind == LOCA:
-        goes_on = f"`expectant loca --out {name}` goes on with it"
-    elif kind == STUDY:
+    if kind == STUDY:
         known = read_facts(folder / CURVES)["study"] if (folder / CURVES).exists() else "STUDY"
         goes_on = f"`expectant reproduce {quote(known)} --out {name}` goes on with it"
     return f"{made}{goes_on}, {page}"
@@ -74,9 +68,7 @@ def _marked(folder: Path) -> str:
 def _kind_by_files(folder: Path) -> str:
     """The kind of a folder that does not say it."""
     if (folder / CURVES).exists():
-        if "study" not in read_facts(folder / CURVES):
-            return RUN
-        return LOCA if (folder / "loca.json").exists() else STUDY
+        return STUDY if "study" in read_facts(folder / CURVES) else RUN
     if not (folder / SPEC).exists():
         return ""
     if (folder / CELLS).exists() or (folder / "blocks").is_dir():
@@ -90,7 +82,7 @@ def check_layout(folder: Path) -> None:
         instead = "compute it again with --out elsewhere"
     elif _has_old_cells(folder):
         spec = quote(str(folder / SPEC))
-        instead = f"compute it again with `expectant sweep {spec} --out` and another folder"
+        instead = f"compute it again with `expectant run {spec} --out` and another folder"
     else:
         return
     raise ValueError(

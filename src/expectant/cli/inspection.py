@@ -1,41 +1,14 @@
-"""Commands that show what there is: results, parts, speed."""
+"""Commands that show what there is: components and studies, one of them, speed."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from expectant.cli.common import (
-    Folder,
-    Json,
-    Threads,
-    Trust,
-    app,
-    plain_errors,
-    print_json,
-)
-
-
-@app.command()
-def plot(folder: Folder, trust: Trust = False) -> None:
-    """Draw the figures of a results folder again."""
-    with plain_errors("lab", "show"):
-        from expectant.lab.writeup import draw_again
-
-        for path in draw_again(folder, trust=trust):
-            print(path)
-
-
-@app.command()
-def report(folder: Folder, trust: Trust = False) -> None:
-    """Write the page of a results folder again."""
-    with plain_errors("lab", "show"):
-        from expectant.lab.writeup import report_again
-
-        print(report_again(folder, trust=trust))
+from expectant.cli.common import INSPECT, Json, Threads, Trust, app, plain_errors, print_json
 
 
 def _plain(text: str) -> str:
@@ -43,12 +16,12 @@ def _plain(text: str) -> str:
     return re.sub(r":\w+:(?=`)", "", text).replace("``", "`")
 
 
-@app.command("list")
-def list_parts(json: Json = False) -> None:
-    """Every domain, feature map, model, backup distribution and agent."""
-    from expectant.catalogue import catalogue
+@app.command("list", rich_help_panel=INSPECT)
+def list_components(json: Json = False) -> None:
+    """List all components (domains, features, models, backups, agents, …) and studies."""
+    from expectant.catalogue import catalogue, study_entries
 
-    entries = catalogue()
+    entries = [*catalogue(), *study_entries()]
     if json:
         print_json(entries)
         return
@@ -57,21 +30,21 @@ def list_parts(json: Json = False) -> None:
         if entry["group"] != group:
             group = entry["group"]
             print(f"\n{group}")
-        short = f' (agents: "{entry["short"]}")' if entry["short"] else ""
-        print(f"  {entry['kind']:22} {_plain(entry['text']).splitlines()[0]}{short}")
-    print("\n`expectant show NAME` has the options of one")
+        short = f' (agents: "{entry["short"]}")' if entry.get("short") else ""
+        print(f"  {entry['kind']:24} {_plain(entry['text']).splitlines()[0]}{short}")
+    print("\n`expectant show NAME` has the options of one, `expectant reproduce NAME` runs a study")
 
 
-@app.command()
+@app.command(rich_help_panel=INSPECT)
 def show(
     name: Annotated[
-        str, typer.Argument(help="The name of a part, such as lookahead, or a spec: FILE.toml.")
+        str, typer.Argument(help="A component such as lookahead, a study, or a spec: FILE.toml.")
     ],
     threads: Threads = None,
     trust: Trust = False,
     json: Json = False,
 ) -> None:
-    """One part: what it is, its options, their rules and defaults. Or what a spec asks for."""
+    """Show a component with its options, rules and defaults; a study; or what a spec asks for."""
     with plain_errors():
         if name.endswith(".toml"):
             from expectant.lab.sweep_command import show_file
@@ -80,7 +53,6 @@ def show(
             print_json(found.as_data()) if json else print(found.text())
             return
         from expectant.catalogue import find_entry
-        from expectant.descriptions import default_in_words
 
         try:
             entry = find_entry(name)
@@ -88,22 +60,29 @@ def show(
             if Path(name).is_dir():
                 from expectant.lab.study import spec_at
 
-                spec_at(name)  # says what a folder is for
+                spec_at(name)  # raises an error that says what a folder is for
             raise
-    if json:
-        print_json(entry)
+    print_json(entry) if json else _print_entry(entry)
+
+
+def _print_entry(entry: dict[str, Any]) -> None:
+    from expectant.descriptions import default_in_words
+
+    if entry["group"] == "studies":
+        print(f"{entry['name']} (study): {entry['text']}")
+        print("\n".join(filter(None, (entry.get("source"), entry.get("link")))))
+        print(f"{entry.get('claims')} claims; figures: {', '.join(entry.get('figures', ()))}")
         return
     print(f'{entry["name"]} ({entry["group"]}; kind = "{entry["kind"]}" in a spec)\n')
     print(_plain(entry["text"]))
     if entry["options"]:
         print("\noptions")
     for option in entry["options"]:
-        default = default_in_words(option)
         print(f"  {option['name']:20} {_plain(option['meaning'])}")
-        print(f"  {'':20} {option['rule']} ({default})")
+        print(f"  {'':20} {option['rule']} ({default_in_words(option)})")
 
 
-@app.command()
+@app.command(rich_help_panel=INSPECT)
 def bench(
     rows: Annotated[
         list[str] | None,

@@ -1,0 +1,148 @@
+"""Commands for experiments of one's own: run them, choose the best settings, report again."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from expectant.cli.common import (
+    EXPERIMENTS,
+    POSITIVE,
+    Folder,
+    Json,
+    Out,
+    Threads,
+    Trust,
+    app,
+    plain_errors,
+    print_json,
+)
+
+if TYPE_CHECKING:
+    from expectant.analysis.panel import Panel
+    from expectant.lab.sweep import Outcome
+
+
+@app.command(rich_help_panel=EXPERIMENTS)
+def run(
+    config: Annotated[
+        str,
+        typer.Argument(help="An experiment or a sweep as TOML, or the name of a study with one."),
+    ],
+    out: Out = None,
+    threads: Threads = None,
+    engine: Annotated[str, typer.Option(help="threads, or ray for a cluster.")] = "threads",
+    address: Annotated[
+        str | None, typer.Option(help="The Ray cluster, such as auto; a local one if not given.")
+    ] = None,
+    shard: Annotated[
+        str | None, typer.Option(help="One part only, for job arrays: 3/100 is the third of 100.")
+    ] = None,
+    search: Annotated[
+        str | None, typer.Option(help="optuna: try promising settings instead of the whole grid.")
+    ] = None,
+    trials: Annotated[
+        int, typer.Option(callback=POSITIVE, help="Settings a search tries for every agent.")
+    ] = 20,
+    json: Json = False,
+) -> None:
+    """Run one experiment, or every combination of a grid; finished runs are kept.
+
+    Both write report.html and cells.parquet, an experiment also figures and curves.parquet. A
+    config with a grid is a sweep. Interrupted or killed, the same command resumes.
+    """
+    with plain_errors("lab", "show"):
+        from expectant.lab.store.troubles import tell_troubles
+        from expectant.lab.study import spec_at
+        from expectant.lab.sweep_command import run_file
+        from expectant.lab.writeup import write_experiment, write_sweep
+
+        experiment, outcome = run_file(
+            spec_at(config), out, threads=threads, engine=engine, address=address, shard=shard,
+            search=search, trials=trials,
+        )  # fmt: skip
+        for cell, reason in outcome.failed.items():
+            print(f"expectant: failed: {cell}: {reason}", file=sys.stderr)
+        tell_troubles(outcome.troubles)
+        finished = shard is None and not experiment.is_sweep and not outcome.failed
+        if finished:
+            _print_experiment(outcome, write_experiment(experiment, outcome), json)
+        else:
+            sweep = shard is None and experiment.is_sweep
+            _print_sweep(outcome, write_sweep(outcome.folder) if sweep else None, json)
+    raise typer.Exit(1 if outcome.failed else 0)
+
+
+def _print_experiment(outcome: Outcome, panels: list[Panel], json: bool) -> None:
+    from expectant.lab.writeup import summary, times_of
+    from expectant.show.page_tables import curve_table, print_table
+
+    times, troubles = times_of(outcome), outcome.troubles
+    if json:
+        print_json(summary(panels, times, troubles))
+        return
+    evicted = {(trouble.panel, trouble.agent): trouble.evicted for trouble in troubles}
+    print_table(curve_table(panels, times, evicted))
+    print(f"report: {outcome.folder / 'report.html'}")
+
+
+def _print_sweep(outcome: Outcome, page: Path | None, json: bool) -> None:
+    if json:
+        print_json({**outcome.as_data(), "page": None if page is None else str(page)})
+        return
+    print(outcome.text())
+    if page is not None:
+        print(f"page: {page}")
+
+
+@app.command(rich_help_panel=EXPERIMENTS)
+def best(
+    folder: Annotated[Path, typer.Argument(help="A folder of a sweep, which `run` has written.")],
+    measure: Annotated[
+        str, typer.Option(help="What to choose by, a measure: mean, final, after-switch, drop, …")
+    ] = "mean",
+    confirm: Annotated[
+        int | None,
+        typer.Option(callback=POSITIVE, help="Run the best this often again; report those runs."),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Where to write best.json and figures; the folder itself.")
+    ] = None,
+    threads: Threads = None,
+    trust: Trust = False,
+    json: Json = False,
+) -> None:
+    """Choose the best setting of every agent: picked by some runs, reported by others.
+
+    Without --confirm the first half of the runs picks and the second half reports. Writes
+    best.json, sensitivity-*.png and heat-*.png, both also as .svg.
+    """
+    with plain_errors("lab", "show"):
+        from expectant.lab.choosing.best_command import best as choose
+        from expectant.lab.choosing.choice_table import best_text
+
+        found = choose(
+            folder, measure=measure, confirm=confirm, out=out, threads=threads, trust=trust
+        )
+    if json:
+        print_json(found.as_data())
+        return
+    from expectant.show.page_tables import print_table
+
+    table, notes = best_text(found)
+    print_table(table)
+    for line in [*notes, *found.paths]:
+        print(line)
+
+
+@app.command(rich_help_panel=EXPERIMENTS)
+def report(folder: Folder, trust: Trust = False) -> None:
+    """Write the figures and the page of a results folder again."""
+    with plain_errors("lab", "show"):
+        from expectant.lab.writeup import report_again
+
+        for path in report_again(folder, trust=trust):
+            print(path)

@@ -1,0 +1,150 @@
+"""Would the printed step sizes be chosen? Run a grid of them for every agent of every figure.
+
+    python parameter_study.py --runs 30 --out results/paper-parameters --figure 5a
+
+Every agent is run over a grid of its step sizes, as long as in the paper's parameter study, under
+each named set. These runs choose the best by mean return; fresh runs compare it with the printed
+one, and judge figure 5 with every agent at its best. Interrupted, the study resumes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import replace
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import expectant as ex
+from expectant.analysis.judging import AT_LEAST, floored
+from expectant.analysis.selection import pick, setting_means
+from expectant.lab.cells import Cell
+from expectant.lab.claims import judge_claims
+from expectant.lab.study import read_study
+
+STUDY = read_study(Path(__file__).parent)
+CLAIM, AT_BEST = 22, ("5a", "5b")  # that printed steps are the best; figures judged at the best
+EPISODES, RUNS, FRESH = 1_000, 30, 100
+MARGINS = {"1": 0.05, "3": 0.3}  # of a return, below which a difference does not matter; else 0.2
+GRID = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3)
+COARSE = (0.001, 0.01, 0.03, 0.1, 0.3)  # for agents of three step sizes, which are many settings
+CLOSE = 1.5  # factor below which two values of a grid tell nothing new
+Steps = dict[str, float]
+
+
+def largest_step(name: str, cell: Cell) -> float:
+    """The step that removes an error at once, beyond which it overshoots; a policy's has none."""
+    doubled = 2 if getattr(cell.agent, "doubled_steps", False) else 1
+    active = cell.features.shape(cell.domain).active
+    return 1.0 if name == "policy_step" else 1.0 / (active * doubled)
+
+
+def list_settings(cell: Cell) -> list[Steps]:
+    """List the printed step sizes of an agent, then all others of the grid."""
+    names = [n for n in ("value_step", "action_step", "policy_step") if hasattr(cell.agent, n)]
+    names += ["model_step"] if getattr(cell.agent, "model", None) == "expectation" else []
+    printed = {name: float(getattr(cell.agent, name)) for name in names}
+    grid = COARSE if len(names) > 2 else GRID
+    largest = [largest_step(name, cell) for name in names]
+    values = [(*grid, last) if last > CLOSE * grid[-1] else grid for last in largest]
+    settings = [dict(zip(names, row, strict=True)) for row in product(*values)]
+    return [printed, *(steps for steps in settings if steps != printed)]
+
+
+def is_at_edge(name: str, value: float, settings: list[Steps], cell: Cell) -> bool:
+    """True if there may be better steps beyond an end of the grid."""
+    tried = [steps[name] for steps in settings]
+    useful = name == "policy_step" or CLOSE * value <= largest_step(name, cell)
+    return value == min(tried) or (value == max(tried) and useful)
+
+
+def run_agents(cell: Cell, agents: dict[str, Any], runs: int, out: Path) -> ex.analysis.Panel:
+    """Run agents in the domain, features and length of a cell, as one sweep."""
+    sweep = ex.Sweep(
+        name=cell.experiment, domain=cell.domain, features=cell.features, agents=agents, runs=runs,
+        episodes=cell.episodes, bin=cell.bin, seed=cell.seed, step_limit=cell.step_limit,
+    )  # fmt: skip
+    (panel,) = sweep.run(out).panels()
+    return panel
+
+
+def mean_returns(panel: ex.analysis.Panel, keys: list[str], first: int = 0) -> np.ndarray:
+    """Mean returns (settings, runs) from the ``first`` run on; bins count as in claims."""
+    curves = floored([panel.curves[key][first:] for key in keys], panel.floor)
+    return np.stack([curve.mean(axis=1) for curve in curves])
+
+
+def tune(cells: list[Cell], named_set: str, runs: int, out: Path) -> list[dict[str, Any]]:
+    """Choose the best setting of every agent of a panel, and compare it with the printed one."""
+    settings = {cell.agent_key: list_settings(cell) for cell in cells}
+    described = {
+        f"{cell.agent_key} {number}": cell.agent.replace(**steps)
+        for cell in cells
+        for number, steps in enumerate(settings[cell.agent_key])
+    }
+    panel = run_agents(cells[0], described, runs, out / "grid")
+    means = {
+        key: setting_means(mean_returns(panel, [f"{key} {n}" for n, _ in enumerate(tried)]))
+        for key, tried in settings.items()
+    }
+    pairs = {key: [f"{key} 0", f"{key} {pick(means[key])}"] for key in settings}
+    compared = {name: described[name] for pair in pairs.values() for name in pair}
+    panel = run_agents(cells[0], compared, runs + FRESH, out / "fresh")
+    choices = []
+    for cell in cells:
+        key, margin = cell.agent_key, MARGINS.get(cell.experiment, 0.2)
+        tried, best = settings[key], settings[key][pick(means[key])]
+        printed, other = mean_returns(panel, pairs[key], runs)
+        behind = ex.analysis.find(printed - other, ex.analysis.Statement(AT_LEAST, 0.0, margin))
+        choices.append({
+            "set": named_set, "figure": cell.experiment, "panel": cell.panel, "agent": key,
+            "label": cell.label, "printed": tried[0], "best": best,
+            "at_edge": [n for n, value in best.items() if is_at_edge(n, value, tried, cell)],
+            "rank": 1 + int((means[key] > means[key][0]).sum()), "tried": len(tried),
+            "printed_return": round(float(printed.mean()), 4),
+            "best_return": round(float(other.mean()), 4),
+            "behind": [round(x, 4) for x in (behind.effect, behind.low, behind.high)],
+            "margin": margin, "verdict": behind.outcome, "finding": behind,
+        })  # fmt: skip
+        print(f"{named_set} {cell.experiment} {cell.label}: printed {tried[0]}, best {best}")
+    return choices
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--runs", type=int, default=RUNS, help="runs that choose")
+    parser.add_argument("--figure", action="append", help="one figure only; repeatable")
+    parser.add_argument("--out", type=Path, default=Path("results/paper-parameters"))
+    asked = parser.parse_args()
+    choices, panels, verdicts = [], [], []
+    figures = asked.figure or [name for name in STUDY.figures if name not in STUDY.only]
+    for figure, named_set in product(figures, STUDY.sets):
+        cells, out = STUDY.experiment(figure, named_set).cells(), asked.out / figure / named_set
+        episodes, width = min(EPISODES, cells[0].episodes), min(EPISODES, cells[0].bin)
+        for panel in dict.fromkeys(cell.panel for cell in cells):
+            short = [replace(c, episodes=episodes, bin=width) for c in cells if c.panel == panel]
+            choices += tune(short, named_set, asked.runs, out / (panel or "panel"))
+        if figure in AT_BEST:  # figures of one panel
+            best = {choice["agent"]: choice["best"] for choice in choices[-len(cells) :]}
+            agents = {cell.agent_key: cell.agent.replace(**best[cell.agent_key]) for cell in cells}
+            found = run_agents(cells[0], agents, asked.runs + FRESH, out / "best")
+            fresh = {key: curve[asked.runs :] for key, curve in found.curves.items()}
+            panels.append(replace(found, reading=named_set, curves=fresh))
+    for named_set in STUDY.sets:
+        findings = [choice["finding"] for choice in choices if choice["set"] == named_set]
+        outcome, worst = ex.analysis.verdict(findings)
+        numbers = {"effect": worst.effect, "low": worst.low, "high": worst.high}
+        verdicts.append({"id": CLAIM, "reading": named_set, "verdict": outcome, **numbers})
+        print(f"claim {CLAIM} under {named_set}: {outcome}")
+    judged = judge_claims(STUDY.claims, panels, None, STUDY.sizes)
+    at_best = [verdict.to_dict() for verdict in judged if verdict.runs]
+    content = {"choices": choices, "verdicts": verdicts, "at_best": at_best}
+    text = json.dumps(content, indent=1, ensure_ascii=False, default=str)
+    (asked.out / "parameters.json").write_text(text, "utf-8")
+
+
+if __name__ == "__main__":
+    main()
