@@ -11,7 +11,7 @@ import expectant as ex
 from expectant.domains.grids import DOWN, LEFT, RIGHT, UP
 from expectant.exact import optimal_values, policy_values, start_return
 from expectant.verbs import phase, place, reset, step
-from expectant.watching.layout import layout_of
+from expectant.watching.recording import layout_of
 
 
 def at(domain: Any, row: int, column: int) -> int:

@@ -11,7 +11,6 @@ from expectant.analysis.curves import interval
 from expectant.analysis.panel import Level
 from expectant.lab.writeup import summary
 from expectant.show import Adaptation, Header, Palette
-from expectant.show.animation.panels import _smoothed
 from expectant.show.chart import Chart, Plot, chart_of, curve_of, palette_of
 from expectant.show.page import page
 from expectant.show.page_tables import (
@@ -184,9 +183,3 @@ def test_a_summary_counts_every_run_that_diverged(make_panel: Any) -> None:
         None,
     )
     assert (last["optimum"], last["step_nanoseconds"]) == (9.5, None)
-
-
-def test_the_curve_of_an_animation_is_a_mean_of_the_last_few_points() -> None:
-    curve = np.arange(150.0)  # a window of three
-    assert _smoothed(curve)[:5].tolist() == [0.0, 0.5, 1.0, 2.0, 3.0]
-    assert _smoothed(np.array([4.0, 8.0])).tolist() == [4.0, 8.0]

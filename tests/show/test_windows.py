@@ -14,8 +14,8 @@ from expectant.lab.request import Request
 from expectant.lab.specs.spec import parse_spec
 from expectant.lab.store.results import panels_of
 from expectant.lab.study import the_paper
+from expectant.show.canvas import own_settings
 from expectant.show.chart import chart_of, palette_of
-from expectant.show.rendering import own_settings
 from expectant.show.static_curves import chart_figure
 
 

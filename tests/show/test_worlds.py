@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import expectant as ex
+from expectant.show.canvas import own_settings
 from expectant.show.page import page
 from expectant.show.palette import Palette
-from expectant.show.rendering import own_settings
 from expectant.show.sections import Header, Worlds
 from expectant.show.worlds import (
     Arrow,

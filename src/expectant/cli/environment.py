@@ -73,9 +73,6 @@ def watch(
     out: Annotated[
         Path, typer.Option(help="The file to write: .gif, .mp4 (with ffmpeg) or .html.")
     ] = Path("results/watch.gif"),
-    page: Annotated[
-        bool, typer.Option("--page", help="Also write a page with a player beside it.")
-    ] = False,
     frames: Annotated[int, typer.Option(callback=check(whole(2)), help="Frames, at most.")] = 80,
     episodes: Annotated[
         int | None, typer.Option(callback=POSITIVE, help="Instead of as long as usual.")
@@ -94,11 +91,10 @@ def watch(
         if episodes is None and steps is None:
             episodes, steps = found.episodes, found.steps
         try:
-            paths = animate(
+            path = animate(
                 found.domain, found.features, found.agent, out, episodes=episodes, steps=steps,
-                frames=frames, seed=seed, step_limit=found.step_limit, page=page,
+                frames=frames, seed=seed, step_limit=found.step_limit,
             )  # fmt: skip
         except KeyboardInterrupt:
             raise fail("interrupted", 1) from None
-    for path in paths:
-        print(path)
+    print(path)

@@ -5,7 +5,6 @@ from expectant.show.page import write_page
 from expectant.show.palette import Palette, Style
 from expectant.show.sections import (
     Adaptation,
-    Animation,
     Claims,
     Curves,
     Environment,
@@ -21,7 +20,6 @@ from expectant.show.worlds import draw_world, world_picture
 
 __all__ = [
     "Adaptation",
-    "Animation",
     "Chart",
     "Claims",
     "Curves",

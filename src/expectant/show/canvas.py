@@ -1,18 +1,21 @@
-"""One canvas for all figures: size, places, legend and marks."""
+"""What all figures share: settings, size, axes, legend and marks; the same data, the same bytes."""
 
 from __future__ import annotations
 
+import io
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from expectant.extras import need
 from expectant.files import write_bytes
 from expectant.show.palette import Style
 from expectant.show.ranges import Mark
-from expectant.show.rendering import own_settings, rendered
 from expectant.show.wording import shown_number
 
 if TYPE_CHECKING:
@@ -22,6 +25,60 @@ if TYPE_CHECKING:
 WIDTH = 6.0  # inches: the width of a text block, so that nothing is scaled when printed
 COLUMNS = 3
 SMALL = 6.5  # points
+DOTS, SCREEN_DOTS = 200, 110  # per inch
+SETTINGS: Any = {  # matplotlib's releases disagree about the type of its keys
+    "font.family": "DejaVu Sans",  # comes with matplotlib, so the figure is the same everywhere
+    "font.size": 8,
+    "axes.titlesize": 8,
+    "axes.labelsize": 8,
+    "xtick.labelsize": 7.5,
+    "ytick.labelsize": 7.5,
+    "legend.fontsize": 7.5,
+    "figure.titlesize": 9.5,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.linewidth": 0.7,
+    "lines.linewidth": 1.4,
+    "lines.markersize": 4,
+    "lines.scale_dashes": True,
+    "text.parse_math": False,  # a dollar sign in a name is a dollar sign
+    "svg.hashsalt": "expectant",
+    "svg.fonttype": "path",
+}
+# A date would make every file different.
+UNDATED: dict[str, Any] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
+
+
+@contextmanager
+def own_settings() -> Iterator[None]:
+    """Matplotlib with the settings of these figures, whatever the user's own are."""
+    need("drawing", "show")
+    import matplotlib
+
+    with matplotlib.rc_context():
+        matplotlib.rcdefaults()
+        matplotlib.rcParams.update(SETTINGS)
+        yield
+
+
+def rendered(figure: Figure, kind: str, dots: int = DOTS) -> bytes:
+    """The figure as a file: "png", "svg" or "pdf"."""
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format=kind, dpi=dots, metadata=UNDATED.get(kind, {}))
+    return buffer.getvalue()
+
+
+@cache
+def _notebook_figure() -> Any:
+    """A figure that a notebook shows whether or not matplotlib's own support for it is on."""
+    from matplotlib.figure import Figure
+
+    class NotebookFigure(Figure):
+        def _repr_png_(self) -> bytes:
+            with own_settings():
+                return rendered(self, "png", SCREEN_DOTS)
+
+    return NotebookFigure
 
 
 def new_figure(width: float, height: float, **more: Any) -> Figure:
@@ -29,10 +86,8 @@ def new_figure(width: float, height: float, **more: Any) -> Figure:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-    from expectant.show.notebook_figure import NotebookFigure
-
     layout = ConstrainedLayoutEngine(w_pad=0.06)
-    figure = NotebookFigure(figsize=(width, height), layout=layout, **more)
+    figure: Figure = _notebook_figure()(figsize=(width, height), layout=layout, **more)
     FigureCanvasAgg(figure)
     return figure
 

@@ -6,19 +6,13 @@ A page is a list of these in order. One that has nothing to show does not appear
 from __future__ import annotations
 
 import base64
-import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import ClassVar, cast
 
-from expectant.show.animation.drawing import durations
-from expectant.show.animation.frames import Recording
 from expectant.show.chart import Chart
 from expectant.show.claim_rows import ClaimRow, Verdict, claims_of, readings_of, totals
 from expectant.show.wording import figure_name, two_digits
-
-if TYPE_CHECKING:
-    from PIL.Image import Image
 
 Rows = Sequence[tuple[str, object]]
 
@@ -192,42 +186,3 @@ class Adaptation(Section):
     def every_run(row: Mapping[str, object]) -> str:
         values = cast(Sequence[float], row["adaptation_by_seed"])
         return ", ".join(map(two_digits, values))
-
-
-@dataclass(frozen=True, eq=False)
-class Animation(Section):
-    """A player of a recording; ``drawn`` are its frames as pictures of Pillow."""
-
-    macro: ClassVar[str] = "animation"
-    recording: Recording
-    drawn: Sequence[Image]
-
-    @property
-    def _captions(self) -> list[str]:
-        return [self.recording.caption(frame) for frame in self.recording.frames]
-
-    @property
-    def _changes(self) -> list[int]:
-        """The positions of the frames right before each change."""
-        times = [self.recording.time(frame) for frame in self.recording.frames]
-        return [times.index(change) for change in self.recording.changes if change in times]
-
-    @property
-    def changes(self) -> list[str]:
-        """In words, when something is about to change."""
-        return [self._captions[change] for change in self._changes]
-
-    def data(self, anchor: str) -> dict[str, object] | None:
-        return {
-            "frames": [_encoded(picture) for picture in self.drawn],
-            "durations": durations(self.recording),
-            "captions": self._captions,
-            "changes": self._changes,
-        }
-
-
-def _encoded(picture: Image) -> str:
-    """A picture as the text of a PNG."""
-    buffer = io.BytesIO()
-    picture.save(buffer, format="PNG", optimize=True)
-    return base64.b64encode(buffer.getvalue()).decode()

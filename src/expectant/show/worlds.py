@@ -17,8 +17,7 @@ import numpy as np
 from expectant.domains.finite import FiniteMDP
 from expectant.domains.outcomes import END
 from expectant.parts import Domain, Drawing
-from expectant.show.canvas import SMALL, WIDTH, new_figure, write_figure
-from expectant.show.rendering import own_settings, rendered
+from expectant.show.canvas import SMALL, WIDTH, new_figure, own_settings, rendered, write_figure
 from expectant.show.wording import shown_number
 
 if TYPE_CHECKING:

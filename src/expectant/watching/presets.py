@@ -1,11 +1,11 @@
-"""What ``expectant watch`` shows when it is told little: domains with agents that learn in them."""
+"""The scenes of ``expectant watch``: domains, each with agents that learn in it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib import resources
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple
 
 from expectant.agents.cached_policy import CachedPolicy
 from expectant.agents.cached_values import CachedValues
@@ -24,8 +24,6 @@ from expectant.parts import Agent, Domain, Features
 
 DEFAULT_AGENT = "lookahead"
 
-Chosen = TypeVar("Chosen")
-
 
 class Scene(NamedTuple):
     """What is watched, and for how long: either of the two counts is None."""
@@ -38,92 +36,86 @@ class Scene(NamedTuple):
     step_limit: int | None = None
 
 
-def _corridor(agent: str) -> Scene:
-    """Algorithm 1, or another agent, while the goal changes ends twice."""
-    agents = {
-        "lookahead": Lookahead(0.1, 0.1),
-        "cached_values": CachedValues(0.1, 0.1, 0.1),
-        "cached_policy": CachedPolicy(0.1, 0.1, 0.1),
-        "q_learning": QLearning(0.1),
-        "q_planning": QPlanning(0.1, 0.1),
-    }
-    return Scene(Corridor(switch_every=500), OneHot(), _chosen(agents, agent), 1500, None)
+class Preset(NamedTuple):
+    """A domain with features and agents, by name."""
+
+    domain: Domain
+    features: Features
+    agents: Callable[[], Mapping[str, Agent]]
+    episodes: int | None
+    steps: int | None
 
 
-def _dyna_maze(agent: str) -> Scene:
-    agents = {
-        "lookahead": Lookahead(0.5, 0.5, planning_steps=10, discount=0.95),
-        "q_learning": QLearning(0.5, discount=0.95),
-    }
-    return Scene(DynaMaze(), OneHot(), _chosen(agents, agent), 30, None)
-
-
-def _loca_grid(agent: str) -> Scene:
-    """The adaptation test with the settings it is run with, planning from all states."""
+def _loca_agents() -> dict[str, Agent]:
+    """The agents of the adaptation test with its settings, planning from all states."""
     from expectant.lab.specs.spec import read_spec
 
     folder = Path(str(resources.files("expectant").joinpath("studies", "loca")))
     specs = [read_spec(folder / f"{name}.toml") for name in ("planning", "q-learning", "published")]
-    known = {
+    return {
         cell.panel or cell.experiment: cell.agent
         for spec in specs
         for cell in spec.cells()
         if cell.agent_key in ("all", "none")
     }
-    return Scene(LocaGrid(), OneHot(), _chosen(known, agent), None, 200_000)
-
-
-def _mountain_car(agent: str) -> Scene:
-    agents = {
-        "lookahead": Lookahead(0.02, 0.02, epsilon=0.0),
-        "cached_values": CachedValues(0.02, 0.02, 0.02, epsilon=0.0),
-        "q_learning": QLearning(0.05, epsilon=0.0),
-    }
-    return Scene(MountainCar(), Tiles(8, 8), _chosen(agents, agent), 150, None)
-
-
-def _loca_mountain_car(agent: str) -> Scene:
-    shared: dict[str, Any] = {"discount": 0.99, "initial_value": 4.0}
-    agents = {
-        "lookahead": Lookahead(0.03, 0.03, **shared),
-        "q_learning": QLearning(0.05, **shared),
-    }
-    return Scene(LocaMountainCar(), Tiles(8, 8), _chosen(agents, agent), None, 200_000)
 
 
 PRESETS = {
-    "corridor": _corridor,
-    "dyna_maze": _dyna_maze,
-    "loca_grid": _loca_grid,
-    "mountain_car": _mountain_car,
-    "loca_mountain_car": _loca_mountain_car,
-}
+    "corridor": Preset(
+        Corridor(switch_every=500), OneHot(), lambda: {
+            "lookahead": Lookahead(0.1, 0.1),
+            "cached_values": CachedValues(0.1, 0.1, 0.1),
+            "cached_policy": CachedPolicy(0.1, 0.1, 0.1),
+            "q_learning": QLearning(0.1),
+            "q_planning": QPlanning(0.1, 0.1),
+        }, 1500, None,
+    ),
+    "dyna_maze": Preset(
+        DynaMaze(), OneHot(), lambda: {
+            "lookahead": Lookahead(0.5, 0.5, planning_steps=10, discount=0.95),
+            "q_learning": QLearning(0.5, discount=0.95),
+        }, 30, None,
+    ),
+    "loca_grid": Preset(LocaGrid(), OneHot(), _loca_agents, None, 200_000),
+    "mountain_car": Preset(
+        MountainCar(), Tiles(8, 8), lambda: {
+            "lookahead": Lookahead(0.02, 0.02, epsilon=0.0),
+            "cached_values": CachedValues(0.02, 0.02, 0.02, epsilon=0.0),
+            "q_learning": QLearning(0.05, epsilon=0.0),
+        }, 150, None,
+    ),
+    "loca_mountain_car": Preset(
+        LocaMountainCar(), Tiles(8, 8), lambda: {
+            "lookahead": Lookahead(0.03, 0.03, discount=0.99, initial_value=4.0),
+            "q_learning": QLearning(0.05, discount=0.99, initial_value=4.0),
+        }, None, 200_000,
+    ),
+}  # fmt: skip
 
 
 def scene(domain: str, agent: str | None) -> Scene:
-    """A domain by its name with one of its agents; or an agent of a spec, FILE.toml."""
+    """A preset with one of its agents; or the first trial of an agent in a spec, FILE.toml."""
     if domain.endswith(".toml"):
-        return _from_spec(Path(domain), agent)
+        from expectant.lab.specs.spec import read_spec
+
+        cells = read_spec(Path(domain), trust=True).cells()
+        first = {cell.agent_key: cell for cell in reversed(cells)}
+        key = cells[0].agent_key if agent is None else _known(agent, first)
+        cell = first[key]
+        return Scene(
+            cell.domain, cell.features, cell.agent, cell.episodes or None, cell.steps or None,
+            cell.step_limit,
+        )  # fmt: skip
     if domain not in PRESETS:
         known = [*PRESETS, "FILE.toml"]
         raise ValueError(f"--domain: unknown {domain!r}" + near_miss(domain, known))
-    return PRESETS[domain](agent or DEFAULT_AGENT)
+    preset = PRESETS[domain]
+    agents = preset.agents()
+    chosen = agents[_known(agent or DEFAULT_AGENT, agents)]
+    return Scene(preset.domain, preset.features, chosen, preset.episodes, preset.steps)
 
 
-def _chosen(agents: Mapping[str, Chosen], agent: str) -> Chosen:
+def _known(agent: str, agents: Mapping[str, object]) -> str:
     if agent not in agents:
         raise ValueError(f"--agent: unknown {agent!r}" + near_miss(agent, list(agents)))
-    return agents[agent]
-
-
-def _from_spec(path: Path, agent: str | None) -> Scene:
-    """The first cell of an agent in a spec; of its first agent if none is named."""
-    from expectant.lab.specs.spec import read_spec
-
-    cells = read_spec(path, trust=True).cells()
-    first = {cell.agent_key: cell for cell in reversed(cells)}
-    cell = _chosen(first, agent) if agent else cells[0]
-    return Scene(
-        cell.domain, cell.features, cell.agent, cell.episodes or None, cell.steps or None,
-        cell.step_limit,
-    )  # fmt: skip
+    return agent

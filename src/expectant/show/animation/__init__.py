@@ -1,1 +1,0 @@
-"""Animations of one run: frames, panels, files."""
