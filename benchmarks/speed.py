@@ -462,13 +462,13 @@ def table_of(rows: dict[str, dict[str, Any]]) -> Any:
     for column in columns:
         table.add_column(column, justify="right")
     for name, row in rows.items():
-        table.add_row(name, *(_cell(row.get(column, "")) for column in columns))
+        table.add_row(name, *(_cell(row.get(column)) for column in columns))
     return table
 
 
 def _cell(value: Any) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "NO"
+    if value is None or isinstance(value, bool):
+        return {None: "", True: "yes", False: "NO"}[value]
     return f"{value:,.0f}" if isinstance(value, float) and value >= 100 else f"{value:.3g}"
 
 

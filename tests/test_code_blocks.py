@@ -73,15 +73,3 @@ def test_python_blocks_run_and_print_what_the_page_says(page, tmp_path, monkeypa
     for (_, shown), found in zip(pairs, printed, strict=True):
         if shown is not None:
             assert without_times(found) == without_times(shown)
-
-
-def test_what_is_printed_is_shown_where_a_test_can_compare_it():
-    """An output with words between it and its block would not be compared."""
-    for page in PYTHON_PAGES:
-        shown = [text for _, text in code_and_output(page) if text is not None]
-        assert len(shown) + NOT_OUTPUT.get(page.stem, 0) == len(
-            [found for found, _ in BLOCK.findall(page.read_text("utf-8")) if found == "text"]
-        ), page.name
-
-
-NOT_OUTPUT = {"try": 2, "your-problem": 1}  # commands, what --json prints, an error

@@ -40,13 +40,6 @@ def load(name):
     return module_at(FOLDER / f"{name}.py")
 
 
-@pytest.mark.parametrize("name", ["own_domain", "own_model", "own_backups"])
-def test_parts_of_ones_own_take_at_most_forty_lines(name):
-    text = (FOLDER / f"{name}.py").read_text().partition("if __name__")[0]
-    lines = [line for line in text.splitlines() if line.strip()]
-    assert len(lines) <= 40
-
-
 def test_parts_of_ones_own_are_compiled_and_exact():
     domain, model, backups = load("own_domain"), load("own_model"), load("own_backups")
     agent = ex.Lookahead(0.1, 0.1, model=model.Latest(), backups=backups.Half())
