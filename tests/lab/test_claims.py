@@ -7,20 +7,22 @@ is written a second time here.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
 from expectant.analysis import Panel
 from expectant.analysis.judging import ABOUT, ABOVE, AT_LEAST, Statement
+from expectant.analysis.judging import verdict as judging_verdict
 from expectant.analysis.local_change import is_test  # noqa: F401  its measures
 from expectant.lab.claims import SHORT, Claim, Verdict
 from expectant.lab.claims import judge_claims as evaluate_all
 from expectant.lab.clauses import BLOCKS, Clause
-from expectant.lab.decision_work import _at_least
+from expectant.lab.decision_cost import CostRule
 from expectant.lab.measures import MEASURES
 from expectant.lab.reproduce import verdicts_of
 from expectant.lab.study import Study, packaged, read_study, the_paper
@@ -187,7 +189,7 @@ def test_every_rule_can_say_each_of_its_outcomes(name, number, outcome):
 
 
 def verdict(number: int, data: list[Panel], sizes: Any = None) -> Verdict:
-    (found,) = evaluate_all([claim(number)], data, None, sizes)
+    (found,) = evaluate_all([claim(number)], data, sizes)
     return found
 
 
@@ -261,65 +263,54 @@ def test_several_parts_are_shown_together_or_not_at_all():
     assert found.verdict == UNCLEAR
 
 
-def counts(lookahead=lambda a, d: a * 5 * d, values=lambda a, d: a * 5, policy=None) -> dict:
-    work = {"lookahead": lookahead, "cached_values": values, "cached_policy": policy or values}
-    grid = [(a, d) for a in (2, 8, 32) for d in (16, 64, 256)]
-    return {key: {size: float(count(*size)) for size in grid} for key, count in work.items()}
+class Counts(NamedTuple):
+    """An agent whose reads per decision are given by a function of actions and features."""
+
+    reads: Callable[[int, int], float]
 
 
-MISSING = {key: value for key, value in counts().items() if key != "cached_policy"}
-HOLED = {**counts(), "cached_values": {(2, 16): 10.0}}
+def cost_of(ahead=lambda a, d: a * 5 * d, values=lambda a, d: a * 5, policy=None, least=4.0):
+    agents = {"ahead": Counts(ahead), "values": Counts(values), "policy": Counts(policy or values)}
+    named = {name: (name, agent) for name, agent in agents.items()}
+    rule = CostRule(named, (2, 8, 32), (16, 64, 256), 5, least)
+    return judging_verdict(rule.find(lambda agent, a, d, active: agent.reads(a, d)))
 
 
-@pytest.mark.parametrize(
-    ("given", "outcome"),
-    [
-        (counts(), HOLDS),
-        (counts(policy=lambda a, d: 6 * a + 20), HOLDS),
-        (counts(policy=lambda a, d: a**2), HOLDS),  # theirs may grow faster with the actions
-        (counts(policy=lambda a, d: 30 * a * a), FAILS),  # but not as far as to be as dear
-        (counts(lookahead=lambda a, d: a * 5), FAILS),
-        (counts(lookahead=lambda a, d: a * 5 * d, values=lambda a, d: a * d), FAILS),
-        (counts(lookahead=lambda a, d: a * d / 100), FAILS),
-        (counts(lookahead=lambda a, d: 5 * d), FAILS),
-        (counts(values=lambda a, d: np.nan), UNCLEAR),
-        (counts(values=lambda a, d: 0), UNCLEAR),
-        (MISSING, UNCLEAR),
-        (HOLED, UNCLEAR),
-        ({key: {(2, 16): 1.0} for key in counts()}, UNCLEAR),
-        ({}, UNCLEAR),
-    ],
-)
-def test_counted_work(given, outcome):
-    (found,) = evaluate_all([claim(18)], [], {"ours": given})
-    assert (found.id, found.figure, found.reading) == (18, "discussion", "ours")
-    assert found.verdict == outcome, found.detail
-    np.testing.assert_array_equal([found.low, found.high], [found.effect] * 2)
-    assert found.to_dict()["chance"] is None  # nothing was drawn
-    assert found.unit == ("" if "Not enough data" in found.detail else "times")
+@pytest.mark.parametrize(("given", "outcome"), [
+    ({}, HOLDS),
+    ({"policy": lambda a, d: a**2}, HOLDS),  # theirs may grow faster with the actions
+    ({"policy": lambda a, d: 30 * a * a}, FAILS),  # but not as far as to be as dear
+    ({"ahead": lambda a, d: a * 5}, FAILS),
+    ({"values": lambda a, d: a * d}, FAILS),
+    ({"ahead": lambda a, d: a * d / 100}, FAILS),
+    ({"ahead": lambda a, d: 5 * d}, FAILS),
+    ({"least": 16.0}, HOLDS),  # both growths are 16
+    ({"least": 16.01}, FAILS),
+])  # fmt: skip
+def test_cost_of_a_decision(given, outcome):
+    found, decisive = cost_of(**given)
+    assert found == outcome and decisive.low == decisive.high == decisive.effect
 
 
-def test_counted_work_by_hand():
-    (found,) = evaluate_all([claim(18)], [], {"code": counts(lookahead=lambda a, d: a * (d + 16))})
-    # the largest point: 272 a against 5 a; from 16 to 256 features: 272 / 32; the actions: 32 / 2
-    assert (found.effect, found.verdict) == (8.5, HOLDS)
-    assert found.label.startswith("growth with the features of look-ahead, times that of cached")
-    assert "growth with the actions of look-ahead is 16, holds" in found.detail.lower()
-    assert "beside it, growth with the actions of look-ahead, times that of cached policy: 1" in (
-        found.detail
-    )
-    assert "growth with the features of look-ahead, times that of cached policy, is 8.5" in (
-        found.detail
-    )
-    assert "work at the largest point of look-ahead, times that of cached policy, is 54.4" in (
-        found.detail
-    )
+def test_cost_of_a_decision_by_hand():
+    """The largest point: 272 a against 5 a; from 16 to 256 features: 272 / 32; actions: 32 / 2."""
+    found, decisive = cost_of(ahead=lambda a, d: a * (d + 16))
+    assert (found, decisive.effect) == (HOLDS, 8.5)
+    assert decisive.label == "growth with the features of ahead, times that of values,"
+
+
+def test_verdicts_on_the_cost_of_a_decision():
+    (data,) = paper(13, HOLDS)
+    (found,) = evaluate_all([claim(18)], [data])
+    assert (found.reading, found.verdict, found.runs) == ("ours", HOLDS, 0)
+    assert found.to_dict()["chance"] is None and found.unit == "times"  # nothing was drawn
+    assert evaluate_all([claim(18)], []) == []
 
 
 def test_readings_side_by_side_and_missing_figures_left_out():
     (first,), (second,) = paper(13, HOLDS), paper(13, FAILS)
     found = evaluate_all(CLAIMS, [first, replace(second, reading="code")])
-    assert {one.figure for one in found} == {"5a"}
+    assert {one.figure for one in found} == {"5a", "discussion"}
     assert [(one.reading, one.verdict) for one in found if one.id == 13] == [
         ("ours", HOLDS),
         ("code", FAILS),
@@ -347,14 +338,14 @@ def test_one_run_decides_nothing():
 
 def test_verdicts_serialise_and_repeat():
     data = [*paper(13, HOLDS), *paper(5, HOLDS)]
-    plain = [found.to_dict() for found in evaluate_all(CLAIMS, data, {"ours": counts()})]
+    plain = [found.to_dict() for found in evaluate_all(CLAIMS, data)]
     assert list(plain[0]) == [
         *("id", "figure", "reading", "kind", "claim", "verdict"),
         *("effect", "low", "high", "margin", "runs", "chance", "rule", "detail"),
         *("label", "unit", "note", "floored", "statistic"),
     ]
     assert all(entry["statistic"] == entry["effect"] for entry in plain)
-    again = [found.to_dict() for found in evaluate_all(CLAIMS, data, {"ours": counts()})]
+    again = [found.to_dict() for found in evaluate_all(CLAIMS, data)]
     assert json.dumps(plain, allow_nan=False) == json.dumps(again, allow_nan=False)
 
 
@@ -430,11 +421,6 @@ def test_as_many_runs_count_as_every_agent_has():
     alone, less = of_all("mean", "a"), of_all("mean", "a", minus=("b",))
     (found,) = evaluate_all([replace(alone, clauses=alone.clauses + less.clauses)], [data])
     assert found.runs == 2  # of the part that has fewest
-
-
-def test_work_is_as_much_more_as_it_is_where_it_is_the_least():
-    found = _at_least(2.0, np.array([1.5, 5.0]), "reads")
-    assert found.effect == 1.5 and found.statement == Statement(AT_LEAST, 2.0)
 
 
 def test_a_difference_can_be_taken_off_another():

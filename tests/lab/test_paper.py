@@ -11,7 +11,7 @@ import pytest
 import expectant as ex
 from expectant.analysis.panel import Panel
 from expectant.lab import reproduce as reproducing
-from expectant.lab.decision_work import reads_per_decision
+from expectant.lab.decision_cost import count_reads
 from expectant.lab.readings import Dependence, as_rows
 from expectant.lab.readings import variants as variants_of
 from expectant.lab.reproduce import verdicts_of
@@ -226,17 +226,15 @@ def test_long_figures_are_drawn_around_the_moves_of_the_goal():
     assert [part.runs for part in shown([several], "5a", 4)] == [4]
 
 
-def test_work_per_decision_is_counted():
+def test_reads_of_a_decision_are_counted():
     rule = next(claim for claim in PAPER.claims if claim.id == 18).work
     assert rule is not None
-    counts = rule.counts()
-    assert counts["cached_values"][2, 16] == 2 * 5  # one weight for each action and active feature
-    for actions in (2, 8, 32):
-        for size in (16, 64, 256):
-            assert counts["cached_values"][actions, size] == actions * 5
-            assert counts["lookahead"][actions, size] >= actions * 5 * size
+    (_, ahead), (_, values), _ = rule.agents.values()
+    for actions, features in ((2, 16), (8, 64)):  # one weight for each action and active feature
+        assert count_reads(values, actions, features, 5) == actions * 5
+        assert count_reads(ahead, actions, features, 5) >= actions * 5 * features
     kept = ex.Lookahead(0.1, epsilon=0.0, maintained=True)
-    assert reads_per_decision(kept, 8, 256, 5) == 8 * 5  # as cheap as cached action values
+    assert count_reads(kept, 8, 256, 5) == 8 * 5  # as cheap as cached action values
 
 
 def ablation(name):

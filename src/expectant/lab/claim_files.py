@@ -11,7 +11,7 @@ from expectant.analysis.judging import ABOUT, ABOVE, AT_LEAST, Statement
 from expectant.descriptions import near_miss
 from expectant.lab.claims import KINDS, Claim
 from expectant.lab.clauses import Clause
-from expectant.lab.decision_work import WorkRule
+from expectant.lab.decision_cost import CostRule
 from expectant.lab.measures import MEASURES, Measure
 from expectant.lab.specs.spec import Describer, Experiment
 from expectant.lab.specs.tables import (
@@ -139,13 +139,13 @@ class WorkTable:
     active: int = key(whole(1))
     much_more: float = key(number())
 
-    def rule(self, names: Mapping[str, str]) -> WorkRule:
+    def rule(self, names: Mapping[str, str]) -> CostRule:
         describe = Describer()
         agents = {
             name: (names.get(name, name), describe(Agent, f"agents.{name}", own))
             for name, own in self.agents.items()
         }
-        return WorkRule(agents, self.actions, self.features, self.active, self.much_more)
+        return CostRule(agents, self.actions, self.features, self.active, self.much_more)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,7 +19,7 @@ from expectant.analysis.comparison import Unavailable
 from expectant.analysis.judging import LEVEL, UNCLEAR, Finding, Outcome, falls_short, verdict
 from expectant.analysis.panel import Panel
 from expectant.lab.clauses import Clause, counted_bins
-from expectant.lab.decision_work import Counts, WorkRule
+from expectant.lab.decision_cost import CostRule
 from expectant.lab.measures import Measure
 
 KINDS = ("observation", "number", "explanation")
@@ -49,7 +49,7 @@ class Claim:
     figure: str
     claim: str
     clauses: tuple[Clause, ...] = ()
-    work: WorkRule | None = None
+    work: CostRule | None = None
     names: Mapping[str, str] = field(default_factory=dict)
     panel: str | None = None
     kind: str = "observation"
@@ -137,21 +137,20 @@ Sizes = Mapping[str, int | None]
 def judge_claims(
     claims: Sequence[Claim],
     panels: Sequence[Panel],
-    work: Mapping[str, Counts] | None = None,
     sizes: Sizes | None = None,
 ) -> list[Verdict]:
     """The verdict on every claim whose figure is there, for each reading it is there under.
 
-    ``work`` maps a reading to the counted work of one decision: for each agent, (actions,
-    features) to a count. ``sizes`` are the runs of the source's figures; without one it has as many
-    as there are. Claims come in their order, readings as first met.
+    Claims on the cost of a decision are judged once, and the same under every reading. ``sizes``
+    are the runs of the source's figures; without one it has as many as there are. Claims come in
+    their order, readings as first met.
     """
     verdicts = []
     for claim in claims:
         if claim.work is not None:
-            verdicts += [
-                _counted(claim, reading, counts) for reading, counts in (work or {}).items()
-            ]
+            readings = dict.fromkeys(panel.reading for panel in panels)
+            findings = claim.work.find() if readings else []
+            verdicts += [_counted(claim, reading, findings) for reading in readings]
             continue
         shown: dict[str, list[Panel]] = {}
         for panel in panels:
@@ -281,18 +280,10 @@ def _told(claim: Claim, panels: Sequence[Panel]) -> Iterator[tuple[Panel, str, s
             yield panel, key, f"{panel.labels.get(key, key)}{place}"
 
 
-def _counted(claim: Claim, reading: str, counts: Counts) -> Verdict:
-    assert claim.work is not None
-    about = (claim.id, claim.figure, reading, claim.kind, claim.claim)
-    try:
-        findings = claim.work.decide(counts)
-    except Unavailable as reason:
-        detail = f"Not enough data: {reason}."
-        return Verdict(*about, UNCLEAR, *(math.nan,) * 4, 0, math.nan, claim.rule, detail)
+def _counted(claim: Claim, reading: str, findings: Sequence[Finding]) -> Verdict:
     outcome, decisive = verdict(findings)
     numbers = (decisive.effect, decisive.low, decisive.high, decisive.statement.margin)
-    told = [*map(_described, findings), *claim.work.beside(counts)]
     return Verdict(
-        *about, outcome, *numbers, 0, math.nan, claim.rule, _sentence(told), decisive.label,
-        "times",
+        claim.id, claim.figure, reading, claim.kind, claim.claim, outcome, *numbers, 0, math.nan,
+        claim.rule, _sentence([*map(_described, findings)]), decisive.label, "times",
     )  # fmt: skip

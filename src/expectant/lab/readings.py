@@ -100,7 +100,7 @@ def vary_readings(
 ) -> list[dict[str, Any]]:
     """Run every variant and write what it makes of the claims; one row per variant.
 
-    Claims on counted work, which no reading changes, are left out.
+    Claims on the cost of a decision, which no reading changes, are left out.
     """
     chosen = variants(study)
     if not study.claims or not any(variant.reading for variant in chosen):
@@ -108,6 +108,7 @@ def vary_readings(
             f"{study.name}: nothing to vary; that takes a readings.toml in which a reading has a "
             "second option, and a claims.toml whose claims it may move"
         )
+    claims = [claim for claim in study.claims if claim.clauses]
     cells = [cell for variant in chosen for cell in variant.cells(seed, figures, runs)]
     curves = compute(cells, Store(folder), threads=threads, title="one reading at a time")
     panels: dict[str, list[Panel]] = {variant.name: [] for variant in chosen}
@@ -116,8 +117,8 @@ def vary_readings(
     results = []
     for variant in chosen:
         own, base = panels[variant.name], panels[variant.named_set]
-        verdicts = judge_claims(study.claims, own, None, study.sizes)
-        moved = {claim.id: differences(claim, own, base) for claim in study.claims}
+        verdicts = judge_claims(claims, own, study.sizes)
+        moved = {claim.id: differences(claim, own, base) for claim in claims}
         kept = {id: parts for id, parts in moved.items() if parts} if variant.reading else {}
         results.append(Dependence(variant, verdicts, kept))
     rows = as_rows(results)

@@ -150,16 +150,8 @@ def read_stored(folder: Path, trust: bool = False) -> tuple[Request, list[Panel]
 
 
 def verdicts_of(study: Study, panels: Sequence[Panel]) -> list[Verdict]:
-    """All verdicts; those on counted work once for every set that has its figure."""
-    counts = {
-        agent: count
-        for claim in study.claims
-        if claim.work is not None
-        for agent, count in claim.work.counts().items()
-    }
-    shown = dict.fromkeys(panel.reading for panel in panels)
-    work = dict.fromkeys(shown, counts) if counts else None
-    return judge_claims(study.claims, panels, work, study.sizes)
+    """Judge all claims of a study."""
+    return judge_claims(study.claims, panels, study.sizes)
 
 
 def _write_claims(path: Path, verdicts: Sequence[Verdict], request: Request) -> None:

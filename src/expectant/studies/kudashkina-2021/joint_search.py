@@ -100,7 +100,7 @@ def run(
     published = [claim for claim in CLAIMS if claim.id in PUBLISHED]
     rows = []
     for combination, own in zip(combinations, panels, strict=True):
-        verdicts = {v.id: v for v in judge_claims(CLAIMS, own, None, STUDY.sizes)}
+        verdicts = {v.id: v for v in judge_claims(CLAIMS, own, STUDY.sizes)}
         holds = frozenset(id for id, found in verdicts.items() if found.verdict == "holds")
         chance = chance_together(published, own, STUDY.sizes)
         rows.append({"of": combination, "verdicts": verdicts, "holds": holds, "chance": chance})

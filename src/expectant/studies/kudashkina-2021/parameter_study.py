@@ -139,7 +139,7 @@ def main() -> None:
         numbers = {"effect": worst.effect, "low": worst.low, "high": worst.high}
         verdicts.append({"id": CLAIM, "reading": named_set, "verdict": outcome, **numbers})
         print(f"claim {CLAIM} under {named_set}: {outcome}")
-    judged = judge_claims(STUDY.claims, panels, None, STUDY.sizes)
+    judged = judge_claims(STUDY.claims, panels, STUDY.sizes)
     at_best = [verdict.to_dict() for verdict in judged if verdict.runs]
     content = {"choices": choices, "verdicts": verdicts, "at_best": at_best}
     text = json.dumps(content, indent=1, ensure_ascii=False, default=str)

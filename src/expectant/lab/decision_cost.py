@@ -1,0 +1,96 @@
+"""The cost of a decision: the stored numbers that an agent reads to choose an action.
+
+They are counted rather than timed, so that claims about cost have the same verdict everywhere.
+`expectant bench` has the nanoseconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from expectant.analysis.judging import AT_LEAST, Finding, Statement, exactly
+from expectant.core.tree import map_leaves
+from expectant.domains.finite import FiniteMDP
+from expectant.engine.job import Job
+from expectant.features.table import RandomBinary
+from expectant.verbs import act
+
+
+class CountingArray(np.ndarray):
+    """An array that counts the elements read from it, one by one or as whole rows of a table."""
+
+    reads = 0
+
+    def __getitem__(self, where: Any) -> Any:
+        found = super().__getitem__(where)
+        if isinstance(found, CountingArray) and not isinstance(where, tuple):
+            return found  # a view, nothing has been read yet
+        CountingArray.reads += np.size(found)
+        return np.asarray(found) if isinstance(found, CountingArray) else found
+
+
+def _counting(leaf: Any) -> Any:
+    is_table = isinstance(leaf, np.ndarray) and leaf.dtype == float
+    return leaf.view(CountingArray) if is_table else leaf
+
+
+def count_reads(agent: Any, actions: int, features: int, active: int) -> int:
+    """Count the numbers that an agent reads for one decision."""
+    domain = FiniteMDP(np.ones((1, actions, 2)) * [0.0, 1.0], np.zeros((1, actions)))
+    job = Job(domain, RandomBinary(features, active), agent, episodes=1, step_limit=1)
+    prepared, streams = job.prepare(0)
+    prepared.state.active[:] = prepared.features.active[0]
+    CountingArray.reads = 0
+    act(map_leaves(_counting, prepared.agent), prepared.state, streams.acting)
+    return CountingArray.reads
+
+
+@dataclass(frozen=True)
+class CostRule:
+    """That a decision costs one agent much more than others, and ever more as problems grow.
+
+    ``agents`` maps names to (label, description), the dear one first; ``actions`` × ``features`` is
+    the grid of sizes, of which the corners count, with so many ``active`` features.
+    """
+
+    agents: Mapping[str, tuple[str, Any]]
+    actions: tuple[int, ...]
+    features: tuple[int, ...]
+    active: int
+    much_more: float  # times the cost: more than the constant factors of implementations
+
+    @property
+    def rule(self) -> str:
+        first = next(iter(self.agents.values()))[0]
+        return (
+            "Numbers read for one decision, at the corners of a grid of actions and features: at "
+            f"the largest point {first} reads at least {self.much_more:g} times as many as each "
+            f"cached agent; from fewest to most actions its reads grow to at least "
+            f"{self.much_more:g} times themselves; from fewest to most features they grow at least "
+            f"{self.much_more:g} times as much as theirs. Counts are exact: the interval is the "
+            "number itself."
+        )
+
+    def find(self, count: Callable[[Any, int, int, int], float] = count_reads) -> list[Finding]:
+        """Compare the counts of the first agent with those of the others."""
+        ends = [(min(sizes), max(sizes)) for sizes in (self.actions, self.features)]
+        (name, own), *others = [
+            (
+                label,
+                np.array(
+                    [[count(agent, a, f, self.active) for f in ends[1]] for a in ends[0]], float
+                ),
+            )
+            for label, agent in self.agents.values()
+        ]
+        found = [(f"growth with the actions of {name}", own[1] / own[0])]
+        for label, reads in others:
+            times, subject = own / reads, f"of {name}, times that of {label},"
+            found.append((f"growth with the features {subject}", times[:, 1] / times[:, 0]))
+            found.append((f"work at the largest point {subject}", times[1, 1]))
+        least = Statement(AT_LEAST, self.much_more)
+        return [exactly(float(np.min(ratio)), least, label) for label, ratio in found]
