@@ -141,7 +141,6 @@ MODELS_AND_BACKUPS = [
     ("ex.PrioritizedSweeping(threshold=-1)", "threshold must be a finite number, 0 or more"),
     ("ex.PrioritizedSweeping(tresh=1)", "unknown option tresh=1, did you mean 'threshold'"),
 ]
-ONE = [[[1.0, 0.0]]]
 DOMAINS = [
     ("mdp(probabilities=changed((1, 1, 0), 0.1))", "state 1, action 1, phase 0: the probabilities must sum to 1, got 0.85"),
     ("mdp(probabilities=changed((0, 1, 0), math.nan))", "state 0, action 1, outcome 0, phase 0: a probability must be 0 or more, got nan"),

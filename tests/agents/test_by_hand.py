@@ -48,14 +48,6 @@ def test_q_planning_with_the_true_model():
     assert b.agent.weights[:, :2].tolist() == [[0.0, 0.0], [0.0, 15.0]]
 
 
-def test_q_planning_draws_actions_uniformly_unless_told_otherwise():
-    b = built(ex.QPlanning(1.0, model="true", planning_steps=400))
-    learn(b.agent, b.transition(1, 1, 20.0, None), b.rng)
-    plan(b.agent, b.rng)
-    # q(1, left) = −1 + max q(0): tried although never taken
-    assert b.agent.weights[:, 1].tolist() == [-1.0, 20.0]
-
-
 def test_q_planning_with_a_learned_expectation_model():
     b = built(ex.QPlanning(0.5, 0.5, planning_steps=1, stored_action=True))
     learn(b.agent, b.transition(0, 1, -1.0, 1), b.rng)
@@ -161,34 +153,6 @@ def test_actions_of_no_probability_have_no_part_in_the_entropy():
     state, policy = built(ex.CachedPolicy(0.5, 0.1)).state(0), np.zeros((3, 8))
     policy_gradient(policy, state, 0, 0.0, 0.5, np.array([1.0, 0.0, 0.0]), 1.0)
     assert not policy.any()
-
-
-def test_epsilon_on_top_of_the_softmax():
-    b = built(ex.CachedPolicy(0.5, 0.1, epsilon=0.5))
-    b.agent.policy[1, 0] = 50.0
-    frequency = np.mean([act(b.agent, b.state(0), b.rng) for _ in range(20_000)])
-    assert frequency == pytest.approx(0.75, abs=0.015)
-
-
-def test_epsilon_greedy_may_explore_the_greedy_action_and_breaks_ties_at_random():
-    b = built(ex.QLearning(0.5, epsilon=0.5))
-    b.agent.weights[1, 0] = 1.0
-    assert np.mean([act(b.agent, b.state(0), b.rng) for _ in range(20_000)]) == pytest.approx(
-        0.75, abs=0.015
-    )
-    greedy = built(ex.QLearning(0.5, epsilon=0.0))
-    assert np.mean([act(greedy.agent, greedy.state(0), greedy.rng) for _ in range(20_000)]) == (
-        pytest.approx(0.5, abs=0.018)
-    )
-
-
-def test_ties_among_many_actions_are_even():
-    states, actions = 1, 5
-    domain = ex.FiniteMDP(np.ones((states, actions, 2)) * [0.0, 1.0], np.zeros((states, actions)))
-    b = Built(domain, ex.OneHot(), ex.QLearning(0.5, epsilon=0.0))
-    b.agent.weights[2, 0] = -1.0
-    chosen = np.bincount([act(b.agent, b.state(0), b.rng) for _ in range(20_000)], minlength=5)
-    np.testing.assert_allclose(chosen / 20_000, [0.25, 0.25, 0.0, 0.25, 0.25], atol=0.015)
 
 
 def test_the_errors_of_learning_fitting_and_replayed_fitting_add_up():

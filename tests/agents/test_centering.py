@@ -105,13 +105,6 @@ def test_a_mean_reward_from_all_values_ignores_real_steps_that_move_none():
     assert b.agent.centering.rate[0] == 0.0
 
 
-def test_planning_alone_needs_planning():
-    with pytest.raises(ValueError, match="direct=False learns values by planning alone"):
-        ex.Lookahead(0.1, direct=False, planning_steps=0)
-    with pytest.raises(ValueError, match="centering must be a finite number, 0 or more"):
-        ex.QLearning(0.1, centering=-1)
-
-
 def rate_of(agent: Any, steps: int) -> float:
     result = ex.run(ex.TwoChoice(), ex.OneHot(), agent, steps=steps, runs=1, compiled=False,
                     keep_agents=True)  # fmt: skip
@@ -144,12 +137,3 @@ def test_centring_takes_the_mean_out_of_discounted_values():
     # δ = 0 with R̄ = η q, as long as both began at 0: 1 − R̄ = 0.1 q
     assert part.centering.rate[0] == pytest.approx(0.5 * part.weights[0, 0])
     assert part.weights[0, 0] == pytest.approx(1.0 / 0.6, abs=1e-6)
-
-
-def test_a_learner_tells_the_mean_reward():
-    agent = ex.QLearning(0.5, centering=0.25)
-    learner = ex.Learner(agent, ex.OneHot(), 2, states=3, compiled=False)
-    assert learner.reward_rate == 0.0
-    learner.start(0)
-    learner.step(4.0, 1, False)
-    assert learner.reward_rate == 0.5

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 from building import Built
-from scripted import Scripted, outcomes
+from scripted import outcomes
 
 import expectant as ex
 from expectant.agents.acting import epsilon_greedy, greedy, write_epsilon_greedy
@@ -199,9 +199,3 @@ def test_a_stored_action_is_that_of_a_stored_transition(slot, expected):
         return int(built.agent.weights[:, 0].argmin())
 
     assert outcomes(tried, 50) == pytest.approx(expected)
-
-
-def test_the_grid_itself_is_even():
-    assert outcomes(lambda rng: int(rng.random() * 4), 8) == dict.fromkeys(range(4), 0.25)
-    with pytest.raises(StopIteration):
-        Scripted([]).random()

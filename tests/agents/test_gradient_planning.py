@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import expectant as ex
-from expectant.engine.trial.contracts import CHECKS
 from expectant.features.vector import Weighted
 from expectant.gradient_updates import own_error
 from expectant.models.columns import append
@@ -244,37 +243,3 @@ def test_what_a_model_adds_is_what_it_backs_up(model, weighted):
             promised = backed_up_value(part, b.state(3), action, unit, 1.0) - reward
             assert added[feature] == pytest.approx(2.0 * promised, abs=1e-12)
         assert np.abs(added).max() > 0.0
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"model": "sample"}, "needs an expectation model"),
-        ({"model": "true"}, "needs an expectation model"),
-        ({"maintained": True}, "also moves along the next one"),
-    ],
-)
-def test_what_cannot_work_is_refused(options, message):
-    with pytest.raises(ValueError, match=message):
-        ex.Lookahead(0.1, planning_update="gradient", **options)
-    with pytest.raises(ValueError, match="'levi' or 'gradient' or 'gtd2'"):
-        ex.Lookahead(0.1, planning_update="tdc")
-
-
-def test_what_a_model_of_ones_own_must_not_do():
-    check, state = CHECKS[add_expected], planned("levi").state(0)
-    contracts: Any = None
-    assert check(contracts, (), (state, 0, np.zeros(8), 1.0), None) is None
-    assert "return nothing" in str(check(contracts, (), (state, 0, np.zeros(8), 1.0), 1.0))
-    assert "finite" in str(check(contracts, (), (state, 0, np.full(8, np.nan), 1.0), None))
-
-
-def test_compiled_and_plain_agree_and_no_run_runs_away():
-    """Slip 0 and 20 planning steps: some runs of LEVI overflow here, none of gradient planning."""
-    domain, features = ex.Corridor(slip=0.0), ex.RandomBinary(14, 5)
-    agent = ex.Lookahead(0.1, 0.05, planning_steps=20, planning_update="gradient")
-    fast = ex.run(domain, features, agent, episodes=1_000, runs=10)
-    slow = ex.run(domain, features, agent, episodes=4, runs=2, compiled=False)
-    np.testing.assert_array_equal(fast.returns[:2, :4], slow.returns)
-    assert not fast.diverged.any()
-    assert fast.returns[:, -300:].mean() > 11.0

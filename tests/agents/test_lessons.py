@@ -7,7 +7,6 @@ import pytest
 from building import Built
 
 import expectant as ex
-from expectant.agents.lessons import LessonsPart
 from expectant.verbs import act, learn, plan, wrapped
 
 LINE = ex.Corridor(cells=3, slip=0.0)
@@ -29,15 +28,3 @@ def test_an_agent_learns_first_and_only_plans_afterwards():
     for _ in range(20):
         plan(part, b.rng)
     assert inside.weights[2] == pytest.approx(15.0, abs=1e-3)
-
-
-def test_without_lessons_nothing_is_around_the_agent():
-    b = Built(LINE, ex.OneHot())
-    assert not isinstance(ex.Lookahead(0.1).equip(b.setting), LessonsPart)
-
-
-def test_lessons_go_with_options_and_whole_runs():
-    option = ex.TableOption((1, 1, 1), (0.0, 0.0, 1.0))
-    agent = ex.Lookahead(0.5, 0.5, lessons=30, options=(option,), discount=0.9)
-    found = ex.run(LINE, ex.OneHot(), agent, steps=60, runs=1, compiled=False, progress=False)
-    assert np.isfinite(found.rewards).all()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 import numpy as np
@@ -12,12 +11,8 @@ from building import Built
 
 import expectant as ex
 from expectant.agents.network_values import NetworkValuesPart
-from expectant.engine.asking import ask
-from expectant.engine.job import Job
-from expectant.engine.look import all_states, look, set_aside
 from expectant.features.vector import Weighted, dense, outlook
 from expectant.models.at_mean import AtMeanPart
-from expectant.parts import Values
 from expectant.updates import correct, displacement
 from expectant.verbs import back_up, backed_up_value, learn
 
@@ -190,81 +185,3 @@ def test_cached_action_values_stay_linear():
 
 
 # ---------------------------------------------------------------------------------------- runs
-
-
-@pytest.mark.parametrize(
-    "agent",
-    [
-        ex.Lookahead(0.02, 0.1, value=VALUES, planning_steps=2),
-        ex.CachedValues(0.02, 0.1, model="true", value=VALUES, planning_steps=2),
-    ],
-    ids=["at the mean", "averaged"],
-)
-def test_compiled_and_plain_runs_have_the_same_bits(agent):
-    fast, slow = (
-        ex.run(CORRIDOR, FEATURES, agent, episodes=10, runs=1, keep_agents=True, compiled=compiled)
-        for compiled in (True, False)
-    )
-    np.testing.assert_array_equal(fast.returns, slow.returns)
-    for (one, *_), (other, *_) in zip(fast.kept, slow.kept, strict=True):
-        np.testing.assert_array_equal(one.agent.weights.inner, other.agent.weights.inner)
-        np.testing.assert_array_equal(one.agent.weights.outer, other.agent.weights.outer)
-
-
-def test_linear_values_are_what_they_were():
-    built = Built(CORRIDOR, FEATURES, ex.Lookahead(0.1))
-    assert isinstance(built.agent.weights, np.ndarray)
-    assert type(built.agent.planner.model) is not AtMeanPart
-
-
-def test_values_can_be_looked_at():
-    job = Job(FORK, ex.OneHot(), ex.Lookahead(0.1, value=VALUES), episodes=1, step_limit=9)
-    run, _ = job.prepare(0)
-    part = disturbed(run.agent.weights, 5)
-    found = look(ask, set_aside(run), all_states(3), ("values", "model"), measures=np.eye(3, 8))
-    assert found.values == pytest.approx([by_numpy(part, row) for row in np.eye(3)])
-    assert found.futures.shape == (3, 2, 3) and not np.isnan(found.futures).any()
-
-
-def test_a_run_that_diverges_says_so():
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of NumPy, about overflows
-        result = ex.run(
-            CORRIDOR, FEATURES, ex.Lookahead(1e160, value=VALUES), episodes=9, runs=1,
-            compiled=False, progress=False,
-        )  # fmt: skip
-    assert result.diverged.all()
-    assert result.divergence[0].endswith("use a smaller value_step")
-
-
-def test_there_is_no_radius_of_values_that_are_not_linear():
-    agent = ex.Lookahead(0.1, value=VALUES)
-    learner = ex.Learner(agent, ex.OneHot(), 2, states=2, compiled=False)
-    learner.start(0)
-    with pytest.raises(ValueError, match="plans with state values, linear in the features"):
-        learner.planning_radius([0])
-
-
-@pytest.mark.parametrize(("options", "message"), [
-    ({"planning_update": "gradient"}, "planning_update='gradient' follows the gradient of linear"),
-    ({"backups": "features"}, "backups='features' plans from single features, which needs linear"),
-    ({"backups": "pwma"}, "backups='pwma' plans from single features, which needs linear values"),
-    ({"options": [ex.OneStep(0)]}, "options are valued by linear values"),
-    ({"model": ex.NStepExpectation(2)}, "has discounts inside its means, which only linear values"),
-    ({"initial_value": 1.0}, "initial_value=1.0 needs linear values, as others start at 0"),
-    ({"bounded_step": True}, "value_step must be a number and bounded_step False"),
-    ({"value_step": ex.IDBD()}, "value_step must be a number and bounded_step False"),
-    ({"maintained": True}, "maintained=True keeps look-ahead weights, which only linear values"),
-    ({"value": "cubic"}, "Lookahead: value must be 'linear' or ex.NetworkValues, got 'cubic'"),
-    ({"value": ex.LinearExpectation()}, "value must be 'linear' or ex.NetworkValues"),
-], ids=str)  # fmt: skip
-def test_what_needs_linear_values_is_refused_in_a_sentence(options, message):
-    with pytest.raises(ValueError, match=message):
-        ex.Lookahead(**{"value_step": 0.1, "value": VALUES, **options})
-
-
-def test_they_go_through_a_dict_and_back():
-    agent = ex.Lookahead(0.1, value=ex.NetworkValues(hidden=7))
-    assert ex.Description.from_dict(agent.to_dict()) == agent
-    assert agent.to_dict()["value"] == {"kind": "network_values", "hidden": 7}
-    assert isinstance(agent.value, Values)

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import numpy as np
 import pytest
 from building import Built
 
@@ -78,26 +77,3 @@ def test_an_expectation_model_leads_to_a_mean():
     imagined = built.agent.planner.rollout.imagined
     assert imagine(model, built.state(1), 0, imagined) == 1.0
     assert imagined.values.tolist() == [0.5, 0.0, 0.5]  # in neither of the two cells
-
-
-def test_rollouts_have_the_same_bits_compiled_and_plain():
-    """Those of an expectation model are compiled where step sizes of models are tested."""
-    agent = ex.Lookahead(0.05, 0.05, model="sample", planning_steps=2, rollout=3)
-    compiled, plain = (
-        ex.run(ex.Corridor(), ex.RandomBinary(14, 5), agent, episodes=6, runs=1, compiled=compiled)
-        for compiled in (True, False)
-    )
-    np.testing.assert_array_equal(compiled.returns, plain.returns)
-
-
-def test_models_that_lead_nowhere_are_refused():
-    for model in ("exact", "distribution", "true", ex.TrueModel()):
-        with pytest.raises(ValueError, match="rollout=3 needs a model that leads to a next state"):
-            ex.Lookahead(0.1, model=model, rollout=3)
-    with pytest.raises(ValueError, match=r"leads to states that backups=.* cannot tell apart"):
-        ex.Lookahead(0.1, backups="prioritized", rollout=3)
-    with pytest.raises(ValueError, match="rollout=2 needs a model that leads to a next state"):
-        ex.Lookahead(0.1, model="exact", rollout=2)
-    assert ex.Lookahead(0.1, model="exact", rollout=1).rollout == 1
-    with pytest.raises(ValueError, match="rollout must be a whole number, 1 or more, got 0"):
-        ex.Lookahead(0.1, rollout=0)

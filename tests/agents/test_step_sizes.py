@@ -10,11 +10,9 @@ import pytest
 from building import Built
 
 import expectant as ex
-from expectant.catalogue import entry
 from expectant.dispatch import borrowed
 from expectant.engine.compile.compiling import kernel_for
 from expectant.features.vector import Weighted
-from expectant.lab.specs.spec import parse_spec
 from expectant.step_sizes import effective_step
 from expectant.updates import move, move_row
 from expectant.verbs import fit, learn, mean_rate, moved_by, plan
@@ -197,80 +195,6 @@ def test_idbd_finds_which_inputs_matter_as_in_1992():
     rates = tracked(ex.IDBD(0.05, 0.001), 350_000).step.rates[0]
     assert rates[:5] == pytest.approx(0.13, abs=0.025)
     assert rates[5:20].max() < 0.007
-
-
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        (lambda: ex.IDBD(0.0), "initial_step must be a finite number above 0"),
-        (
-            lambda: ex.QLearning("idbd"),  # type: ignore[arg-type]
-            "or ex.IDBD, ex.Autostep, ex.Bounded or ex.Decaying, got 'idbd'",
-        ),
-        (
-            lambda: ex.Lookahead(0.1, ex.IDBD(), model="episodic"),
-            "must be a number, ex.Bounded or ex.Decaying",
-        ),
-        (lambda: ex.Lookahead(0.1, ex.IDBD(), model="network"), "NetworkExpectation: step must be"),
-        (lambda: ex.Lookahead(ex.IDBD(), maintained=True), "maintained=True keeps up"),
-    ],
-)
-def test_what_cannot_work_is_refused(wrong, message):
-    with pytest.raises(ValueError, match=message):
-        wrong()
-
-
-SPEC = """
-episodes = 3
-runs = 1
-[domain]
-kind = "corridor"
-[features]
-kind = "one_hot"
-[agents.a]
-kind = "lookahead"
-value_step = { kind = "autostep", initial_step = 0.2 }
-model_step = { kind = "idbd" }
-correction_step = { kind = "bounded", step = 0.5 }
-planning_update = "gradient"
-grid = { "value_step.meta_step" = [0.01, 0.02], planning_steps = [1, 2] }
-"""
-
-
-def test_they_are_written_in_specs_and_swept():
-    cells = parse_spec(SPEC, "steps.toml").cells()
-    steps = [vars(cell.agent)["value_step"] for cell in cells]
-    assert sorted({step.meta_step for step in steps}) == [0.01, 0.02]
-    assert len(cells) == 4 and {step.initial_step for step in steps} == {0.2}
-    for agent in (cell.agent for cell in cells):
-        assert ex.Agent.from_dict(agent.to_dict()) == agent
-    assert entry("idbd")["group"] == "step sizes"
-
-
-def test_they_are_kept_in_learners_files_and_compiled_code_agrees(tmp_path):
-    """With rollouts, so that one composition shows the same of them."""
-    steps = ex.IDBD(0.1, bounded=True), ex.Autostep(0.1)
-    agent = ex.Lookahead(*steps, planning_steps=1, rollout=3)
-    features = ex.RandomBinary(14, 5)
-    fast = ex.run(ex.Corridor(), features, agent, episodes=6, runs=1)
-    slow = ex.run(ex.Corridor(), features, agent, episodes=6, runs=1, compiled=False)
-    np.testing.assert_array_equal(fast.returns, slow.returns)
-    kept = ex.run(ex.Corridor(), features, agent, episodes=8, keep_agents=True, runs=1)
-    learner = ex.Learner.from_result(kept, compiled=False)
-    learner.start(3)
-    learner.save(tmp_path / "learner")
-    again = ex.Learner.load(tmp_path / "learner", compiled=False)
-    for observation in (4, 5, 4, 3, 2, 3):
-        assert learner.step(-1.0, observation, False) == again.step(-1.0, observation, False)
-
-
-def test_memory_is_counted_before_it_is_taken():
-    site = built().setting
-    plain = sum(need.bytes for need in ex.CachedValues(0.1, 0.1).estimate_memory(site))
-    adapts = ex.CachedValues(ex.IDBD(), ex.Autostep(), ex.IDBD())
-    more = sum(need.bytes for need in adapts.estimate_memory(site)) - plain
-    # 2 rows of values, 3 times 2 rows of caches, 2 times 2 rows and the traces of 2 columns
-    assert more == 8 * 8 * (2 + 3 * 2 + 2 * 2 + 2 * 2)
 
 
 def test_a_step_decays_with_real_steps_not_with_planned_ones():

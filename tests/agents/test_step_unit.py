@@ -60,13 +60,3 @@ def test_a_bias_unit_alone_holds_the_initial_value():
     weights = Built(ex.Corridor(), tiles, ex.Lookahead(0.1, initial_value=6.0)).agent.weights
     assert weights[tiles.shape(ex.Corridor()).bias] == 6.0
     assert np.count_nonzero(weights) == 1
-
-
-def test_features_that_do_not_add_up_to_the_same_have_no_initial_value():
-    with pytest.raises(ValueError, match=r"initial_value=6.0 needs features whose values add up"):
-        Built(ex.Corridor(), ex.Traces(ex.OneHot()), ex.QLearning(0.1, initial_value=6.0))
-
-
-def test_other_units_are_refused():
-    with pytest.raises(ValueError, match="step_unit must be 'feature' or 'total', got 'tiling'"):
-        ex.QLearning(0.1, step_unit="tiling")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 import pytest
@@ -225,72 +224,3 @@ def test_rvi_q_learning_by_hand():
         b.agent.weights[1, :2] = [0.25, 4.0]
         learn(b.agent, b.transition(1, 0, 1.0, 1), b.rng)
         assert b.agent.weights[0, 1] == 0.5 * (1.0 - value + 4.0)
-
-
-def test_a_reference_that_is_never_seen_again_lets_values_grow():
-    chain = ex.TransientChain(length=2)
-    grown: dict[Any, list[float]] = {}
-    for reference in ((0, 0), (2, 1), "max", "mean"):
-        b, state = built(ex.RVIQLearning(0.5, reference=reference), chain), b_state(chain)
-        for steps in (1000, 1000):
-            state = walk(b, state, steps)
-            grown.setdefault(reference, []).append(np.abs(b.agent.weights).max())
-    assert grown[(0, 0)][1] > 1.8 * grown[(0, 0)][0] > 100.0
-    for reference in ((2, 1), "max", "mean"):
-        assert grown[reference][1] < 10.0
-
-
-def b_state(chain: ex.TransientChain) -> int:
-    return int(chain.mdp().outcomes.start.argmax())
-
-
-def walk(b: Built, state: int, steps: int) -> int:
-    """Steps of an agent in a world without chance."""
-    mdp = b.setting.domain.mdp()
-    assert mdp is not None
-    table = mdp.outcomes
-    for _ in range(steps):
-        action = int(act(b.agent, b.state(state), b.rng))
-        following = int(table.successors[state, action, 0])
-        reward = float(table.rewards[0, state, action, 0])
-        learn(b.agent, b.transition(state, action, reward, following), b.rng)
-        state = following
-    return state
-
-
-@pytest.mark.parametrize(
-    "agent",
-    [
-        ex.Sarsa(0.3, 0.8, discount=0.9),
-        ex.DynaQ(0.3, 2, discount=0.9, backups=ex.PrioritizedPairs(capacity=20, links=2)),
-        ex.RVIQLearning(0.1, reference="mean"),
-    ],
-    ids=lambda agent: agent.kind,
-)
-def test_compiled_and_plain_runs_have_the_same_bits(agent):
-    fast, slow = (
-        ex.run(ex.DynaMaze(), ex.OneHot(), agent, steps=1500, bins=15, runs=1, compiled=compiled)
-        for compiled in (True, False)
-    )
-    assert (fast.rewards == slow.rewards).all()
-
-
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: ex.DynaQ(0.1, backups=ex.SeenStates()), "DynaQ: backups must store transitions"),
-        (lambda: ex.DynaQ(0.1, bonus=0.1, backups="prioritized"), "needs the age of every pair"),
-        (lambda: ex.RVIQLearning(0.1, discount=0.9), "discount must be 1"),
-        (lambda: ex.RVIQLearning(0.1, centering=0.5), "centering must be 0"),
-        (lambda: ex.Sarsa(ex.IDBD(0.1), 0.5), "action_step must be a number"),
-        (lambda: ex.RVIQLearning(0.1, (0, 0, 0)), "a pair of a state and an action"),
-        (lambda: built(ex.RVIQLearning(0.1, (7, 0))), "must be a state below 2"),
-        (
-            lambda: Built(DOMAIN, ex.RandomBinary(4, 2), ex.RVIQLearning(0.1, "max")),
-            r"reference='max' needs one feature per state",
-        ),
-    ],
-)
-def test_what_makes_no_sense_is_refused(make, message):
-    with pytest.raises(ValueError, match=message):
-        make()

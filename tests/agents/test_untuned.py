@@ -72,17 +72,6 @@ def test_a_change_of_untuned_settings_keeps_the_others():
     assert (given.discount, given.planning_update) == (1.0, "levi")
 
 
-@pytest.mark.parametrize("kind", [ex.Lookahead, ex.CachedValues, ex.CachedPolicy, ex.QPlanning])
-def test_a_step_size_that_a_described_model_would_not_get_is_refused(kind):
-    own = ex.LinearExpectation(0.2)
-    assert kind(model=own).model == own  # whatever the step of models by name would be
-    with pytest.raises(ValueError, match=r"model_step=0.5 is for models by name; LinearExp.*=0.2"):
-        kind(model=own, model_step=0.5)
-    with pytest.raises(ValueError, match="model_step=Autostep"):
-        kind(model=own, model_step=ex.Autostep(0.3, 0.1))
-    assert kind(model=own).replace(epsilon=0.3).model == own
-
-
 CHOSEN = {
     "q_learning": ex.QLearning, "sarsa": ex.Sarsa, "lookahead": ex.Lookahead,
     "cached_values": ex.CachedValues, "cached_policy": ex.CachedPolicy,
@@ -111,15 +100,6 @@ def test_one_step_size_that_is_given_leaves_everything_as_it_was():
         ex.CachedValues(0.1)
 
 
-def test_a_required_argument_of_ones_own_is_asked_for():
-    @ex.description
-    class Hesitant(ex.Lookahead):
-        pause: float = ex.option(ex.rules.at_least(0), kw_only=True)
-
-    with pytest.raises(ValueError, match="Hesitant: needs value_step and pause"):
-        Hesitant()  # type: ignore[call-arg]
-
-
 @pytest.mark.parametrize("kind", [ex.QLearning, ex.Sarsa, *AGENTS[6:]])
 def test_they_learn_a_corridor(kind):
     """Random play earns about 2 in it, the best 17."""
@@ -129,9 +109,3 @@ def test_they_learn_a_corridor(kind):
     )  # fmt: skip
     assert np.isfinite(found.returns).all()
     assert found.returns[:, -40:].mean() > 11.0
-
-
-def test_help_tells_both_defaults():
-    assert "value_step: step size of the state values" in (ex.Lookahead.__doc__ or "")
-    value = ex.Lookahead.untuned["value_step"]
-    assert f"(required; {value!r} without any step)" in (ex.Lookahead.__doc__ or "")

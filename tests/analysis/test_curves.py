@@ -1,8 +1,5 @@
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 
@@ -45,26 +42,3 @@ def test_resampling_weights_sum_to_one_and_repeat():
 
 def test_infinite_counts_as_diverged():
     np.testing.assert_array_equal(finite_or_nan(np.array([1.0, np.inf])), [1.0, np.nan])
-
-
-@pytest.mark.parametrize(
-    ("call", "rule"),
-    [
-        (lambda: learning_curve(np.ones(3)), "returns must be"),
-        (lambda: learning_curve(np.ones((2, 3)), bin=0), "bin must be"),
-        (lambda: interval(np.ones((0, 3))), "at least one run"),
-        (lambda: interval(np.ones(3), level=1.0), "level must be"),
-    ],
-)
-def test_errors_name_the_rule(call, rule):
-    with pytest.raises(ValueError, match=rule):
-        call()
-
-
-def test_analysis_does_not_need_numba():
-    code = (
-        "import sys; sys.modules['numba'] = None\n"
-        "import expectant.analysis.selection\n"
-        "assert not any(name.startswith(('numba.', 'llvmlite')) for name in sys.modules)"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)

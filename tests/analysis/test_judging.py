@@ -156,16 +156,6 @@ def test_intervals_of_the_lowest_bin_cover_it(count, phase):
     assert 0.935 <= covered / 1000 <= 0.99
 
 
-def test_jackknife_values_of_the_lowest_bin_of_many_cover_too_little():
-    """Why the other half of the runs picks the bin."""
-    rng, covered = np.random.default_rng(2), 0
-    for curves in rng.normal(size=(300, 100, 10)):
-        values = pseudo_values(lambda mean: mean.min(axis=-1), [curves])
-        found = find(values, Statement())
-        covered += found.low <= 0.0 <= found.high
-    assert covered / 300 < 0.9
-
-
 def test_that_more_than_the_margin_is_ruled_out_is_corrected_for_several_parts():
     good = find(runs(3.0, 0.5), Statement(ABOVE, 0.0, 1.0))
     short = find(runs(0.0, 0.99), Statement(ABOVE, 0.0, 1.0))  # its interval just ends below 1
@@ -174,19 +164,6 @@ def test_that_more_than_the_margin_is_ruled_out_is_corrected_for_several_parts()
     assert falls_short([find(runs(0.0, 0.5), Statement(ABOVE, 0.0, 1.0)), good])
     assert not falls_short([good])
     assert find(runs(3.0, 0.5), Statement(ABOUT, 5.0, 1.0)).short < 0.025
-
-
-def test_percentiles_of_resamples_cover_less_in_few_runs():
-    """Why Student's t and not the percentile bootstrap decides."""
-    from expectant.analysis import interval
-
-    rng, covered, percentile = np.random.default_rng(3), 0.0, 0.0
-    for values in rng.normal(size=(600, 10)):
-        found = find(values, Statement())
-        covered += found.low <= 0.0 <= found.high
-        _, low, high = interval(values, resamples=500)
-        percentile += float(low <= 0.0 <= high)
-    assert covered / 600 > 0.925 > percentile / 600
 
 
 def test_a_verdict_is_wrong_as_seldom_as_the_level_says():

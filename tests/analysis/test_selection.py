@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import pytest
 from scipy import stats
@@ -119,16 +117,3 @@ def test_intervals_are_those_of_every_setting_alone():
     assert np.isnan(found[2]).all()
     np.testing.assert_allclose(found[3], interval(values[3])[1:])
     assert np.isnan(setting_intervals(values[:, :1])).all()
-
-
-def test_ten_thousand_settings_take_seconds():
-    values = np.random.default_rng(0).normal(size=(10_000, 30))
-    columns = {name: np.random.default_rng(1).integers(0, 20, 10_000).tolist() for name in "abc"}
-    start = time.process_time()
-    means = setting_means(values)
-    no_worse(values, pick(means))
-    setting_intervals(values)
-    for name in columns:
-        responses(columns, means, name, pick(means))
-    grid_of(columns, means, "a", "b")
-    assert time.process_time() - start < 10.0

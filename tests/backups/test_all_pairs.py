@@ -26,12 +26,6 @@ def test_the_drawn_action_is_backed_up():
     assert built.agent.weights[:, :3].T.tolist() == [[0.0, -1.0], [-1.0, -1.0], [-2.0, 20.0]]
 
 
-def test_features_that_remember_are_refused():
-    built = Built(ex.Corridor(), ex.Traces(ex.OneHot()))
-    with pytest.raises(ValueError, match="AllPairs: needs features of the present state alone"):
-        ex.AllPairs().build(built.setting)
-
-
 def test_draws_of_pairs_are_counted():
     for backups in (ex.SeenPairs(), ex.PrioritizedPairs()):
         built = Built(ex.Corridor(), ex.OneHot(), ex.DynaQ(0.1, planning_steps=3, backups=backups))

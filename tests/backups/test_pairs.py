@@ -219,16 +219,6 @@ def test_small_steps_are_not_spent_on_one_pair():
     assert drawn_next(b) == (2, 1)  # what leads there comes next
 
 
-def test_on_the_dyna_maze_prioritized_pairs_are_no_worse_than_uniform():
-    """Q-planning used to rank states and back up a random action, which took more steps."""
-    steps = []
-    for threshold in (1e-4, 1e9):  # no error is that large: any pair is drawn
-        agent = ex.DynaQ(0.5, 5, discount=0.95, backups=ex.PrioritizedPairs(threshold=threshold))
-        result = ex.run(ex.DynaMaze(), ex.OneHot(), agent, episodes=10, runs=40, progress=False)
-        steps.append(result.lengths[:, 1:].sum(axis=1).mean())
-    assert steps[0] < steps[1]
-
-
 def test_q_planning_prioritizes_pairs():
     assert ex.QPlanning(0.1, model="latest", backups="prioritized").distribution() == (
         ex.PrioritizedPairs()

@@ -64,16 +64,3 @@ def test_it_stores_like_a_replay():
     reset(built.domain, 10, built.rng)
     relabel(backups, built.domain)
     assert backups.replay.rewards[0] == 0.0  # the goal is at the other end now
-
-
-def test_unlimited_and_large_give_the_same_run():
-    unlimited, large = (
-        ex.run(
-            ex.Corridor(), ex.OneHot(),
-            ex.Lookahead(0.1, 0.1, planning_steps=1, backups=ex.RecencyReplay(capacity)),
-            episodes=1200, runs=1,
-        )
-        for capacity in (None, 200_000)
-    )  # fmt: skip
-    assert unlimited.lengths.sum() > 4096  # it had to grow
-    np.testing.assert_array_equal(unlimited.returns, large.returns)

@@ -189,24 +189,6 @@ def test_planning_ends_at_the_fixed_point_whatever_is_drawn(backups, kind):
     assert np.abs(goal).max() > 1.0
 
 
-def test_only_linear_models_can_be_planned_with_from_features():
-    for model in ("distribution", "network", "episodic"):
-        with pytest.raises(
-            ValueError, match="plans from single features, which needs a model that"
-        ):
-            ex.Lookahead(0.1, model=model, backups="mg")
-    with pytest.raises(ValueError, match="needs stored transitions"):
-        ex.Lookahead(0.1, backups="features", replayed_fits=1)
-
-
-@pytest.mark.parametrize("backups", ["features", "pwma", "mg"])
-def test_features_are_no_states_that_could_be_looked_up(backups):
-    option = ex.TableOption((1,) * 5, (0.5,) * 5)
-    options = ex.Repertoire((option,), models="exact")
-    with pytest.raises(ValueError, match="look up the environment's own state"):
-        ex.Lookahead(0.1, backups=backups, options=options)
-
-
 @pytest.mark.parametrize("agent", [
     ex.Lookahead(0.05, backups="mg"),
     ex.CachedValues(0.05, 0.05, backups="pwma", model="sparse"),

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from building import Built
-from loading import module_at
 
 import expectant as ex
 from expectant.verbs import changed, draw, remember
-
-BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "sweeping.py"
 
 
 class World(Built):
@@ -151,15 +147,3 @@ def test_the_least_used_link_makes_way():
             world.step(here, 1, 5)
     world.change(5, moved=1.0)
     assert [world.priority(number) for number in (0, 1, 2)] == [1.0, 0.0, 1.0]
-
-
-def load_benchmark() -> Any:
-    return module_at(BENCHMARK, "benchmark_of_sweeping")
-
-
-def test_it_needs_far_fewer_backups_than_replay():
-    benchmark = load_benchmark()
-    result = benchmark.compare(benchmark.AGENTS["learned model"], seeds=3)
-    assert (result["needed"]["replay"] < benchmark.LIMIT).all()
-    assert np.median(result["factors"]) > 2.0  # about 3 over thirty seeds
-    assert np.median(result["needed"]["prioritized"]) < np.median(result["needed"]["seen"])

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 import expectant as ex
 from expectant.domains.finite import PHASE, STATE
@@ -11,82 +10,6 @@ from expectant.verbs import outcome, phase, reset, reward_now, step
 # two states, two actions: action 0 moves on, action 1 stays or ends
 PROBABILITIES = np.array([[[0.0, 1.0, 0.0], [0.5, 0.0, 0.5]], [[0.0, 0.0, 1.0], [0.25, 0.75, 0.0]]])
 REWARDS = np.array([[-1.0, -2.0], [5.0, 0.0]])
-
-
-def changed(array, where, value):
-    array = array.copy()
-    array[where] = value
-    return array
-
-
-BAD = [
-    (
-        dict(probabilities=changed(PROBABILITIES, (1, 1, 0), 0.1)),
-        r"state 1, action 1, phase 0: the probabilities must sum to 1, got 0.85",
-    ),
-    (
-        dict(probabilities=changed(PROBABILITIES, (0, 1), [1.5, -0.5, 0.0])),
-        "state 0, action 1, outcome 1, phase 0: a probability must be 0 or more, got -0.5",
-    ),
-    (
-        dict(probabilities=changed(PROBABILITIES, (0, 1, 0), np.nan)),
-        "state 0, action 1, outcome 0, phase 0: a probability must be 0 or more, got nan",
-    ),
-    (
-        dict(rewards=changed(REWARDS, (1, 0), np.inf)),
-        "state 1, action 0, outcome 2, phase 0: a reward must be finite, got inf",
-    ),
-    (
-        dict(rewards=np.zeros((3, 2))),
-        r"rewards must have the shape \(2, 2\), \(2, 2, 3\) or .* got \(3, 2\)",
-    ),
-    (dict(probabilities=np.ones((2, 2))), r"probabilities must have the shape .* got \(2, 2\)"),
-    (dict(probabilities=np.ones((2, 2, 5)) / 5), "5 outcomes for 2 states: give successors"),
-    (
-        dict(successors=np.zeros((2, 2, 2), int)),
-        r"successors must have the shape \(2, 2, 3\), got \(2, 2, 2\)",
-    ),
-    (dict(successors=np.full((2, 2, 3), 7)), "state 0, action 0: outcome 0 leads to state 7"),
-    (dict(successors=np.full((2, 2, 3), -2)), "state 0, action 0: outcome 0 leads to state -2"),
-    (dict(successors=np.full((2, 2, 3), 2)), "state 0, action 0: outcome 0 leads to state 2"),
-    (dict(successors=np.zeros((2, 2, 3))), "successors must be an array of whole numbers"),
-    (dict(probabilities=[[["a"]]]), "probabilities must be an array of numbers"),
-    (dict(start=[0.5, 0.6]), r"start must sum to 1, got 1.1"),
-    (dict(start=[1.5, -0.5]), "start: state 1 has probability -0.5"),
-    (dict(start=[1.0]), r"start must have the shape \(2,\), got \(1,\)"),
-    (dict(terminal=[5]), "terminal state 5 does not exist"),
-    (dict(terminal=[1], start=[0.0, 1.0]), "state 1 is terminal, an episode cannot start there"),
-    (dict(terminal=[0, 1]), "every state is terminal"),
-    (dict(switch_every=10), "switch_every=10 needs several phases"),
-    (dict(rewards=np.zeros((2, 2, 2, 3))), "there are 2 phases: switch_every must say"),
-    (dict(rewards=np.zeros((2, 2, 2, 3)), switch_every=0), "switch_every must be a whole number"),
-]
-
-
-@pytest.mark.parametrize(("change", "message"), BAD, ids=[m[:50] for _, m in BAD])
-def test_bad_arrays_name_the_state_and_action(change, message):
-    with pytest.raises(ValueError, match=message):
-        ex.FiniteMDP(**{"probabilities": PROBABILITIES, "rewards": REWARDS, **change})
-
-
-def test_states_that_never_reach_an_end_are_named_unless_allowed():
-    trap = np.zeros((3, 2, 4))
-    trap[0, 0, 3] = trap[0, 1, 2] = 1.0  # state 0: end, or the trap 2
-    trap[1, :, 0] = 1.0
-    trap[2, :, 2] = 1.0
-    with pytest.raises(
-        ValueError, match="state 0, action 1, phase 0: leads to state 2, from which"
-    ):
-        ex.FiniteMDP(trap, np.zeros((3, 2)))
-    with pytest.raises(
-        ValueError, match=r"\(terminal=\[2\] says that an episode ends there; endless"
-    ):
-        ex.FiniteMDP(trap, np.zeros((3, 2)))
-    trap[1:] = 0.0
-    trap[1, :, 2] = trap[2, :, 1] = 1.0  # now 1 and 2 lead to one another
-    with pytest.raises(ValueError, match=r"reaches an end \(endless=True"):
-        ex.FiniteMDP(trap, np.zeros((3, 2)))
-    assert ex.FiniteMDP(trap, np.zeros((3, 2)), endless=True).states == 3
 
 
 def test_the_three_ways_to_write_an_end_agree():
@@ -172,13 +95,3 @@ def test_every_outcome_has_a_number_of_its_own_by_which_it_is_relabelled():
     assert seen == {number: float(number) for number in range(12)}
     reset(part, 1, rng)
     assert [reward_now(part, number) for number in range(12)] == [12.0 + n for n in range(12)]
-
-
-def test_large_dense_mdps_work():
-    rng = np.random.default_rng(0)
-    states = 120
-    probabilities = rng.random((states, 3, states + 1))
-    probabilities /= probabilities.sum(axis=2, keepdims=True)
-    domain = ex.FiniteMDP(probabilities, rng.normal(size=(states, 3)))
-    result = ex.run(domain, ex.OneHot(), ex.QLearning(0.1), episodes=20, runs=2, threads=1)
-    assert np.isfinite(result.returns).all()

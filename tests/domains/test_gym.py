@@ -17,16 +17,6 @@ def newest(name):
     return max(found, key=lambda spec: spec.version or 0).id
 
 
-TWO: Any = 2
-SEVEN: Any = 7
-
-
-def several(*makers: Any) -> Any:
-    """Environments in one."""
-    return gymnasium.vector.SyncVectorEnv(makers)
-
-
-BOXES = gymnasium.spaces.Tuple((gymnasium.spaces.Box(0, 1),))
 TOYS = ["FrozenLake", "CliffWalking", "Taxi"]
 
 
@@ -79,41 +69,11 @@ def test_options_go_to_make():
     assert ex.Gym("FrozenLake-v1", map_name="8x8").states == 64
 
 
-@pytest.mark.parametrize(("source", "message"), [
-    (lambda: ex.Gym("Pendulum-v1").actions, r"numbered actions \(Discrete\).*Box.*TransformAction"),
-    (lambda: ex.Gym(lambda: HallEnv(BOXES)).states, "observations of Tuple .*FlattenObservation"),
-    (lambda: ex.Gym(lambda: HallEnv(gymnasium.spaces.Dict(x=gymnasium.spaces.Discrete(2)))).states, "observations of Dict"),
-    (lambda: ex.Gym(lambda: HallEnv(None, gymnasium.spaces.MultiDiscrete([2, 2]))).actions, "one number stands for each combination"),
-    (lambda: ex.Gym("NoSuchWorld-v1").actions, "Gym: cannot make 'NoSuchWorld-v1'"),
-    (lambda: ex.Gym("CartPole-v1", gravitas=3).actions, "gravitas"),
-    (lambda: ex.Gym(several(HallEnv, HallEnv)), r"SyncVectorEnv.* several environments at once \(gymnasium.vector\): give one"),
-    (lambda: ex.Gym(lambda: several(HallEnv)).actions, "several environments at once"),
-    (lambda: ex.Gym(SEVEN), "environment must be an environment's id"),
-    (lambda: ex.Gym("CartPole-v1", numbered=TWO), "numbered must be True or False, or None, got 2"),
-    (lambda: ex.Gym("CartPole-v1", numbered=True).states, "its observations are vectors"),
-    (lambda: ex.Gym(HallEnv(), size=3), "options are for making an environment"),
-    (lambda: ex.Gym(HallEnv).to_dict(), "only an environment's id can"),
-])  # fmt: skip
-def test_what_cannot_work_says_so_and_what_to_do(source, message):
-    with pytest.raises(ValueError, match=message):
-        source()
-
-
 def test_an_environment_that_cannot_be_copied():
     env = HallEnv()
     env.lock = threading.Lock()  # type: ignore[attr-defined]
     with pytest.raises(ValueError, match="give a function that makes one"):
         ex.Gym(env).make()
-
-
-def test_it_is_a_description():
-    domain = ex.Gym("CartPole-v1", max_episode_steps=50)
-    assert ex.Gym.from_dict(domain.to_dict()) == domain == domain.replace()
-    assert domain.replace(max_episode_steps=60) != domain
-    assert repr(domain) == "Gym('CartPole-v1', max_episode_steps=50)"
-    assert hash(domain) == hash(ex.Gym("CartPole-v1", max_episode_steps=50))
-    with pytest.raises(AttributeError):
-        domain.numbered = True  # type: ignore[misc]
 
 
 def seen(domain, observation):
@@ -143,31 +103,3 @@ def test_how_spaces_are_read():
     )
     both = ex.Gym(lambda: HallEnv(pair))
     assert both.states == 6 and seen(both, (1, 3)).tolist() == [5]
-
-
-def test_an_environment_that_was_only_looked_at_is_closed(monkeypatch):
-    closed = []
-
-    class Closing(HallEnv):
-        def close(self):
-            closed.append(self)
-
-    domain = ex.Gym(Closing)
-    for ask in ("provenance", "actions"):
-        closed.clear()
-        assert getattr(domain, ask)
-        assert len(closed) == 1, ask
-
-
-def test_people_are_told_the_environments_name():
-    """Not that of the description, which is the same for all."""
-    assert ex.Gym("FrozenLake-v1").called == "FrozenLake-v1"
-    assert ex.Gym("outside_worlds:HallEnv").called == "HallEnv"
-    assert ex.Gym(HallEnv).called == "HallEnv"
-    assert ex.Gym(gymnasium.make("CartPole-v1")).called == "CartPoleEnv"
-    assert ex.Corridor().called == "Corridor"
-    result = ex.run(
-        ex.Gym(HallEnv), ex.OneHot(), ex.QLearning(0.1), episodes=1, runs=1, compiled=False,
-        progress=False,
-    )  # fmt: skip
-    assert repr(result).startswith("Result(QLearning in HallEnv: 1 run of 1 episode")

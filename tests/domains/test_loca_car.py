@@ -6,7 +6,6 @@ from scripted import Scripted
 
 import expectant as ex
 from expectant.domains.loca_car import (
-    EVALUATION_STARTS,
     INSIDE,
     LEFT_EXIT,
     RIGHT_EXIT,
@@ -91,12 +90,3 @@ def test_starts_fill_the_whole_box():
     assert car.tolist() == [-1.0, 3.0]
     place_in(box, car, Scripted([0.75, 0.0]))
     assert car.tolist() == [0.5, 0.0]
-
-
-def test_evaluations_begin_left_of_the_right_exit_and_slowly():
-    assert EVALUATION_STARTS == ((-0.2, -0.1), (-0.01, 0.01))
-
-
-def test_impossible_valleys_are_refused():
-    with pytest.raises(ValueError, match=r"zone_position must be below max_position=0\.5"):
-        ex.LocaMountainCar(zone_position=0.6)

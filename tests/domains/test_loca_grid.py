@@ -52,17 +52,6 @@ def test_phases_go_by_steps_and_cut_the_episode():
     assert found[3000][1] >= 0
 
 
-def test_starts_differ_by_phase():
-    found = walk(ex.LocaGrid(phase_steps=(20000, 2000, 20000)), 42000)
-    starts = {p: [row[1] for row in found if row[0] == p and row[1] >= 0] for p in range(3)}
-    for number in (0, 2):
-        assert len(set(starts[number])) > 85
-        assert abs(np.mean(np.array(starts[number]) % 25) - 12.0) < 1.5  # even over the columns
-    assert set(starts[1]) == {24, 49, 74, 99}
-    visited = {row[2] for row in found if row[0] == 1}
-    assert visited == {24, 49, 74, 99}  # the zone cannot be left
-
-
 def test_the_chances_of_starts_by_hand():
     """Of two rows and three columns; the zone is the last column."""
     found = ex.LocaGrid(rows=2, columns=3).start_distributions()
@@ -90,11 +79,6 @@ def test_outcomes_can_be_relabelled():
     assert reward_now(part, exit_right) == 1.0
 
 
-def test_a_step_that_ends_the_last_phase_cuts_nothing():
-    found = walk(ex.LocaGrid(phase_steps=(10, 10, 10)), 60)
-    assert sum(row[-1] for row in found) == 2
-
-
 def test_exact_tools_take_every_phase():
     grid = ex.LocaGrid(noise=0.0)
     assert optimal_values(grid, discount=0.97, phase=0)[24] == pytest.approx(4.0)
@@ -109,24 +93,3 @@ def test_exact_models_know_the_present_phase(model):
     agent = ex.Lookahead(0.5, model=model, planning_steps=2, discount=0.97)
     result = ex.run(grid, ex.OneHot(), agent, steps=1200, bins=3, runs=1, compiled=False)
     assert result.rewards[0, 0] > 1.5 * result.rewards[0, 1]  # 4 a visit to the exit, then 1
-
-
-def test_compiled_and_plain_runs_have_the_same_bits():
-    grid = ex.LocaGrid(phase_steps=(300, 200, 100))
-    agent = ex.Lookahead(0.5, backups="all", initial_value=8.0, planning_steps=1, discount=0.97)
-    fast, slow = (
-        ex.run(grid, ex.OneHot(), agent, steps=700, bins=7, runs=2, compiled=compiled)
-        for compiled in (True, False)
-    )
-    assert (fast.rewards == slow.rewards).all()
-
-
-def test_bad_phases_are_refused():
-    with pytest.raises(ValueError, match="LocaGrid: phase_steps must be three whole numbers"):
-        ex.LocaGrid(phase_steps=(10, 10))
-
-
-def test_exits_are_drawn_beside_the_middle_row():
-    left, right = ex.LocaGrid(rows=4, columns=25).drawing.exits
-    assert left == ex.Exit(-1.0, 1.5, (2.0, 2.0, 2.0))
-    assert right == ex.Exit(25.0, 1.5, (4.0, 1.0, 1.0))

@@ -72,17 +72,3 @@ def test_starts_lie_in_their_range():
     assert (speeds == 0).all()
     assert -0.6 <= positions.min() < -0.59
     assert -0.41 < positions.max() <= -0.4
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"min_start": 0.0}, "min_start must be below max_start=-0.4, got min_start=0.0"),
-        ({"min_start": -0.4}, "min_start must be below max_start=-0.4, got min_start=-0.4"),
-        ({"goal_position": 0.7}, "goal_position must be at most max_position=0.6, got 0.7"),
-        ({"max_speed": -1.0}, "max_speed must be a number above 0, got -1.0"),
-    ],
-)
-def test_impossible_valleys_are_refused(options, message):
-    with pytest.raises(ValueError, match=f"^MountainCar: {message}$"):
-        ex.MountainCar(**options)

@@ -65,21 +65,3 @@ def test_four_rooms_are_those_of_the_paper():
     chances = table.probabilities[0, start_of(domain), 0]
     np.testing.assert_allclose(sorted(chances), [1 / 9, 1 / 9, 1 / 9, 2 / 3])
     ex.check_domain(domain, episodes=3)
-
-
-def test_a_description_goes_through_data_and_back():
-    for domain in (ex.Rooms(TINY, slip=0.5), ex.TwoRooms(), ex.FourRooms(pit_reward=-2.0)):
-        assert ex.Description.from_dict(domain.to_dict()) == domain
-
-
-@pytest.mark.parametrize("plan", ["", "..G\n..", "S.G\n#!.", 7])
-def test_a_plan_must_be_a_map(plan):
-    with pytest.raises(ValueError, match="Rooms: plan must be lines of equal length"):
-        ex.Rooms(plan)
-
-
-def test_a_plan_needs_a_goal_and_a_cell():
-    with pytest.raises(ValueError, match="must have a goal G"):
-        ex.Rooms("S..")
-    with pytest.raises(ValueError, match="must have a cell"):
-        ex.Rooms("GG")

@@ -11,7 +11,6 @@ import expectant as ex
 from expectant.domains.grids import DOWN, LEFT, RIGHT, UP
 from expectant.exact import optimal_values, policy_values, start_return
 from expectant.verbs import phase, place, reset, step
-from expectant.watching.recording import layout_of
 
 
 def at(domain: Any, row: int, column: int) -> int:
@@ -152,23 +151,6 @@ def test_branching_tasks_are_drawn_from_their_seed():
         ex.Branching(states=2, branches=3)
 
 
-def test_distinct_successors_are_those_that_numpy_would_choose():
-    for states, branches in ((50, 1), (50, 3), (5, 5)):
-        rng = np.random.Generator(np.random.PCG64(3))
-        chosen = [rng.choice(states, branches, replace=False) for _ in range(2 * states)]
-        table = ex.Branching(states=states, branches=branches, task_seed=3).mdp().outcomes
-        np.testing.assert_array_equal(table.successors[..., :-1].reshape(-1, branches), chosen)
-
-
-def test_every_run_can_have_a_task_of_its_own():
-    tasks = ex.Branching(states=9, task_seed=5, task_per_run=True)
-    assert tasks.of_run(2) == ex.Branching(states=9, task_seed=7)
-    assert ex.Branching().of_run(2) is not tasks
-    alone = ex.Branching(states=9)
-    assert alone.of_run(2) is alone
-    assert ex.Lottery(4, task_per_run=True).of_run(3) == ex.Lottery(4, task_seed=3)
-
-
 def test_a_lottery_pays_one_of_its_prizes():
     table = ex.Lottery(prizes=4, task_seed=1).mdp().outcomes
     assert table.probabilities.tolist() == [[[[0.25] * 4]]]
@@ -256,43 +238,3 @@ def test_the_transient_chain_by_hand():
     table = ex.TransientChain().mdp().outcomes
     assert table.successors[:, :, 0].tolist() == [[0, 1], [1, 2], [2, 3], [3, 3]]
     assert table.rewards[0, :, :, 0].tolist() == [[0, 0], [0, 0], [0, 0], [0, 1]]
-
-
-@pytest.mark.parametrize(
-    "domain",
-    [
-        ex.DynaMaze(),
-        ex.BlockingMaze(change_after=50),
-        ex.ShortcutMaze(change_after=50),
-        ex.Cliff(rows=3, columns=4),
-        ex.Branching(states=6, branches=2),
-        ex.BoyanChain(length=9),
-        ex.AccessControl(servers=2),
-        ex.TwoChoice(),
-        ex.RiverSwim(),
-        ex.TransientChain(),
-    ],
-    ids=lambda domain: domain.kind,
-)
-def test_steps_are_as_the_table_says(domain):
-    check = ex.check_domain(domain, episodes=1 if domain.endless else 10)
-    assert check.mdp_pairs is not None
-    assert check.steps > 50
-
-
-def test_a_maze_is_drawn_with_its_walls():
-    maze = ex.DynaMaze()
-    layout = layout_of(maze, 40)
-    image = layout.image(np.arange(46.0))
-    assert (layout.kind, image.shape) == ("grid", (6, 9))
-    assert np.isnan(image).sum() == 8  # seven walls and the goal
-    assert np.isnan(image[[0, 1, 4], [7, 2, 5]]).all()
-    assert [(place.x, place.y) for place in layout.exits] == [(8, 0)]
-    np.testing.assert_array_equal(layout.points[at(maze, 5, 3)], [3, 5])
-
-
-def test_servers_and_priorities_are_drawn_as_a_grid():
-    layout = layout_of(ex.AccessControl(), 40)
-    image = layout.image(np.arange(44))
-    assert (layout.kind, image.shape) == ("grid", (4, 11))
-    assert image[2, 7] == 7 * 4 + 2

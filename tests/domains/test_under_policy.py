@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 import expectant as ex
 
@@ -35,17 +34,3 @@ def test_linear_dyna_learns_to_predict_in_it():
     assert found.value[0, 0] < 0.25 * np.sqrt(
         (ex.exact.optimal_values(chain, discount=0.9) ** 2).mean()
     )
-
-
-def test_what_is_no_policy_is_refused():
-    for policy, message in (
-        (np.ones((9, 3)), r"policy must have the shape \(9, 2\), got \(9, 3\)"),
-        (np.ones((9, 2)), "probabilities that add up to 1"),
-        (np.tile([2.0, -1.0], (9, 1)), "probabilities that add up to 1"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            ex.under_policy(ex.Corridor(), policy)
-    with pytest.raises(ValueError, match="domain must be a finite MDP, got MountainCar"):
-        ex.under_policy(ex.MountainCar())
-    with pytest.raises(ValueError, match="phase must be below 1, got 3"):
-        ex.under_policy(ex.Corridor(), phase=3)

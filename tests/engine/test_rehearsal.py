@@ -15,7 +15,7 @@ from expectant.engine.job import Job
 from expectant.engine.trial.mistakes import PartError
 from expectant.lab import episodes
 from expectant.progress import Silent
-from expectant.verbs import act, encode, learn, observation, preference, reset, step
+from expectant.verbs import act, learn, observation, preference, reset, step
 
 
 class AbyssPart(NamedTuple):
@@ -76,26 +76,6 @@ class Hermit(ex.Agent):
         return HermitPart(np.zeros(site.actions))
 
 
-class ShyPart(NamedTuple):
-    known: np.ndarray
-
-
-@encode.register(ShyPart)
-def _(shy, seen, action, state):
-    state.active[0] = shy.known[seen[0]]
-
-
-@ex.description
-class Shy(ex.Features):
-    """Features of the first state only."""
-
-    def shape(self, domain: Any) -> ex.Shape:
-        return ex.Shape(size=1, active=1)
-
-    def build(self, domain: Any, rng: Any) -> ShyPart:
-        return ShyPart(np.zeros(1, np.int64))
-
-
 @pytest.fixture
 def uncompiled(monkeypatch: pytest.MonkeyPatch) -> None:
     """A crash, were it to come to compiling."""
@@ -144,11 +124,6 @@ def test_a_domain_is_tried_before_it_is_compiled(way):
 def test_preferences_are_tried_before_they_are_compiled(way):
     with pytest.raises(PartError, match="preference of HermitPart: IndexError: index 2"):
         way(Hall(), Hermit())
-
-
-def test_a_learner_is_tried_with_more_than_the_first_observation():
-    with pytest.raises(PartError, match="encode of ShyPart: IndexError: index"):
-        ex.Learner(ex.QLearning(0.1), Shy(), 2, states=CELLS, compiled=True).start(0)
 
 
 def test_parts_of_the_package_are_not_tried(monkeypatch):

@@ -48,32 +48,3 @@ def test_the_size_of_a_bin_is_known_from_their_number(steps, bins):
 def test_means_of_runs():
     np.testing.assert_array_equal(result_of([[1.0, 3.0], [5.0, NAN]]).means, [2.0, NAN])
     assert result_of(rewards=[[1.0, 2.0, 4.0]], steps=5).means.tolist() == [2.0]  # 2, 2 and 1 steps
-
-
-def test_the_representation_says_what_was_run():
-    assert repr(result_of([[1.0, 2.0]])) == (
-        "Result(QLearning in Corridor: 1 run of 2 episodes, mean return 1.500, 0 diverged, 0.25 s)"
-    )
-    assert repr(result_of([[1.0, NAN], [1.0, 1.0]])) == (
-        "Result(QLearning in Corridor: 2 runs of 2 episodes, 1 diverged, 0.25 s)"
-    )
-    assert "1 run of 1,234 steps, mean reward 2.000" in repr(result_of(rewards=[[2.0]], steps=1234))
-
-
-class Hostile:
-    epsilon = 0.1
-
-    def __repr__(self) -> str:
-        return "<script>alert(1)</script>"
-
-
-def test_a_notebook_shows_a_small_table():
-    html = result_of([[1.0, 2.0], [3.0, 4.0]], agent=Hostile())._repr_html_()
-    assert "<script>" not in html and "&lt;script&gt;" in html
-    assert "2.500 (1.500 to 3.500)" in html
-    assert "0 of 2" in html and "0.25 s" in html and "Corridor(cells=9" in html
-
-
-def test_no_interval_is_made_up():
-    assert "1.500</td>" in result_of([[1.0, 2.0]])._repr_html_()  # one run
-    assert ">-</td>" in result_of([[1.0, NAN], [1.0, 1.0]])._repr_html_()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-import ctypes
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,12 +10,11 @@ import pytest
 import expectant as ex
 from expectant.descriptions import description
 from expectant.engine.course import drive, going_on
-from expectant.engine.job import Job, loop_for
+from expectant.engine.job import Job
 from expectant.engine.learner.learner_facts import states_of
 from expectant.engine.loop import simulate
 from expectant.parts import Agent, Site
-from expectant.progress import Silent
-from expectant.seeds import Streams, evaluation_streams, generator, streams_of
+from expectant.seeds import evaluation_streams, generator, streams_of
 from expectant.verbs import act, learn, plan, preference
 
 SLIPPERY = ex.Corridor(cells=5, slip=0.3, switch_every=7)
@@ -135,21 +132,6 @@ def test_only_the_streams_that_are_drawn_from_move_on():
     assert ends[0]["acting"] != ends[1]["acting"] and ends[0]["planning"] != ends[1]["planning"]
 
 
-def test_a_first_episode_is_shared_by_different_agents():
-    """Until values differ, what they do and what happens to them is the same."""
-    agents = [
-        ex.QLearning(0.1),
-        ex.QPlanning(0.1, model="true", planning_steps=5),
-        ex.Lookahead(0.1, 0.1, planning_steps=5),
-        ex.CachedValues(0.1, 0.1, 0.1, planning_steps=5),
-    ]
-    firsts = []
-    for agent in agents:
-        (end,) = drive(Job(SLIPPERY, ex.OneHot(), agent, steps=1), 0, simulate, going_on())
-        firsts.append((int(end.run.state.place[0]), states_of(end.streams)["world"]))
-    assert all(first == firsts[0] for first in firsts)
-
-
 @pytest.mark.parametrize("steps", [0, 5])
 def test_a_sample_model_draws_from_the_planning_stream_alone(steps):
     job = Job(
@@ -159,33 +141,6 @@ def test_a_sample_model_draws_from_the_planning_stream_alone(steps):
     assert end.run.agent.planner.model.rng is end.streams.planning
     fresh = states_of(streams_of(0, 0))["planning"]
     assert (states_of(end.streams)["planning"] == fresh) == (steps == 0)
-
-
-def test_compiled_runs_leave_every_stream_where_plain_ones_do():
-    agent = ex.Lookahead(0.1, 0.1, planning_steps=2)
-    job, ends = Job(ex.Corridor(slip=0.2), ex.RandomBinary(14, 5), agent, episodes=30), []
-    for kernel in (loop_for(job, True, "", Silent()), simulate):
-        (end,) = drive(job, 1, kernel, going_on())
-        ends.append((states_of(end.streams), end.run.returns.tolist()))
-    assert ends[0] == ends[1]
-    fresh = states_of(streams_of(0, 1))
-    assert {name for name, state in ends[0][0].items() if state != fresh[name]} == {
-        "world",
-        "acting",
-        "planning",
-        "building",
-    }
-
-
-def test_copies_of_streams_have_addresses_of_their_own():
-    streams = streams_of(3, 4)
-    addresses = list((ctypes.c_size_t * 3).from_address(streams.address))
-    assert len(set(addresses)) == 3
-    again = copy.deepcopy(streams)
-    assert again.address != streams.address
-    assert streams.world.random() == again.world.random()  # the same place, moved apart
-    assert streams.world.random() != again.acting.random()
-    assert states_of(streams) != states_of(again)
 
 
 def test_every_stream_has_numbers_of_its_own():
@@ -204,9 +159,3 @@ def test_generators_of_different_runs_share_no_cache_line():
     rngs = [rng for streams in alive for rng in streams.named().values()]
     spots = sorted(rng.bit_generator.ctypes.state_address for rng in rngs)
     assert len(spots) == 80 and min(np.diff(spots)) >= 128 + 64
-
-
-def test_streams_without_generators_cannot_be_passed_on():
-    nothing: Any = None
-    with pytest.raises(AttributeError):
-        _ = Streams(nothing, nothing, nothing, nothing).address

@@ -75,25 +75,6 @@ def test_a_gain_is_what_a_long_run_earns():
     assert exact.optimal_gain(domain.replace(freed="before")) == pytest.approx(2.6732, abs=1e-4)
 
 
-def test_worlds_without_one_gain_say_what_to_do():
-    apart = ex.FiniteMDP(np.eye(2)[:, None], np.ones((2, 1)), endless=True)
-    with pytest.raises(
-        ValueError, match=r"from state 0 it never comes to state 1 .* let it explore"
-    ):
-        exact.gain(apart, np.zeros(2, int))
-    with pytest.raises(ValueError, match="domain must go on for ever, and an episode can end in"):
-        exact.gain(ex.Corridor(), np.zeros(9, int))
-    with pytest.raises(ValueError, match="let its end lead back to the start"):
-        exact.optimal_gain(ex.DynaMaze())
-
-
-def test_a_best_gain_that_depends_on_the_start_is_refused(monkeypatch):
-    monkeypatch.setattr("expectant.exact.average.SWEEPS", 100)
-    apart = ex.FiniteMDP(np.eye(2)[:, None], np.array([[0.0], [1.0]]), endless=True)
-    with pytest.raises(ValueError, match=r"depends on where one starts.*\(from 0 to 1 after 100"):
-        exact.optimal_gain(apart)
-
-
 def test_transient_states_do_not_count():
     domain = ex.TransientChain(length=3)
     assert exact.gain(domain, np.ones(4, int)) == pytest.approx(1.0)
@@ -133,24 +114,3 @@ def test_near_a_cliff_greedy_about_the_optimum_is_far_from_the_best():
     cells = list(cliff.drawing.cells or ())
     along = [cells.index((column, 2)) for column in range(1, 10)]
     assert policy[along].argmax(axis=1).tolist() == [0] * 9  # up, away from the edge
-
-
-def test_policies_that_hardly_ever_end_do_not_spoil_the_best():
-    assert exact.best_epsilon_soft_return(ex.DynaMaze(), 0.1) == pytest.approx(1.0, abs=1e-9)
-
-
-def test_acting_epsilon_greedily_on_optimal_values_is_no_upper_bound():
-    """On the frozen lake q* knows many equally good actions, some of them beside holes."""
-    lake = ex.FiniteMDP.from_gym("FrozenLake8x8-v1")
-    line, bound = (
-        exact.epsilon_greedy_optimal_return(lake, 0.1),
-        exact.best_epsilon_soft_return(lake, 0.1),
-    )
-    assert (line, bound) == (pytest.approx(0.2425, abs=1e-4), pytest.approx(0.7137, abs=1e-4))
-    careful = exact.optimal_policy(lake, discount=0.99)  # an agent that discounts
-    earned = exact.policy_values(lake, exact.epsilon_greedy_policy(careful, 0.1))
-    assert line + 0.3 < exact.start_return(lake, earned) < bound
-    rng = np.random.default_rng(0)
-    for _ in range(20):
-        policy = exact.epsilon_greedy_policy(np.eye(4)[rng.integers(4, size=64)], 0.1)
-        assert exact.start_return(lake, exact.policy_values(lake, policy)) <= bound + 1e-9

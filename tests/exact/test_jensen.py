@@ -115,18 +115,3 @@ def test_a_learner_values_feature_vectors():
     linear.step(1.0, 1, False)
     assert linear.value_of(np.eye(4)).tolist() == [0.5, 0.0, 0.0, 0.0]
     assert outlook(np.arange(8.0), Built(ex.Corridor(4), ex.OneHot()).state(2)) == 2.0
-
-
-@pytest.mark.parametrize(
-    ("value", "message"),
-    [
-        (
-            np.zeros(3),
-            r"value must be \(2,\) weights or a function .* got weights of the shape \(3,\)",
-        ),
-        (lambda rows: 0.0, r"value must return \(2,\) values .* got the shape \(\)"),
-    ],
-)
-def test_wrong_values_are_refused(value, message):
-    with pytest.raises(ValueError, match=message):
-        ex.exact.jensen_gap(ex.Corridor(cells=2), value)

@@ -161,21 +161,6 @@ def test_values_of_the_main_task_count_where_an_option_stops():
     assert found.stop.tolist() == [0.0, 1.0, 0.0]
 
 
-def test_what_is_wrong_is_said():
-    policy = np.full(3, RIGHT)
-    for stop, text in (([0.0, 0.0], "must be"), ([0.0, 2.0, 0.0], "state 1 must be a probability")):
-        with pytest.raises(ValueError, match=text):
-            exact.option_model(LINE, policy, stop, 0.9)
-    turning = np.array([RIGHT, 0, RIGHT])  # between cells 0 and 1 for ever
-    with pytest.raises(ValueError, match="never stops from state 0"):
-        exact.option_model(LINE, turning, [0.0, 0.0, 1.0])
-    assert np.isfinite(exact.option_model(LINE, turning, [0.0, 0.0, 1.0], 0.9)[0]).all()
-    with pytest.raises(ValueError, match="state must be from 0 to 2, got 3"):
-        exact.shortest_path_option(LINE, 3, 0.9)
-    with pytest.raises(ValueError, match="without actions"):
-        exact.optimal_values_with_options(LINE, [], 0.9, actions=False)
-
-
 def test_nothing_is_discounted_unless_asked_for():
     """From cell 0 of three, two steps of −1 and then the goal's 20; all functions by default."""
     assert exact.optimal_values_with_options(LINE, []).tolist() == [18.0, 19.0, 20.0]

@@ -68,20 +68,6 @@ def test_an_exact_model_of_single_states_always_converges():
     assert found.converges and found.largest_step > 1.0
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (([[1.0, 2.0]], [[1.0]]), r"transitions must be \(A, d, d\)"),
-        (([[1.0]], [[1.0, 2.0]]), r"states must be \(n, 1\) rows"),
-        ((np.ones((2, 1, 1)), [[1.0]]), "which of 2 actions is the best"),
-        (([[np.nan]], [[1.0]]), "must be finite"),
-    ],
-)
-def test_bad_arguments_are_refused(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        planning_radius(*arguments, value_step=0.1)
-
-
 def test_errors_that_turn_as_they_shrink_allow_smaller_steps():
     """F turns by a right angle: λ = (1 ± i) / 2, and |1 − α λ| is 1 at α = 2 Re λ / |λ|² = 2."""
     turned = np.array([[0.0, -1.0], [1.0, 0.0]])

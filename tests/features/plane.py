@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import expectant as ex
-from expectant.dispatch import borrowed
 from expectant.features.vector import dense, empty_state
 from expectant.verbs import encode, observation, reset, step
 
@@ -60,14 +59,3 @@ def vectors(features: Any, domain: Any, observations: Any, actions: Any = None) 
         encode(part, np.asarray(seen), action, state)
         rows.append(dense(state, shape.size))
     return np.array(rows)
-
-
-def encode_all(features, observation, observations, actions, state, values):
-    """Encode rows of observations, and write the values that came out into ``values`` (n, k)."""
-    features, observation = borrowed(features), borrowed(observation)
-    for row in range(observations.shape[0]):
-        for n in range(observations.shape[1]):
-            observation[n] = observations[row, n]
-        encode(features, observation, actions[row], state)
-        for n in range(values.shape[1]):
-            values[row, n] = state.values[n]

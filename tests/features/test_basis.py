@@ -1,11 +1,9 @@
 # mypy: disable-error-code="arg-type"
 from __future__ import annotations
 
-import json
 import math
 
 import numpy as np
-import pytest
 
 import expectant as ex
 from expectant.features.basis import Fourier
@@ -45,19 +43,3 @@ def test_scaled_features_have_the_effect_of_smaller_steps():
     scaled = vectors(Fourier(2, scaled=True), Plane(), [(0.7, 1.3)])[0]
     lengths = [1, 1, 2, 1, math.sqrt(2), math.sqrt(5), 2, math.sqrt(5), math.sqrt(8)]
     np.testing.assert_allclose(scaled**2, plain**2 / lengths, atol=1e-15)
-
-
-@pytest.mark.parametrize(("make", "message"), [
-    (lambda: Fourier(0), "Fourier: order must be a whole number, 1 or more, got 0"),
-    (lambda: Fourier(100).shape(Plane()), "order must leave at most 10,000 features, got order=100, which makes 10,201 in 2 dimensions"),
-    (lambda: Fourier(2).shape(ex.Corridor()), "Fourier: needs a domain with bounds, Corridor has none"),
-])  # fmt: skip
-def test_mistakes_are_named(make, message):
-    with pytest.raises(ValueError, match=message):
-        make()
-
-
-def test_round_trip_through_json():
-    features = Fourier(3, bounds=[(0, 1)])
-    again = ex.Description.from_dict(json.loads(json.dumps(features.to_dict())))
-    assert again == features and hash(again) == hash(features)

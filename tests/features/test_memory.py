@@ -1,7 +1,6 @@
 # mypy: disable-error-code="arg-type"
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -10,18 +9,13 @@ import pytest
 from loading import module_at
 
 import expectant as ex
-from expectant.engine.compile.compiling import kernel_for
-from expectant.engine.job import Job
-from expectant.engine.loop import DONE, simulate
 from expectant.features.basis import Fourier
 from expectant.features.memory import History, Traces
 from expectant.features.tiles import Tiles
-from expectant.features.vector import empty_state
-from features.plane import Plane, encode_all, vectors
+from features.plane import Plane, vectors
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "memory.py"
 THREE = ex.Corridor(cells=3)
-EVERYTHING = History(Traces(Tiles(4, 3, hash_size=40, bias=True), 0.7), 3, actions=True)
 
 
 # ----------------------------------------------------------------------------------- by hand
@@ -99,72 +93,7 @@ def test_shapes():
         np.testing.assert_array_equal(found[:, 30], 1.0)
 
 
-def test_exact_models_refuse_features_that_remember():
-    agent = ex.Lookahead(0.1, model="exact")
-    with pytest.raises(ValueError, match="these remember earlier ones"):
-        ex.run(THREE, Traces(ex.OneHot()), agent, episodes=1, runs=1, compiled=False)
-
-
-def test_states_have_no_vectors_of_their_own_in_features_that_remember():
-    with pytest.raises(ValueError, match="feature_matrix: features must depend on the present"):
-        ex.exact.feature_matrix(THREE, History(ex.OneHot(), 2))
-
-
-@pytest.mark.parametrize(("make", "message"), [
-    (lambda: History(3, 2), r"History: base must be a feature map, such as OneHot\(\), got 3"),
-    (lambda: Traces(ex.OneHot), "Traces: base must be a feature map"),
-    (lambda: History(ex.OneHot(), 0), "steps must be a whole number, 1 or more, got 0"),
-    (lambda: Traces(ex.OneHot(), 1), "Traces: decay must be less than 1, got 1.0"),
-    (lambda: Traces(ex.OneHot(), 1.5), "Traces: decay must be a number from 0 to 1, got 1.5"),
-    (lambda: History(ex.OneHot(), 2).shape(Plane()), "OneHot: needs a domain with numbered states"),
-])  # fmt: skip
-def test_mistakes_are_named(make, message):
-    with pytest.raises(ValueError, match=message):
-        make()
-
-
-def test_round_trip_through_json():
-    again = ex.Description.from_dict(json.loads(json.dumps(EVERYTHING.to_dict())))
-    assert again == EVERYTHING and hash(again) == hash(EVERYTHING)
-
-
 # --------------------------------------------------------------------- compiled and in plain
-
-
-def test_compiled_cosines_have_the_same_bits():
-    features, rng = History(Fourier(3), 2), np.random.default_rng(0)
-    seen = rng.random((300, 2)) * (6.0, 3.0) - (1.0, 0.5)  # some of it beyond the bounds
-    actions = np.where(rng.random(300) < 0.1, -1, rng.integers(0, 4, 300))
-    results = []
-    for compiled in (True, False):
-        part, state = features.build(Plane(), rng), empty_state(features.shape(Plane()))
-        values = np.zeros((300, state.active.shape[0]))
-        call = kernel_for(part, encode_all) if compiled else encode_all
-        call(part, np.zeros(2), seen, actions, state, values)
-        results.append(values)
-    np.testing.assert_array_equal(*results)
-    assert results[0].std() > 0.5
-
-
-def arrays(part: Any) -> list[np.ndarray]:
-    """All arrays in a part, those of its parts included."""
-    if isinstance(part, tuple):
-        return [array for item in part for array in arrays(item)]
-    return [part] if isinstance(part, np.ndarray) else []
-
-
-def test_all_maps_together_are_the_same_after_a_compiled_and_a_plain_run():
-    job = Job(Plane(), EVERYTHING, ex.QLearning(0.05), episodes=20)
-    states = []
-    for compiled in (True, False):
-        prepared, rng = job.prepare(0)
-        kernel = kernel_for(prepared) if compiled else simulate
-        assert kernel(prepared, job.budget(), rng, np.zeros(1, np.int64)) == DONE
-        states.append(arrays(prepared))
-    for first, second in zip(*states, strict=True):
-        np.testing.assert_array_equal(first, second)
-    slots, looked_up, shared = prepared.features.base.base.counts
-    assert 0 < slots <= 40 and looked_up > 400 and shared > 0
 
 
 # ---------------------------------------------------------------------------- what it is for
@@ -189,7 +118,5 @@ def test_only_memory_finds_the_way(example):
 
     A mean of 1200 returns of ±1 has a standard error of 0.029 around 0.
     """
-    assert abs(late_return(example, History(ex.OneHot(), 1))) < 0.12
     assert abs(late_return(example, History(ex.OneHot(), 3))) < 0.12  # the sign is one further back
     assert late_return(example, History(ex.OneHot(), 4)) > 0.84
-    assert late_return(example, Traces(ex.OneHot(), 0.6)) > 0.6

@@ -1,7 +1,6 @@
 # mypy: disable-error-code="arg-type,call-arg"
 from __future__ import annotations
 
-import json
 import math
 from fractions import Fraction
 from typing import Any
@@ -12,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import expectant as ex
-from expectant.domains.outside import Outside
 from expectant.features.hashing import FREE, HashedPart, collisions, first_slot, slot_of_tile
 from expectant.features.tiles import Tiles
 from expectant.features.vector import empty_state
@@ -243,41 +241,6 @@ def test_collisions_are_counted():
 def test_huge_observations_are_clipped_and_wrapped():
     assert active(Tiles(2, (4, 2)), (1e200, -1e200)) == [9, 27]
     assert len(active(Tiles(2, (4, 2), wrap=(0, 1)), (1e200, -1e200))) == 2
-
-
-BAD = [
-    (lambda: Tiles(0, 8), "Tiles: tilings must be a whole number, 1 or more, got 0"),
-    (lambda: Tiles(8, 0), "Tiles: tiles must be a whole number, 1 or more, or a list of"),
-    (lambda: Tiles(8, (8, 0)), "Tiles: tiles must be"),
-    (lambda: Tiles(8, 8, bounds=[(0, 1), (1, 1)]), r"bounds must be a list of \(low, high\) with"),
-    (lambda: Tiles(8, 8, bounds=[(0, math.inf)]), r"bounds must be a list of \(low, high\) with"),
-    (lambda: Tiles(8, 8, bounds=[]), r"bounds must be a list of \(low, high\) with"),
-    (lambda: Tiles(8, 8, wrap=(-1,)), "wrap must be a list of whole numbers, 0 or more"),
-    (lambda: Tiles(8, 8, hash_size=20), "hash_size must be a multiple of tilings, got hash_size=20 with tilings=8"),
-    (lambda: Tiles(8, (8, 8, 8), bounds=[(0, 1)]), r"tiles must have a number for each of the 1 dimensions of bounds, got 3: \(8, 8, 8\)"),
-    (lambda: Tiles(8, (8, 8, 8)).shape(Plane()), "each of the 2 dimensions of the observations of Plane, got 3"),
-    (lambda: Tiles(8, 8, wrap=(2,)).shape(Plane()), "wrap must name dimensions from 0 to 1 of the observations of Plane, got 2"),
-    (lambda: Tiles(8, 8, bounds=[(0, 1)]).shape(Plane()), "bounds must have one .* each of the 2 components of the observations of Plane, got 1"),
-    (lambda: Tiles(8, 8).shape(ex.Corridor()), "needs a domain with bounds, Corridor has none: give bounds="),
-    (lambda: Tiles(8, 8).shape(Box((0, 1), (-math.inf, math.inf))), r"dimension 1 of Box has bounds \(-inf, inf\), which must be finite .* give bounds="),
-    (lambda: Tiles(8, 8).shape(Box((0, 1), (1, 1))), r"dimension 1 of Box has bounds \(1, 1\), which must be finite with low < high"),
-    (lambda: Tiles(8, 100, bounds=[(0, 1)] * 5).shape(Outside(2, components=5)), "84,080,804,008 tiles are too many to be numbered: fewer tiles, or hash_size="),
-    (lambda: Tiles(8, 8, tile=3), "unknown option tile=3, did you mean 'tiles'"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("make", "message"), BAD, ids=[message[:60] for _, message in BAD])
-def test_mistakes_are_named(make, message):
-    with pytest.raises(ValueError, match=message):
-        make()
-
-
-@pytest.mark.parametrize("features", [
-    Tiles(8, 8), Tiles(8, [4, 2], bounds=np.array([[0, 1], [2, 3]]), wrap=[1], hash_size=80, bias=True),
-], ids=["plain", "all"])  # fmt: skip
-def test_round_trip_through_json(features):
-    again = ex.Description.from_dict(json.loads(json.dumps(features.to_dict())))
-    assert again == features and hash(again) == hash(features)
 
 
 def test_tiles_begin_at_the_lower_bound():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,6 @@ from gymnasium.envs.toy_text.taxi import TaxiEnv
 import expectant as ex
 from expectant.features.vector import dense, empty_state
 from expectant.verbs import encode
-from features.plane import Plane
 
 
 class Box(ex.Domain):
@@ -82,19 +80,6 @@ def test_an_environment_of_several_whole_numbers_knows_its_digits():
     assert vector(ex.Categorical(), domain, [4]) == [0, 1, 0, 1, 0]
 
 
-@pytest.mark.parametrize(("features", "domain", "message"), [
-    (ex.Categorical(), Box(states=6), "the 6 states of Box are single numbers: give counts="),
-    (ex.Categorical(), Box(states=6, counts=(6,)), "single numbers: give counts="),
-    (ex.Categorical((2, 2)), Box(states=6), "counts must multiply to the 6 states of Box"),
-    (ex.Categorical(), Box((0.0, 0.5)), r"bounds \(0, 0.5\), which must be whole numbers"),
-    (ex.Categorical((3,)), Box((0.0, 1.0)), r"counts must be those of the domain's bounds, \(2,\)"),
-    (ex.Tiles(2, 2, dimensions=(0, 3)), Box((0.0, 1.0)), "dimensions must be from 0 to 0 in Box"),
-])  # fmt: skip
-def test_what_does_not_fit_is_refused(features, domain, message):
-    with pytest.raises(ValueError, match=message):
-        features.shape(domain)
-
-
 def test_taxi_by_its_digits():
     """Row, column, passenger and destination; four digits tell every state apart."""
     taxi, features = ex.Gym(TaxiEnv), ex.Categorical((5, 5, 5, 4))
@@ -127,17 +112,6 @@ def test_hashed_tiles_of_some_dimensions():
     assert ours == theirs and features == ex.Tiles.from_dict(features.to_dict())
 
 
-def test_subsets_are_checked():
-    for options, message in (
-        ({"dimensions": ()}, "dimensions must be distinct, and some"),
-        ({"dimensions": (1, 1)}, "dimensions must be distinct"),
-        ({"dimensions": (0,), "wrap": (1,)}, "wrap must be among dimensions"),
-        ({"dimensions": (-1,)}, "dimensions must be a list of whole numbers, 0 or more"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            ex.Tiles(2, 2, **options)
-
-
 def test_joined_maps_stand_side_by_side():
     domain = Box((0.0, 1.0), (0.0, 1.0))
     tiles, plain = ex.Tiles(2, 3, dimensions=(1,)), ex.Identity()
@@ -165,17 +139,6 @@ def test_joined_maps_remember_as_their_parts_do():
     assert dense(state, 9).tolist() == [0, 1, 0, 0, 1, 0, 1, 0, 0]
 
 
-def test_compiled_and_plain_runs_have_the_same_bits():
-    features = ex.Joined(ex.Tiles(4, 3, dimensions=(1,)), ex.Identity())
-    results = [
-        ex.run(ex.MountainCar(), features, ex.QLearning(0.01), steps=200, runs=1, compiled=compiled,
-               keep_agents=True, progress=False)
-        for compiled in (True, False)
-    ]  # fmt: skip
-    ours, theirs = (result.kept[0][0].agent.weights for result in results)
-    assert (ours == theirs).all() and ours.any()
-
-
 # ---------------------------------------------------------------------------------------- bounds
 
 
@@ -196,41 +159,3 @@ def test_bounds_of_an_environment_without(capsys):
     tiles = ex.Tiles(4, 2, bounds=found)
     assert ex.run(ex.Gym("CartPole-v1"), tiles, ex.QLearning(0.1), episodes=1, runs=1,
                   compiled=False, progress=False).lengths[0, 0] > 0  # fmt: skip
-
-
-@ex.description
-class Boundless(Plane):
-    """A plane that does not say how wide it is."""
-
-    bounds = ((-math.inf, math.inf), (0.0, 2.0))
-
-
-def test_bounds_of_ones_own_domain_are_those_of_its_episodes():
-    """An episode begins between 1 and 2 and is over as soon as it is beyond 4."""
-    (low, high), known = ex.bounds_of(Boundless(), margin=0.0)
-    assert known == (0.0, 2.0)
-    assert low < 1.1 and 3.5 < high <= 4.0
-
-
-def test_the_margin_is_a_share_of_what_was_seen():
-    narrow, wide = (
-        ex.bounds_of("CartPole-v1", episodes=5, margin=margin)[1] for margin in (0.0, 0.25)
-    )
-    reach = narrow[1] - narrow[0]
-    assert wide == pytest.approx((narrow[0] - reach / 4, narrow[1] + reach / 4))
-
-
-def test_bounds_of_what_has_none():
-    with pytest.raises(ValueError, match="bounds_of: Corridor has no vectors for observations"):
-        ex.bounds_of(ex.Corridor())
-    with pytest.raises(ValueError, match="bounds_of: episodes must be a whole number, 1 or more"):
-        ex.bounds_of("CartPole-v1", episodes=0)
-
-
-@pytest.mark.parametrize(
-    ("wrong", "told"),
-    [({"episodes": 0}, "episodes"), ({"margin": -0.1}, "margin"), ({"seed": -1}, "seed")],
-)
-def test_bounds_are_not_looked_for_in_no_time(wrong, told):
-    with pytest.raises(ValueError, match=f"bounds_of: {told} must be"):
-        ex.bounds_of(ex.MountainCar(), **wrong)

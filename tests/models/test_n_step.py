@@ -89,29 +89,3 @@ def test_it_learns_where_the_behaviour_leads_after_two_steps():
     np.testing.assert_allclose(model.rows[0, :, :3], 0.8 * chance @ chance, atol=0.12)
     expected = rewards[:, 0] + 0.8 * chance @ rewards[:, 0]
     np.testing.assert_allclose(model.rewards[0, :3], expected, atol=0.6)
-
-
-def test_what_is_about_single_steps_is_refused():
-    model = ex.NStepExpectation(2)
-    for options in ({"replayed_fits": 2}, {"stored_termination": True}):
-        with pytest.raises(ValueError, match=f"Lookahead: {next(iter(options))}=.* several in a"):
-            ex.Lookahead(0.1, model=model, **options)
-    with pytest.raises(ValueError, match="NStepExpectation: model must be"):
-        ex.NStepExpectation(2, ex.Distribution())
-    with pytest.raises(ValueError, match="NStepExpectation: steps must be"):
-        ex.NStepExpectation(0)
-
-
-def test_it_goes_on_from_a_file_in_the_middle_of_an_episode(tmp_path):
-    agent = ex.Lookahead(0.1, discount=0.9, model=ex.NStepExpectation(3))
-    learners = [ex.Learner(agent, ex.OneHot(), 2, states=6, compiled=False) for _ in range(2)]
-    for learner in learners:
-        learner.start(1)
-        learner.step(1.0, 2, terminated=False)
-    learners[1].save(tmp_path / "learner.npz")
-    learners[1] = ex.Learner.load(tmp_path / "learner.npz", compiled=False)
-    for learner in learners:
-        for state in (3, 4, 3):
-            learner.step(0.5, state, terminated=False)
-    ours, theirs = (learner.preferences(1) for learner in learners)
-    assert (ours == theirs).all() and ours.any()

@@ -11,9 +11,6 @@ from building import Built
 from loading import module_at
 
 import expectant as ex
-from expectant.engine.compile import compiling
-from expectant.engine.job import Job
-from expectant.engine.loop import simulate
 from expectant.features.vector import Transition, Weighted, dense
 from expectant.lanes import padded
 from expectant.models.network import NetworkExpectation, NetworkPart
@@ -239,112 +236,16 @@ def test_adam_agrees_with_a_plain_reference(described):
 ], ids=["sgd", "adam"])  # fmt: skip
 def test_a_step_size_that_is_too_large_marks_the_run_as_diverged(described):
     agent = ex.Lookahead(0.0, model=described, planning_steps=0)  # only the model overflows
-    result = ex.run(CORRIDOR, FEATURES, agent, episodes=300, runs=3)
+    with np.errstate(all="ignore"):
+        result = ex.run(CORRIDOR, FEATURES, agent, episodes=300, runs=1, compiled=False)
     assert result.diverged.all()
     assert np.isnan(result.returns[:, -1]).all()
 
 
 # -------------------------------------------------------------------------------------- running
 
-AGENTS = {
-    "lookahead": ex.Lookahead(0.1, model=NetworkExpectation(12), planning_steps=2),
-    "adam": ex.Lookahead(0.1, model=ADAM, planning_steps=2, replayed_fits=1),
-}
-
-
-def run_once(agent: Any, compiled: bool = True) -> tuple[Any, list[np.ndarray]]:
-    """The kernel that ran, and every number of the run after it."""
-    job = Job(CORRIDOR, FEATURES, agent, episodes=15, step_limit=99, seed=4)
-    prepared, streams = job.prepare(0)
-    kernel = compiling.kernel_for(prepared) if compiled else simulate
-    kernel(prepared, job.budget(), streams, np.zeros(1, np.int64))
-    return kernel, [*_flat(prepared), np.array(streams.planning.random())]
-
-
-def _flat(part: Any) -> list[np.ndarray]:
-    if isinstance(part, tuple):
-        return [array for item in part for array in _flat(item)]
-    return [np.array(part)]
-
-
-@pytest.mark.parametrize("name", AGENTS)
-def test_compiled_and_plain_runs_have_the_same_bits(name):
-    (_, compiled), (_, interpreted) = (run_once(AGENTS[name], fast) for fast in (True, False))
-    assert len(compiled) > 20
-    for one, other in zip(compiled, interpreted, strict=True):
-        np.testing.assert_array_equal(one, other)
-
-
-def test_numbers_are_run_time_values():
-    models = [
-        NetworkExpectation(),
-        NetworkExpectation(hidden=np.int32(3), step=1),
-        NetworkExpectation(40, 0, "adam", mean_decay=0, square_decay=np.float32(0.5), floor=1),
-    ]
-    first = run_once(ex.Lookahead(0.1, model=models[0]))[0]
-    compiled = list(first.signatures)
-    assert all(run_once(ex.Lookahead(0.1, model=model))[0] is first for model in models[1:])
-    assert first.signatures == compiled
-
-
-@pytest.mark.parametrize(("arguments", "message"), [
-    ({"hidden": 0}, "NetworkExpectation: hidden must be a whole number, 1 or more, got 0"),
-    ({"hidden": 3.0}, "hidden must be a whole number, 1 or more, got 3.0"),
-    ({"step": -1}, "NetworkExpectation: step must be a finite number, 0 or more, got -1"),
-    ({"step": np.nan}, "step .* got nan"),
-    ({"optimiser": "adamw"}, "optimiser must be 'sgd' or 'adam', got 'adamw'"),
-    ({"optimiser": None}, "optimiser must be 'sgd' or 'adam', got None"),
-    ({"mean_decay": 1.0}, "mean_decay must be a number from 0 to 0.999999, got 1.0"),
-    ({"square_decay": -0.1}, "square_decay must be a number from 0 to 0.999999, got -0.1"),
-    ({"floor": 0.0}, "floor must be a finite number, 1e-30 or more, got 0.0"),
-    ({"momentum": 0.9}, "NetworkExpectation: unknown option momentum=0.9"),
-], ids=str)  # fmt: skip
-def test_bad_options_name_the_argument_the_value_and_the_rule(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        NetworkExpectation(**arguments)
-
-
-def test_action_values_with_it_have_to_be_asked_for():
-    with pytest.raises(ValueError, match="predicts only the mean of the next state"):
-        ex.QPlanning(0.1, model=NetworkExpectation())
-
-
-def test_it_goes_through_a_dict_and_back():
-    assert ex.Description.from_dict(ADAM.to_dict()) == ADAM
-    assert ADAM.to_dict()["kind"] == "network_expectation"
-
 
 # ----------------------------------------------------------- where a linear model cannot be right
-
-STEPS, SEEDS, LAST = 10_000, 24, 50
-
-
-def prediction_errors(built: Any, model: Any) -> tuple[float, float]:
-    """Mean ‖s̄ − s̄*‖² and (r − r*)² over states and actions, * being the aligned model."""
-    exact, width = ex.ExactExpectation().build(built.setting), built.setting.width
-    probes = [np.zeros(width), *np.eye(built.shape.size, width)]  # r alone, r and one feature
-    differences = np.array([
-        [
-            backed_up_value(model, built.state(number), action, probe, 1.0)
-            - backed_up_value(exact, built.state(number), action, probe, 1.0)
-            for probe in probes
-        ]
-        for number in range(exact.states)
-        for action in range(exact.actions)
-    ])  # fmt: skip
-    rewards, features = differences[:, 0], differences[:, 1:] - differences[:, :1]
-    return float((features**2).sum(axis=1).mean()), float((rewards**2).mean())
-
-
-def learned(domain: Any, features: Any, model: Any, seed: int) -> tuple[float, float, float]:
-    """Errors of s̄ and of r, and the mean return of the last episodes, after as many steps."""
-    agent = ex.Lookahead(0.1, model=model)
-    job = Job(domain, features, agent, episodes=STEPS, steps=STEPS, step_limit=STEPS, seed=seed)
-    prepared, streams = job.prepare(0)
-    compiling.kernel_for(prepared)(prepared, job.budget(), streams, np.zeros(1, np.int64))
-    returns = prepared.returns[: prepared.clock[0]]
-    errors = prediction_errors(Built(domain, features), prepared.agent.planner.model)
-    return *errors, float(returns[-LAST:].mean())
 
 
 def test_no_linear_model_is_right_about_the_doors_though_values_are_linear():
@@ -355,28 +256,3 @@ def test_no_linear_model_is_right_about_the_doors_though_values_are_linear():
     values = ex.exact.optimal_values(doors)
     fitted = matrix @ np.linalg.lstsq(matrix, values, rcond=None)[0]
     np.testing.assert_allclose(fitted, values, atol=1e-10)
-
-
-@pytest.mark.parametrize(
-    "network", [NetworkExpectation(step=0.02), NetworkExpectation(step=0.003, optimiser="adam")]
-)
-def test_a_network_predicts_and_earns_what_a_linear_model_cannot(network):
-    """Pairwise over seeds, each model with a step size that suits it.
-
-    Over 300 other seeds the differences were −0.49 (at most −0.33) in the error of s̄, −5.8 (at most
-    −4.3) in that of r, and 16.0 (at least 7.2) in the return; means over 24 of them, drawn 100 000
-    times, were never above −0.44 and −5.0 nor below 11.6.
-    """
-    doors, features = example().doors(), example().CellAndSignal()
-    theirs, ours = (
-        np.array([learned(doors, features, model, seed) for seed in range(SEEDS)])
-        for model in (ex.LinearExpectation(0.03), network)
-    )
-    state_errors, reward_errors, returns = (ours - theirs).T
-    assert state_errors.max() < -0.2 and state_errors.mean() < -0.4
-    assert reward_errors.max() < -3.0 and reward_errors.mean() < -4.5
-    assert returns.min() > 3.0 and returns.mean() > 10.0
-    # 0.469 and 4.20 are the errors of the best of all linear maps of these features
-    assert ours[:, 0].max() < 0.469 and ours[:, 1].max() < 0.5
-    best = ex.exact.epsilon_greedy_optimal_return(doors, 0.1)
-    assert ours[:, 2].mean() == pytest.approx(best, abs=0.25)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -13,18 +12,14 @@ from scripted import Scripted, outcomes
 import expectant as ex
 from expectant import exact
 from expectant.agents.acting import draw_from
-from expectant.agents.with_options import WithOptionsPart, likeliest
-from expectant.backups import NAMED
+from expectant.agents.with_options import likeliest
 from expectant.core import tree
 from expectant.engine.job import Job
 from expectant.features.vector import Transition
-from expectant.lab.specs.spec import parse_spec
-from expectant.options.repertoire import ChoicesPart
 from expectant.verbs import (
     act,
     backed_up_value,
     begin,
-    break_off,
     learn,
     plan,
     policy,
@@ -103,14 +98,6 @@ def test_one_step_options_change_no_bit(agent):
         ours, theirs = (dict(tree.arrays(found.kept[0][0].agent)) for found in (other, plain))
         assert ours.keys() == theirs.keys()
         assert all(np.array_equal(ours[name], theirs[name]) for name in ours)
-
-
-def test_an_option_that_does_more_is_not_taken_for_an_action():
-    assert ex.TableOption((LEFT, RIGHT), (1.0, 1.0)).only_action == -1
-    assert ex.TableOption((RIGHT, RIGHT), (1.0, 0.9)).only_action == -1
-    assert ex.TableOption(((0.5, 0.5),), (1.0,)).only_action == -1
-    assert ex.TableOption(((0.0, 1.0),), (1.0,)).only_action == RIGHT
-    assert TO_THE_RIGHT.only_action == HALF.only_action == -1
 
 
 def test_an_episode_begins_without_an_option():
@@ -287,63 +274,12 @@ def test_an_action_that_was_taken_is_learned_about_whoever_chose_it():
     assert inside.planner.model.model.rewards[RIGHT, 3] == 10.0
 
 
-@pytest.mark.parametrize("backups", NAMED)
+@pytest.mark.parametrize("backups", ["replay", "prioritized", "mg"])
 @every_agent
 def test_options_go_with_every_agent_and_backup_distribution(agent, backups):
     options = ex.Repertoire((TO_THE_RIGHT, ToGoal(LEFT)), acting="committed", trace=0.5)
     found = run(agent.replace(options=options, backups=backups), episodes=3)
     assert not found.diverged.any() and np.isfinite(found.returns).all()
-
-
-def test_the_local_change_test_runs_with_options():
-    grid = ex.LocaGrid(rows=2, columns=4, phase_steps=(60, 30, 30))
-    option = ex.TableOption((3,) * 8, (0.0,) * 8)
-    agent = ex.Lookahead(0.5, 0.2, discount=0.97, backups="all", options=(option,))
-    found = run(agent, grid, episodes=None, steps=120)
-    assert np.isfinite(found.rewards).all()
-
-
-def test_what_was_learned_is_evaluated_greedily():
-    agent = ex.Lookahead(0.3, 0.3, discount=0.9, options=(TO_THE_RIGHT,))
-    found = run(agent, episodes=40, keep_agents=True)
-    worth = ex.evaluate(found, LINE, 12, compiled=False, progress=False)
-    assert worth.returns.mean() > 17.0  # to the goal from anywhere: 20, less one for every cell
-
-
-def test_tables_need_a_domain_that_tells_its_state():
-    learner = ex.Learner(
-        ex.Lookahead(0.3, options=(HALF,)), ex.OneHot(), 2, states=4, compiled=False
-    )
-    with pytest.raises(ValueError, match="needs a domain that tells the number of its state"):
-        learner.start(1)
-
-
-def test_options_go_through_data_and_specs():
-    agent = ex.Lookahead(0.1, options=ex.Repertoire((HALF, ex.OneStep(1)), trace=0.5))
-    assert ex.Description.from_dict(agent.to_dict()) == agent
-    assert hash(agent) == hash(agent.replace())
-    assert ex.Lookahead(0.1, options=(HALF,)).options == ex.Repertoire((HALF,))
-    spec = """
-        episodes = 1
-        runs = 1
-        bin = 1
-        [domain]
-        kind = "corridor"
-        cells = 2
-        [features]
-        kind = "one_hot"
-        [agents.ahead]
-        kind = "lookahead"
-        value_step = 0.1
-        [agents.ahead.options]
-        kind = "repertoire"
-        trace = 0.9
-        options = [{ kind = "table_option", policy = [1, 1], stop = [0.0, 0.5] }]
-    """
-    (cell,) = parse_spec(spec, "spec.toml").cells()
-    assert isinstance(cell.agent, ex.Lookahead)
-    assert cell.agent.repertoire.trace == 0.9
-    assert cell.agent.repertoire.options[0] == ex.TableOption((1, 1), (0.0, 0.5))
 
 
 def test_the_best_option_is_the_exact_one():
@@ -364,113 +300,6 @@ def test_the_best_option_is_the_exact_one():
         ex.BestOption(99).table(rooms)
 
 
-def test_a_recording_tells_which_option_is_followed():
-    """An agent that is committed to the way to the right, looked at within an episode."""
-    from expectant.watching.recording import record
-
-    line = ex.Corridor(cells=40, slip=0.0)
-    never = ex.TableOption((RIGHT,) * 40, (0.0,) * 40)
-    options = ex.Repertoire((never,), acting="committed")
-    agent = ex.Lookahead(0.1, epsilon=0.0, options=options, discount=0.9)
-    found = record(line, ex.OneHot(), agent, steps=40, frames=20, compiled=False, progress=False)
-    captions = [found.caption(frame) for frame in found.frames]
-    assert any("follows option 0" in caption for caption in captions)
-    assert "follows" not in captions[0]
-
-
-def test_no_options_and_plain_actions_need_nothing_around_the_agent():
-    for options in (None, (), (ex.OneStep(0),)):
-        part = Equipped(ex.Lookahead(0.1, options=options)).agent
-        assert not isinstance(part, WithOptionsPart)
-
-
-@pytest.mark.parametrize(
-    ("make", "text"),
-    [
-        (lambda: ex.Lookahead(0.1, options=3), "options must be a list of options"),  # type: ignore[arg-type]
-        (lambda: ex.Lookahead(0.1, options=(1,)), "options must be a list of options"),  # type: ignore[arg-type]
-        (lambda: ex.QPlanning(0.1, options=(HALF,)), "plans with state values"),
-        (lambda: ex.Lookahead(0.1, options=(HALF,), maintained=True), "maintained=True"),
-        (lambda: ex.Lookahead(0.1, options=(HALF,), stored_termination=True), "one step"),
-        (
-            lambda: ex.Lookahead(0.1, options=(HALF,), model="sample", rollout=2),
-            "needs model='expectation'",
-        ),
-        (lambda: ex.TableOption((0, 1), (0.5,)), "as many states, got 2 and 1"),
-        (lambda: ex.TableOption(((0.5, 0.6),), (0.5,)), "probabilities"),
-        (lambda: ex.TableOption((0, -1), (0.5, 0.5)), "policy must be an action"),
-        (lambda: ex.TableOption((0, 1), (0.5, 1.5)), "stop must be a probability"),
-    ],
-)
-def test_what_is_wrong_is_said(make, text):
-    with pytest.raises(ValueError, match=text):
-        make()
-
-
-@pytest.mark.parametrize(
-    "option", [ex.TableOption((0, 1), (0, 0)), ex.TableOption((2,) * 4, (0,) * 4)]
-)
-def test_tables_must_fit_the_domain(option):
-    with pytest.raises(ValueError, match="must be for 4 states and 2 actions"):
-        run(ex.Lookahead(0.1, options=(option,)))
-
-
-def test_rollouts_lead_through_options_too():
-    agent = ex.Lookahead(0.1, 0.1, rollout=3, options=(TO_THE_RIGHT,), discount=0.9)
-    assert np.isfinite(run(agent).returns).all()
-
-
-def test_compiled_code_has_the_same_bits():
-    """Options of three kinds, one of them learned, universal models, traces, all carried out."""
-    options = (TO_THE_RIGHT, ToGoal(LEFT), ex.RewardRespecting(2, trace=0.5))
-    repertoire = ex.Repertoire(options, models="universal", trace=0.5, acting="committed")
-    agent = ex.Lookahead(0.1, 0.1, discount=0.9, planning_steps=2, options=repertoire)
-    given: Any = {"episodes": 12, "runs": 1, "keep_agents": True, "progress": False}
-    fast, slow = (
-        ex.run(LINE, ex.OneHot(), agent, **given, compiled=compiled) for compiled in (True, False)
-    )
-    np.testing.assert_array_equal(fast.returns, slow.returns)
-    ours, theirs = (dict(tree.arrays(result.kept[0][0].agent)) for result in (fast, slow))
-    assert ours.keys() == theirs.keys()
-    for name, array in ours.items():
-        np.testing.assert_array_equal(array, theirs[name], err_msg=name)
-
-
-def test_an_option_of_ones_own_is_checked():
-    found = ex.check_option(ToGoal(RIGHT), steps=150, compiled=False)
-    assert found.calls["stop"] > 20 and found.calls["policy"] > 20
-
-
-@pytest.mark.parametrize(
-    ("option", "text"),
-    [
-        (ToGoal(RIGHT, 1.5), "stop of ToGoalPart must return the probability of stopping"),
-        (ToGoal(7), "policy of ToGoalPart must write probabilities that sum to 1"),
-        (ex.OneStep(1), "is just the action 1"),
-        (LINE, "must be derived from ex.Option"),
-    ],
-)
-def test_what_is_wrong_with_an_option_is_said(option, text):
-    with pytest.raises(ValueError, match=text):
-        ex.check_option(option, compiled=False)
-
-
-def test_every_choice_is_made_about_as_often_as_noted():
-    """A whole run: the actions taken against the sums of what was noted, within five deviations."""
-    options = ex.Repertoire((TO_THE_RIGHT, HALF), acting="committed")
-    agent = ex.Lookahead(0.1, 0.1, epsilon=0.3, discount=0.9, options=options, planning_steps=1)
-    b = Equipped(agent, seed=5)
-    taken: Counter[int] = Counter()
-    expected, spread, place = 0.0, 0.0, 1
-    for _ in range(3000):
-        action = act(b.agent, b.state(place), b.rng)
-        taken[action] += 1
-        chance = b.agent.behaviour[RIGHT]
-        expected, spread = expected + chance, spread + chance * (1.0 - chance)
-        place = int(b.rng.integers(4))
-    assert abs(taken[RIGHT] - expected) < 5.0 * np.sqrt(spread)
-
-
 @pytest.mark.parametrize(
     ("chances", "number", "expected"),
     [
@@ -486,28 +315,3 @@ def test_an_action_of_an_option_is_drawn_below_its_border(chances, number, expec
 
 def test_of_actions_that_are_as_likely_the_first_counts():
     assert [likeliest(np.array(p)) for p in ([0.5, 0.5], [0.2, 0.4, 0.4], [0.1, 0.9])] == [0, 1, 1]
-
-
-class NotedPart(NamedTuple):
-    heard: np.ndarray
-
-
-@begin.register(NotedPart)
-def _(noted, state, rng):
-    noted.heard[0] += 1
-
-
-@break_off.register(NotedPart)
-def _(noted, state, rng):
-    noted.heard[1] += 1
-
-
-def test_a_model_beside_options_hears_where_episodes_begin_and_are_cut_off():
-    agent = Equipped(AGENTS["lookahead"].replace(options=(HALF,)))
-    choices = agent.agent.agent.planner.model
-    assert isinstance(choices, ChoicesPart)
-    noted = NotedPart(np.zeros(2, np.int64))
-    break_off(choices._replace(model=noted), agent.state(0), agent.rng)
-    assert noted.heard.tolist() == [0, 1]
-    begin(choices._replace(model=noted), agent.state(0), agent.rng)
-    assert noted.heard.tolist() == [1, 1]

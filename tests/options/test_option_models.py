@@ -13,15 +13,12 @@ from hypothesis import strategies as st
 import expectant as ex
 from expectant import exact
 from expectant.features.vector import Transition
-from expectant.options import learned_models
 from expectant.verbs import (
-    act,
     add_expected,
     backed_up_value,
     begin,
     duration,
     fit_options,
-    learn,
     plan,
 )
 
@@ -88,16 +85,6 @@ class World(Built):
         more = [] if linear is models else [models.visits, models.pays]
         return [*(getattr(linear, name) for name in FIELDS), *more]
 
-    def distance(self) -> float:
-        """How far learned models are from the exact ones, all entries added up."""
-        wanted = [self.exact(option) for option in range(self.count)]
-        models: Any = self.choices.extended
-        return sum(
-            np.abs(models.rewards[option, : self.states] - wanted[option][0]).sum()
-            + np.abs(models.rows[option, :, : self.states] - wanted[option][1]).sum()
-            for option in range(self.count)
-        )
-
     def mean_change(self, behaviour: np.ndarray, trace: np.ndarray | None = None) -> float:
         """The largest entry of the mean update in any state, from the weights as they are."""
         table, kept = self.mdp.outcomes, [array.copy() for array in self.arrays()]
@@ -139,26 +126,6 @@ def test_the_exact_models_are_where_learning_rests(models, trace, seed):
     assert world.mean_change(world.behaviour, earlier) < 1e-12
 
 
-@pytest.mark.parametrize("models", ["learned", "universal"])
-def test_with_a_wrong_ratio_they_are_not(models):
-    world = World(3, models=models)
-    world.know()
-    assert world.mean_change(np.full((4, 2), 0.5), np.zeros((2, 4))) > 1e-2
-
-
-def test_without_the_discount_at_stopping_they_are_not(monkeypatch):
-    """As one printed equation has it."""
-    whole = learned_models.add_state
-
-    def without(state, work, amount):
-        whole(state, work, amount / GAMMA)
-
-    monkeypatch.setattr(learned_models, "add_state", without)
-    world = World(3)
-    world.know()
-    assert world.mean_change(world.behaviour, np.zeros((2, 4))) > 1e-2
-
-
 @pytest.mark.parametrize("trace", [0.0, 0.9])
 @given(seed=st.integers(0, 10**6))
 @settings(max_examples=6, deadline=None)
@@ -191,27 +158,6 @@ def test_learned_models_converge_to_the_exact_ones(trace, seed):
     rewards, next_states = exact.option_model(mdp, policy, stop, GAMMA)
     np.testing.assert_allclose(models.rewards[0, :4], rewards, atol=1e-4)
     np.testing.assert_allclose(models.rows[0, :, :4], next_states, atol=1e-4)
-
-
-def test_an_agent_learns_the_models_of_several_options_as_it_goes():
-    """Online, from an agent that plans and explores: each option's model by its own ratios."""
-    world = World(5, states=3, step=0.03, bounded=True)
-    agent, errors = world.agent._replace(agent=world.agent.agent._replace(epsilon=0.8)), []
-    table, state, rng = world.mdp.outcomes, 0, world.rng
-    for step in range(3000):
-        if step in (0, 2999):
-            errors.append(world.distance())
-        action = act(agent, world.state(state), rng)
-        outcome = rng.choice(table.probabilities.shape[-1], p=table.probabilities[0, state, action])
-        successor = int(table.successors[state, action, outcome])
-        reward = table.rewards[0, state, action, outcome]
-        learn(
-            agent,
-            world.transition(state, action, reward, None if successor < 0 else successor),
-            rng,
-        )
-        state = int(rng.integers(3)) if successor < 0 else successor
-    assert errors[1] < 0.3 * errors[0]
 
 
 def test_two_steps_by_hand():

@@ -182,30 +182,3 @@ def test_traces_do_not_reach_into_the_next_episode(models):
     assert all(trace.any() for trace in traces)
     begin(part, b.state(0), b.rng)
     assert not any(trace.any() for trace in traces)
-
-
-def test_what_is_wrong_is_said():
-    with pytest.raises(ValueError, match="feature must be below 3, got 3"):
-        options_of(ex.RewardRespecting(3))
-    with pytest.raises(ValueError, match="needs options that are given"):
-        ex.Repertoire((ex.ShortestPath(1),), models="exact")
-    assert ex.RewardRespecting(1).learns and not ex.OneStep(1).learns
-
-
-def test_a_learner_keeps_its_options(tmp_path):
-    agent = ex.Lookahead(0.3, 0.3, discount=0.9, options=(ex.RewardRespecting(3),))
-    learner = ex.Learner(agent, ex.OneHot(), 2, states=4, seed=1, compiled=False)
-    position = 1
-    action: int | None = learner.start(1)
-    for _ in range(60):
-        position += 1 if action == 1 else -1
-        if position in (-1, 4):
-            learner.step(20.0 if position == 4 else 0.0, 0, True)
-            position, action = 1, learner.start(1)
-        else:
-            action = learner.step(-1.0, position, False)
-    learner.save(tmp_path / "learner.npz")
-    again = ex.Learner.load(tmp_path / "learner.npz", compiled=False)
-    assert again.greedy(3) == learner.greedy(3) == 1
-    assert [again.greedy(s) for s in range(4)] == [learner.greedy(s) for s in range(4)]
-    assert again.step(-1.0, 2, False) == learner.step(-1.0, 2, False)

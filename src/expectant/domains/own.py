@@ -10,14 +10,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from expectant.domains.outcomes import END
-from expectant.domains.own_mdp import Tally, check_against_mdp, count
+from expectant.domains.finite import FiniteMDP
+from expectant.domains.outcomes import END, Outcomes
 from expectant.parts import Domain
 from expectant.rules import is_number, whole
 from expectant.seeds import SEED
 from expectant.verbs import cut, observation, phase, place, reset, step
 
 LONGEST = 10_000  # steps of an episode, where the domain has no limit of its own
+ENOUGH = 30  # steps from one state by one action, to compare frequencies
+DEVIATIONS = 6.0  # standard deviations that are still taken for chance
+
+Result = tuple[int, float]  # successor and reward
+Tally = dict[tuple[int, int, int], Counter[Result]]  # what followed a phase, state and action
 
 
 @dataclass(frozen=True)
@@ -148,7 +153,8 @@ class _Check:
             rewards.append(reward)
             if alive > 0.0:
                 seen.append(self._observed(part, array))
-            count(tally, origin, (self._state(part) if alive > 0.0 else END, reward))
+            result = (self._state(part) if alive > 0.0 else END, reward)
+            tally.setdefault(origin, Counter())[result] += 1
         return Episode(np.array(seen), np.array(rewards), alive == 0.0)
 
     def _state(self, part: Any) -> int:
@@ -241,4 +247,56 @@ class _Check:
             raise self.fail(
                 f"no episode ended within {LONGEST:,} random steps: return alive = 0.0 at the end, "
                 "or give the domain a step_limit"
+            )
+
+
+# ------------------------------------------------------------------------ against a finite MDP
+
+
+def check_against_mdp(domain: Domain, mdp: FiniteMDP, tally: Tally, owner: str) -> int:
+    """Compare all counts with the MDP's probabilities; returns how many pairs were compared."""
+    table, compared = mdp.outcomes, 0
+    phases, states = table.probabilities.shape[:2]
+    if states != domain.states:
+        raise ValueError(f"{owner}: states is {domain.states}, but its mdp() has {states}")
+    for origin, found in tally.items():
+        number, state, action = origin
+        if not (0 <= number < phases and 0 <= state < states):
+            raise ValueError(
+                f"{owner}: was in phase {number}, state {state}, which its mdp() does not have: "
+                "implement the verbs place and phase"
+            )
+        where = f"{owner}: state {state}, action {action}, phase {number}"
+        check_frequencies(found, _expected(table, *origin), where)
+        compared += found.total() >= ENOUGH
+    return compared
+
+
+def _expected(table: Outcomes, number: int, state: int, action: int) -> dict[Result, float]:
+    """The probability of every successor and reward."""
+    result: dict[Result, float] = {}
+    probabilities, rewards = table.probabilities[number, state, action], table.rewards
+    for o in np.flatnonzero(probabilities > 0.0):
+        key = int(table.successors[state, action, o]), float(rewards[number, state, action, o])
+        result[key] = result.get(key, 0.0) + float(probabilities[o])
+    return result
+
+
+def check_frequencies(found: Counter[Result], expected: dict[Result, float], where: str) -> None:
+    """Nothing that is ruled out may follow, and the rest about as often as it should."""
+
+    def said(result: Result) -> str:
+        successor, reward = result
+        return f"{'the end' if successor < 0 else f'state {successor}'} with reward {reward:g}"
+
+    total = found.total()
+    for result in found:
+        if result not in expected:
+            raise ValueError(f"{where}: led to {said(result)}, which its mdp() rules out")
+    for result, probability in expected.items() if total >= ENOUGH else ():
+        deviation = (total * probability * (1.0 - probability)) ** 0.5
+        if abs(found[result] - total * probability) > DEVIATIONS * deviation + 1.0:
+            raise ValueError(
+                f"{where}: led to {said(result)} in {found[result]} of {total} steps, where its "
+                f"mdp() has a probability of {probability:g}"
             )

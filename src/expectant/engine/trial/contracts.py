@@ -290,9 +290,9 @@ CHECKS: dict[verbs.Verb[object], Check] = {
     verbs.cut: lambda c, part, args, found: _unless(
         isinstance(found, bool | np.bool_) or _is_whole(found), "True or False", found
     ),
-    # a map may also encode into scratch of its own, by other numbers
+    # a map may use other numbers inside, in scratch of its own or before it hashes them
     verbs.encode: lambda c, part, args, found: (
-        _features_in(c, args[2]) if id(args[2].active) in c.encoded else None
+        _features_in(c, args[2]) if c.depth == 0 and id(args[2].active) in c.encoded else None
     ),
     verbs.load_successor: lambda c, part, args, found: _features_in(c, args[1]),
     verbs.draw: lambda c, part, args, found: _draw(c, part, args[0], found),

@@ -1,0 +1,418 @@
+"""The contract that every registered component keeps, however it is composed.
+
+A new component is tested here as soon as it is registered; one with required parameters needs an
+entry in ``EXAMPLES``.
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import json
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from building import Built
+from walking import walk
+
+import expectant as ex
+from expectant.core import tree
+from expectant.descriptions import KINDS, options_of
+from expectant.dispatch import borrowed
+from expectant.engine.compile.compiling import kernel_for
+from expectant.engine.job import Job
+from expectant.engine.loop import simulate
+from expectant.features.vector import Transition, dot, empty_state
+from expectant.options.repertoire import Repertoire
+from expectant.parts import Agent, Backups, Domain, Features, Model, Option, Values
+from expectant.step_sizes import StepSize
+from expectant.verbs import (
+    backed_up_value,
+    changed,
+    draw,
+    encode,
+    fit,
+    function,
+    observation,
+    place,
+    remember,
+    reset,
+    step,
+)
+
+CORRIDOR = ex.Corridor(cells=5, slip=0.2)
+ROOMS = "S.G\n.P."
+EXAMPLES: dict[str, Any] = {  # of what cannot be made without arguments, or is large
+    "finite_mdp": ex.FiniteMDP([[[0.0, 0.5, 0.5]], [[1.0, 0.0, 0.0]]], [[-1.0], [0.0]]),
+    "rooms": ex.Rooms(ROOMS),
+    "branching": ex.Branching(states=6, branches=2),
+    "boyan_chain": ex.BoyanChain(length=9),
+    "access_control": ex.AccessControl(servers=2),
+    "cliff": ex.Cliff(rows=3, columns=4),
+    "loca_grid": ex.LocaGrid(rows=2, columns=4, phase_steps=(300, 100, 100)),
+    "loca_mountain_car": ex.LocaMountainCar(phase_steps=(300, 100, 100)),
+    "blocking_maze": ex.BlockingMaze(change_after=50),
+    "shortcut_maze": ex.ShortcutMaze(change_after=50),
+    "fourier": ex.Fourier(2),
+    "history": ex.History(ex.OneHot(), 2, actions=True),
+    "interpolated": ex.Interpolated(3),
+    "joined": ex.Joined(ex.Tiles(2, 3, dimensions=(1,)), ex.Identity()),
+    "random_binary": ex.RandomBinary(8, 3),
+    "tiles": ex.Tiles(4, 3, hash_size=40, bias=True),
+    "traces": ex.Traces(ex.OneHot(), 0.5),
+    "categorical": ex.Categorical((2, 3)),
+    "sample": ex.Sample(ex.Distribution()),
+    "network_expectation": ex.NetworkExpectation(3, optimiser="adam"),
+    "n_step_expectation": ex.NStepExpectation(2),
+    "best_option": ex.BestOption(2),
+    "one_step": ex.OneStep(1),
+    "reward_respecting": ex.RewardRespecting(2, trace=0.5),
+    "shortest_path": ex.ShortestPath(2),
+    "table_option": ex.TableOption((1,) * 5, (0.25,) * 5),
+    "repertoire": ex.Repertoire((ex.TableOption((1,) * 5, (0.25,) * 5),), trace=0.5),
+    "bounded": ex.Bounded(0.5),
+    "decaying": ex.Decaying(0.5),
+    # small enough to be full and to wrap around
+    "replay": ex.Replay(20),
+    "recency_replay": ex.RecencyReplay(20, halflife=5),
+    "trajectory": ex.Trajectory(4, capacity=20),
+    "seen_states": ex.SeenStates(3),
+    "seen_pairs": ex.SeenPairs(3, untried=True),
+    "prioritized_pairs": ex.PrioritizedPairs(3, links=2),
+    "prioritized_sweeping": ex.PrioritizedSweeping(3, links=2),
+    "state_sampler": ex.StateSampler(3),
+}
+OUTSIDE = {"gym", "outside"}  # worlds that are not compiled have tests of their own
+OURS = {
+    kind: EXAMPLES[kind] if kind in EXAMPLES else described()
+    for kind, described in sorted(KINDS.items())
+    if described.__module__.startswith("expectant.") and kind not in OUTSIDE
+}
+EVERY = pytest.mark.parametrize("component", OURS.values(), ids=OURS.keys())
+
+
+def of_kind(*bases: type) -> dict[str, Any]:
+    return {kind: each for kind, each in OURS.items() if isinstance(each, bases)}
+
+
+def every(*bases: type) -> Any:
+    found = of_kind(*bases)
+    return pytest.mark.parametrize("component", found.values(), ids=found.keys())
+
+
+def compose(component: Any) -> tuple[Any, Any, Any]:
+    """A domain, features and an agent in which a component has something to do."""
+    domain: Any = CORRIDOR
+    features: Any = ex.OneHot()
+    agent: Any = ex.QLearning(0.1)
+    if isinstance(component, Domain):
+        domain = component
+        features = ex.OneHot() if domain.states else ex.Tiles(2, 3)
+    elif isinstance(component, Features):
+        features = component
+        if isinstance(component, ex.Categorical):
+            domain = ex.Corridor(cells=6, slip=0.2)
+        elif isinstance(component, ex.Fourier | ex.Tiles | ex.Identity | ex.Joined):
+            domain = ex.MountainCar()
+    elif isinstance(component, Model):
+        agent = ex.Lookahead(0.1, model=component, planning_steps=2)
+    elif isinstance(component, Backups):
+        agent = ex.Lookahead(0.1, backups=component, planning_steps=2)
+    elif isinstance(component, Values):
+        agent = ex.Lookahead(0.1, value=component, planning_steps=2)
+    elif isinstance(component, Option | Repertoire):
+        options = component if isinstance(component, Repertoire) else (component,)
+        agent = ex.Lookahead(0.1, options=options, discount=0.9, planning_steps=2)
+    elif isinstance(component, StepSize):
+        agent = ex.Lookahead(component, component, planning_steps=2)
+    elif isinstance(component, Agent):
+        agent = component
+    return domain, features, agent
+
+
+def job_of(component: Any, **options: Any) -> Job:
+    return Job(*compose(component), **{"steps": 120, "apart": False, **options})
+
+
+def same(one: Any, other: Any) -> None:
+    for (name, array), (_, expected) in zip(tree.arrays(one), tree.arrays(other), strict=True):
+        np.testing.assert_array_equal(array, expected, err_msg=name)
+
+
+# -------------------------------------------------------------------------------------- settings
+
+
+@EVERY
+def test_settings_go_through_data_and_back(component):
+    data = json.loads(json.dumps(component.to_dict()))
+    assert data == component.to_dict()  # plain data to begin with
+    again = ex.Description.from_dict(data)
+    assert again == component == component.replace() == copy.deepcopy(component)
+    assert hash(again) == hash(component) and repr(again) == repr(component)
+
+
+@EVERY
+def test_settings_do_not_change_and_unknown_ones_are_refused_with_the_near_miss(component):
+    names = [found["name"] for found in options_of(type(component))]
+    for name in names[:1]:
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            setattr(component, name, None)
+        with pytest.raises(ValueError, match=f"unknown option .*did you mean .*'{name}'"):
+            component.replace(**{name[:-1]: 3})
+
+
+@EVERY
+def test_every_parameter_is_documented(component):
+    for found in options_of(type(component)):
+        assert found["meaning"], found["name"]
+
+
+# Numbers that choose a part by being zero, one or None, and are run-time values beyond that.
+CHOOSE = {"rollout", "bonus", "centering", "lessons", "initial_value", "kappa", "trace"}
+
+
+@EVERY
+def test_numbers_are_run_time_values(component):
+    """Another number gives arrays and fields of the same types, so that nothing is recompiled."""
+    layout, tried = tree.structure(job_of(component).prepare(0)[0]), 0
+    for field in dataclasses.fields(component):
+        value = getattr(component, field.name)
+        if type(value) not in (int, float) or field.name in CHOOSE:
+            continue
+        for other in (value * 0.5, value * 0.9, value + 1):
+            try:
+                changed_one = component.replace(**{field.name: type(value)(other)})
+                prepared = job_of(changed_one).prepare(0)[0]
+            except ValueError:
+                continue  # no such number is allowed, or it does not fit the rest
+            assert tree.structure(prepared) == layout, field.name
+            tried += 1
+    if not isinstance(component, Domain | Features):
+        assert tried or not any(
+            type(getattr(component, field.name)) in (int, float)
+            for field in dataclasses.fields(component)
+            if field.name not in CHOOSE
+        )
+
+
+# ---------------------------------------------------------------------------------- plain Python
+
+
+@every(Domain)
+def test_domains_keep_their_promises(component):
+    """Every step is checked, repeated with the same seed, and compared with the table."""
+    seen = ex.check_domain(component, episodes=1 if component.endless else 3)
+    assert seen.steps > 5
+    assert (seen.mdp_pairs is None) == (component.mdp() is None)
+
+
+@every(Features, Model, Backups, Values, Agent, StepSize, Option, Repertoire)
+def test_components_keep_their_promises(component):
+    """Every call is checked; the same seed gives the same bits; two builds share no array."""
+    domain, features, agent = compose(component)
+    ex.check_agent(agent, domain, features, steps=60, compiled=False)
+
+
+NEED_A_DOMAIN = (  # which a learner does not have
+    ex.ExactExpectation, ex.ExactEpisodic, ex.TrueModel, ex.TableOption, ex.BestOption, Repertoire,
+    ex.AllStates, ex.AllPairs,
+)  # fmt: skip
+
+
+@every(Features, Model, Backups, Values, Agent, StepSize, Option)
+def test_a_learner_goes_on_from_a_file_to_the_bit(component, tmp_path):
+    if isinstance(component, NEED_A_DOMAIN):
+        pytest.skip("looks things up in its domain")
+    domain, features, agent = compose(component)
+    shape: Any = {"states": domain.states} if domain.states else {"bounds": domain.bounds}
+    rng = np.random.default_rng(0)
+
+    def seen() -> Any:
+        if domain.states:
+            return int(rng.integers(domain.states))
+        return [float(rng.uniform(low, high)) for low, high in domain.bounds]
+
+    learner = ex.Learner(agent, features, domain.actions, compiled=False, **shape)
+    learner.start(seen())
+    for number in range(25):
+        learner.step(float(rng.normal()), seen(), False, truncated=number == 12)
+        if number == 12:
+            learner.start(seen())
+    learner.save(tmp_path / "learner.npz")
+    again = ex.Learner.load(tmp_path / "learner.npz", compiled=False)
+    for _ in range(10):
+        reward, state = float(rng.normal()), seen()
+        assert again.step(reward, state, False) == learner.step(reward, state, False)
+    state = seen()
+    np.testing.assert_array_equal(again.preferences(state), learner.preferences(state))
+
+
+# ---------------------------------------------------------------------- compiled, to the same bit
+
+
+@every(Domain)
+def test_compiled_domains_take_the_same_steps(component):
+    actions = np.repeat(np.random.default_rng(5).integers(0, component.actions, 40), 15)
+    ends = []
+    for compiled in (True, False):
+        rng, trace = np.random.default_rng(0), np.zeros((actions.size, 4))
+        part = component.build(rng)
+        (kernel_for(part, walk) if compiled else walk)(part, actions, rng, trace)
+        ends.append((part, trace, np.array(rng.random())))
+    same(*ends)
+
+
+@function
+def see(features, observations, actions, seen, state, trace):
+    """Encode rows of observations and write a sum over each vector into a trace."""
+    features, observations, actions = borrowed(features), borrowed(observations), borrowed(actions)
+    seen, state, trace = borrowed(seen), borrowed(state), borrowed(trace)
+    for row in range(observations.shape[0]):
+        for n in range(seen.shape[0]):
+            seen[n] = observations[row, n]
+        encode(features, seen, actions[row], state)
+        trace[row, 1] = dot(state, trace[row, 2:])
+
+
+@every(Features)
+def test_compiled_features_are_the_same(component):
+    domain, features, _ = compose(component)
+    shape, rng = features.shape(domain), np.random.default_rng(0)
+    observations: Any
+    if domain.states:
+        observations = rng.integers(0, domain.states, (150, 1))
+    else:
+        low, high = np.transpose(domain.bounds)
+        observations = rng.uniform(low - 0.2, high + 0.2, (150, len(low)))  # some beyond
+    actions = np.where(rng.random(150) < 0.1, -1, rng.integers(0, domain.actions, 150))
+    weights, ends = rng.normal(size=(150, shape.size + 2)), []
+    for compiled in (True, False):
+        part, state, trace = (
+            features.build(domain, np.random.default_rng(1)), empty_state(shape), weights.copy(),
+        )  # fmt: skip
+        seen = np.zeros(observations.shape[1], observations.dtype)
+        (kernel_for(part, see) if compiled else see)(
+            part, observations, actions, seen, state, trace
+        )
+        ends.append((part, state, trace))
+    same(*ends)
+    assert np.ptp(ends[0][-1][:, 1]) > 0.0
+
+
+class Practice(NamedTuple):
+    """A model and backups, and what they practise with."""
+
+    domain: Any
+    features: Any
+    model: Any
+    backups: Any
+    state: Any
+    next_state: Any
+    drawn: Any
+    weights: np.ndarray
+    trace: np.ndarray
+
+
+@function
+def practise(task, rng):
+    """Act at random; fit, remember, draw and look ahead from what is drawn."""
+    task, rng = borrowed(task), borrowed(rng)
+    domain, state, next_state, trace = task.domain, task.state, task.next_state, task.trace
+    reset(domain, 0, rng)
+    for n in range(trace.shape[0]):
+        encode(task.features, observation(domain), -1, state)
+        state.place[0] = place(domain)
+        action = int(rng.random() * 2)
+        reward, alive = step(domain, action, rng)
+        if alive > 0.0:
+            encode(task.features, observation(domain), action, next_state)
+            next_state.place[0] = place(domain)
+        transition = Transition(state, action, reward, next_state, alive, -1)
+        remember(task.backups, transition)
+        error = fit(task.model, transition)
+        changed(task.backups, state, 0.1 * reward, error)
+        draw(task.backups, task.drawn, rng)
+        ahead = backed_up_value(task.model, task.drawn, action, task.weights, 0.9)
+        changed(task.backups, task.drawn, 0.1 * ahead, 0.9 * ahead)
+        trace[n] = ahead
+        if alive == 0.0:
+            reset(domain, n, rng)
+
+
+LINEAR = (ex.SingleFeatures, ex.FeatureSweeping, ex.RowSweeping)  # need a model that is traced back
+PLACES = (ex.ExactExpectation, ex.ExactEpisodic, ex.TrueModel)
+
+
+def pairs() -> list[tuple[Any, Any]]:
+    """Every model and every backup distribution once, together."""
+    models, backups = list(of_kind(Model).values()), list(of_kind(Backups).values())
+    linear = [each for each in backups if isinstance(each, LINEAR)]
+    backups = [each for each in backups if not isinstance(each, LINEAR)]
+    backups.sort(key=lambda each: isinstance(each, ex.StateSampler))
+    models.sort(key=lambda each: not isinstance(each, PLACES))
+    models += [ex.SparseExpectation(0.1)] * (len(backups) - len(models))
+    mixed = list(zip(models, backups, strict=True))
+    return mixed + list(zip([ex.LinearExpectation(), ex.SparseExpectation()] * 2, linear))  # noqa: B905
+
+
+PAIRS = pairs()
+
+
+@pytest.mark.parametrize(("model", "backups"), PAIRS, ids=[f"{m.kind}-{b.kind}" for m, b in PAIRS])
+def test_compiled_models_and_backups_are_the_same(model, backups):
+    agent, ends = ex.Lookahead(0.1, model=model, backups=backups), []
+    for compiled in (True, False):
+        b = Built(CORRIDOR, ex.RandomBinary(8, 3), agent, seed=1)
+        planner, width = b.agent.planner, b.setting.width
+        weights = np.random.default_rng(0).normal(size=width) * (np.arange(width) < 8)
+        task = Practice(
+            b.domain, b.features, planner.model, planner.backups, b.state(0), b.state(1), b.state(2),
+            weights, np.zeros(150),
+        )  # fmt: skip
+        (kernel_for(task, practise) if compiled else practise)(task, b.rng)
+        ends.append((task, np.array(b.rng.random())))
+    same(*ends)
+    assert np.ptp(ends[0][0].trace[50:]) > 0.0
+
+
+LOOPS: dict[str, Any] = {  # every agent, step size, way to plan and kind of value, compiled once
+    "q_learning": ex.QLearning(0.1),
+    "sarsa": ex.Sarsa(0.3, 0.8, discount=0.9),
+    "expected_sarsa": ex.ExpectedSarsa(ex.Decaying(0.3, 20.0), centering=0.1),
+    "dyna_q": ex.DynaQ(ex.IDBD(0.1), 2, discount=0.9, bonus=0.1),
+    "rviq_learning": ex.RVIQLearning(ex.Bounded(0.1), reference="mean"),
+    "q_planning": ex.QPlanning(0.1, model="true", planning_steps=2, stored_action=True),
+    "lookahead": ex.Lookahead(0.1, 0.1, planning_steps=2, replayed_fits=1),
+    "untuned": ex.Lookahead(rollout=2),
+    "network": ex.Lookahead(0.02, model="true", value=ex.NetworkValues(3), planning_steps=2),
+    "cached_values": ex.CachedValues(0.1, 0.1, 0.1, planning_steps=2),
+    "cached_policy": ex.CachedPolicy(0.1, 0.1, 0.1, planning_steps=2, entropy=0.1, epsilon=0.05),
+    "options": ex.Lookahead(
+        0.1, 0.1, discount=0.9, planning_steps=2,
+        options=ex.Repertoire(
+            (ex.TableOption((1,) * 9, (0.25,) * 9), ex.RewardRespecting(2, trace=0.5)),
+            models="universal", trace=0.5, acting="committed",
+        ),
+    ),
+}  # fmt: skip
+
+
+def test_every_agent_is_among_those_that_are_compiled():
+    assert {type(agent) for agent in LOOPS.values()} == set(map(type, of_kind(Agent).values()))
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_compiled_runs_have_the_same_bits(name):
+    """Every array of the whole run, and the place of every stream of random numbers."""
+    domain = ex.Corridor(slip=0.3, switch_every=5)
+    job = Job(domain, ex.OneHot(), LOOPS[name], episodes=20, step_limit=60, seed=4, apart=False)
+    ends = []
+    for compiled in (True, False):
+        prepared, streams = job.prepare(0)
+        kernel = kernel_for(prepared) if compiled else simulate
+        assert kernel(prepared, job.budget(), streams, np.zeros(1, np.int64)) == 0
+        drawn = np.array([rng.random() for rng in streams.named().values()])
+        ends.append((prepared, drawn))
+    same(*ends)
+    assert np.isfinite(ends[0][0].returns).all()
