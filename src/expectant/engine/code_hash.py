@@ -62,6 +62,9 @@ _OF_CLASSES = {
 Known = Callable[[Any], bool]
 
 
+_Empty = namedtuple("_Empty", "")  # kept: the collector empties the vars() of a class in no use
+
+
 class Fingerprint(NamedTuple):
     """``name`` is the hash, ``accounts`` describe everything it was made from."""
 
@@ -225,7 +228,7 @@ def _describe_class(thing: Any, writer: _Writer) -> Iterator[str]:
     left_out = _OF_CLASSES
     if issubclass(thing, tuple) and hasattr(thing, "_fields"):
         yield f"fields {thing._fields} = {writer.write(getattr(thing, '_field_defaults', {}))}"
-        left_out = _OF_CLASSES | set(vars(namedtuple("_", ""))) | set(thing._fields)
+        left_out = _OF_CLASSES | set(vars(_Empty)) | set(thing._fields)
     elif isinstance(thing, enum.EnumMeta):
         members: dict[str, Any] = dict(thing.__members__)
         yield from writer.lines("members", ((name, each._value_) for name, each in members.items()))
