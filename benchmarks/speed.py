@@ -23,13 +23,13 @@ import plain
 from in_c import compile_c, measure_c
 
 import expectant as ex
+from expectant.core.memory import TooLargeError
 from expectant.diagnostics import decision_nanoseconds
 from expectant.dispatch import borrowed
 from expectant.engine.compile.compiling import kernel_for, register_overloads
 from expectant.engine.compile.overloads import with_borrowed
 from expectant.engine.job import UNLIMITED, Job, loop_is_compiled
 from expectant.engine.loop import Budget
-from expectant.engine.memory.refusal import TooLargeError
 from expectant.features.vector import empty_state
 from expectant.seeds import streams_of
 from expectant.verbs import encode

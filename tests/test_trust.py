@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import sys
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -97,8 +95,7 @@ def saved_with(path: Path, **changes: Any) -> Path:
     facts, arrays = saving.read(path)
     for key, change in changes.items():
         facts[key] = change(facts[key])
-    text = np.frombuffer(json.dumps(facts).encode(), np.uint8)
-    np.savez(path, **{"expectant": text, **arrays})  # type: ignore[arg-type]
+    saving.write_arrays(path, facts, arrays)
     return path
 
 

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
+from expectant.core.memory import claim
 from expectant.engine.asking import Answers
 from expectant.engine.course import drive, going_on
 from expectant.engine.deciding import decision_nanoseconds
 from expectant.engine.job import Job, loop_for
 from expectant.engine.look import all_states, look, look_for, set_aside
 from expectant.engine.loop import DONE
-from expectant.engine.memory.limits import require_room
 from expectant.engine.threads import heeded
 from expectant.exact import optimal_values, planning_gap
 from expectant.exact.solve import Dynamics, dynamics, expected_next
 from expectant.features.table import numbered_states
 from expectant.lanes import padded
-from expectant.parts import Agent, Domain, Features, Need, Site, bytes_of
+from expectant.parts import Agent, Domain, Features
 from expectant.progress import Silent
 from expectant.rules import flag, or_none, whole
 from expectant.seeds import SEED
@@ -111,7 +110,8 @@ def errors_over_time(
     ):
         rule.check("errors_over_time", argument, value)
     job = Job(domain, features, agent, episodes=episodes, step_limit=step_limit, seed=seed)
-    require_room(job, also=_measure_memory)
+    size, count = features.shape(domain).size, numbered_states(domain, "errors_over_time")
+    claim(8 * size * (count * (1 + domain.actions) + 2 * size))  # vectors, futures and probes
     world, optimum = dynamics(domain), optimal_values(domain, discount=agent.discount)
     shape, states = features.shape(domain), all_states(world.start.size)
     if shape.remembers:
@@ -131,13 +131,6 @@ def errors_over_time(
                 found.model[number, place] = _model_error(answers, world)
                 found.value[number, place] = np.sqrt(np.mean((answers.values - optimum) ** 2))
     return found
-
-
-def _measure_memory(site: Site) -> Sequence[Need]:
-    """What the exact answers take: every state's vector, what follows it, and weights to probe."""
-    size, states = site.shape.size, numbered_states(site.domain, "errors_over_time")
-    written_out = bytes_of((states, size), (states, site.actions, size), (2, size, size))
-    return [Need(f"exact answers for {states:,} states of {size:,} features", written_out)]
 
 
 def _model_error(answers: Answers, world: Dynamics) -> float:

@@ -18,14 +18,11 @@ from expectant.sites import (
     Drawing,
     Exit,
     KnownValues,
-    Need,
     OutsideWorld,
     Shape,
     Site,
-    bytes_of,
     constant_weights,
     narrowest,
-    weights_memory,
 )
 
 if TYPE_CHECKING:
@@ -42,36 +39,23 @@ __all__ = [
     "Features",
     "KnownValues",
     "Model",
-    "Need",
     "Option",
     "OutsideWorld",
     "Shape",
     "Site",
     "Values",
-    "bytes_of",
     "constant_weights",
     "narrowest",
-    "needs_of",
-    "weights_memory",
 ]
 
 
-def needs_of(described: object, site: Site) -> Sequence[Need]:
-    """What a part will hold; nothing where what describes it does not say."""
-    if isinstance(described, Agent):
-        site = described.choosing(site)
-    return described.estimate_memory(site) if isinstance(described, Buildable) else ()
-
-
 class Buildable(Description):
-    """A description from which a part is built for every run."""
+    """A description from which a part is built for every run.
 
-    def estimate_memory(self, site: Site) -> Sequence[Need]:
-        """What its part will hold, said before anything is built; nothing if it is not known.
+    ``memory_advice`` says what makes it smaller, for the sentence that refuses what does not fit.
+    """
 
-        The site has no parts and no random numbers yet.
-        """
-        return ()
+    memory_advice: ClassVar[str] = "fewer features"
 
     def lacking(self, method: str) -> NotImplementedError:
         """What is raised where a class does not define what its kind must have."""
@@ -93,6 +77,7 @@ class Domain(Buildable):
     the numbers of its states and actions.
     """
 
+    memory_advice: ClassVar[str] = "fewer states"
     outside: ClassVar[bool] = False
     switch_every: int | None = None
 
@@ -214,10 +199,6 @@ class Model(Buildable):
     imagines: ClassVar[str] = ""
     linear: ClassVar[bool] = False
     several_steps: ClassVar[bool] = False
-
-    def predecessors_memory(self, site: Site) -> Sequence[Need]:
-        """What it holds more if it is to be traced back."""
-        return ()
 
     @property
     def learns(self) -> bool:

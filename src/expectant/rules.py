@@ -10,6 +10,8 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
+from expectant.core.memory import TooLargeError
+
 LARGEST = 2**63 - 1  # that compiled code can count to
 
 Plain_co = TypeVar("Plain_co", covariant=True)  # what a value is once it has been checked
@@ -39,6 +41,8 @@ class Rule(Generic[Plain_co]):
     def check(self, owner: str, argument: str, value: object) -> Plain_co:
         try:
             return self.convert(value)
+        except TooLargeError:
+            raise
         except (TypeError, ValueError, OverflowError) as error:
             raise ValueError(f"{owner}: {argument} {self.broken(value, error)}") from None
 

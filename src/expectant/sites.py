@@ -1,13 +1,14 @@
-"""What a part is built for, and what it tells of itself: sizes, memory, how it is drawn."""
+"""What a part is built for, and what it tells of itself: sizes, how it is drawn."""
 
 from __future__ import annotations
 
 import dataclasses
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
+
+from expectant.core.memory import zeros
 
 if TYPE_CHECKING:
     from expectant.parts import Domain
@@ -25,20 +26,6 @@ class Shape(NamedTuple):
     weighted: bool = False
     bias: int = -1
     remembers: bool = False
-
-
-class Need(NamedTuple):
-    """Memory that a part will hold: for ``what``, how many ``bytes``, and what to use ``instead``.
-
-    ``building`` bytes more are held only while it is built; ``shared`` says that all runs use the
-    same arrays.
-    """
-
-    what: str
-    bytes: int
-    instead: str = ""
-    building: int = 0
-    shared: bool = False
 
 
 @dataclass(frozen=True)
@@ -128,14 +115,9 @@ def narrowest(highest: int) -> type[np.signedinteger]:
     return next((kind for kind in kinds if highest <= np.iinfo(kind).max), np.int64)
 
 
-def bytes_of(*shapes: tuple[int, ...]) -> int:
-    """The memory of arrays of such shapes, eight bytes a number."""
-    return 8 * sum(map(math.prod, shapes))
-
-
 def constant_weights(shape: Shape, width: int, value: float, owner: str) -> np.ndarray:
     """Weights w (D,) with wᵀs = ``value`` in every state s."""
-    weights = np.zeros(width)
+    weights = zeros(width)
     if value == 0.0:
         return weights
     if shape.bias >= 0:
@@ -148,8 +130,3 @@ def constant_weights(shape: Shape, width: int, value: float, owner: str) -> np.n
     else:
         weights[: shape.size] = value / shape.active
     return weights
-
-
-def weights_memory(what: str, site: Site, rows: int = 1) -> Need:
-    """Rows of weights (D,), one for every action or a single one."""
-    return Need(f"{what} ({site.shape.size:,} features)", bytes_of((rows, site.width)))

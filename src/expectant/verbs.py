@@ -28,7 +28,6 @@ from expectant.dispatch import Verb, function, optional, plain, verb
 
 if TYPE_CHECKING:
     from expectant.features.vector import Binary, BinaryTable, Weighted, WeightedTable
-    from expectant.parts import Site
 
 __all__ = [
     "Verb",
@@ -48,7 +47,6 @@ __all__ = [
     "came_from",
     "changed",
     "changed_action",
-    "check_restored",
     "copy",
     "cut",
     "dot_through",
@@ -607,17 +605,3 @@ def without_planning(agent: object) -> object:
     A look copies and compiles no more than this, so agents that differ in nothing else share one.
     """
     return agent
-
-
-@plain
-def check_restored(part: tuple[object, ...], built: tuple[object, ...], site: Site) -> None:
-    """Raise a ``ValueError`` if the arrays of a part, read from a file, could not be its own.
-
-    Compiled code follows whole numbers without looking: every index must be in range, and what is
-    counted must fit what is there. Shapes and types have been checked before. ``built`` is the same
-    part as its description has just built it, for this ``site``. A part that does not implement
-    the verb has the parts in it checked.
-    """
-    for own, other in zip(part, built, strict=True):
-        if isinstance(own, tuple):
-            check_restored(own, other, site)

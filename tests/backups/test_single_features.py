@@ -15,7 +15,6 @@ from expectant.verbs import (
     backed_up_value,
     came_from,
     changed,
-    check_restored,
     draw,
     fit,
     learn,
@@ -79,7 +78,6 @@ def test_rows_of_a_sparse_model_are_kept_when_entries_are_evicted():
     for i in range(20):
         expected = sorted((j, m[i, j]) for m in dense for j in range(20) if m[i, j] is not None)
         assert row(built, i) == expected
-    check_restored(part, part, built.setting)
 
 
 def _matrix(part: Any, action: int) -> Any:

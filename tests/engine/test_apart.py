@@ -5,24 +5,17 @@ from __future__ import annotations
 import numpy as np
 
 import expectant as ex
+from expectant.core import tree
 from expectant.engine.apart import LINES, SMALL, set_apart
 from expectant.engine.course import going_on
 from expectant.engine.job import Job
-
-
-def arrays_of(part):
-    if isinstance(part, np.ndarray):
-        yield part
-    elif isinstance(part, tuple):
-        for piece in part:
-            yield from arrays_of(piece)
 
 
 def lines_of(part, besides):
     """The pairs of cache lines on which the small arrays of a part lie."""
     return {
         line
-        for array in arrays_of(part)
+        for _, array in tree.arrays(part)
         if 0 < array.nbytes <= SMALL and array is not besides
         for line in range(
             array.ctypes.data // LINES, (array.ctypes.data + array.nbytes - 1) // LINES + 1

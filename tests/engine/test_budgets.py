@@ -14,7 +14,7 @@ import expectant as ex
 from expectant.domains.outside import OutsidePart
 from expectant.engine.course import drive, going_on
 from expectant.engine.job import STEP_LIMIT, Job, closed
-from expectant.engine.learner.learner_facts import states_of
+from expectant.engine.learner.saving import states_of
 from expectant.engine.loop import DIVERGED, DONE, EPISODE, STEPS, simulate
 from expectant.engine.threads import on_threads
 from expectant.progress import Lines, Overall, Silent

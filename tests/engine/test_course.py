@@ -13,7 +13,7 @@ from expectant.core import tree
 from expectant.engine.course import begun, drive, going_on, share_done
 from expectant.engine.crossing import respond
 from expectant.engine.job import Job
-from expectant.engine.learner.learner_facts import states_of
+from expectant.engine.learner.saving import states_of
 from expectant.engine.loop import DIVERGED, DONE, EPISODE, STEPS, STOPPED, simulate
 from expectant.verbs import encode, observation
 

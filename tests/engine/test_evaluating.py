@@ -13,7 +13,7 @@ import expectant as ex
 from expectant.core import tree
 from expectant.engine.evaluating import _learned, _prepared
 from expectant.engine.job import Job
-from expectant.engine.learner.learner_facts import states_of
+from expectant.engine.learner.saving import states_of
 from expectant.verbs import observation, reset, step
 
 NAN = float("nan")

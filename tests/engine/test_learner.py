@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import json
-import zipfile
 from typing import Any, cast
 
 import gymnasium
@@ -10,8 +8,6 @@ import pytest
 from outside_worlds import CELLS, HallEnv
 
 import expectant as ex
-from expectant.core import tree
-from expectant.engine.learner import saving
 
 AGENTS = [
     ex.QLearning(0.2),
@@ -42,21 +38,6 @@ def drive(learner, env, steps, action=None):
         seen, reward, terminated, truncated, _ = env.step(action)
         action = learner.step(reward, seen, terminated, truncated)
     return taken, action
-
-
-@pytest.mark.parametrize("agent", AGENTS, ids=lambda agent: type(agent).__name__)
-@pytest.mark.parametrize("steps", [40, 47])  # at the end of an episode or within one
-def test_learning_goes_on_to_the_same_bits_after_a_reload(agent, steps, tmp_path):
-    first, env = learner_for(agent), HallEnv()
-    _, action = drive(first, env, steps)
-    first.save(tmp_path / "saved.npz")
-    second, copied = ex.Learner.load(tmp_path / "saved.npz", compiled=False), HallEnv()
-    copied.episode, copied.cell = env.episode, env.cell
-    assert drive(first, env, 200, action) == drive(second, copied, 200, action)
-    for (name, one), (_, other) in zip(
-        tree.arrays(first._run), tree.arrays(second._run), strict=True
-    ):
-        assert np.array_equal(one, other), name
 
 
 def test_compiled_learners_are_plain_ones_and_reload_each_other(tmp_path):
@@ -188,92 +169,6 @@ def test_vectors_must_keep_their_length():
     learner.start([0.5, 0.5])
     with pytest.raises(ValueError, match="must have 2 components"):
         learner.step(0.0, [0.5], False)
-
-
-def rewrite(path, facts, arrays: Any):
-    np.savez(path, expectant=np.frombuffer(json.dumps(facts).encode(), np.uint8), **arrays)
-
-
-class TestFiles:
-    @pytest.fixture
-    def saved(self, tmp_path):
-        learner = learner_for(AGENTS[0])
-        drive(learner, HallEnv(), 10)
-        learner.save(tmp_path / "saved.npz")
-        return tmp_path / "saved.npz"
-
-    @pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 0.9, 0.99])
-    def test_a_truncated_file(self, saved, share):
-        whole = saved.read_bytes()
-        saved.write_bytes(whole[: int(share * len(whole))])
-        with pytest.raises(ValueError, match=r"saved\.npz: is not a saved learner"):
-            ex.Learner.load(saved)
-
-    @pytest.mark.parametrize("content", [b"hello", b"PK\x03\x04 not really", b"\x80\x04N."])
-    def test_a_foreign_file(self, saved, content):
-        saved.write_bytes(content)
-        with pytest.raises(ValueError, match="is not a saved learner"):
-            ex.Learner.load(saved)
-
-    def test_arrays_of_somebody_else(self, saved):
-        np.savez(saved, weights=np.zeros(3))
-        with pytest.raises(ValueError, match="is not a saved learner"):
-            ex.Learner.load(saved)
-
-    def test_objects_are_not_unpickled(self, saved):
-        np.savez(saved, expectant=np.array([{"format": 1}], dtype=object))
-        with pytest.raises(ValueError, match="is not a saved learner"):
-            ex.Learner.load(saved)
-
-    def test_another_format(self, saved):
-        facts, arrays = saving.read(saved)
-        rewrite(saved, {**facts, "format": 99}, arrays)
-        with pytest.raises(ValueError, match="has format 99, this version reads format 3"):
-            ex.Learner.load(saved)
-
-    def test_an_array_that_does_not_fit(self, saved):
-        facts, arrays = saving.read(saved)
-        rewrite(saved, facts, {**arrays, "agent.weights": np.zeros(3, np.int64)})
-        with pytest.raises(ValueError, match=r"the array agent\.weights is int64 in 1 dimensions"):
-            ex.Learner.load(saved)
-
-    def test_facts_that_are_missing(self, saved):
-        facts, arrays = saving.read(saved)
-        del facts["streams"]
-        rewrite(saved, facts, arrays)
-        with pytest.raises(ValueError, match="'streams' is missing"):
-            ex.Learner.load(saved)
-
-    def test_folders(self, saved, tmp_path):
-        learner = ex.Learner.load(saved, compiled=False)
-        for path, message in ((tmp_path, "is a folder"), (tmp_path / "a" / "b.npz", "its folder")):
-            with pytest.raises(ValueError, match=message):
-                learner.save(path)
-        with pytest.raises(ValueError, match="is a folder, not a saved learner"):
-            ex.Learner.load(tmp_path)
-
-    def test_no_file(self, tmp_path):
-        with pytest.raises(FileNotFoundError):
-            ex.Learner.load(tmp_path / "none.npz")
-
-    def test_a_write_that_fails_leaves_the_old_file(self, saved, monkeypatch):
-        before = saved.read_bytes()
-
-        def full(*args, **arrays):
-            raise OSError("No space left on device")
-
-        monkeypatch.setattr(np, "savez_compressed", full)
-        learner = ex.Learner.load(saved, compiled=False)
-        with pytest.raises(OSError, match="No space left"):
-            learner.save(saved)
-        assert saved.read_bytes() == before
-        assert list(saved.parent.iterdir()) == [saved]
-
-    def test_the_file_is_plain_arrays(self, saved):
-        with zipfile.ZipFile(saved) as file:
-            assert all(name.endswith(".npy") for name in file.namelist())
-        with np.load(saved, allow_pickle=False) as file:
-            assert file["agent.weights"].shape == (2, 8)
 
 
 def test_preferences_are_the_action_values():

@@ -11,7 +11,7 @@ import expectant as ex
 from expectant.descriptions import description
 from expectant.engine.course import drive, going_on
 from expectant.engine.job import Job
-from expectant.engine.learner.learner_facts import states_of
+from expectant.engine.learner.saving import states_of
 from expectant.engine.loop import simulate
 from expectant.parts import Agent, Site
 from expectant.seeds import evaluation_streams, generator, streams_of

@@ -9,14 +9,13 @@ import numpy as np
 import pytest
 
 import expectant as ex
+from expectant.core.memory import TooLargeError
 from expectant.engine.ahead import compile_loop
 from expectant.engine.asking import States, ask
 from expectant.engine.job import Job
 from expectant.engine.look import all_states, look, set_aside
 from expectant.engine.loop import DIVERGED, DONE, Budget, simulate
-from expectant.engine.memory.demand import demand_of
-from expectant.engine.memory.limits import Room
-from expectant.engine.memory.refusal import TooLargeError
+from expectant.engine.memory import Room, size_of
 from expectant.lab import records
 from expectant.lab.cells import Cell, cell_hash
 from expectant.lab.choosing.confirming import cell_of
@@ -24,7 +23,7 @@ from expectant.lab.choosing.sweep_folder import read_folder
 from expectant.lab.engines.compute import compute
 from expectant.lab.looks import LOOKS, look_as
 from expectant.lab.measures import measure_named
-from expectant.lab.records import Record, levels_of, looking_memory, record_from, recorded, schedule
+from expectant.lab.records import Record, levels_of, looking_bytes, record_from, recorded, schedule
 from expectant.lab.specs.spec import SpecError, parse_spec
 from expectant.lab.store.results import panels_of
 from expectant.lab.store.store import Store
@@ -324,17 +323,14 @@ def test_an_order_of_a_look_knows_whether_it_is_compiled(look, kernel_cache):
     assert order.is_there(job)
 
 
-def test_what_looks_hold_is_counted_before_it_is_allocated(monkeypatch):
+def test_what_looks_hold_is_refused_before_it_is_allocated(monkeypatch):
     """A million looks at a hundred states: the answers are most of what a run needs."""
     grid = ex.LocaGrid(phase_steps=(1_000_000, 500_000, 500_000))
     job, often = Job(grid, ex.OneHot(), ex.QLearning(0.1), steps=2_000_000), greedy(2)
     answers = often.schedule(job).at.size * grid.states * grid.actions * 8
-    own = demand_of(job)
-    assert demand_of(job, looking_memory(job, often)).alone == own.alone + own.each + answers
+    assert looking_bytes(job, often) == answers + size_of(job).own
     monkeypatch.setenv("EXPECTANT_MEMORY", "90 MiB")
-    monkeypatch.setattr(records, "_nothing_seen", lambda *_: pytest.fail("allocated"))
-    sentence = "of it for the answers at 1,000,003 looks; 90 MiB are free: use a larger every"
-    with pytest.raises(TooLargeError, match=sentence):
+    with pytest.raises(TooLargeError, match="90 MiB are free"):
         recorded(job, 0, simulate, ask, np.zeros(1, np.int64), often)
 
 
@@ -344,10 +340,10 @@ def test_a_run_of_a_sweep_takes_the_room_that_its_looks_need():
         features=ex.OneHot(), agent=FAST, episodes=0, steps=1200, runs=1, bin=1, seed=0,
         record=greedy(1),
     )  # fmt: skip
-    room, alone = Room(), demand_of(cell.job, looking_memory(cell.job, greedy(1))).alone
-    assert alone > demand_of(cell.job).alone
+    room, size = Room(), size_of(cell.job)
+    alone = size.shared + size.own + looking_bytes(cell.job, greedy(1))
     with room.taken_by(cell.job, cell.beside):
         assert room.taken == alone
     assert room.taken == 0
     again = pickle.loads(pickle.dumps(cell))  # as cells are sent to other processes
-    assert demand_of(again.job, again.beside).alone == alone
+    assert again.beside == cell.beside

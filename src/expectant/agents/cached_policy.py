@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -12,11 +11,12 @@ from expectant.agents.centering import CenteringPart, centered, shift_rate
 from expectant.agents.planner import Planner, absorb, pass_on_to_planner, report, tell
 from expectant.agents.planning_update import StatePlanningAgent
 from expectant.agents.untuned import CACHED_POLICY, LEFT_OUT
+from expectant.core.memory import zeros
 from expectant.descriptions import description, option
 from expectant.features.vector import dot
-from expectant.parts import Need, Site, bytes_of, weights_memory
+from expectant.parts import Site
 from expectant.rules import at_least, between, flag
-from expectant.step_sizes import StepSize, step_part, step_size, steps_memory
+from expectant.step_sizes import StepSize, step_part, step_size
 from expectant.updates import move, policy_gradient, softmax, td_target
 from expectant.verbs import (
     act,
@@ -152,16 +152,10 @@ class CachedPolicy(StatePlanningAgent):
     epsilon: float = option(between(0, 1), default=0.0, kw_only=True)
     old_target: bool = option(flag(), default=False, kw_only=True)
 
-    def estimate_memory(self, site: Site) -> Sequence[Need]:
-        weights = weights_memory("the values and the policy", site, 1 + site.actions)
-        probabilities = Need("probabilities", bytes_of((site.actions,)))
-        steps = ((self.value_step, 1), (self.policy_step, site.actions))
-        return [weights, probabilities, *steps_memory(site, *steps), *super().estimate_memory(site)]
-
     def build(self, site: Site) -> CachedPolicyPart:
         return CachedPolicyPart(
             self.state_weights(site),
-            np.zeros((site.actions, site.width)),
+            zeros((site.actions, site.width)),
             self.planner(site, self.model_step),
             self.update_part(site),
             step_part(self, self.value_step, site),
@@ -169,7 +163,7 @@ class CachedPolicy(StatePlanningAgent):
             self.entropy,
             self.epsilon,
             self.discount,
-            np.zeros(site.actions),
+            zeros(site.actions),
             self.centering_part(),
             self.direct,
             self.old_target,

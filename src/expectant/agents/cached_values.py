@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -15,9 +14,9 @@ from expectant.agents.untuned import CACHED_VALUES, LEFT_OUT
 from expectant.agents.valuing import ValuingAgent
 from expectant.descriptions import description, option
 from expectant.features.vector import dot, outlook
-from expectant.parts import Need, Site, weights_memory
+from expectant.parts import Site
 from expectant.rules import flag, one_of
-from expectant.step_sizes import StepSize, step_part, step_size, steps_memory
+from expectant.step_sizes import StepSize, step_part, step_size
 from expectant.updates import displacement, move, move_row, td_target
 from expectant.verbs import (
     act,
@@ -150,11 +149,6 @@ class CachedValues(ValuingAgent):
     cache_first: bool = option(flag(), default=False, kw_only=True)
     cached_actions: str = option(one_of("all", "greedy"), default="all", kw_only=True)
     ties: str = option(one_of("random", "first"), default="random", kw_only=True)
-
-    def estimate_memory(self, site: Site) -> Sequence[Need]:
-        cache = weights_memory("the cached action values", site, site.actions)
-        steps = steps_memory(site, (self.value_step, 1), (self.action_step, site.actions))
-        return [*self.values_memory(site), cache, *steps, *super().estimate_memory(site)]
 
     def build(self, site: Site) -> CachedValuesPart:
         return CachedValuesPart(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -13,10 +12,10 @@ from expectant.agents.centering import CenteringPart, centered, centering_part, 
 from expectant.agents.untuned import ACTIONS, LEFT_OUT
 from expectant.backups import PrioritizedPairs, SeenPairs
 from expectant.descriptions import description, option
-from expectant.features.vector import Binary, Weighted, empty_state, greatest, state_bytes
-from expectant.parts import Agent, Backups, Need, Site, needs_of, weights_memory
+from expectant.features.vector import Binary, Weighted, empty_state, greatest
+from expectant.parts import Agent, Backups, Site
 from expectant.rules import at_least, named_or, whole
-from expectant.step_sizes import StepSize, step_part, step_size, steps_memory
+from expectant.step_sizes import StepSize, step_part, step_size
 from expectant.updates import move_row, q_learning
 from expectant.verbs import (
     age,
@@ -169,14 +168,6 @@ class DynaQ(Agent):
         if self.backups == "pairs":
             return SeenPairs(untried=self.bonus > 0.0)
         return NAMED[self.backups]() if isinstance(self.backups, str) else self.backups
-
-    def estimate_memory(self, site: Site) -> Sequence[Need]:
-        return [
-            weights_memory("the action values", site, site.actions),
-            *steps_memory(site, (self.action_step, site.actions)),
-            *needs_of(self.distribution(), site),
-            Need("states to plan from", 2 * state_bytes(site.shape)),
-        ]
 
     def build(self, site: Site) -> DynaQPart:
         return DynaQPart(

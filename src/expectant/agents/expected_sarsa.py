@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -11,8 +10,8 @@ from expectant.agents.acting import act_on_action_values
 from expectant.agents.centering import CenteringPart, centered, centering_part, shift_rate
 from expectant.agents.untuned import ACTIONS, LEFT_OUT
 from expectant.descriptions import description, option
-from expectant.parts import Agent, Need, Site, weights_memory
-from expectant.step_sizes import StepSize, step_part, step_size, steps_memory
+from expectant.parts import Agent, Site
+from expectant.step_sizes import StepSize, step_part, step_size
 from expectant.updates import expected_sarsa
 from expectant.verbs import learn, tick
 
@@ -45,10 +44,6 @@ class ExpectedSarsa(Agent):
     untuned = ACTIONS
 
     action_step: float | StepSize = option(step_size(), default=LEFT_OUT)
-
-    def estimate_memory(self, site: Site) -> Sequence[Need]:
-        steps = steps_memory(site, (self.action_step, site.actions))
-        return [weights_memory("the action values", site, site.actions), *steps]
 
     def build(self, site: Site) -> ExpectedSarsaPart:
         return ExpectedSarsaPart(

@@ -9,12 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from expectant.integrity import counted
 from expectant.verbs import (
     act,
     begin,
     break_off,
-    check_restored,
     followed,
     grown,
     learn,
@@ -96,12 +94,6 @@ def _(taught):
 @followed.register(LessonsPart)
 def _(taught):
     return followed(taught.agent)
-
-
-@check_restored.register(LessonsPart)
-def _(taught, built, setting):
-    counted("the lessons", taught.taken)
-    check_restored(taught.agent, built.agent, setting)
 
 
 def with_lessons(agent: object, lessons: int) -> object:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple, cast
 
 import numpy as np
@@ -16,10 +15,10 @@ from expectant.agents.valuing import ValuingAgent
 from expectant.descriptions import description, option
 from expectant.features.vector import outlook
 from expectant.models.expectation import LinearExpectation, LinearPart
-from expectant.models.maintained import maintained, maintained_memory
-from expectant.parts import Need, Site
+from expectant.models.maintained import maintained
+from expectant.parts import Site
 from expectant.rules import flag, one_of
-from expectant.step_sizes import StepSize, adapts, step_part, step_size, steps_memory
+from expectant.step_sizes import StepSize, adapts, step_part, step_size
 from expectant.updates import displacement, move, td_target
 from expectant.verbs import (
     act,
@@ -167,11 +166,6 @@ class Lookahead(ValuingAgent):
                 "Lookahead: maintained=True keeps up with value steps along the planned state "
                 f"only, and planning_update={self.planning_update!r} also moves along the next one"
             )
-
-    def estimate_memory(self, site: Site) -> Sequence[Need]:
-        steps = steps_memory(site, (self.value_step, 1))
-        needs = [*self.values_memory(site), *steps, *super().estimate_memory(site)]
-        return [*needs, maintained_memory(site)] if self.maintained else needs
 
     def build(self, site: Site) -> LookaheadPart:
         weights, planner = self.values_part(site), self.planner(site, self.model_step)

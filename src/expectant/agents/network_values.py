@@ -8,16 +8,16 @@ v̂; hidden weights start normal with variance 1 / k. Everything costs O(k H).
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
+from expectant.core.memory import zeros
 from expectant.descriptions import description, option
 from expectant.features.vector import outlook
 from expectant.lanes import dot_row, padded
 from expectant.models.network import tanh
-from expectant.parts import Need, Site, Values, bytes_of
+from expectant.parts import Site, Values
 from expectant.rules import whole
 from expectant.updates import correct, displacement
 from expectant.verbs import function, index, size, value
@@ -87,15 +87,8 @@ class NetworkValues(Values):
 
     hidden: int = option(whole(1), default=16)
 
-    def estimate_memory(self, site: Site) -> Sequence[Need]:
-        width = padded(self.hidden)
-        held = bytes_of((site.shape.size, width), (2, width), (1,))
-        what = f"the value network ({self.hidden:,} hidden units, {site.shape.size:,} features)"
-        building = bytes_of((2, site.shape.size, self.hidden))
-        return [Need(what, held, "fewer hidden units", building)]
-
     def build(self, site: Site) -> NetworkValuesPart:
-        width, inner = padded(self.hidden), np.zeros((site.shape.size, padded(self.hidden)))
+        width, inner = padded(self.hidden), zeros((site.shape.size, padded(self.hidden)))
         draws = site.rng.spawn(1)[0].normal(size=(site.shape.size, self.hidden))
         inner[:, : self.hidden] = draws / math.sqrt(site.shape.active)
-        return NetworkValuesPart(inner, np.zeros((1, width)), np.zeros(width), np.zeros(1))
+        return NetworkValuesPart(inner, zeros((1, width)), zeros(width), np.zeros(1))

@@ -10,14 +10,14 @@ from expectant.agents.by_name import BACKUPS, MODELS, backups_by_name, named_mod
 from expectant.agents.centering import FROM, CenteringPart, centering_part
 from expectant.agents.lessons import with_lessons
 from expectant.agents.planner import Planner
-from expectant.agents.rollout import check_rollout, rollout_memory, rollout_part
-from expectant.agents.with_options import options_memory, with_options
+from expectant.agents.rollout import check_rollout, rollout_part
+from expectant.agents.with_options import with_options
 from expectant.backups import NAMED
 from expectant.descriptions import abstract, option
-from expectant.features.vector import empty_state, state_bytes
-from expectant.models.curious import curious, curious_memory
+from expectant.features.vector import empty_state
+from expectant.models.curious import curious
 from expectant.options.repertoire import REPERTOIRE, Repertoire
-from expectant.parts import Agent, Backups, Model, Need, Option, Site, needs_of
+from expectant.parts import Agent, Backups, Model, Option, Site
 from expectant.rules import at_least, either, flag, named_or, one_of, or_none, whole
 from expectant.step_sizes import StepSize, as_used
 from expectant.verbs import with_predecessors
@@ -182,26 +182,6 @@ class PlanningAgent(Agent):
         if isinstance(self.backups, str):
             return backups_by_name(self.backups, self.replay_capacity)
         return self.backups
-
-    def estimate_memory(self, site: Site) -> Sequence[Need]:
-        """What the planner holds; an agent adds its own weights."""
-        model = named_model(self.model, getattr(self, "model_step", 0.0))
-        drawn = state_bytes(self.distribution().drawn_shape(site))
-        scratch = drawn + state_bytes(site.shape) + rollout_memory(self.rollout, model, site)
-        traced = self.distribution().traces_back
-        return [
-            *self._model_memory(model, site),
-            *(model.predecessors_memory(site) if traced else ()),
-            *needs_of(self.distribution(), site),
-            Need("states to plan from", scratch),
-            *([curious_memory(site)] if self.bonus > 0.0 else []),
-        ]
-
-    def _model_memory(self, model: Model, site: Site) -> Sequence[Need]:
-        if site.actions == site.domain.actions:
-            return needs_of(model, site)
-        around = options_memory(site, site.domain.actions)
-        return [*self.repertoire.estimate_around(model, site), around]
 
     def _model_part(self, model: Model, site: Site) -> object:
         """The model; one of actions and options where the site counts those as actions."""

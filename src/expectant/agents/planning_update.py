@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -12,9 +12,9 @@ from expectant.agents.planning_agent import PlanningAgent
 from expectant.descriptions import abstract, option
 from expectant.features.vector import dot
 from expectant.gradient_updates import gradient_planning, gtd2_planning
-from expectant.parts import Model, Need, Site, bytes_of
+from expectant.parts import Model, Site
 from expectant.rules import one_of
-from expectant.step_sizes import StepSize, step_part, step_size, steps_memory
+from expectant.step_sizes import StepSize, step_part, step_size
 from expectant.updates import displacement, levi_target, move
 from expectant.verbs import improve
 
@@ -110,13 +110,6 @@ class StatePlanningAgent(PlanningAgent):
                 "expectation model, which knows the mean next state (predicts_means), got "
                 f"model={self.model!r}"
             )
-
-    def estimate_memory(self, site: Site) -> Sequence[Need]:
-        needs = super().estimate_memory(site)
-        if self.planning_update == "levi":
-            return needs
-        helper = Need("gradient planning", bytes_of((site.width,)))
-        return [*needs, helper, *steps_memory(site, (self.correction_step, 1))]
 
     def update_part(self, site: Site) -> object:
         """What moves the state values when planning."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -11,9 +10,9 @@ from expectant.agents.acting import act_on_action_values
 from expectant.agents.centering import CenteringPart, centered, centering_part, shift_rate
 from expectant.agents.untuned import LEFT_OUT, Q_LEARNING
 from expectant.descriptions import description, option
-from expectant.parts import Agent, Need, Site, weights_memory
+from expectant.parts import Agent, Site
 from expectant.rules import Rule, one_of
-from expectant.step_sizes import StepSize, step_part, step_size, steps_memory
+from expectant.step_sizes import StepSize, step_part, step_size
 from expectant.updates import q_learning
 from expectant.verbs import learn, shares_ties, tick
 
@@ -61,10 +60,6 @@ class QLearning(Agent):
         Rule("0, because Q-learning does not plan (QPlanning does)", _zero), default=0, kw_only=True
     )
     ties: str = option(one_of("random", "first"), default="random", kw_only=True)
-
-    def estimate_memory(self, site: Site) -> Sequence[Need]:
-        steps = steps_memory(site, (self.action_step, site.actions))
-        return [weights_memory("the action values", site, site.actions), *steps]
 
     def build(self, site: Site) -> QLearningPart:
         return QLearningPart(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -17,9 +16,9 @@ from expectant.backups import PrioritizedPairs
 from expectant.descriptions import description, option
 from expectant.features.vector import dot
 from expectant.models.expectation import LinearExpectation
-from expectant.parts import Backups, Need, Site, weights_memory
+from expectant.parts import Backups, Site
 from expectant.rules import flag, one_of
-from expectant.step_sizes import StepSize, step_part, step_size, steps_memory
+from expectant.step_sizes import StepSize, step_part, step_size
 from expectant.updates import move_row, q_learning, q_target
 from expectant.verbs import (
     back_up,
@@ -130,11 +129,6 @@ class QPlanning(PlanningAgent):
     def distribution(self) -> Backups:
         """As for all planners; but one action is backed up, so pairs are prioritized."""
         return PAIRS if self.backups == "prioritized" else super().distribution()
-
-    def estimate_memory(self, site: Site) -> Sequence[Need]:
-        values = weights_memory("the action values", site, site.actions)
-        steps = steps_memory(site, (self.action_step, site.actions))
-        return [values, *steps, *super().estimate_memory(site)]
 
     def build(self, site: Site) -> QPlanningPart:
         return QPlanningPart(

@@ -10,11 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from expectant.features.vector import Binary, Weighted, empty_state, state_bytes
-from expectant.integrity import unchanged, within
+from expectant.features.vector import Binary, Weighted, empty_state
 from expectant.parts import Backups, Model, Shape, Site
-from expectant.rules import LARGEST
-from expectant.verbs import act, back_up, check_restored, copy, imagine, roll_out
+from expectant.verbs import act, back_up, copy, imagine, roll_out
 
 
 class NoRollout(NamedTuple):
@@ -45,22 +43,6 @@ def _(rollout, agent, rng):
     return errors
 
 
-@check_restored.register(RolloutPart)
-def _(rollout, built, site):
-    """The entries of a mean state are all features in order, and never written again.
-
-    Its values are written before they are read, so they may be any.
-    """
-    for own, other in (
-        (rollout.imagined, built.imagined),
-        (rollout.next_imagined, built.next_imagined),
-    ):
-        within("rollout: active", own.active, 0, site.shape.size - 1)
-        within("rollout: place", own.place, -1, (site.domain.states or LARGEST) - 1)
-        if other.active.any():
-            unchanged("rollout: active", own.active, other.active)
-
-
 def check_rollout(owner: str, length: int, given: object, model: Model, backups: Backups) -> None:
     """Refuse rollouts of models that cannot lead anywhere."""
     if not model.imagines:
@@ -73,15 +55,6 @@ def check_rollout(owner: str, length: int, given: object, model: Model, backups:
             f"{owner}: rollout={length} of an expectation model leads to states that "
             f"backups={backups!r} cannot tell apart; use a replay"
         )
-
-
-def rollout_memory(length: int, model: Model, site: Site) -> int:
-    """How many bytes the scratch states take."""
-    if length == 1:
-        return 0
-    size = site.shape.size
-    led_to = site.shape if model.imagines == "states" else Shape(size, size, True)
-    return 2 * state_bytes(led_to)
 
 
 def rollout_part(length: int, model: Model, site: Site) -> NoRollout | RolloutPart:

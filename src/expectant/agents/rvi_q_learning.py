@@ -10,10 +10,10 @@ import numpy as np
 from expectant.agents.acting import act_on_action_values
 from expectant.agents.untuned import LEFT_OUT, RELATIVE
 from expectant.descriptions import description, option
-from expectant.features.vector import Binary, Weighted, dot, empty_state, state_bytes
-from expectant.parts import Agent, Need, Site, weights_memory
+from expectant.features.vector import Binary, Weighted, dot, empty_state
+from expectant.parts import Agent, Site
 from expectant.rules import Rule, either, one_of, whole
-from expectant.step_sizes import StepSize, step_part, step_size, steps_memory
+from expectant.step_sizes import StepSize, step_part, step_size
 from expectant.updates import rvi_q_learning
 from expectant.verbs import encode, function, learn, tick
 
@@ -95,11 +95,6 @@ class RVIQLearning(Agent):
                 f"RVIQLearning: discount must be 1, because relative values have none, got "
                 f"{self.discount!r}"
             )
-
-    def estimate_memory(self, site: Site) -> Sequence[Need]:
-        values = weights_memory("the action values", site, site.actions)
-        steps = steps_memory(site, (self.action_step, site.actions))
-        return [values, *steps, Need("the reference", state_bytes(site.shape))]
 
     def build(self, site: Site) -> RVIQLearningPart:
         state, action = self._reference(site)

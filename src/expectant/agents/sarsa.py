@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -10,19 +9,18 @@ import numpy as np
 from expectant.agents.acting import epsilon_greedy
 from expectant.agents.centering import CenteringPart, centered, centering_part, shift_rate
 from expectant.agents.untuned import LEFT_OUT, TRACES
+from expectant.core.memory import zeros
 from expectant.descriptions import description, option
 from expectant.features.vector import dot
-from expectant.integrity import within
-from expectant.parts import Agent, Need, Site, bytes_of, weights_memory
+from expectant.parts import Agent, Site
 from expectant.rules import between, one_of
-from expectant.step_sizes import StepSize, step_part, step_size, steps_memory
+from expectant.step_sizes import StepSize, step_part, step_size
 from expectant.updates import sarsa, sarsa_lambda, true_online_sarsa
 from expectant.verbs import (
     act,
     adapt,
     begin,
     break_off,
-    check_restored,
     function,
     learn,
     mean_rate,
@@ -118,11 +116,6 @@ def learned(agent, transition, following):
     return sarsa_lambda(weights, traces, transition, following, discount, trace, step, bounded)
 
 
-@check_restored.register(SarsaPart)
-def _(agent, built, site):
-    within("sarsa: ahead", agent.ahead, NONE, site.actions - 1)
-
-
 @description
 class Sarsa(Agent):
     """ε-greedy Sarsa(λ) with linear action values; ``trace`` is λ.
@@ -144,16 +137,10 @@ class Sarsa(Agent):
                 f"have one step size for all, got {self.action_step!r}"
             )
 
-    def estimate_memory(self, site: Site) -> Sequence[Need]:
-        rows = site.actions * (2 if self.trace > 0.0 else 1)
-        values = weights_memory("the action values and their traces", site, rows)
-        steps = steps_memory(site, (self.action_step, site.actions))
-        return [values, *steps, Need("the next action", bytes_of((2,)))]
-
     def build(self, site: Site) -> SarsaPart:
         return SarsaPart(
             self.action_weights(site),
-            np.zeros((site.actions, site.width if self.trace > 0.0 else 0)),
+            zeros((site.actions, site.width if self.trace > 0.0 else 0)),
             np.full(1, NONE, np.int64),
             np.zeros(1),
             step_part(self, self.action_step, site, site.actions),

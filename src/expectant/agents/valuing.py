@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from expectant.agents.by_name import named_model
 from expectant.agents.planner import Planner
 from expectant.agents.planning_update import StatePlanningAgent
 from expectant.descriptions import abstract, option
-from expectant.models.at_mean import at_mean, at_mean_memory
-from expectant.parts import Need, Site, Values, weights_memory
+from expectant.models.at_mean import at_mean
+from expectant.parts import Site, Values
 from expectant.rules import Rule, one_of
 from expectant.step_sizes import StepSize
 
@@ -63,13 +61,6 @@ class ValuingAgent(StatePlanningAgent):
                 f"{owner}: value_step must be a number and bounded_step False where values are not "
                 f"linear, {given}"
             )
-
-    def values_memory(self, site: Site) -> Sequence[Need]:
-        """What the state values hold, and what the model needs to be asked with them."""
-        if isinstance(self.value, str):
-            return [weights_memory("the state values", site)]
-        mean = [at_mean_memory(site)] if self._by_means() else []
-        return [*self.value.estimate_memory(site), *mean]
 
     def values_part(self, site: Site) -> object:
         """Weights (D,), or the part that the values are."""

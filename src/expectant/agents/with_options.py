@@ -13,14 +13,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from expectant.agents.acting import draw_from, epsilon_greedy, write_epsilon_greedy
-from expectant.integrity import within
-from expectant.parts import Need, Site, bytes_of
+from expectant.parts import Site
 from expectant.verbs import (
     act,
     begin,
     behave,
     break_off,
-    check_restored,
     fit_options,
     followed,
     function,
@@ -222,18 +220,6 @@ def _(agent):
 @followed.register(WithOptionsPart)
 def _(agent):
     return int(agent.active[0])
-
-
-@check_restored.register(WithOptionsPart)
-def _(agent, built, setting):
-    most = built.choices.shape[0] - built.behaviour.shape[0] - 1
-    within("the option that is followed", agent.active, NONE, most)
-    check_restored(agent.agent, built.agent, setting)
-
-
-def options_memory(site: Site, actions: int) -> Need:
-    """What is held around an agent; ``site`` counts options as actions."""
-    return Need("choices", bytes_of((1,), (actions,), (site.actions,), (actions,)))
 
 
 def with_options(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -10,10 +9,9 @@ import numpy as np
 from expectant.descriptions import description
 from expectant.features.feature_table import feature_table
 from expectant.features.table import numbered_states
-from expectant.features.vector import BinaryTable, WeightedTable, table_bytes
-from expectant.integrity import within
-from expectant.parts import Backups, Need, Site, bytes_of
-from expectant.verbs import check_restored, draw, load, remember, stored
+from expectant.features.vector import BinaryTable, WeightedTable
+from expectant.parts import Backups, Site
+from expectant.verbs import draw, load, remember, stored
 
 
 class AllPairsPart(NamedTuple):
@@ -47,12 +45,6 @@ def _(backups, slot):
     return slot % backups.actions, 0.0, 1.0
 
 
-@check_restored.register(AllPairsPart)
-def _(backups, built, site):
-    check_restored(backups.features, built.features, site)
-    within("the pair of a sweep that comes next", backups.following, 0, backups.pairs - 1)
-
-
 @description
 class AllPairs(Backups):
     """All pairs of a state and an action in turn, tried or not: exhaustive sweeps.
@@ -62,11 +54,6 @@ class AllPairs(Backups):
     """
 
     draws_actions: ClassVar[bool] = True
-
-    def estimate_memory(self, site: Site) -> Sequence[Need]:
-        states = numbered_states(site.domain, "AllPairs")
-        held = table_bytes(site.shape, states) + bytes_of((1,))
-        return [Need(f"the features of all {states:,} states", held, 'backups="pairs"')]
 
     def build(self, site: Site) -> AllPairsPart:
         states = numbered_states(site.domain, "AllPairs")

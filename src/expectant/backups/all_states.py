@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -10,11 +9,10 @@ import numpy as np
 from expectant.descriptions import description, option
 from expectant.features.feature_table import feature_table
 from expectant.features.table import numbered_states
-from expectant.features.vector import BinaryTable, WeightedTable, table_bytes
-from expectant.integrity import require, within
-from expectant.parts import Backups, Need, Site, bytes_of
+from expectant.features.vector import BinaryTable, WeightedTable
+from expectant.parts import Backups, Site
 from expectant.rules import flag
-from expectant.verbs import check_restored, draw, function, load, remember
+from expectant.verbs import draw, function, load, remember
 
 
 class AllStatesPart(NamedTuple):
@@ -58,16 +56,6 @@ def _(backups, state, rng):
     return -1
 
 
-@check_restored.register(AllStatesPart)
-def _(backups, built, site):
-    check_restored(backups.features, built.features, site)
-    require(
-        np.array_equal(np.sort(backups.order), np.sort(built.order)),
-        "the order of a sweep must have every state once",
-    )
-    within("the states of a sweep that are drawn", backups.drawn, 0, backups.states)
-
-
 @description
 class AllStates(Backups):
     """Uniform over all states of the domain, which must number them, whether seen or not.
@@ -77,11 +65,6 @@ class AllStates(Backups):
     """
 
     sweeps: bool = option(flag(), default=False)
-
-    def estimate_memory(self, site: Site) -> Sequence[Need]:
-        states = numbered_states(site.domain, "AllStates")
-        held = table_bytes(site.shape, states) + bytes_of((states * self.sweeps,), (1,))
-        return [Need(f"the features of all {states:,} states", held, 'backups="seen"')]
 
     def build(self, site: Site) -> AllStatesPart:
         states = numbered_states(site.domain, "AllStates")

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 from expectant.descriptions import description
-from expectant.features.vector import Binary, Weighted, empty_state, state_bytes
-from expectant.parts import Backups, Need, Site
+from expectant.features.vector import Binary, Weighted, empty_state
+from expectant.parts import Backups, Site
 from expectant.verbs import copy, draw, remember
 
 
@@ -34,9 +33,6 @@ def _(backups, state, rng):
 @description
 class CurrentState(Backups):
     """Always the state that the agent has just reached; after the end, the last one before it."""
-
-    def estimate_memory(self, site: Site) -> Sequence[Need]:
-        return [Need("the present state", state_bytes(site.shape))]
 
     def build(self, site: Site) -> CurrentPart:
         return CurrentPart(empty_state(site.shape))

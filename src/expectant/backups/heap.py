@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from expectant.integrity import require, within
-from expectant.verbs import check_restored, function
+from expectant.core.memory import full, zeros
+from expectant.verbs import function
 
 ABSENT = -1
 
@@ -82,25 +82,11 @@ def rank(heap, thing, priority, threshold):
         sink(heap, positions[thing])
 
 
-@check_restored.register(HeapPart)
-def _(heap, built, site):
-    size = heap.order.shape[0]
-    within("heap: length", heap.length, 0, size)
-    within("heap: order", heap.order, 0, size - 1)
-    within("heap: positions", heap.positions, ABSENT, size - 1)
-    places = np.arange(heap.length[0])
-    require(
-        np.array_equal(heap.positions[heap.order[places]], places)
-        and np.count_nonzero(heap.positions != ABSENT) == heap.length[0],
-        "heap: order and positions must agree",
-    )
-
-
 def empty_heap(size: int) -> HeapPart:
     """Room for the things 0 to size − 1, all of priority zero."""
     return HeapPart(
-        np.zeros(size, np.int64),
-        np.full(size, ABSENT, np.int64),
-        np.zeros(size),
+        zeros(size, np.int64),
+        full(size, ABSENT, np.int64),
+        zeros(size),
         np.zeros(1, np.int64),
     )

@@ -9,7 +9,6 @@ state, it is exact.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -22,21 +21,19 @@ from expectant.backups.pairs import (
     latest_pairs,
     load_state,
     pair_in,
-    pairs_memory,
     rows_for,
 )
 from expectant.backups.sweeping import forget_link, is_kept, link_from
+from expectant.core.memory import full, zeros
 from expectant.descriptions import description, option
 from expectant.features.distinct import number_of
 from expectant.features.vector import dot
-from expectant.integrity import counted, finite, within
-from expectant.parts import Backups, Need, Site, bytes_of
+from expectant.parts import Backups, Site
 from expectant.rules import at_least, flag, whole
 from expectant.verbs import (
     age,
     changed,
     changed_action,
-    check_restored,
     draw,
     function,
     load_successor,
@@ -214,18 +211,6 @@ def _(sweeping, domain):
     relabel(sweeping.pairs, domain)
 
 
-@check_restored.register(PairSweepingPart)
-def _(sweeping, built, site):
-    check_restored(sweeping.pairs, built.pairs, site)
-    check_restored(sweeping.heap, built.heap, site)
-    total = int(sweeping.pairs.seen.total[0])
-    finite("sweeping: errors", sweeping.errors)
-    within("sweeping: sources", sweeping.sources, NONE, total - 1)
-    within("sweeping: drawn", sweeping.drawn, NONE, sweeping.errors.shape[0] - 1)
-    counted("sweeping: counts", sweeping.counts)
-    counted("sweeping: tries", sweeping.tries)
-
-
 @description
 class PrioritizedPairs(Backups):
     """The tried pair of a state and an action whose backup is expected to change most.
@@ -236,6 +221,7 @@ class PrioritizedPairs(Backups):
     (``capacity`` distinct ones at most) up to ``links`` predecessors are kept.
     """
 
+    memory_advice: ClassVar[str] = "a smaller capacity of the backups"
     stores_transitions: ClassVar[bool] = True
     draws_actions: ClassVar[bool] = True
 
@@ -244,25 +230,16 @@ class PrioritizedPairs(Backups):
     links: int = option(whole(1), default=8)
     idles: bool = option(flag(), default=False)
 
-    def estimate_memory(self, site: Site) -> Sequence[Need]:
-        rows = rows_for(site, self.capacity)
-        size = rows * site.actions
-        links = (rows, self.links * (1 + site.actions) + site.actions)
-        what = f"priorities and predecessors of {rows:,} states"
-        instead = "a smaller capacity or fewer links of PrioritizedPairs"
-        own = Need(what, bytes_of((4, size), (2,), links), instead)
-        return [*pairs_memory(site, self.capacity), own]
-
     def build(self, site: Site) -> PairSweepingPart:
         rows = rows_for(site, self.capacity)
         pairs = latest_pairs(site, self.capacity, untried=False)
         return PairSweepingPart(
             pairs,
             empty_heap(rows * site.actions),
-            np.zeros(rows * site.actions),
-            np.full((rows, self.links), NONE, np.int64),
-            np.zeros((rows, self.links, site.actions), np.int64),
-            np.zeros((rows, site.actions), np.int64),
+            zeros(rows * site.actions),
+            full((rows, self.links), NONE, np.int64),
+            zeros((rows, self.links, site.actions), np.int64),
+            zeros((rows, site.actions), np.int64),
             np.full(1, NONE, np.int64),
             self.threshold,
             self.idles,

@@ -6,20 +6,18 @@ the latest outcome, all pairs alike.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from expectant.backups.seen import SeenPart, seen_memory, seen_row, seen_states
+from expectant.backups.seen import SeenPart, seen_row, seen_states
+from expectant.core.memory import full, zeros
 from expectant.descriptions import description, option
-from expectant.features.vector import BinaryTable, WeightedTable, empty_table, table_bytes
-from expectant.integrity import counted, require, within
-from expectant.parts import Backups, Need, Site, bytes_of
+from expectant.features.vector import BinaryTable, WeightedTable, empty_table
+from expectant.parts import Backups, Site
 from expectant.rules import flag, whole
 from expectant.verbs import (
     age,
-    check_restored,
     draw,
     function,
     load,
@@ -165,39 +163,10 @@ def _(pairs):
     return int(pairs.counters[DRAWN])
 
 
-@check_restored.register(PairsPart)
-def _(pairs, built, site):
-    check_restored(pairs.seen, built.seen, site)
-    check_restored(pairs.successors, built.successors, site)
-    counted("pairs: counters", pairs.counters)
-    counted("pairs: times", pairs.times)
-    size, count = pairs.order.shape[0], pairs.counters[COUNT]
-    known = min(pairs.seen.serials.shape[0], int(pairs.seen.total[0])) * pairs.actions
-    within("pairs: order", pairs.order, 0, size - 1)
-    within("pairs: positions", pairs.positions, NONE, size - 1)
-    places = np.arange(min(int(count), size))
-    require(
-        count <= known
-        and (pairs.order[places] < known).all()
-        and np.array_equal(pairs.positions[pairs.order[places]], places)
-        and np.count_nonzero(pairs.positions != NONE) == count,
-        "pairs: order and positions must agree",
-    )
-
-
 def rows_for(site: Site, capacity: int) -> int:
     """How many distinct states to make room for: no more than there can be."""
     states = site.domain.states
     return capacity if states is None or site.shape.remembers else min(capacity, int(states))
-
-
-def pairs_memory(site: Site, capacity: int) -> list[Need]:
-    """The memory of :func:`latest_pairs`."""
-    rows = rows_for(site, capacity)
-    size = rows * site.actions
-    held = table_bytes(site.shape, size) + bytes_of((6, size), (3,))
-    what = f"the latest outcomes of {size:,} pairs of a state and an action"
-    return [seen_memory(site.shape, rows), Need(what, held, "a smaller capacity of the backups")]
 
 
 def latest_pairs(site: Site, capacity: int, untried: bool) -> PairsPart:
@@ -207,12 +176,12 @@ def latest_pairs(site: Site, capacity: int, untried: bool) -> PairsPart:
     return PairsPart(
         seen_states(site.shape, rows),
         empty_table(site.shape, size),
-        np.zeros(size),
-        np.zeros(size),
-        np.zeros(size, np.int64),
-        np.zeros(size, np.int64),
-        np.zeros(size, np.int64),
-        np.full(size, NONE, np.int64),
+        zeros(size),
+        zeros(size),
+        zeros(size, np.int64),
+        zeros(size, np.int64),
+        zeros(size, np.int64),
+        full(size, NONE, np.int64),
         np.zeros(3, np.int64),
         site.actions,
         untried,
@@ -229,14 +198,12 @@ class SeenPairs(Backups):
     place of the one that was first seen longest ago.
     """
 
+    memory_advice: ClassVar[str] = "a smaller capacity of the backups"
     stores_transitions: ClassVar[bool] = True
     draws_actions: ClassVar[bool] = True
 
     capacity: int = option(whole(1), default=10_000)
     untried: bool = option(flag(), default=False)
-
-    def estimate_memory(self, site: Site) -> Sequence[Need]:
-        return pairs_memory(site, self.capacity)
 
     def build(self, site: Site) -> PairsPart:
         return latest_pairs(site, self.capacity, self.untried)

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from expectant.backups.replay import COUNT, Replay, ReplayPart, pass_on_to_replay, slot_of_age
 from expectant.descriptions import description, option
-from expectant.integrity import require
-from expectant.parts import Backups, Need, Site
+from expectant.parts import Backups, Site
 from expectant.rules import at_least, or_none, whole
-from expectant.verbs import check_restored, draw, load, remember
+from expectant.verbs import draw, load, remember
 
 
 class RecencyPart(NamedTuple):
@@ -51,13 +49,6 @@ def _(backups, state, rng):
     return slot
 
 
-@check_restored.register(RecencyPart)
-def _(backups, built, site):
-    check_restored(backups.replay, built.replay, site)
-    mass = backups.mass[0]  # from which ages are made
-    require(-1.0 <= mass <= 0.0, f"recency: mass must be a number from -1 to 0, got {mass}")
-
-
 @description
 class RecencyReplay(Backups):
     """Over the last ``capacity`` transitions (None: all), weights halving every ``halflife``.
@@ -70,9 +61,6 @@ class RecencyReplay(Backups):
 
     capacity: int | None = option(or_none(whole(1)), default=1000)
     halflife: float = option(at_least(1.0), default=100.0)
-
-    def estimate_memory(self, site: Site) -> Sequence[Need]:
-        return Replay(self.capacity).estimate_memory(site)
 
     def build(self, site: Site) -> RecencyPart:
         replay, log_factor = Replay(self.capacity).build(site), -math.log(2.0) / self.halflife

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from expectant.core.memory import zeros
 from expectant.descriptions import description, option
-from expectant.features.vector import BinaryTable, WeightedTable, empty_table, table_bytes
-from expectant.integrity import require, within
-from expectant.parts import Backups, Need, Site, bytes_of, narrowest
+from expectant.features.vector import BinaryTable, WeightedTable, empty_table
+from expectant.parts import Backups, Site, narrowest
 from expectant.rules import or_none, whole
 from expectant.verbs import (
-    check_restored,
     draw,
     function,
     grown,
@@ -117,46 +115,24 @@ def _longer(array: np.ndarray) -> np.ndarray:
     return np.concatenate([array, np.zeros_like(array)])
 
 
-@check_restored.register(ReplayPart)
-def _(replay, built, site):
-    """The outcomes may be any: only a domain that relabels reads them, and a learner has none."""
-    check_restored(replay.states, built.states, site)
-    check_restored(replay.next_states, built.next_states, site)
-    capacity, (count, following) = replay.actions.shape[0], replay.counters
-    within("replay: actions", replay.actions, 0, site.actions - 1)
-    within("replay: alive", replay.alive, 0, 1)
-    within("replay: counters", replay.counters, 0, capacity)
-    require(
-        following == count if count < capacity else following < capacity,
-        f"replay: counters must be those of {capacity} slots, got {count} and {following}",
-    )
-
-
 @description
 class Replay(Backups):
     """Uniform over the last ``capacity`` real transitions, the newest included (None: over all)."""
 
+    memory_advice: ClassVar[str] = "a smaller replay capacity"
     stores_transitions: ClassVar[bool] = True
 
     capacity: int | None = option(or_none(whole(1)), default=1000)
-
-    def estimate_memory(self, site: Site) -> Sequence[Need]:
-        """Of what it starts with: without a limit it grows."""
-        slots = self.capacity or FIRST_ROOM
-        held = 2 * table_bytes(site.shape, slots, _places(site)) + bytes_of((2, slots), (2,))
-        held += slots * (1 + np.dtype(narrowest(site.actions - 1)).itemsize)
-        what = f"the replay ({slots:,} transitions)"
-        return [Need(what, held, "a smaller replay capacity" if self.capacity else "")]
 
     def build(self, site: Site) -> ReplayPart:
         slots = self.capacity or FIRST_ROOM
         return ReplayPart(
             empty_table(site.shape, slots, _places(site)),
             empty_table(site.shape, slots, _places(site)),
-            np.zeros(slots, narrowest(site.actions - 1)),
-            np.zeros(slots),
-            np.zeros(slots, np.int8),
-            np.zeros(slots, np.int64),
+            zeros(slots, narrowest(site.actions - 1)),
+            zeros(slots),
+            zeros(slots, np.int8),
+            zeros(slots, np.int64),
             np.zeros(2, np.int64),
             self.capacity is not None,
         )

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from expectant.core.memory import zeros
 from expectant.descriptions import description, option
-from expectant.integrity import counted, require
-from expectant.parts import Backups, Need, Site, bytes_of
+from expectant.parts import Backups, Site
 from expectant.rules import whole
 from expectant.verbs import (
-    check_restored,
     draw,
     function,
     index,
@@ -102,19 +100,6 @@ def _(sampler, state, rng):
     return -1
 
 
-@check_restored.register(SamplerPart)
-def _(sampler, built, site):
-    for name in ("uses", "counts", "total"):
-        counted(f"sampler: {name}", getattr(sampler, name))
-    most = site.shape.active * sampler.uses
-    require(
-        sum(sampler.uses.tolist()) == sampler.total[0]
-        and (sampler.counts.max(axis=1, initial=0) <= most).all()
-        and (sampler.counts.sum(axis=1, dtype=float) <= most).all(),
-        "sampler: counts must agree with each other",
-    )
-
-
 @description
 class StateSampler(Backups):
     """States drawn from a mixture of ``clusters`` prototypes, learned online; none is stored.
@@ -128,18 +113,12 @@ class StateSampler(Backups):
 
     clusters: int = option(whole(1), default=32)
 
-    def estimate_memory(self, site: Site) -> Sequence[Need]:
-        shape = (self.clusters, site.shape.size)
-        held = bytes_of(shape, shape, (2, self.clusters), (1,))
-        what = f"the sampler of states ({self.clusters:,} clusters, {shape[1]:,} features)"
-        return [Need(what, held, "fewer clusters")]
-
     def build(self, site: Site) -> SamplerPart:
         shape = (self.clusters, site.shape.size)
         return SamplerPart(
-            np.zeros(self.clusters, np.int64),
-            np.zeros(shape, np.int64),
-            np.zeros(shape),
-            np.zeros(self.clusters),
+            zeros(self.clusters, np.int64),
+            zeros(shape, np.int64),
+            zeros(shape),
+            zeros(self.clusters),
             np.zeros(1, np.int64),
         )

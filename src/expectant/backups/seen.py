@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from expectant.core.memory import full
 from expectant.descriptions import description, option
 from expectant.features.distinct import (
     EMPTY,
     DistinctPart,
-    check_numbers,
-    distinct_bytes,
     distinct_vectors,
     slot_of,
 )
-from expectant.features.vector import Binary, Weighted, empty_state, state_bytes
-from expectant.integrity import counted, require
-from expectant.parts import Backups, Need, Shape, Site, bytes_of
+from expectant.features.vector import Binary, Weighted, empty_state
+from expectant.parts import Backups, Shape, Site
 from expectant.rules import whole
-from expectant.verbs import check_restored, draw, function, load, remember, save
+from expectant.verbs import draw, function, load, remember, save
 
 
 class SeenPart(NamedTuple):
@@ -95,35 +92,14 @@ def _(seen, state, rng):
     return -1
 
 
-@check_restored.register(SeenPart)
-def _(seen, built, site):
-    check_restored(seen.scratch, built.scratch, site)
-    counted("seen states: total", seen.total)
-    rows, total = seen.serials.shape[0], int(seen.total[0])
-    check_numbers(seen.distinct, built.distinct, site, min(rows, total))
-    last = np.arange(total - 1, max(total - rows, 0) - 1, -1)
-    serials = np.full(rows, -1)
-    serials[last % rows] = last
-    require(
-        np.array_equal(seen.serials, serials) and seen.distinct.used[0] == 0,
-        f"seen states: serials must be those of {total} states in {rows} rows",
-    )
-
-
 def seen_states(shape: Shape, capacity: int) -> SeenPart:
     """Room for so many distinct states."""
     return SeenPart(
         distinct_vectors(shape, capacity),
-        np.full(capacity, -1, np.int64),
+        full(capacity, -1, np.int64),
         np.zeros(1, np.int64),
         empty_state(shape),
     )
-
-
-def seen_memory(shape: Shape, capacity: int) -> Need:
-    """The memory of :func:`seen_states`."""
-    held = distinct_bytes(shape, capacity) + bytes_of((capacity,), (1,)) + state_bytes(shape)
-    return Need(f"the states seen (up to {capacity:,})", held, "a smaller capacity of the backups")
 
 
 @description
@@ -134,10 +110,8 @@ class SeenStates(Backups):
     that a new one takes the place of the one that was first seen longest ago.
     """
 
+    memory_advice: ClassVar[str] = "a smaller capacity of the backups"
     capacity: int = option(whole(1), default=10_000)
-
-    def estimate_memory(self, site: Site) -> Sequence[Need]:
-        return [seen_memory(site.shape, self.capacity)]
 
     def build(self, site: Site) -> SeenPart:
         return seen_states(site.shape, self.capacity)

@@ -7,20 +7,17 @@ and planning from single features ends where planning from states does: θ* = (I
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from expectant.backups.heap import HeapPart, empty_heap, rank
 from expectant.descriptions import description, option
-from expectant.integrity import unchanged, within
-from expectant.parts import Backups, Need, Site, bytes_of
+from expectant.parts import Backups, Site
 from expectant.rules import at_least
 from expectant.verbs import (
     came_from,
     changed,
-    check_restored,
     draw,
     function,
     index,
@@ -159,13 +156,6 @@ def _(backups):
     return backups.at[LINK] >= 0
 
 
-@check_restored.register(SweptRowsPart)
-def _(backups, built, site):
-    unchanged("swept features: the next link", backups.at[LINK:], built.at[LINK:])
-    within("swept features: the feature", backups.at[:LINK], 0, site.shape.size - 1)
-    check_restored(backups.heap, built.heap, site)
-
-
 @description
 class SingleFeatures(Backups):
     """Single features, all equally likely."""
@@ -182,10 +172,6 @@ class _Swept(Backups):
     knows_places: ClassVar[bool] = False
     traces_back: ClassVar[bool] = True
     threshold: float
-
-    def estimate_memory(self, site: Site) -> Sequence[Need]:
-        heap = bytes_of((3, site.shape.size), (1,), (2,))
-        return [Need(f"the priorities of {site.shape.size:,} features", heap)]
 
     def build(self, site: Site) -> object:
         raise ValueError(f"{type(self).__name__}: is built with the model that it traces back")

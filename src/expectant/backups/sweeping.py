@@ -9,19 +9,18 @@ how often that successor followed.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from expectant.backups.heap import HeapPart, empty_heap, rank
-from expectant.backups.seen import SeenPart, any_row, seen_memory, seen_row, seen_states
+from expectant.backups.seen import SeenPart, any_row, seen_row, seen_states
+from expectant.core.memory import full, zeros
 from expectant.descriptions import description, option
 from expectant.features.distinct import number_of
-from expectant.integrity import counted, require, within
-from expectant.parts import Backups, Need, Site, bytes_of
+from expectant.parts import Backups, Site
 from expectant.rules import at_least, whole
-from expectant.verbs import changed, check_restored, draw, function, load, remember
+from expectant.verbs import changed, draw, function, load, remember
 
 NONE = -1
 
@@ -155,23 +154,6 @@ def _(sweeping, state, rng):
     return -1
 
 
-@check_restored.register(SweepingPart)
-def _(sweeping, built, site):
-    check_restored(sweeping.seen, built.seen, site)
-    check_restored(sweeping.heap, built.heap, site)
-    rows, total = sweeping.tries.shape[0], int(sweeping.seen.total[0])
-    within("sweeping: sources", sweeping.sources, NONE, total - 1)
-    within("sweeping: drawn", sweeping.drawn, NONE, rows - 1)
-    counted("sweeping: counts", sweeping.counts)
-    counted("sweeping: tries", sweeping.tries)
-    kept = sweeping.sources >= max(total - rows, 0)
-    tries = sweeping.tries[sweeping.sources[kept] % rows]
-    require(
-        (sweeping.counts[kept] <= tries).all(),
-        "sweeping: counts of steps must be at most the tries in the states they came from",
-    )
-
-
 @description
 class PrioritizedSweeping(Backups):
     """The seen state whose backup is expected to change most; any of them if none is expected to.
@@ -183,25 +165,18 @@ class PrioritizedSweeping(Backups):
     gain nothing by it.
     """
 
+    memory_advice: ClassVar[str] = "a smaller capacity of the backups"
     capacity: int = option(whole(1), default=10_000)
     threshold: float = option(at_least(0.0), default=1e-4)
     links: int = option(whole(1), default=8)
-
-    def estimate_memory(self, site: Site) -> Sequence[Need]:
-        links = (self.capacity, self.links * (1 + site.actions) + site.actions)
-        heap = bytes_of((3, self.capacity), (1,))
-        what = f"priorities and predecessors of {self.capacity:,} states"
-        instead = "a smaller capacity or fewer links of PrioritizedSweeping"
-        own = Need(what, heap + bytes_of(links, (1,)), instead)
-        return [seen_memory(site.shape, self.capacity), own]
 
     def build(self, site: Site) -> SweepingPart:
         return SweepingPart(
             seen_states(site.shape, self.capacity),
             empty_heap(self.capacity),
-            np.full((self.capacity, self.links), NONE, np.int64),
-            np.zeros((self.capacity, self.links, site.actions), np.int64),
-            np.zeros((self.capacity, site.actions), np.int64),
+            full((self.capacity, self.links), NONE, np.int64),
+            zeros((self.capacity, self.links, site.actions), np.int64),
+            zeros((self.capacity, site.actions), np.int64),
             np.full(1, NONE, np.int64),
             self.threshold,
         )

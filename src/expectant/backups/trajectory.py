@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from expectant.backups.replay import COUNT, Replay, ReplayPart, pass_on_to_replay, slot_of_age
 from expectant.descriptions import description, option
-from expectant.features.vector import Binary, Weighted, empty_state, state_bytes
-from expectant.integrity import within
-from expectant.parts import Backups, Need, Site
+from expectant.features.vector import Binary, Weighted, empty_state
+from expectant.parts import Backups, Site
 from expectant.rules import or_none, whole
-from expectant.verbs import check_restored, draw, function, load, matches
+from expectant.verbs import draw, function, load, matches
 
 SLOT, LEFT = 0, 1
 
@@ -63,15 +61,6 @@ def _(backups, state, rng):
     return slot
 
 
-@check_restored.register(TrajectoryPart)
-def _(backups, built, site):
-    check_restored(backups.replay, built.replay, site)
-    check_restored(backups.reached, built.reached, site)
-    slots = max(int(backups.replay.counters[COUNT]), 1)
-    within("trajectory: slot", backups.walk[SLOT : SLOT + 1], 0, slots - 1)
-    within("trajectory: steps left", backups.walk[LEFT:], 0, backups.length - 1)
-
-
 @description
 class Trajectory(Backups):
     """Walk along stored experience: from a random transition ``length`` transitions onwards.
@@ -85,10 +74,6 @@ class Trajectory(Backups):
 
     length: int = option(whole(1), default=10)
     capacity: int | None = option(or_none(whole(1)), default=1000)
-
-    def estimate_memory(self, site: Site) -> Sequence[Need]:
-        scratch = Need("a state", state_bytes(site.shape))
-        return [*Replay(self.capacity).estimate_memory(site), scratch]
 
     def build(self, site: Site) -> TrajectoryPart:
         return TrajectoryPart(

@@ -20,7 +20,7 @@ from expectant.domains.grids import (
 from expectant.domains.outcomes import END
 from expectant.domains.phases import PhaseClock, phase_clock, present_phase, tick_clock
 from expectant.domains.tabular import TabularDomain
-from expectant.parts import Drawing, Need, Site, bytes_of
+from expectant.parts import Drawing
 from expectant.rules import number, whole
 from expectant.verbs import reset, reward_now, step
 
@@ -108,10 +108,6 @@ class ChangingMaze(TabularDomain):
 
     def table(self) -> FiniteMDP:
         return changing_mdp(self.grids, self.goal_reward, self.step_reward)
-
-    def estimate_memory(self, site: Site) -> Sequence[Need]:
-        clock = Need("the count of steps", bytes_of((2,), (2,)))
-        return [*super().estimate_memory(site), clock]
 
     def build(self, rng: np.random.Generator) -> ChangingPart:
         mdp = self.mdp().build(rng)

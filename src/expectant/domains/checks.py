@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from expectant.core.memory import claim
 from expectant.domains.outcomes import Outcomes
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ def checked_outcomes(mdp: FiniteMDP) -> Outcomes:
     successors = _successors(mdp, probabilities.shape[1:])
     rewards = _rewards(np.asarray(mdp.rewards), probabilities.shape)
     phases = max(probabilities.shape[0], rewards.shape[0])
+    claim(8 * (3 * phases + 2) * probabilities[0].size)  # what follows copies the tables
     probabilities = np.broadcast_to(probabilities, (phases, *probabilities.shape[1:])).copy()
     rewards = np.broadcast_to(rewards, probabilities.shape).copy()
     _check_terminal(mdp, successors.shape[0])
@@ -160,13 +162,7 @@ def _start(mdp: FiniteMDP, states: int) -> np.ndarray:
 def _check_ends(probabilities: np.ndarray, successors: np.ndarray) -> None:
     """Every state must be able to reach the end, in every phase."""
     for phase, present in enumerate(probabilities > 0):
-        reaches = np.zeros(successors.shape[0], bool)
-        while True:
-            leads = present & ((successors == -1) | reaches[successors])
-            grown = leads.any(axis=(1, 2))
-            if (grown == reaches).all():
-                break
-            reaches = grown
+        reaches = _reaches_end(present, successors)
         trapped = np.flatnonzero(~reaches)
         if trapped.size:
             into = np.argwhere(present & (successors == trapped[0]))
@@ -182,6 +178,23 @@ def _check_ends(probabilities: np.ndarray, successors: np.ndarray) -> None:
                 f"state {state}, action {action}, phase {phase}: leads to state {trapped[0]}, from "
                 f"which no action ever reaches an end ({ends}endless=True allows that)"
             )
+
+
+def _reaches_end(present: np.ndarray, successors: np.ndarray) -> np.ndarray:
+    """True (S,) for every state from which an end can be reached, by search backwards from it."""
+    states = successors.shape[0]
+    origins, targets = np.nonzero(present)[0], successors[present]
+    by_target = np.argsort(targets, kind="stable")
+    before = origins[by_target].tolist()
+    firsts = np.searchsorted(targets[by_target], np.arange(-1, states + 1)).tolist()
+    reaches, waiting = [False] * states, [-1]
+    while waiting:
+        state = waiting.pop()
+        for origin in before[firsts[state + 1] : firsts[state + 2]]:
+            if not reaches[origin]:
+                reaches[origin] = True
+                waiting.append(origin)
+    return np.array(reaches)
 
 
 def _leads_to_itself_only(present: np.ndarray, successors: np.ndarray) -> np.ndarray:

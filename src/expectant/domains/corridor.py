@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
 
+from expectant.core.memory import claim
 from expectant.descriptions import description, option
-from expectant.domains.finite import MAKING, FiniteMDP, FinitePart, finite_memory
+from expectant.domains.finite import FiniteMDP, FinitePart
 from expectant.domains.outcomes import END
-from expectant.parts import Domain, Drawing, Exit, Need, Site
+from expectant.parts import Domain, Drawing, Exit
 from expectant.rules import between, number, or_none, whole
 
 LEFT, RIGHT = 0, 1
@@ -68,6 +68,7 @@ class Corridor(Domain):
 
     @cached_property
     def _mdp(self) -> FiniteMDP:
+        claim(8 * 30 * self.cells)  # tables of two actions with two outcomes, and copies
         cell = np.arange(self.cells)
         moves = np.stack([cell - 1, cell + 1], axis=1)
         targets = np.stack([moves, moves[:, ::-1]], axis=2)
@@ -85,10 +86,6 @@ class Corridor(Domain):
             successors=np.where(left | right, END, targets),
             switch_every=self.switch_every,
         )
-
-    def estimate_memory(self, site: Site) -> Sequence[Need]:
-        tables = finite_memory(1 if self.switch_every is None else 2, self.cells, 2, 2)
-        return [tables._replace(building=MAKING * tables.bytes)]
 
     def build(self, rng: np.random.Generator) -> FinitePart:
         return self.mdp().build(rng)

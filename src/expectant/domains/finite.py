@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from expectant.core.memory import claim
 from expectant.descriptions import description, option
 from expectant.domains.checks import checked_outcomes
 from expectant.domains.outcomes import END, Outcomes
-from expectant.parts import Domain, Need, Site, bytes_of
+from expectant.parts import Domain
 from expectant.rules import Rule, flag, or_none, whole
 from expectant.verbs import function, observation, outcome, phase, place, reset, reward_now, step
 
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from expectant.domains.spaces import GymSource
     from expectant.domains.toy_text import Table
 
-MAKING = 2  # tables of a finite MDP are held in about so many copies beside those of its part
 STATE, PHASE, OUTCOME = 0, 1, 2
 
 
@@ -111,17 +111,10 @@ def _cumulative(probabilities: np.ndarray) -> np.ndarray:
     return total / total[..., -1:]
 
 
-def finite_memory(phases: int, states: int, actions: int, outcomes: int) -> Need:
-    """What the part of a finite MDP of such a size holds, once for all runs."""
-    table = (states, actions, outcomes)
-    held = bytes_of((phases, *table), (phases, *table), table, (states,))
-    what = f"the finite MDP ({states:,} states, {actions:,} actions, {outcomes:,} outcomes)"
-    return Need(what, held, "fewer states or outcomes", shared=True)
-
-
 def _array(dtype: type[float]) -> Callable[[object], np.ndarray]:
     def convert(value: object) -> np.ndarray:
-        array = np.array(value)
+        array = np.asarray(value)
+        claim(8 * array.size)
         if array.size == 0 or array.dtype.kind not in ("f" if dtype is float else "") + "iu":
             raise ValueError
         array = array.astype(np.float64 if dtype is float else np.int64)
@@ -241,9 +234,6 @@ class FiniteMDP(Domain):
             int(self.switch_every or 1),
             np.zeros(3, np.int64),
         )
-
-    def estimate_memory(self, site: Site) -> Sequence[Need]:
-        return [finite_memory(*self.outcomes.probabilities.shape)]
 
     def build(self, rng: np.random.Generator) -> FinitePart:
         return self._part._replace(now=np.zeros(3, np.int64))  # runs share what none changes

@@ -8,14 +8,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from expectant.core.memory import claim
 from expectant.descriptions import description, option
 from expectant.domains.finite import (
-    MAKING,
     PHASE,
     STATE,
     FiniteMDP,
     FinitePart,
-    finite_memory,
     sample,
     tell_what_is_now,
 )
@@ -30,7 +29,7 @@ from expectant.domains.phases import (
     right_exit_pays,
     tick_clock,
 )
-from expectant.parts import Domain, Drawing, Exit, Need, Site, bytes_of
+from expectant.parts import Domain, Drawing, Exit
 from expectant.rules import between, number, or_none, whole
 from expectant.verbs import reset, reward_now, step
 
@@ -132,6 +131,7 @@ class LocaGrid(Domain):
 
     @cached_property
     def _mdp(self) -> FiniteMDP:
+        claim(8 * 16 * 14 * self.states)  # tables of three phases, and copies
         row, column = np.divmod(np.arange(self.states), self.columns)
         last = self.columns - 1
         moves = np.stack(
@@ -161,11 +161,6 @@ class LocaGrid(Domain):
         everywhere = np.full(self.states, 1.0 / self.states)
         zone = np.arange(self.states) % self.columns == self.columns - 1
         return np.stack([everywhere, zone / zone.sum(), everywhere])
-
-    def estimate_memory(self, site: Site) -> Sequence[Need]:
-        tables = finite_memory(3, self.states, 4, 4)
-        starts = Need("where episodes start", bytes_of((3, self.states)))
-        return [tables._replace(building=MAKING * tables.bytes), starts]
 
     def build(self, rng: np.random.Generator) -> LocaGridPart:
         mdp = self.mdp().build(rng)

@@ -8,10 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from expectant.descriptions import description, option
-from expectant.integrity import within
 from expectant.parts import Domain
 from expectant.rules import Rule, or_none, whole
-from expectant.verbs import check_restored, observation
+from expectant.verbs import observation
 
 
 class OutsidePart(NamedTuple):
@@ -23,12 +22,6 @@ class OutsidePart(NamedTuple):
 @observation.register(OutsidePart)
 def _(domain):
     return domain.received
-
-
-@check_restored.register(OutsidePart)
-def _(domain, built, site):
-    if site.domain.states is not None:
-        within("the observation", domain.received, 0, site.domain.states - 1)
 
 
 def _pairs(value: object) -> tuple[tuple[float, float], ...]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from expectant.descriptions import description, option
-from expectant.domains.finite import MAKING, FiniteMDP, FinitePart, finite_memory
+from expectant.domains.finite import FiniteMDP, FinitePart
 from expectant.domains.grids import (
     GOAL,
     START,
@@ -20,7 +19,7 @@ from expectant.domains.grids import (
     numbers_of_cells,
 )
 from expectant.domains.outcomes import END
-from expectant.parts import Domain, Drawing, Need, Site
+from expectant.parts import Domain, Drawing
 from expectant.rules import Rule, between, number
 
 FREE, PIT = ".", "P"
@@ -150,11 +149,6 @@ class Rooms(Domain):
     @property
     def drawing(self) -> Drawing:
         return grid_drawing(self.numbers, (self.goal_reward,))
-
-    def estimate_memory(self, site: Site) -> Sequence[Need]:
-        ways = 1 if self.slip == 0.0 else 4 - (self.slip == 1.0)
-        tables = finite_memory(1, self.states, 4, ways)
-        return [tables._replace(building=MAKING * tables.bytes)]
 
     def build(self, rng: np.random.Generator) -> FinitePart:
         return self.mdp().build(rng)

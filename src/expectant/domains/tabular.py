@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
 
-from expectant.domains.finite import MAKING, FiniteMDP, finite_memory
-from expectant.parts import Domain, Need, Site
+from expectant.domains.finite import FiniteMDP
+from expectant.parts import Domain
 
 
 class TabularDomain(Domain):
@@ -37,10 +36,6 @@ class TabularDomain(Domain):
     @cached_property
     def _mdp(self) -> FiniteMDP:
         return self.table()
-
-    def estimate_memory(self, site: Site) -> Sequence[Need]:
-        tables = finite_memory(*self.mdp().outcomes.probabilities.shape)
-        return [tables._replace(building=MAKING * tables.bytes)]
 
     def build(self, rng: np.random.Generator) -> object:
         return self.mdp().build(rng)

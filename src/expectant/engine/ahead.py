@@ -20,9 +20,8 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from expectant.core import tree
+from expectant.core.memory import TooLargeError, available_memory, given_memory
 from expectant.engine.job import Job, cores, loop_for, loop_is_compiled
-from expectant.engine.memory.available import free_memory, given_memory
-from expectant.engine.memory.refusal import TooLargeError
 from expectant.progress import Overall, Silent
 
 BYTES = 2**30  # that a process takes to compile, at most
@@ -61,8 +60,8 @@ def compile_ahead(orders: Sequence[Order], overall: Overall) -> None:
 
 def _processes() -> int:
     """How many processes may compile: one for every core, if they fit into memory."""
-    free = given_memory() or free_memory()
-    return cores() if free is None else min(cores(), free // BYTES)
+    free = given_memory() or available_memory()
+    return min(cores(), free // BYTES)
 
 
 def _missing(orders: Sequence[Order]) -> list[bytes]:

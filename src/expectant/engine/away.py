@@ -20,10 +20,10 @@ from typing import Any
 
 import numpy as np
 
+from expectant.core.memory import available_memory, given_memory
 from expectant.engine import away_pool
 from expectant.engine.away_process import Process
 from expectant.engine.away_work import Begun, Errand, Parcel, look_of
-from expectant.engine.memory.available import free_memory, given_memory
 
 MOMENT = 0.2  # seconds that a run waits for its turn here before it is worth a process
 STILL_SECONDS = (
@@ -44,8 +44,8 @@ class Processes:
         self.parcels: dict[int, tuple[Any, bytes | None]] = {}
         self.lock = threading.Lock()
         self.busy = 0
-        free = given_memory() or free_memory()
-        self.most = sys.maxsize if free is None else free // BYTES
+        free = given_memory() or available_memory()
+        self.most = free // BYTES
 
     def run(
         self, errand: Errand, number: int, control: np.ndarray, begun: Begun, local: Local

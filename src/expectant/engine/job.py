@@ -9,14 +9,14 @@ from typing import cast
 
 import numpy as np
 
+from expectant.core.memory import full, zeros
 from expectant.engine.apart import set_apart
 from expectant.engine.compile.kernels import Kernel, compiled_for, is_compiled, use_compiled
 from expectant.engine.compile.settled import direct
 from expectant.engine.course import going_on
 from expectant.engine.crossing import first_response, respond, responder
 from expectant.engine.loop import DONE, NUMBER, STEPS, Budget, Ranges, Run, simulate
-from expectant.engine.memory.limits import within_memory
-from expectant.engine.memory.refusal import owner
+from expectant.engine.memory import measure, owner, refusing
 from expectant.engine.trial.rehearsal import check_counts, rehearse
 from expectant.features.vector import empty_state
 from expectant.lanes import padded
@@ -91,9 +91,14 @@ class Job:
         domain = self.domain.of_run(number)
         return self if domain is self.domain else replace(self, domain=domain)
 
-    @within_memory
     def prepare(self, number: int, control: np.ndarray | None = None) -> tuple[Run, Streams]:
         """All the arrays of one run, from its own seed; setting ``control[0]`` stops its work."""
+        with refusing(self):
+            run, streams = self._build(number, control)
+        measure(self, run)
+        return run, streams
+
+    def _build(self, number: int, control: np.ndarray | None) -> tuple[Run, Streams]:
         drawn, own = streams_of(self.seed, number), self.of_run(number)
         features_part = own.features.build(own.domain, drawn.building)
         domain_part = own.domain.build(drawn.building)
@@ -107,9 +112,9 @@ class Job:
             ranges=Ranges(site.actions, site.shape.size, int(self.domain.states or 0)),
             clock=np.zeros(NUMBER + 1, np.int64),
             total=np.zeros(1),
-            returns=np.full(self.episodes, np.nan),
-            lengths=np.zeros(self.episodes, np.int64),
-            rewards=np.zeros(-(-self.steps // self.bin)),
+            returns=full(self.episodes, np.nan),
+            lengths=zeros(self.episodes, np.int64),
+            rewards=zeros(-(-self.steps // self.bin)),
             bin=self.bin,
         )
         prepared.clock[NUMBER] = number

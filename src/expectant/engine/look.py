@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from expectant.core import tree
+from expectant.core.memory import zeros
 from expectant.engine.asking import Answers, NoModelPart, Questions, States, Subject, ask
 from expectant.engine.compile.kernels import Kernel, compiled_for, is_compiled, use_compiled
 from expectant.engine.loop import NO_FEATURE, Ranges, Run
@@ -156,12 +157,12 @@ def _sheet(ranges: Ranges, count: int, asked: Collection[str], measures: int) ->
         raise ValueError(f"asked: must be among {', '.join(TOPICS)}, got {', '.join(unknown)}")
     rows = {topic: count if topic in asked else 0 for topic in TOPICS}
     return Answers(
-        features=np.zeros((rows["features"], ranges.features)),
-        values=np.zeros(rows["values"]),
-        preferences=np.zeros((rows["preferences"], ranges.actions)),
-        greedy=np.zeros(rows["preferences"], np.int64),
-        ties=np.zeros(rows["preferences"], np.int64),
-        policy=np.zeros((rows["policy"], ranges.actions)),
-        rewards=np.zeros((rows["model"], ranges.actions)),
-        futures=np.zeros((rows["model"], ranges.actions, measures)),
+        features=zeros((rows["features"], ranges.features)),
+        values=zeros(rows["values"]),
+        preferences=zeros((rows["preferences"], ranges.actions)),
+        greedy=zeros(rows["preferences"], np.int64),
+        ties=zeros(rows["preferences"], np.int64),
+        policy=zeros((rows["policy"], ranges.actions)),
+        rewards=zeros((rows["model"], ranges.actions)),
+        futures=zeros((rows["model"], ranges.actions, measures)),
     )

@@ -20,7 +20,7 @@ from expectant.engine.divergence import explained
 from expectant.engine.failing import Failures
 from expectant.engine.job import Job, closed, cores, loop_for, tell_of_evictions
 from expectant.engine.loop import DIVERGED, Run
-from expectant.engine.memory.limits import threads_that_fit
+from expectant.engine.memory import threads_that_fit
 from expectant.engine.result import Result
 from expectant.engine.threads import on_threads
 from expectant.parts import Agent, Domain, Features
@@ -92,8 +92,8 @@ def run(
     name = f"{type(agent).__name__} in {domain.called}"
     start = time.perf_counter()
     show = reporter(progress)
-    threads = threads_that_fit(job, runs, threads or cores(), keep_agents)
     kernel = loop_for(job, compiled, name, show, checked)
+    threads = threads_that_fit(job, runs, threads or cores(), keep_agents)
     ready = time.perf_counter()
     numbers = range(first_run, first_run + runs)
     errand, failures = Runs(job, compiled, checked, keep_agents), Failures()

@@ -11,7 +11,7 @@ import numpy as np
 
 from expectant.descriptions import description, option
 from expectant.features.bounds import PAIRS, known_bounds
-from expectant.parts import Domain, Features, Need, Shape, Site, bytes_of
+from expectant.parts import Domain, Features, Shape
 from expectant.rules import flag, or_none, whole
 from expectant.verbs import encode
 
@@ -72,12 +72,6 @@ class Fourier(Features):
                 f"which makes {size:,} in {dimensions} dimensions"
             )
         return Shape(size, size, weighted=True, bias=0)
-
-    def estimate_memory(self, site: Site) -> Sequence[Need]:
-        size = self.shape(site.domain).size
-        dimensions = len(known_bounds("Fourier", site.domain, self.bounds))
-        held = bytes_of((size, dimensions + 1), (3, dimensions))
-        return [Need("the Fourier basis", held, "a lower order")]
 
     def build(self, domain: Domain, rng: np.random.Generator) -> FourierPart:
         size, bounds = self.shape(domain).size, known_bounds("Fourier", domain, self.bounds)

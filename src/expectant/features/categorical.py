@@ -15,10 +15,9 @@ import numpy as np
 from expectant.descriptions import description, option
 from expectant.features.bounds import known_bounds
 from expectant.features.tiles import LARGEST, wholes
-from expectant.integrity import unchanged
-from expectant.parts import Domain, Features, Need, Shape, Site, bytes_of
+from expectant.parts import Domain, Features, Shape
 from expectant.rules import or_none
-from expectant.verbs import check_restored, encode
+from expectant.verbs import encode
 
 
 class CategoriesPart(NamedTuple):
@@ -55,18 +54,6 @@ def _(features, observation, action, state):
         state.active[n] = features.starts[n] + digit
 
 
-@check_restored.register(CategoriesPart)
-def _(features, built, site):
-    for name in ("counts", "starts"):
-        unchanged(f"categories: {name}", getattr(features, name), getattr(built, name))
-
-
-@check_restored.register(DigitsPart)
-def _(features, built, site):
-    for name in ("strides", "counts", "starts"):
-        unchanged(f"categories: {name}", getattr(features, name), getattr(built, name))
-
-
 @description
 class Categorical(Features):
     """A feature for every value of every component of an observation: a sum of one-hot vectors.
@@ -86,9 +73,6 @@ class Categorical(Features):
         if size > LARGEST:
             raise ValueError(f"Categorical: {size:,} features are too many to be numbered")
         return Shape(size, len(counts))
-
-    def estimate_memory(self, site: Site) -> Sequence[Need]:
-        return [Need("the categories", bytes_of((3, len(self._counts(site.domain)))))]
 
     def build(self, domain: Domain, rng: np.random.Generator) -> CategoriesPart | DigitsPart:
         counts = self._counts(domain)

@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from expectant.features.vector import BinaryTable, WeightedTable, empty_table, table_bytes
-from expectant.integrity import require, within
-from expectant.parts import Shape, Site, bytes_of
-from expectant.verbs import check_restored, function, index, matches, save, size, value
+from expectant.core.memory import full
+from expectant.features.vector import BinaryTable, WeightedTable, empty_table
+from expectant.parts import Shape
+from expectant.verbs import function, index, matches, save, size, value
 
 EMPTY = -1
 MULTIPLIER, MODULUS = 1_000_003, 2_147_483_647  # products stay below 2⁶³
@@ -66,66 +66,5 @@ def _slots_for(capacity: int) -> int:
 
 def distinct_vectors(shape: Shape, capacity: int) -> DistinctPart:
     """Room for so many distinct vectors."""
-    slots = np.full(_slots_for(capacity), EMPTY, np.int64)
+    slots = full(_slots_for(capacity), EMPTY, np.int64)
     return DistinctPart(empty_table(shape, capacity), slots, np.zeros(1, np.int64))
-
-
-def distinct_bytes(shape: Shape, capacity: int) -> int:
-    """The memory of :func:`distinct_vectors`."""
-    return table_bytes(shape, capacity) + bytes_of((_slots_for(capacity),), (1,))
-
-
-# ------------------------------------------------------------------------------ learners' files
-
-
-def check_numbers(distinct: DistinctPart, built: DistinctPart, site: Site, count: int) -> None:
-    """Refuse slots that are not those of the first ``count`` vectors, each of them once.
-
-    A vector that a look-up does not find would be entered again and again, until no slot is empty
-    and looking up never ends.
-    """
-    check_restored(distinct.vectors, built.vectors, site)
-    rows, slots = distinct.vectors.places.shape[0], distinct.slots
-    within("distinct states: slots", slots, EMPTY, rows - 1)
-    taken = np.flatnonzero(slots != EMPTY)
-    numbers = slots[taken]
-    require(
-        0 <= count <= rows and np.array_equal(np.sort(numbers), np.arange(count)),
-        f"distinct states: slots must be those of {count} states",
-    )
-    entries = _entries(distinct.vectors, count)
-    require(np.unique(entries, axis=0).shape[0] == count, "distinct states: no two may be the same")
-    homes, known = _homes(distinct, count)
-    empty = np.concatenate([[0], np.cumsum(np.tile(slots == EMPTY, 2))])
-    homes, known = homes[numbers], known[numbers]
-    gaps = empty[homes + (taken - homes) % slots.shape[0]] - empty[homes]
-    require(
-        not gaps[known].any(), "distinct states: slots must be where their states are looked up"
-    )
-
-
-def _entries(vectors: BinaryTable | WeightedTable, count: int) -> np.ndarray:
-    """The first rows of a table as numbers that are the same where the vectors are."""
-    active = vectors.active[:count].astype(float)
-    if isinstance(vectors, BinaryTable):
-        return active
-    return np.concatenate([active, vectors.values[:count] + 0.0], axis=1)  # −0.0 is 0.0
-
-
-def _homes(distinct: DistinctPart, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """The slot where the look-up of each vector begins (see ``slot_of``), and whether it is known.
-
-    It is not for a value too large to be made a whole number.
-    """
-    vectors, active = distinct.vectors, distinct.vectors.active[:count]
-    values = np.ones(active.shape)
-    if isinstance(vectors, WeightedTable):
-        values = vectors.values[:count]
-    scaled = values * FINENESS
-    large = np.abs(scaled) >= 2.0**62
-    fine = np.where(large, 0.0, scaled).astype(np.int64)
-    code = np.full(count, 7, np.int64)
-    for n in range(active.shape[1]):
-        code = (code * MULTIPLIER + active[:, n] + 1) % MODULUS
-        code = (code + fine[:, n]) % MODULUS
-    return code % distinct.slots.shape[0], np.logical_not(large.any(axis=1))

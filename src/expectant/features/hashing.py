@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from expectant.integrity import counted, require, within
-from expectant.verbs import check_restored, encode, function
+from expectant.core.memory import full
+from expectant.verbs import encode, function
 
 FREE = -1
 PROBES = 8
@@ -51,7 +51,7 @@ def collisions(part: HashedPart) -> Collisions:
 
 def hashed(tiles: object, tilings: int, size: int) -> HashedPart:
     """Tiles put into ``size`` features."""
-    owners = np.full((tilings, size // tilings), FREE, np.int64)
+    owners = full((tilings, size // tilings), FREE, np.int64)
     return HashedPart(tiles, owners, np.zeros(3, np.int64))
 
 
@@ -89,15 +89,3 @@ def _(features, observation, action, state):
     for tiling in range(owners.shape[0]):
         slot = slot_of_tile(owners, tiling, active[tiling], counts)
         active[tiling] = tiling * owners.shape[1] + slot
-
-
-@check_restored.register(HashedPart)
-def _(features, built, site):
-    owners, counts = features.owners, features.counts
-    check_restored(features.tiles, built.tiles, site)
-    within("hashed tiles: owners", owners, FREE, owners.shape[0] * features.tiles.each - 1)
-    counted("hashed tiles: counts", counts)
-    require(
-        counts[USED] == np.count_nonzero(owners != FREE) and counts[COLLISIONS] <= counts[LOOKUPS],
-        "hashed tiles: counts must agree with the owners",
-    )

@@ -9,7 +9,7 @@ import numpy as np
 
 from expectant.descriptions import description, option
 from expectant.features.bounds import PAIRS, known_bounds
-from expectant.parts import Domain, Features, Need, Shape, Site, bytes_of
+from expectant.parts import Domain, Features, Shape
 from expectant.rules import or_none
 from expectant.verbs import encode
 
@@ -44,9 +44,6 @@ class Identity(Features):
     def shape(self, domain: Domain) -> Shape:
         size = len(known_bounds("Identity", domain, self.bounds)) + 1
         return Shape(size, size, weighted=True, bias=size - 1)
-
-    def estimate_memory(self, site: Site) -> Sequence[Need]:
-        return [Need("the scale of observations", bytes_of((2, self.shape(site.domain).size - 1)))]
 
     def build(self, domain: Domain, rng: np.random.Generator) -> IdentityPart:
         low, high = np.array(known_bounds("Identity", domain, self.bounds), float).T

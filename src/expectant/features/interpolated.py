@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from expectant.descriptions import description, option
 from expectant.features.table import numbered_states
-from expectant.integrity import finite, within
-from expectant.parts import Domain, Features, Need, Shape, Site, bytes_of
+from expectant.parts import Domain, Features, Shape
 from expectant.rules import whole
-from expectant.verbs import check_restored, encode
+from expectant.verbs import encode
 
 
 class InterpolatedPart(NamedTuple):
@@ -27,12 +25,6 @@ def _(features, observation, action, state):
     lower, share = features.lower[observation[0]], features.shares[observation[0]]
     state.active[0], state.values[0] = lower, 1.0 - share
     state.active[1], state.values[1] = lower + 1, share
-
-
-@check_restored.register(InterpolatedPart)
-def _(features, built, site):
-    within("features: lower", features.lower, 0, site.shape.size - 2)
-    finite("features: shares", features.shares)
 
 
 @description
@@ -59,10 +51,6 @@ class Interpolated(Features):
     def shape(self, domain: Domain) -> Shape:
         self.validate_for(domain)
         return Shape(self.size, 2, weighted=True)
-
-    def estimate_memory(self, site: Site) -> Sequence[Need]:
-        states = self.validate_for(site.domain)
-        return [Need(f"the features of {states:,} states", bytes_of((2, states)))]
 
     def build(self, domain: Domain, rng: np.random.Generator) -> InterpolatedPart:
         states = self.validate_for(domain)

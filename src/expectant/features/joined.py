@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from expectant.descriptions import description, option
 from expectant.features.memory import BASE
-from expectant.features.vector import Binary, Weighted, empty_state, state_bytes
-from expectant.parts import Domain, Features, Need, Shape, Site, needs_of
-from expectant.verbs import check_restored, encode, index, put, size, value
+from expectant.features.vector import Binary, Weighted, empty_state
+from expectant.parts import Domain, Features, Shape
+from expectant.verbs import encode, index, put, size, value
 
 
 class JoinedPart(NamedTuple):
@@ -38,15 +36,6 @@ def _(features, observation, action, state):
         put(state, entries + n, features.offset + index(right, n), value(right, n))
 
 
-@check_restored.register(JoinedPart)
-def _(features, built, site):
-    sizes = (features.offset, site.shape.size - features.offset)
-    for names, own in zip((("first", "left"), ("second", "right")), sizes, strict=True):
-        inner = dataclasses.replace(site, shape=site.shape._replace(size=own))
-        for name in names:
-            check_restored(getattr(features, name), getattr(built, name), inner)
-
-
 @description
 class Joined(Features):
     """The features of two maps side by side; one of them may be joined again.
@@ -70,11 +59,6 @@ class Joined(Features):
             bias=bias,
             remembers=first.remembers or second.remembers,
         )
-
-    def estimate_memory(self, site: Site) -> Sequence[Need]:
-        shapes = [base.shape(site.domain) for base in (self.first, self.second)]
-        own = Need("features side by side", sum(map(state_bytes, shapes)))
-        return [own, *needs_of(self.first, site), *needs_of(self.second, site)]
 
     def build(self, domain: Domain, rng: np.random.Generator) -> JoinedPart:
         first, second = self.first.shape(domain), self.second.shape(domain)

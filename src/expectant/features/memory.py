@@ -6,18 +6,16 @@ episode begins with an empty memory: the loop says so by the action −1.
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
+from expectant.core.memory import zeros
 from expectant.descriptions import description, option
-from expectant.features.vector import Binary, Weighted, empty_state, state_bytes
-from expectant.integrity import finite, within
-from expectant.parts import Domain, Features, Need, Shape, Site, bytes_of
+from expectant.features.vector import Binary, Weighted, empty_state
+from expectant.parts import Domain, Features, Shape
 from expectant.rules import Rule, between, flag, whole
-from expectant.verbs import check_restored, encode, function, index, size, value
+from expectant.verbs import encode, function, index, size, value
 
 
 def _features(value: object) -> Features:
@@ -88,20 +86,6 @@ def _(features, observation, action, state):
             place += 1
 
 
-@check_restored.register(HistoryPart)
-def _(features, built, site):
-    within("history: active", features.active, 0, features.features - 1)
-    finite("history: values", features.values)
-    inner = _of_size(site, features.observed)
-    check_restored(features.base, built.base, inner)
-    check_restored(features.present, built.present, inner)
-
-
-def _of_size(site: Site, size: int) -> Site:
-    """The site of a map within a map."""
-    return dataclasses.replace(site, shape=site.shape._replace(size=size))
-
-
 @description
 class History(Features):
     """The features of the last ``steps`` observations side by side, the present one first.
@@ -124,22 +108,14 @@ class History(Features):
             remembers=True,
         )
 
-    def estimate_memory(self, site: Site) -> Sequence[Need]:
-        base = self.base.shape(site.domain)
-        entries = (self.steps, base.active + self.actions)
-        held = state_bytes(base) + bytes_of(entries, entries)
-        what = f"the last {self.steps:,} observations"
-        own = Need(what, held, "fewer steps of History")
-        return [own, *self.base.estimate_memory(site)]
-
     def build(self, domain: Domain, rng: np.random.Generator) -> HistoryPart:
         base = self.base.shape(domain)
         entries = (self.steps, base.active + self.actions)
         return HistoryPart(
             base=self.base.build(domain, rng),
             present=empty_state(base),
-            active=np.zeros(entries, np.int64),
-            values=np.zeros(entries),
+            active=zeros(entries, np.int64),
+            values=zeros(entries),
             features=self._features(domain),
             observed=base.size,
         )
@@ -178,14 +154,6 @@ def _(features, observation, action, state):
         state.values[entries + feature] = traces[feature]
 
 
-@check_restored.register(TracesPart)
-def _(features, built, site):
-    finite("traces", features.traces)
-    inner = _of_size(site, features.traces.shape[0])
-    check_restored(features.base, built.base, inner)
-    check_restored(features.present, built.present, inner)
-
-
 @description
 class Traces(Features):
     """The features of the present observation x, and a fading trace z of all since the start.
@@ -209,16 +177,11 @@ class Traces(Features):
             2 * base.size, base.active + base.size, weighted=True, bias=base.bias, remembers=True
         )
 
-    def estimate_memory(self, site: Site) -> Sequence[Need]:
-        base = self.base.shape(site.domain)
-        own = Need("the traces", state_bytes(base) + bytes_of((base.size,)))
-        return [own, *self.base.estimate_memory(site)]
-
     def build(self, domain: Domain, rng: np.random.Generator) -> TracesPart:
         base = self.base.shape(domain)
         return TracesPart(
             base=self.base.build(domain, rng),
             present=empty_state(base),
-            traces=np.zeros(base.size),
+            traces=zeros(base.size),
             decay=self.decay,
         )

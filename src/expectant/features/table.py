@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
+from expectant.core.memory import claim
 from expectant.descriptions import description, option
-from expectant.integrity import within
-from expectant.parts import Domain, Features, Need, Shape, Site, bytes_of
+from expectant.parts import Domain, Features, Shape
 from expectant.rules import or_none, whole
 from expectant.seeds import generator
-from expectant.verbs import check_restored, encode, encode_all
-
-ROW_BYTES = 144  # what NumPy takes for a small array beside its numbers
+from expectant.verbs import encode, encode_all
 
 
 class TablePart(NamedTuple):
@@ -36,11 +33,6 @@ def _(features, states, table, state):
     table.places[:] = np.arange(states)
 
 
-@check_restored.register(TablePart)
-def _(features, built, site):
-    within("features: active", features.active, 0, site.shape.size - 1)
-
-
 def numbered_states(domain: Domain, owner: str) -> int:
     """How many states a domain numbers; an error where observations are not numbers."""
     if domain.states is None:
@@ -57,13 +49,9 @@ class OneHot(Features):
     def shape(self, domain: Domain) -> Shape:
         return Shape(numbered_states(domain, "OneHot"), 1)
 
-    def estimate_memory(self, site: Site) -> Sequence[Need]:
-        states = numbered_states(site.domain, "OneHot")
-        way_out = "such as RandomBinary(size, active) with fewer features than states"
-        return [Need(f"the features of {states:,} states", bytes_of((states,)), way_out)]
-
     def build(self, domain: Domain, rng: np.random.Generator) -> TablePart:
         states = numbered_states(domain, "OneHot")
+        claim(8 * states)
         return TablePart(np.arange(states, dtype=np.int64).reshape(states, 1))
 
 
@@ -89,15 +77,9 @@ class RandomBinary(Features):
         numbered_states(domain, "RandomBinary")
         return Shape(self.size, self.active)
 
-    def estimate_memory(self, site: Site) -> Sequence[Need]:
-        states = numbered_states(site.domain, "RandomBinary")
-        held = bytes_of((states, self.active))
-        building = held + ROW_BYTES * states
-        what = f"the features of {states:,} states"
-        return [Need(what, held, "a smaller size of RandomBinary", building)]
-
     def build(self, domain: Domain, rng: np.random.Generator) -> TablePart:
         states = numbered_states(domain, "RandomBinary")
         rng = rng if self.draw is None else generator(self.draw, 0)
+        claim(2 * 8 * states * self.active)  # vectors one by one, then the table
         rows = np.array([rng.choice(self.size, self.active, False) for _ in range(states)])
         return TablePart(np.sort(rows, axis=1))

@@ -10,17 +10,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from expectant.descriptions import description, option
 from expectant.features.bounds import PAIRS, Bounds, known_bounds
 from expectant.features.hashing import HashedPart, hashed
-from expectant.integrity import unchanged
-from expectant.parts import Domain, Features, Need, Shape, Site, bytes_of
+from expectant.parts import Domain, Features, Shape
 from expectant.rules import Rule, either, flag, or_none, whole
-from expectant.verbs import check_restored, encode, function
+from expectant.verbs import encode, function
 
 LARGEST = 2**31 - 1  # tables of feature vectors keep indices in 32 bits
 LARGEST_HASHED = 2**62  # the tiles themselves are still numbered
@@ -84,12 +83,6 @@ def _(features, observation, action, state):
         active[tilings] = features.bias
 
 
-@check_restored.register(TilesPart)
-def _(features, built, site):
-    for name in ("parts", "wraps", "displaced", "rows", "strides", "components"):
-        unchanged(f"tiles: {name}", getattr(features, name), getattr(built, name))
-
-
 def wholes(low: int) -> Rule[tuple[int, ...]]:
     def convert(value: object) -> tuple[int, ...]:
         if not isinstance(value, Sequence | np.ndarray):
@@ -122,6 +115,7 @@ class Tiles(Features):
         Tiles of several subsets stand side by side in ``Joined``.
     """
 
+    memory_advice: ClassVar[str] = "fewer tiles, or hash_size="
     tilings: int = option(whole(1))
     tiles: int | Sequence[int] = option(either(whole(1), wholes(1)))
     bounds: Sequence[tuple[float, float]] | None = option(or_none(PAIRS), default=None)
@@ -153,14 +147,6 @@ class Tiles(Features):
         if self.bias:
             return Shape(features + 1, self.tilings + 1, bias=features)
         return Shape(features, self.tilings)
-
-    def estimate_memory(self, site: Site) -> Sequence[Need]:
-        dimensions = len(self._bounds(site.domain))
-        tilings = bytes_of((dimensions, 7 + self.tilings))
-        if self.hash_size is None:
-            return [Need("tile coding", tilings, "fewer tiles, or hash_size=")]
-        hashing = bytes_of((self.hash_size,), (3,))
-        return [Need("tile coding", tilings + hashing, "a smaller hash_size")]
 
     def build(self, domain: Domain, rng: np.random.Generator) -> TilesPart | HashedPart:
         shape = self.shape(domain)

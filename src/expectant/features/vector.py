@@ -12,11 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from expectant.integrity import finite, within
+from expectant.core.memory import full, zeros
 from expectant.lanes import dot_rows, dot_weighted_rows, sum_rows, sum_weighted_rows
-from expectant.parts import Shape, Site, narrowest
+from expectant.parts import Shape, narrowest
 from expectant.verbs import (
-    check_restored,
     copy,
     dot_through,
     function,
@@ -105,21 +104,10 @@ def empty_table(shape: Shape, rows: int, places: int = SOME) -> BinaryTable | We
     one kind, as every kind is compiled by itself.
     """
     kind = narrowest(max(shape.size, places) - 1)
-    active, numbers = np.zeros((rows, shape.active), kind), np.full(rows, -1, kind)
+    active, numbers = zeros((rows, shape.active), kind), full(rows, -1, kind)
     if shape.weighted:
-        return WeightedTable(active, np.zeros((rows, shape.active)), numbers)
+        return WeightedTable(active, zeros((rows, shape.active)), numbers)
     return BinaryTable(active, numbers)
-
-
-def state_bytes(shape: Shape) -> int:
-    """The memory of an :func:`empty_state`."""
-    return 8 * ((2 if shape.weighted else 1) * shape.active + 1)
-
-
-def table_bytes(shape: Shape, rows: int, places: int = SOME) -> int:
-    """The memory of an :func:`empty_table`."""
-    number = np.dtype(narrowest(max(shape.size, places) - 1)).itemsize
-    return rows * (number + (number + (8 if shape.weighted else 0)) * shape.active)
 
 
 def dense(state: Binary | Weighted, length: int) -> np.ndarray:
@@ -289,32 +277,3 @@ def _(table, row, state):
         state.active[n] = table.active[row, n]
         state.values[n] = table.values[row, n]
     state.place[0] = table.places[row]
-
-
-@check_restored.register(Binary)
-def _(state, built, site):
-    _check("state", state.active, state.place, site)
-
-
-@check_restored.register(Weighted)
-def _(state, built, site):
-    _check("state", state.active, state.place, site)
-    finite("state: values", state.values)
-
-
-@check_restored.register(BinaryTable)
-def _(table, built, site):
-    _check("table of states", table.active, table.places, site)
-
-
-@check_restored.register(WeightedTable)
-def _(table, built, site):
-    _check("table of states", table.active, table.places, site)
-    finite("table of states: values", table.values)
-
-
-def _check(what: str, active: np.ndarray, places: np.ndarray, site: Site) -> None:
-    """Only numbered states have places."""
-    within(f"{what}: active", active, 0, site.shape.size - 1)
-    if site.domain.states is not None:
-        within(f"{what}: place", places, -1, site.domain.states - 1)

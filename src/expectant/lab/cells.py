@@ -19,9 +19,8 @@ from expectant.engine.code_hash import fingerprint, part_types
 from expectant.engine.crossing import play, respond
 from expectant.engine.job import Job
 from expectant.engine.loop import simulate
-from expectant.engine.memory.demand import Also, nothing
 from expectant.lab.package_code import package_code
-from expectant.lab.records import Record, looking_memory, recorded
+from expectant.lab.records import Record, looking_bytes, recorded
 from expectant.parts import Agent, Domain, Features
 
 LENGTH, TOTAL = "length", "total reward"  # what can be the curve instead of returns or rewards
@@ -80,9 +79,9 @@ class Cell:
         )
 
     @cached_property
-    def beside(self) -> Also:
-        """What is held beside every run: what looks at it have found."""
-        return nothing if self.record is None else looking_memory(self.job, self.record)
+    def beside(self) -> int:
+        """The memory that is held beside every run: what looks at it have found."""
+        return 0 if self.record is None else looking_bytes(self.job, self.record)
 
     @property
     def points(self) -> int:

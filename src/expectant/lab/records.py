@@ -7,14 +7,15 @@ one number of the answers; the numbers of a run, in order, are its curve.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, NamedTuple, cast
 
 import numpy as np
 
 from expectant.analysis.panel import Level
+from expectant.core.memory import full
 from expectant.descriptions import near_miss
 from expectant.engine.ahead import Order
 from expectant.engine.asking import States
@@ -30,11 +31,9 @@ from expectant.engine.look import (
     set_aside_again,
 )
 from expectant.engine.loop import DONE
-from expectant.engine.memory.demand import Also, demand_of
-from expectant.engine.memory.limits import require_room
+from expectant.engine.memory import size_of
 from expectant.lab.episodes import earned, performer, performer_is_compiled
 from expectant.lab.looks import Look, Seen, look_named
-from expectant.parts import Need, Site, bytes_of
 from expectant.progress import Reporter, Silent
 from expectant.rules import at_least, whole
 from expectant.verbs import planned
@@ -170,23 +169,11 @@ def compile_performer(job: Job) -> None:
     performer(job, True, "", Silent())
 
 
-def looking_memory(job: Job, record: Record) -> Also:
-    """What the looks of a run hold beside it: all answers until its end, and a copy to be asked."""
+def looking_bytes(job: Job, record: Record) -> int:
+    """Return the memory of the looks of a run: all answers, and a copy of the run to be asked."""
     shapes = _shapes(job, record, record.schedule(job).at.size, _count(job, record))
-    answers = bytes_of(*(shape for topic, shape in shapes.items() if topic in record.found.topics))
-    looks = f"the answers at {shapes['work'][0]:,} looks"
-    return partial(
-        _looking_needs,
-        (
-            Need(looks, answers, "a larger every for what is recorded"),
-            Need("a copy to be looked at", demand_of(job).each),
-        ),
-    )
-
-
-def _looking_needs(needs: Sequence[Need], site: Site) -> Sequence[Need]:
-    """The same for every site; a function of the module, as cells are sent to other processes."""
-    return needs
+    asked = (shape for topic, shape in shapes.items() if topic in record.found.topics)
+    return 8 * sum(map(math.prod, asked)) + size_of(job).own
 
 
 def recorded(
@@ -196,7 +183,6 @@ def recorded(
     """The curve (M,) of one run, NaN from a divergence on, and where the run stopped."""
     when, found = record.schedule(job), record.found
     options = dict(record.options)
-    require_room(job, also=looking_memory(job, record))
     asked = tuple(topic for topic in found.topics if topic in ("values", "preferences"))
     states = _states(job) if asked else None
     seen = _nothing_seen(job, record, when)
@@ -224,7 +210,7 @@ def _nothing_seen(job: Job, record: Record, when: Schedule) -> Seen:
     """Room for all that the looks of a run ask for."""
     topics = record.found.topics
     room = {
-        topic: np.full(shape if topic in topics else (0,) * len(shape), np.nan)
+        topic: full(shape if topic in topics else (0,) * len(shape), np.nan)
         for topic, shape in _shapes(job, record, when.at.size, _count(job, record)).items()
     }
     return Seen(phases=when.phases, **room)

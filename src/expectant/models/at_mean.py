@@ -10,15 +10,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from expectant.features.vector import Weighted, empty_state, outlook, state_bytes
-from expectant.integrity import unchanged
-from expectant.parts import Need, Shape, Site, bytes_of
+from expectant.features.vector import Weighted, empty_state, outlook
+from expectant.parts import Shape, Site
 from expectant.verbs import (
     answering,
     backed_up_value,
     begin,
     break_off,
-    check_restored,
     fit,
     foresee,
     imagine,
@@ -72,22 +70,6 @@ def _(at_mean, state, rng):
 @break_off.register(AtMeanPart)
 def _(at_mean, state, rng):
     break_off(at_mean.model, state, rng)
-
-
-@check_restored.register(AtMeanPart)
-def _(at_mean, built, site):
-    """The values of the mean are written before they are read, so they may be any."""
-    unchanged("mean of next states: active", at_mean.mean.active, built.mean.active)
-    unchanged("mean of next states: place", at_mean.mean.place, built.mean.place)
-    unchanged("mean of next states: nothing", at_mean.nothing, built.nothing)
-    check_restored(at_mean.model, built.model, site)
-
-
-def at_mean_memory(site: Site) -> Need:
-    """What is kept beside the model."""
-    padding = bytes_of((site.width - site.shape.size,))
-    size = state_bytes(_all_features(site)) + padding + bytes_of((site.width,))
-    return Need("means of next states", size)
 
 
 def at_mean(model: object, site: Site) -> AtMeanPart:

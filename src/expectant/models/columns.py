@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from expectant.integrity import counted, require, unchanged, within
+from expectant.core.memory import full, zeros
 from expectant.lanes import dot_listed, padded
-from expectant.verbs import check_restored, function
+from expectant.verbs import function
 
 CHUNK = 16  # entries
 NONE = -1
@@ -236,33 +236,26 @@ def chunks_for(entries: int) -> int:
     return -(-entries // CHUNK)
 
 
-def columns_bytes(blocks: int, size: int, room: int) -> int:
-    """The memory of :func:`empty_columns`."""
-    chunks = blocks * size * chunks_for(room)
-    header = 4 * blocks * size * padded(1 + chunks_for(room))
-    return header + 12 * CHUNK * chunks + 8 * (3 + 3 * padded(size))
-
-
 def empty_columns(blocks: int, size: int, room: int) -> ColumnsPart:
     """``blocks`` square matrices of ``size`` columns, none of which has an entry."""
     chunks, width = blocks * size * chunks_for(room), padded(size)
     return ColumnsPart(
-        np.zeros((blocks, size, padded(1 + chunks_for(room))), np.int32),
-        np.zeros((chunks, CHUNK), np.int32),
-        np.zeros((chunks, CHUNK)),
+        zeros((blocks, size, padded(1 + chunks_for(room))), np.int32),
+        zeros((chunks, CHUNK), np.int32),
+        zeros((chunks, CHUNK)),
         room,
         np.zeros(3, np.int64),
-        np.zeros((1, width)),
-        np.zeros(width, np.int64),
-        np.zeros(width, np.int64),
+        zeros((1, width)),
+        zeros(width, np.int64),
+        zeros(width, np.int64),
         *_links(0, 0),
-        np.zeros((0, CHUNK)),
+        zeros((0, CHUNK)),
     )
 
 
 def _links(size: int, chunks: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    heads, links = np.full(size, NONE, np.int32), np.full((chunks, CHUNK), NONE, np.int32)
-    return heads, links, np.zeros(chunks, np.int32)
+    heads, links = full(size, NONE, np.int32), full((chunks, CHUNK), NONE, np.int32)
+    return heads, links, zeros(chunks, np.int32)
 
 
 def linked(columns: ColumnsPart) -> ColumnsPart:
@@ -274,17 +267,7 @@ def linked(columns: ColumnsPart) -> ColumnsPart:
 
 def traced(columns: ColumnsPart) -> ColumnsPart:
     """The same columns, which have no entries yet, with a trace of every entry."""
-    return columns._replace(traces=np.zeros_like(columns.values))
-
-
-def traces_bytes(blocks: int, size: int, room: int) -> int:
-    """The memory that :func:`traced` adds."""
-    return 8 * CHUNK * blocks * size * chunks_for(room)
-
-
-def links_bytes(blocks: int, size: int, room: int) -> int:
-    """The memory that :func:`linked` adds."""
-    return 4 * (size + (CHUNK + 1) * blocks * size * chunks_for(room))
+    return columns._replace(traces=zeros(columns.values.shape))
 
 
 def written_out(columns: ColumnsPart, block: int) -> np.ndarray:
@@ -296,67 +279,3 @@ def written_out(columns: ColumnsPart, block: int) -> np.ndarray:
             q = columns.headers[block, j, 1 + e // CHUNK]
             rows[j, columns.indices[q, e % CHUNK]] = columns.values[q, e % CHUNK]
     return rows
-
-
-@check_restored.register(ColumnsPart)
-def _(columns, built, site):
-    last = columns.headers.shape[1] - 1
-    within("columns: counts", columns.headers[..., COUNT], 0, columns.room)
-    within("columns: indices", columns.indices, 0, last)
-    within("columns: touched", columns.touched, 0, last)
-    counted("columns: tally", columns.tally)
-    within("columns: marks", columns.marks, 0, int(columns.tally[STAMP]))
-    unchanged("columns: work", columns.work, built.work)
-    within("columns: owners", columns.owners, 0, columns.headers.shape[0] * (last + 1) - 1)
-    _check_chunks(columns)
-    _check_links(columns)
-
-
-def _check_chunks(columns: ColumnsPart) -> None:
-    """Every chunk in use belongs to one column, which has no feature twice; the rest is zero."""
-    counts, chunks = columns.headers[..., COUNT, None], columns.headers[..., 1:]
-    taken = np.arange(chunks.shape[2]) < -(-counts // CHUNK)
-    owned = np.sort(chunks[taken])
-    require(not chunks[~taken].any(), "columns: a chunk that is not in use must not be named")
-    require(
-        owned.size == columns.tally[USED] and np.array_equal(owned, np.arange(owned.size)),
-        "columns: every chunk in use must belong to one column",
-    )
-    place = np.arange(chunks.shape[2])[:, None] * CHUNK + np.arange(CHUNK)
-    filled = np.zeros((owned.size, CHUNK), bool)
-    filled[chunks[taken]] = (place < counts[..., None])[taken]
-    require(
-        not columns.values[: owned.size][~filled].any() and not columns.values[owned.size :].any(),
-        "columns: values beyond a column's entries must be zero",
-    )
-    for block, j in np.argwhere(counts[..., 0] > 0):
-        entries = columns.indices[chunks[block, j][taken[block, j]]].ravel()[: counts[block, j, 0]]
-        require(len(set(entries.tolist())) == entries.size, "columns: a feature may come once only")
-
-
-def _check_links(columns: ColumnsPart) -> None:
-    """Every entry is in the list of its feature, once; chunks know their columns."""
-    if not columns.heads.size:
-        return
-    last, found = columns.links.size - 1, 0
-    within("columns: heads", columns.heads, NONE, last)
-    within("columns: links", columns.links, NONE, last)
-    in_all = int(columns.headers[..., COUNT].sum())
-    for i, head in enumerate(columns.heads):
-        entry = int(head)
-        while entry != NONE and found <= in_all:
-            found += 1
-            require(
-                columns.indices.flat[entry] == i, "columns: a link must lead to the same feature"
-            )
-            entry = int(columns.links.flat[entry])
-    require(found == in_all, "columns: every entry must be linked once")
-    used = int(columns.tally[USED])
-    require(
-        (columns.links[used:] == NONE).all() and not columns.owners[used:].any(),
-        "columns: what is not in use must not be linked",
-    )
-    for block, j in np.argwhere(columns.headers[..., COUNT] > 0):
-        chunks = columns.headers[block, j, 1 : 1 + chunks_for(columns.headers[block, j, COUNT])]
-        number = block * columns.headers.shape[1] + j
-        require((columns.owners[chunks] == number).all(), "columns: owners must be the columns")

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from expectant.integrity import counted, within
-from expectant.parts import Need, Site, bytes_of
+from expectant.core.memory import zeros
+from expectant.parts import Site
 from expectant.verbs import (
     add_expected,
     answering,
@@ -21,7 +21,6 @@ from expectant.verbs import (
     backed_up_value,
     begin,
     break_off,
-    check_restored,
     evicted,
     fit,
     follow,
@@ -124,19 +123,7 @@ def _(curious):
     return answering(curious.model)
 
 
-@check_restored.register(CuriousPart)
-def _(model, built, site):
-    counted("curious model: clock", model.clock)
-    within("curious model: tried", model.tried, 0, int(model.clock[0]))
-    check_restored(model.model, built.model, site)
-
-
-def curious_memory(site: Site) -> Need:
-    """What is kept beside the model."""
-    return Need("when actions were last tried", bytes_of((site.actions, site.width)))
-
-
 def curious(model: object, site: Site, bonus: float) -> CuriousPart:
     """Add a bonus to what a model promises."""
-    tried = np.zeros((site.actions, site.width), np.int64)
+    tried = zeros((site.actions, site.width), np.int64)
     return CuriousPart(model, tried, np.zeros(1, np.int64), bonus)

@@ -6,28 +6,24 @@ the transitions that ended an episode is the missing mass. Old counts can be mad
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from expectant.core.memory import full, zeros
 from expectant.descriptions import description, option
 from expectant.features.distinct import (
     DistinctPart,
-    check_numbers,
-    distinct_bytes,
     distinct_vectors,
     number_of,
     numbered,
 )
-from expectant.features.vector import Binary, Weighted, empty_state, outlook, state_bytes
-from expectant.integrity import require, within
-from expectant.parts import Model, Need, Site, bytes_of
+from expectant.features.vector import Binary, Weighted, empty_state, outlook
+from expectant.parts import Model, Site
 from expectant.rules import between, number, or_none, whole
 from expectant.verbs import (
     backed_up_action_value,
     backed_up_value,
-    check_restored,
     fit,
     function,
     load,
@@ -127,18 +123,6 @@ def _(model, state, action, weights, discount):
     return counted_outlook(model, state, action, weights, discount)
 
 
-@check_restored.register(DistributionPart)
-def _(model, built, site):
-    check_restored(model.successor, built.successor, site)
-    used = int(model.states.used[0])
-    check_numbers(model.states, built.states, site, used)
-    within("distribution: successors", model.successors, FREE, used - 1)
-    require(
-        not (model.counts[model.successors == FREE] > 0.0).any(),
-        "distribution: an outcome that is free must not have been counted",
-    )
-
-
 @description
 class Distribution(Model):
     """Counts of successors per distinct state and action, from at most so many ``states``.
@@ -148,24 +132,19 @@ class Distribution(Model):
     never tried is said to earn ``initial_reward`` and end (None: the agent's initial value).
     """
 
+    memory_advice: ClassVar[str] = "fewer states or outcomes of Distribution"
     states: int = option(whole(1), default=1000)
     outcomes: int = option(whole(1), default=8)
     forgetting: float = option(between(0, 1), default=0.0)
     initial_reward: float | None = option(or_none(number()), default=None, kw_only=True)
 
-    def estimate_memory(self, site: Site) -> Sequence[Need]:
-        counted = bytes_of((3, self.states, site.actions, self.outcomes))
-        vectors = distinct_bytes(site.shape, self.states) + state_bytes(site.shape)
-        what = f"the distribution model ({self.states:,} states, {self.outcomes:,} outcomes)"
-        return [Need(what, counted + vectors, "fewer states or outcomes of Distribution")]
-
     def build(self, site: Site) -> DistributionPart:
         shape = (self.states, site.actions, self.outcomes)
         return DistributionPart(
             distinct_vectors(site.shape, self.states),
-            np.zeros(shape),
-            np.full(shape, FREE, np.int64),
-            np.zeros(shape),
+            zeros(shape),
+            full(shape, FREE, np.int64),
+            zeros(shape),
             self.forgetting,
             site.promise if self.initial_reward is None else self.initial_reward,
             empty_state(site.shape),

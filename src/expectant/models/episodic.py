@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -21,7 +20,7 @@ from expectant.models.expectation import (
     row_of,
 )
 from expectant.models.places import finite_mdp
-from expectant.parts import Model, Need, Site, bytes_of
+from expectant.parts import Model, Site
 from expectant.step_sizes import StepSize, number_or_bounded, step_size
 from expectant.updates import move
 from expectant.verbs import (
@@ -109,10 +108,6 @@ class EpisodicExpectation(Model):
     def validate(self) -> None:
         number_or_bounded("EpisodicExpectation", "step", self.step)
 
-    def estimate_memory(self, site: Site) -> Sequence[Need]:
-        endings = Need("the model of endings", bytes_of((site.actions, site.width)))
-        return [*LinearExpectation(self.step).estimate_memory(site), endings]
-
     def build(self, site: Site) -> EpisodicPart:
         model = LinearExpectation(self.step).build(site)
         return EpisodicPart(model, np.zeros_like(model.rewards))
@@ -168,13 +163,6 @@ class ExactEpisodic(Model):
 
     predicts_means: ClassVar[bool] = True
     learns = False
-
-    def estimate_memory(self, site: Site) -> Sequence[Need]:
-        table = finite_mdp(site, "ExactEpisodic").outcomes
-        [exact] = ExactExpectation().estimate_memory(site)
-        endings = bytes_of(table.probabilities.shape[:3])
-        building = max(exact.building, exact.bytes)  # the zero-terminal model, then divided
-        return [exact._replace(bytes=exact.bytes + endings, building=building)]
 
     def build(self, site: Site) -> ExactEpisodicPart:
         table = finite_mdp(site, "ExactEpisodic").outcomes

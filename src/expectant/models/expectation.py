@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from expectant.core.memory import zeros
 from expectant.descriptions import description, option
 from expectant.domains.finite import PHASE
 from expectant.features.feature_table import feature_table
-from expectant.features.vector import dense, dot, empty_state, table_bytes
+from expectant.features.vector import dense, dot, empty_state
 from expectant.lanes import add_to_row, dot_row
 from expectant.models.places import finite_mdp, phase_now
-from expectant.parts import Model, Need, Site, bytes_of, constant_weights
+from expectant.parts import Model, Site, constant_weights
 from expectant.rules import number, or_none
-from expectant.step_sizes import StepSize, columns_memory, columns_part, step_size
+from expectant.step_sizes import StepSize, columns_part, step_size
 from expectant.updates import add_columns
 from expectant.verbs import (
     adapt_columns,
@@ -36,8 +36,6 @@ from expectant.verbs import (
     trace_back,
     value,
 )
-
-SPARSE_IS_SMALLER = 256  # features, from which on lists of entries are smaller than whole columns
 
 
 class LinearPart(NamedTuple):
@@ -149,6 +147,7 @@ class LinearExpectation(Model):
     high one makes what has not been tried look good.
     """
 
+    memory_advice: ClassVar[str] = 'model="sparse" or fewer features (of tiles: hash_size=)'
     predicts_means: ClassVar[bool] = True
     imagines: ClassVar[str] = "means"
     linear: ClassVar[bool] = True
@@ -156,22 +155,15 @@ class LinearExpectation(Model):
     step: float | StepSize = option(step_size(), default=0.1)
     initial_reward: float | None = option(or_none(number()), default=None)
 
-    def estimate_memory(self, site: Site) -> Sequence[Need]:
-        actions, size, width = site.actions, site.shape.size, site.width
-        what = f"the linear model (A·d² numbers: {actions:,} actions, {size:,} features)"
-        held = bytes_of((actions, size, width), (actions, width), (width,))
-        own = Need(what, held, 'model="sparse"' if size >= SPARSE_IS_SMALLER else "")
-        return [own, *columns_memory(self.step, site)]
-
     def build(self, site: Site) -> LinearPart:
         owner = "LinearExpectation: initial_reward"
         first = site.promise if self.initial_reward is None else self.initial_reward
         rewards = constant_weights(site.shape, site.width, first, owner)
         return LinearPart(
             np.repeat(rewards[None], site.actions, axis=0),
-            np.zeros((site.actions, site.shape.size, site.width)),
+            zeros((site.actions, site.shape.size, site.width)),
             columns_part(self.step, site),
-            np.zeros((1, site.width)),
+            zeros((1, site.width)),
         )
 
 
@@ -225,20 +217,10 @@ class ExactExpectation(Model):
     predicts_means: ClassVar[bool] = True
     learns = False
 
-    def estimate_memory(self, site: Site) -> Sequence[Need]:
-        table = finite_mdp(site, "ExactExpectation").outcomes
-        phases, states, actions, outcomes = table.probabilities.shape
-        pairs, width = phases * states * actions, site.width
-        what = f"the exact model ({pairs:,} states and actions, {site.shape.size:,} features)"
-        building = table_bytes(site.shape, states) + bytes_of(
-            (states + 1, width), (states * actions * outcomes, width), (pairs, outcomes)
-        )
-        return [Need(what, bytes_of((pairs, width + 1)), building=building)]
-
     def build(self, site: Site) -> ExactPart:
         mdp, features = finite_mdp(site, "ExactExpectation"), feature_table(site)
         table = mdp.outcomes
-        vectors = np.zeros((mdp.states + 1, site.width))
+        vectors = zeros((mdp.states + 1, site.width))
         state = empty_state(site.shape)
         for row in range(mdp.states):
             load(features, row, state)

@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from expectant.core.memory import zeros
 from expectant.features.vector import dot
 from expectant.lanes import dot_row
 from expectant.models.expectation import LinearPart
-from expectant.parts import Need, Site, bytes_of
 from expectant.verbs import answering, backed_up_value, fit, follow, index, size, value
 
 
@@ -63,16 +63,10 @@ def _(maintained, state, change, discount):
                 lookahead[action, j] += amount * transposed[action, i, j]
 
 
-def maintained_memory(site: Site) -> Need:
-    """What is kept beside the linear model and the weights."""
-    actions, size, width = site.actions, site.shape.size, site.width
-    return Need("maintained=True", bytes_of((actions, size, width), (actions, width)))
-
-
 def maintained(model: LinearPart, weights: np.ndarray, discount: float) -> MaintainedPart:
     """Keep the look-ahead weights of a linear model up to date from here on."""
     lookahead = model.rewards.copy()
-    transposed = np.zeros_like(model.rows)
+    transposed = zeros(model.rows.shape)
     size = model.rows.shape[1]
     transposed[:, :, :size] = np.swapaxes(model.rows[:, :, :size], 1, 2)
     lookahead[:, :size] += discount * (model.rows @ weights)

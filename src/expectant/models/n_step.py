@@ -8,7 +8,6 @@ reaches the states n steps before it only by being there (van Seijen et al. 2020
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -22,12 +21,9 @@ from expectant.features.vector import (
     WeightedTable,
     empty_state,
     empty_table,
-    state_bytes,
-    table_bytes,
 )
-from expectant.integrity import within
 from expectant.models.expectation import LinearExpectation
-from expectant.parts import Model, Need, Site, bytes_of
+from expectant.parts import Model, Site
 from expectant.rules import Rule, whole
 from expectant.verbs import (
     add_expected,
@@ -35,7 +31,6 @@ from expectant.verbs import (
     backed_up_value,
     begin,
     break_off,
-    check_restored,
     evicted,
     fit,
     function,
@@ -140,17 +135,6 @@ def _(model):
     return evicted(model.model)
 
 
-@check_restored.register(NStepPart)
-def _(model, built, site):
-    steps = model.returns.shape[0]
-    within("n-step model: place", model.ring[FIRST], 0, steps - 1)
-    within("n-step model: steps that wait", model.ring[WAITING], 0, steps - 1)
-    within("n-step model: actions", model.actions, 0, site.actions - 1)
-    check_restored(model.model, built.model, site)
-    check_restored(model.states, built.states, site)
-    check_restored(model.state, built.state, site)
-
-
 def _linear(value: object) -> Model:
     if not (isinstance(value, Model) and value.linear):
         raise ValueError
@@ -173,11 +157,6 @@ class NStepExpectation(Model):
     model: Model = option(
         Rule("ex.LinearExpectation or ex.SparseExpectation", _linear), default=LinearExpectation()
     )
-
-    def estimate_memory(self, site: Site) -> Sequence[Need]:
-        waiting = table_bytes(site.shape, self.steps) + state_bytes(site.shape)
-        waiting += bytes_of((2 * self.steps + 2,))
-        return [*self.model.estimate_memory(site), Need("steps that wait", waiting)]
 
     def build(self, site: Site) -> NStepPart:
         return NStepPart(

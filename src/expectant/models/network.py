@@ -13,23 +13,21 @@ heads' biases. A look-ahead costs O(k H + H D), and so does a fit.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from expectant.core.memory import zeros
 from expectant.descriptions import description, option
 from expectant.features.vector import add
-from expectant.integrity import unchanged
 from expectant.lanes import dot_row, dot_weighted_rows, padded
 from expectant.models.expectation import add_row, most
-from expectant.parts import Model, Need, Site, bytes_of
+from expectant.parts import Model, Site
 from expectant.rules import at_least, between, one_of, whole
 from expectant.verbs import (
     add_expected,
     backed_up_action_value,
     backed_up_value,
-    check_restored,
     fit,
     function,
     index,
@@ -174,11 +172,6 @@ def _(model, state, action, weights, amount):
     add_row(model.work, 0, weights, amount)
 
 
-@check_restored.register(NetworkPart)
-def _(model, built, site):
-    unchanged("network: units", model.units, built.units)
-
-
 @description
 class NetworkExpectation(Model):
     """A zero-terminal expectation model with a layer of ``hidden`` tanh units, learned online.
@@ -193,6 +186,7 @@ class NetworkExpectation(Model):
     a run's own random numbers stay those of other models.
     """
 
+    memory_advice: ClassVar[str] = "fewer hidden units"
     predicts_means: ClassVar[bool] = True
 
     hidden: int = option(whole(1), default=32)
@@ -202,37 +196,26 @@ class NetworkExpectation(Model):
     square_decay: float = option(between(0, 0.999999), default=0.999, kw_only=True)
     floor: float = option(at_least(1e-30), default=1e-8, kw_only=True)
 
-    def estimate_memory(self, site: Site) -> Sequence[Need]:
-        rows, units, width = site.shape.size + 1, self.hidden + 1, padded(self.hidden + 1)
-        actions = site.actions
-        layers = bytes_of((rows, width), (actions, units, site.width), (actions, width))
-        if self.optimiser == "adam":
-            layers = 3 * layers + bytes_of((rows + actions * units + actions, 2))
-        scratch = bytes_of((2, width), (site.width,), (units,))
-        what = f"the network ({self.hidden:,} hidden units, {site.shape.size:,} features)"
-        building = bytes_of((2, rows, self.hidden))
-        return [Need(what, layers + scratch, "fewer hidden units", building)]
-
     def build(self, site: Site) -> NetworkPart:
         rows, units, width = site.shape.size + 1, self.hidden + 1, padded(self.hidden + 1)
-        adam, inner = self.optimiser == "adam", np.zeros((1, rows, width))
+        adam, inner = self.optimiser == "adam", zeros((1, rows, width))
         draws = site.rng.spawn(1)[0].normal(size=(rows, self.hidden))
         inner[0, :, : self.hidden] = draws / math.sqrt(site.shape.active + 1)
 
-        rewards = np.zeros((1, site.actions, width))
+        rewards = zeros((1, site.actions, width))
         rewards[0, :, self.hidden] = site.promise  # by the constant unit
 
         def layer(weights: np.ndarray) -> Layer:
             shape = weights.shape if adam else (0, 0, 0)
-            return Layer(weights, np.zeros(shape), np.zeros(shape), np.zeros((*shape[:2], 2)))
+            return Layer(weights, zeros(shape), zeros(shape), zeros((*shape[:2], 2)))
 
         return NetworkPart(
             layer(inner),
-            layer(np.zeros((site.actions, units, site.width))),
+            layer(zeros((site.actions, units, site.width))),
             layer(rewards),
             np.eye(1, width, self.hidden)[0],
-            np.zeros(width),
-            np.zeros((1, site.width)),
+            zeros(width),
+            zeros((1, site.width)),
             np.arange(units),
             *(self.step, adam, self.mean_decay, self.square_decay, self.floor),
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -13,7 +12,7 @@ from expectant.features.distinct import number_of
 from expectant.features.vector import outlook
 from expectant.models.distribution import END, Distribution, DistributionPart, probability
 from expectant.models.true import TrueModel, TruePart
-from expectant.parts import Model, Need, Site
+from expectant.parts import Model, Site
 from expectant.rules import Rule, whole
 from expectant.verbs import (
     answering,
@@ -138,9 +137,6 @@ class Sample(Model):
     @property
     def learns(self) -> bool:
         return self.distribution.learns
-
-    def estimate_memory(self, site: Site) -> Sequence[Need]:
-        return self.distribution.estimate_memory(site)
 
     def build(self, site: Site) -> SamplePart:
         return SamplePart(self.distribution.build(site), self.draws, site.planning)

@@ -9,7 +9,6 @@ Dense columns cost O(k d), and A d² numbers instead of A d c.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -24,24 +23,21 @@ from expectant.models.columns import (
     ColumnsPart,
     add_column,
     add_column_to,
-    columns_bytes,
     correct_column,
     dot_column,
     dot_traces,
     empty_columns,
     linked,
-    links_bytes,
     move_traces,
     next_stamp,
     touch,
     traced,
-    traces_bytes,
     wipe,
 )
 from expectant.models.expectation import most
-from expectant.parts import Model, Need, Site, bytes_of, constant_weights
+from expectant.parts import Model, Site, constant_weights
 from expectant.rules import at_least, number, or_none, whole
-from expectant.step_sizes import StepSize, adapts, listed_part, step_size, steps_memory
+from expectant.step_sizes import StepSize, adapts, listed_part, step_size
 from expectant.step_sizes.adaptive import AdaptiveListsPart, learn_rate, settle_rates
 from expectant.verbs import (
     adapt_listed,
@@ -250,6 +246,7 @@ class SparseExpectation(Model):
     the agent's initial value).
     """
 
+    memory_advice: ClassVar[str] = "a smaller capacity of SparseExpectation"
     predicts_means: ClassVar[bool] = True
     imagines: ClassVar[str] = "means"
     linear: ClassVar[bool] = True
@@ -258,20 +255,6 @@ class SparseExpectation(Model):
     capacity: int = option(whole(1), default=128)
     threshold: float = option(at_least(0.0), default=0.03)
     initial_reward: float | None = option(or_none(number()), default=None, kw_only=True)
-
-    def estimate_memory(self, site: Site) -> Sequence[Need]:
-        columns, room = site.actions * site.shape.size, self._room(site)
-        what = f"the sparse model ({columns:,} columns of {room} entries)"
-        held = columns_bytes(site.actions, site.shape.size, room)
-        held += bytes_of((site.actions, site.width))
-        if adapts(self.step):
-            held += traces_bytes(site.actions, site.shape.size, room)
-        own = Need(what, held, "a smaller capacity of SparseExpectation")
-        return [own, *steps_memory(site, (self.step, site.actions))]
-
-    def predecessors_memory(self, site: Site) -> Sequence[Need]:
-        held = links_bytes(site.actions, site.shape.size, self._room(site))
-        return [Need("the rows of the sparse model", held)]
 
     def build(self, site: Site) -> SparsePart:
         owner = "SparseExpectation: initial_reward"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -18,11 +17,9 @@ from expectant.features.vector import (
     WeightedTable,
     empty_state,
     outlook,
-    state_bytes,
-    table_bytes,
 )
 from expectant.models.places import finite_mdp, phase_now
-from expectant.parts import Model, Need, Site, bytes_of
+from expectant.parts import Model, Site
 from expectant.verbs import backed_up_action_value, backed_up_value, fit, function, load
 
 
@@ -76,13 +73,6 @@ class TrueModel(Model):
     """The distribution model of a known finite MDP, always of its present phase."""
 
     learns = False
-
-    def estimate_memory(self, site: Site) -> Sequence[Need]:
-        table = finite_mdp(site, "TrueModel").outcomes
-        shape, states = table.probabilities.shape, table.successors.shape[0]
-        held = bytes_of(shape, shape, table.successors.shape) + state_bytes(site.shape)
-        what = f"the true model ({states:,} states)"
-        return [Need(what, held + table_bytes(site.shape, states))]
 
     def build(self, site: Site) -> TruePart:
         table = finite_mdp(site, "TrueModel").outcomes

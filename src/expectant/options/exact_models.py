@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from expectant.core.memory import zeros
 from expectant.exact.options import option_durations, option_model
 from expectant.features.feature_table import feature_table
 from expectant.features.vector import dense, empty_state
@@ -51,8 +52,8 @@ def exact_models(options: object, count: int, site: Site, discount: float) -> Ex
     """The models of so many options in all phases, with the discount inside."""
     mdp = finite_mdp(site, OWNER)
     policies, stops, vectors = _written_out(options, count, mdp.states, site)
-    expected = np.zeros((mdp.phases, mdp.states, count, site.width))
-    rewards, durations = np.zeros(expected.shape[:3]), np.zeros(expected.shape[:3])
+    expected = zeros((mdp.phases, mdp.states, count, site.width))
+    rewards, durations = zeros(expected.shape[:3]), zeros(expected.shape[:3])
     for phase in range(mdp.phases):
         for option in range(count):
             given = mdp, policies[option], stops[option], discount
@@ -75,8 +76,8 @@ def _written_out(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Policies (n, S, A) and stopping (n, S) in every state, and the states' features (S, D)."""
     table, state = feature_table(site), empty_state(site.shape)
-    policies = np.zeros((count, states, site.actions))
-    stops, vectors = np.zeros((count, states)), np.zeros((states, site.width))
+    policies = zeros((count, states, site.actions))
+    stops, vectors = zeros((count, states)), zeros((states, site.width))
     for number in range(states):
         load(table, number, state)
         vectors[number] = dense(state, site.width)

@@ -11,7 +11,7 @@ import numpy as np
 from expectant.descriptions import description, option
 from expectant.exact.options import solve_subtask
 from expectant.features.table import numbered_states
-from expectant.parts import Domain, Need, Option, Site, bytes_of
+from expectant.parts import Domain, Option, Site
 from expectant.rules import Rule, between, flag, number, whole
 from expectant.verbs import place, policy_of, stop_of
 
@@ -96,10 +96,6 @@ class TableOption(Option):
             return given
         return np.eye(max(actions, int(given.max()) + 1))[given]
 
-    def estimate_memory(self, site: Site) -> Sequence[Need]:
-        states, actions = len(self.stop), site.actions
-        return [Need(f"an option ({states:,} states)", bytes_of((states, actions), (states,)))]
-
     @classmethod
     def build_together(cls, options: Sequence[TableOption], site: Site) -> TableOptionsPart:
         states = numbered_states(site.domain, cls.__name__)
@@ -168,11 +164,6 @@ class BestOption(Option):
         where = None if self.anywhere else worth != 0.0
         found = solve_subtask(domain, worth, self.discount, where=where, rewarded=self.rewarded)
         return TableOption(found.policy, found.stop)
-
-    def estimate_memory(self, site: Site) -> Sequence[Need]:
-        states = int(site.domain.states or 0)
-        held = bytes_of((states, site.actions), (states,))
-        return [Need(f"an option ({states:,} states)", held)]
 
     @classmethod
     def build_together(cls, options: Sequence[BestOption], site: Site) -> TableOptionsPart:

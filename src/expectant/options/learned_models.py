@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from expectant.core.memory import zeros
 from expectant.features.vector import dot
 from expectant.lanes import add_to_row, dot_row
 from expectant.updates import (
@@ -195,18 +196,13 @@ def linear_models(
 ) -> LinearOptionsPart:
     """Models of so many options that know nothing yet."""
     return LinearOptionsPart(
-        np.zeros((count, width)),
-        np.zeros((count, size, width)),
-        np.zeros((count, width)),
-        np.zeros((count, width)),
-        np.zeros((1, width)),
-        np.zeros(actions),
+        zeros((count, width)),
+        zeros((count, size, width)),
+        zeros((count, width)),
+        zeros((count, width)),
+        zeros((1, width)),
+        zeros(actions),
         step,
         trace,
         bounded,
     )
-
-
-def shapes(count: int, size: int, width: int, actions: int) -> list[tuple[int, ...]]:
-    """The shapes of all arrays in such models."""
-    return [(count, size, width), *3 * [(count, width)], (1, width), (actions,)]

@@ -14,10 +14,10 @@ import numpy as np
 
 from expectant.descriptions import description, option
 from expectant.options.exact_models import exact_models
-from expectant.options.learned_models import linear_models, shapes
+from expectant.options.learned_models import linear_models
 from expectant.options.several import build_options
-from expectant.options.universal_models import universal_models, universal_shapes
-from expectant.parts import Buildable, Model, Need, Option, Site, bytes_of, needs_of
+from expectant.options.universal_models import universal_models
+from expectant.parts import Buildable, Model, Option, Site
 from expectant.rules import Rule, at_least, between, flag, one_of
 from expectant.verbs import (
     add_expected,
@@ -161,21 +161,6 @@ class Repertoire(Buildable):
     def extended(self) -> tuple[Option, ...]:
         """The options that are not just an action, which the agent has already."""
         return tuple(found for found in self.options if found.only_action < 0)
-
-    def estimate_around(self, model: Model, site: Site) -> Sequence[Need]:
-        """What a model with these options holds; ``site`` counts options as actions."""
-        own = self.at(site)
-        count, states = len(self.extended), int(site.domain.states or 0)
-        if self.models == "exact":
-            mdp = site.domain.mdp()
-            phases = 1 if mdp is None else mdp.phases
-            held: list[tuple[int, ...]] = [(phases * states * count, site.width + 2)]
-        else:
-            sizes = universal_shapes if self.models == "universal" else shapes
-            held = sizes(count, site.shape.size, site.width, own.actions)
-        needs = [need for found in self.extended for need in needs_of(found, own)]
-        what = f"the models of {count:,} options ({site.shape.size:,} features)"
-        return [*needs_of(model, own), *needs, Need(what, bytes_of(*held))]
 
     def at(self, site: Site) -> Site:
         """The site of the actions' own model."""

@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from expectant.core.memory import zeros
 from expectant.descriptions import abstract, description, option
 from expectant.features.vector import dot
-from expectant.integrity import unchanged
-from expectant.parts import Need, Option, Site, bytes_of
+from expectant.parts import Option, Site
 from expectant.rules import at_least, between, flag, number, whole
 from expectant.updates import (
     bound_trace,
@@ -28,7 +28,6 @@ from expectant.updates import (
 )
 from expectant.verbs import (
     begin,
-    check_restored,
     function,
     index,
     learn_options,
@@ -171,12 +170,6 @@ def _(options, state, rng):
         forget_traces(options, which)
 
 
-@check_restored.register(SubtaskOptionsPart)
-def _(options, built, setting):
-    for name in ("features", "bonuses", "respects", "anywhere", "steps"):
-        unchanged(f"subtasks: {name}", getattr(options, name), getattr(built, name))
-
-
 @abstract
 class Subtask(Option):
     """What subtasks share: the feature to attain, and how the option for it is learned.
@@ -203,14 +196,6 @@ class Subtask(Option):
     def stops_anywhere(self) -> bool:
         return False
 
-    def estimate_memory(self, site: Site) -> Sequence[Need]:
-        actions, width = site.actions, site.width
-        shared = bytes_of(
-            (width,), (actions,)
-        )  # counted once for each, which is too much by little
-        held = bytes_of((2, width), (2, actions, width), (3,), (2,)) + 2
-        return [Need(f"an option ({site.shape.size:,} features)", held + shared)]
-
     @classmethod
     def build_together(cls, options: Sequence[Subtask], site: Site) -> SubtaskOptionsPart:
         for found in options:
@@ -220,17 +205,17 @@ class Subtask(Option):
                 )
         count, width, actions = len(options), site.width, site.actions
         return SubtaskOptionsPart(
-            np.zeros((count, width)),
-            np.zeros((count, actions, width)),
+            zeros((count, width)),
+            zeros((count, actions, width)),
             np.array([found.feature for found in options]),
             np.array([found.bonus for found in options]),
             np.array([found.respects for found in options]),
             np.array([found.stops_anywhere for found in options]),
             np.array([(found.step, found.policy_step, found.trace) for found in options]),
-            np.zeros(width),
-            np.zeros((count, width)),
-            np.zeros((count, actions, width)),
-            np.zeros(actions),
+            zeros(width),
+            zeros((count, width)),
+            zeros((count, actions, width)),
+            zeros(actions),
         )
 
     def build(self, site: Site) -> SubtaskOptionsPart:

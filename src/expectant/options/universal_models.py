@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from expectant.core.memory import zeros
 from expectant.features.vector import dot
 from expectant.lanes import dot_row
 from expectant.options.learned_models import (
@@ -23,7 +24,6 @@ from expectant.options.learned_models import (
     move_option,
     move_rows,
     ratio_of,
-    shapes,
     stopping_at,
 )
 from expectant.updates import add_columns, clear_trace, move
@@ -123,11 +123,6 @@ def universal_models(
     """Universal models of so many options that know nothing yet."""
     return UniversalOptionsPart(
         linear_models(count, size, width, actions, step, trace, bounded),
-        np.zeros((count, size, width)),
-        np.zeros((count, width)),
+        zeros((count, size, width)),
+        zeros((count, width)),
     )
-
-
-def universal_shapes(count: int, size: int, width: int, actions: int) -> list[tuple[int, ...]]:
-    """The shapes of all arrays in such models."""
-    return [*shapes(count, size, width, actions), (count, size, width), (count, width)]

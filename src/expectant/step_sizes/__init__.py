@@ -11,13 +11,11 @@ from expectant.step_sizes.decaying import Decaying
 from expectant.step_sizes.in_use import (
     adapts,
     as_used,
-    columns_memory,
     columns_part,
     listed_part,
     number_or_bounded,
     step_part,
     step_size,
-    steps_memory,
 )
 from expectant.step_sizes.step_size import StepSize
 
@@ -29,12 +27,10 @@ __all__ = [
     "StepSize",
     "adapts",
     "as_used",
-    "columns_memory",
     "columns_part",
     "effective_step",
     "listed_part",
     "number_or_bounded",
     "step_part",
     "step_size",
-    "steps_memory",
 ]

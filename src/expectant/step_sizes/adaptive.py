@@ -7,10 +7,11 @@ the gradient of the whole squared error.
 from __future__ import annotations
 
 import math
-from typing import ClassVar, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 
+from expectant.core.memory import full, zeros
 from expectant.descriptions import description, option
 from expectant.parts import Site
 from expectant.rules import Rule, at_least, flag
@@ -193,10 +194,10 @@ class _Adaptive(StepSize):
         return self.replace(initial_step=self.initial_step * factor)
 
     def _rates(self, site: Site, rows: int) -> np.ndarray:
-        return np.full((rows, site.width), self.initial_step)
+        return full((rows, site.width), self.initial_step)
 
     def _peaks(self, site: Site, rows: int) -> np.ndarray:
-        return np.zeros((rows, site.width))
+        return zeros((rows, site.width))
 
     def _facts(self) -> tuple[float, float, bool]:
         raise NotImplementedError
@@ -209,7 +210,7 @@ class _Adaptive(StepSize):
 
     def build_columns(self, site: Site) -> AdaptiveColumnsPart:
         rates = self._rates(site, site.actions)
-        traces = np.zeros((site.actions, site.shape.size, site.width))
+        traces = zeros((site.actions, site.shape.size, site.width))
         peaks = self._peaks(site, site.actions)
         return AdaptiveColumnsPart(
             rates, traces, np.zeros_like(rates), peaks, np.ones(1), *self._facts()
@@ -228,8 +229,6 @@ class IDBD(_Adaptive):
     ``meta_step`` and all α_i begin at ``initial_step``. ``bounded`` keeps Σ α_i x_i² within one.
     """
 
-    arrays: ClassVar[int] = 2
-
     initial_step: float = option(POSITIVE, default=0.05)
     meta_step: float = option(at_least(0.0), default=0.01)
     bounded: bool = option(flag(), default=False, kw_only=True)
@@ -238,7 +237,7 @@ class IDBD(_Adaptive):
         return self.replace(bounded=True)
 
     def _peaks(self, site: Site, rows: int) -> np.ndarray:
-        return np.zeros((0, site.width))
+        return zeros((0, site.width))
 
     def _facts(self) -> tuple[float, float, bool]:
         return self.meta_step, 1.0, self.bounded
@@ -251,8 +250,6 @@ class Autostep(_Adaptive):
     The gradient δ x_i h_i is divided by its running maximum, which fades with ``memory`` τ, and
     Σ α_i x_i² is kept within one.
     """
-
-    arrays: ClassVar[int] = 3
 
     initial_step: float = option(POSITIVE, default=0.05)
     meta_step: float = option(at_least(0.0), default=0.01)

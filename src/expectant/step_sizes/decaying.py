@@ -7,11 +7,10 @@ from typing import ClassVar, NamedTuple, Self
 import numpy as np
 
 from expectant.descriptions import description, option
-from expectant.integrity import counted
 from expectant.parts import Site
 from expectant.rules import at_least, flag
 from expectant.step_sizes.step_size import StepSize, move_by_present, squared_length
-from expectant.verbs import adapt, adapt_columns, check_restored, function, tick
+from expectant.verbs import adapt, adapt_columns, function, tick
 
 
 class DecayingPart(NamedTuple):
@@ -55,11 +54,6 @@ def _(step, action, state, surprise, errors):
     """A model counts its fits."""
     step.clock[0] += 1
     settle_decaying(step, state)
-
-
-@check_restored.register(DecayingPart)
-def _(step, built, site):
-    counted("a step that decays: clock", step.clock)
 
 
 @description

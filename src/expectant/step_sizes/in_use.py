@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from expectant.parts import Agent, Need, Site, bytes_of
+from expectant.parts import Agent, Site
 from expectant.rules import Rule, at_least
 from expectant.step_sizes.bounded import Bounded
 from expectant.step_sizes.step_size import StepSize
@@ -56,19 +54,3 @@ def columns_part(step: float | StepSize, site: Site) -> object:
 def listed_part(step: float | StepSize, site: Site) -> object:
     """What a sparse model moves its columns by."""
     return step.build_listed(site) if isinstance(step, StepSize) else step
-
-
-def steps_memory(site: Site, *steps: tuple[float | StepSize, int]) -> Sequence[Need]:
-    """What step sizes hold, each for so many rows of weights."""
-    kept = [(step.arrays * rows, site.width) for step, rows in steps if isinstance(step, StepSize)]
-    total = bytes_of(*kept)
-    return [Need("step sizes that adapt", total)] if total else []
-
-
-def columns_memory(step: float | StepSize, site: Site) -> Sequence[Need]:
-    """What the step sizes of a linear model hold."""
-    if not isinstance(step, StepSize) or not step.adapts:
-        return []
-    rows, width = site.actions, site.width
-    traces = bytes_of((rows, site.shape.size, width), (step.arrays * rows, width))
-    return [Need("the model's step sizes that adapt", traces)]

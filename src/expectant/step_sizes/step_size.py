@@ -31,7 +31,6 @@ class StepSize(Buildable):
     """A step size that is more than a number, described."""
 
     adapts: ClassVar[bool] = True
-    arrays: ClassVar[int] = 0  # how many numbers it keeps for every weight
 
     def scaled(self, factor: float) -> Self:
         """The same, beginning with a multiple of its size."""

@@ -12,16 +12,14 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-import psutil
 
+from expectant.core.memory import claim
 from expectant.engine.asking import States
 from expectant.engine.compile.kernels import Kernel
 from expectant.engine.course import Stop, drive, going_on, share_done
 from expectant.engine.job import Job, loop_for
 from expectant.engine.look import look, look_for, set_aside
 from expectant.engine.loop import DONE, Run
-from expectant.engine.memory.limits import require_room
-from expectant.engine.memory.refusal import TooLargeError
 from expectant.engine.threads import heeded
 from expectant.lanes import padded
 from expectant.parts import Agent, Domain, Drawing, Exit, Features
@@ -160,8 +158,7 @@ def record(
     unit, layout = "episode" if episodes else "step", layout_of(domain, lattice)
     changes = changes_of(domain, unit, job.length)
     name, show = f"{type(agent).__name__} in {type(domain).__name__}", reporter(progress)
-    require_room(job, copies=2)
-    _require_tables(len(layout.points), features.shape(domain).size)
+    claim(4 * 8 * len(layout.points) * features.shape(domain).size)  # least squares on all states
     kernel, prober = loop_for(job, compiled, name, show), _prober(job, layout, compiled, name, show)
     taken, control = [], going_on()
     course = drive(job, 0, kernel, control, moments(job.length, frames, changes))
@@ -193,17 +190,6 @@ def _check(
         ("compiled", compiled, or_none(flag())),
     ):
         rule.check("watch", argument, value)
-
-
-def _require_tables(states: int, size: int) -> None:
-    """Refuse states whose feature vectors, written out four times, do not fit into memory."""
-    needed, free = 4 * 8 * states * size, psutil.virtual_memory().available
-    if needed > free:
-        raise TooLargeError(
-            f"watch: looking at {states:,} states of {size:,} features needs "
-            f"{needed / 2**30:.3g} GiB, {free / 2**30:.3g} GiB are free: use fewer features or a "
-            "smaller lattice"
-        )
 
 
 def _curve(job: Job, stop: Stop) -> tuple[np.ndarray, np.ndarray, str]:

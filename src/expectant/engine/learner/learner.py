@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from expectant.core.memory import ALWAYS_FREE, budget
 from expectant.domains.outside import LIMITS, Outside
 from expectant.domains.spaces import (
     GymEnvironment,
@@ -36,14 +38,6 @@ from expectant.engine.crossing import (
 from expectant.engine.divergence import explained, learned_radius
 from expectant.engine.job import Job
 from expectant.engine.learner import saving
-from expectant.engine.learner.learner_facts import (
-    action_of,
-    components_of,
-    observations_of,
-    set_state,
-    set_states,
-    states_of,
-)
 from expectant.engine.learner.patience import Patience
 from expectant.engine.look import look, look_for, set_aside
 from expectant.engine.loop import DIVERGED, Run, unusable
@@ -58,6 +52,7 @@ from expectant.seeds import SEED, TIES, generator
 from expectant.verbs import encode, evicted, wrapped
 
 BETWEEN_EPISODES = -1  # where the last action stands otherwise
+WHILE_BUILDING = 4  # times the arrays of a file: more than any learner needs while it is built
 
 
 class Learner:
@@ -241,7 +236,7 @@ class Learner:
             "reading": self.reading._asdict(),
             "components": self._run.domain.received.size,
             "action": self._action,
-            "streams": states_of(self._streams),
+            "streams": saving.states_of(self._streams),
             "ties": self._ties.bit_generator.state,
         }
         saving.write(Path(path), facts, self._run)
@@ -255,13 +250,15 @@ class Learner:
         compiled: bool | None = None,
         progress: bool | Reporter = True,
     ) -> Learner:
-        """The learner that was saved to a file, of which everything is checked.
+        """The learner that was saved to a file.
 
         A file can name parts of somebody's own. They are imported, which runs their modules, only
-        with ``trust=True``; those that this process has imported already are used.
+        with ``trust=True``; those that this process has imported already are used. Compiled code
+        does not check the indices in a file: load one from a stranger with ``compiled=False``.
         """
         path = Path(path)
-        facts, entries = saving.read(path)
+        facts, arrays = saving.read(path)
+        held = sum(array.nbytes for array in arrays.values())
         try:
             agent = Agent.from_dict(facts["agent"], trust=trust)
             features = Features.from_dict(facts["features"], trust=trust)
@@ -269,16 +266,16 @@ class Learner:
                 agent, features, facts["n_actions"], seed=facts["seed"], compiled=compiled,
                 progress=progress,
             )  # fmt: skip
-            learner.reading = observations_of(facts["reading"])
-            components = components_of(facts["components"], learner.reading)
-            action = action_of(facts["action"], learner.n_actions)
-            job = learner._job(components)
-            saving.check_sizes(job, entries)
-            built, streams = job.prepare(0)
-            site = job.site(built.domain, built.features, streams)
-            run, ties = saving.restored(built, entries, site), generator(0, 0)
-            set_states(streams, facts["streams"])
-            set_state(ties, "ties", facts["ties"])
+            learner.reading = _observations_from(facts["reading"])
+            components = facts["components"]
+            with budget(ALWAYS_FREE + WHILE_BUILDING * held):
+                built, streams = learner._job(components).prepare(0)
+            run, ties = saving.restore(built, arrays), generator(0, 0)
+            saving.set_states(streams, facts["streams"])
+            ties.bit_generator.state = facts["ties"]
+            action = whole(BETWEEN_EPISODES, learner.n_actions - 1).check(
+                "Learner.load", "action", facts["action"]
+            )
         except KeyError as error:
             raise ValueError(f"{path}: is not a saved learner: {error} is missing") from None
         except (TypeError, AttributeError, OverflowError, RecursionError, MemoryError) as error:
@@ -381,3 +378,13 @@ class Learner:
             del run  # one at a time may be all that fits
         self._run, self._streams = job.prepare(0)
         self._ties = generator(self.seed, 0, TIES)
+
+
+def _observations_from(facts: dict[str, Any]) -> Observations:
+    """Return how observations are read, from the settings in a file."""
+    bounds = or_none(LIMITS).check("Learner.load", "bounds", facts["bounds"])
+    counts, starts = tuple(facts["counts"]), tuple(facts["starts"])
+    reading = Observations(facts["states"], bounds, counts, starts)
+    if len(counts) != len(starts) or (counts and math.prod(counts) != reading.states):
+        raise ValueError(f"states, counts and starts must agree, got {facts!r}")
+    return reading

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -68,14 +67,6 @@ def _longer(agent: Agent, run: Run) -> float:
     Backups that wait for something to do may do nothing in one step and all in the next; rollouts
     end where an episode does.
     """
-    waits = any(kind in waiting.implementations for kind in _kinds_in(run.agent))
+    waits = any(type(node) in waiting.implementations for _, node in tree.nodes(run.agent))
     backups = getattr(agent, "planning_steps", 1) if waits else 1
     return GROWTH * float(backups * getattr(agent, "rollout", 1))
-
-
-def _kinds_in(part: Any) -> Iterator[type]:
-    """The types of a part and of all parts in it."""
-    if isinstance(part, tuple) and hasattr(part, "_fields"):
-        yield type(part)
-        for item in part:
-            yield from _kinds_in(item)

@@ -1,179 +1,139 @@
-"""Arrays and settings in one file: NumPy's format and JSON, nothing that runs code when read.
+"""Learner files: arrays in NumPy's npz format, settings in JSON, and a checksum over both.
 
-A file can have been damaged, or written by a stranger. What its arrays claim to be is compared with
-what its own settings make of them before one is read, and what is in them before compiled code,
-which looks at nothing twice, gets to see it.
+Reading a file runs no code: nothing is unpickled, and every array must have the path, shape and
+type of the one that the settings build. The checksum finds damage. It is no signature: compiled
+code follows stored indices without checking them, plain Python (``compiled=False``) checks them.
 """
 
 from __future__ import annotations
 
-import io
+import hashlib
 import json
-import math
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.lib import format as numpy_format
 
 from expectant.core import tree
-from expectant.engine.memory.demand import demand_of
-from expectant.engine.memory.limits import ALWAYS_THERE
-from expectant.engine.memory.refusal import size_in_words
+from expectant.core.memory import claim
 from expectant.files import write_whole
-from expectant.verbs import check_restored, grown, room
+from expectant.seeds import Streams
+from expectant.verbs import grown, room
 
-if TYPE_CHECKING:
-    from expectant.engine.job import Job
-
-FORMAT = 3  # 2 had one generator for everything
+FORMAT = 4
 CONTROL = "control"  # asks work under way to stop: it belongs to a process, not to what was learned
-FACTS = "expectant"  # the entry that holds the settings
-LONGEST_FACTS = 2**24  # bytes
-WHILE_BUILDING = 4  # times the arrays of a run: more than any part needs while it is built
-_BROKEN = (ValueError, KeyError, TypeError, AttributeError, EOFError, RecursionError, MemoryError,
-           NotImplementedError, RuntimeError, zipfile.BadZipFile, zlib.error)  # fmt: skip
+METADATA, CHECKSUM = "metadata", "checksum"  # entries beside the arrays of the run
+
+Arrays = Mapping[str, np.ndarray]
 
 
-def distinct_arrays(part: Any) -> dict[str, np.ndarray]:
-    """Every array in a part that is kept, once, by the first name that leads to it."""
-    kept = [(name, array) for name, array in tree.arrays(part) if not name.endswith(CONTROL)]
-    found = {id(array): name for name, array in reversed(kept)}
-    return {name: array for name, array in kept if found[id(array)] == name}
-
-
-def write(path: Path, facts: dict[str, Any], part: Any) -> None:
-    """Write a part's arrays and some facts; the file appears whole or not at all."""
-    saved = distinct_arrays(part)
-    text = json.dumps({"format": FORMAT, **facts}).encode()
+def write(path: Path, facts: dict[str, Any], run: Any) -> None:
+    """Write the arrays of a run and some facts; the file appears whole or not at all."""
     if path.is_dir() or not path.parent.is_dir():
         raise ValueError(
             f"{path}: " + ("is a folder" if path.is_dir() else "its folder does not exist")
         )
-    saved[FACTS] = np.frombuffer(text, np.uint8)
-    write_whole(path, lambda file: np.savez_compressed(file, **saved))  # type: ignore[arg-type]
+    write_arrays(path, {"format": FORMAT, **facts}, _distinct_arrays(run))
 
 
-class ArrayHeader(NamedTuple):
-    """What an entry claims to be; ``bytes`` is how many it has, its own header left out."""
-
-    shape: tuple[int, ...]
-    fortran: bool
-    dtype: np.dtype[Any]
-    bytes: int
-
-
-class Entries(Mapping[str, np.ndarray]):
-    """The arrays in the bytes of a file, each of them read when it is asked for."""
-
-    def __init__(self, content: bytes) -> None:
-        self._file = zipfile.ZipFile(io.BytesIO(content))
-        self._names = [name.removesuffix(".npy") for name in self._file.namelist()]
-
-    def header(self, name: str) -> ArrayHeader:
-        """What an array claims to be, without reading it."""
-        info = self._file.getinfo(f"{name}.npy")
-        with self._file.open(info) as entry:
-            version = numpy_format.read_magic(entry)
-            if version == (1, 0):
-                found = numpy_format.read_array_header_1_0(entry)
-            else:
-                found = numpy_format.read_array_header_2_0(entry)
-            return ArrayHeader(*found, info.file_size - entry.tell())
-
-    def __getitem__(self, name: str) -> np.ndarray:
-        with self._file.open(f"{name}.npy") as entry:
-            return numpy_format.read_array(entry, allow_pickle=False)
-
-    def __iter__(self) -> Iterator[str]:
-        return (name for name in self._names if name != FACTS)
-
-    def __len__(self) -> int:
-        return len(list(iter(self)))
+def write_arrays(path: Path, facts: dict[str, Any], arrays: Arrays) -> None:
+    """Write facts, arrays and their checksum."""
+    text = json.dumps(facts).encode()
+    entries = {
+        **arrays,
+        METADATA: np.frombuffer(text, np.uint8),
+        CHECKSUM: _checksum(text, arrays),
+    }
+    write_whole(path, lambda file: np.savez_compressed(file, **entries))  # type: ignore[arg-type]
 
 
-def read(path: Path) -> tuple[dict[str, Any], Entries]:
-    """The facts and the arrays of a file; an error that says why if it is none of ours."""
+def read(path: Path) -> tuple[dict[str, Any], Arrays]:
+    """Return the facts and arrays of a file; raise a ``ValueError`` if it is damaged."""
     try:
-        with open(path, "rb") as file:
-            content = file.read()
+        with zipfile.ZipFile(path) as entries:
+            claim(sum(entry.file_size for entry in entries.infolist()))
+        with np.load(path, allow_pickle=False) as file:
+            arrays = {name: file[name] for name in file.files}
+        text = arrays.pop(METADATA).tobytes()
+        is_whole = np.array_equal(arrays.pop(CHECKSUM), _checksum(text, arrays))
+        facts = json.loads(text)
+        written = facts["format"]
     except IsADirectoryError:
         raise ValueError(f"{path}: is a folder, not a saved learner") from None
-    try:
-        entries = Entries(content)
-        if entries.header(FACTS).bytes > LONGEST_FACTS:
-            raise ValueError
-        facts = json.loads(entries[FACTS].tobytes())
-        written = facts["format"]
-    except _BROKEN:
-        raise ValueError(f"{path}: is not a saved learner, or not all of one") from None
+    except FileNotFoundError:
+        raise
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, EOFError, MemoryError,
+            NotImplementedError, RuntimeError, zipfile.BadZipFile, zlib.error):  # fmt: skip
+        raise ValueError(f"{path}: is not a saved learner, or is damaged") from None
     if written != FORMAT:
         raise ValueError(
             f"{path}: has format {written!r}, this version reads format {FORMAT}: load it with the "
             "version of the package that wrote it, or learn again"
         )
-    return facts, entries
+    if not is_whole:
+        raise ValueError(f"{path}: is damaged: its checksum does not fit its content")
+    return facts, arrays
 
 
-def check_sizes(job: Job, entries: Entries) -> None:
-    """Refuse settings that ask for far more than the arrays beside them, before building any."""
-    wanted = demand_of(job).alone
-    held = sum(entries.header(name).bytes for name in entries)
-    if wanted > ALWAYS_THERE + WHILE_BUILDING * held:
-        raise Misfit(
-            f"these need {size_in_words(wanted)}, and its arrays hold {size_in_words(held)}"
-        )
+def restore(run: Any, arrays: Arrays) -> Any:
+    """Return a freshly built run with the arrays of a file in place of its own."""
+    run = _with_capacity(run, arrays)
+    built = _distinct_arrays(run)
+    for name, array in built.items():
+        if name not in arrays:
+            raise ValueError(f"does not fit its own settings: the array {name} is missing")
+        stored, wanted = arrays[name], f"{array.dtype} {array.shape}"
+        if f"{stored.dtype} {stored.shape}" != wanted:
+            raise ValueError(
+                f"does not fit its own settings: the array {name} is {stored.dtype} "
+                f"{stored.shape}, and not {wanted}"
+            )
+    restored = tree.replace(run, {id(array): arrays[name] for name, array in built.items()})
+    if tree.structure(restored) != tree.structure(run):
+        raise ValueError("does not fit its own settings: its arrays have another layout")
+    return restored
 
 
-def restored(run: Any, entries: Entries, site: Any) -> Any:
-    """A freshly built run with the arrays of a file in place of its own, every one checked."""
-    try:
-        headers = {name: entries.header(name) for name in entries}
-        built = _as_large(run, headers)
-        for name, array in distinct_arrays(built).items():
-            _check_header(name, array, headers.get(name))
-        arrays = {id(array): entries[name] for name, array in distinct_arrays(built).items()}
-    except Misfit:
-        raise
-    except _BROKEN:
-        raise ValueError("is not a saved learner, or not all of one") from None
-    found = tree.replace(built, arrays)
-    try:
-        check_restored(found, built, site)
-    except ValueError as error:
-        raise Misfit(error) from None
-    return found
+def states_of(streams: Streams) -> dict[str, Any]:
+    """Return the state of every stream, by its name."""
+    return {name: rng.bit_generator.state for name, rng in streams.named().items()}
 
 
-class Misfit(ValueError):
-    """Arrays that are not those of the settings beside them."""
+def set_states(streams: Streams, states: Mapping[str, Any]) -> None:
+    """Let streams go on where those of a file were."""
+    for name, rng in streams.named().items():
+        rng.bit_generator.state = states[name]
 
-    def __init__(self, what: object) -> None:
-        super().__init__(f"does not fit its own settings: {what}")
+
+def _distinct_arrays(run: Any) -> dict[str, np.ndarray]:
+    """Return every array that is kept, once, by the first path that leads to it."""
+    paths: dict[int, str] = {}
+    kept = {}
+    for path, array in tree.arrays(run):
+        if not path.endswith(CONTROL) and paths.setdefault(id(array), path) == path:
+            kept[path] = array
+    return kept
 
 
-def _as_large(run: Any, headers: Mapping[str, ArrayHeader]) -> Any:
-    """The run with as much room as a file has; a part that never asks for more gets no more."""
+def _checksum(text: bytes, arrays: Arrays) -> np.ndarray:
+    digest = hashlib.sha256(text)
+    for name in sorted(arrays):
+        array = arrays[name]
+        digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
+        digest.update(np.ascontiguousarray(array).data)
+    return np.frombuffer(digest.digest(), np.uint8)
+
+
+def _with_capacity(run: Any, arrays: Arrays) -> Any:
+    """Return the run grown to the capacity of the arrays of a file, where its parts can grow."""
     while True:
         larger = run._replace(agent=grown(run.agent))
         if room(larger.agent) <= room(run.agent):
             return run
         for name, array in tree.arrays(larger):
-            if name in headers and array.size > math.prod(headers[name].shape):
+            if name in arrays and array.size > arrays[name].size:
                 return run
         run = larger
-
-
-def _check_header(name: str, array: np.ndarray, found: ArrayHeader | None) -> None:
-    """Compare what an entry claims to be with the array that its settings make."""
-    if found is None:
-        raise Misfit(f"the array {name} is missing")
-    if found.dtype != array.dtype or len(found.shape) != array.ndim:
-        raise Misfit(f"the array {name} is {found.dtype} in {len(found.shape)} dimensions")
-    if found.shape != array.shape or found.bytes != array.nbytes:
-        raise Misfit(f"the array {name} has the shape {found.shape}, and not {array.shape}")
-    if found.fortran != array.flags.fnc:
-        raise Misfit(f"the array {name} has its entries in another order")

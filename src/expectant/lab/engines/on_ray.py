@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from expectant.engine.memory.limits import require_room
 from expectant.extras import need
 from expectant.lab.cells import cell_hash
 from expectant.lab.engines.tasks import Done, Engine, Kernels, Task, Watch, assembled, run_one
@@ -42,9 +41,6 @@ def run_block(task: Task, compiled: bool | None, sender: dict[str, str] | None =
     kernels = _kernels.setdefault(compiled, Kernels(compiled))
     control = np.zeros(1, np.int64)
     try:
-        require_room(
-            task.cell.job, also=task.cell.beside
-        )  # this machine may have less memory than the one that asks
         runs = [
             run_one(task, number, kernels, control, {})
             for number in range(task.first, task.first + task.size)

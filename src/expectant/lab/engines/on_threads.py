@@ -14,7 +14,7 @@ import numpy as np
 
 from expectant.engine.away import Processes
 from expectant.engine.job import cores
-from expectant.engine.memory.limits import Room
+from expectant.engine.memory import Room
 from expectant.lab.cells import cost
 from expectant.lab.engines.tasks import (
     Clocks,

@@ -14,6 +14,7 @@ import numpy as np
 
 from expectant.analysis.curves import learning_curve
 from expectant.core import tree
+from expectant.core.memory import TooLargeError
 from expectant.engine.ahead import Order, compile_loop
 from expectant.engine.away import Processes
 from expectant.engine.away_work import Begun, Work
@@ -23,7 +24,6 @@ from expectant.engine.course import Stop, drive, going_on, share_done
 from expectant.engine.divergence import explained
 from expectant.engine.job import Job, closed, loop_for, tell_of_evictions
 from expectant.engine.loop import DIVERGED, Run
-from expectant.engine.memory.refusal import TooLargeError
 from expectant.lab.cells import BLOCK, LENGTH, TOTAL, Cell, cost
 from expectant.lab.records import compiled_look, ordered_look, recorded
 from expectant.lab.store.store import Block

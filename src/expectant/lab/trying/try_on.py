@@ -21,11 +21,11 @@ from expectant.agents.cached_values import CachedValues
 from expectant.agents.lookahead import Lookahead
 from expectant.agents.q_learning import QLearning
 from expectant.agents.sarsa import Sarsa
+from expectant.core.memory import TooLargeError
 from expectant.domains.gym import Gym
 from expectant.domains.spaces import GymSource
 from expectant.engine.arguments import hinting
 from expectant.engine.job import cores
-from expectant.engine.memory.refusal import TooLargeError
 from expectant.engine.result import Result
 from expectant.engine.run import run
 from expectant.extras import need

@@ -1,0 +1,199 @@
+"""Allocation that refuses what does not fit, before the operating system hands it out lazily.
+
+Components allocate large arrays with :func:`zeros` and :func:`full`. Linux grants far more memory
+than there is and kills the process when it is used; these functions compare first.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+VARIABLE = "EXPECTANT_MEMORY"
+NEGLIGIBLE = 2**16  # bytes; smaller arrays are not counted
+ALWAYS_FREE = 32 * 2**20  # bytes; nothing is asked about allocations below
+UNITS = {"": 1, "B": 1}
+UNITS |= {f"{letter}iB": 1024**power for power, letter in enumerate("KMGT", 1)}
+UNITS |= {f"{letter}B": 1000**power for power, letter in enumerate("kMGT", 1)}
+
+Size = int | tuple[int, ...]
+
+
+class TooLargeError(ValueError):
+    """More memory is needed than is available; says for what, and what to use instead."""
+
+
+@dataclass
+class Budget:
+    """Memory that may be claimed in all, up to ``limit`` (None: what the system has available)."""
+
+    limit: float | None = None
+    claimed: int = 0
+    largest: int = 0
+    owner: Any = None  # the component that claimed most at once
+
+    def claim(self, size: int) -> None:
+        """Count an allocation; raise if all of them exceed the limit."""
+        self.claimed += size
+        if size > self.largest:
+            self.largest, self.owner = size, _component(sys._getframe())
+        limit = limit_for(self.claimed) if self.limit is None else self.limit
+        if self.claimed > limit:
+            raise TooLargeError(refusal(self.claimed, limit, self.largest, self.owner))
+
+
+_budget: ContextVar[Budget | None] = ContextVar("budget", default=None)
+
+
+@contextmanager
+def budget(limit: float) -> Iterator[None]:
+    """Count the allocations made inside together, up to ``limit`` or that of an outer budget."""
+    token = _budget.set(_budget.get() or Budget(limit))
+    try:
+        yield
+    finally:
+        _budget.reset(token)
+
+
+def claim(size: int) -> None:
+    """Refuse ``size`` bytes that do not fit, before they are allocated."""
+    (_budget.get() or Budget()).claim(size)
+
+
+def zeros(shape: Size, dtype: DTypeLike = float) -> np.ndarray:
+    """``np.zeros`` of an array that may be large."""
+    _claim_array(shape, dtype)
+    return np.zeros(shape, dtype)
+
+
+def full(shape: Size, value: float, dtype: DTypeLike = float) -> np.ndarray:
+    """``np.full`` of an array that may be large."""
+    _claim_array(shape, dtype)
+    return np.full(shape, value, dtype)
+
+
+def _claim_array(shape: Size, dtype: DTypeLike) -> None:
+    size = np.dtype(dtype).itemsize * (math.prod(shape) if isinstance(shape, tuple) else shape)
+    if size > NEGLIGIBLE:
+        claim(size)
+
+
+def refusal(needed: int, free: float, largest: int, owner: Any) -> str:
+    """Say what is needed, for which component most of it, and what would fit."""
+    what = f", {size_in_words(largest)} of it for {type(owner).__name__}" if owner else ""
+    advice = getattr(owner, "memory_advice", "something smaller")
+    return (
+        f"needs {size_in_words(needed)} or more{what}; {size_in_words(free)} are free: use {advice}"
+    )
+
+
+def innermost_component(error: BaseException) -> Any:
+    """Return the innermost component that was being built when an error was raised."""
+    step = error.__traceback__
+    while step is not None and step.tb_next is not None:
+        step = step.tb_next
+    return None if step is None else _component(step.tb_frame)
+
+
+def _component(frame: FrameType | None) -> Any:
+    while frame is not None:
+        owner = frame.f_locals.get("self")
+        if hasattr(owner, "memory_advice"):
+            return owner
+        frame = frame.f_back
+    return None
+
+
+def size_in_words(size: float) -> str:
+    """Write a number of bytes in three digits and a unit."""
+    units = ["bytes", "KiB", "MiB", "GiB", "TiB", "PiB"]
+    while size >= 999.5 and len(units) > 1:
+        size, units = size / 1024, units[1:]
+    return f"{size:.3g} {units[0]}" if size < 999.5 else f"{size:,.0f} {units[0]}"
+
+
+# ------------------------------------------------------------------------------- available
+
+
+def limit_for(size: int) -> float:
+    """Return how much may be allocated; unlimited if ``size`` is small and no limit is given."""
+    given = given_memory()
+    if given is not None:
+        return given
+    return available_memory() if size > ALWAYS_FREE else math.inf
+
+
+def given_memory() -> int | None:
+    """Return the limit in $EXPECTANT_MEMORY, for systems that report a wrong one; None if unset."""
+    text = os.environ.get(VARIABLE, "").strip()
+    if not text:
+        return None
+    match = re.fullmatch(r"([0-9.]+) ?([A-Za-z]*)", text)
+    try:
+        assert match is not None
+        return int(float(match[1]) * UNITS[match[2]])
+    except (AssertionError, KeyError, ValueError):
+        raise ValueError(
+            f"{VARIABLE}: must be a number of bytes or one with a unit, such as 8GiB, got {text!r}"
+        ) from None
+
+
+def available_memory() -> int:
+    """Return what this process may still allocate without swapping."""
+    import psutil
+
+    free = [psutil.virtual_memory().available, *_left_in_groups()]
+    if hasattr(psutil.Process, "rlimit"):
+        process = psutil.Process()
+        limit = process.rlimit(psutil.RLIMIT_AS)[0]
+        if limit != psutil.RLIM_INFINITY:
+            free.append(max(0, limit - process.memory_info().vms))
+    return min(free)
+
+
+def _left_in_groups(root: Path = Path("/")) -> Iterator[int]:
+    """Yield what is left in every Linux control group (container, cluster job) of this process."""
+    try:
+        lines = (root / "proc/self/cgroup").read_text().splitlines()
+    except OSError:
+        return
+    for line in lines:
+        _, controllers, path = line.split(":", 2)
+        if controllers == "":
+            top, limit, usage = "sys/fs/cgroup", "memory.max", "memory.current"
+        elif "memory" in controllers.split(","):
+            top, limit, usage = (
+                "sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes",
+            )  # fmt: skip
+        else:
+            continue
+        inner = Path(path.lstrip("/"))
+        for folder in (inner, *inner.parents):
+            try:
+                group = root / top / folder
+                left = int((group / limit).read_text()) - int((group / usage).read_text())
+                yield max(0, left + _cached_files(group))
+            except (OSError, ValueError):  # not visible from here, or without a limit ("max")
+                continue
+
+
+def _cached_files(group: Path) -> int:
+    """Return how much of a group's usage are cached files, which can be dropped."""
+    pairs = (line.split() for line in (group / "memory.stat").read_text().splitlines())
+    counts = {name: int(count) for name, count in pairs}
+    return sum(
+        counts.get(f"total_{kind}_file", counts.get(f"{kind}_file", 0))
+        for kind in ("active", "inactive")
+    )

@@ -1,0 +1,140 @@
+"""The memory of runs: one is measured when it is built, and as many are run at once as fit."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, NamedTuple
+
+from expectant.core import tree
+from expectant.core.memory import (
+    ALWAYS_FREE,
+    TooLargeError,
+    budget,
+    innermost_component,
+    limit_for,
+    refusal,
+    size_in_words,
+)
+from expectant.engine.loop import Run
+from expectant.progress import say
+
+if TYPE_CHECKING:
+    from expectant.engine.job import Job
+
+
+class RunSize(NamedTuple):
+    """Bytes of one run: the domain's tables, which runs share, the rest, and its records."""
+
+    shared: int
+    own: int
+    records: int
+
+
+def owner(job: Job) -> str:
+    """Name a job in a sentence."""
+    return f"{type(job.agent).__name__} in {job.domain.called}"
+
+
+@contextmanager
+def refusing(job: Job) -> Iterator[None]:
+    """Turn a lack of memory while a run is built into one sentence."""
+    try:
+        if "size" in vars(job):
+            yield
+        else:
+            vars(job)["limit"] = limit_for(ALWAYS_FREE + 1)
+            with budget(vars(job)["limit"]):
+                yield
+    except TooLargeError as error:
+        raise TooLargeError(f"{owner(job)}: {error}") from None
+    except MemoryError as error:
+        component = innermost_component(error)
+        name = owner(job) if component is None else type(component).__name__
+        advice = getattr(component, "memory_advice", "something smaller")
+        reason = str(error) or "There is no memory left"
+        raise TooLargeError(
+            f"{name}: could not be built, {reason[0].lower()}{reason[1:]}: use {advice}"
+        ) from None
+
+
+def measure(job: Job, run: Run) -> None:
+    """Note the size of a job's first run, and refuse one whose parts allocated too much."""
+    if "size" in vars(job):
+        return
+    total, shared = tree.total_bytes(run), tree.total_bytes(run.domain)
+    limit = vars(job).pop("limit")
+    if total > limit:
+        raise TooLargeError(f"{owner(job)}: {refusal(total, limit, 0, None)}")
+    records = tree.total_bytes((run.returns, run.lengths, run.rewards))
+    vars(job)["size"] = RunSize(shared, total - shared, records)
+
+
+def size_of(job: Job) -> RunSize:
+    """Return the size of a job's runs; one is built if none has been."""
+    if "size" not in vars(job):
+        job.prepare(0)
+    size: RunSize = vars(job)["size"]
+    return size
+
+
+def threads_that_fit(job: Job, runs: int, threads: int, keep: bool = False) -> int:
+    """Return on how many threads runs fit; refuse what fits on none."""
+    size, most = size_of(job), min(threads, runs)
+
+    def peak(at_once: int) -> int:
+        left = size.own if keep else size.records
+        gathered = runs * size.records if runs > 1 else 0
+        return size.shared + at_once * size.own + (runs - at_once) * left + gathered
+
+    free = limit_for(peak(most))
+    fitting = [count for count in range(1, most + 1) if peak(count) <= free]
+    if not fitting:
+        reason = ", because keep_agents=True keeps every run" if keep else ""
+        advice = "keep_agents=False or fewer runs" if keep else "fewer runs, episodes or bins"
+        raise TooLargeError(
+            f"{owner(job)}: {runs} runs need {size_in_words(peak(1))}{reason}; "
+            f"{size_in_words(free)} are free: use {advice}"
+        )
+    if fitting[-1] < most:
+        say(
+            f"{owner(job)}: {fitting[-1]} at once instead of {most}, because a run needs "
+            f"{size_in_words(size.shared + size.own)} and {size_in_words(free)} are free"
+        )
+    return fitting[-1]
+
+
+class Room:
+    """Memory that runs of several jobs share: a run waits until there is enough for it."""
+
+    def __init__(self) -> None:
+        self.free = limit_for(ALWAYS_FREE + 1)
+        self.taken = 0
+        self.said = False
+        self.left = threading.Condition()
+
+    @contextmanager
+    def taken_by(self, job: Job, beside: int = 0) -> Iterator[None]:
+        """Wait for the memory of one run and of ``beside`` bytes more, and hold it."""
+        measured = size_of(job)
+        size = measured.shared + measured.own + beside
+        with self.left:
+            if not self._fits(size) and not self.said:
+                self.said = True
+                say(
+                    f"{owner(job)}: waits for other runs to end, because a run needs "
+                    f"{size_in_words(size)} and {size_in_words(self.free)} were free at the start"
+                )
+            self.left.wait_for(lambda: self._fits(size))
+            self.taken += size
+        try:
+            yield
+        finally:
+            with self.left:
+                self.taken -= size
+                self.left.notify_all()
+
+    def _fits(self, size: int) -> bool:
+        """True if there is room, or nothing else is running."""
+        return self.taken == 0 or self.taken + size <= self.free

@@ -1,1 +1,0 @@
-"""Memory: what runs will hold, what is free, and saying no before anything is built."""
