@@ -125,15 +125,3 @@ def test_differential_q_learning_finds_the_best_gain():
     assert rate_of(ex.QLearning(0.2, centering=0.5, epsilon=0.2), 4_000) == pytest.approx(
         0.4, abs=0.05
     )
-
-
-def test_centring_takes_the_mean_out_of_discounted_values():
-    """A reward of 1 for ever at γ = 0.9: the values are about 0 instead of 10, R̄ is 1."""
-    domain = ex.FiniteMDP(np.ones((1, 1, 1)), np.ones((1, 1)), endless=True)
-    agent = ex.QLearning(0.2, centering=0.5, discount=0.9)
-    result = ex.run(domain, ex.OneHot(), agent, steps=400, runs=1, compiled=False,
-                    keep_agents=True)  # fmt: skip
-    part = result.kept[0][0].agent
-    # δ = 0 with R̄ = η q, as long as both began at 0: 1 − R̄ = 0.1 q
-    assert part.centering.rate[0] == pytest.approx(0.5 * part.weights[0, 0])
-    assert part.weights[0, 0] == pytest.approx(1.0 / 0.6, abs=1e-6)

@@ -45,21 +45,6 @@ def test_an_action_that_was_never_tried_promises_the_initial_value(model, featur
         assert preference(b.agent, b.state(0), 0) == pytest.approx(6.0)
 
 
-@pytest.mark.parametrize(
-    "model",
-    [
-        ex.LinearExpectation(0.1, initial_reward=2.0),
-        ex.SparseExpectation(0.1, initial_reward=2.0),
-        ex.Distribution(initial_reward=2.0),
-    ],
-    ids=lambda model: model.kind,
-)
-def test_a_model_of_ones_choice_keeps_its_own_promise(model):
-    b = built(model, initial_value=6.0)
-    assert preference(b.agent, b.state(0), 0) == pytest.approx(2.0)
-    assert preference(built(model.replace(initial_reward=0.0)).agent, b.state(0), 0) == 0.0
-
-
 def test_the_bonus_of_single_states_is_that_of_dyna_q_plus():
     b = built(bonus=0.5)
     model = b.agent.planner.model

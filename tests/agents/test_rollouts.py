@@ -61,15 +61,6 @@ def test_the_errors_of_all_backups_add_up(length):
     assert plan(built.agent, built.rng) == length  # each finds an error of one
 
 
-def test_one_step_backups_stay_where_they_were_drawn():
-    agent = ex.CachedValues(1.0, 1.0, model="true_sample", planning_steps=1, epsilon=0.0)
-    built = Built(CHAIN, ex.OneHot(), agent)
-    learn(built.agent, built.transition(0, 1, -1.0, 1), built.rng)
-    built.agent.weights[:] = 0.0
-    plan(built.agent, built.rng)
-    assert not built.agent.weights[1:].any()
-
-
 def test_an_expectation_model_leads_to_a_mean():
     built = Built(ex.Corridor(cells=3, slip=0.5), ex.OneHot(), ex.Lookahead(0.1, rollout=2))
     model = built.agent.planner.model

@@ -97,20 +97,6 @@ def test_bounded_traces_by_hand(step, traces, trace, values):
     assert b.agent.traces[1, 0] == pytest.approx(trace, rel=1e-12)
 
 
-@pytest.mark.parametrize("traces", ["dutch", "accumulating"])
-def test_what_grows_without_bound_is_held_by_bounded_steps(traces):
-    plain = ex.Sarsa(0.5, 0.8, traces=traces)
-    sizes = []
-    for agent in (plain, plain.replace(bounded_step=True)):
-        found = ex.run(
-            ex.Corridor(slip=0.0), ex.RandomBinary(14, 5), agent, episodes=60, runs=1,
-            step_limit=200, compiled=False, keep_agents=True, progress=False,
-        )  # fmt: skip
-        sizes.append(np.abs(found.kept[0][0].agent.weights).max())
-    assert sizes[0] > 1e8
-    assert sizes[1] < 100.0
-
-
 def test_without_traces_lambda_is_one_step_sarsa():
     plain, dutch = (built(ex.Sarsa(0.5, trace, discount=0.9)) for trace in (0.0, 1e-300))
     for b in (plain, dutch):
@@ -167,16 +153,6 @@ def test_what_was_never_tried_leads_nowhere():
     learn(b.agent, b.transition(0, RIGHT, 8.0, 1), b.rng)
     plan(b.agent, b.rng)
     assert b.agent.weights[LEFT, 0] == pytest.approx(0.5 * 8.0)  # γ max q(0, ·)
-
-
-def test_dyna_q_without_planning_is_q_learning_to_the_bit():
-    plain = ex.run(
-        ex.DynaMaze(), ex.OneHot(), ex.QLearning(0.3), episodes=3, runs=1, compiled=False
-    )
-    for backups in ("pairs", "prioritized"):
-        agent = ex.DynaQ(0.3, 0, backups=backups)
-        dyna = ex.run(ex.DynaMaze(), ex.OneHot(), agent, episodes=3, runs=1, compiled=False)
-        assert (dyna.lengths == plain.lengths).all()
 
 
 @pytest.mark.parametrize("backups", ["pairs", "prioritized"])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -26,42 +25,6 @@ def test_an_agent_without_arguments_says_what_it_is(kind):
     assert agent == kind(**kind.untuned) == ex.Agent.from_dict(agent.to_dict())
     assert agent.step_unit == "total"
     assert agent.replace(epsilon=0.2) == kind(epsilon=0.2)  # what is given wins
-
-
-@pytest.mark.parametrize("kind", [ex.Lookahead, ex.CachedValues, ex.CachedPolicy])
-def test_defaults_go_with_any_model_and_backups(kind):
-    """What nothing is stored for is left out, and a step that cannot adapt is a number."""
-    untuned = kind.untuned
-    without: Any = ("seen", "current", ex.SeenStates())
-    stored: Any = ("replay", "trajectory", ex.Replay(10))
-    assert {kind(backups=each).replayed_fits for each in without} == {0}
-    fits = untuned.get("replayed_fits", 0)
-    assert {kind(backups=each).replayed_fits for each in stored} == {fits}
-    assert kind(model=ex.NStepExpectation(2)).replayed_fits == 0
-    assert kind(model="episodic").model_step == 0.3
-    assert kind(model="sparse").model_step == untuned["model_step"]
-    with pytest.raises(ValueError, match="EpisodicExpectation: step must be a number"):
-        kind(model="episodic", model_step=ex.Autostep(0.3, 0.1))
-
-
-@pytest.mark.parametrize("kind", [ex.Lookahead, ex.CachedValues])
-@pytest.mark.parametrize(
-    "given",
-    [
-        {"maintained": True}, {"model": "distribution"}, {"model": "true"}, {"model": "sample"},
-        {"model": ex.Distribution()}, {"value": ex.NetworkValues()},
-    ],
-    ids=str,
-)  # fmt: skip
-def test_where_no_gradient_can_be_followed_the_defaults_are_those_of_levi(kind, given):
-    if "maintained" in given and kind is not ex.Lookahead:
-        return
-    agent = kind(**given)
-    assert agent.planning_update == "levi" and agent.discount == 0.99
-    assert agent.bounded_step == ("value" not in given)
-    with pytest.raises(ValueError, match="planning_update='gradient'"):
-        kind(planning_update="gradient", **given)
-    assert kind(model="sparse").planning_update == "gradient"
 
 
 def test_a_change_of_untuned_settings_keeps_the_others():

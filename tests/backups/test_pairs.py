@@ -104,13 +104,6 @@ def test_a_state_in_the_place_of_another_was_never_tried():
     assert sweeping.tries.tolist() == [[0, 1], [0, 1]]
 
 
-def test_room_is_made_for_no_more_states_than_there_are():
-    assert made(ex.SeenPairs())[1].order.size == 4 * 2
-    assert made(ex.SeenPairs(capacity=3))[1].order.size == 3 * 2
-    remembering = Built(DOMAIN, ex.History(ex.OneHot(), 2))  # one state looks like several
-    assert ex.SeenPairs(capacity=50).build(remembering.setting).order.size == 50 * 2
-
-
 @pytest.mark.parametrize("step", [0.3, 1.0])
 def test_expected_errors_are_exact_in_a_world_without_chance(step):
     """The error of every tried pair, kept through a thousand updates, against its definition."""
@@ -208,17 +201,6 @@ def test_a_successor_counts_as_often_as_it_followed():
     assert sweeping.errors[1] == 1.0  # the greatest value is what it was
 
 
-def test_small_steps_are_not_spent_on_one_pair():
-    agent = ex.DynaQ(0.1, 0, discount=0.5, backups="prioritized")
-    b = Built(DOMAIN, ex.OneHot(), agent)
-    learn(b.agent, b.transition(2, 1, 0.0, 3), b.rng)
-    learn(b.agent, b.transition(3, 1, 16.0, None), b.rng)
-    one = b.agent._replace(planning_steps=1)
-    assert drawn_next(b) == (3, 1)  # most of its error is left
-    plan(one, b.rng)
-    assert drawn_next(b) == (2, 1)  # what leads there comes next
-
-
 def test_q_planning_prioritizes_pairs():
     assert ex.QPlanning(0.1, model="latest", backups="prioritized").distribution() == (
         ex.PrioritizedPairs()
@@ -226,9 +208,3 @@ def test_q_planning_prioritizes_pairs():
     assert isinstance(
         ex.Lookahead(0.1, backups="prioritized").distribution(), ex.PrioritizedSweeping
     )
-
-
-def test_state_values_can_use_pairs_too():
-    agent = ex.Lookahead(0.5, backups=ex.PrioritizedPairs(), planning_steps=3)
-    result = ex.run(DOMAIN, ex.OneHot(), agent, episodes=30, runs=1, compiled=False)
-    assert result.returns[0, -10:].mean() > 15.0

@@ -67,21 +67,6 @@ def test_a_state_that_is_known_takes_no_prototype_of_another():
     assert backups.uses.tolist() == [3, 2, 0] and backups.total[0] == 5
 
 
-def test_one_tile_of_every_tiling():
-    """Two tilings of three tiles: the drawn vector has one tile of either, never two of one."""
-    built = Built(ex.Corridor(cells=9), ex.OneHot())
-    shape = ex.Shape(6, 2)
-    built.setting = type(built.setting)(**{**vars(built.setting), "shape": shape})
-    backups, state = ex.StateSampler(1).build(built.setting), empty_state(shape)
-    for number in range(9):
-        transition = built.transition(number, 0, -1.0, 3)._replace(state=empty_state(shape))
-        transition.state.active[:] = [number // 3, 3 + number % 3]
-        remember(backups, transition)
-    for _ in range(300):
-        draw(backups, state, built.rng)
-        assert state.active[0] < 3 <= state.active[1]
-
-
 def test_values_are_the_means_of_what_was_active_and_zeros_stay_off():
     built = Built(ex.Corridor(), Values())
     backups = learned(built, 50)

@@ -185,16 +185,3 @@ def test_planning_ends_at_the_fixed_point_whatever_is_drawn(backups, kind):
         plan(part, built.rng)
     np.testing.assert_allclose(part.weights[:4], goal, atol=1e-5)
     assert np.abs(goal).max() > 1.0
-
-
-@pytest.mark.parametrize("agent", [
-    ex.Lookahead(0.05, backups="mg"),
-    ex.CachedValues(0.05, 0.05, backups="pwma", model="sparse"),
-    ex.CachedPolicy(0.05, 0.05, backups="features"),
-    ex.QPlanning(0.05, backups="pwma"),
-], ids=repr)  # fmt: skip
-def test_every_agent_plans_from_features(agent):
-    result = ex.run(
-        CHAIN, ex.RandomBinary(8, 3), agent, episodes=30, runs=2, compiled=False, progress=False
-    )
-    assert np.isfinite(result.returns).all()

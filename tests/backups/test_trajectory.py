@@ -77,13 +77,3 @@ def test_walks_go_on_over_the_wrapped_end_but_not_past_the_newest():
     assert set(numbers) == {8, 9, 10, 11, 12, 13}
     for before, after in pairwise(numbers):
         assert before == 13 or after == before + 1
-
-
-def test_a_walk_that_is_overtaken_goes_on_with_what_replaced_it():
-    built = Built(ex.Corridor(), ex.OneHot())
-    backups = filled(built, 100, 3, [(0, 1), (1, 2), (2, 3)])
-    while drawn(built, backups, 1) != [0]:
-        pass
-    for number in (3, 4):  # slots 0 and 1 now hold steps 3 and 4
-        remember(backups, built.transition(number, 1, float(number), number + 1))
-    assert drawn(built, backups, 1) == [4]

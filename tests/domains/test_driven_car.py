@@ -58,24 +58,6 @@ def test_what_trips_earn(rng):
     assert trips(car, starts, 0.5, rng).tolist() == [-1.875, -1.0]
 
 
-def test_known_values_are_what_the_car_earns():
-    """Run by the loop itself, from one of the states."""
-    car = ex.DrivenCar()
-    known = car.known_values(1.0)
-    assert known.observations.shape == (100, 2) and (known.errors < 2.0).all()
-    assert car.known_values(1.0) is known
-    rng, part, lengths = np.random.default_rng(1), car.build(np.random.default_rng(1)), []
-    which = int(np.argsort(known.values)[50])
-    for _ in range(60):
-        observation(part)[:] = known.observations[which]
-        alive, length = 1.0, 0
-        while alive:
-            alive, length = step(part, 0, rng)[1], length + 1
-        lengths.append(length)
-    error = np.hypot(np.std(lengths) / 60**0.5, known.errors[which])
-    assert abs(np.mean(lengths) + known.values[which]) < 4 * error
-
-
 def test_what_cannot_be_is_refused():
     with pytest.raises(ValueError, match="noise must be"):
         ex.DrivenCar(noise=1.5)

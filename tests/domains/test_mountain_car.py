@@ -33,16 +33,6 @@ def test_every_step_is_that_of_gymnasium(velocity):
     assert ended >= 10
 
 
-def test_the_spaces_are_those_of_gymnasium():
-    gymnasium = pytest.importorskip("gymnasium")
-    env = gymnasium.make("MountainCar-v0")
-    low, high = np.array(ex.MountainCar().bounds, np.float32).T
-    assert (low == env.observation_space.low).all()
-    assert (high == env.observation_space.high).all()
-    assert ex.MountainCar().actions == env.action_space.n
-    assert ex.MountainCar().step_limit == env.spec.max_episode_steps
-
-
 def test_the_wall_stops_the_car():
     part = ex.MountainCar().build(np.random.default_rng(0))
     part.car[:] = -1.19, -0.05

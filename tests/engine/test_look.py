@@ -17,7 +17,7 @@ from expectant.engine.learner.saving import states_of
 from expectant.engine.look import TOPICS, all_states, look, look_for, set_aside
 from expectant.engine.loop import simulate
 from expectant.progress import Silent
-from expectant.verbs import answering, encode
+from expectant.verbs import encode
 
 FIVE = ex.Corridor(cells=5, slip=0.0)
 SLIPPERY = ex.Corridor(cells=4, slip=0.2)
@@ -88,35 +88,6 @@ def test_memory_takes_a_state_as_the_next_one_only_after_an_action():
 
 
 # --------------------------------------------------------------------------- models are asked
-
-
-@pytest.mark.parametrize(
-    ("agent", "same"),
-    [
-        (ex.Lookahead(0.5, 0.5, maintained=True), ex.Lookahead(0.5, 0.5)),
-        (ex.QPlanning(0.5, model="sample"), ex.QPlanning(0.5, model="distribution")),
-        (ex.QPlanning(0.5, model="true_sample"), ex.QPlanning(0.5, model="true")),
-    ],
-    ids=["maintained", "sample", "true sample"],
-)
-def test_models_answer_for_any_weights_and_without_drawing(agent, same):
-    run = prepared(agent, domain=SLIPPERY)
-    (end,) = drive(
-        Job(SLIPPERY, ex.OneHot(), same, episodes=30, step_limit=100), 0, simulate, going_on()
-    )
-    for (_, array), (_, learned) in zip(
-        tree.arrays(answering(run.agent.planner.model)),
-        tree.arrays(end.run.agent.planner.model),
-        strict=True,
-    ):
-        array[...] = learned
-    measures = np.arange(24.0).reshape(3, 8)
-    first, second = (
-        seen(each, ("model",), all_states(4), measures=measures) for each in (run, end.run)
-    )
-    np.testing.assert_array_equal(first.rewards, second.rewards)
-    np.testing.assert_array_equal(first.futures, second.futures)
-    assert first.futures.any()
 
 
 # -------------------------------------------------------------------------- looking, no trace

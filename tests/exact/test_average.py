@@ -61,20 +61,6 @@ def test_differential_values_solve_their_equation(seed):
     assert exact.stationary_distribution(domain, policy) @ values == pytest.approx(0.0, abs=1e-9)
 
 
-def test_a_gain_is_what_a_long_run_earns():
-    domain = ex.AccessControl()
-    always = np.ones(44, int)  # accept everybody; the published 2.31 is not among these
-    earned = ex.run(
-        domain, ex.OneHot(), ex.QLearning(0.0, epsilon=1.0), steps=20_000, runs=1, compiled=False,
-        step_limit=20_000,
-    )  # fmt: skip
-    at_random = exact.gain(domain, np.full((44, 2), 0.5))
-    assert earned.rewards.mean() == pytest.approx(at_random, abs=0.1)
-    assert exact.gain(domain, always) < exact.best_epsilon_soft_gain(domain, 0.1)
-    assert exact.optimal_gain(domain) == pytest.approx(2.7476, abs=1e-4)
-    assert exact.optimal_gain(domain.replace(freed="before")) == pytest.approx(2.6732, abs=1e-4)
-
-
 def test_transient_states_do_not_count():
     domain = ex.TransientChain(length=3)
     assert exact.gain(domain, np.ones(4, int)) == pytest.approx(1.0)

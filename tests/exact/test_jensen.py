@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import expectant as ex
-from expectant.features.vector import outlook
 from expectant.verbs import backed_up_value
 
 
@@ -43,13 +42,6 @@ def test_concave_values_are_never_above_those_of_their_mean(seed):
     domain, features, _ = random_mdp(seed)
     gap = ex.exact.jensen_gap(domain, lambda rows: -(rows**2).sum(axis=1), features=features)
     assert gap.max() <= 1e-12
-
-
-def test_concave_values_lose_by_the_mean_somewhere():
-    for seed in range(20):
-        domain, features, _ = random_mdp(seed)
-        gap = ex.exact.jensen_gap(domain, lambda rows: -(rows**2).sum(axis=1), features=features)
-        assert gap.min() < -1e-6
 
 
 def test_a_tanh_by_hand():
@@ -96,22 +88,3 @@ def test_the_gap_is_what_avi_and_levi_look_ahead_to_differ_by(phase):
     gap = ex.exact.jensen_gap(domain, value, features=rows, phase=phase)
     assert np.abs(gap).max() > 0.01
     np.testing.assert_allclose(ahead["true"] - ahead["exact"], 0.9 * gap, atol=1e-12)
-
-
-def test_a_learner_values_feature_vectors():
-    agent = ex.Lookahead(0.1, value=ex.NetworkValues(hidden=3))
-    learner = ex.Learner(agent, ex.OneHot(), 2, states=4, compiled=False)
-    with pytest.raises(ValueError, match="has not started yet"):
-        learner.value_of(np.eye(4))
-    learner.start(0)
-    for state in (1, 2, 3, 1, 2):
-        learner.step(1.0, state, False)
-    assert learner._run is not None
-    part: Any = learner._run.agent.weights
-    found = learner.value_of(np.eye(4) / 2)
-    assert found == pytest.approx(np.tanh(part.inner[:4] / 2) @ part.outer[0]) and found.any()
-    linear = ex.Learner(ex.QLearning(0.5), ex.OneHot(), 2, states=4, compiled=False)
-    linear.start(0)
-    linear.step(1.0, 1, False)
-    assert linear.value_of(np.eye(4)).tolist() == [0.5, 0.0, 0.0, 0.0]
-    assert outlook(np.arange(8.0), Built(ex.Corridor(4), ex.OneHot()).state(2)) == 2.0

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import inspect
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -143,31 +141,9 @@ def test_the_hallway_of_two_rooms():
     assert rewards[start] == pytest.approx(-sum(0.99**k for k in range(4)))
 
 
-def test_an_option_that_may_stop_anywhere_stops_where_going_on_is_bad():
-    domain = ex.TwoRooms()
-    free = exact.reward_respecting_option(domain, domain.named["H"], 1.0, 0.99, anywhere=True)
-    letters = domain.letters
-    stops = set(letters[free.stop > 0])
-    assert stops == {"P", "H"}  # deep in the pits nothing is worth the way out
-    by_hand = free.values[free.stop > 0]
-    assert (by_hand[letters[free.stop > 0] == "P"] <= 0).all()
-
-
 def test_values_of_the_main_task_count_where_an_option_stops():
     values = np.array([0.0, 11.0, 0.0])
     found = exact.reward_respecting_option(LINE, 2, 1.0, 0.5, values=values, anywhere=True)
     # from cell 0: one step to cell 1 and stop for 11, −1 + 5.5; going on would come to 3.5
     assert found.values.tolist() == [4.5, 9.0, 20.0]
     assert found.stop.tolist() == [0.0, 1.0, 0.0]
-
-
-def test_nothing_is_discounted_unless_asked_for():
-    """From cell 0 of three, two steps of −1 and then the goal's 20; all functions by default."""
-    assert exact.optimal_values_with_options(LINE, []).tolist() == [18.0, 19.0, 20.0]
-    found = {}
-    for name in set(exact.__all__) - {"shortest_path_option"}:  # which must be given one
-        function = getattr(exact, name)
-        if inspect.isfunction(function) and "discount" in inspect.signature(function).parameters:
-            found[name] = inspect.signature(function).parameters["discount"].default
-    assert len(found) > 15
-    assert found == dict.fromkeys(found, 1.0)

@@ -1,12 +1,8 @@
 # mypy: disable-error-code="arg-type"
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 import pytest
-from loading import module_at
 
 import expectant as ex
 from expectant.features.basis import Fourier
@@ -14,7 +10,6 @@ from expectant.features.memory import History, Traces
 from expectant.features.tiles import Tiles
 from features.plane import Plane, vectors
 
-EXAMPLE = Path(__file__).parents[2] / "examples" / "memory.py"
 THREE = ex.Corridor(cells=3)
 
 
@@ -97,26 +92,3 @@ def test_shapes():
 
 
 # ---------------------------------------------------------------------------- what it is for
-
-
-@pytest.fixture(scope="module")
-def example() -> Any:
-    return module_at(EXAMPLE, "example_of_memory")
-
-
-def late_return(example: Any, features: Any) -> float:
-    """The mean return after 400 episodes in a short maze."""
-    result = ex.run(
-        example.Maze(passage=2), features, ex.QLearning(0.1, epsilon=0.1),
-        episodes=800, runs=3, compiled=False,
-    )  # fmt: skip
-    return float(result.returns[:, 400:].mean())
-
-
-def test_only_memory_finds_the_way(example):
-    """The optimum of ε-greedy acting is 1 − ε = 0.9; without memory nobody does better than 0.
-
-    A mean of 1200 returns of ±1 has a standard error of 0.029 around 0.
-    """
-    assert abs(late_return(example, History(ex.OneHot(), 3))) < 0.12  # the sign is one further back
-    assert late_return(example, History(ex.OneHot(), 4)) > 0.84

@@ -44,20 +44,6 @@ def test_identity_by_hand():
         ex.Identity().shape(Box((0.0, 1.0), (0.0, np.inf)))
 
 
-def test_what_is_linear_in_the_observation_is_learned_from_it():
-    """The values of a car that coasts down are out of reach; a sum of two components is not."""
-    learner = ex.Learner(
-        ex.QLearning(0.2, discount=0.0, epsilon=1.0), ex.Identity(), 2, bounds=[(0, 1), (0, 1)],
-        compiled=False,
-    )  # fmt: skip
-    rng = np.random.default_rng(0)
-    for _ in range(400):
-        seen = rng.random(2)
-        action = learner.start(seen)
-        learner.step(float(seen.sum() + action), seen, terminated=True)
-    assert learner.preferences([0.2, 0.7]) == pytest.approx([0.9, 1.9], abs=1e-6)
-
-
 def test_categories_of_vectors_by_hand():
     domain = Box((0.0, 2.0), (5.0, 6.0))
     assert ex.Categorical().shape(domain) == ex.Shape(5, 2)

@@ -164,36 +164,6 @@ def test_learned_models_approach_the_exact_backed_up_values(learned):
             assert found == pytest.approx(right, abs=2.0)
 
 
-def test_sample_models_draw_what_their_distribution_says():
-    built = Built(CORRIDOR, ex.OneHot())
-    learned = ex.Distribution().build(built.setting)
-    feed(learned, built)
-    true = ex.TrueModel().build(built.setting)
-    rng, successor = np.random.default_rng(1), built.state(0)
-    for model in (learned, true):
-        draws = [draw_outcome(model, built.state(2), 1, successor, rng) for _ in range(6000)]
-        assert np.mean([alive == 0.0 for _, alive in draws]) == pytest.approx(0.75, abs=0.04)
-        assert {reward for reward, _ in draws} == {20.0, -1.0}
-
-
-def test_the_mean_of_many_samples_is_the_distributions_backed_up_value():
-    built = Built(CORRIDOR, ex.OneHot())
-    sample = ex.Sample(ex.TrueModel(), draws=4000).build(built.setting)
-    true = ex.TrueModel().build(built.setting)
-    weights = np.zeros(8)
-    weights[:3] = [5.0, -3.0, 10.0]
-    action_weights = np.zeros((2, 8))
-    action_weights[:, :3] = [[1.0, -3.0, 4.0], [2.0, 5.0, -9.0]]
-    for number in range(3):
-        state = built.state(number)
-        assert backed_up_value(sample, state, 1, weights, 0.9) == pytest.approx(
-            backed_up_value(true, state, 1, weights, 0.9), abs=0.7
-        )
-        assert backed_up_action_value(sample, state, 1, action_weights, 0.9) == pytest.approx(
-            backed_up_action_value(true, state, 1, action_weights, 0.9), abs=0.7
-        )
-
-
 @pytest.mark.parametrize("model", RIGHT_FOR_ACTION_VALUES)
 def test_action_values_are_right_with_distribution_and_sample_models(model):
     agent = ex.QPlanning(0.1, 0.1, model=model, planning_steps=5)

@@ -77,21 +77,6 @@ def test_at_first_a_model_promises_its_initial_reward_everywhere(features):
             assert value == pytest.approx(6.0)
 
 
-def test_learned_one_hot_model_approaches_the_exact_one():
-    built = Built(CORRIDOR, ex.OneHot())
-    model = ex.LinearExpectation(step=0.01).build(built.setting)
-    outcomes, rng = CORRIDOR.mdp().outcomes, np.random.default_rng(0)
-    for _ in range(30_000):
-        state, action = int(rng.integers(3)), int(rng.integers(2))
-        o = int(rng.random() < outcomes.probabilities[0, state, action, 1])
-        successor = int(outcomes.successors[state, action, o])
-        reward = float(outcomes.rewards[0, state, action, o])
-        fit(model, built.transition(state, action, reward, None if successor < 0 else successor))
-    matrix, rewards = ex.exact.linear_model(CORRIDOR, np.eye(3))
-    np.testing.assert_allclose(model.rows[:, :, :3], np.swapaxes(matrix, 1, 2), atol=0.15)
-    np.testing.assert_allclose(model.rewards[:, :3], rewards, atol=3.5)
-
-
 @pytest.mark.parametrize("features", [ex.OneHot(), ex.RandomBinary(14, 5), ex.RandomBinary(6, 2)])
 def test_exact_and_true_models_back_up_the_same_state_values(features):
     """Theorem 2: LEVI with the aligned expectation model equals AVI, aliased features or not."""
@@ -124,27 +109,6 @@ def test_action_values_lose_the_planning_gap_with_an_expectation_model():
     assert backed_up_action_value(true, state, 0, weights, 1.0) == 0.0  # mean of the maxima
     assert backed_up_action_value(exact, state, 0, weights, 1.0) == -2.5  # maximum of the mean
     assert ex.exact.planning_gap(domain)[0, 0] == 2.5
-
-
-def test_linear_and_exact_models_agree_on_the_invalid_target():
-    domain, features = ex.Corridor(slip=1 / 3), ex.RandomBinary(14, 5)
-    built = Built(domain, features)
-    exact = ex.ExactExpectation().build(built.setting)
-    linear = ex.LinearExpectation().build(built.setting)
-    matrix = np.zeros((9, 14))
-    for number in range(9):
-        matrix[number, built.state(number).active] = 1.0
-    model, rewards = ex.exact.linear_model(domain, matrix)
-    linear.rows[:, :, :14] = np.swapaxes(model, 1, 2)
-    linear.rewards[:, :14] = rewards
-    weights = np.zeros((2, 16))
-    weights[:, :14] = np.random.default_rng(0).normal(size=(2, 14))
-    for number in range(9):
-        state = built.state(number)
-        for action in (0, 1):
-            assert backed_up_action_value(linear, state, action, weights, 0.9) == pytest.approx(
-                backed_up_action_value(exact, state, action, weights, 0.9), abs=1e-9
-            )
 
 
 @pytest.mark.parametrize("features", [ex.RandomBinary(14, 5), Values()])

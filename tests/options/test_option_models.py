@@ -19,7 +19,6 @@ from expectant.verbs import (
     begin,
     duration,
     fit_options,
-    plan,
 )
 
 GAMMA = 0.9
@@ -279,29 +278,6 @@ def test_learning_sees_states_through_their_features():
     surprise = -1.0 + GAMMA * 0.75 * vector @ s_next - vector @ s
     np.testing.assert_allclose(models.rewards[0, :6], vector + 0.1 * surprise * trace)
     np.testing.assert_allclose(models.traces[0, :6], GAMMA * 0.5 * 0.75 * trace)
-
-
-@pytest.mark.parametrize("models", ["exact", "learned"])
-def test_planning_for_average_reward_charges_an_option_for_its_time(models):
-    """The longer way round pays 2 in 5 steps: R̄ ends at 0.4, with an option for all of it too."""
-    domain = ex.TwoChoice()
-    best = exact.optimal_gain(domain)
-    round_trip = ex.TableOption((1,) * domain.states, [1.0] + [0.0] * (domain.states - 1))
-    agent = ex.Lookahead(
-        0.1, model="exact", backups="all", planning_steps=12_000, discount=1.0, centering=0.2,
-        direct=False, options=ex.Repertoire((round_trip,), models=models),
-    )  # fmt: skip
-    b = Built(domain, ex.OneHot())
-    part: Any = agent.equip(b.setting)
-    extended = part.agent.planner.model.extended
-    if models == "learned":
-        rewards, successors = exact.option_model(domain, round_trip.table(2), round_trip.stop)
-        extended.rewards[0, :9], extended.rows[0, :, :9] = rewards, successors
-        extended.durations[0, :9] = exact.option_durations(
-            domain, round_trip.table(2), round_trip.stop
-        )
-    plan(part, b.rng)
-    assert part.agent.centering.rate[0] == pytest.approx(best, abs=0.02)
 
 
 def test_the_rate_is_charged_for_every_step_of_an_option_but_the_one_that_who_asks_takes_off():
