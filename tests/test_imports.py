@@ -30,7 +30,7 @@ LAYERS = [
     {"extend", "show"},
     {"lab"},
     {"bench", "catalogue", "diagnostics", "watching"},
-    {"cli"},
+    {"cli", "studies"},
 ]
 CLOCK = {"EPISODE", "STEP", "STEPS", "ACTION", "NUMBER", "PHASE"}  # places in a run's clock
 # A result draws itself when it is asked to.

@@ -129,7 +129,7 @@ def test_preferences_are_tried_before_they_are_compiled(way):
 def test_parts_of_the_package_are_not_tried(monkeypatch):
     from expectant.engine.trial import rehearsal
 
-    monkeypatch.setattr(rehearsal, "copied", lambda part: pytest.fail("tried"))
+    monkeypatch.setattr(rehearsal, "check_parts", lambda run: pytest.fail("tried"))
     domain = ex.Corridor(cells=CELLS)
     prepared = job(domain, ex.QLearning(0.1)).prepare(0)
     rehearsal.rehearse(job(domain, ex.QLearning(0.1)), *prepared)

