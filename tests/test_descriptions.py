@@ -188,11 +188,6 @@ def test_options_without_a_description_are_named():
     assert ex.description(Careful)(0.1).patience == 2
 
 
-def test_what_is_missing_is_named():
-    with pytest.raises(ValueError, match="RandomBinary: needs size and active"):
-        ex.RandomBinary()
-
-
 def test_parts_of_ones_own_are_written_with_their_place(tmp_path, monkeypatch):
     (tmp_path / "somewhere.py").write_text(
         "import expectant as ex\n\n\n@ex.description\nclass Nowhere(ex.Domain):\n"
@@ -220,15 +215,6 @@ def test_what_differs_in_any_argument_is_not_equal(first, second):
     assert first != second
     assert first == first.replace() and hash(first) == hash(first.replace())
     assert len({first, second, first.replace()}) == 2
-
-
-def test_a_class_made_from_a_description_compares_its_own_arguments_too():
-    @ex.description
-    class Longer(ex.Corridor):
-        lamps: int = ex.option(ex.rules.whole(0), default=0)
-
-    assert Longer(lamps=1) != Longer(lamps=2)
-    assert Longer(lamps=1) == Longer(lamps=1)
 
 
 def test_abilities_of_descriptions_are_declared_with_a_default():

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from inspect import signature
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -13,7 +10,7 @@ from expectant.engine.course import drive, going_on
 from expectant.engine.greedily import perform_discounted
 from expectant.engine.job import Job
 from expectant.engine.loop import simulate
-from expectant.exact.car_values import car_references, judged_levels
+from expectant.exact.car_values import judged_levels
 from expectant.lab.cells import Cell
 from expectant.lab.engines.tasks import Kernels, Task, run_one
 from expectant.lab.episodes import earned, performer
@@ -28,7 +25,6 @@ from expectant.lab.records import (
 from expectant.progress import Silent
 from expectant.verbs import phase, reset, step
 
-PAGE = Path(__file__).parents[2] / "docs" / "adaptation.md"
 CAR = ex.LocaMountainCar(phase_steps=(300, 100, 100))
 AGENT = ex.QLearning(0.3, step_unit="total", discount=0.99, initial_value=4.0)
 
@@ -79,14 +75,6 @@ def test_cars_are_judged_between_the_exits_in_one_phase():
     assert step(part, 2, rng) == (1.0, 0.0)  # what the right exit pays in the second phase
 
 
-def test_every_look_begins_the_same_episodes():
-    job = car_job()
-    run, _ = job.prepare(0)
-    first, second = (earned(perform_discounted, job, run, 0, 0, 4, going_on()) for _ in range(2))
-    assert np.array_equal(first, second)
-    assert not run.clock.any() and not run.domain.clock.counts.any()
-
-
 def test_levels_are_those_of_the_car():
     before, local, after = judged_levels(CAR, 3)
     assert before == {"optimum": pytest.approx(1.936, abs=0.01)}
@@ -98,15 +86,6 @@ def test_levels_are_those_of_the_car():
         ("optimum", 0.0, 300.0), ("optimum", 300.0, 500.0), ("outdated policy", 300.0, 500.0),
     ]  # fmt: skip
     assert levels_of(car_job(ex.MountainCar()), record(100, 2)) == ()
-
-
-def test_the_page_on_adaptation_has_the_levels_of_the_car():
-    text = " ".join(PAGE.read_text("utf-8").split())
-    before, after, _ = judged_levels(CAR, 3)
-    assert f"The optimum is {before['optimum']:.2f} in phase 1 and {after['optimum']:.2f} " in text
-    assert f"outdated policy is then worth {after['outdated policy']:.2f}" in text
-    size = signature(car_references).parameters["size"].default
-    assert "on a grid of {} × {} points".format(*size) in text
 
 
 def test_a_diverged_agent_earns_nothing_that_is_known():

@@ -41,15 +41,6 @@ def test_returns_by_hand():
     assert returns_within(grid, half, 0, discount=0.5, horizon=1) == pytest.approx((1 + 2) / 3)
 
 
-def test_many_policies_at_once_are_measured_alike():
-    grid = ex.LocaGrid()
-    policies = np.stack([optimal_policy(grid, discount=0.97, phase=p) for p in (0, 1)])
-    together = returns_within(grid, policies, 1, discount=0.97)
-    apart = [returns_within(grid, policy[None], 1, discount=0.97)[0] for policy in policies]
-    np.testing.assert_allclose(together, apart)
-    assert together[1] > together[0]
-
-
 def test_every_phase_is_measured_with_its_own_rewards():
     grid = ex.LocaGrid(rows=1, columns=4, noise=0.0)
     right = np.tile([0.0, 1.0, 0.0, 0.0], (2, 4, 1))
@@ -155,3 +146,70 @@ def test_a_run_that_diverged_counts_as_the_worst_of_every_look(name):
     less = {"value_error", "squared_error", "known_error", "largest_value", "solving_updates"}
     less |= {"outdated_actions", "value_change"}
     assert LOOKS[name].of_errors == (name in less)
+
+
+def seen(preferences: np.ndarray) -> Seen:
+    return Seen(np.zeros((0, 0)), preferences[None], np.zeros(1, int))
+
+
+def detour(maze: ex.DynaMaze, q: np.ndarray) -> np.ndarray:
+    """Values by which the first step is one into the wall, again and again."""
+    wrong = q.copy()
+    wrong[int(maze.mdp().outcomes.start.argmax())] = [0.0, 0.0, 0.0, 1.0]
+    return wrong
+
+
+@pytest.mark.parametrize("resolution", [1, 4])
+def test_updates_are_counted_until_the_way_is_the_best(resolution):
+    """At a finer resolution there are many ways as good, in which greedy policies are at once."""
+    maze, agent = ex.DynaMaze(resolution=resolution), ex.DynaQ(0.1, discount=0.95)
+    q = ex.exact.optimal_action_values(maze, discount=0.95)
+    looks = np.stack([np.zeros_like(q), detour(maze, q), q, detour(maze, q), q])
+    work = np.array([0.0, 10.0, 100.0, 1000.0, 10_000.0])
+    asked = Seen(np.zeros((0, 0)), looks, np.zeros(5, int), work)
+    found = look_named("solving_updates").of(maze, agent, asked)
+    assert found.tolist() == [0.0, 1.0, 2.0, 2.0, 2.0]
+    wrong = Seen(np.zeros((0, 0)), looks[[0, 1]], np.zeros(2, int), work[:2])
+    assert look_named("solving_updates").of(maze, agent, wrong).tolist() == [0.0, 1.0]
+    nothing = asked._replace(work=np.zeros(5))
+    with pytest.raises(ValueError, match="counts backups of pairs"):
+        look_named("solving_updates").of(maze, agent, nothing)
+
+
+def test_a_mistake_that_is_never_made_does_not_count():
+    """Only states that the greedy policy comes to matter."""
+    maze, agent = ex.DynaMaze(), ex.DynaQ(0.1, discount=0.95)
+    q = ex.exact.optimal_action_values(maze, discount=0.95)
+    q[45] = q[45][::-1].copy()  # the last cell of the last row is on no shortest way
+    asked = Seen(np.zeros((0, 0)), q[None], np.zeros(1, int), np.array([7.0]))
+    found = look_named("solving_updates").of(maze, agent, asked)
+    assert found.tolist() == [np.log10(7.0)]
+
+
+def test_outcomes_of_no_probability_lead_nowhere():
+    """Only state 0 is ever seen; in state 1 the greedy action is the wrong one."""
+    domain = ex.FiniteMDP(
+        probabilities=np.array([[[1.0, 0.0]] * 2, [[0.5, 0.5]] * 2]),
+        rewards=np.array([[1.0, 0.0], [1.0, 0.0]])[..., None] * np.ones(2),
+        successors=np.tile([-1, 1], (2, 2, 1)),
+        start=np.array([1.0, 0.0]),
+    )
+    preferences = np.tile([[1.0, 0.0], [0.0, 1.0]], (2, 1, 1))
+    asked = Seen(np.zeros((0, 0)), preferences, np.zeros(2, int), np.array([7.0, 9.0]))
+    found = look_named("solving_updates").of(domain, ex.DynaQ(0.1), asked)
+    assert found.tolist() == [np.log10(7.0)] * 2
+
+
+def test_greedy_returns_and_decided_states_by_hand():
+    maze, agent = ex.DynaMaze(), ex.QLearning(0.1, discount=0.95)
+    q = ex.exact.optimal_action_values(maze, discount=0.95)
+    worth, decided = look_named("start_return"), look_named("decided_states")
+    assert worth.of(maze, agent, seen(q))[0] == pytest.approx(0.95**13)
+    walk = ex.exact.policy_values(maze, np.full((46, 4), 0.25), discount=0.95)
+    exact = ex.exact.start_return(maze, walk)
+    assert worth.of(maze, agent, seen(np.zeros((46, 4))))[0] == pytest.approx(exact, abs=1e-5)
+    assert worth.of(maze, agent, seen(detour(maze, q)))[0] == 0.0
+    one = np.zeros((46, 4))
+    one[3, 2] = 1.0
+    one[4, :2] = 1.0  # a tie
+    assert decided.of(maze, agent, seen(one))[0] == 1.0

@@ -1,4 +1,4 @@
-"""Measures of curves whose bins are not single episodes, each worked out by hand."""
+"""Measures of curves, each worked out by hand."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import expectant as ex
+from expectant.analysis.adaptation import drop, own_recoveries, regrets
 from expectant.analysis.comparison import Unavailable
 from expectant.analysis.panel import Level, Panel
 from expectant.lab.measures import measure_named
@@ -16,8 +18,12 @@ def panel_of(*curves: list[float], bin: int = 10, switch_every: int | None = Non
     return Panel("f", "", "", bin, switch_every, 5.0, {"a": np.array(curves)}, {"a": "a"})
 
 
-def measured(name: str, panel: Panel) -> list[float]:
-    return measure_named(name).of(panel, panel.curves["a"]).tolist()
+def measured(name: str, panel: Panel, switch: int | None = None) -> list[float]:
+    found = measure_named(name)
+    if switch is not None:
+        assert found.at is not None
+        found = found.at(switch)
+    return found.of(panel, panel.curves["a"]).tolist()
 
 
 @pytest.mark.parametrize(
@@ -31,9 +37,11 @@ def test_parts_of_a_curve_are_rounded_to_whole_bins(bins, final, third):
     assert measured("shortfall", panel) == [5.0 - curve[-final:].mean()]
 
 
-def test_a_late_slope_is_that_of_an_episode():
-    panel = panel_of([0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 2.0, 7.0])
+def test_single_points_and_the_late_slope_of_an_episode():
+    panel = panel_of([90.0, 40.0, 0.0, 0.0, 0.0, 1.0, 2.0, 7.0])
+    assert [measured(name, panel)[0] for name in ("first", "second", "last")] == [90.0, 40.0, 7.0]
     assert measured("late-slope", panel) == [(7.0 - 1.0) / 20]
+    assert measured("mean", panel) == [140.0 / 8]
 
 
 def test_settling_counts_episodes_and_levels_below_zero():
@@ -42,7 +50,9 @@ def test_settling_counts_episodes_and_levels_below_zero():
     assert measured("settling", panel_of(curve)) == [30.0]
     assert measured("settling", panel_of([9.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 2.0])) == [80.0]
     assert measured("settling", panel_of([9.0] * 6 + [5.0] * 2)) == [70.0]  # after that bin
-    assert measured("settling", panel_of([9.0] * 7 + [1.0])) == [80.0]
+    falling = [90.0, 40.0, 11.5, 10.0, 12.0, 10.0, 10.0, 10.0]
+    assert measured("settling", panel_of(falling, bin=1)) == [6.0]  # the twelve is above eleven
+    assert measured("settling", panel_of([10.0] * 8, bin=1)) == [1.0]
 
 
 def test_after_a_switch_whole_bins_count():
@@ -56,21 +66,62 @@ def test_after_a_switch_whole_bins_count():
 def test_measures_of_switches_are_of_one_or_of_all():
     """Phases of two bins: the goal moves before bins 2, 4 and 6."""
     panel = panel_of([9.0, 9.0, 1.0, 3.0, 2.0, 3.0, 6.0, 3.0], switch_every=20)
-    curves = panel.curves["a"]
-    entry, lowest = measure_named("entry"), measure_named("lowest")
-    assert entry.at is not None and lowest.at is not None
-    assert [entry.at(number).of(panel, curves)[0] for number in (1, 2, 3)] == [1.0, 2.0, 6.0]
-    assert [lowest.at(number).of(panel, curves)[0] for number in (1, 2, 3)] == [1.0, 2.0, 3.0]
+    assert [measured("entry", panel, number)[0] for number in (1, 2, 3)] == [1.0, 2.0, 6.0]
+    assert [measured("lowest", panel, number)[0] for number in (1, 2, 3)] == [1.0, 2.0, 3.0]
+    assert [measured("drop", panel, number)[0] for number in (1, 2, 3)] == [8.0, 1.0, 0.0]
     assert measured("entry", panel) == [3.0]
     assert measured("lowest", panel) == [2.0]
+    assert measured("drop", panel) == [3.0]
     assert measured("lowest-rises", panel) == [(2.0 + 3.0) / 2 - 1.0]
     assert measured("entry-falls", panel) == [1.0 - 2.0]
     assert measured("regret", panel) == [10 * (6.0 + 5.0 + 1.0) / 3]
     assert measured("regret-falls", panel) == [10 * (6.0 - 5.0)]
 
 
-def test_unsteadiness_needs_a_step_from_bin_to_bin():
+def fallen(lowest: float) -> np.ndarray:
+    """Four phases of ten bins; the first bin of the second is the lowest."""
+    curve = np.full(40, 5.0)
+    curve[10] = lowest
+    return curve
+
+
+def test_regret_is_the_area_below_the_optimum_in_the_first_500_episodes():
+    curve = fallen(-10.0)
+    curve[20:22] = [-5.0, 3.0]
+    panel = panel_of(curve.tolist(), bin=50, switch_every=500)
+    assert regrets(panel, curve).tolist() == [15.0 * 50, 12.0 * 50, 0.0]
+    long = replace(panel, switch_every=1000)  # the second half of the phase does not count
+    assert regrets(long, np.where(np.arange(40) == 35, -99.0, curve)).tolist() == [12.0 * 50]
+
+
+@pytest.mark.parametrize(("level", "bins"), [(6.2, 3), (6.1, 4)])
+def test_recovered_is_most_of_the_way_to_its_own_level(level, bins):
+    """From -5 to 9: four fifths of the way are 6.2, whatever the optimum."""
+    curve = fallen(-5.0)
+    curve[10:20] = [9.0, -5.0, level, *[9.0] * 7]
+    panel = panel_of(curve.tolist(), bin=50, switch_every=500)
+    assert own_recoveries(panel, curve)[0] == bins * 50
+    assert measured("recovery", panel, 1) == [bins * 50]
+
+
+@pytest.mark.parametrize(("phase_bins", "before"), [(4, 1), (9, 1), (10, 2), (15, 3)])
+def test_the_level_before_a_switch_is_that_of_the_last_fifth(phase_bins, before):
+    curve = np.concatenate([np.arange(float(phase_bins)), np.full(phase_bins, -1.0)])
+    assert drop(curve, phase_bins, phase_bins) == np.arange(phase_bins)[-before:].mean() + 1.0
+
+
+def test_unsteadiness_is_that_of_single_runs():
+    """Two runs that go up and down against each other are steady on average, not by themselves."""
     assert measured("unsteadiness", panel_of([0.0, 1.0, 4.0, 1.0])) == [9.0]
+    curve = [1.0, -1.0] * 8
+    assert measured("unsteadiness", panel_of(curve, [-x for x in curve])) == [4.0, 4.0]
+    assert measure_named("unsteadiness").per_run
+
+
+def test_shares_of_runs():
+    panel = panel_of([1.0, 2.0], [1.0, np.nan], [2.0, 1.0])
+    assert measured("diverged", panel) == [0.0, 1.0, 0.0]
+    assert measured("worsened", panel) == [1.0, 1.0, 0.0]
 
 
 def test_an_optimum_is_attained_by_its_own_phase():
@@ -96,12 +147,10 @@ def test_at_a_switch_the_first_look_of_a_phase_counts():
         points=np.array([0, 10, 10, 20, 20, 21]),
         phases=np.array([0, 0, 1, 1, 2, 2]),
     )
-    entry = measure_named("entry")
-    assert entry.at is not None
-    assert [entry.at(number).of(looked, looked.curves["a"])[0] for number in (1, 2)] == [3.0, 4.0]
+    assert [measured("entry", looked, number)[0] for number in (1, 2)] == [3.0, 4.0]
     assert measured("entry-falls", looked) == [-1.0]
     with pytest.raises(Unavailable, match="looks right after a switch: 2 of 3"):
-        entry.at(3).of(looked, looked.curves["a"])
+        measured("entry", looked, 3)
 
 
 def test_a_lowest_bin_is_picked_by_other_runs():
@@ -117,6 +166,11 @@ def test_a_lowest_bin_is_picked_by_other_runs():
         crossed = measure_named(name).crossed
         assert crossed is not None
         assert crossed(panel, panel.curves["a"]).tolist() == expected
-    alone = panel_of(curves[0], switch_every=20)
-    crossed = measure_named("lowest").crossed
-    assert crossed is not None and crossed(alone, alone.curves["a"]).tolist() == [0.0]
+        assert crossed(panel, panel.curves["a"][:1]).tolist() == [curves[0][3] if name == "lowest" else 9.0]  # fmt: skip
+
+
+def test_names_are_taken_once_and_guessed_at():
+    with pytest.raises(ValueError, match="measure: the name 'mean' is taken"):
+        ex.measure("mean", "again")(lambda panel, curves: curves[..., 0])
+    with pytest.raises(ValueError, match="--measure: unknown 'maen', did you mean 'mean'"):
+        measure_named("maen", "--measure")

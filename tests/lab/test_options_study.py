@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from building import Built
@@ -34,12 +32,6 @@ def test_the_subgoals_are_the_hallways():
                 assert subgoal in cell.domain.named.values()
 
 
-def test_the_readings_are_about_sweeps():
-    for named, sweeps in (("sweeps", True), ("draws", False)):
-        for cell in STUDY.experiment("two-rooms", named).cells():
-            assert vars(cell.agent)["backups"] == ex.AllStates(sweeps=sweeps)
-
-
 @pytest.mark.parametrize("anywhere", [False, True])
 def test_only_an_option_that_stops_in_its_subgoal_can_look_worse_than_one_bad_step(anywhere):
     """Random steps in two rooms: published values of the start fall to about −1.2."""
@@ -56,13 +48,3 @@ def test_only_an_option_that_stops_in_its_subgoal_can_look_worse_than_one_bad_st
         state = start if successor < 0 else successor
         lowest = min(lowest, options.values[0, start])
     assert lowest >= -1.0 if anywhere else -1.6 < lowest < -1.0
-
-
-def test_the_page_says_how_long_planning_goes_on():
-    page = " ".join((Path(__file__).parents[2] / "docs" / "options.md").read_text("utf-8").split())
-    ends = []
-    for figure, each in (("two-rooms", 20), ("four-rooms", 40)):
-        cell = STUDY.experiment(figure, "sweeps").cells()[0]
-        assert cell.record is not None and cell.job.steps is not None
-        ends.append(each * (cell.job.steps - cell.record.after))
-    assert f"after {ends[0]:,} look-aheads in two rooms and {ends[1]:,} in four" in page

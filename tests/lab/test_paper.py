@@ -12,7 +12,6 @@ import expectant as ex
 from expectant.analysis.panel import Panel
 from expectant.lab import reproduce as reproducing
 from expectant.lab.decision_cost import count_reads
-from expectant.lab.readings import Dependence, as_rows
 from expectant.lab.readings import variants as variants_of
 from expectant.lab.reproduce import verdicts_of
 from expectant.lab.request import Request as AnyRequest
@@ -96,15 +95,6 @@ def test_the_code_set_has_every_option_that_the_code_settles():
     assert (values.ties, agents("5b", "ours")["cached_values"].agent.ties) == ("first", "random")
 
 
-def test_every_reading_has_one_option_in_each_set_and_says_what_it_asks():
-    for reading in READINGS:
-        for named_set in SETS:
-            assert sum(named_set in option.sets for option in reading.options) == 1
-        assert len(reading.options) > 1
-        assert reading.question
-        assert all(option.source for option in reading.options)
-
-
 def test_every_reading_changes_something():
     for variant in variants():
         if variant.reading is None:
@@ -119,28 +109,6 @@ def test_every_reading_changes_something():
         assert [x["agent"] for x in changed] != [x["agent"] for x in base] or [
             (x["domain"], x["features"]) for x in changed
         ] != [(x["domain"], x["features"]) for x in base], variant.name
-
-
-def test_variants_differ_from_their_set_in_one_reading():
-    names = [variant.name for variant in variants()]
-    assert len(set(names)) == len(names)
-    assert {"print", "code", "print, replay capacity: all", "code, replay capacity: 1,000"} <= set(
-        names
-    )
-
-
-def test_dependence_rows_mark_what_changes():
-    class Found:
-        def __init__(self, id, verdict):
-            self.id, self.verdict, self.runs = id, verdict, 30
-
-    chosen = [variant for variant in variants() if variant.named_set == "print"][:3]
-    found: list[list[Any]] = [
-        [Found(1, "holds"), Found(2, "holds")], [Found(1, "unclear")], [Found(2, "holds")],
-    ]  # fmt: skip
-    rows = as_rows([Dependence(*pair) for pair in zip(chosen, found, strict=True)])
-    assert [row["changed"] for row in rows] == [[], [1], []]
-    assert [row["runs"] for row in rows] == [30, 30, 30]
 
 
 def test_the_commands_make_the_same_request_again():
@@ -194,19 +162,6 @@ def test_what_there_is_is_written_while_more_is_computed(tmp_path, monkeypatch):
     ]  # fmt: skip
 
 
-def test_a_page_says_that_more_runs_are_to_come():
-    from expectant.analysis.panel import Panel
-    from expectant.lab.reproduce import _how_far
-
-    def panel(runs):
-        return Panel("5a", "", "text", 50, 500, 13.9, {"q": np.ones((runs, 40))}, {"q": "Q"})
-
-    request, wanted = Request(("5a",)), PAPER.claim_runs["5a"]
-    assert _how_far(request, [panel(wanted), panel(wanted)]) == ""
-    assert f"from 30 to {wanted} runs" in _how_far(request, [panel(30), panel(wanted)])
-    assert _how_far(Request(("5a",), runs=7), [panel(7)]) == "7 runs of everything"
-
-
 def test_long_figures_are_drawn_around_the_moves_of_the_goal():
     from expectant.analysis.panel import Panel
     from expectant.lab.reproduce import shown
@@ -239,25 +194,6 @@ def test_reads_of_a_decision_are_counted():
 
 def ablation(name):
     return agents(f"ablation-{name}", "ours")
-
-
-def test_iterated_backups_are_compared_with_as_many_backups_and_fits():
-    once, iterated = (cell.agent for cell in ablation("26").values())
-    assert once.planning_steps * (once.rollout or 1) == iterated.planning_steps * iterated.rollout
-    assert once.replayed_fits == iterated.replayed_fits == 5
-
-
-def test_stale_and_fresh_replay_differ_in_nothing_else():
-    cells = ablation("27")
-    assert cells["stale"].agent.replace(relabelled=True) == cells["relabelled"].agent
-    assert not cells["stale"].agent.relabelled
-
-
-def test_means_and_draws_act_alike_on_cached_values():
-    for name in ("25", "25-values"):
-        mean, draw = (cell.agent for cell in ablation(name).values())
-        assert type(mean) is ex.CachedValues
-        assert mean.replace(model="sample") == draw
 
 
 def test_updates_and_models_are_crossed():

@@ -48,31 +48,12 @@ def write(folder: Path, **changed: str) -> Path:
     return folder
 
 
-def test_every_packaged_study_can_be_read():
-    for name, folder in packaged().items():
-        study = read_study(folder)
-        assert study.name == name
-        assert study.title
-        assert study.figures
-
-
 @pytest.mark.parametrize(("given", "expected"), [
     ("1", {"corridor": 1}), ("{ corridor = 7 }", {"corridor": 7}), ("{}", {}),
 ])  # fmt: skip
 def test_claims_are_judged_by_so_many_runs(given, expected, tmp_path):
     study = read_study(write(tmp_path / "parity", study=f"claim_runs = {given}"))
     assert study.claim_runs == expected
-
-
-def test_the_studies_of_open_questions_have_claims_and_no_code():
-    for name in (
-        "cart-pole", "acrobot", "backup-distributions", "function-approximation",
-        "iterated-backups", "model-kinds", "stable-planning", "sutton-2008",
-        "nonlinear-values", "loca-mountain-car",
-    ):  # fmt: skip
-        folder = packaged()[name]
-        assert len(read_study(folder).claims) >= 1
-        assert {path.suffix for path in folder.iterdir()} == {".toml"}
 
 
 def test_a_study_of_ones_own_is_run_and_read_again(tmp_path):
@@ -96,27 +77,6 @@ def test_a_study_of_ones_own_is_run_and_read_again(tmp_path):
     assert [entry["claim"] for entry in found] == ["Learning pays.", "It does not."]
     page = (out / "report.html").read_text()  # both are about the figure that is there
     assert page.count("It does not.") >= 1 and "Claims without a figure" not in page
-
-
-def test_what_is_written_elsewhere_leaves_the_whole_as_it_is(tmp_path):
-    study = read_study(write(tmp_path / "parity"))
-    out, part = tmp_path / "out", tmp_path / "out" / "runs-2"
-    reproduce(Request(study, study.figures, runs=3), out)
-    names = ("cells.parquet", "curves.parquet", "claims.json", "report.html", "figure.svg")
-    before = {name: (out / name).read_bytes() for name in names}
-    reproduce(Request(study, study.figures, runs=2), out, place=part)
-    assert {name: (out / name).read_bytes() for name in names} == before
-    assert all((part / name).read_bytes() != before[name] for name in names)
-    assert read_stored(part)[1][0].runs == 2
-
-
-def test_the_command_runs_a_folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    write(tmp_path / "parity")
-    done = CliRunner().invoke(app, ["reproduce", "parity", "--runs", "2", "--json"])
-    assert done.exit_code == 0, done.output
-    assert len(json.loads(done.stdout)) == 2
-    assert (tmp_path / "results/parity/report.html").exists()
 
 
 def test_a_study_with_readings_is_run_once_for_every_set(tmp_path):
@@ -172,15 +132,6 @@ def test_a_variant_has_the_figures_that_its_reading_concerns(tmp_path):
             ("corridor", 0.1, 0.3, 7), ("corridor", 0.0, 0.3, 7), ("second", 0.2, 0.3, 7),
         },
     }  # fmt: skip
-
-
-def test_a_set_has_one_option_of_every_reading(tmp_path):
-    for number, sets in enumerate((("['a']", "['a']"), ("['b']", "['b']"))):
-        options = "".join(f"{{ name = '{n}', sets = {own} }}," for n, own in enumerate(sets))
-        readings = f"[[readings]]\nname = 'step'\noptions = [{options}]\n"
-        folder = write(tmp_path / f"{number}", readings=readings, study="sets = ['a', 'b']")
-        with pytest.raises(SpecError, match=f"one must be in the set 'a', got {2 - 2 * number}"):
-            read_study(folder)
 
 
 PANELS = (
@@ -348,36 +299,6 @@ def test_a_study_that_is_not_there(tmp_path):
     with pytest.raises(SpecError, match="loca has no spec 'planing', did you mean 'planning'"):
         spec_at("loca/planing")
     assert spec_at("nowhere/planning") == Path("nowhere/planning")
-
-
-def test_a_folder_of_the_old_layout_is_refused_and_left_alone(tmp_path):
-    from expectant.lab.store.results import write_curves
-
-    study = read_study(write(tmp_path / "parity"))
-    old = tmp_path / "old"
-    reproduce(Request(study, study.figures, runs=1), old)
-    _, panels = read_stored(old)
-    write_curves(old / "curves.parquet", panels, {"figures": ["corridor"], "seed": 0})
-    rows = tmp_path / "rows"  # as the adaptation test once wrote them
-    (rows / "rows").mkdir(parents=True)
-    (rows / "rows/q_learning.json").write_text("{}")
-    (rows / "loca.json").write_text("{}")
-    before = {path: path.stat().st_mtime_ns for path in (*old.iterdir(), *rows.rglob("*"))}
-    spec = str(tmp_path / "parity/corridor.toml")
-    for command in (
-        ["reproduce", str(tmp_path / "parity"), "--out", str(old)],
-        ["report", str(old)],
-        ["run", spec, "--out", str(old)],
-        ["reproduce", "loca", "--quick", "--out", str(rows)],
-    ):
-        done = CliRunner().invoke(app, command)
-        assert done.exit_code == 2
-        assert (
-            "was written by an earlier version, in another layout; nothing in it was changed"
-            in done.stderr
-        )
-    after = {path: path.stat().st_mtime_ns for path in (*old.iterdir(), *rows.rglob("*"))}
-    assert after == before
 
 
 def test_curves_are_not_shown_under_settings_that_have_changed_since(tmp_path):

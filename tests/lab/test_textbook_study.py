@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 import expectant as ex
-from expectant.analysis.panel import Panel
 from expectant.lab.engines.tasks import Kernels, Task, assembled, run_one
-from expectant.lab.looks import Seen, look_named
-from expectant.lab.measures import measure_named
 from expectant.lab.specs.spec import parse_spec
 from expectant.lab.specs.tables import SpecError
 from expectant.lab.store.results import panels_of
@@ -61,84 +55,6 @@ def test_curves_can_be_of_the_sum_of_rewards():
     np.testing.assert_allclose(panel.curves["plain"], sums)
     assert sums[:, -1].max() > 0
     assert (panel.unit, panel.quantity) == ("step", "sum of rewards so far")
-
-
-def test_what_is_recorded_alone_is_refused_in_company():
-    with pytest.raises(SpecError, match="'total reward' is recorded alone"):
-        parse_spec(SPEC.format(extent="steps = 9", record='["reward", "total reward"]'), "a.toml")
-    with pytest.raises(SpecError, match="unknown 'total reward'"):
-        parse_spec(SPEC.format(extent="episodes = 9", record='["total reward"]'), "a.toml")
-
-
-def panel_of(*curves: list[float]) -> Panel:
-    return Panel("f", "", "", 1, None, np.nan, {"a": np.array(curves)}, {"a": "a"})
-
-
-def of(name: str, *curves: list[float]) -> list[float]:
-    panel = panel_of(*curves)
-    return measure_named(name).of(panel, panel.curves["a"]).tolist()
-
-
-def test_measures_by_hand():
-    falling = [90.0, 40.0, 11.5, 10.0, 12.0, 10.0, 10.0, 10.0]
-    assert of("first", falling) == [90.0]
-    assert of("second", falling) == [40.0]
-    assert of("last", falling) == [10.0]
-    assert of("late-slope", [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 9.0, 13.0]) == [4.0]
-    assert of("settling", falling) == [6.0]  # episode 5, the twelve, is the last one above eleven
-    assert of("settling", [10.0] * 8) == [1.0]
-
-
-def seen(preferences: np.ndarray) -> Seen:
-    return Seen(np.zeros((0, 0)), preferences[None], np.zeros(1, int))
-
-
-def detour(maze: ex.DynaMaze, q: np.ndarray) -> np.ndarray:
-    """Values by which the first step is one into the wall, again and again."""
-    wrong = q.copy()
-    wrong[int(maze.mdp().outcomes.start.argmax())] = [0.0, 0.0, 0.0, 1.0]
-    return wrong
-
-
-@pytest.mark.parametrize("resolution", [1, 4])
-def test_updates_are_counted_until_the_way_is_the_best(resolution):
-    """At a finer resolution there are many ways as good, in which greedy policies are at once."""
-    maze, agent = ex.DynaMaze(resolution=resolution), ex.DynaQ(0.1, discount=0.95)
-    q = ex.exact.optimal_action_values(maze, discount=0.95)
-    looks = np.stack([np.zeros_like(q), detour(maze, q), q, detour(maze, q), q])
-    work = np.array([0.0, 10.0, 100.0, 1000.0, 10_000.0])
-    asked = Seen(np.zeros((0, 0)), looks, np.zeros(5, int), work)
-    found = look_named("solving_updates").of(maze, agent, asked)
-    assert found.tolist() == [0.0, 1.0, 2.0, 2.0, 2.0]
-    wrong = Seen(np.zeros((0, 0)), looks[[0, 1]], np.zeros(2, int), work[:2])
-    assert look_named("solving_updates").of(maze, agent, wrong).tolist() == [0.0, 1.0]
-    nothing = asked._replace(work=np.zeros(5))
-    with pytest.raises(ValueError, match="counts backups of pairs"):
-        look_named("solving_updates").of(maze, agent, nothing)
-
-
-def test_a_mistake_that_is_never_made_does_not_count():
-    """Only states that the greedy policy comes to matter."""
-    maze, agent = ex.DynaMaze(), ex.DynaQ(0.1, discount=0.95)
-    q = ex.exact.optimal_action_values(maze, discount=0.95)
-    q[45] = q[45][::-1].copy()  # the last cell of the last row is on no shortest way
-    asked = Seen(np.zeros((0, 0)), q[None], np.zeros(1, int), np.array([7.0]))
-    found = look_named("solving_updates").of(maze, agent, asked)
-    assert found.tolist() == [np.log10(7.0)]
-
-
-def test_outcomes_of_no_probability_lead_nowhere():
-    """Only state 0 is ever seen; in state 1 the greedy action is the wrong one."""
-    domain = ex.FiniteMDP(
-        probabilities=np.array([[[1.0, 0.0]] * 2, [[0.5, 0.5]] * 2]),
-        rewards=np.array([[1.0, 0.0], [1.0, 0.0]])[..., None] * np.ones(2),
-        successors=np.tile([-1, 1], (2, 2, 1)),
-        start=np.array([1.0, 0.0]),
-    )
-    preferences = np.tile([[1.0, 0.0], [0.0, 1.0]], (2, 1, 1))
-    asked = Seen(np.zeros((0, 0)), preferences, np.zeros(2, int), np.array([7.0, 9.0]))
-    found = look_named("solving_updates").of(domain, ex.DynaQ(0.1), asked)
-    assert found.tolist() == [np.log10(7.0)] * 2
 
 
 SMALL_TASKS = """
@@ -214,32 +130,6 @@ def test_step_panels_mark_where_the_maze_changes():
     assert panel.breaks == []
 
 
-def test_looks_by_hand():
-    maze, agent = ex.DynaMaze(), ex.QLearning(0.1, discount=0.95)
-    q = ex.exact.optimal_action_values(maze, discount=0.95)
-    worth, decided = look_named("start_return"), look_named("decided_states")
-    assert worth.of(maze, agent, seen(q))[0] == pytest.approx(0.95**13)
-    walk = ex.exact.policy_values(maze, np.full((46, 4), 0.25), discount=0.95)
-    exact = ex.exact.start_return(maze, walk)
-    assert worth.of(maze, agent, seen(np.zeros((46, 4))))[0] == pytest.approx(exact, abs=1e-5)
-    assert worth.of(maze, agent, seen(detour(maze, q)))[0] == 0.0
-    one = np.zeros((46, 4))
-    one[3, 2] = 1.0
-    one[4, :2] = 1.0  # a tie
-    assert decided.of(maze, agent, seen(one))[0] == 1.0
-
-
-@pytest.mark.parametrize("branches", [2, 10, 100])
-def test_sample_updates_leave_what_figure_8_7_says(branches):
-    """The mean of t draws among b values, against their mean: the formula in the docs."""
-    rng, tasks = np.random.default_rng(branches), 4000
-    values = rng.normal(size=(tasks, branches))
-    for updates in (1, branches):
-        drawn = np.take_along_axis(values, rng.integers(branches, size=(tasks, updates)), axis=1)
-        error = np.sqrt(((drawn.mean(axis=1) - values.mean(axis=1)) ** 2).mean())
-        assert error == pytest.approx(np.sqrt((branches - 1) / (branches * updates)), rel=0.1)
-
-
 def test_the_first_episode_is_a_random_walk_whose_length_is_known():
     """The book says about 1,700 steps; the study's notes say what it is."""
     maze = ex.DynaMaze(goal_reward=-1.0, step_reward=-1.0)
@@ -273,20 +163,3 @@ def test_the_rates_of_the_river_are_exact():
     assert f": {best:.1f}." in claims[13].claim
     assert claims[13].clauses[0].statement.reference == pytest.approx(best, abs=0.01)
     assert f"at most {left:g} a step" in claims[14].claim
-
-
-@pytest.mark.parametrize(
-    ("name", "page"),
-    [
-        ("sutton-barto-8", "dyna.md"),
-        ("wan-2021", "average-reward.md"),
-        ("sutton-2008", "linear-dyna.md"),
-    ],
-)
-def test_pages_list_every_claim(name, page):
-    text = (Path(__file__).parents[2] / "docs" / page).read_text()
-    cell = r" ([^|]*) \|"
-    rows = re.findall(rf"^\| (\d+) \|{cell}{cell}(?: [^|]* \|){{3}}$", text, re.MULTILINE)
-    listed = [(int(id), figure.strip(), claim.strip()) for id, figure, claim in rows]
-    claims = read_study(packaged()[name]).claims
-    assert listed == [(claim.id, claim.figure, claim.claim) for claim in claims]

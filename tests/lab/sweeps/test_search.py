@@ -4,9 +4,7 @@ import importlib.util
 import json
 
 import pytest
-from typer.testing import CliRunner
 
-from expectant.cli import app
 from expectant.lab.search import run_search, spaces
 from expectant.lab.specs.spec import parse_spec
 from lab.sweeps.sweeping import results, spec
@@ -74,16 +72,3 @@ def test_a_search_for_short_episodes_minimizes(tmp_path, monkeypatch):
     directions.clear()
     search(tmp_path / "returns", trials=1)
     assert set(directions) == {"maximize"}
-
-
-def test_the_command(tmp_path, monkeypatch):
-    monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
-    path = tmp_path / "tiny.toml"
-    path.write_text(RANGED)
-    arguments = ["run", str(path), "--out", str(tmp_path / "out")]
-    result = CliRunner().invoke(app, arguments)
-    assert result.exit_code == 2
-    assert "is a range, which only a search can try" in result.stderr
-    result = CliRunner().invoke(app, [*arguments, "--search", "optuna", "--trials", "2"])
-    assert result.exit_code == 0, result.output
-    assert result.stdout.count("best: ") == 2
