@@ -68,7 +68,7 @@ def test_a_search_for_short_episodes_minimizes(tmp_path, monkeypatch):
     found = search(tmp_path, text, trials=5).trials
     values = [trial["value"] for trial in found if trial["panel"] == "domain.slip=0"]
     assert values == sorted(values)
-    assert set(directions) == {"minimize"}
+    assert set(directions) == {optuna.study.StudyDirection.MINIMIZE}
     directions.clear()
     search(tmp_path / "returns", trials=1)
-    assert set(directions) == {"maximize"}
+    assert set(directions) == {optuna.study.StudyDirection.MAXIMIZE}
