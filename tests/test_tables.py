@@ -15,7 +15,7 @@ from test_site import site
 from expectant.analysis.panel import Panel
 from expectant.lab.cells import Cell
 from expectant.lab.specs.grid import dotted, leaves
-from expectant.lab.specs.spec import read_spec
+from expectant.lab.specs.spec import read_config
 from expectant.lab.study import packaged, read_study, the_paper
 
 tables, collect = site("tables"), site("collect")
@@ -259,6 +259,6 @@ def test_arms_were_tuned_alike_and_on_other_seeds(study):
     for one in tables.read(f"measured/{study}-tuning"):
         tried.setdefault((one["figure"], one["panel"]), set()).add(one["tried"])
         assert one["seed"] != experiments[one["figure"]].seed
-        spec = read_spec(packaged()[study] / f"{one['figure']}-tuning.toml")
+        spec = read_config(packaged()[study] / f"{one['figure']}-tuning.toml")
         assert (spec.runs, spec.seed) == (one["runs"], one["seed"])
     assert all(len(counts) == 1 for counts in tried.values()), tried

@@ -16,7 +16,7 @@ from expectant.descriptions import names_modules
 from expectant.engine.learner import saving
 from expectant.lab.choosing.best_command import best
 from expectant.lab.choosing.sweep_folder import read_folder
-from expectant.lab.specs.spec import SpecError, parse_spec, read_spec
+from expectant.lab.specs.spec import SpecError, parse_spec, read_config
 from expectant.lab.sweep import run_sweep
 
 PLANTED = """
@@ -144,7 +144,7 @@ def test_a_results_folder(planted, swept, text, named):
         assert found.exit_code == 2, found.output
         assert named in found.stderr and REFUSED in found.stderr
         assert not planted.exists()
-    read_spec(Path("results/spec.toml"), trust=True)
+    read_config(Path("results/spec.toml"), trust=True)
     assert planted.exists()
 
 

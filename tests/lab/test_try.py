@@ -18,7 +18,7 @@ import expectant as ex
 from expectant.cli import app
 from expectant.features.random_play import RandomPlay, play_at_random
 from expectant.lab.search import create_study
-from expectant.lab.specs.spec import read_spec
+from expectant.lab.specs.spec import read_config
 from expectant.lab.trying import try_on as trying
 from expectant.lab.trying.proposal import propose
 from expectant.lab.trying.tried import Confirmed, Tried
@@ -182,7 +182,7 @@ def test_the_printed_data_have_the_documented_shape(tried):
 
 def test_the_folder_has_a_page_and_a_spec_that_can_be_read(tried):
     assert "Does planning pay here" in (tried.folder / "report.html").read_text()
-    experiment = read_spec(tried.folder / "spec.toml", trust=True)
+    experiment = read_config(tried.folder / "spec.toml", trust=True)
     cells = {cell.agent_key: cell.agent for cell in experiment.cells()}
     assert cells == {key: each.agent for key, each in tried.agents.items()}
     assert experiment.seed == tried.seed + 3  # no seed that was used before

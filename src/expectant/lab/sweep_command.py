@@ -10,7 +10,7 @@ from expectant.lab.engines.compute import Shard
 from expectant.lab.engines.tasks import Kernels
 from expectant.lab.search import run_search
 from expectant.lab.specs.preview import Preview, preview
-from expectant.lab.specs.spec import Experiment, parse_spec, read_spec, read_text
+from expectant.lab.specs.spec import Experiment, parse_spec, read_config, read_text
 from expectant.lab.store.folder_layout import RUN, SWEEP
 from expectant.lab.sweep import Outcome, run_sweep
 
@@ -49,7 +49,7 @@ def run_file(
 
 def show_file(path: Path, threads: int | None, trust: bool = False) -> Preview:
     """Preview what the config in a file asks for."""
-    return preview(read_spec(path, trust=trust), threads or cores(), Kernels())
+    return preview(read_config(path, trust=trust), threads or cores(), Kernels())
 
 
 def parse_shard(text: str) -> Shard:

@@ -14,7 +14,7 @@ from expectant.analysis.panel import Panel
 from expectant.lab.engines.compute import step_times
 from expectant.lab.reproduce import read_stored, verdicts_of, write_figures, write_report
 from expectant.lab.request import Request
-from expectant.lab.specs.spec import Experiment, read_spec, read_text
+from expectant.lab.specs.spec import Experiment, read_config, read_text
 from expectant.lab.store.facts import versions
 from expectant.lab.store.folder import again, place_of
 from expectant.lab.store.folder_layout import RUN, SPEC, STUDY, SWEEP, need_kind
@@ -84,7 +84,7 @@ def _read_run(folder: Path, trust: bool) -> tuple[Request, list[Panel]]:
     """Read the request and the curves of an experiment's folder."""
     facts = read_facts(folder / CURVES)  # a spec without a name has that of its file
     names = {key: facts[key] for key in ("name", "title") if key in facts}
-    experiment = replace(read_spec(folder / SPEC, trust=trust), **names)
+    experiment = replace(read_config(folder / SPEC, trust=trust), **names)
     request = _request(experiment, folder)
     cells = request.cells()
     check_settings(folder / CURVES, cells, facts, again("run", folder))

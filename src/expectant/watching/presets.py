@@ -48,10 +48,12 @@ class Preset(NamedTuple):
 
 def _loca_agents() -> dict[str, Agent]:
     """The agents of the adaptation test with its settings, planning from all states."""
-    from expectant.lab.specs.spec import read_spec
+    from expectant.lab.specs.spec import read_config
 
     folder = Path(str(resources.files("expectant").joinpath("studies", "loca")))
-    specs = [read_spec(folder / f"{name}.toml") for name in ("planning", "q-learning", "published")]
+    specs = [
+        read_config(folder / f"{name}.toml") for name in ("planning", "q-learning", "published")
+    ]
     return {
         cell.panel or cell.experiment: cell.agent
         for spec in specs
@@ -96,9 +98,9 @@ PRESETS = {
 def scene(domain: str, agent: str | None) -> Scene:
     """A preset with one of its agents; or the first trial of an agent in a spec, FILE.toml."""
     if domain.endswith(".toml"):
-        from expectant.lab.specs.spec import read_spec
+        from expectant.lab.specs.spec import read_config
 
-        cells = read_spec(Path(domain), trust=True).cells()
+        cells = read_config(Path(domain), trust=True).cells()
         first = {cell.agent_key: cell for cell in reversed(cells)}
         key = cells[0].agent_key if agent is None else _known(agent, first)
         cell = first[key]

@@ -17,7 +17,7 @@ from expectant.lab.specs.spec import (
     Describer,
     Experiment,
     parse_toml,
-    read_spec,
+    read_config,
     read_text,
     spec_hash,
 )
@@ -183,7 +183,7 @@ def read_folder(path: Path, *, trust: bool = False) -> SweepFolder:
         raise ValueError(f"{path}: the sweep has no cells")
     given = parse_toml(read_text(path / SPEC), str(path / SPEC))
     title = given.get("title", given.get("name", path.resolve().name))
-    experiment = replace(read_spec(path / SPEC, trust=trust), title=title)
+    experiment = replace(read_config(path / SPEC, trust=trust), title=title)
     return SweepFolder(path, experiment, Store(path), table)
 
 
@@ -201,7 +201,7 @@ def unfinished_cells(path: Path, *, trust: bool = False) -> Any:
     if not (path / SPEC).exists():
         return read_cells(path)  # which says what is wrong
     say(f"{path}: the sweep is not finished; cells that lack runs are left out")
-    return cell_table(Work(read_spec(path / SPEC, trust=trust).cells(), Store(path)))
+    return cell_table(Work(read_config(path / SPEC, trust=trust).cells(), Store(path)))
 
 
 def _groups(folder: SweepFolder) -> Iterable[Group]:

@@ -115,23 +115,7 @@ class PanelSpec:
         return [axis for axis in axes if axis is not None]
 
 
-@dataclass(frozen=True)
-class Point:
-    """One cell as data: the panel and agent with their names, and their tables filled in.
-
-    ``panel`` and ``agent`` tell the cell from all others; ``base_panel`` and ``base_agent`` are the
-    names in the config, without what is varied.
-    """
-
-    panel: str
-    agent: str
-    label: str
-    domain: Mapping[str, object]
-    features: Mapping[str, object]
-    table: Mapping[str, object]
-    base_panel: str
-    base_agent: str
-    title: str = ""
+Point = dict[str, Any]  # arguments of a cell, its parts still as tables
 
 
 def dotted(path: Path) -> str:
@@ -288,7 +272,11 @@ def chosen(axes: Sequence[Axis], rows: Sequence[tuple[Any, ...]]) -> dict[Path, 
 
 
 def point(panel: PanelSpec, agent: str, settings: Mapping[Path, Any]) -> Point:
-    """Replace settings of one agent in a panel, and name the point by them."""
+    """Replace settings of one agent in a panel, and name the point by them.
+
+    ``panel`` and ``agent_key`` tell the cell from all others; ``base_panel`` and ``base_agent`` are
+    the names in the config.
+    """
     filled = {"domain": panel.domain, "features": panel.features, "agents": panel.agents[agent]}
     around, own = list[str](), list[str]()
     label = str(filled["agents"].get("label", agent))
@@ -301,17 +289,17 @@ def point(panel: PanelSpec, agent: str, settings: Mapping[Path, Any]) -> Point:
             label += f", {dotted(inner)} {shown}"
         else:
             around.append(f"{dotted(path)}={word(value)}")
-    return Point(
-        panel=" ".join(filter(None, [panel.name, *sorted(around)])),
-        agent=" ".join([agent, *sorted(own)]),
-        label=label,
-        domain=filled["domain"],
-        features=filled["features"],
-        table={name: value for name, value in filled["agents"].items() if name != "label"},
-        base_panel=panel.name,
-        base_agent=agent,
-        title=panel.title,
-    )
+    return {
+        "panel": " ".join(filter(None, [panel.name, *sorted(around)])),
+        "agent_key": " ".join([agent, *sorted(own)]),
+        "label": label,
+        "domain": filled["domain"],
+        "features": filled["features"],
+        "agent": {name: value for name, value in filled["agents"].items() if name != "label"},
+        "base_panel": panel.name,
+        "base_agent": agent,
+        "panel_title": panel.title,
+    }
 
 
 def _with_setting(table: Mapping[str, Any], path: Path, value: Any, where: str) -> dict[str, Any]:

@@ -50,19 +50,9 @@ CALLED = ("name", "title", "notes")  # what a config says of itself, and no numb
 LONGEST_NAME = 100
 
 __all__ = [
-    "Cell",
-    "Changes",
-    "Describer",
-    "Experiment",
-    "SpecError",
-    "experiment_of",
-    "parse_spec",
-    "parse_toml",
-    "read_config",
-    "read_spec",
-    "read_text",
-    "spec_hash",
-]
+    "Cell", "Changes", "ConfigFile", "Describer", "Experiment", "SpecError", "cells_hash",
+    "experiment_of", "parse_spec", "parse_toml", "read_config", "read_text", "spec_hash",
+]  # fmt: skip
 
 
 def _is_folder_name(name: str) -> bool:
@@ -253,12 +243,14 @@ class Experiment:
         """Describe all agents of all panels in all variations."""
         describe = Describer(trust)
         return [
-            self._cell(found, describe, reading) for panel in self.panels for found in points(panel)
+            self._cell(one, describe, reading) for panel in self.panels for one in points(panel)
         ]
 
     def names(self) -> list[tuple[str, str]]:
         """List panel and agent of every cell, in the order of :meth:`cells`."""
-        return [(found.panel, found.agent) for panel in self.panels for found in points(panel)]
+        return [
+            (found["panel"], found["agent_key"]) for panel in self.panels for found in points(panel)
+        ]
 
     def cell(
         self, panel: PanelSpec, agent: str, settings: Mapping[tuple[str, ...], object]
@@ -267,20 +259,12 @@ class Experiment:
         return self._cell(point(panel, agent, settings), Describer(), "")
 
     def _cell(self, found: Point, describe: Describer, reading: str) -> Cell:
-        return Cell(
-            experiment=self.name,
-            panel=found.panel,
-            reading=reading,
-            agent_key=found.agent,
-            base_panel=found.base_panel,
-            base_agent=found.base_agent,
-            label=found.label,
-            domain=describe(Domain, "domain", found.domain),
-            features=describe(Features, "features", found.features),
-            agent=describe(Agent, f"agents.{found.base_agent}", found.table),
-            panel_title=found.title,
-            **self.common(),
-        )
+        parts = {
+            "domain": describe(Domain, "domain", found["domain"]),
+            "features": describe(Features, "features", found["features"]),
+            "agent": describe(Agent, f"agents.{found['base_agent']}", found["agent"]),
+        }
+        return Cell(experiment=self.name, reading=reading, **{**found, **parts}, **self.common())
 
     def common(self) -> dict[str, Any]:
         """Return what all cells share: how long, how often, which seed, what is recorded."""
@@ -335,9 +319,6 @@ def read_config(path: Path, *, trust: bool = False) -> Experiment:
     return parse_spec(read_text(path), str(path), trust=trust)
 
 
-read_spec = read_config
-
-
 def parse_spec(text: str, source: str, *, trust: bool = False) -> Experiment:
     """Read the experiment in a TOML text that came from ``source``."""
     return experiment_of(parse_toml(text, source), source, trust=trust)
@@ -369,21 +350,17 @@ def _experiment(data: dict[str, Any], stem: str, trust: bool) -> Experiment:
     _import_kinds(data, trust)
     panels = tuple(config.expand_panels())
     check_size(panels)
-    experiment = Experiment(
-        name=checked(FOLDER_NAME, stem if config.name is None else config.name, "name"),
-        title=stem if config.title is None else config.title,
-        notes=config.notes,
-        episodes=config.episodes,
-        steps=config.steps,
-        runs=config.runs,
-        bin=config.bin or 1,
-        bins=min(config.bins or 100, config.steps) if config.steps else 1,
-        seed=config.seed,
-        step_limit=config.step_limit,
-        panels=panels,
-        zoom=config.zoom,
+    names = {field.name for field in fields(Experiment)} & {field.name for field in fields(config)}
+    computed = {
+        "name": checked(FOLDER_NAME, stem if config.name is None else config.name, "name"),
+        "title": stem if config.title is None else config.title,
+        "bin": config.bin or 1,
+        "bins": min(config.bins or 100, config.steps) if config.steps else 1,
+        "panels": panels,
+        "record": None,
         **_read_record(config.record, config.steps),
-    )
+    }
+    experiment = Experiment(**{**{name: getattr(config, name) for name in names}, **computed})
     _check_cells(experiment, trust)
     return experiment
 
