@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from expectant.engine.composition import composition
+from expectant.core import tree
 from expectant.lab.cells import Cell, blocks, cost
 from expectant.lab.engines.tasks import Kernels, probe
 from expectant.lab.specs.grid import dotted, word
@@ -61,7 +61,7 @@ def preview(experiment: Experiment, threads: int, kernels: Kernels | None) -> Pr
     """Preview an experiment; with ``kernels``, some of it is tried for a moment."""
     cells, groups = experiment.cells(), dict[Any, list[Cell]]()
     for cell in cells:
-        groups.setdefault(composition(cell.job.prepare(0)[0]), []).append(cell)
+        groups.setdefault(tree.structure(cell.job.prepare(0)[0]), []).append(cell)
     seconds = None if kernels is None else _seconds([*groups.values()], kernels)
     steps, episodes = experiment.steps, experiment.episodes
     return Preview(
