@@ -234,9 +234,9 @@ def processes() -> Times:
 
 def stop_workers() -> None:
     """End idle worker processes, so that the next run starts new ones."""
-    from expectant.engine.away_pool import end_idle
+    from expectant.engine.workers import end_idle_workers
 
-    end_idle()
+    end_idle_workers()
 
 
 def many_actions(actions: int) -> ex.FiniteMDP:

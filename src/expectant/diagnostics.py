@@ -13,7 +13,7 @@ from expectant.engine.deciding import decision_nanoseconds
 from expectant.engine.job import Job, loop_for
 from expectant.engine.look import all_states, look, look_for, set_aside
 from expectant.engine.loop import DONE
-from expectant.engine.threads import heeded
+from expectant.engine.workers import iterate_interruptibly
 from expectant.exact import optimal_values, planning_gap
 from expectant.exact.solve import Dynamics, dynamics, expected_next
 from expectant.features.table import numbered_states
@@ -125,7 +125,7 @@ def errors_over_time(
     control = going_on()
     for number in range(runs):
         course = drive(job, number, kernel, control, checkpoints)
-        for place, stop in enumerate(heeded(course, control)):
+        for place, stop in enumerate(iterate_interruptibly(course, control)):
             if stop.status == DONE:
                 answers = look(ask, set_aside(stop.run), states, asked, measures=probes)
                 found.model[number, place] = _model_error(answers, world)

@@ -16,7 +16,6 @@ from expectant.engine.course import drive, going_on
 from expectant.engine.job import STEP_LIMIT, Job, closed
 from expectant.engine.learner.saving import states_of
 from expectant.engine.loop import DIVERGED, DONE, EPISODE, STEPS, simulate
-from expectant.engine.threads import on_threads
 from expectant.progress import Lines, Overall, Silent
 from expectant.seeds import generator
 
@@ -78,24 +77,6 @@ def test_every_stream_of_every_run_has_numbers_of_its_own():
     drawn = [generator(*key).random() for key in ((0, 0), (0, 1), (1, 0), (0, 0, 1), (0, 0, 2))]
     assert len(set(drawn)) == 5
     assert generator(0, 0, 2).random() == drawn[-1]
-
-
-# --------------------------------------------------------------------------------------- threads
-
-
-def test_an_error_stops_the_work_under_way():
-    control = np.zeros(1, np.int64)
-
-    def work(number: int) -> int:
-        if number == 1:
-            raise ZeroDivisionError
-        return number
-
-    assert on_threads(lambda number: number**2, range(5), 2, control, print) == [0, 1, 4, 9, 16]
-    assert control[0] == 0
-    with pytest.raises(ZeroDivisionError):
-        on_threads(work, range(3), 2, control, lambda done: None)
-    assert control[0] == 1
 
 
 # -------------------------------------------------------------------------------------- progress

@@ -10,7 +10,6 @@ from outside_worlds import CELLS, FailsIn, Hall, HallEnv
 
 import expectant as ex
 from expectant.domains.outside import Outside
-from expectant.engine.failing import Failures
 from expectant.engine.job import Job
 from expectant.engine.loop import Budget
 
@@ -240,16 +239,6 @@ def test_a_failure_is_forgiven_when_another_run_finishes():
     most = (0, 1, 2, 3, 5, 6, 7, 8)
     with pytest.raises(ex.WorldError, match=r"8 of 11 runs failed .*; 3 of 11 runs have finished"):
         run_through(lambda: FailsIn(most), runs=11, threads=1)
-
-
-def test_a_mistake_of_a_part_is_no_failure_of_the_world():
-    """So it stops everything, as any error on threads does."""
-
-    def broken(number):
-        raise ex.PartError("mine")
-
-    with pytest.raises(ex.PartError):
-        Failures().past(broken, 0)
 
 
 def test_an_environment_that_cannot_be_made_again_names_the_run():

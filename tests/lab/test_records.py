@@ -10,12 +10,12 @@ import pytest
 
 import expectant as ex
 from expectant.core.memory import TooLargeError
-from expectant.engine.ahead import compile_loop
 from expectant.engine.asking import States, ask
 from expectant.engine.job import Job
 from expectant.engine.look import all_states, look, set_aside
 from expectant.engine.loop import DIVERGED, DONE, Budget, simulate
 from expectant.engine.memory import Room, size_of
+from expectant.engine.workers import compile_loop
 from expectant.lab import records
 from expectant.lab.cells import Cell, cell_hash
 from expectant.lab.choosing.confirming import cell_of

@@ -21,9 +21,9 @@ from expectant.engine.job import Job, cores
 from expectant.engine.learner.learner import Learner
 from expectant.engine.loop import DIVERGED, NOT_FINITE, Budget, Run
 from expectant.engine.result import Result
-from expectant.engine.threads import on_threads
 from expectant.engine.trial.mistakes import broken_promise
 from expectant.engine.trial.rehearsal import rehearse
+from expectant.engine.workers import run_on_threads
 from expectant.parts import Agent, Domain, Features
 from expectant.progress import Reporter, reporter
 from expectant.rules import flag, or_none, whole
@@ -107,10 +107,13 @@ def _evaluated(
             return np.full(job.episodes, np.nan), np.zeros(job.episodes, np.int64)
         return run.returns, run.lengths
 
+    count, found = len(what.runs), dict[int, tuple[np.ndarray, np.ndarray]]()
     with show.running(name) as tell:
-        count = len(what.runs)
-        found = on_threads(one, range(count), threads, control, lambda done: tell(done / count))
-    return np.stack([row[0] for row in found]), np.stack([row[1] for row in found])
+        for batch in run_on_threads(one, range(count), min(threads, count), control):
+            found.update({ended.item: ended.result() for ended in batch})
+            tell(len(found) / count)
+    returns, lengths = zip(*(found[place] for place in range(count)), strict=True)
+    return np.stack(returns), np.stack(lengths)
 
 
 def _performed(

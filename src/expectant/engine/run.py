@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -12,22 +12,22 @@ import numpy as np
 
 from expectant.descriptions import Description
 from expectant.engine.arguments import hinting
-from expectant.engine.away import Processes
-from expectant.engine.away_work import Begun, Work
 from expectant.engine.compile.kernels import Kernel
 from expectant.engine.course import drive, going_on, share_done
 from expectant.engine.divergence import explained
-from expectant.engine.failing import Failures
 from expectant.engine.job import Job, closed, cores, loop_for, tell_of_evictions
 from expectant.engine.loop import DIVERGED, Run
 from expectant.engine.memory import threads_that_fit
 from expectant.engine.result import Result
-from expectant.engine.threads import on_threads
+from expectant.engine.workers import Begun, Processes, RunOne, run_on_threads
 from expectant.parts import Agent, Domain, Features
 from expectant.progress import Reporter, Silent, reporter, say
 from expectant.rules import flag, or_none, whole
 from expectant.seeds import SEED, Streams
 from expectant.verbs import evicted
+from expectant.whose import WorldError
+
+IN_A_ROW = 5  # failures after which no run is begun any more
 
 
 @hinting
@@ -96,8 +96,8 @@ def run(
     threads = threads_that_fit(job, runs, threads or cores(), keep_agents)
     ready = time.perf_counter()
     numbers = range(first_run, first_run + runs)
-    errand, failures = Runs(job, compiled, checked, keep_agents), Failures()
-    finished = _run_all(errand, kernel, numbers, threads, name, show, failures)
+    source, failures = Runs(job, compiled, checked, keep_agents), Failures()
+    finished = _run_all(source, kernel, numbers, threads, name, show, failures)
     took = ready - start, time.perf_counter() - ready
     result = _gathered(job, finished, first_run, failures.missing, took) if finished else None
     failures.check(runs, result)
@@ -177,7 +177,7 @@ class Runs:
     checked: bool
     keep: bool
 
-    def prepare(self) -> Work:
+    def prepare(self) -> RunOne:
         return partial(self.one, loop_for(self.job, self.compiled, "", Silent(), self.checked))
 
     def one(self, kernel: Kernel, number: int, control: np.ndarray, begun: Begun) -> Finished:
@@ -192,8 +192,52 @@ class Runs:
         return Finished(records, stop.status == DIVERGED, why, given_up, kept)
 
 
+class Failures:
+    """Runs whose environment failed, which keep no other run from finishing."""
+
+    def __init__(self) -> None:
+        self.errors: dict[int, WorldError] = {}
+        self.not_begun: list[int] = []
+        self.in_a_row = 0
+
+    def pass_by(self, run_one: Callable[[int], Finished], number: int) -> Finished | None:
+        """Do a run; None if its environment fails, or those of too many runs before it have."""
+        if self.in_a_row >= IN_A_ROW:
+            self.not_begun.append(number)
+            return None
+        try:
+            finished = run_one(number)
+        except WorldError as error:
+            self.errors[number] = error
+            self.in_a_row += 1
+            return None
+        self.in_a_row = 0
+        return finished
+
+    @property
+    def missing(self) -> tuple[int, ...]:
+        return tuple(sorted([*self.errors, *self.not_begun]))
+
+    def check(self, runs: int, finished: Result | None) -> None:
+        """Raise one error for all failures, which has the result of the other runs."""
+        if not self.errors:
+            return
+        failed, rest = sorted(self.errors), runs - len(self.missing)
+        first = self.errors[failed[0]]
+        text = str(first)
+        if len(failed) > 1:
+            text += f"; {len(failed)} of {runs} runs failed ({', '.join(map(str, failed))})"
+        if self.not_begun:
+            text += f", {len(self.not_begun)} were not begun after {IN_A_ROW} failures in a row"
+        if rest:
+            text += f"; {rest} of {runs} runs have finished, see the error's finished"
+        error = type(first)(text)
+        error.finished = finished
+        raise error from first
+
+
 def _run_all(
-    errand: Runs,
+    source: Runs,
     kernel: Kernel,
     numbers: range,
     threads: int,
@@ -201,33 +245,33 @@ def _run_all(
     show: Reporter,
     failures: Failures,
 ) -> list[Finished]:
-    """The runs that have finished, in order."""
-    job, control = errand.job, going_on()
+    """Do all runs; returns those that have finished, in order."""
+    job, control, local = source.job, going_on(), partial(source.one, kernel)
     clocks: dict[int, np.ndarray] = {}
-    local = partial(errand.one, kernel)
     several = job.domain.outside and min(threads, len(numbers)) > 1
 
     def one(number: int) -> Finished:
-        if control[0]:
-            raise KeyboardInterrupt
         begun = partial(clocks.__setitem__, number)
         try:
             if several:
-                found: Finished | None = away.run(errand, number, control, begun, local)
+                found = processes.run(source, number, control, begun, local)
             else:
                 found = local(number, control, begun)
         finally:
             clocks.pop(number, None)
-        if found is None:
+        if found is None or control[0]:
             raise KeyboardInterrupt
         tell_of_evictions(job, number, found.evicted, show.note)
         return found
 
-    def report(done: int) -> None:
-        under_way = sum(share_done(job, clock) for clock in list(clocks.values()))
-        tell((done + under_way) / len(numbers))
-
-    away = Processes()
-    with show.running(name) as tell:
-        found = on_threads(partial(failures.past, one), numbers, threads, control, report)
-    return [done for done in found if done is not None]
+    finished: dict[int, Finished] = {}
+    work, threads = partial(failures.pass_by, one), min(threads, len(numbers))
+    with show.running(name) as tell, Processes() as processes:
+        for batch in run_on_threads(work, numbers, threads, control):
+            for ended in batch:
+                found = ended.result()
+                if found is not None:
+                    finished[ended.item] = found
+            under_way = sum(share_done(job, clock) for clock in list(clocks.values()))
+            tell((len(finished) + under_way) / len(numbers))
+    return [finished[number] for number in sorted(finished)]

@@ -17,7 +17,6 @@ import numpy as np
 from expectant.analysis.panel import Level
 from expectant.core.memory import full
 from expectant.descriptions import near_miss
-from expectant.engine.ahead import Order
 from expectant.engine.asking import States
 from expectant.engine.compile.kernels import Kernel
 from expectant.engine.course import Stop, drive
@@ -32,6 +31,7 @@ from expectant.engine.look import (
 )
 from expectant.engine.loop import DONE
 from expectant.engine.memory import size_of
+from expectant.engine.workers import Order
 from expectant.lab.episodes import earned, performer, performer_is_compiled
 from expectant.lab.looks import Look, Seen, look_named
 from expectant.progress import Reporter, Silent

@@ -20,7 +20,7 @@ from expectant.engine.course import Stop, drive, going_on, share_done
 from expectant.engine.job import Job, loop_for
 from expectant.engine.look import look, look_for, set_aside
 from expectant.engine.loop import DONE, Run
-from expectant.engine.threads import heeded
+from expectant.engine.workers import iterate_interruptibly
 from expectant.lanes import padded
 from expectant.parts import Agent, Domain, Drawing, Exit, Features
 from expectant.progress import Reporter, reporter
@@ -163,7 +163,7 @@ def record(
     taken, control = [], going_on()
     course = drive(job, 0, kernel, control, moments(job.length, frames, changes))
     with show.running(name) as tell:
-        for stop in heeded(course, control):
+        for stop in iterate_interruptibly(course, control):
             counts = (stop.episodes, stop.steps, stop.phase)
             seen = prober.look(stop.run)
             taken.append(Frame._make((*counts, *seen, followed(stop.run.agent))))

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import expectant as ex
-from expectant.engine.ahead import compile_loop
 from expectant.engine.loop import DIVERGED, DONE, EPISODE, STOPPED
+from expectant.engine.workers import compile_loop
 from expectant.lab.cells import Cell, cost
 from expectant.lab.engines import tasks as work
 from expectant.lab.engines.compute import Shard, Work

@@ -306,7 +306,7 @@ def test_whoever_watches_is_told_while_runs_are_under_way(monkeypatch):
     from expectant.lab.engines import on_threads as module
     from expectant.lab.engines.tasks import Kernels, Task
 
-    monkeypatch.setattr(module, "LOOK_SECONDS", 0.0)
+    monkeypatch.setattr("expectant.engine.workers.HEAD_START", 0.0)
     (cell, *_), seen = parse_spec(spec([0.1]), "x").cells(), []
     engine = module.threads_engine(1, Kernels(False))
     done = list(engine(iter([Task(cell, "n", 0, 3)]), lambda cell, ways: seen.append(cell)))

@@ -13,7 +13,7 @@ from expectant.engine.course import going_on
 from expectant.engine.crossing import FIRST, answered
 from expectant.engine.learner.saving import CONTROL
 from expectant.engine.loop import Run
-from expectant.engine.threads import heeding
+from expectant.engine.workers import run_interruptibly
 from expectant.parts import Agent
 from expectant.seeds import Streams
 from expectant.verbs import waiting
@@ -45,7 +45,7 @@ class Patience:
         controls = (array for name, array in tree.arrays(run.agent) if name.endswith(CONTROL))
         control = next(controls, going_on())
         try:
-            return heeding(work, control)
+            return run_interruptibly(work, control)
         except BaseException:
             control[0], self.seconds = (
                 0,

@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from expectant.engine.ahead import compile_ahead
 from expectant.engine.compile.kernels import use_compiled
 from expectant.engine.job import cores
+from expectant.engine.workers import compile_ahead
 from expectant.lab.cells import BLOCK, Cell, Hashes, blocks, cost
 from expectant.lab.engines.on_threads import threads_engine
 from expectant.lab.engines.tasks import Engine, Kernels, Task

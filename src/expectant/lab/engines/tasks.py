@@ -15,15 +15,13 @@ import numpy as np
 from expectant.analysis.curves import learning_curve
 from expectant.core import tree
 from expectant.core.memory import TooLargeError
-from expectant.engine.ahead import Order, compile_loop
-from expectant.engine.away import Processes
-from expectant.engine.away_work import Begun, Work
 from expectant.engine.compile.kernels import Kernel
 from expectant.engine.compile.settled import has_settled_types
 from expectant.engine.course import Stop, drive, going_on, share_done
 from expectant.engine.divergence import explained
 from expectant.engine.job import Job, closed, loop_for, tell_of_evictions
 from expectant.engine.loop import DIVERGED, Run
+from expectant.engine.workers import Begun, Order, Processes, RunOne, compile_loop
 from expectant.lab.cells import BLOCK, LENGTH, TOTAL, Cell, cost
 from expectant.lab.records import compiled_look, ordered_look, recorded
 from expectant.lab.store.store import Block
@@ -81,20 +79,19 @@ Clocks = dict[tuple[str, int], tuple[Cell, np.ndarray]]  # of the runs under way
 class Kernels:
     """The loop for every composition of parts, compiled when it is first asked for.
 
-    ``broken`` are the compositions that cannot be compiled, which is tried once. ``explained`` has
-    the first run of each cell, by its name, of which it is known why it diverged.
+    ``known`` has kernels, or the error of one that cannot be compiled, by composition and by name
+    of a cell; ``explained`` the first run of each cell of which it is known why it diverged.
     """
 
     compiled: bool | None = None
-    known: dict[object, Kernel] = field(default_factory=dict)
-    broken: dict[object, Exception] = field(default_factory=dict)
+    known: dict[object, Kernel | Exception] = field(default_factory=dict)
     keys: dict[str, object] = field(default_factory=dict)
-    errands: dict[str, TaskRuns] = field(default_factory=dict)
+    sources: dict[str, TaskRuns] = field(default_factory=dict)
     explained: dict[str, int] = field(default_factory=dict)
 
-    def errand_for(self, task: Task) -> TaskRuns:
-        """The runs of a cell as an errand, the same for all its tasks."""
-        return self.errands.setdefault(task.name, TaskRuns(task, self.compiled))
+    def source_for(self, task: Task) -> TaskRuns:
+        """The runs of a cell for workers, the same for all its tasks."""
+        return self.sources.setdefault(task.name, TaskRuns(task, self.compiled))
 
     def one_of_each(self, tasks: Sequence[Task]) -> list[Order]:
         """What to compile, once for every composition; what cannot be prepared is left out."""
@@ -111,44 +108,46 @@ class Kernels:
 
     def for_task(self, task: Task, show: Reporter | None = None) -> Kernel:
         """The loop for a task, looked up once for every cell."""
-        if task.name not in self.known:
-            self.known[task.name] = self.of(task.cell, show, self.keys.get(task.name))
-            if task.cell.record is not None:
-                self.look_for(task, show)
-        return self.known[task.name]
+        loop = self._made(task.name, lambda: self.of(task.cell, show, self.keys.get(task.name)))
+        if task.cell.record is not None:
+            self.look_for(task, show)
+        return loop
 
     def look_for(self, task: Task, show: Reporter | None = None) -> Kernel:
-        """What looks at the agent of a task."""
-        key = "look", task.name
-        if key not in self.known:
-            cell, show = task.cell, show or Silent()
-            assert cell.record is not None
-            name = f"{type(cell.agent).__name__} in {cell.domain.called}"
-            self.known[key] = compiled_look(cell.job, cell.record, self.compiled, name, show)
-        return self.known[key]
+        """The kernel that looks at the agent of a task."""
+        cell, show = task.cell, show or Silent()
+        assert cell.record is not None
+        make = partial(compiled_look, cell.job, cell.record, self.compiled, _title(cell), show)
+        return self._made(("look", task.name), make)
 
     def of(self, cell: Cell, show: Reporter | None = None, key: object = None) -> Kernel:
-        key = key or self._key(cell)
-        if key in self.broken:
-            raise self.broken[key]
+        make = partial(loop_for, cell.job, self.compiled, _title(cell), show or Silent())
+        return self._made(key or self._key(cell), make)
+
+    def _made(self, key: object, make: Callable[[], Kernel]) -> Kernel:
         if key not in self.known:
-            name = f"{type(cell.agent).__name__} in {cell.domain.called}"
             try:
-                self.known[key] = loop_for(cell.job, self.compiled, name, show or Silent())
+                self.known[key] = make()
             except TooLargeError:  # a smaller cell of the same composition may fit
                 raise
             except Exception as error:
-                self.broken[key] = error
-                raise
-        return self.known[key]
+                self.known[key] = error
+        found = self.known[key]
+        if isinstance(found, Exception):
+            raise found
+        return found
 
     def _key(self, cell: Cell) -> object:
         return tree.structure(cell.job.prepare(0)[0]), has_settled_types(cell.job)
 
 
+def _title(cell: Cell) -> str:
+    return f"{type(cell.agent).__name__} in {cell.domain.called}"
+
+
 @dataclass(frozen=True, eq=False)
 class TaskRuns:
-    """The runs of a task as an errand for processes."""
+    """The runs of a task, for workers."""
 
     task: Task
     compiled: bool | None
@@ -157,7 +156,7 @@ class TaskRuns:
     def job(self) -> Job:
         return self.task.cell.job
 
-    def prepare(self) -> Work:
+    def prepare(self) -> RunOne:
         kernels = Kernels(self.compiled)
         kernels.for_task(self.task)
         return partial(run_task, self.task, kernels)
@@ -169,17 +168,17 @@ def run_one(
     kernels: Kernels,
     control: np.ndarray,
     clocks: Clocks,
-    away: Processes | None = None,
+    processes: Processes | None = None,
 ) -> Ran | None:
-    """One run of a task, in a process where it is better off; None if it was stopped."""
+    """One run of a task, in a worker where that is better; None if it was stopped."""
 
     def begun(clock: np.ndarray) -> None:
         clocks[task.name, number] = task.cell, clock
 
     local = partial(run_task, task, kernels)
-    if away is not None and task.cell.domain.outside:
-        errand = kernels.errand_for(task)
-        ran: Ran | None = away.run(errand, number, control, begun, local)
+    if processes is not None and task.cell.domain.outside:
+        source = kernels.source_for(task)
+        ran: Ran | None = processes.run(source, number, control, begun, local)
     else:
         ran = local(number, control, begun)
     clocks.pop((task.name, number), None)
@@ -191,26 +190,31 @@ def run_one(
 def run_task(
     task: Task, kernels: Kernels, number: int, control: np.ndarray, begun: Begun
 ) -> Ran | None:
-    """One run of a task here; None if it was stopped through ``control``."""
-    if task.cell.record is not None:
-        return _recorded(task, kernels, number, control, begun)
-    cell, job = task.cell, task.cell.job
-    course = drive(job, number, kernels.for_task(task), control, (0, job.length))
-    begun(next(course).run.clock)
+    """One run of a task in this process; None if it was stopped through ``control``."""
+    cell, job, loop = task.cell, task.cell.job, kernels.for_task(task)
+    if cell.record is None:
+        course = drive(job, number, loop, control, (0, job.length))
+        begun(next(course).run.clock)
     start, processor = time.perf_counter(), time.thread_time()
-    stop = next(course)
+    if cell.record is None:
+        stop = next(course)
+        course.close()
+    else:
+        values, stop = recorded(
+            job, number, loop, kernels.look_for(task), control, cell.record,
+            lambda stop: begun(stop.run.clock),
+        )  # fmt: skip
     took = time.perf_counter() - start, time.thread_time() - processor
-    course.close()
     if control[0]:
         return None
     given_up, why = evicted(stop.run.agent), why_diverged(task, kernels, number, stop)
-    run = closed(job, stop.run, stop.status)
-    values = curve_values(cell, run)
     lengths = np.empty(0)
-    if cell.lengths:
-        lengths = np.where(np.isnan(run.returns), np.nan, run.lengths)
-    diverged = stop.status == DIVERGED
-    return Ran(values, lengths, diverged, *took, stop.steps, given_up, why)
+    if cell.record is None:
+        run = closed(job, stop.run, stop.status)
+        values = curve_values(cell, run)
+        if cell.lengths:
+            lengths = np.where(np.isnan(run.returns), np.nan, run.lengths)
+    return Ran(values, lengths, stop.status == DIVERGED, *took, stop.steps, given_up, why)
 
 
 def why_diverged(task: Task, kernels: Kernels, number: int, stop: Stop) -> str:
@@ -235,26 +239,6 @@ def curve_values(cell: Cell, run: Run) -> np.ndarray:
         sizes = np.diff(np.append(cell.firsts, cell.steps))
         return np.cumsum(run.rewards * sizes)
     return run.rewards if cell.steps else run.returns
-
-
-def _recorded(
-    task: Task, kernels: Kernels, number: int, control: np.ndarray, begun: Begun
-) -> Ran | None:
-    """One run of a task whose curve is that of looks at the agent."""
-    cell, loop, asker = task.cell, kernels.for_task(task), kernels.look_for(task)
-    assert cell.record is not None
-
-    def note(stop: Stop) -> None:
-        begun(stop.run.clock)
-
-    start, processor = time.perf_counter(), time.thread_time()
-    values, stop = recorded(cell.job, number, loop, asker, control, cell.record, note)
-    took = time.perf_counter() - start, time.thread_time() - processor
-    if control[0]:
-        return None
-    given_up, why = evicted(stop.run.agent), why_diverged(task, kernels, number, stop)
-    diverged = stop.status == DIVERGED
-    return Ran(values, np.empty(0), diverged, *took, stop.steps, given_up, why)
 
 
 def assembled(task: Task, runs: list[Ran]) -> Done:

@@ -1,0 +1,611 @@
+"""Threads and worker processes: the one place that runs work in parallel, stopped as one.
+
+Compiled code releases Python's lock, so its runs go on threads. An environment of Gymnasium is
+Python, so its runs go to processes of ``loky``, which pickles what is defined in a script or in a
+notebook with ``cloudpickle``. One stop flag, ``control[0]``, ends all of it.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import pickle
+import queue
+import signal
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, wait
+from contextlib import suppress
+from dataclasses import fields
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
+
+import numpy as np
+
+from expectant.core.memory import available_memory, given_memory
+from expectant.core.tree import structure
+from expectant.descriptions import Description
+from expectant.engine.code_hash import digest, is_known_by_name, walk
+from expectant.engine.course import going_on, under_way
+from expectant.engine.job import Job, cores, loop_for, loop_is_compiled
+from expectant.engine.loop import NUMBER
+from expectant.progress import Overall, Silent
+from expectant.whose import WorldCrashed, WorldHangs
+
+if TYPE_CHECKING:
+    from loky.process_executor import ProcessPoolExecutor
+
+LOOK_SECONDS = 0.2
+HEAD_START = 0.001  # seconds in which the first thread shows how long a piece of work takes
+TINY_SECONDS = 0.0001  # threads would wait for each other longer than they work
+HAND_OVER_SECONDS = 0.005  # between two batches of results of a thread
+AHEAD = 4  # batches of a thread that may wait to be stored
+LOCAL_SECONDS = 2.0  # in this process before workers are started, which takes about as long
+HANG_SECONDS = 60.0  # without an answer of an environment
+IDLE_SECONDS = 120.0  # after which a worker gives its memory back
+RUN_BYTES, COMPILE_BYTES = 2**29, 2**30  # that a worker takes
+KEPT = 4  # prepared jobs in a worker
+
+Item = TypeVar("Item")
+Found = TypeVar("Found")
+Begun = Callable[[np.ndarray], None]  # told the clock of a run before it starts
+RunOne = Callable[[int, np.ndarray, Begun], Any]  # number, control, begun
+
+
+# ------------------------------------------------------------------------------- threads
+
+
+class Ended(NamedTuple, Generic[Item, Found]):
+    """A piece of work that is over: its value, or the error that it raised."""
+
+    item: Item
+    value: Found | None
+    error: BaseException | None
+
+    def result(self) -> Found:
+        if self.error is not None:
+            raise self.error
+        return self.value  # type: ignore[return-value]
+
+
+def run_on_threads(
+    work: Callable[[Item], Found], items: Iterable[Item], threads: int, control: np.ndarray
+) -> Iterator[list[Ended[Item, Found]]]:
+    """Yield what has ended since the last time, now and then, until all items are done.
+
+    Leaving it, with an error or an interruption, sets ``control[0]``, which work under way must
+    heed, and waits for the threads. One thread begins; the others join unless the pieces of work
+    turn out to be tiny. Items are taken as they are needed, one thread at a time.
+    """
+    waiting, lock, done = iter(items), threading.Lock(), [0]
+    ended: queue.Queue[list[Ended[Item, Found]] | None] = queue.Queue(AHEAD * threads)
+    nothing: Any = object()
+
+    def hand_over(batch: list[Ended[Item, Found]] | None) -> None:
+        """Wait for whoever stores results; drop them if nobody does any more."""
+        while not control[0]:
+            with suppress(queue.Full):
+                return ended.put(batch, timeout=LOOK_SECONDS)
+
+    def take() -> None:
+        """Hand results over in batches: each alone would cost more than a tiny run."""
+        batch, due = list[Ended[Item, Found]](), time.perf_counter() + HAND_OVER_SECONDS
+        while not control[0]:
+            with lock:
+                item = next(waiting, nothing)
+            if item is nothing:
+                break
+            try:
+                batch.append(Ended(item, work(item), None))
+            except BaseException as error:
+                batch.append(Ended(item, None, error))
+            done[0] += 1
+            if time.perf_counter() >= due:
+                hand_over(batch)
+                batch, due = [], time.perf_counter() + HAND_OVER_SECONDS
+        hand_over(batch)
+        hand_over(None)
+
+    start, idle, at_work = time.perf_counter(), threads - 1, 1
+    crew, patience = [_start_thread(take)], HEAD_START
+    try:
+        while at_work:
+            batch: list[Ended[Item, Found]] | None = []
+            with suppress(queue.Empty):
+                batch = ended.get(timeout=patience)
+            if batch is None:
+                at_work -= 1
+            if at_work and time.perf_counter() - start > TINY_SECONDS * done[0]:
+                crew += [_start_thread(take) for _ in range(idle)]
+                at_work, idle = at_work + idle, 0
+            patience = LOOK_SECONDS
+            yield batch or []
+    finally:
+        control[0] = control[0] or at_work > 0
+        for thread in crew:
+            thread.join()
+
+
+def _start_thread(work: Callable[[], None]) -> threading.Thread:
+    """A daemon, which Python does not wait for at its end: an environment may hang."""
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    return thread
+
+
+def run_interruptibly(work: Callable[[], Found], control: np.ndarray) -> Found:
+    """Do work on another thread, so that an interruption is heard and sets ``control[0]``.
+
+    Compiled code is deaf to Ctrl-C. Only the main thread is ever interrupted.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return work()
+    errors = np.geterr()  # every thread has its own
+
+    def there(_: int) -> Found:
+        with np.errstate(**errors):
+            return work()
+
+    ended = [each for batch in run_on_threads(there, [0], 1, control) for each in batch]
+    return ended[0].result()
+
+
+def iterate_interruptibly(steps: Iterable[Found], control: np.ndarray) -> Iterator[Found]:
+    """Yield what an iterator yields, each made by :func:`run_interruptibly`."""
+    course, nothing = iter(steps), object()
+    while (found := run_interruptibly(lambda: next(course, nothing), control)) is not nothing:
+        yield found  # type: ignore[misc]
+
+
+# ----------------------------------------------------------------------- worker processes
+
+
+class RunSource(Protocol):
+    """Runs of a job that a worker can do: it is pickled, and prepared there once."""
+
+    @property
+    def job(self) -> Job: ...
+
+    def prepare(self) -> RunOne: ...
+
+
+class Refused(Exception):
+    """A worker cannot do the runs of a job, or would do others."""
+
+
+# ------------------------------------------------------------------------------ the pulse
+
+BEAT, ASKED, EPISODE, STEP, CLOCK = 0, 1, 2, 3, 4  # in a row
+ROW = CLOCK + NUMBER + 1
+CALLS = ("", "reset", "step")
+
+
+def _sample(row: np.ndarray, clocks: Sequence[np.ndarray], number: int) -> None:
+    """Write where a run is; the beat stands still while its environment does not answer."""
+    world = next((world for world in list(under_way.values()) if world.run == number), None)
+    before = row[ASKED:CLOCK].tolist()
+    if world is not None:
+        row[ASKED:CLOCK] = CALLS.index(world.asked), world.episode, world.taken
+    if clocks:
+        row[CLOCK:] = clocks[-1]
+    row[BEAT] += world is None or not row[ASKED] or row[ASKED:CLOCK].tolist() != before
+
+
+class Pulse:
+    """Watches the row of a run, and notices an environment that hangs."""
+
+    def __init__(self, row: np.ndarray, number: int, name: str) -> None:
+        self.row, self.number, self.name = row, number, name
+        self.beat, self.since = -1, 0.0
+
+    @property
+    def where(self) -> str:
+        place = f", episode {self.row[EPISODE]}, step {self.row[STEP]}"
+        return f"run {self.number}" + (place if self.row[BEAT] else "")
+
+    def check(self) -> None:
+        if self.row[BEAT] != self.beat:
+            self.beat, self.since = int(self.row[BEAT]), time.monotonic()
+        elif time.monotonic() - self.since > HANG_SECONDS:
+            raise WorldHangs(
+                f"{self.name}: no answer for {HANG_SECONDS:.0f} s in "
+                f"{CALLS[self.row[ASKED]] or 'step'} of {self.where}; mend what it waits for"
+            )
+
+
+class Processes:
+    """Runs of environments on several cores: in this process at first, then in workers.
+
+    A run waits for its turn in this process or for a worker that is ready, whichever is first. So
+    a job that is over soon starts no worker, and no run waits for one to start. What a worker
+    cannot import, or would import differently, stays on threads. The numbers are the same.
+    """
+
+    def __init__(self) -> None:
+        self.turn, self.lock = threading.Lock(), threading.Lock()
+        self.start = time.monotonic()
+        self.payloads: dict[int, tuple[RunSource, bytes | None]] = {}
+        self.of_thread: dict[int, Worker] = {}
+
+    def __enter__(self) -> Processes:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        for worker in self.of_thread.values():
+            worker.keep()
+
+    def run(
+        self, source: RunSource, number: int, control: np.ndarray, begun: Begun, local: RunOne
+    ) -> Any:
+        """Do one run; None if it was stopped through ``control``."""
+        name = repr(source.job.domain)
+        while not control[0]:
+            payload = self._payload(source)
+            if payload is None:
+                return local(number, control, begun)
+            worker = self._worker(payload)
+            if worker is not None:
+                try:
+                    return worker.run(payload, number, control, begun, name)
+                except Refused:
+                    self._replace(worker, source, payload)
+                finally:
+                    if worker.is_busy:  # it has crashed, hangs, or was stopped
+                        self._drop(worker)
+            elif self.turn.acquire(timeout=LOOK_SECONDS):
+                return self._run_here(local, number, control, begun, name)
+        return None
+
+    def _run_here(
+        self, local: RunOne, number: int, control: np.ndarray, begun: Begun, name: str
+    ) -> Any:
+        """Do a run in this process, watched as those in workers are."""
+        ended, row, clocks = Future[Any](), np.zeros(ROW, np.int64), list[np.ndarray]()
+
+        def note(clock: np.ndarray) -> None:
+            clocks.append(clock)
+            begun(clock)
+
+        def attempt() -> None:
+            try:
+                ended.set_result(local(number, control, note))
+            except BaseException as error:
+                ended.set_exception(error)
+
+        _start_thread(attempt)
+        pulse = Pulse(row, number, name)
+        while not _is_over(ended, control):
+            _sample(row, clocks, number)
+            pulse.check()  # an environment that hangs keeps its turn
+        self.turn.release()
+        return ended.result() if ended.done() else None
+
+    def _payload(self, source: RunSource) -> bytes | None:
+        """The pickled job; None where a worker could not do it."""
+        with self.lock:
+            if id(source) not in self.payloads:
+                self.payloads[id(source)] = source, _pickle_runs(source)
+            return self.payloads[id(source)][1]
+
+    def _worker(self, payload: bytes) -> Worker | None:
+        """The worker of this thread, once it is ready; one is started where that is worth it."""
+        thread = threading.get_ident()
+        with self.lock:
+            if thread not in self.of_thread:
+                worker = _take_idle()
+                if worker is None and time.monotonic() - self.start > LOCAL_SECONDS:
+                    fits = len(self.of_thread) < _fitting(RUN_BYTES)
+                    worker = Worker(payload) if fits else None
+                if worker is not None:
+                    self.of_thread[thread] = worker
+        found = self.of_thread.get(thread)
+        return found if found is not None and found.is_ready() else None
+
+    def _replace(self, worker: Worker, source: RunSource, payload: bytes) -> None:
+        """Ask a new worker for what an old one refuses; what a new one refuses is done here."""
+        if worker.is_new:
+            self.payloads[id(source)] = source, None
+        else:  # it may have imported an earlier version, or have been killed meanwhile
+            self._drop(worker)
+            self.of_thread[threading.get_ident()] = Worker(payload)
+
+    def _drop(self, worker: Worker) -> None:
+        worker.end()
+        self.of_thread.pop(threading.get_ident(), None)
+
+
+class Worker:
+    """One process, and a row in a memory-mapped file in which it says where its run is.
+
+    A pool of one process each: a crash or a hang concerns one run, and needs no search for it.
+    """
+
+    def __init__(self, payload: bytes) -> None:
+        from loky.process_executor import ProcessPoolExecutor
+
+        handle, self.path = tempfile.mkstemp(prefix="expectant-worker-")
+        os.close(handle)
+        self.row = np.memmap(self.path, np.int64, "w+", shape=ROW)
+        self.executor = ProcessPoolExecutor(
+            1, timeout=IDLE_SECONDS, initializer=_set_up_worker, initargs=(self.path,)
+        )
+        self.is_new, self.is_busy = True, False
+        self.prepared = _submit(self.executor, _prepare_there, payload)
+
+    def is_ready(self) -> bool:
+        return self.prepared.done()
+
+    def run(self, payload: bytes, number: int, control: np.ndarray, begun: Begun, name: str) -> Any:
+        """Do one run; None if it was stopped."""
+        from loky.process_executor import BrokenProcessPool
+
+        self.is_busy = True
+        self.row[:] = 0
+        begun(self.row[CLOCK:])
+        pulse = Pulse(self.row, number, name)
+        try:
+            ended = _submit(self.executor, _run_there, payload, number)
+            while not _is_over(ended, control):
+                pulse.check()
+            if not ended.done():
+                return None
+            self.is_busy = False
+            answer = ended.result()
+        except BrokenProcessPool as error:
+            if not self.is_new and not self.row[BEAT]:
+                raise Refused("it was ended before the run began") from None
+            self.is_busy = True
+            status = str(error).partition("exit codes of the workers are {")[2].partition("}")[0]
+            raise WorldCrashed(
+                f"{name}: its process has ended ({status or 'no exit status'}) in {pulse.where}: a "
+                "crash of the environment or too little memory; threads=1 runs it without one"
+            ) from None
+        self.is_new = False
+        return answer
+
+    def keep(self) -> None:
+        """Wait for the next job, unless it is at work or enough others wait."""
+        with _lock:
+            if self.is_ready() and not self.is_busy and len(_idle) < cores():
+                _idle.append(self)
+                return
+        self.end()
+
+    def end(self) -> None:
+        self.executor.shutdown(wait=False, kill_workers=True)
+        with suppress(OSError):
+            os.unlink(self.path)
+
+
+_idle: list[Worker] = []
+_lock = threading.Lock()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_idle.clear)
+
+
+def _take_idle() -> Worker | None:
+    with _lock:
+        return _idle.pop() if _idle else None
+
+
+@atexit.register
+def end_idle_workers() -> None:
+    """End the workers that wait for a job."""
+    while (worker := _take_idle()) is not None:
+        worker.end()
+
+
+def _submit(executor: ProcessPoolExecutor, work: Callable[..., Any], *given: Any) -> Future[Any]:
+    """Submit work; a process that is started for it does not hear Ctrl-C, which is ours."""
+    mask = getattr(signal, "pthread_sigmask", lambda how, signals: signals)
+    before = mask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        return executor.submit(work, *given)
+    finally:
+        mask(signal.SIG_SETMASK, before)
+
+
+def _fitting(size: int) -> int:
+    """How many processes of a size fit into memory; none within a worker."""
+    free = given_memory() or available_memory()
+    return 0 if _there else sys.maxsize if free is None else free // size
+
+
+def _is_over(ended: Future[Any], control: np.ndarray) -> bool:
+    """Wait a moment for the end of a run, or for the stop flag."""
+    return bool(wait([ended], LOOK_SECONDS).done or control[0])
+
+
+# ---------------------------------------------------------------------------- in a worker
+
+_there: list[tuple[int, list[np.ndarray]]] = []  # in a worker: number and clock of its run
+_prepared: dict[bytes, RunOne] = {}
+
+
+def _set_up_worker(path: str) -> None:
+    _there.append((-1, []))
+    _ignore_interrupts()
+    row, parent = np.memmap(path, np.int64, "r+"), os.getppid()
+
+    def sample() -> None:
+        while os.getppid() == parent:  # else it was killed, and nobody waits for the run
+            time.sleep(LOOK_SECONDS)
+            number, clocks = _there[-1]
+            _sample(row, clocks, number)
+        os._exit(1)
+
+    _start_thread(sample)
+
+
+def _ignore_interrupts() -> None:
+    """Leave Ctrl-C to the process that started this one."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _prepare_there(payload: bytes) -> None:
+    """Unpickle runs and load their loop, in the surroundings of whoever sent them."""
+    if payload in _prepared:
+        return
+    try:
+        folder, variables, sys.path[:], pickled = pickle.loads(payload)
+        os.chdir(folder)
+        os.environ.clear()
+        os.environ.update(variables)
+        source, code, spec = pickle.loads(pickled)
+        if spec is not None:
+            import gymnasium
+
+            gymnasium.registry[spec.id] = spec  # another one may have been sent before
+        if _code_name(source.job) != code:
+            raise ValueError("its parts are others in this process")
+        run_one = source.prepare()
+    except Exception as error:  # whoever asks does it instead, and is told what is wrong
+        raise Refused(f"{type(error).__name__}: {error}") from None
+    if len(_prepared) >= KEPT:
+        _prepared.pop(next(iter(_prepared)))
+    _prepared[payload] = run_one
+
+
+def _run_there(payload: bytes, number: int) -> Any:
+    _prepare_there(payload)
+    clocks = list[np.ndarray]()
+    _there[-1] = number, clocks
+    try:
+        return _prepared[payload](number, going_on(), clocks.append)
+    except Exception as error:
+        try:
+            pickle.loads(pickle.dumps(error))
+        except Exception:  # whatever its class makes of that
+            raise RuntimeError(f"{type(error).__name__}: {error}") from error
+        raise
+    finally:
+        _there[-1] = -1, []
+
+
+# ----------------------------------------------------------------------------- what is sent
+
+
+def _pickle_runs(source: RunSource) -> bytes | None:
+    """Runs, their surroundings, a name for their code, and the registered environment."""
+    try:
+        pickled = _pickle((source, _code_name(source.job), _registered(source.job.domain)))
+    except Exception:  # whatever the parts of an environment raise
+        return None
+    return pickle.dumps((os.getcwd(), dict(os.environ), list(sys.path), pickled))
+
+
+def _pickle(thing: object) -> bytes:
+    """Pickle for a worker, what is defined in a script or notebook included.
+
+    Own parts of such (NamedTuples with verbs) are not: their verbs are registered here alone. Nor
+    is anything while a module is being imported, which a worker would import, and run, again.
+    """
+    import cloudpickle
+
+    specs = [getattr(module, "__spec__", None) for module in list(sys.modules.values())]
+    if _there or any(getattr(spec, "_initializing", False) for spec in specs):
+        raise pickle.PicklingError("modules are being imported")
+    pickled: bytes = cloudpickle.dumps(thing)
+    if b"expectant_main" in pickled:
+        raise pickle.PicklingError("verbs of a script are registered in its process alone")
+    return pickled
+
+
+def _registered(domain: Any) -> Any:
+    """Gymnasium's entry of an id that a script may have registered."""
+    name = getattr(domain, "environment", None)
+    if not isinstance(name, str) or ":" in name:
+        return None
+    import gymnasium
+
+    return gymnasium.spec(name)
+
+
+def _code_name(job: Job) -> str:
+    """A hash of all code and values that decide what a job does, as far as can be seen.
+
+    A script may have changed them since they were imported, or a worker may have been started
+    before that, and would run something else.
+    """
+    return digest(walk(_code_in((job.domain, job.features, job.agent))))
+
+
+def _code_in(part: Any) -> Iterator[Any]:
+    """The classes and functions that parts are made of, but for those of this package."""
+    if isinstance(part, type | FunctionType):
+        if not is_known_by_name(part):
+            yield part
+    elif isinstance(part, tuple | list | dict):
+        for each in part.values() if isinstance(part, dict) else part:
+            yield from _code_in(each)
+    elif isinstance(part, Description):
+        if not is_known_by_name(type(part)):
+            yield type(part)
+        yield from _code_in([getattr(part, field.name) for field in fields(part)])  # type: ignore[arg-type]
+        if hasattr(part, "make"):
+            environment = layer = part.make()
+            while layer is not None:
+                yield type(layer)
+                layer = getattr(layer, "env", None)
+            environment.close()
+
+
+# --------------------------------------------------------------------------- compiling ahead
+
+
+class Order(NamedTuple):
+    """Something to compile for a job, and a function that tells whether it is in the cache."""
+
+    compile: Callable[[Job], object]
+    job: Job
+    is_there: Callable[[Job], bool] = loop_is_compiled
+
+
+def compile_loop(job: Job) -> None:
+    """Leave the loop for a job in the cache."""
+    loop_for(job, True, "", Silent())
+
+
+def compile_ahead(orders: Sequence[Order], overall: Overall) -> None:
+    """Compile several kernels at once in processes, which leave them in the cache on disk.
+
+    Numba compiles one function at a time in a process. Nothing depends on it: whoever needs a
+    kernel that is not there compiles it, and is told what is wrong with it.
+    """
+    from loky.process_executor import ProcessPoolExecutor
+
+    size = min(cores(), _fitting(COMPILE_BYTES))
+    wanted = _missing(orders) if size > 1 else []
+    if len(wanted) < 2:
+        return
+    size = min(size, len(wanted))
+    executor = ProcessPoolExecutor(size, initializer=_ignore_interrupts)
+    try:
+        compiling = [_submit(executor, _compile_there, order) for order in wanted]
+        while (found := wait(compiling, LOOK_SECONDS)).not_done:
+            overall.show(
+                f"compiling {len(wanted)} loops in {size} processes (once, then cached), "
+                f"{len(found.done)} done",
+                overall.done,
+            )
+    finally:
+        executor.shutdown(kill_workers=True)
+
+
+def _missing(orders: Sequence[Order]) -> list[bytes]:
+    """The pickled orders that are not in the cache, one for every composition."""
+    found: dict[Any, bytes] = {}
+    for order in orders:
+        with suppress(Exception):  # told where it is needed
+            kind = (order.compile, structure(order.job.prepare(0)[0]))
+            if kind not in found and not order.is_there(order.job):
+                found[kind] = _pickle(order)
+    return list(found.values())
+
+
+def _compile_there(pickled: bytes) -> None:
+    order: Order = pickle.loads(pickled)
+    order.compile(order.job)

@@ -1,0 +1,318 @@
+"""Threads and worker processes: the same bits, every trouble told, everything stopped as one."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import ahead_orders
+import gymnasium
+import numpy as np
+import outside_worlds
+import pytest
+from outside_worlds import FailsIn, HallEnv, Troubled
+
+import expectant as ex
+from expectant.engine import workers
+from expectant.engine.compile.compiling import kernel_for
+from expectant.engine.compile.settled import has_settled_types
+from expectant.engine.course import going_on
+from expectant.engine.job import Job, loop_for
+from expectant.engine.run import Runs
+from expectant.engine.workers import Order, Processes, compile_ahead, run_on_threads
+from expectant.progress import Overall, Silent
+
+PLANNER = ex.Lookahead(
+    0.2, planning_steps=2, model=ex.SparseExpectation(0.2, capacity=2, threshold=0.0)
+)
+VECTORS = ex.Tiles(2, 2, bounds=[(0, 6), (0, 6)])
+
+
+# ------------------------------------------------------------------------------- threads
+
+
+@pytest.mark.parametrize("threads", [1, 3, 200])
+def test_every_item_is_done_once(threads):
+    batches = run_on_threads(lambda number: number**2, range(5, 105), threads, going_on())
+    ended = [each for batch in batches for each in batch]
+    assert sorted(each.item for each in ended) == list(range(5, 105))
+    assert all(each.result() == each.item**2 for each in ended)
+
+
+def test_work_is_shared_out():
+    def work(number):
+        time.sleep(0.02)
+        return threading.current_thread().name
+
+    ended = [each for batch in run_on_threads(work, range(9), 3, going_on()) for each in batch]
+    assert len({each.result() for each in ended}) == 3
+
+
+@pytest.mark.parametrize("error", [ZeroDivisionError, KeyboardInterrupt])
+def test_leaving_stops_everything(error):
+    control, begun = going_on(), []
+
+    def work(number):
+        begun.append(number)
+        while not control[0]:  # as a loop does
+            time.sleep(0.001)
+
+    def leave():
+        for _ in run_on_threads(work, range(50), 2, control):
+            raise error
+
+    with pytest.raises(error):
+        leave()
+    assert control[0] == 1 and len(begun) <= 2
+
+
+# ---------------------------------------------------------------------- types that stay
+
+
+@ex.description
+class Mine(ex.LinearExpectation):
+    """A model of somebody's own."""
+
+
+def job_with(agent, features=None):
+    return Job(ex.Corridor(), features or ex.OneHot(), agent, episodes=20, step_limit=50, seed=3)
+
+
+def test_only_the_packages_own_parts_are_known_to_stay_as_they_are():
+    assert has_settled_types(job_with(ex.Lookahead(0.1, model=ex.Sample(), backups="seen")))
+    assert has_settled_types(job_with(ex.QLearning(0.1), ex.History(ex.OneHot(), 2)))
+    assert not has_settled_types(job_with(ex.Lookahead(0.1, model=Mine(0.1))))
+
+
+def test_code_that_does_not_ask_for_types_gives_the_same_run():
+    job = job_with(ex.QLearning(0.1))
+    loop = loop_for(job, True, "test", Silent())
+    assert not hasattr(loop, "overloads")  # the compiled code itself
+    found = []
+    for kernel in (loop, kernel_for(job.prepare(0)[0])):
+        run, streams = job.prepare(7)
+        kernel(run, job.budget(), streams, going_on())
+        draws = [rng.random() for rng in streams.named().values()]
+        found.append((run.returns, run.agent.weights, draws))
+    for mine, other in zip(*found, strict=True):
+        np.testing.assert_array_equal(mine, other)
+
+
+# ----------------------------------------------------------------------------- processes
+
+
+@pytest.fixture(scope="module")
+def processes():
+    """Workers for all tests, since one takes seconds to start; nothing is done in this process."""
+    with pytest.MonkeyPatch.context() as patch, Processes() as found:
+        patch.setattr(workers, "LOCAL_SECONDS", 0.0)
+        found.turn.acquire()
+        yield found
+    workers.end_idle_workers()
+
+
+def source_for(domain, features=None, agent=PLANNER, episodes=4, keep=False):
+    job = Job(domain, features or ex.OneHot(), agent, episodes=episodes)
+    return Runs(job, False, False, keep)
+
+
+def not_here(number, control, begun):
+    raise AssertionError("done in this process")
+
+
+def run_there(processes, source, number=0, control=None, begun=lambda clock: None):
+    control = going_on() if control is None else control
+    return processes.run(source, number, control, begun, not_here)
+
+
+def run_here(source, number=0):
+    return source.prepare()(number, going_on(), lambda clock: None)
+
+
+def same(first, second):
+    """All that a run leaves behind."""
+    assert np.array_equal(first.records.returns, second.records.returns)
+    assert np.array_equal(first.records.lengths, second.records.lengths)
+    assert first[1:4] == second[1:4]
+    if first.kept is not None:
+        (run, streams), (other, others) = first.kept, second.kept
+        assert np.array_equal(run.agent.weights, other.agent.weights)
+        assert streams.acting.random() == others.acting.random()
+
+
+@pytest.mark.parametrize(
+    ("domain", "features"),
+    [
+        (ex.Gym(HallEnv), None),
+        (ex.Gym(Troubled, trouble="none"), VECTORS),
+        (ex.Gym(HallEnv()), None),
+        (ex.Gym(lambda: gymnasium.wrappers.TimeLimit(HallEnv(), 4)), None),
+        (ex.Gym(type("Own", (HallEnv,), {"__module__": "__main__"})), None),
+    ],
+    ids=["class", "options", "made", "lambda", "main"],
+)
+def test_a_run_in_a_worker_leaves_the_same_behind(processes, domain, features):
+    source = source_for(domain, features, keep=True)
+    found = run_there(processes, source, 3)
+    assert (found.evicted > 0) == (features is VECTORS)  # one state has one successor
+    same(run_here(source, 3), found)
+
+
+def test_an_id_that_is_registered_again_is_the_new_one_there_too(processes):
+    try:
+        for trouble in ("none", "fails"):
+            gymnasium.registry.pop("Again-v0", None)
+            gymnasium.register("Again-v0", "outside_worlds:Troubled", kwargs={"trouble": trouble})
+            source = source_for(ex.Gym("Again-v0"), VECTORS)
+            if trouble == "none":
+                same(run_here(source), run_there(processes, source))
+        with pytest.raises(RuntimeError, match="Motor"):
+            run_there(processes, source)
+    finally:
+        del gymnasium.registry["Again-v0"]
+
+
+@pytest.mark.parametrize(
+    ("trouble", "kind", "message"),
+    [
+        ("fails", ex.WorldError, r"Motor: left broke at 2.5 A.*run 0, episode 0, step 3"),
+        ("shape", ValueError, r"must have 2 components.*in step of run 0, episode 0, step 3"),
+        ("dies", ChildProcessError, r"its process has ended \(EXIT\(3\)\) in run 0"),
+        ("hangs", TimeoutError, r"no answer for 0 s in step of run 0, episode 0, step 3; mend"),
+    ],
+)
+def test_trouble_in_a_worker_names_the_run(processes, trouble, kind, message, monkeypatch):
+    if trouble == "hangs":
+        monkeypatch.setattr(workers, "HANG_SECONDS", 0.5)
+    source = source_for(ex.Gym(Troubled, trouble=trouble), VECTORS)
+    with pytest.raises(kind, match=message) as caught:
+        run_there(processes, source)
+    assert isinstance(caught.value, ex.WorldError)
+    monkeypatch.undo()
+    monkeypatch.setattr(workers, "LOCAL_SECONDS", 0.0)
+    if trouble == "dies":
+        same(
+            run_here(source_for(ex.Gym(HallEnv))), run_there(processes, source_for(ex.Gym(HallEnv)))
+        )
+
+
+def test_a_run_that_is_stopped_is_over_at_once(processes):
+    source, control = source_for(ex.Gym(Troubled, trouble="hangs"), VECTORS), going_on()
+    since = list[float]()
+
+    def begun(clock):
+        since.append(time.monotonic())
+        threading.Timer(0.3, control.fill, [1]).start()
+
+    assert run_there(processes, source, control=control, begun=begun) is None
+    assert time.monotonic() - since[0] < 10.0
+
+
+def test_an_environment_that_a_script_has_changed_stays_here(processes, monkeypatch):
+    """A worker would import it as it is in its file, and has done so before."""
+    run_there(processes, source_for(ex.Gym(HallEnv)))
+    monkeypatch.setattr(outside_worlds, "CELLS", 9)
+    with pytest.raises(AssertionError, match="done in this process"):
+        run_there(processes, source_for(ex.Gym(HallEnv)))
+
+
+def test_an_environment_that_hangs_here_is_named(monkeypatch):
+    monkeypatch.setattr(workers, "HANG_SECONDS", 0.3)
+    source = source_for(ex.Gym(Troubled, trouble="hangs"), VECTORS)
+    with pytest.raises(TimeoutError, match="in step of run 0, episode 0, step 3"):
+        Processes().run(source, 0, going_on(), lambda clock: None, source.prepare())
+
+
+def run_gym(environment, threads, **options):
+    return ex.run(
+        ex.Gym(environment), ex.OneHot(), ex.QLearning(0.1), episodes=20, runs=4, threads=threads,
+        compiled=False, progress=False, **options,
+    )  # fmt: skip
+
+
+def test_a_job_that_is_over_soon_starts_no_worker(monkeypatch):
+    monkeypatch.setattr(workers, "Worker", not_here)
+    monkeypatch.setattr(workers, "LOCAL_SECONDS", 60.0)  # this machine may be busy
+    assert np.array_equal(run_gym(HallEnv, 1).returns, run_gym(HallEnv, 3).returns)
+
+
+def test_a_failure_lets_the_other_runs_finish():
+    with pytest.raises(ex.WorldError, match=r"motor broke.*in step of run 1, .*3 of 4 runs") as e:
+        run_gym(lambda: FailsIn((1,)), 2)
+    assert e.value.finished is not None and e.value.finished.numbers == [0, 2, 3]
+
+
+SCRIPT = """
+import sys
+import numpy as np
+import expectant as ex
+from expectant.engine import workers
+from outside_worlds import HallEnv
+print("script")
+GAIN = 2.0
+class Mine(HallEnv):
+    def step(self, action):
+        seen, reward, *rest = super().step(action)
+        if len(sys.argv) > 1 and self.episode == 2_000:
+            print("slow", flush=True)
+        return seen, GAIN * reward, *rest
+workers.LOCAL_SECONDS = 0.0
+def run(threads, episodes):
+    return ex.run(ex.Gym(Mine), ex.OneHot(), ex.QLearning(0.1), episodes=episodes, runs=4,
+                  threads=threads, compiled=False, progress=False).returns
+if len(sys.argv) > 1:
+    run(2, 10**6)
+else:
+    print(np.array_equal(run(1, 1500), run(2, 1500)), len(workers._idle) > 0)
+"""
+
+
+def start(folder: Path, *arguments: str) -> subprocess.Popen[str]:
+    script = folder / "script.py"
+    script.write_text(SCRIPT)
+    path = os.pathsep.join([str(Path(outside_worlds.__file__).parent), *sys.path])
+    return subprocess.Popen(
+        [sys.executable, script, *arguments], env={**os.environ, "PYTHONPATH": path}, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
+    )  # fmt: skip
+
+
+def test_an_environment_of_a_script_runs_in_workers_without_a_guard(tmp_path):
+    output, errors = start(tmp_path).communicate(timeout=120)
+    assert output == "script\nTrue True\n", errors
+
+
+def test_an_interruption_stops_the_workers_too(tmp_path):
+    """Ctrl-C reaches every process of the terminal; one traceback is shown."""
+    script = start(tmp_path, "forever")
+    assert script.stdout is not None
+    assert "slow\n" in iter(script.stdout.readline, "")
+    os.killpg(script.pid, signal.SIGINT)
+    began = time.monotonic()
+    _, errors = script.communicate(timeout=60)
+    assert time.monotonic() - began < 10.0
+    assert errors.count("KeyboardInterrupt") == 1, errors
+
+
+# ------------------------------------------------------------------------ compiling ahead
+
+
+def test_every_composition_is_compiled_once_in_other_processes(tmp_path, monkeypatch, kernel_cache):
+    monkeypatch.setenv("NOTES", str(tmp_path))
+    monkeypatch.setattr(workers, "cores", lambda: 2)
+    agents = [ex.QLearning(0.1), ex.QLearning(0.2), ex.Lookahead(0.1), ex.Lookahead(0.3)]
+    jobs = [job_with(agent) for agent in agents]
+    with Overall("ahead", 1.0) as overall:
+        compile_ahead([Order(ahead_orders.note, jobs[0], ahead_orders.no)], overall)
+        compile_ahead([Order(ahead_orders.note, job, ahead_orders.yes) for job in jobs], overall)
+        assert not list(tmp_path.iterdir())  # one alone, or what is there, is not ordered
+        compile_ahead([Order(ahead_orders.die, job, ahead_orders.no) for job in jobs], overall)
+        compile_ahead([Order(ahead_orders.note, job, ahead_orders.no) for job in jobs], overall)
+    left = sorted(path.name.split("-") for path in tmp_path.iterdir())
+    assert [agent for agent, _ in left] == ["Lookahead", "QLearning"]
+    assert str(os.getpid()) not in {process for _, process in left}
