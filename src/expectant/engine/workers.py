@@ -72,7 +72,11 @@ class Ended(NamedTuple, Generic[Item, Found]):
 
 
 def run_on_threads(
-    work: Callable[[Item], Found], items: Iterable[Item], threads: int, control: np.ndarray
+    work: Callable[[Item], Found],
+    items: Iterable[Item],
+    threads: int,
+    control: np.ndarray,
+    batch_size: int = 1000,
 ) -> Iterator[list[Ended[Item, Found]]]:
     """Yield what has ended since the last time, now and then, until all items are done.
 
@@ -103,7 +107,7 @@ def run_on_threads(
             except BaseException as error:
                 batch.append(Ended(item, None, error))
             done[0] += 1
-            if time.perf_counter() >= due:
+            if len(batch) >= batch_size or time.perf_counter() >= due:
                 hand_over(batch)
                 batch, due = [], time.perf_counter() + HAND_OVER_SECONDS
         hand_over(batch)
@@ -114,8 +118,11 @@ def run_on_threads(
     try:
         while at_work:
             batch: list[Ended[Item, Found]] | None = []
-            with suppress(queue.Empty):
+            try:
                 batch = ended.get(timeout=patience)
+            except queue.Empty:
+                if not any(thread.is_alive() for thread in crew):
+                    break  # stopped through the control
             if batch is None:
                 at_work -= 1
             if at_work and time.perf_counter() - start > TINY_SECONDS * done[0]:

@@ -56,7 +56,7 @@ def threads_engine(threads: int | None, kernels: Kernels) -> Engine:
                 return run_one(part.task, number, kernels, control, clocks, away)
 
         with Processes() as processes:
-            for batch in run_on_threads(work, runs(), size, control):
+            for batch in run_on_threads(work, runs(), size, control, batch_size=4):
                 for (part, number), ran, error in batch:
                     if error is not None and not isinstance(error, Exception):
                         raise error
