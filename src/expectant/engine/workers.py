@@ -418,7 +418,7 @@ def _submit(executor: ProcessPoolExecutor, work: Callable[..., Any], *given: Any
 def _fitting(size: int) -> int:
     """How many processes of a size fit into memory; none within a worker."""
     free = given_memory() or available_memory()
-    return 0 if _there else sys.maxsize if free is None else free // size
+    return 0 if _there else free // size
 
 
 def _is_over(ended: Future[Any], control: np.ndarray) -> bool:
