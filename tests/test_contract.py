@@ -202,8 +202,9 @@ def test_numbers_are_run_time_values(component):
 @every(Domain)
 def test_domains_keep_their_promises(component):
     """Every step is checked, repeated with the same seed, and compared with the table."""
-    seen = ex.check_domain(component, episodes=1 if component.endless else 3)
-    assert seen.steps > 5
+    small = component.states is not None and component.states < 12
+    seen = ex.check_domain(component, episodes=1 if component.endless else 40 if small else 3)
+    assert seen.steps >= 3
     assert (seen.mdp_pairs is None) == (component.mdp() is None)
 
 

@@ -115,7 +115,7 @@ class World(Built):
 @pytest.mark.parametrize("models", ["learned", "universal"])
 @pytest.mark.parametrize("trace", [0.0, 0.7])
 @given(seed=st.integers(0, 10**6))
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=4, deadline=None)
 def test_the_exact_models_are_where_learning_rests(models, trace, seed):
     """The mean update is zero there, in every state, whatever has been in the trace before."""
     world = World(seed, models=models, trace=trace)
@@ -127,7 +127,7 @@ def test_the_exact_models_are_where_learning_rests(models, trace, seed):
 
 @pytest.mark.parametrize("trace", [0.0, 0.9])
 @given(seed=st.integers(0, 10**6))
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=3, deadline=None)
 def test_learned_models_converge_to_the_exact_ones(trace, seed):
     """Random worlds whose actions have one outcome each: walks through them, again and again."""
     rng = np.random.default_rng(seed)
