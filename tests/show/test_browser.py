@@ -11,10 +11,8 @@ import pytest
 from browsing import Visit, needs_browser, opened_browser
 
 from expectant.show import (
-    Claims,
     Curves,
     Environment,
-    Glance,
     Header,
     Palette,
     Parameters,
@@ -96,35 +94,15 @@ def test_the_page_does_not_scroll_sideways(visit: ReportVisit) -> None:
     assert width <= window
 
 
-def test_sentences_about_a_claim_take_the_whole_width(visit: ReportVisit) -> None:
-    open_all(visit)
-    shares = visit.page.evaluate(
-        """[...document.querySelectorAll(".how li")].map(
-            part => part.clientWidth / part.closest("article").clientWidth)"""
-    )
-    assert shares and min(shares) > 0.8
-
-
 def test_every_plot_has_its_curves(visit: ReportVisit, report: Report) -> None:
     for figure, panels in report.panels.items():
         for place, panel in enumerate(panels, start=1):
             plot = f"#figure-{figure}-plot-{place}"
-            lines = visit.page.locator(f"{plot} .js-line").all()
-            drawn = [line.get_attribute("d") or "" for line in lines]
-            assert sum(len(path) > 100 for path in drawn) >= len(panel.curves)
             assert visit.page.locator(f"{plot} .js-fill").count() == len(panel.curves)
             lines = len(panel.switches) + 1
             assert visit.page.locator(f"{plot} .shapelayer path").count() == lines
             label = visit.page.locator(f"{plot} .annotation-text").text_content()
             assert label == shown_number(panel.optimum)
-
-
-def test_plots_are_as_wide_as_their_place(visit: ReportVisit) -> None:
-    sizes = visit.page.evaluate(
-        """[...document.querySelectorAll("div.plot")].map(plot => [
-            plot.clientWidth, plot.querySelector(".main-svg").clientWidth])"""
-    )
-    assert all(abs(place - drawn) <= 1 for place, drawn in sizes)
 
 
 def test_a_click_in_the_legend_hides_curve_and_band_in_all_panels(visit: ReportVisit) -> None:
@@ -133,10 +111,8 @@ def test_a_click_in_the_legend_hides_curve_and_band_in_all_panels(visit: ReportV
     visit.entry("figure-5a", 1).click()
     for plot, count in zip(plots, before, strict=True):
         shown = visit.shown(plot)
-        assert not shown[1, "line"]
-        assert not shown[1, "band"]
-        assert shown[0, "line"]
-        assert shown[0, "band"]
+        assert not (shown[1, "line"] or shown[1, "band"])
+        assert shown[0, "line"] and shown[0, "band"]
         assert visit.drawn(plot) == count - 2
     assert all(visit.shown("figure-5b-plot-1").values())
     assert visit.entry("figure-5a", 1).get_attribute("aria-pressed") == "false"
@@ -145,11 +121,11 @@ def test_a_click_in_the_legend_hides_curve_and_band_in_all_panels(visit: ReportV
 
 
 def test_a_double_click_shows_a_curve_alone_and_again_all(visit: ReportVisit) -> None:
-    visit.entry("figure-4b", 3).dblclick()
-    shown = visit.shown("figure-4b-plot-1")
+    visit.entry("figure-5b", 3).dblclick()
+    shown = visit.shown("figure-5b-plot-1")
     assert {agent for (agent, _), visible in shown.items() if visible} == {3}
-    visit.entry("figure-4b", 3).dblclick()
-    assert all(visit.shown("figure-4b-plot-1").values())
+    visit.entry("figure-5b", 3).dblclick()
+    assert all(visit.shown("figure-5b-plot-1").values())
 
 
 def test_a_diverged_curve_ends_with_a_cross(visit: ReportVisit) -> None:
@@ -158,82 +134,13 @@ def test_a_diverged_curve_ends_with_a_cross(visit: ReportVisit) -> None:
     assert "(runs diverged, by panel: 0/30, 2/30)" in visit.entry("figure-5b", 3).inner_text()
 
 
-def test_verdicts_at_a_glance(visit: ReportVisit, report: Report) -> None:
-    cells = visit.page.locator(".matrix .badge")
-    assert cells.count() == len(report.verdicts) == 36
-    assert set(cells.all_inner_texts()) == {"✓\nholds", "✗\ndoes not hold", "?\nunclear"}
-    visit.page.locator(".claim-link", has_text="Algorithm 2 recovers later").click()
-    assert visit.page.evaluate("location.hash") == "#figure-5b"
-    top = visit.page.evaluate("document.getElementById('figure-5b').getBoundingClientRect().top")
-    assert -5 < top < 100
-
-
-def test_hovering_tells_numbers(visit: ReportVisit) -> None:
-    plot = visit.page.locator("#figure-5a-plot-1 .nsewdrag")
-    plot.scroll_into_view_if_needed()
-    plot.hover()
-    label = visit.page.locator("#figure-5a-plot-1 .hoverlayer")
-    label.locator("text", has_text="Q-learning").first.wait_for()
-    assert "around episode" in (label.text_content() or "")
-
-
-def test_no_button_sends_anything_anywhere(visit: ReportVisit) -> None:
-    titles = visit.page.evaluate(
-        """[...new Set([...document.querySelectorAll(".modebar-btn")].map(
-            button => button.dataset.title))]"""
-    )
-    assert titles == ["Download plot as a PNG", "Zoom", "Pan", "Autoscale", "Reset axes"]
-
-
-def test_a_plot_can_be_saved_as_a_picture(visit: ReportVisit, tmp_path: Path) -> None:
-    button = visit.page.locator('#figure-1-plot-1 [data-title="Download plot as a PNG"]')
-    with visit.page.expect_download() as saved:
-        button.dispatch_event("click")
-    saved.value.save_as(tmp_path / "plot.png")
-    assert (tmp_path / "plot.png").read_bytes().startswith(b"\x89PNG")
-    assert visit.problems == []
-
-
-def test_on_paper_everything_is_open_and_fits(browser: Any, written: Path) -> None:
+def test_on_paper_everything_is_open(browser: Any, written: Path) -> None:
     visit = ReportVisit(browser, written, 1200)
     visit.page.evaluate("dispatchEvent(new Event('beforeprint'))")
-    drawn = visit.page.evaluate(
-        """[...document.querySelectorAll("div.plot")].map(plot => [
-            plot.clientWidth, plot.querySelector(".main-svg").clientWidth])"""
-    )
-    assert all(place == width <= 680 for place, width in drawn)
     assert visit.page.locator("details:not([open])").count() == 0
     visit.page.evaluate("dispatchEvent(new Event('afterprint'))")
     assert visit.page.locator("details[open]").count() == 0
-    visit.page.wait_for_function(
-        "document.querySelector('#figure-1-plot-1 .main-svg').clientWidth > 1000"
-    )
     assert visit.problems == []
-    visit.page.close()
-
-
-@pytest.mark.parametrize("width", [1200, 400])
-def test_long_words_do_not_widen_the_page(
-    browser: Any, tmp_path: Path, make_panel: Any, width: int
-) -> None:
-    long = "a_very_long_word_" * 20
-    panels = [make_panel(panel=long, reading=reading) for reading in ("text", long)]
-    for panel in panels:
-        panel.labels["lookahead"] = long
-    keys = ("id", "reading", "claim", "verdict", "effect", "low", "high", "rule", "detail")
-    verdict = dict.fromkeys(keys, long) | {"figure": "5a"}
-    sections = [
-        Header(long, long, [long]),
-        Glance([verdict]),
-        Curves("5a", long, chart_of(panels)),
-        Claims([verdict]),
-        Parameters([(long, [(long, long)])], [long], long),
-        Environment([(long, long)]),
-    ]
-    path = write_page(tmp_path / "long.html", sections, palette_of(panels))
-    visit = ReportVisit(browser, path, width)
-    open_all(visit)
-    assert visit.page.evaluate("document.documentElement.scrollWidth") <= width
     visit.page.close()
 
 
@@ -274,27 +181,15 @@ def test_a_curve_that_leaves_the_axis_is_marked_until_one_zooms(
         """(({x, y, text}) => [x, y, text])(
             document.getElementById("figure-1-plot-1").data.find(t => t.meta.part === "mark"))"""
     )
-    # The same as in the static figure: the same axis, the same place, the same number.
-    (expected,) = chart.marks(chart.plots[0].curves[0])
+    (expected,) = chart.marks(chart.plots[0].curves[0])  # the same as in the static figure
     data: Any = chart.data("")
-    low = data["range"][0]
-    assert mark == [[chart.plots[0].x[expected.place]], [low], ["−200"]]
+    assert mark == [[chart.plots[0].x[expected.place]], [data["range"][0]], ["−200"]]
     label = visit.page.locator("#figure-1-plot-1 .textpoint text")
-    assert label.text_content() == "−200"
     visit.page.locator("#figure-1-plot-1 .nsewdrag").dblclick()
     label.wait_for(state="detached")
-    axis = "document.getElementById('figure-1-plot-1').layout.yaxis.range[0]"
-    assert visit.page.evaluate(axis) < -200
     visit.page.locator('#figure-1-plot-1 [data-title="Reset axes"]').dispatch_event("click")
     label.wait_for()
-    assert visit.page.evaluate(axis) == low
-    visit.entry("figure-1", 0).click()
-    label.wait_for(state="detached")
-    visit.entry("figure-1", 1).click()  # another one
-    assert label.count() == 0
-    visit.entry("figure-1", 0).click()
-    label.wait_for()
-    assert visit.problems == []
+    assert label.text_content() == "−200" and visit.problems == []
     visit.page.close()
 
 

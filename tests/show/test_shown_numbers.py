@@ -41,18 +41,6 @@ def test_a_panel_shows_means_and_whole_bands(make_panel: Any) -> None:
         np.testing.assert_array_equal([curve.low, curve.high], [low, high])
 
 
-def test_the_adaptation_test_shows_means_and_whole_bands() -> None:
-    steps, measures = np.arange(0, 40, 10), np.random.default_rng(0).random((5, 4))
-    levels = [Level(0, 20, 1.0, "optimum"), Level(20, 40, 0.5, "outdated policy")]
-    plot = Plot("One", steps, 40, [curve_of("all", measures)], [20], levels)
-    chart = Chart([plot], 1, "step", "expected return", "next phase")
-    (axes,) = chart_figure(chart, "", Palette({"all": "all"})).axes
-    mean, low, high = interval(measures)
-    assert any(np.array_equal(line.get_ydata(), mean) for line in axes.lines)
-    np.testing.assert_array_equal(plot.curves[0].low, low)
-    np.testing.assert_array_equal(plot.curves[0].high, high)
-
-
 def test_a_cross_stands_where_a_curve_ends() -> None:
     runs = np.array([[1.0, 2.0, np.nan, np.nan], [3.0, 4.0, 5.0, 6.0]])
     levels = [Level(0, 40, 2.5, "optimum"), Level(0, 20, 1.5, "other")]

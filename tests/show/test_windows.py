@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,9 +13,7 @@ from expectant.lab.request import Request
 from expectant.lab.specs.spec import parse_spec
 from expectant.lab.store.results import panels_of
 from expectant.lab.study import the_paper
-from expectant.show.canvas import own_settings
-from expectant.show.chart import chart_of, palette_of
-from expectant.show.static_curves import chart_figure
+from expectant.show.chart import chart_of
 
 
 def panel(
@@ -64,25 +61,6 @@ def test_long_phases_are_drawn_around_their_moves_only():
     assert plot.levels[0].start == -400.0
     data: Any = chart.data("a")
     assert data["plots"][0]["begin"] == -400.0
-
-
-def test_every_axis_says_what_it_counts():
-    panels = [panel(name=f"slip {n}") for n in range(3)]
-    chart = chart_of(shown(panels, "4a", zoom=250))
-    with own_settings():
-        axes = chart_figure(chart, "Title", palette_of(panels)).axes
-    assert [a.get_xlabel() for a in axes] == 3 * ["episode"] + 3 * ["episodes since the goal moved"]
-    assert axes[3].get_xlim() == (-250.0, 250.0) and axes[0].get_xlim() == (0.0, 2000.0)
-
-
-def test_the_best_soft_return_is_drawn_where_it_is_another():
-    def names(best: float) -> list[str]:
-        return [
-            level.name for level in chart_of([replace(panel(), best_soft=best)]).plots[0].levels
-        ]
-
-    assert names(9.0) == names(float("nan")) == ["exact, ε-greedy on q*"]
-    assert names(9.5) == ["exact, ε-greedy on q*", "exact, best ε-soft policy"]
 
 
 def test_panels_know_the_best_soft_return_of_their_domain():

@@ -21,9 +21,9 @@ from expectant.extras import need
 from expectant.parts import Agent, Domain, Features
 from expectant.progress import Reporter
 from expectant.rules import flag
-from expectant.show.naming import names_of
 from expectant.show.plot import plot
 from expectant.show.references import Optimum, common_optimum
+from expectant.show.wording import names_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -15,9 +15,8 @@ import numpy as np
 
 from expectant.extras import need
 from expectant.files import write_text
-from expectant.show.claim_rows import badge_of, parts_of
 from expectant.show.palette import BAND_OPACITY, OPTIMUM_COLOUR, SWITCH_COLOUR, Palette
-from expectant.show.sections import Curves, Glance, Header, Section
+from expectant.show.sections import BADGES, UNKNOWN, Curves, Glance, Header, Section
 from expectant.show.wording import figure_name, share, shown_number, slug, two_digits
 
 SCRIPTS = ("plots.js", "table.js", "cells.js")
@@ -68,15 +67,14 @@ def section_anchors(sections: Sequence[Section]) -> list[str]:
     anchors: list[str] = []
     figures: set[str] = set()
     for section in sections:
-        anchor = section.macro
-        if isinstance(section, Curves):
-            if section.figure in figures:
-                raise ValueError(f"write_page: figure {section.figure!r} has more than one section")
-            figures.add(section.figure)
-            anchor = f"figure-{slug(section.figure)}"
-            if anchor in anchors:
-                anchor = f"{anchor}-{len(figures)}"
-        anchors.append(anchor)
+        if not isinstance(section, Curves):
+            anchors.append(section.macro)
+            continue
+        if section.figure in figures:
+            raise ValueError(f"write_page: figure {section.figure!r} has more than one section")
+        figures.add(section.figure)
+        anchor = f"figure-{slug(section.figure)}"
+        anchors.append(f"{anchor}-{len(figures)}" if anchor in anchors else anchor)
     return anchors
 
 
@@ -106,7 +104,7 @@ def _environment() -> Any:
     found.policies["json.dumps_kwargs"] = look
     for show in (shown_number, two_digits, share, figure_name):
         found.filters[show.__name__] = show
-    found.globals |= {"badge_of": badge_of, "parts_of": parts_of, "other_claims": OTHER_CLAIMS}
+    found.globals |= {"badges": BADGES, "unknown_badge": UNKNOWN, "other_claims": OTHER_CLAIMS}
     return found
 
 

@@ -50,12 +50,7 @@ def verdict_table(verdicts: Sequence[Any]) -> Any:
     for number in sorted({verdict.id for verdict in verdicts}):
         found = {v.reading: v for v in verdicts if v.id == number}
         first = next(iter(found.values()))
-        cells = []
-        for reading in readings:
-            if reading in found:
-                cells.append(_evidence(found[reading]))
-            else:
-                cells.append("")
+        cells = [_evidence(found[reading]) if reading in found else "" for reading in readings]
         table.add_row(str(number), first.figure, escape(first.claim), *cells)
     return table
 
@@ -109,27 +104,11 @@ def difference_table(rows: Sequence[dict[str, Any]]) -> Any:
         for claim, parts in row["moved"].items():
             first = next((part for part in parts if part["matters"]), None)
             if first is not None:
+                number = "{difference:+.3g} ({low:+.3g} to {high:+.3g})".format(**first)
                 table.add_row(
                     row["set"], row["reading"], row["option"], str(claim), escape(first["part"]),
-                    difference_row(first), f"{first['margin']:g}",
+                    number, f"{first['margin']:g}",
                 )  # fmt: skip
-    return table
-
-
-def difference_row(part: Mapping[str, Any]) -> str:
-    """A paired difference with its interval."""
-    return f"{part['difference']:+.3g} ({part['low']:+.3g} to {part['high']:+.3g})"
-
-
-def plain_table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> Any:
-    """Rows of words and numbers; what stands between the first and the last column is a number."""
-    columns = [
-        (name, "left" if place in (0, len(head) - 1) else "right")
-        for place, name in enumerate(head)
-    ]
-    table = _table(title, columns)
-    for row in rows:
-        table.add_row(*row)
     return table
 
 
@@ -149,18 +128,13 @@ def curve_table(
 
     unit = panels[0].unit if panels else "episode"
     named = any(panel.panel for panel in panels)
-    columns = [("agent", "left"), ("runs", "right"), ("diverged", "right")]
     lost = evicted if evicted and any(evicted.values()) else {}
-    more = [
-        *([("evicted", "right")] if lost else []),
-        (f"all {unit}s", "right"),
-        ("last quarter", "right"),
-        ("ε-greedy on q*", "right"),
-        ("ns a step", "right"),
-    ]
+    numbers = [f"all {unit}s", "last quarter", "ε-greedy on q*", "ns a step"]
+    names = ["runs", "diverged", *["evicted"] * bool(lost), *numbers]
+    first = [(name, "left") for name in (*["panel"] * named, "agent")]
     quantity = panels[0].quantity if panels else "return per episode"
-    first = [("panel", "left")] if named else []
-    table = _table(f"mean {quantity}, 95 % intervals", [*first, *columns, *more])
+    columns = [*first, *((name, "right") for name in names)]
+    table = _table(f"mean {quantity}, 95 % intervals", columns)
     for panel in panels:
         for agent, curve in panel.curves.items():
             late = curve[:, -max(1, curve.shape[1] // 4) :]

@@ -14,11 +14,11 @@ from expectant.extras import need
 from expectant.files import write_bytes
 from expectant.show.canvas import own_settings, rendered
 from expectant.show.chart import Chart, Plot
-from expectant.show.naming import names_of
 from expectant.show.palette import AGENTS, Palette
 from expectant.show.references import common_optimum, common_switch
 from expectant.show.shown_curves import Drawable, curves_of, shown_switches
 from expectant.show.static_curves import chart_figure
+from expectant.show.wording import names_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -6,15 +6,59 @@ A page is a list of these in order. One that has nothing to show does not appear
 from __future__ import annotations
 
 import base64
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, cast
+from typing import Any, ClassVar, NamedTuple
 
 from expectant.show.chart import Chart
-from expectant.show.claim_rows import ClaimRow, Verdict, claims_of, readings_of, totals
-from expectant.show.wording import figure_name, two_digits
+from expectant.show.wording import figure_name, slug, two_digits
 
 Rows = Sequence[tuple[str, object]]
+Verdict = Mapping[str, Any]
+# Symbol and class; the word is always written too, so nothing depends on colour or on the symbol.
+BADGES = {
+    "holds": ("✓", "holds"),
+    "does not hold": ("✗", "fails"),
+    "equal": ("=", "undecided"),
+    "unclear": ("?", "undecided"),
+    "undecided": ("?", "undecided"),
+    "adaptive": ("✓", "holds"),
+    "not adaptive": ("✗", "fails"),
+}
+UNKNOWN = ("·", "undecided")
+PLURALS = {"holds": "hold", "does not hold": "do not hold"}
+
+
+class ClaimRow(NamedTuple):
+    """A claim with all verdicts on it; ``rule`` is empty where readings differ in it."""
+
+    id: str
+    figure: str
+    text: str
+    rule: str
+    verdicts: list[Verdict]
+
+    @property
+    def anchor(self) -> str:
+        return f"claim-{slug(self.figure)}-{slug(self.id)}"
+
+    def under(self, reading: str) -> list[Verdict]:
+        """The verdicts under one reading."""
+        return [verdict for verdict in self.verdicts if verdict["reading"] == reading]
+
+
+def claims_of(verdicts: Sequence[Verdict]) -> list[ClaimRow]:
+    """Group the verdicts by claim, in order of appearance."""
+    grouped: dict[tuple[str, str], list[Verdict]] = {}
+    for verdict in verdicts:
+        grouped.setdefault((str(verdict["figure"]), str(verdict["id"])), []).append(verdict)
+    claims = []
+    for (figure, name), own in grouped.items():
+        rules = {verdict.get("rule") or "" for verdict in own}
+        rule = rules.pop() if len(rules) == 1 else ""
+        claims.append(ClaimRow(name, figure, own[0]["claim"], rule, own))
+    return claims
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,11 +103,18 @@ class Glance(Section):
 
     @property
     def readings(self) -> list[str]:
-        return readings_of(self.verdicts)
+        return list(dict.fromkeys(verdict["reading"] for verdict in self.verdicts))
 
     @property
     def totals(self) -> list[tuple[str, str]]:
-        return totals(self.verdicts)
+        """The number of claims of each verdict, reading by reading."""
+        lines = []
+        for reading in self.readings:
+            counts = Counter(v["verdict"] for v in self.verdicts if v["reading"] == reading)
+            kinds = [kind for kind in dict.fromkeys([*BADGES, *sorted(counts)]) if counts[kind]]
+            said = [f"{counts[k]} {PLURALS.get(k, k) if counts[k] > 1 else k}" for k in kinds]
+            lines.append((reading, ", ".join(said)))
+        return lines
 
     @property
     def figures(self) -> dict[str, list[ClaimRow]]:
@@ -162,27 +213,20 @@ class Adaptation(Section):
 
     macro: ClassVar[str] = "adaptation"
     shows: ClassVar[tuple[str, ...]] = ("tests",)
-    tests: Mapping[str, Sequence[Mapping[str, object]]]
+    tests: Mapping[str, Sequence[Mapping[str, Any]]]
     agents: Mapping[str, str]
     backups: Mapping[tuple[str, str], str]
 
-    def backups_of(self, row: Mapping[str, object]) -> str:
-        return self.backups[str(row["agent"]), str(row["backups"])]
+    def backups_of(self, row: Mapping[str, Any]) -> str:
+        return self.backups[row["agent"], row["backups"]]
 
-    def columns(self, rows: Sequence[Mapping[str, object]]) -> list[str]:
-        """The agents of some rows, as they come."""
-        return list(dict.fromkeys(str(row["agent"]) for row in rows))
-
-    def matrix(
-        self, rows: Sequence[Mapping[str, object]]
-    ) -> dict[str, dict[str, Mapping[str, object]]]:
+    def matrix(self, rows: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, Mapping[str, Any]]]:
         """The rows by backups and agent."""
-        found: dict[str, dict[str, Mapping[str, object]]] = {}
+        found: dict[str, dict[str, Mapping[str, Any]]] = {}
         for row in rows:
-            found.setdefault(str(row["backups"]), {})[str(row["agent"])] = row
+            found.setdefault(row["backups"], {})[row["agent"]] = row
         return found
 
     @staticmethod
-    def every_run(row: Mapping[str, object]) -> str:
-        values = cast(Sequence[float], row["adaptation_by_seed"])
-        return ", ".join(map(two_digits, values))
+    def every_run(row: Mapping[str, Any]) -> str:
+        return ", ".join(map(two_digits, row["adaptation_by_seed"]))

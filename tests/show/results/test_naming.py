@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import expectant as ex
-from expectant.show.naming import names_of
+from expectant.show.wording import names_of
 
 
 def test_agents_are_named_by_what_they_differ_in():

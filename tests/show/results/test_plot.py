@@ -62,21 +62,12 @@ def test_a_divergence_is_marked_and_told(known):
     assert [line.get_xdata().tolist() for line in crosses] == [[known - 0.5]]
 
 
-def test_every_run_may_have_diverged_at_once():
-    assert result_of(np.full((2, 3), np.nan)).plot()._repr_png_()
-
-
 def test_names_are_taken_as_they_are(tmp_path):
     names = ["_hidden", "$a_b^c$", "", "word " * 40]
     figure = ex.plot(dict.fromkeys(names, result_of(RETURNS)), tmp_path / "names.svg")
     shown = legend_of(figure)
     assert shown[0].endswith("_hidden") and shown[1:3] == ["$a_b^c$", "(no name)"]
     assert max(map(len, shown[3].split("\n"))) <= 60
-
-
-def test_a_list_is_named_by_agents():
-    figure = ex.plot([result_of(RETURNS), result_of(RETURNS, agent=ex.Lookahead(0.1))])
-    assert legend_of(figure)[:2] == ["QLearning", "Lookahead"]
 
 
 @pytest.mark.parametrize(

@@ -21,13 +21,6 @@ def test_the_optimum_of_the_corridor():
     assert found.epsilon == 0.1 and found.known
 
 
-def test_what_is_recorded_is_not_discounted():
-    (plain,), (discounting,) = (
-        results({"agent": ex.QLearning(0.1, discount=discount)}) for discount in (1.0, 0.9)
-    )
-    assert common_optimum([plain]).value == pytest.approx(common_optimum([discounting]).value)
-
-
 def test_epsilon_is_the_largest():
     agents = [ex.QLearning(0.1, epsilon=epsilon) for epsilon in (0.0, 0.2)]
     found = common_optimum(results(*({"agent": agent} for agent in agents)))

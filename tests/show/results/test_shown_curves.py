@@ -77,26 +77,12 @@ def test_results_of_different_lengths_share_their_bins():
     assert places(other)[-1] == 36.0  # of episodes 35 and 36
 
 
-def test_charts_say_where_a_fall_goes_and_keep_the_rest_readable():
-    fallen = result_of([[*[10.0, 11.0, 12.0] * 20, -1000.0]], domain=ex.LocaGrid())
-    chart = chart_of_results({"a": fallen})
-    assert 0.0 < chart.range.low < chart.range.high < 20.0
-    assert [mark.value for mark in chart.marks(chart.plots[0].curves[0])] == [-1000.0]
-
-
 def test_charts_have_the_optimum_and_the_switches_of_the_domain():
     (plot,) = chart_of_results({"a": result_of(np.zeros((2, 10)), domain=SWITCHING)}).plots
     (level,) = plot.levels
     assert level.height == pytest.approx(13.924, abs=5e-4)
     assert (level.name, level.start, level.end) == ("exact, ε-greedy on q*, ε = 0.1", 0, 10)
     assert list(plot.breaks) == [5]
-
-
-def test_the_page_draws_a_curve_where_its_own_points_are():
-    long, short = result_of(np.zeros((2, 400))), result_of(np.zeros((2, 37)))
-    data: Any = chart_of_results({"long": long, "short": short}).data("id")
-    (plot,) = data["plots"]
-    assert [curve["x"].size for curve in plot["curves"]] == [80, 8]
 
 
 def test_known_agents_look_as_they_do_on_pages_unless_two_are_alike():
