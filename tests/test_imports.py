@@ -16,14 +16,14 @@ SOURCE = Path(expectant.__file__).parent
 # Later layers may import earlier ones, never the other way; a name is a module or a folder.
 LAYERS = [
     {"dispatch", "extras", "files", "lanes", "meanings", "progress", "rules", "seeds"}
-    | {"core", "shown", "sites", "small_tables", "verbs", "version", "whose"},
+    | {"core", "formatting", "sites", "verbs", "version", "whose"},
     {"descriptions"},
     {"parts"},
     {"analysis", "step_sizes"},
     {"domains"},
     {"features"},
     {"exact"},
-    {"backups", "gradient_updates", "updates"},
+    {"backups", "updates"},
     {"models", "options"},
     {"agents"},
     {"engine"},

@@ -17,12 +17,12 @@ from expectant.engine.workers import iterate_interruptibly
 from expectant.exact import optimal_values, planning_gap
 from expectant.exact.solve import Dynamics, dynamics, expected_next
 from expectant.features.table import numbered_states
+from expectant.formatting import in_brief
 from expectant.lanes import padded
 from expectant.parts import Agent, Domain, Features
 from expectant.progress import Silent
 from expectant.rules import flag, or_none, whole
 from expectant.seeds import SEED
-from expectant.shown import in_brief
 
 __all__ = ["Errors", "Safety", "action_values_safe", "decision_nanoseconds", "errors_over_time"]
 

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 import expectant as ex
 from expectant.features.vector import Weighted
-from expectant.gradient_updates import own_error
 from expectant.models.columns import append
 from expectant.models.expectation import LinearPart
+from expectant.updates import own_error
 from expectant.verbs import add_expected, backed_up_value, improve, learn, plan
 
 FORMS = ("gradient", "gtd2")

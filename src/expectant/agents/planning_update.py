@@ -11,11 +11,10 @@ from expectant.agents.by_name import MODELS, named_model
 from expectant.agents.planning_agent import PlanningAgent
 from expectant.descriptions import abstract, option
 from expectant.features.vector import dot
-from expectant.gradient_updates import gradient_planning, gtd2_planning
 from expectant.parts import Model, Site
 from expectant.rules import one_of
 from expectant.step_sizes import StepSize, step_part, step_size
-from expectant.updates import displacement, levi_target, move
+from expectant.updates import displacement, gradient_planning, gtd2_planning, levi_target, move
 from expectant.verbs import improve
 
 __all__ = [

@@ -7,8 +7,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from expectant.descriptions import description
-from expectant.features.feature_table import feature_table
-from expectant.features.table import numbered_states
+from expectant.features.table import feature_table, numbered_states
 from expectant.features.vector import BinaryTable, WeightedTable
 from expectant.parts import Backups, Site
 from expectant.verbs import draw, load, remember, stored

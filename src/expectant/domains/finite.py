@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple, Protocol, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,14 +12,54 @@ from numpy.typing import ArrayLike
 from expectant.core.memory import claim
 from expectant.descriptions import description, option
 from expectant.domains.checks import checked_outcomes
+from expectant.domains.gym import Gym
 from expectant.domains.outcomes import END, Outcomes
-from expectant.parts import Domain
+from expectant.domains.spaces import GymSource
+from expectant.parts import Domain, Site
 from expectant.rules import Rule, flag, or_none, whole
 from expectant.verbs import function, observation, outcome, phase, place, reset, reward_now, step
 
-if TYPE_CHECKING:
-    from expectant.domains.spaces import GymSource
-    from expectant.domains.toy_text import Table
+Table = Mapping[int, Mapping[int, list[tuple[float, int, float, bool]]]]
+
+
+class Tabled(NamedTuple):
+    """``probabilities``, ``rewards``, ``successors`` (S, A, O); ``start`` (S,) if it is known."""
+
+    probabilities: np.ndarray
+    rewards: np.ndarray
+    successors: np.ndarray
+    start: ArrayLike | None
+
+
+def tabled(source: GymSource | Table, **options: object) -> Tabled:
+    """The arrays of a toy-text environment: its id, itself, or its table ``P``."""
+    if isinstance(source, Mapping):
+        return _arrays(source, None)
+    made: Any = Gym(source, **dict[str, Any](options)).make()
+    env = made.unwrapped
+    if not hasattr(env, "P"):
+        raise ValueError(
+            f"FiniteMDP.from_gym: {source!r} has no table P of its transitions; only toy-text "
+            "environments do"
+        )
+    table, start = env.P, getattr(env, "initial_state_distrib", None)
+    env.close()
+    return _arrays(table, start)
+
+
+def _arrays(table: Table, start: ArrayLike | None) -> Tabled:
+    states, actions = len(table), len(table[0])
+    most = max(len(table[s][a]) for s in range(states) for a in range(actions))
+    probabilities = np.zeros((states, actions, most))
+    rewards = np.zeros((states, actions, most))
+    successors = np.full((states, actions, most), END)
+    for s in range(states):
+        for a in range(actions):
+            for o, (probability, successor, reward, ended) in enumerate(table[s][a]):
+                probabilities[s, a, o], rewards[s, a, o] = probability, reward
+                successors[s, a, o] = END if ended else successor
+    return Tabled(probabilities, rewards, successors, start)
+
 
 STATE, PHASE, OUTCOME = 0, 1, 2
 
@@ -208,8 +248,6 @@ class FiniteMDP(Domain):
         ``start`` is (S,), by default as the environment has it; ``options`` go to
         ``gymnasium.make``.
         """
-        from expectant.domains.toy_text import Tabled, tabled
-
         found: Tabled = tabled(source, **options)
         start = found.start if start is None else start
         return cls(found.probabilities, found.rewards, successors=found.successors, start=start)
@@ -237,3 +275,24 @@ class FiniteMDP(Domain):
 
     def build(self, rng: np.random.Generator) -> FinitePart:
         return self._part._replace(now=np.zeros(3, np.int64))  # runs share what none changes
+
+
+class InPhases(Protocol):
+    """What the part of a finite MDP has: ``now``, its present state and phase."""
+
+    now: np.ndarray
+
+
+def phase_now(site: Site) -> np.ndarray:
+    """Where the site's domain has its present phase, for models that are always of that one."""
+    return cast(InPhases, site.domain_part).now  # as every domain with an mdp() builds it
+
+
+def finite_mdp(site: Site, owner: str) -> FiniteMDP:
+    """The MDP of the site's domain; an error where it has none."""
+    mdp = site.domain.mdp()
+    if mdp is None:
+        raise ValueError(
+            f"{owner}: needs a domain that is a finite MDP, {type(site.domain).__name__} is not"
+        )
+    return mdp

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from expectant import small_tables as tables
+from expectant import formatting as tables
 from expectant.analysis.curves import interval
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from expectant import small_tables as tables
+from expectant import formatting as tables
 from expectant.analysis.curves import interval
 from expectant.engine.loop import Run
 from expectant.extras import need

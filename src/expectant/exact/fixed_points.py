@@ -22,10 +22,10 @@ from expectant.exact.solve import (
     policy_values,
     start_return,
 )
+from expectant.formatting import in_brief
 from expectant.parts import Domain, Features
 from expectant.rules import one_of, whole
 from expectant.seeds import SEED, generator
-from expectant.shown import in_brief
 
 SWEEPS = 200_000
 UPDATES = ("avi", "aavi", "invalid")

@@ -23,8 +23,8 @@ from expectant.exact.solve import (
     expected_next,
     greedy_policy,
 )
+from expectant.formatting import in_brief
 from expectant.parts import Domain
-from expectant.shown import in_brief
 
 OptionModel = tuple[np.ndarray, np.ndarray]  # rewards (S,), successors (S, S)
 

@@ -8,7 +8,8 @@ import numpy as np
 
 from expectant.core.memory import claim
 from expectant.descriptions import description, option
-from expectant.parts import Domain, Features, Shape
+from expectant.features.vector import BinaryTable, WeightedTable, empty_state, empty_table
+from expectant.parts import Domain, Features, Shape, Site
 from expectant.rules import or_none, whole
 from expectant.seeds import generator
 from expectant.verbs import encode, encode_all
@@ -83,3 +84,15 @@ class RandomBinary(Features):
         claim(2 * 8 * states * self.active)  # vectors one by one, then the table
         rows = np.array([rng.choice(self.size, self.active, False) for _ in range(states)])
         return TablePart(np.sort(rows, axis=1))
+
+
+def feature_table(site: Site) -> BinaryTable | WeightedTable:
+    """The feature vectors of all states, in the order of their numbers."""
+    if site.shape.remembers:
+        raise ValueError(
+            "an exact model needs features of the present state alone, these remember earlier ones"
+        )
+    states = numbered_states(site.domain, "an exact model")
+    table = empty_table(site.shape, states)
+    encode_all(site.features_part, states, table, empty_state(site.shape))
+    return table

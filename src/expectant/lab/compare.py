@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from expectant import small_tables as tables
+from expectant import formatting as tables
 from expectant.analysis.paired import holm_adjusted, paired_difference
 from expectant.descriptions import near_miss
 from expectant.engine.arguments import hinting

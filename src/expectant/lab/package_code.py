@@ -13,7 +13,7 @@ from pathlib import Path
 PACKAGE = Path(__file__).parents[1]
 DECIDING = (
     "agents", "backups", "domains", "engine", "exact", "features", "models", "options",
-    "step_sizes", "descriptions.py", "dispatch.py", "gradient_updates.py", "lanes.py", "parts.py",
+    "step_sizes", "descriptions.py", "dispatch.py", "lanes.py", "parts.py",
     "rules.py", "seeds.py", "sites.py", "updates.py", "verbs.py", "lab/cells.py",
     "lab/engines/tasks.py", "lab/episodes.py", "lab/looks.py", "lab/policy_worth.py",
     "lab/records.py",

@@ -7,6 +7,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from expectant.descriptions import description, option
+from expectant.domains.finite import finite_mdp
 from expectant.features.vector import dot
 from expectant.lanes import dot_row
 from expectant.models.expectation import (
@@ -19,7 +20,6 @@ from expectant.models.expectation import (
     predict,
     row_of,
 )
-from expectant.models.places import finite_mdp
 from expectant.parts import Model, Site
 from expectant.step_sizes import StepSize, number_or_bounded, step_size
 from expectant.updates import move

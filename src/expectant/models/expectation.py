@@ -9,11 +9,10 @@ import numpy as np
 
 from expectant.core.memory import zeros
 from expectant.descriptions import description, option
-from expectant.domains.finite import PHASE
-from expectant.features.feature_table import feature_table
+from expectant.domains.finite import PHASE, finite_mdp, phase_now
+from expectant.features.table import feature_table
 from expectant.features.vector import dense, dot, empty_state
 from expectant.lanes import add_to_row, dot_row
-from expectant.models.places import finite_mdp, phase_now
 from expectant.parts import Model, Site, constant_weights
 from expectant.rules import number, or_none
 from expectant.step_sizes import StepSize, columns_part, step_size

@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 
 from expectant.descriptions import description
-from expectant.domains.finite import PHASE
+from expectant.domains.finite import PHASE, finite_mdp, phase_now
 from expectant.domains.outcomes import END
-from expectant.features.feature_table import feature_table
+from expectant.features.table import feature_table
 from expectant.features.vector import (
     Binary,
     BinaryTable,
@@ -18,7 +18,6 @@ from expectant.features.vector import (
     empty_state,
     outlook,
 )
-from expectant.models.places import finite_mdp, phase_now
 from expectant.parts import Model, Site
 from expectant.verbs import backed_up_action_value, backed_up_value, fit, function, load
 

@@ -7,11 +7,11 @@ from typing import NamedTuple
 import numpy as np
 
 from expectant.core.memory import zeros
+from expectant.domains.finite import finite_mdp, phase_now
 from expectant.exact.options import option_durations, option_model
-from expectant.features.feature_table import feature_table
+from expectant.features.table import feature_table
 from expectant.features.vector import dense, empty_state
 from expectant.models.expectation import ExactPart, row_of
-from expectant.models.places import finite_mdp, phase_now
 from expectant.parts import Site
 from expectant.verbs import (
     add_expected,

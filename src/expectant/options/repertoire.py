@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from itertools import groupby
 from typing import NamedTuple
 
 import numpy as np
@@ -15,7 +16,6 @@ import numpy as np
 from expectant.descriptions import description, option
 from expectant.options.exact_models import exact_models
 from expectant.options.learned_models import linear_models
-from expectant.options.several import build_options
 from expectant.options.universal_models import universal_models
 from expectant.parts import Buildable, Model, Option, Site
 from expectant.rules import Rule, at_least, between, flag, one_of
@@ -29,8 +29,62 @@ from expectant.verbs import (
     duration,
     fit,
     imagine,
+    learn_options,
+    policy_of,
+    stop_of,
     trace_back,
 )
+
+
+class SeveralOptionsPart(NamedTuple):
+    """``first`` has the options below ``held``, ``rest`` those from there on."""
+
+    first: object
+    held: int
+    rest: object
+
+
+@policy_of.register(SeveralOptionsPart)
+def _(options, number, state, probabilities):
+    if number < options.held:
+        policy_of(options.first, number, state, probabilities)
+    else:
+        policy_of(options.rest, number - options.held, state, probabilities)
+
+
+@stop_of.register(SeveralOptionsPart)
+def _(options, number, state):
+    if number < options.held:
+        return stop_of(options.first, number, state)
+    return stop_of(options.rest, number - options.held, state)
+
+
+@learn_options.register(SeveralOptionsPart)
+def _(options, transition, behaviour, weights, discount):
+    errors = learn_options(options.first, transition, behaviour, weights, discount)
+    return errors + learn_options(options.rest, transition, behaviour, weights, discount)
+
+
+@begin.register(SeveralOptionsPart)
+def _(options, state, rng):
+    begin(options.first, state, rng)
+    begin(options.rest, state, rng)
+
+
+def build_options(options: Sequence[Option], site: Site) -> object:
+    """One part for all, in their order; neighbours of one kind share their arrays."""
+    built: list[tuple[int, object]] = []
+    for _, group in groupby(options, type):
+        found = list(group)
+        together = found[0].build_together(found, site)
+        if together is None:
+            built += [(1, option.build(site)) for option in found]
+        else:
+            built.append((len(found), together))
+    (_, joined), *before = reversed(built)
+    for count, part in before:
+        joined = SeveralOptionsPart(part, count, joined)
+    return joined
 
 
 class ChoicesPart(NamedTuple):

@@ -143,8 +143,8 @@ def test_plain_python_of_the_package_belongs_to_a_cell(tmp_path, file, counts):
 
 def test_all_that_a_run_is_made_of_decides():
     """Whatever parts and the engine import of the package, but for what only tells or keeps."""
-    telling = {"analysis", "extras", "files", "integrity", "meanings", "progress", "show", "shown"}
-    telling |= {"small_tables", "version", "whose"}
+    telling = {"analysis", "extras", "files", "integrity", "meanings", "progress", "show"}
+    telling |= {"formatting", "version", "whose"}
     used = set()
     for name in DECIDING:
         place = PACKAGE / name

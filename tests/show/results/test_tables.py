@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from expectant import small_tables as tables
+from expectant import formatting as tables
 
 
 @pytest.mark.parametrize(

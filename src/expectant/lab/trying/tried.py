@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from expectant import small_tables as tables
+from expectant import formatting as tables
 from expectant.analysis.curves import interval, learning_curve
 from expectant.analysis.paired import paired_difference
 from expectant.analysis.panel import Level, Panel

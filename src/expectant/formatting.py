@@ -1,10 +1,13 @@
-"""Small tables of text and of HTML, and numbers with as many decimals as they need."""
+"""Format numbers, small tables (text and HTML) and short representations of arrays."""
 
 from __future__ import annotations
 
 import html
 import math
 from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
 
 DIGITS = 4  # that the largest number of a table has, at least
 MOST_DECIMALS = 8
@@ -67,3 +70,23 @@ def _cells(tag: str, row: Sequence[str]) -> str:
         f'<{tag} style="text-align: {"right" if place else "left"}">{html.escape(cell)}</{tag}>'
         for place, cell in enumerate(row)
     )
+
+
+FEW = 4  # numbers of an array that are shown
+
+
+def in_brief(thing: Any) -> str:
+    """A named tuple in one line: small numbers as they are, large arrays by their shape."""
+    facts = [f"{name} {_shown(getattr(thing, name))}" for name in thing._fields]
+    return f"{type(thing).__name__}({', '.join(facts)})"
+
+
+def _shown(value: Any) -> str:
+    array = np.asarray(value, float)
+    if array.ndim == 0:
+        return f"{array:.4g}"
+    if array.ndim == 1 and array.size <= FEW:
+        return f"[{', '.join(f'{number:.4g}' for number in array)}]"
+    known = array[np.isfinite(array)]
+    extent = f" from {known.min():.4g} to {known.max():.4g}" if known.size else ""
+    return f"{array.shape}{extent}"
