@@ -124,7 +124,7 @@ def swept(tmp_path_factory) -> Path:
     return folder
 
 
-COMMANDS = ["best results", "report results", "plot results", "show results/spec.toml"]
+COMMANDS = ["best results", "report results", "show results/spec.toml"]
 
 
 @pytest.mark.parametrize(("text", "named"), [
