@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import importlib
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from functools import cached_property
@@ -51,6 +52,15 @@ def _class_at(environment: str) -> Callable[..., GymEnvironment] | None:
     except ImportError as error:
         raise ValueError(f"Gym: cannot import {module!r} of {environment!r}: {error}") from None
     return found if callable(found) else None
+
+
+def _name_of(environment: Any) -> str | None:
+    """An id, or "module:Class" of what can be found there; None of anything else."""
+    if isinstance(environment, str):
+        return environment
+    module, name = getattr(environment, "__module__", ""), getattr(environment, "__qualname__", "")
+    found = getattr(sys.modules.get(module), name, None)
+    return f"{module}:{name}" if name and found is environment else None
 
 
 def _source(value: object) -> GymSource:
@@ -116,15 +126,17 @@ class Gym(Domain):
         return getattr(made, "__name__", type(made).__name__)
 
     def to_dict(self) -> dict[str, object]:
-        """Plain data; only an environment with an id has any."""
-        if not isinstance(self.environment, str):
-            raise ValueError(
-                f"Gym: {self.environment!r} cannot be written down, only an environment's id can"
-            )
+        """Plain data: an id, or where a class or function is that makes an environment."""
         return {"kind": self.kind, **self._arguments()}
 
     def _arguments(self) -> dict[str, object]:
-        return {"environment": self.environment, "numbered": self.numbered, **self.options}
+        name = _name_of(self.environment)
+        if name is None:
+            raise ValueError(
+                f"Gym: {self.environment!r} cannot be written down: give an id, or a class or "
+                "function of a module or script ('module:Class')"
+            )
+        return {"environment": name, "numbered": self.numbered, **self.options}
 
     @classmethod
     def module_in(cls, data: dict[str, object]) -> str | None:
@@ -211,8 +223,24 @@ class Gym(Domain):
             env.close()
 
     def __getstate__(self) -> dict[str, object]:
-        """The settings alone: what was found out about an environment is true in one process."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
+        """The settings alone: what was found out about an environment is true in one process.
+
+        A class of the script that is run is another module's there, so it is sent itself.
+        """
+        found = {field.name: getattr(self, field.name) for field in fields(self)}
+        if _module_of(self.environment) == "__main__":
+            found["environment"] = _class_at(str(self.environment)) or self.environment
+        return found
+
+    @property
+    def script_classes(self) -> tuple[type, ...]:
+        """The classes of an environment that a script or notebook defines, which has no module."""
+        layer: Any = self.make()
+        found = []
+        while layer is not None:
+            found += [kind for kind in type(layer).__mro__ if kind.__module__ == "__main__"]
+            layer = getattr(layer, "env", None)
+        return tuple(found)
 
     def build(self, rng: np.random.Generator) -> OutsidePart:
         return OutsidePart(self.reading.buffer())

@@ -19,7 +19,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-_SILENT = {"gymnasium", "expectant", "numpy", "__future__"}  # a version says it all, elsewhere
+# a version says it all, elsewhere; of a script the classes are hashed, not the file
+_SILENT = {"gymnasium", "expectant", "numpy", "__future__", "__main__"}
 
 
 def environment_code(environment: Any) -> dict[str, str]:

@@ -159,7 +159,8 @@ class Hashes:
     def _code_of(self, cell: Cell) -> str:
         prepared, _ = cell.job.prepare(0)
         described = own_descriptions((cell.domain, cell.features, cell.agent))
-        code = (*part_types(prepared), *described)
+        script = getattr(cell.domain, "script_classes", ())
+        code = (*part_types(prepared), *described, *script)
         if code not in self._code:
             outside = cell.domain.outside
             entry, more = (respond, (play, World)) if outside else (simulate, ())
