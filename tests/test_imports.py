@@ -16,7 +16,7 @@ SOURCE = Path(expectant.__file__).parent
 # Later layers may import earlier ones, never the other way; a name is a module or a folder.
 LAYERS = [
     {"dispatch", "extras", "files", "lanes", "meanings", "progress", "rules", "seeds"}
-    | {"core", "formatting", "sites", "verbs", "version", "whose"},
+    | {"core", "formatting", "verbs", "version", "whose"},
     {"descriptions"},
     {"parts"},
     {"analysis", "step_sizes"},

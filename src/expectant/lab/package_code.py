@@ -14,7 +14,7 @@ PACKAGE = Path(__file__).parents[1]
 DECIDING = (
     "agents", "backups", "domains", "engine", "exact", "features", "models", "options",
     "step_sizes", "descriptions.py", "dispatch.py", "lanes.py", "parts.py",
-    "rules.py", "seeds.py", "sites.py", "updates.py", "verbs.py", "lab/cells.py",
+    "rules.py", "seeds.py", "updates.py", "verbs.py", "lab/cells.py",
     "lab/engines/tasks.py", "lab/episodes.py", "lab/looks.py", "lab/policy_worth.py",
     "lab/records.py",
 )  # fmt: skip
