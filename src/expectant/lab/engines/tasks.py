@@ -17,12 +17,12 @@ from expectant.core import tree
 from expectant.core.memory import TooLargeError
 from expectant.engine.compile.kernels import Kernel
 from expectant.engine.compile.settled import has_settled_types
-from expectant.engine.course import Stop, drive, going_on, share_done
+from expectant.engine.course import drive, going_on, share_done
 from expectant.engine.divergence import explained
 from expectant.engine.job import Job, closed, loop_for, tell_of_evictions
 from expectant.engine.loop import DIVERGED, Run
 from expectant.engine.workers import Begun, Order, Processes, RunOne, compile_loop
-from expectant.lab.cells import BLOCK, LENGTH, TOTAL, Cell, cost
+from expectant.lab.cells import LENGTH, TOTAL, Cell, cost
 from expectant.lab.records import compiled_look, ordered_look, recorded
 from expectant.lab.store.store import Block
 from expectant.progress import Reporter, Silent
@@ -80,14 +80,13 @@ class Kernels:
     """The loop for every composition of parts, compiled when it is first asked for.
 
     ``known`` has kernels, or the error of one that cannot be compiled, by composition and by name
-    of a cell; ``explained`` the first run of each cell of which it is known why it diverged.
+    of a cell.
     """
 
     compiled: bool | None = None
     known: dict[object, Kernel | Exception] = field(default_factory=dict)
     keys: dict[str, object] = field(default_factory=dict)
     sources: dict[str, TaskRuns] = field(default_factory=dict)
-    explained: dict[str, int] = field(default_factory=dict)
 
     def source_for(self, task: Task) -> TaskRuns:
         """The runs of a cell for workers, the same for all its tasks."""
@@ -207,7 +206,8 @@ def run_task(
     took = time.perf_counter() - start, time.thread_time() - processor
     if control[0]:
         return None
-    given_up, why = evicted(stop.run.agent), why_diverged(task, kernels, number, stop)
+    given_up = evicted(stop.run.agent)
+    why = explained(stop.run, stop.status, cell.agent, cell.domain.called)
     lengths = np.empty(0)
     if cell.record is None:
         run = closed(job, stop.run, stop.status)
@@ -215,20 +215,6 @@ def run_task(
         if cell.lengths:
             lengths = np.where(np.isnan(run.returns), np.nan, run.lengths)
     return Ran(values, lengths, stop.status == DIVERGED, *took, stop.steps, given_up, why)
-
-
-def why_diverged(task: Task, kernels: Kernels, number: int, stop: Stop) -> str:
-    """Why a run diverged, or "".
-
-    To find out takes seconds, so that is done in the first block of runs, and there for no run
-    after one of which it is known: whichever thread was first, the first that diverged has it.
-    """
-    cell, known = task.cell, kernels.explained.get(task.name, BLOCK - 1)
-    thorough = number <= known
-    why = explained(stop.run, stop.status, cell.agent, cell.domain.called, thorough)
-    if why and thorough:
-        kernels.explained[task.name] = number
-    return why
 
 
 def curve_values(cell: Cell, run: Run) -> np.ndarray:
