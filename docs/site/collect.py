@@ -135,7 +135,7 @@ def step_times(cells: Any, folder: Path) -> dict[tuple[str, ...], float]:
 
 def store_tuning(folder: Path) -> None:
     """Store the settings that a sweep chose for the arms of a study."""
-    from expectant.lab.choosing.stages import choose_in_group
+    from expectant.lab.choosing.best_command import choose_in_group
     from expectant.lab.choosing.sweep_folder import read_folder
     from expectant.lab.study import packaged, read_study
 

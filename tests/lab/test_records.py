@@ -18,7 +18,7 @@ from expectant.engine.memory import Room, size_of
 from expectant.engine.workers import compile_loop
 from expectant.lab import records
 from expectant.lab.cells import Cell, cell_hash
-from expectant.lab.choosing.confirming import cell_of
+from expectant.lab.choosing.best_command import cell_of
 from expectant.lab.choosing.sweep_folder import read_folder
 from expectant.lab.engines.compute import compute
 from expectant.lab.looks import LOOKS, look_as

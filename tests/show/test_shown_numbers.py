@@ -19,8 +19,14 @@ from expectant.show.page_tables import (
     dependence_table,
     difference_table,
 )
-from expectant.show.sensitivity import HeatMap, Sensitivity, lines_data, map_data
-from expectant.show.sensitivity_figures import _heat_figure, sensitivity_figure
+from expectant.show.sensitivity import (
+    HeatMap,
+    Sensitivity,
+    heat_figure,
+    lines_data,
+    map_data,
+    sensitivity_figure,
+)
 from expectant.show.static_curves import chart_figure
 
 
@@ -88,7 +94,7 @@ def test_a_heat_map_has_the_first_setting_across() -> None:
     means = np.array([[1.0, 2.0], [9.0, np.nan], [3.0, 4.0]])
     diverged = np.isnan(means)
     heat = HeatMap("One", "agent.a", "agent.b", [10, 20, 30], ["x", "y"], means, diverged)
-    axes: Any = _heat_figure([heat], "", "mean").axes[0]
+    axes: Any = heat_figure([heat], "", "mean").axes[0]
     np.testing.assert_array_equal(axes.images[0].get_array().filled(np.nan), means.T)
     cross, ring = ([line.get_xdata().tolist(), line.get_ydata().tolist()] for line in axes.lines)
     assert cross == [[1], [1]]  # a = 20, b = y

@@ -122,7 +122,7 @@ def best(
     """
     with plain_errors("lab", "show"):
         from expectant.lab.choosing.best_command import best as choose
-        from expectant.lab.choosing.choice_table import best_text
+        from expectant.lab.choosing.best_command import best_text
 
         found = choose(
             folder, measure=measure, confirm=confirm, out=out, threads=threads, trust=trust

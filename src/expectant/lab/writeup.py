@@ -61,7 +61,7 @@ def report_again(folder: Path, *, trust: bool = False) -> list[Path]:
     """Write the figures and the page of any results folder again; ``trust`` imports its modules."""
     kind = need_kind(folder, RUN, SWEEP, STUDY)
     if kind == SWEEP:
-        from expectant.lab.choosing.best_command import draw_sweep
+        from expectant.lab.choosing.choice_figures import draw_sweep
         from expectant.lab.choosing.choice_page import report_sweep
 
         return [*draw_sweep(folder, trust=trust), report_sweep(folder, trust=trust)]

@@ -1,19 +1,39 @@
-"""What every value of a setting is worth, and every pair of values of two settings, as numbers."""
+"""Sensitivity to settings: a line for each value of a setting, heat maps of two settings."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from expectant.show.chart import marks_data
+from expectant.show.canvas import (
+    add_legend,
+    agent_key,
+    columns_for,
+    draw_marks,
+    key_of,
+    line_look,
+    mark_key,
+    marker_look,
+    panel_figure,
+    write_figure,
+)
+from expectant.show.palette import Palette
 from expectant.show.ranges import Mark, ValueRange, colour_floor, marks_below, value_range
-from expectant.show.wording import shown_number
+from expectant.show.wording import setting_name, shown_number
 
-FEW = 5  # values, up to which each has a tick of its own
-MANY = 30  # values, from which on markers would only clutter
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+FEW, MANY = 5, 30  # values: each has a tick up to the first, none has a marker from the second on
+HEIGHT = 2.1  # of one row of panels, in inches
+MOST_TICKS = 7
+LETTERS = {1: 60, 2: 26, 3: 14}  # of all ticks along an axis that fit, by the number of columns
+BEST_COLOUR, DIVERGED_COLOUR = "#D55E00", "#8a2f00"
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +53,7 @@ class Sensitivity:
 
     @property
     def best(self) -> list[float]:
-        """The mean of the best value and the ends of its interval; nothing if all diverged."""
+        """The mean of the best value and the ends of its interval; empty if all diverged."""
         means = self.envelope[:, 0]
         if np.isnan(means).all():
             return []
@@ -50,7 +70,7 @@ class HeatMap:
     """Two settings of one agent: ``means`` (first, second) with the others at their best.
 
     NaN where every setting ``diverged`` (the same shape, truth values) and where none was tried.
-    ``cells`` has the position of the cell behind every field, -1 where there is none.
+    ``cells`` has the row of the cell behind every field, -1 where there is none.
     """
 
     label: str
@@ -80,11 +100,11 @@ class HeatMap:
         return float(known[known >= colour_floor(known)].min()) if known.size else None
 
 
-def sensitivity_range(found: Iterable[Sensitivity]) -> ValueRange:
-    """What the axis covers of all these lines, agent by agent; the best of each is never cut."""
+def sensitivity_range(lines: Iterable[Sensitivity]) -> ValueRange:
+    """The axis of all lines, agent by agent; the best of each is never cut off."""
     values: dict[str, list[np.ndarray]] = {}
     best: list[float] = []
-    for line in found:
+    for line in lines:
         values.setdefault(line.agent, []).append(line.envelope.ravel())
         best += line.best
     covered = value_range({agent: np.concatenate(each) for agent, each in values.items()}, best)
@@ -92,51 +112,44 @@ def sensitivity_range(found: Iterable[Sensitivity]) -> ValueRange:
 
 
 def axis_kind(values: Iterable[Any]) -> str:
-    """How the axis of a setting is drawn: "log", "linear", or "category", side by side."""
+    """How the axis of a setting is drawn: "log", "linear", or "category"."""
     listed = list(values)
     if not all(isinstance(value, int | float) and not isinstance(value, bool) for value in listed):
         return "category"
     return "log" if min(listed) > 0 and max(listed) >= 10 * min(listed) else "linear"
 
 
+def _all_values(lines: Sequence[Sensitivity]) -> list[Any]:
+    return list(dict.fromkeys(value for line in lines for value in line.values))
+
+
+# ------------------------------------------------------------------------------------ for the page
+
+
 def lines_data(lines: Sequence[Sensitivity]) -> dict[str, Any]:
     """All lines for the script, setting by setting."""
     covered = sensitivity_range(lines)
-    settings = dict.fromkeys(line.setting for line in lines)
-    return {
-        "range": [covered.low, covered.high],
-        "settings": [
-            _setting([line for line in lines if line.setting == name], covered.floor)
-            for name in settings
-        ],
-    }
+    settings = []
+    for name in dict.fromkeys(line.setting for line in lines):
+        own = [line for line in lines if line.setting == name]
+        values = _all_values(own)
+        scale = axis_kind(values)
+        settings.append(
+            {
+                "name": name.removeprefix("agent."),
+                "scale": scale,
+                "ticks": values if scale == "linear" and len(values) <= FEW else None,
+                "lines": [_line_data(line, scale) for line in own],
+            }
+        )
+    return {"range": [covered.low, covered.high], "settings": settings}
 
 
-def _setting(lines: Sequence[Sensitivity], floor: float) -> dict[str, Any]:
-    values = list(dict.fromkeys(value for line in lines for value in line.values))
-    scale = axis_kind(values)
-    return {
-        "name": lines[0].setting.removeprefix("agent."),
-        "scale": scale,
-        "ticks": values if scale == "linear" and len(values) <= FEW else None,
-        "lines": [_line(line, scale, floor) for line in lines],
-    }
-
-
-def _line(line: Sensitivity, scale: str, floor: float) -> dict[str, Any]:
+def _line_data(line: Sensitivity, scale: str) -> dict[str, Any]:
     mean, low, high = line.envelope.T
-    values = (
-        [shown_number(value) for value in line.values] if scale == "category" else list(line.values)
-    )
-    return {
-        "key": line.agent,
-        "values": values,
-        "mean": mean,
-        "low": low,
-        "high": high,
-        "slice": line.slice,
-        "marks": marks_data(line.marks(floor)),
-    }
+    values = [shown_number(each) if scale == "category" else each for each in line.values]
+    ends = {"mean": mean, "low": low, "high": high}
+    return {"key": line.agent, "values": values, **ends, "slice": line.slice}
 
 
 def map_data(found: HeatMap) -> dict[str, Any]:
@@ -151,3 +164,129 @@ def map_data(found: HeatMap) -> dict[str, Any]:
         "lowest": found.lowest,
         "best": found.best,
     }
+
+
+# ----------------------------------------------------------------------------------- as figures
+
+
+def draw_sensitivity(
+    lines: Sequence[Sensitivity], title: str, measure: str, path_stem: Path, palette: Palette
+) -> list[Path]:
+    """Draw lines into ``<path_stem>.png`` (200 dpi) and ``<path_stem>.svg``."""
+    return write_figure(lambda: sensitivity_figure(lines, title, measure, palette), path_stem)
+
+
+def sensitivity_figure(
+    lines: Sequence[Sensitivity], title: str, measure: str, palette: Palette
+) -> Figure:
+    """One panel for every setting."""
+    settings = list(dict.fromkeys(line.setting for line in lines))
+    columns, covered = columns_for(len(settings)), sensitivity_range(lines)
+    figure, panels = panel_figure(len(settings), columns, HEIGHT)
+    for number, (axes, setting) in enumerate(zip(panels, settings, strict=True)):
+        own = [line for line in lines if line.setting == setting]
+        position = _prepare_axis(axes, own, columns)
+        axes.set_ylim(covered.low, covered.high)
+        row = 0
+        for line in own:
+            x = [position(value) for value in line.values]
+            marks = line.marks(covered.floor)
+            _draw_line(axes, line, x, palette)
+            draw_marks(axes, x, marks, palette[line.agent].colour, row)
+            row += bool(marks)
+        axes.set_xlabel(setting_name(setting))
+        if number % columns == 0:
+            axes.set_ylabel(measure)
+    figure.suptitle(title, wrap=True)
+    add_legend(figure, _legend_keys(lines, palette, covered.floor))
+    return figure
+
+
+def _draw_line(axes: Axes, line: Sensitivity, x: Sequence[float], palette: Palette) -> None:
+    style = palette[line.agent]
+    mean, low, high = line.envelope.T
+    look = line_look(style) | (marker_look(style) if len(x) < MANY else {})
+    bars = [np.nan_to_num(mean - low), np.nan_to_num(high - mean)]
+    axes.errorbar(x, mean, bars, **look, capsize=1.5, elinewidth=0.8)
+    if line.slice is not None:
+        axes.plot(x, line.slice, color=style.colour, linewidth=0.8, linestyle=":", zorder=2)
+    diverged = np.asarray(x)[np.isnan(mean)]
+    if diverged.size:
+        bottom = np.full(diverged.size, axes.get_ylim()[0])
+        axes.plot(diverged, bottom, "x", color=style.colour, clip_on=False)
+
+
+def _prepare_axis(axes: Axes, lines: Sequence[Sensitivity], columns: int) -> Callable[[Any], float]:
+    """Prepare the axis of a setting; returns the position of a value on it."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    values = _all_values(lines)
+    scale = axis_kind(values)
+    if scale == "category":
+        axes.set_xticks(range(len(values)))
+        _label_ticks(axes.xaxis, [shown_number(value) for value in values], columns)
+        return lambda value: float(values.index(value))
+    if scale == "log":
+        axes.set_xscale("log")
+        axes.xaxis.set_major_locator(LogLocator(numticks=5))
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: shown_number(value)))
+        axes.xaxis.set_minor_formatter(NullFormatter())
+    elif len(values) <= FEW:
+        axes.set_xticks(values, [shown_number(value) for value in values])
+    return float
+
+
+def _label_ticks(axis: Any, labels: Sequence[str], columns: int) -> None:
+    """Name the ticks, rotated where they would overlap."""
+    rotated = axis.axis_name == "x" and sum(map(len, labels)) > LETTERS[columns]
+    look = {"rotation": 40, "ha": "right", "rotation_mode": "anchor"} if rotated else {}
+    axis.set_ticklabels(labels, **look)
+
+
+def _legend_keys(lines: Sequence[Sensitivity], palette: Palette, floor: float) -> list[Any]:
+    keys = [agent_key(palette[agent]) for agent in dict.fromkeys(line.agent for line in lines)]
+    if any(line.slice is not None for line in lines):
+        look = {"color": "#555555", "linewidth": 0.8, "linestyle": ":"}
+        keys.append(key_of("others as in the best setting", **look))
+    if any(np.isnan(line.envelope[:, 0]).any() for line in lines):
+        keys.append(key_of("all diverged", color="#555555", marker="x", linestyle="none"))
+    return [*keys, mark_key()] if any(line.marks(floor) for line in lines) else keys
+
+
+def draw_heat_maps(
+    maps: Sequence[HeatMap], title: str, measure: str, path_stem: Path
+) -> list[Path]:
+    """Draw maps into ``<path_stem>.png`` (200 dpi) and ``<path_stem>.svg``."""
+    return write_figure(lambda: heat_figure(maps, title, measure), path_stem)
+
+
+def heat_figure(maps: Sequence[HeatMap], title: str, measure: str) -> Figure:
+    """One panel for every map."""
+    columns = columns_for(len(maps))
+    figure, panels = panel_figure(len(maps), columns, HEIGHT, share_y=False)
+    for axes, found in zip(panels, maps, strict=True):
+        _draw_map(axes, found)
+        for axis, values in ((axes.xaxis, found.first_values), (axes.yaxis, found.second_values)):
+            ticks = range(0, len(values), -(-len(values) // MOST_TICKS))
+            axis.set_ticks(list(ticks))
+            _label_ticks(axis, [shown_number(values[tick]) for tick in ticks], columns)
+    figure.suptitle(title, wrap=True)
+    figure.supxlabel(f"{measure}; ring: best, ×: all diverged", fontsize=7.5)
+    return figure
+
+
+def _draw_map(axes: Axes, found: HeatMap) -> None:
+    image = axes.imshow(
+        np.ma.masked_invalid(found.means.T), origin="lower", aspect="auto", cmap="viridis",
+        vmin=found.lowest, interpolation="nearest",
+    )  # fmt: skip
+    axes.set_facecolor("#eeeeee")
+    axes.plot(*np.nonzero(found.diverged), "x", color=DIVERGED_COLOUR, markersize=4)
+    if found.lowest is not None:
+        ring: Any = {"mfc": "none", "mec": BEST_COLOUR, "mew": 1.6, "markersize": 9}
+        best = np.argwhere(found.means == found.best)[0]
+        axes.plot(*best, "o", clip_on=False, **ring)
+        extend = "min" if (found.means < found.lowest).any() else "neither"
+        axes.figure.colorbar(image, ax=axes, shrink=0.9, extend=extend)
+    axes.set(xlabel=setting_name(found.first), ylabel=setting_name(found.second))
+    axes.set_title(found.label)

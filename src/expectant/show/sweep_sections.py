@@ -1,6 +1,6 @@
-"""The sections of a sweep: the best settings, curves, a table of all cells, sensitivity, heat maps.
+"""The section of a sweep: best settings, curves, sensitivity, heat maps, a table of all cells.
 
-Many numbers go to the script packed, as base64 of 32-bit floats.
+Large arrays go to the script as base64 of 32-bit floats.
 """
 
 from __future__ import annotations
@@ -12,133 +12,88 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from expectant.show.chart import marks_data
 from expectant.show.palette import Palette
-from expectant.show.ranges import floor_of, marks_below
+from expectant.show.ranges import value_range
 from expectant.show.sections import Section
 from expectant.show.sensitivity import HeatMap, Sensitivity, lines_data, map_data
 from expectant.show.wording import EDGE_NOTE, setting_in_words, shown_interval, shown_number
 
-ChoiceData = Mapping[str, Any]
-BUDGET = 24e6  # bytes of all curves on the page
-MOST_POINTS = 400
-FEWEST_POINTS = 8
-BYTES = 3 * 4 * 4 / 3  # of one point: mean, low and high, four bytes each, in base64
-
 
 @dataclass(frozen=True, eq=False)
-class ShownGroup:
-    """One agent in one domain."""
+class SweepGroup:
+    """One agent in one domain: its sensitivity and the maps of every two of its settings."""
 
     agent: str
     label: str
     problem: str
+    lines: Sequence[Sensitivity]
+    maps: Sequence[HeatMap]
+
+    @property
+    def name(self) -> str:
+        return " · ".join(filter(None, (self.label, self.problem)))
 
 
 @dataclass(frozen=True, eq=False)
-class ShownMeasure:
-    """What cells are compared by: ``scores`` (cells, 3) has mean, low and high, NaN where a run
-    diverged. ``choices`` are the best settings as plain data, made as ``stages`` say; ``lines`` are
-    by problem, ``maps`` by group, of every two of its settings."""
+class SweepSection(Section):
+    """All cells of a sweep, compared by one ``measure``.
 
-    name: str
-    meaning: str
-    scores: np.ndarray
-    choices: Sequence[ChoiceData]
-    stages: Sequence[str]
-    lines: Mapping[str, Sequence[Sensitivity]]
-    maps: Sequence[Sequence[HeatMap]]
-
-
-@dataclass(frozen=True, eq=False)
-class Cells:
-    """All cells of a sweep.
-
-    ``columns`` maps the name of a setting to its value in every cell, None where a cell has it
-    not; ``group_of`` is the position of every cell's group; ``curves`` (cells, 3, points) has
-    mean, low and high at the ``positions`` (points,), NaN from where a run diverged on.
-    ``quantity`` is what they are of in a word, ``curve_name`` what their axis is called.
+    ``choices`` are the best settings as in best.json, with ``notes`` and ``rules`` on how they
+    were made. ``columns`` maps a setting to its value in every cell; ``group_of`` is the position
+    of every cell's group. ``scores`` (cells, 3) and ``curves`` (cells, 3, points) have mean, low
+    and high, NaN where a run diverged; curves are at the ``positions`` (points,).
     """
 
+    macro: ClassVar[str] = "sweep"
+    plots: ClassVar[bool] = True
+    measure: str
+    choices: Sequence[Mapping[str, Any]]
+    notes: Sequence[str]
+    rules: Sequence[str]
     ids: Sequence[str]
     columns: Mapping[str, Sequence[Any]]
-    groups: Sequence[ShownGroup]
+    groups: Sequence[SweepGroup]
     group_of: Sequence[int]
-    runs: Sequence[int]
-    diverged: Sequence[int]
-    measures: Sequence[ShownMeasure]
+    scores: np.ndarray
     curves: np.ndarray
     positions: np.ndarray
-    counted: str
-    quantity: str
-    curve_name: str
+    x_name: str
+    y_name: str
 
     @property
     def palette(self) -> Palette:
-        """One style for every agent."""
         return Palette({group.agent: group.label for group in self.groups})
 
-    def best(self, measure: ShownMeasure) -> list[int]:
-        """The positions of the best cells."""
-        place = {name: row for row, name in enumerate(self.ids)}
-        return [place[choice["best"]] for choice in measure.choices if choice["best"] is not None]
+    @property
+    def problems(self) -> list[str]:
+        return list(dict.fromkeys(group.problem for group in self.groups))
 
     @property
-    def sections(self) -> list[Section]:
-        """Everything but the best settings, in order."""
-        return [CellCurves(self), CellTable(self), SensitivityLines(self), HeatMaps(self)]
-
-
-def points_for(cells: int, bins: int) -> int:
-    """How many points a curve may have so that all of them stay within the budget."""
-    allowed = int(BUDGET / (BYTES * max(cells, 1)))
-    return min(bins, MOST_POINTS, max(FEWEST_POINTS, allowed))
-
-
-def packed(values: np.ndarray) -> str:
-    """An array as base64 of little-endian 32-bit floats, row by row."""
-    return base64.b64encode(np.ascontiguousarray(values, "<f4").tobytes()).decode()
-
-
-@dataclass(frozen=True, eq=False)
-class OfCells(Section):
-    """A section about all cells."""
-
-    cells: Cells
+    def has_lines(self) -> bool:
+        return any(group.lines for group in self.groups)
 
     @property
-    def is_empty(self) -> bool:
-        return not self.cells.ids
+    def edge_note(self) -> str:
+        return EDGE_NOTE if any(choice["at_edge"] for choice in self.choices) else ""
 
-
-@dataclass(frozen=True, eq=False)
-class BestSettings(OfCells):
-    """The best setting of every agent by every measure, and the ``rules`` of the choice."""
-
-    macro: ClassVar[str] = "best"
-    rules: Sequence[str]
+    @property
+    def map_names(self) -> list[str]:
+        return [
+            f"{group.name}: {map_data(each)['first']} × {map_data(each)['second']}"
+            for group in self.groups
+            for each in group.maps
+        ]
 
     @staticmethod
-    def note(measure: ShownMeasure) -> str:
-        """What to know about the choices by a measure, if anything."""
-        return EDGE_NOTE if any(choice["at_edge"] for choice in measure.choices) else ""
-
-    @property
-    def measures(self) -> list[str]:
-        return [f"{measure.name}: {measure.meaning}" for measure in self.cells.measures]
-
-    @property
-    def has_problems(self) -> bool:
-        return any(group.problem for group in self.cells.groups)
-
-    @staticmethod
-    def settings(choice: ChoiceData) -> str:
-        """The setting in words; empty where nothing was varied."""
-        return setting_in_words(choice["settings"], choice["at_edge"])
+    def describe(choice: Mapping[str, Any]) -> str:
+        """The best setting in words."""
+        if choice["best"] is None:
+            return "none: every setting diverged" if choice["tried"] else "none finished yet"
+        return setting_in_words(choice["settings"], choice["at_edge"]) or choice["best"]
 
     @staticmethod
     def score(score: Mapping[str, Any] | None) -> str:
-        """A mean, its interval and the runs it is of."""
+        """A mean, its interval and the number of runs."""
         if score is None:
             return "–"
         if score["diverged"]:
@@ -147,112 +102,35 @@ class BestSettings(OfCells):
         mean = shown_number(score["mean"]) + (f" ({between})" if between else "")
         return f"{mean}, {score['runs']} runs"
 
-
-@dataclass(frozen=True, eq=False)
-class CellCurves(OfCells):
-    """The curves of cells that are chosen on the page; at first of the best ones."""
-
-    macro: ClassVar[str] = "cell_curves"
-    plots: ClassVar[bool] = True
-
     def data(self, anchor: str) -> dict[str, Any] | None:
-        cells, floor = self.cells, self._floor
-        shown = np.where(cells.curves >= floor, cells.curves, np.nan)
-        there = ~np.isnan(shown).all(axis=(1, 2))
-        low, high = np.full((2, len(shown)), np.nan)
-        low[there] = np.nanmin(shown[there], axis=(1, 2))
-        high[there] = np.nanmax(shown[there], axis=(1, 2))
-        means = cells.curves[:, 0]
-        fallen = np.flatnonzero((means < floor).any(axis=1))
-        return {
-            "curves": packed(cells.curves),
-            "positions": cells.positions,
-            "extents": [low, high],
-            "marks": {int(cell): marks_data(marks_below(means[cell], floor)) for cell in fallen},
-            "best": cells.best(cells.measures[0]),
-            "xName": cells.counted,
-            "yName": cells.curve_name,
-        }
-
-    @property
-    def _floor(self) -> float:
-        """Below which nothing is shown, by the best cells of every agent."""
-        cells = self.cells
-        values: dict[str, list[np.ndarray]] = {}
-        for cell in cells.best(cells.measures[0]):
-            agent, curve = cells.groups[cells.group_of[cell]].agent, cells.curves[cell]
-            values.setdefault(agent, []).append(curve[np.isfinite(curve)])
-        known = [np.concatenate(each) for each in values.values()]
-        return floor_of(known, cells.curves[np.isfinite(cells.curves)])
-
-
-@dataclass(frozen=True, eq=False)
-class CellTable(OfCells):
-    """A table of all cells, which can be filtered and sorted."""
-
-    macro: ClassVar[str] = "cell_table"
-
-    def data(self, anchor: str) -> dict[str, Any] | None:
-        cells = self.cells
-        return {
-            "ids": list(cells.ids),
-            "columns": [{"name": n, "values": list(v)} for n, v in cells.columns.items()],
-            "groups": [{"key": group.agent, "problem": group.problem} for group in cells.groups],
-            "groupOf": [int(place) for place in cells.group_of],
-            "runs": [int(runs) for runs in cells.runs],
-            "diverged": [int(runs) for runs in cells.diverged],
-            "scores": [packed(measure.scores) for measure in cells.measures],
-        }
-
-
-@dataclass(frozen=True, eq=False)
-class SensitivityLines(OfCells):
-    """What every value of a setting is worth, in one domain at a time."""
-
-    macro: ClassVar[str] = "sensitivity"
-    plots: ClassVar[bool] = True
-
-    @property
-    def is_empty(self) -> bool:
-        return not any(lines for m in self.cells.measures for lines in m.lines.values())
-
-    @property
-    def problems(self) -> list[str]:
-        return list(dict.fromkeys(group.problem for group in self.cells.groups))
-
-    @property
-    def agents(self) -> list[str]:
-        return list(dict.fromkeys(group.agent for group in self.cells.groups))
-
-    def data(self, anchor: str) -> dict[str, Any] | None:
-        return {
-            "measures": [
-                {
-                    "name": f"{self.cells.quantity}, {measure.name}",
-                    "problems": [lines_data(measure.lines.get(name, ())) for name in self.problems],
-                }
-                for measure in self.cells.measures
-            ]
-        }
-
-
-@dataclass(frozen=True, eq=False)
-class HeatMaps(OfCells):
-    """What every pair of values of two settings is worth, for any two settings of an agent."""
-
-    macro: ClassVar[str] = "heat"
-    plots: ClassVar[bool] = True
-
-    @property
-    def is_empty(self) -> bool:
-        return not any(maps for measure in self.cells.measures for maps in measure.maps)
-
-    @property
-    def groups(self) -> list[str]:
-        return [" · ".join(filter(None, (g.label, g.problem))) for g in self.cells.groups]
-
-    def data(self, anchor: str) -> dict[str, Any] | None:
-        maps = [
-            [[map_data(m) for m in group] for group in each.maps] for each in self.cells.measures
+        row_of = {name: row for row, name in enumerate(self.ids)}
+        best = [row_of[choice["best"]] for choice in self.choices if choice["best"] is not None]
+        drawn: dict[str, list[np.ndarray]] = {}
+        for row in best:
+            drawn.setdefault(self.groups[self.group_of[row]].agent, []).append(self.curves[row])
+        covered = value_range({agent: np.concatenate(each) for agent, each in drawn.items()})
+        by_problem = [
+            [line for group in self.groups if group.problem == problem for line in group.lines]
+            for problem in self.problems
         ]
-        return {"measures": maps}
+        return {
+            "ids": list(self.ids),
+            "columns": [{"name": n, "values": list(v)} for n, v in self.columns.items()],
+            "groups": [{"key": group.agent, "problem": group.problem} for group in self.groups],
+            "groupOf": [int(position) for position in self.group_of],
+            "scores": pack(self.scores),
+            "curves": pack(self.curves),
+            "positions": self.positions,
+            "range": [covered.low, covered.high],
+            "best": best,
+            "xName": self.x_name,
+            "yName": self.y_name,
+            "measure": self.measure,
+            "lines": [lines_data(lines) for lines in by_problem],
+            "maps": [map_data(each) for group in self.groups for each in group.maps],
+        }
+
+
+def pack(values: np.ndarray) -> str:
+    """An array as base64 of little-endian 32-bit floats, row by row."""
+    return base64.b64encode(np.ascontiguousarray(values, "<f4").tobytes()).decode()

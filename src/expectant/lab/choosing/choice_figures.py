@@ -1,8 +1,7 @@
-"""The figures of a choice: sensitivity curves and heat maps of every problem."""
+"""Sensitivity curves and heat maps of every problem of a sweep."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import combinations
 from pathlib import Path
 
@@ -17,14 +16,19 @@ from expectant.analysis.selection import (
     setting_means,
     spread,
 )
-from expectant.lab.choosing.sweep_folder import Group, SweepFolder
-from expectant.lab.measures import Measure
+from expectant.lab.choosing.sweep_folder import Group, SweepFolder, measured, read_folder
+from expectant.lab.measures import Measure, measure_named
 from expectant.show.palette import Palette
-from expectant.show.sensitivity import HeatMap, Sensitivity
-from expectant.show.sensitivity_figures import draw_heat_maps, draw_sensitivity
+from expectant.show.sensitivity import HeatMap, Sensitivity, draw_heat_maps, draw_sensitivity
 from expectant.show.wording import slug
 
 MOST_FIELDS = 20_000  # of a map: a search may have tried a different value in every cell
+
+
+def draw_sweep(path: Path, *, trust: bool = False) -> list[Path]:
+    """Draw the figures of a sweep's folder, by the mean over all bins."""
+    folder, measure = read_folder(path, trust=trust), measure_named("mean")
+    return draw_choice(folder, measured(folder, measure), measure, path)
 
 
 def draw_choice(
@@ -35,20 +39,18 @@ def draw_choice(
     title, quantity = folder.experiment.title, folder.quantity
     less = measure.prefers_less(folder.experiment.of_errors)
     palette = Palette({group.agent: group.label for group in folder.groups})
-    problems = list(dict.fromkeys(group.problem for group in folder.groups))
-    for number, problem in enumerate(problems, start=1):
+    for number, problem in enumerate(dict.fromkeys(g.problem for g in folder.groups), start=1):
         groups = [g for g in folder.groups if g.problem == problem and len(g.rows)]
         heading = f"{title}\n{problem}" if problem else title
-        stem = f"{number}-{slug(problem)}"[:60] if problem else ""
-        curves = [line for group in groups for line in sensitivities(group, values, less)]
-        if curves:
-            name = place / "-".join(filter(None, ["sensitivity", stem]))
+        stem = f"-{f'{number}-{slug(problem)}'[:60]}" if problem else ""
+        lines = [line for group in groups for line in sensitivities(group, values, less)]
+        if lines:
             label = f"{quantity}, {measure.name}"
-            paths += draw_sensitivity(curves, heading, label, name, palette)
-        maps = [found for group in groups for found in heat_maps(group, values, less)]
+            paths += draw_sensitivity(lines, heading, label, place / f"sensitivity{stem}", palette)
+        maps = [each for group in groups for each in heat_maps(group, values, less)[:1]]
         if maps:
-            name = place / "-".join(filter(None, ["heat", stem]))
-            paths += draw_heat_maps(maps, heading, f"{quantity}, {measure.meaning}", name)
+            label = f"{quantity}, {measure.meaning}"
+            paths += draw_heat_maps(maps, heading, label, place / f"heat{stem}")
     return paths
 
 
@@ -56,48 +58,49 @@ def sensitivities(group: Group, values: np.ndarray, less: bool = False) -> list[
     """The curve of every setting of a group, by all runs."""
     own = values[group.rows]
     means = setting_means(own)
-    found = []
-    for name, points in all_responses(group, -means if less else means).items():
+    lines = []
+    for name, points in _all_responses(group, -means if less else means).items():
         cells = [point.envelope for point in points]
         envelope = np.column_stack([means[cells], setting_intervals(own[cells])])
         through = np.array([np.nan if p.slice is None else means[p.slice] for p in points])
+        single = len(group.settings) == 1
         line = Sensitivity(
-            group.agent, name, [p.value for p in points], envelope,
-            through if len(group.settings) > 1 else None, less,
-        )  # fmt: skip
-        found.append(line)
-    return found
+            group.agent,
+            name,
+            [p.value for p in points],
+            envelope,
+            None if single else through,
+            less,
+        )
+        lines.append(line)
+    return lines
 
 
-def all_responses(group: Group, means: np.ndarray) -> dict[str, list[Response]]:
-    """What every value of every setting is worth, where more is better."""
+def _all_responses(group: Group, means: np.ndarray) -> dict[str, list[Response]]:
+    """The worth of every value of every setting; more is better."""
+    if not len(means):
+        return {}
     best = pick(means)
     return {name: responses(group.settings, means, name, best) for name in group.settings}
 
 
 def heat_maps(group: Group, values: np.ndarray, less: bool = False) -> list[HeatMap]:
-    """The map of the two settings that matter most; none if fewer were varied."""
+    """The maps of every two settings, those that matter most first; without maps that are huge."""
     means = setting_means(values[group.rows])
-    if len(group.settings) < 2:
-        return []
-    first, second = _two_that_matter(group, -means if less else means)
-    return [heat_map(group, means, first, second, less)]
-
-
-def all_heat_maps(group: Group, values: np.ndarray, less: bool = False) -> list[HeatMap]:
-    """The maps of any two settings, but for those of too many fields to be looked at."""
-    means = setting_means(values[group.rows])
+    worth = -means if less else means
+    matters = {name: spread(worth, found) for name, found in _all_responses(group, worth).items()}
     counts = {name: len(set(column)) for name, column in group.settings.items()}
+    ranked = sorted(matters, key=lambda name: -matters[name])
+    first = [name for name in group.settings if name in ranked[:2]]
+    pairs = sorted(combinations(matters, 2), key=lambda pair: list(pair) != first)
     return [
-        heat_map(group, means, first, second, less)
-        for first, second in combinations(group.settings, 2)
-        if len(means) and counts[first] * counts[second] <= MOST_FIELDS
+        _heat_map(group, means, *pair, less)
+        for pair in pairs
+        if counts[pair[0]] * counts[pair[1]] <= MOST_FIELDS
     ]
 
 
-def heat_map(
-    group: Group, means: np.ndarray, first: str, second: str, less: bool = False
-) -> HeatMap:
+def _heat_map(group: Group, means: np.ndarray, first: str, second: str, less: bool) -> HeatMap:
     """The best with every pair of values of two settings; ``means`` (rows of the group,)."""
     grid = grid_of(group.settings, -means if less else means, first, second)
     tried = grid.best >= 0
@@ -106,9 +109,3 @@ def heat_map(
         group.label, first, second, grid.first, grid.second, shown, tried & np.isnan(shown),
         np.where(tried, group.rows[grid.best], -1), less,
     )  # fmt: skip
-
-
-def _two_that_matter(group: Group, means: np.ndarray) -> Sequence[str]:
-    found = all_responses(group, means)
-    ranked = sorted(found, key=lambda name: -spread(means, found[name]))
-    return [name for name in group.settings if name in ranked[:2]]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +10,9 @@ import numpy as np
 
 from expectant.analysis.curves import finite_or_nan
 from expectant.analysis.selection import setting_intervals, setting_means
-from expectant.lab.choosing.best_command import BEST
-from expectant.lab.choosing.choice_figures import all_heat_maps, sensitivities
-from expectant.lab.choosing.scores import all_curves, values_of
-from expectant.lab.choosing.stages import RULES, STAGES, choices, choices_as_data
-from expectant.lab.choosing.sweep_folder import SweepFolder, read_folder
+from expectant.lab.choosing.best_command import BEST, RULES, STAGES, choose
+from expectant.lab.choosing.choice_figures import heat_maps, sensitivities
+from expectant.lab.choosing.sweep_folder import SweepFolder, all_curves, read_folder, values_of
 from expectant.lab.measures import MEASURES, Measure
 from expectant.lab.search import SEARCH
 from expectant.lab.store.facts import versions
@@ -23,164 +20,117 @@ from expectant.lab.store.folder import again, place_of
 from expectant.lab.store.sealed_tables import read_whole
 from expectant.lab.store.troubles import troubles_in, troubles_section
 from expectant.show import Environment, Header, Parameters, Section, write_page
-from expectant.show import sweep_sections as shown
-from expectant.show.sensitivity import Sensitivity
+from expectant.show.sweep_sections import SweepGroup, SweepSection
 
 REPORT = "report.html"
+BUDGET = 24e6  # bytes of all curves on the page
+MOST_POINTS, FEWEST_POINTS = 400, 8
+POINT_BYTES = 16  # mean, low and high, four bytes each, in base64
 
 
 def report_sweep(path: Path, *, trust: bool = False) -> Path:
-    """Write the page of a folder."""
+    """Write the page of a folder, by the measure of a best.json that belongs to its runs."""
     folder = read_folder(path, trust=trust)
-    cells = cells_of(folder)
-    return write_page(path / REPORT, sections_of(folder, cells), cells.palette)
+    sweep = sweep_section(folder)
+    return write_page(path / REPORT, page_sections(folder, sweep), sweep.palette)
 
 
-def sections_of(folder: SweepFolder, cells: shown.Cells) -> list[Section]:
-    """The page of a folder."""
-    experiment = folder.experiment
+def page_sections(folder: SweepFolder, sweep: SweepSection) -> list[Section]:
+    experiment, path = folder.experiment, folder.path
+    length = f"{experiment.episodes or experiment.steps:,}"
+    counted = "episodes" if experiment.episodes else "steps"
+    subtitle = f"{len(sweep.ids):,} cells of {experiment.runs} runs, {length} {counted} each"
+    command = [] if (path / SEARCH).exists() else [again("run", path)]
     return [
-        Header(experiment.title, _subtitle(folder), experiment.notes),
-        shown.BestSettings(cells, RULES),
-        *cells.sections,
+        Header(experiment.title, subtitle, experiment.notes),
+        sweep,
         troubles_section(troubles_in(folder.table)),
-        *_again(folder.path),
+        *(Parameters([], (), each, place_of(path)) for each in command),
         Environment([*versions().items(), ("seed", experiment.seed)]),
     ]
 
 
-def _again(path: Path) -> list[Section]:
-    """How the results are made again; a search does not keep how much was asked for."""
-    searched = (path / SEARCH).exists()
-    return [] if searched else [Parameters([], (), again("run", path), place_of(path))]
-
-
-def cells_of(folder: SweepFolder) -> shown.Cells:
-    """What the page of a folder shows."""
+def sweep_section(folder: SweepFolder) -> SweepSection:
+    """Everything that the page shows of the cells."""
     experiment, columns = folder.experiment, folder.columns
-    counted, quantity = "step" if experiment.steps else "episode", folder.quantity
+    measure, stored = _stored_choices(folder)
+    less = measure.prefers_less(experiment.of_errors)
+    curves, positions, values = read_curves(folder, measure)
+    values = folder.values if measure.name == "mean" else values  # to the last digit
+    ids = columns["cell"]
+    choices = stored or [choice.as_data(ids) for choice in choose(folder, values, measure)]
+    stages = dict.fromkeys(choice["stage"] for choice in choices if choice["best"] is not None)
+    varied = {name for group in folder.groups for name in group.settings}
+    shown = [n for n in folder.settings if n.startswith("domain.") or n in varied]
+    group_of = np.zeros(len(ids), int)
+    for position, group in enumerate(folder.groups):
+        group_of[group.rows] = position
+        group_of[group.unfinished] = position
+    counted = "step" if experiment.steps else "episode"
     binned = experiment.record is None and not experiment.curve
-    mean, final = MEASURES["mean"], MEASURES["final"]
-    curves, positions, late = read_all(folder)
-    return shown.Cells(
-        ids=columns["cell"],
-        columns={name: columns[name] for name in _shown(folder)},
+    return SweepSection(
+        measure=f"{measure.name}: {measure.meaning}{', less is better' if less else ''}",
+        choices=choices,
+        notes=[STAGES[stage] for stage in stages],
+        rules=RULES,
+        ids=ids,
+        columns={name: columns[name] for name in (*shown, "runs", "diverged")},
         groups=[
-            shown.ShownGroup(group.agent, group.label, group.problem) for group in folder.groups
+            SweepGroup(
+                group.agent, group.label, group.problem, sensitivities(group, values, less),
+                heat_maps(group, values, less),
+            )
+            for group in folder.groups
         ],
-        group_of=_group_of(folder),
-        runs=columns["runs"],
-        diverged=columns["diverged"],
-        measures=[_measure(folder, mean, folder.values), _measure(folder, final, late)],
+        group_of=group_of.tolist(),
+        scores=np.column_stack([setting_means(values), setting_intervals(values)]),
         curves=curves,
         positions=positions,
-        counted=counted,
-        quantity=quantity,
-        curve_name=f"{quantity} per {counted}" if binned else quantity,
-    )
+        x_name=counted,
+        y_name=f"{folder.quantity} per {counted}" if binned else folder.quantity,
+    )  # fmt: skip
 
 
-def read_all(folder: SweepFolder) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _stored_choices(folder: SweepFolder) -> tuple[Measure, list[dict[str, Any]] | None]:
+    """The measure and the choices of best.json, if they are of these runs; else the mean."""
+    try:
+        stored = json.loads(read_whole(folder.path / BEST))
+        told = (stored["spec"], stored["cells"])
+        if told == (folder.spec_hash, folder.cells_hash):
+            return MEASURES[stored["measure"]], stored["choices"]
+    except (FileNotFoundError, ValueError, KeyError, TypeError):
+        pass
+    return MEASURES["mean"], None
+
+
+def read_curves(folder: SweepFolder, measure: Measure) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """From one reading of all blocks: curves (cells, 3, points) with mean, low and high, the
-    positions (points,) of their points, and the final numbers of all runs (cells, runs)."""
-    experiment, cells = folder.experiment, folder.table.num_rows
-    places = _places(folder)
-    starts = thinned(places.size, shown.points_for(cells, places.size))
-    sizes = np.diff(np.append(starts, places.size))
-    curves = np.full((cells, 3, starts.size), np.nan, np.float32)
-    late = np.full((cells, experiment.runs), np.nan)
-    for row, found in all_curves(folder):
-        there = _as_at(found, folder.positions(row), places)
-        curves[row] = banded(np.add.reduceat(there, starts, axis=1) / sizes)
-        late[row] = values_of(folder, MEASURES["final"], row, found)
-    return curves, np.add.reduceat(places, starts) / sizes, late
-
-
-def _places(folder: SweepFolder) -> np.ndarray:
-    """Where the points of curves stand, in the domain that has most of them."""
+    positions (points,) of their points, and the measure of all runs (cells, runs)."""
+    cells = folder.table.num_rows
     rows = [group.rows[0] for group in folder.groups if len(group.rows)]
-    return max((folder.positions(row) for row in rows), key=len, default=np.zeros(1))
+    bins = max((folder.positions(row) for row in rows), key=len, default=np.zeros(1))
+    allowed = int(BUDGET / (POINT_BYTES * max(cells, 1)))
+    points = min(bins.size, MOST_POINTS, max(FEWEST_POINTS, allowed))
+    starts = np.arange(points) * bins.size // points
+    sizes = np.diff(np.append(starts, bins.size))
+    curves = np.full((cells, 3, points), np.nan, np.float32)
+    values = np.full((cells, folder.experiment.runs), np.nan)
+    for row, own in all_curves(folder):
+        values[row] = values_of(folder, measure, row, own)
+        own_bins, common = folder.positions(row), own
+        if not np.array_equal(own_bins, bins):  # looks where phases begin, which settings can move
+            common = own[:, np.maximum(np.searchsorted(own_bins, bins, side="right") - 1, 0)]
+        curves[row] = mean_band(np.add.reduceat(common, starts, axis=1) / sizes)
+    return curves, np.add.reduceat(bins, starts) / sizes, values
 
 
-def _as_at(curves: np.ndarray, own: np.ndarray, places: np.ndarray) -> np.ndarray:
-    """Curves (runs, points) at other places: what was seen last, or at first if nothing was yet.
-
-    Looks are taken where phases begin and end, which settings of the domain can move.
-    """
-    if np.array_equal(own, places):
-        return curves
-    last = np.searchsorted(own, places, side="right") - 1
-    return curves[:, np.maximum(last, 0)]
-
-
-def thinned(bins: int, points: int) -> np.ndarray:
-    """The first bin of each of so many points, which share the bins as evenly as they can.
-
-    >>> thinned(5, 2)
-    array([0, 2])
-    """
-    return np.arange(points) * bins // points
-
-
-def banded(runs: np.ndarray) -> np.ndarray:
+def mean_band(runs: np.ndarray) -> np.ndarray:
     """Mean and 95 % t-interval over runs, (runs, points) to (3, points); NaN after a divergence."""
     from scipy.special import stdtrit
 
     runs = finite_or_nan(runs)
     mean, count = runs.mean(axis=0), len(runs)
-    if count < 2:
-        return np.stack([mean, np.full_like(mean, np.nan), np.full_like(mean, np.nan)])
-    half = stdtrit(count - 1, 0.975) * runs.std(axis=0, ddof=1) / np.sqrt(count)
+    half = np.full_like(mean, np.nan)
+    if count > 1:
+        half = stdtrit(count - 1, 0.975) * runs.std(axis=0, ddof=1) / np.sqrt(count)
     return np.stack([mean, mean - half, mean + half])
-
-
-def _shown(folder: SweepFolder) -> list[str]:
-    """The columns of settings that were varied: those of the domain, and those of any group."""
-    varied = {name for group in folder.groups for name in group.settings}
-    return [name for name in folder.settings if name.startswith("domain.") or name in varied]
-
-
-def _subtitle(folder: SweepFolder) -> str:
-    experiment = folder.experiment
-    length = f"{experiment.episodes or experiment.steps:,}"
-    counted = "episodes" if experiment.episodes else "steps"
-    return f"{folder.table.num_rows:,} cells of {experiment.runs} runs, {length} {counted} each"
-
-
-def _group_of(folder: SweepFolder) -> list[int]:
-    found = np.zeros(folder.table.num_rows, int)
-    for place, group in enumerate(folder.groups):
-        found[group.rows] = place
-        found[group.unfinished] = place
-    return found.tolist()
-
-
-def _measure(folder: SweepFolder, measure: Measure, values: np.ndarray) -> shown.ShownMeasure:
-    scores = np.column_stack([setting_means(values), setting_intervals(values)])
-    less = measure.prefers_less(folder.experiment.of_errors)
-    picked = choices(folder, values, less_is_better=less)
-    found = _confirmed(folder, measure) or choices_as_data(folder, picked)
-    stages = [STAGES[stage] for stage in _stages(found)]
-    lines: dict[str, list[Sensitivity]] = {}
-    for group in folder.groups:
-        if len(group.rows):
-            lines.setdefault(group.problem, []).extend(sensitivities(group, values, less))
-    maps = [all_heat_maps(group, values, less) for group in folder.groups]
-    meaning = f"{measure.meaning}, less is better" if less else measure.meaning
-    return shown.ShownMeasure(measure.name, meaning, scores, found, stages, lines, maps)
-
-
-def _stages(found: Sequence[dict[str, Any]]) -> list[str]:
-    return list(dict.fromkeys(choice["stage"] for choice in found if choice["best"] is not None))
-
-
-def _confirmed(folder: SweepFolder, measure: Measure) -> list[dict[str, Any]] | None:
-    """The choices that the command ``best`` has made by this measure, if they are of these runs."""
-    try:
-        stored = json.loads(read_whole(folder.path / BEST))
-        told = (stored["spec"], stored["cells"], stored["measure"])
-        current = told == (folder.spec_hash, folder.cells_hash, measure.name)
-        found = stored["choices"]
-    except (FileNotFoundError, ValueError, KeyError, TypeError):
-        return None
-    return found if current else None

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -10,8 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from expectant.analysis.comparison import Unavailable
+from expectant.analysis.panel import Panel
 from expectant.lab.cells import Cell
 from expectant.lab.engines.compute import Work
+from expectant.lab.measures import Measure
 from expectant.lab.specs.grid import PanelSpec, word
 from expectant.lab.specs.spec import (
     Describer,
@@ -29,6 +34,7 @@ from expectant.parts import Agent, Domain, Features
 from expectant.progress import say
 
 CHOSEN = ("features.", "agent.")  # settings that are for choosing; those of the domain are not
+READERS = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -242,3 +248,54 @@ def _group(
 def _varied(columns: dict[str, list[Any]], names: Iterable[str], rows: Sequence[int]) -> list[str]:
     """The columns that are not the same in all these rows."""
     return [name for name in names if len({word(columns[name][row]) for row in rows}) > 1]
+
+
+def measured(folder: SweepFolder, measure: Measure) -> np.ndarray:
+    """The number of every run of every cell, (cells, runs); NaN where a run diverged.
+
+    Only the mean over all bins is in the table; for the others all curves are read.
+    """
+    if measure.name == "mean":
+        return folder.values
+    found = np.full_like(folder.values, np.nan)
+    for row, curves in all_curves(folder):
+        found[row] = values_of(folder, measure, row, curves)
+    return found
+
+
+def values_of(folder: SweepFolder, measure: Measure, row: int, curves: np.ndarray) -> np.ndarray:
+    """What a measure makes of the curves (runs, bins) of one row of the table: (runs,)."""
+    if measure.needs_optimum:
+        raise ValueError(
+            f"--measure {measure.name}: compares with acting ε-greedily on q*, "
+            "which sweeps do not keep"
+        )
+    experiment = folder.experiment
+    by_bins = not experiment.steps and experiment.record is None
+    every = folder.switch_every(row) if by_bins else None
+    axes = {"optimum": math.nan, **folder.axes(row)}
+    panel = Panel(
+        experiment.name, "", "", folder.width, every, curves={"": curves}, labels={"": ""}, **axes
+    )
+    try:
+        return measure.of(panel, curves)
+    except Unavailable as reason:
+        cell = folder.columns["cell"][row]
+        raise ValueError(f"--measure {measure.name}: {cell!r}: {reason}") from None
+
+
+def all_curves(folder: SweepFolder) -> Iterator[tuple[int, np.ndarray]]:
+    """Every finished row of the table with its curves (runs, bins), read a few at a time."""
+    rows = [row for group in folder.groups for row in group.rows.tolist()]
+    names = folder.columns["hash"]
+    with ThreadPoolExecutor(READERS) as pool:
+        found = pool.map(lambda row: curves_of_cell(folder, names[row]), rows)
+        yield from zip(rows, found, strict=True)
+
+
+def curves_of_cell(folder: SweepFolder, name: str) -> np.ndarray:
+    """The curves (runs, bins) of one cell, from its blocks, which are checked as they are read."""
+    found = folder.store.curves(name, folder.index.get(name, []), folder.experiment.runs)
+    if found is None:
+        raise folder.damaged()
+    return found

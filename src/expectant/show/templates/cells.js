@@ -1,100 +1,26 @@
-// The cells of a sweep: which are chosen, their curves, sensitivity and heat maps.
-const unpack = (text) => {
-  const raw = atob(text), bytes = new Uint8Array(raw.length);
-  for (let i = 0; i < raw.length; i += 1) bytes[i] = raw.charCodeAt(i);
-  return new Float32Array(bytes.buffer);
-};
-const MANY_VALUES = 30;  // of a setting, from which on marks and gaps would only clutter
-const measureNumber = () => byId("measure")?.selectedIndex ?? 0;
-
-// ---- curves of the chosen cells
-// A cell has the colour of its agent; the second cell of the same agent has another shade and dash.
-const SHADES = [0, 0.45, -0.35, 0.25, -0.55, 0.6];  // towards white, or black below 0
+// The page of a sweep: curves of chosen cells, sensitivity, heat maps and a table of all cells.
+const MANY_VALUES = 30;  // of a setting, from which on markers and gaps would only clutter
+const MOST_ROWS = 300;   // of the table that are in the document
 const DASHES = ["solid", "dot", "dash", "dashdot", "longdash"];
-const shaded = (colour, shade) => {
-  const towards = (part) => Math.round(shade < 0 ? part * (1 + shade) : part + (255 - part) * shade);
-  return `#${channels(colour).map((part) => towards(part).toString(16).padStart(2, "0")).join("")}`;
-};
-const variant = (style, slot) => (slot === 0 ? style : {
-  ...style, colour: shaded(style.colour, SHADES[slot % SHADES.length]), dash: DASHES[slot % DASHES.length],
-});
-
-const cellCurves = (section, table) => {
-  const curves = unpack(section.curves), points = section.positions.length, plot = byId("curve-plot");
-  const chosen = new Map();  // cells, each with a slot among those of its agent
-  const key = (cell) => table.groups[table.groupOf[cell]].key;
-  const style = (cell) => ({ ...variant(palette[key(cell)], chosen.get(cell)), name: table.ids[cell] });
-  const part = (cell, n) => Array.from(curves.subarray((3 * cell + n) * points, (3 * cell + n + 1) * points),
-    (value) => (Number.isNaN(value) ? null : value));
-  const curve = (cell) => ({ mean: part(cell, 0), low: part(cell, 1), high: part(cell, 2), marks: section.marks[cell] ?? [] });
-
-  // What the chosen cells have above the floor; all, where they have nothing there.
-  const covered = () => {
-    const [low, high] = section.extents.map((ends) => [...chosen.keys()].map((cell) => ends[cell]).filter((end) => end !== null));
-    if (!low.length) return null;
-    const bottom = Math.min(...low), top = Math.max(...high), margin = 0.05 * (top - bottom || Math.max(1, Math.abs(top)));
-    return [bottom - margin, top + margin];
-  };
-  const chip = (cell) => {
-    const button = document.createElement("button"), line = document.createElement("span");
-    const { colour, name, dash } = style(cell);
-    button.type = "button";
-    button.className = "legend-entry";
-    button.title = "remove this curve";
-    line.className = "chip-line";
-    line.style.borderTop = `3px ${dash === "solid" ? "solid" : "dashed"} ${colour}`;
-    button.append(line, `${name} ×`);
-    button.addEventListener("click", () => toggle(cell));
-    return button;
-  };
-  const draw = () => {
-    const range = covered();
-    byId("chosen").replaceChildren(...[...chosen.keys()].map(chip));
-    const drawn = [...chosen.keys()].map((cell) => [section.positions, curve(cell), style(cell), { cell }]);
-    if (range === null) drawn.forEach((each) => { each[1].marks = []; });
-    // Anew, or a double click would go back to the range of the first ones.
-    Plotly.newPlot(plot, curveTraces(drawn, range?.[0]), curveLayout(section, {
-      xaxis: { rangemode: "tozero" }, yaxis: range === null ? {} : { range: range.slice() },
-    }), config);
-    plot.on("plotly_relayout", () => hideMarks(plot, range));
-  };
-  const add = (cell) => {
-    const taken = new Set([...chosen.keys()].filter((other) => key(other) === key(cell)).map((other) => chosen.get(other)));
-    let slot = 0;
-    while (taken.has(slot)) slot += 1;
-    chosen.set(cell, slot);
-  };
-  let changed = () => {};
-  const toggle = (cell) => {
-    if (!chosen.delete(cell)) add(cell);
-    draw();
-    changed();
-  };
-  section.best.slice(0, 8).forEach(add);
-  draw();
-  return { toggle, has: (cell) => chosen.has(cell), onChange: (then) => { changed = then; } };
-};
+const unpack = (text) => new Float32Array(Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0)).buffer);
 
 // ---- the best with every value of a setting
-const responseTraces = (line, edge, row) => {
+const responseTraces = (line, edge) => {
   const { colour, name, dash, symbol } = palette[line.key], { values: x, mean } = line;
   const bars = (ends) => ends.map((end, n) => Math.abs((end ?? mean[n]) - mean[n]));
-  const gone = x.filter((_, n) => mean[n] === null);
+  const diverged = x.filter((_, n) => mean[n] === null);
   return [
-    { x, y: mean, type: "scatter", mode: x.length < MANY_VALUES ? "lines+markers" : "lines", name: plain(name), meta: { part: "envelope" },
+    { x, y: mean, type: "scatter", mode: x.length < MANY_VALUES ? "lines+markers" : "lines", name: plain(name),
       error_y: { type: "data", symmetric: false, array: bars(line.high), arrayminus: bars(line.low), thickness: 1, width: 3 },
       line: { color: colour, width: 2, dash }, marker: { color: colour, symbol, size: 7 },
       hovertemplate: "%{x}: %{y:.4g} %{fullData.name}<extra></extra>" },
-    { x, y: line.slice ?? [], type: "scatter", mode: "lines", hoverinfo: "skip", meta: { part: "slice" },
-      line: { color: colour, width: 1, dash: "dot" } },
-    { x: gone, y: gone.map(() => edge), type: "scatter", mode: "markers", hoverinfo: "skip", meta: { part: "gone" },
+    { x, y: line.slice ?? [], type: "scatter", mode: "lines", hoverinfo: "skip", line: { color: colour, width: 1, dash: "dot" } },
+    { x: diverged, y: diverged.map(() => edge), type: "scatter", mode: "markers", hoverinfo: "skip",
       cliponaxis: false, marker: { symbol: "x-thin", size: 9, line: { color: colour, width: 2 } } },
-    ...(line.marks.length ? [markTrace(x, line.marks, edge, colour, row, {})] : []),
   ];
 };
-const drawSensitivity = (section) => {
-  const rest = byId("sensitivity-plots"), measure = section.measures[measureNumber()];
-  const { settings, range } = measure.problems[byId("problem")?.selectedIndex ?? 0];
+const drawSensitivity = ({ settings, range }, measure) => {
+  const rest = byId("sensitivity-plots");
   rest.querySelectorAll("div.plot").forEach((plot) => Plotly.purge(plot));
   rest.replaceChildren();
   for (const { name, scale, ticks, lines } of settings) {
@@ -104,97 +30,125 @@ const drawSensitivity = (section) => {
     plot.className = "plot";
     figure.append(caption, plot);
     rest.append(figure);
-    let row = -1;
-    const traces = lines.flatMap((line) => responseTraces(line, range[0], row += line.marks.length > 0));
     const marks = { log: { dtick: 1 }, linear: ticks ? { tickvals: ticks } : {}, category: {} }[scale];
-    Plotly.newPlot(plot, traces, layout({
+    Plotly.newPlot(plot, lines.flatMap((line) => responseTraces(line, range[0])), layout({
       hovermode: "closest",
-      xaxis: axis("", { type: scale, exponentformat: "power", ...marks }),
-      yaxis: axis(measure.name, { range: range.slice() }),
+      xaxis: axis("", { type: scale, exponentformat: "power", ...marks }), yaxis: axis(measure, { range: range.slice() }),
     }), config);
-    plot.on("plotly_relayout", () => hideMarks(plot, range));
   }
-  if (!settings.length) rest.textContent = "Nothing was varied here.";
 };
 
 // ---- two settings
-const drawHeat = (found, toggle) => {
+const drawHeat = ({ first, second, firstValues: x, secondValues: y, means: z, cells, lowest, best }, toggle) => {
   const plot = byId("heat-plot");
-  Plotly.purge(plot);
-  plot.textContent = found ? "" : "Needs two settings that were varied.";
-  if (!found) return;
-  const { firstValues: x, secondValues: y, means: z, cells } = found;
   const ordered = (names) => ({
     type: "category", showgrid: false, categoryorder: "array", categoryarray: names, nticks: 12, range: [-0.5, names.length - 0.5],
   });
-  const highest = z.flat().reduce((most, value) => (value === null ? most : Math.max(most, value)), -Infinity);
-  const fields = z.flatMap((row, j) => row.map((value, i) => ({ i, j, value, cell: cells ? cells[j][i] : -1 })));
-  const marks = (some, marker) => ({ x: some.map(({ i }) => x[i]), y: some.map(({ j }) => y[j]), customdata: some.map(({ cell }) => cell),
-    type: "scatter", mode: "markers", hoverinfo: "skip", cliponaxis: false, marker });
+  const fields = z.flatMap((row, j) => row.map((value, i) => ({ x: x[i], y: y[j], value, cell: cells[j][i] })));
+  const ranked = fields.filter(({ value }) => value !== null).sort((a, b) => Math.abs(a.value - best) - Math.abs(b.value - best));
+  const marks = (some, marker) => ({ x: some.map((field) => field.x), y: some.map((field) => field.y),
+    customdata: some.map(({ cell }) => cell), type: "scatter", mode: "markers", hoverinfo: "skip", cliponaxis: false, marker });
   Plotly.newPlot(plot, [
-    { type: "heatmap", x, y, z, customdata: cells, colorscale: "Viridis", zmin: found.lowest, zmax: highest,
+    { type: "heatmap", x, y, z, customdata: cells, colorscale: "Viridis", zmin: lowest, zmax: z.flat().reduce((most, value) => Math.max(most, value ?? -Infinity), -Infinity),
       colorbar: { thickness: 14, outlinewidth: 0 }, xgap: x.length < MANY_VALUES ? 1 : 0, ygap: y.length < MANY_VALUES ? 1 : 0,
       hovertemplate: "%{x}, %{y}: %{z:.4g}<extra></extra>" },
     marks(fields.filter(({ value, cell }) => value === null && cell >= 0), { symbol: "x-thin", size: 9, line: { color: "#8a2f00", width: 2 } }),
-    marks(fields.filter(({ value }) => value === found.best).slice(0, 1), { symbol: "circle-open", size: 16, color: "#D55E00", line: { width: 2.5 } }),
-  ], layout({
-    hovermode: "closest", plot_bgcolor: "#eee", xaxis: axis(found.first, ordered(x)), yaxis: axis(found.second, ordered(y)),
-  }), config);
-  plot.on("plotly_click", ({ points }) => {
-    const cell = points[0].customdata;
-    if (Number.isInteger(cell) && cell >= 0) toggle(cell);
-  });
-};
-const turned = (rows) => rows && rows[0].map((_, n) => rows.map((row) => row[n]));
-const heatMaps = (section, toggle) => {
-  const [group, first, second] = ["heat-group", "heat-first", "heat-second"].map(byId);
-  const maps = () => section.measures[measureNumber()][group.selectedIndex];
-  const draw = () => {
-    const [across, up] = [first.value, second.value];
-    const found = maps().find((map) => map.first === across && map.second === up);
-    const other = maps().find((map) => map.first === up && map.second === across);
-    drawHeat(found ?? (other && { ...other, first: other.second, second: other.first, firstValues: other.secondValues,
-      secondValues: other.firstValues, means: turned(other.means), cells: turned(other.cells) }), toggle);
-  };
-  const fill = () => {
-    const names = [...new Set(maps().flatMap((map) => [map.first, map.second]))];
-    [first, second].forEach((choice, n) => {
-      choice.replaceChildren(...names.map((name) => new Option(name)));
-      choice.selectedIndex = Math.min(n, names.length - 1);
-    });
-    draw();
-  };
-  // The first group that has two settings is the most telling one.
-  group.selectedIndex = Math.max(0, section.measures[0].findIndex((some) => some.length > 0));
-  fill();
-  group.addEventListener("change", fill);
-  first.addEventListener("change", draw);
-  second.addEventListener("change", draw);
-  return draw;
+    marks(ranked.slice(0, 1), { symbol: "circle-open", size: 16, color: "#D55E00", line: { width: 2.5 } }),
+  ], layout({ hovermode: "closest", plot_bgcolor: "#eee", xaxis: axis(first, ordered(x)), yaxis: axis(second, ordered(y)) }), config);
+  plot.on("plotly_click", ({ points }) => { if (points[0].customdata >= 0) toggle(points[0].customdata); });
 };
 
-// ---- together
-const showChoices = () => document.querySelectorAll(".choices").forEach((part) => {
-  part.hidden = Number(part.dataset.measure) !== measureNumber();
-});
-for (const section of sectionsOf("cell_table")) {
-  showChoices();
-  const scores = section.scores.map(unpack);
-  const curves = cellCurves(sectionsOf("cell_curves")[0], section);
-  const table = cellTable({ ...section, score: (cell, part) => scores[measureNumber()][3 * cell + part] }, curves.toggle, curves.has);
-  curves.onChange(table.draw);
-  const redraw = [showChoices, table.update];
-  for (const lines of sectionsOf("sensitivity")) {
-    const draw = () => drawSensitivity(lines);
-    draw();
-    byId("problem")?.addEventListener("change", draw);
-    redraw.push(draw);
+for (const sweep of sectionsOf("sweep")) {
+  const scores = unpack(sweep.scores), curves = unpack(sweep.curves), points = sweep.positions.length;
+  const group = (cell) => sweep.groups[sweep.groupOf[cell]];
+  const chosen = new Set(sweep.best.slice(0, 8));
+
+  // ---- curves: a cell has the colour of its agent, further ones of the same agent other dashes
+  const part = (cell, n) => Array.from(curves.subarray((3 * cell + n) * points, (3 * cell + n + 1) * points),
+    (value) => (Number.isNaN(value) ? null : value));
+  const drawCurves = () => {
+    const count = {};
+    const drawn = [...chosen].map((cell) => {
+      const { key } = group(cell), nth = count[key] = (count[key] ?? -1) + 1;
+      const style = { ...palette[key], name: sweep.ids[cell], ...(nth ? { dash: DASHES[nth % DASHES.length] } : {}) };
+      return [sweep.positions, { mean: part(cell, 0), low: part(cell, 1), high: part(cell, 2), marks: [] }, style, { cell }];
+    });
+    const traces = curveTraces(drawn).map((trace) => ({ ...trace, showlegend: trace.meta.part === "line" }));
+    Plotly.newPlot(byId("curve-plot"), traces, curveLayout(sweep, {
+      xaxis: { rangemode: "tozero" }, yaxis: { range: sweep.range.slice() },
+      rest: { showlegend: true, legend: { orientation: "h", y: -0.18 } },
+    }), config);
+  };
+  const toggle = (cell) => {
+    if (!chosen.delete(cell)) chosen.add(cell);
+    drawCurves();
+    drawRows();
+  };
+
+  // ---- table
+  const show = (value) => {
+    if (value === null || Number.isNaN(value)) return "–";
+    return typeof value === "number" ? String(Number(value.toPrecision(4))).replace(/^-/, "−") : String(value);
+  };
+  const columns = [
+    ["agent", (cell) => palette[group(cell).key].name], ["in", (cell) => group(cell).problem],
+    ...sweep.columns.map(({ name, values }) => [name.replace(/^agent\./, ""), (cell) => values[cell]]),
+    ...["value", "low", "high"].map((name, n) => [name, (cell) => scores[3 * cell + n]]),
+  ];
+  const texts = sweep.ids.map((id, cell) => [id, ...columns.map(([, value]) => show(value(cell)))].join(" ").toLowerCase());
+  const body = byId("cell-table").createTBody();
+  let order = null, down = true;
+  const compare = (a, b) => {
+    const [first, second] = [order(a), order(b)], unknown = (value) => value === null || Number.isNaN(value);
+    if (unknown(first) || unknown(second)) return unknown(first) - unknown(second);
+    const sign = typeof first === "number" && typeof second === "number" ? first - second : String(first).localeCompare(String(second));
+    return down ? -sign : sign;
+  };
+  const drawRows = () => {
+    const words = byId("search").value.toLowerCase().split(/\s+/).filter(Boolean);
+    const found = [...sweep.ids.keys()].filter((cell) => words.every((word) => texts[cell].includes(word)));
+    if (order) found.sort(compare);
+    byId("count").textContent = `${found.length.toLocaleString("en")} of ${sweep.ids.length.toLocaleString("en")} cells`
+      + (found.length > MOST_ROWS ? `, the first ${MOST_ROWS} are shown` : "");
+    body.replaceChildren(...found.slice(0, MOST_ROWS).map((cell) => {
+      const row = document.createElement("tr");
+      row.setAttribute("aria-selected", chosen.has(cell));
+      for (const [, value] of columns) {
+        const field = row.insertCell();
+        field.textContent = show(value(cell));
+        if (typeof value(cell) === "number") field.className = "right";
+      }
+      row.addEventListener("click", () => toggle(cell));
+      return row;
+    }));
+  };
+  const head = byId("cell-table").createTHead().insertRow();
+  for (const [name, value] of columns) {
+    const field = document.createElement("th"), button = document.createElement("button");
+    button.type = "button";
+    button.textContent = name;
+    button.addEventListener("click", () => {
+      [order, down] = [value, order === value ? !down : true];
+      drawRows();
+    });
+    field.append(button);
+    head.append(field);
   }
-  redraw.push(...sectionsOf("heat").map((maps) => heatMaps(maps, curves.toggle)));
-  byId("measure").addEventListener("change", () => redraw.forEach((draw) => draw()));
+  byId("search").addEventListener("input", drawRows);
+
+  // ---- together
+  const problem = byId("problem"), map = byId("map");
+  const drawLines = () => drawSensitivity(sweep.lines[problem?.selectedIndex ?? 0], sweep.measure);
+  const drawMap = () => drawHeat(sweep.maps[map.selectedIndex], toggle);
+  drawCurves();
+  drawRows();
+  if (byId("sensitivity-plots")) drawLines();
+  problem?.addEventListener("change", drawLines);
+  if (map) drawMap();
+  map?.addEventListener("change", drawMap);
   document.querySelectorAll(".to-curve").forEach((button) => button.addEventListener("click", () => {
-    const cell = section.ids.indexOf(button.dataset.cell);
-    if (!curves.has(cell)) curves.toggle(cell);
-    byId("curves-of-cells").scrollIntoView();
+    const cell = sweep.ids.indexOf(button.dataset.cell);
+    if (!chosen.has(cell)) toggle(cell);
+    byId("curve-plot").scrollIntoView();
   }));
 }
