@@ -37,27 +37,22 @@ from expectant.backups import (
     Trajectory,
 )
 from expectant.descriptions import Description, description, option, register
-from expectant.domains.access_control import AccessControl
+from expectant.domains.average_reward import AccessControl, RiverSwim, TransientChain, TwoChoice
 from expectant.domains.boyan_chain import BoyanChain
 from expectant.domains.branching import Branching
-from expectant.domains.changing_maze import BlockingMaze, ShortcutMaze
-from expectant.domains.cliff import Cliff
 from expectant.domains.corridor import Corridor
 from expectant.domains.counterexample import Counterexample
 from expectant.domains.driven_car import DrivenCar
-from expectant.domains.dyna_maze import DynaMaze
 from expectant.domains.finite import FiniteMDP
 from expectant.domains.gym import Gym
 from expectant.domains.loca_car import LocaMountainCar
 from expectant.domains.loca_grid import LocaGrid
 from expectant.domains.lottery import Lottery
+from expectant.domains.mazes import BlockingMaze, Cliff, DynaMaze, ShortcutMaze
 from expectant.domains.mountain_car import MountainCar
 from expectant.domains.outside import Outside
 from expectant.domains.own import check_domain
-from expectant.domains.river_swim import RiverSwim
 from expectant.domains.rooms import FourRooms, Rooms, TwoRooms
-from expectant.domains.transient_chain import TransientChain
-from expectant.domains.two_choice import TwoChoice
 from expectant.domains.under_policy import under_policy
 from expectant.engine.evaluating import evaluate
 from expectant.engine.evaluation import Evaluation

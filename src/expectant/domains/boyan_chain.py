@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from expectant.descriptions import description, option
-from expectant.domains.finite import FiniteMDP
+from expectant.domains.finite import FiniteMDP, TabularDomain
 from expectant.domains.outcomes import END
-from expectant.domains.tabular import TabularDomain
 from expectant.rules import number, whole
 
 

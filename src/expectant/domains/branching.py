@@ -8,9 +8,8 @@ from functools import lru_cache
 import numpy as np
 
 from expectant.descriptions import description, option
-from expectant.domains.finite import FiniteMDP
+from expectant.domains.finite import FiniteMDP, TabularDomain
 from expectant.domains.outcomes import END
-from expectant.domains.tabular import TabularDomain
 from expectant.rules import between, flag, whole
 from expectant.seeds import SEED
 

@@ -11,9 +11,8 @@ from numpy.typing import ArrayLike
 
 from expectant.core.memory import claim
 from expectant.descriptions import description, option
-from expectant.domains.checks import checked_outcomes
 from expectant.domains.gym import Gym
-from expectant.domains.outcomes import END, Outcomes
+from expectant.domains.outcomes import END, Outcomes, checked_outcomes
 from expectant.domains.spaces import GymSource
 from expectant.parts import Domain, Site
 from expectant.rules import Rule, flag, or_none, whole
@@ -296,3 +295,34 @@ def finite_mdp(site: Site, owner: str) -> FiniteMDP:
             f"{owner}: needs a domain that is a finite MDP, {type(site.domain).__name__} is not"
         )
     return mdp
+
+
+class TabularDomain(Domain):
+    """A domain that is a finite MDP; ``table`` makes it, once."""
+
+    def table(self) -> FiniteMDP:
+        """The domain as a finite MDP, made anew."""
+        raise NotImplementedError
+
+    @property
+    def states(self) -> int:
+        return self.mdp().states
+
+    @property
+    def actions(self) -> int:
+        return self.mdp().actions
+
+    @property
+    def endless(self) -> bool:
+        return self.mdp().endless
+
+    def mdp(self) -> FiniteMDP:
+        """The domain as a finite MDP, for exact answers and exact models."""
+        return self._mdp
+
+    @cached_property
+    def _mdp(self) -> FiniteMDP:
+        return self.table()
+
+    def build(self, rng: np.random.Generator) -> object:
+        return self.mdp().build(rng)

@@ -1,14 +1,15 @@
-"""The textbook's two mazes that change: the blocking maze and the shortcut maze."""
+"""The textbook's mazes: the Dyna maze at any resolution, mazes that change, and the cliff."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar, NamedTuple
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from expectant.descriptions import abstract, description, option
-from expectant.domains.finite import PHASE, FiniteMDP, FinitePart, tell_what_is_now
+from expectant.domains.finite import PHASE, FiniteMDP, FinitePart, TabularDomain, tell_what_is_now
 from expectant.domains.grids import (
     Grid,
     grid_drawing,
@@ -19,12 +20,78 @@ from expectant.domains.grids import (
 )
 from expectant.domains.outcomes import END
 from expectant.domains.phases import PhaseClock, phase_clock, present_phase, tick_clock
-from expectant.domains.tabular import TabularDomain
 from expectant.parts import Drawing
-from expectant.rules import number, whole
+from expectant.rules import Rule, either, number, whole
 from expectant.verbs import reset, reward_now, step
 
 PICTURE = """
+    .......#G
+    ..#....#.
+    S.#....#.
+    ..#......
+    .....#...
+    .........
+"""
+
+
+def _pair(value: Any) -> tuple[int, ...]:
+    pair = tuple(whole(1).convert(item) for item in value)
+    if len(pair) != 2:
+        raise ValueError
+    return pair
+
+
+RESOLUTION = either(whole(1), Rule("two of them, for rows and for columns", _pair))
+
+
+def maze_mdp(grid: Grid, goal_reward: float, step_reward: float) -> FiniteMDP:
+    """A grid as a finite MDP: moves are certain, entering a goal pays and ends the episode."""
+    numbers = numbers_of_cells([grid])
+    moves = moves_in(grid, numbers)
+    return FiniteMDP(
+        probabilities=np.ones((*moves.shape, 1)),
+        rewards=np.where(moves == END, goal_reward, step_reward),
+        successors=moves[..., None],
+        start=start_in(grid, numbers),
+    )
+
+
+@description
+class DynaMaze(TabularDomain):
+    """The Dyna maze: 6 × 9 cells with seven walls (Sutton & Barto 2018, figure 8.2).
+
+    Dynamics
+        four actions: up (0), right (1), down (2), left (3). Walls and edges stop a move. With
+        ``resolution`` n every cell becomes n × n cells; a pair splits rows and columns apart.
+    Reward
+        ``goal_reward`` on entering the goal, ``step_reward`` on every other step.
+    Start
+        row 2, column 0; in a finer maze the first of its cells.
+    End
+        the goal, row 0, column 8; in a finer maze any of its cells. Goals and walls have no number:
+        there are 46 states, and 46 n² of them at resolution n.
+    """
+
+    resolution: int | Sequence[int] = option(RESOLUTION, default=1)
+    goal_reward: float = option(number(), default=1.0)
+    step_reward: float = option(number(), default=0.0)
+
+    @cached_property
+    def grid(self) -> Grid:
+        """The cells."""
+        given = self.resolution
+        rows, columns = (given, given) if isinstance(given, int) else given
+        return grid_in(PICTURE).refined(rows, columns)
+
+    @property
+    def drawing(self) -> Drawing:
+        return grid_drawing(numbers_of_cells([self.grid]), (self.goal_reward,))
+
+    def table(self) -> FiniteMDP:
+        return maze_mdp(self.grid, self.goal_reward, self.step_reward)
+
+
+CHANGING_PICTURE = """
     ........G
     .........
     .........
@@ -94,7 +161,7 @@ class ChangingMaze(TabularDomain):
     @property
     def grids(self) -> list[Grid]:
         """The cells in each phase."""
-        return [grid_in(PICTURE.format(wall=wall)) for wall in self.walls]
+        return [grid_in(CHANGING_PICTURE.format(wall=wall)) for wall in self.walls]
 
     @property
     def phase_steps(self) -> tuple[int, int]:
@@ -152,3 +219,52 @@ class ShortcutMaze(ChangingMaze):
 
     walls: ClassVar[tuple[str, str]] = (".########", ".#######.")
     phases_in_words: ClassVar[tuple[str, str]] = ("the left way is open", "both ways are open")
+
+
+EDGE = "C"
+
+
+@description
+class Cliff(TabularDomain):
+    """A grid whose lower edge is a cliff, from the start to the goal (Sutton & Barto, example 6.6).
+
+    Dynamics
+        four actions: up (0), right (1), down (2), left (3). Edges stop a move. A step into the
+        cliff, the cells between start and goal, leads back to the start; the episode goes on.
+    Reward
+        ``cliff_reward`` for a step into the cliff, ``step_reward`` for every other one.
+    Start
+        the lower left corner.
+    End
+        the goal, the lower right corner. Goal and cliff have no number: there are 37 states.
+    """
+
+    rows: int = option(whole(2), default=4)
+    columns: int = option(whole(3), default=12)
+    step_reward: float = option(number(), default=-1.0)
+    cliff_reward: float = option(number(), default=-100.0)
+
+    @cached_property
+    def grid(self) -> Grid:
+        """The cells; those of the cliff are free to be stepped into."""
+        upper = "\n".join(["." * self.columns] * (self.rows - 1))
+        return grid_in(f"{upper}\nS{EDGE * (self.columns - 2)}G")
+
+    @cached_property
+    def numbers(self) -> np.ndarray:
+        """The number of every cell, as far as it has one."""
+        return numbers_of_cells([Grid(np.where(self.grid.cells == EDGE, "#", self.grid.cells))])
+
+    @property
+    def drawing(self) -> Drawing:
+        return grid_drawing(self.numbers)
+
+    def table(self) -> FiniteMDP:
+        moves, start = moves_in(self.grid, self.numbers), start_in(self.grid, self.numbers)
+        fallen = moves < END  # cells that can be stepped into but have no number
+        return FiniteMDP(
+            probabilities=np.ones((*moves.shape, 1)),
+            rewards=np.where(fallen, self.cliff_reward, self.step_reward),
+            successors=np.where(fallen, int(start.argmax()), moves)[..., None],
+            start=start,
+        )
