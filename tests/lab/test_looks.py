@@ -7,7 +7,7 @@ import expectant as ex
 from expectant.exact import optimal_policy
 from expectant.exact.solve import TIE
 from expectant.lab.looks import LOOKS, Seen, look_as, look_named
-from expectant.lab.policy_worth import phase_of, policies_of, returns_within
+from expectant.lab.policy_worth import phase_of, returns_within
 
 AGENT = ex.QLearning(0.1, discount=0.97)
 
@@ -22,11 +22,6 @@ def test_levels_are_the_published_ones(noise, expected):
     found = before["optimum"], local["optimum"], local["outdated policy"]
     assert [round(x, 3) for x in found] == list(expected)
     assert "outdated policy" not in before and local == after
-
-
-def test_ties_are_split_evenly():
-    preferences = np.array([[[1.0, 1.0, 0.0, 0.5], [0.0, 0.0, 2.0, 0.0]]])
-    assert policies_of(preferences).tolist() == [[[0.5, 0.5, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]]]
 
 
 def test_returns_by_hand():
@@ -174,16 +169,6 @@ def test_updates_are_counted_until_the_way_is_the_best(resolution):
     nothing = asked._replace(work=np.zeros(5))
     with pytest.raises(ValueError, match="counts backups of pairs"):
         look_named("solving_updates").of(maze, agent, nothing)
-
-
-def test_a_mistake_that_is_never_made_does_not_count():
-    """Only states that the greedy policy comes to matter."""
-    maze, agent = ex.DynaMaze(), ex.DynaQ(0.1, discount=0.95)
-    q = ex.exact.optimal_action_values(maze, discount=0.95)
-    q[45] = q[45][::-1].copy()  # the last cell of the last row is on no shortest way
-    asked = Seen(np.zeros((0, 0)), q[None], np.zeros(1, int), np.array([7.0]))
-    found = look_named("solving_updates").of(maze, agent, asked)
-    assert found.tolist() == [np.log10(7.0)]
 
 
 def test_outcomes_of_no_probability_lead_nowhere():

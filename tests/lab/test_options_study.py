@@ -23,15 +23,6 @@ def test_a_step_is_as_many_look_aheads_for_every_agent():
             assert cell.record is not None and cell.record.after == cell.agent.lessons
 
 
-def test_the_subgoals_are_the_hallways():
-    for figure in STUDY.figures:
-        for cell in STUDY.experiment(figure, "sweeps").cells():
-            assert isinstance(cell.agent, ex.Lookahead) and isinstance(cell.domain, ex.Rooms)
-            for option in cell.agent.repertoire.options:
-                subgoal = getattr(option, "feature", getattr(option, "state", None))
-                assert subgoal in cell.domain.named.values()
-
-
 @pytest.mark.parametrize("anywhere", [False, True])
 def test_only_an_option_that_stops_in_its_subgoal_can_look_worse_than_one_bad_step(anywhere):
     """Random steps in two rooms: published values of the start fall to about −1.2."""

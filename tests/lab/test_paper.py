@@ -162,25 +162,6 @@ def test_what_there_is_is_written_while_more_is_computed(tmp_path, monkeypatch):
     ]  # fmt: skip
 
 
-def test_long_figures_are_drawn_around_the_moves_of_the_goal():
-    from expectant.analysis.panel import Panel
-    from expectant.lab.reproduce import shown
-
-    curve = np.arange(1500.0)[None]
-    panel = Panel("4b", "", "text", 20, 10_000, 7.9, {"q": curve}, {"q": "Q"})
-    first, second = shown([panel], "4b")
-    assert first.curves["q"][0, [0, 20, 39]].tolist() == [480.0, 500.0, 519.0]
-    assert first.switches == second.switches == (20,)
-    assert (second.title, second.origin) == ("move 2 of the goal", 20 * 20)
-    assert second.title == "move 2 of the goal" and second.x[[0, -1]].tolist() == [-390.0, 390.0]
-    short = Panel("5a", "", "text", 50, 500, 13.9, {"q": curve[:, :40]}, {"q": "Q"})
-    assert shown([short, panel], "5a") == [short]
-    at_most = Panel("4b", "", "text", 20, 1000, 7.9, {"q": curve[:, :300]}, {"q": "Q"})
-    assert shown([at_most], "4b") == [at_most]
-    several = Panel("5a", "", "text", 50, 500, 13.9, {"q": np.ones((9, 40))}, {"q": "Q"})
-    assert [part.runs for part in shown([several], "5a", 4)] == [4]
-
-
 def test_reads_of_a_decision_are_counted():
     rule = next(claim for claim in PAPER.claims if claim.id == 18).work
     assert rule is not None
@@ -194,26 +175,6 @@ def test_reads_of_a_decision_are_counted():
 
 def ablation(name):
     return agents(f"ablation-{name}", "ours")
-
-
-def test_updates_and_models_are_crossed():
-    for name in ("21", "21-moving"):
-        found = {key: cell.agent for key, cell in ablation(name).items()}
-        for model in ("learned", "small", "exact"):
-            invalid, valid = found[f"invalid_{model}"], found[f"valid_{model}"]
-            assert (invalid.model, invalid.planning_steps) == (valid.model, valid.planning_steps)
-            if model != "exact":
-                assert invalid.model_step == valid.model_step
-            assert invalid.action_step == valid.action_step == valid.value_step
-
-
-def test_the_planning_gaps_that_the_notes_give():
-    for name, gap in (("21", 0.268), ("21-moving", 0.0)):
-        domain = ablation(name)["valid_exact"].domain
-        found = ex.exact.planning_gap(domain, ex.exact.optimal_action_values(domain)).max()
-        assert round(float(found), 3) == gap
-        said = "0.268 at its largest" if gap else "is 0 in this corridor"
-        assert any(said in note for note in figure(f"ablation-{name}").notes)
 
 
 def test_what_is_wrong_by_three_is_so_around_the_best_of_the_grid():

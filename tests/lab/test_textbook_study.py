@@ -130,28 +130,6 @@ def test_step_panels_mark_where_the_maze_changes():
     assert panel.breaks == []
 
 
-def test_the_first_episode_is_a_random_walk_whose_length_is_known():
-    """The book says about 1,700 steps; the study's notes say what it is."""
-    maze = ex.DynaMaze(goal_reward=-1.0, step_reward=-1.0)
-    walk = ex.exact.policy_values(maze, np.full((46, 4), 0.25))
-    steps = -ex.exact.start_return(maze, walk)
-    study = read_study(packaged()["sutton-barto-8"])
-    assert f"{steps:.1f} steps" in study.notes[0]
-    best = -ex.exact.best_epsilon_soft_return(maze, 0.1)
-    assert f"{best:.1f} on average at best" in study.experiments["8.2"].notes[0]
-
-
-def test_the_exact_rates_in_the_notes():
-    study = read_study(packaged()["wan-2021"])
-    after = ex.exact.best_epsilon_soft_gain(ex.AccessControl(), 0.1)
-    before = ex.exact.best_epsilon_soft_gain(ex.AccessControl(freed="before"), 0.1)
-    note = study.experiments["access-control"].notes[0]
-    assert f"{after:.3f} if a server" in note
-    assert f"{before:.3f} if not" in note
-    best = ex.exact.best_epsilon_soft_gain(ex.TwoChoice(), 0.1)
-    assert f"is {best:.2f}." in study.experiments["two-choice"].notes[0]
-
-
 def test_the_rates_of_the_river_are_exact():
     river, study = ex.RiverSwim(), read_study(packaged()["wan-2021"])
     note = study.experiments["river-swim"].notes[0]
