@@ -8,14 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from expectant.show.chart import arranged, chart_of, palette_of, panel_heading
+from expectant.show.chart import arranged, chart_of, panel_heading
 from expectant.show.wording import (
-    figure_name,
-    setting_name,
-    shown_interval,
     shown_number,
-    slug,
-    two_digits,
 )
 
 
@@ -25,12 +20,6 @@ def test_a_bin_stands_in_its_middle_after_the_switch(make_panel: Any) -> None:
     assert plot.x[panel.switches[0]] == 525
     assert plot.breaks == [500]
     assert plot.end == 1000
-
-
-def test_intervals_enclose_means(make_panel: Any) -> None:
-    for curve in chart_of([make_panel()]).plots[0].curves:
-        assert (curve.low <= curve.mean).all()
-        assert (curve.mean <= curve.high).all()
 
 
 def test_diverged_bins_are_nan_and_infinities_count_as_diverged(make_panel: Any) -> None:
@@ -43,23 +32,6 @@ def test_diverged_bins_are_nan_and_infinities_count_as_diverged(make_panel: Any)
     assert chart.note("q_learning") == "(1 of 30 runs diverged)"
     assert chart.note("lookahead") == "(2 of 30 runs diverged)"
     assert chart.note("q_planning_expectation") == ""
-
-
-def test_divergence_is_told_panel_by_panel(make_panel: Any) -> None:
-    panels = [make_panel(), make_panel(reading="code", diverged=3)]
-    assert chart_of(panels).note("lookahead") == "(runs diverged, by panel: 0/30, 3/30)"
-
-
-def test_an_agent_without_a_label_shows_its_key(make_panel: Any) -> None:
-    panels = [replace(make_panel(), labels={}), make_panel(), replace(make_panel(), labels={})]
-    assert palette_of(panels[:1])["lookahead"].name == "lookahead"
-    assert palette_of(panels)["lookahead"].name == "Look-ahead (Algorithm 1)"
-    assert list(palette_of(panels)) == ["q_learning", "q_planning_expectation", "lookahead"]
-
-
-def test_up_to_three_panels_make_one_row(make_panel: Any) -> None:
-    panels = [make_panel(panel=name) for name in "abc"]
-    assert arranged(panels) == (panels, 3)
 
 
 def test_more_panels_make_a_row_for_each_reading(make_panel: Any) -> None:
@@ -105,13 +77,6 @@ def test_an_agent_that_is_bad_in_every_panel_is_marked_in_every_panel(make_panel
     assert data["range"] == pytest.approx(chart.range[:2], rel=1e-4)
 
 
-def test_a_range_without_numbers(make_panel: Any) -> None:
-    panel = replace(make_panel(), optimum=np.nan)
-    for returns in panel.curves.values():
-        returns[:] = np.nan
-    assert chart_of([panel]).range[:2] == (0.0, 1.0)
-
-
 @pytest.mark.parametrize(
     ("value", "text"),
     [
@@ -129,25 +94,6 @@ def test_a_range_without_numbers(make_panel: Any) -> None:
 )
 def test_numbers_for_people(value: object, text: str) -> None:
     assert shown_number(value) == text
-
-
-def test_an_interval_whose_end_is_zero_is_an_interval() -> None:
-    assert shown_interval(0.0, 1.0) == "0 to 1"
-    assert shown_interval(-1.0, 0) == "−1 to 0"
-    assert shown_interval(None, None) == ""
-
-
-def test_names_and_addresses() -> None:
-    assert setting_name("agent.value_step") == "value step"
-    assert setting_name("features.size") == "features size"
-    assert (figure_name("5a"), figure_name("discussion")) == ("Figure 5a", "Discussion")
-    assert (slug("5 (a) <b>"), slug("é")) == ("5-a-b", "x")
-    assert [two_digits(value) for value in (None, -0.001, -1.005, 2)] == [
-        "–",
-        "0.00",
-        "−1.00",
-        "2.00",
-    ]
 
 
 def test_readings_that_came_to_the_same_are_drawn_once(make_panel: Any) -> None:

@@ -61,24 +61,11 @@ def test_values_that_are_not_numbers_do_not_matter():
     assert found[:2] == pytest.approx((9 - 0.25, 14 + 0.25))
 
 
-@pytest.mark.parametrize(
-    ("values", "expected"),
-    [([], (0.0, 1.0)), ([NAN], (0.0, 1.0)), ([2.0, 2.0], (1.9, 2.1)), ([0.0], (-0.05, 0.05))],
-)
-def test_an_axis_always_has_two_ends(values, expected):
-    assert value_range(agents(values))[:2] == pytest.approx(expected)
-
-
 def test_marks_are_the_lowest_points_of_stretches():
     values = np.array([5, -3, -9, -4, 5, 5, 5, -2, 5, NAN, NAN, NAN, 5, 5, 5], float)
     assert marks_below(values, 0.0) == [(2, -9.0), (7, -2.0)]  # further apart than a fifth of 15
     assert marks_below(values, -3.5) == [(2, -9.0)]
     assert marks_below(values, -math.inf) == []
-
-
-def test_stretches_that_are_close_have_one_mark():
-    values = np.array([-1.0, 5.0] * 10)
-    assert marks_below(values, 0.0) == [(0, -1.0)]
 
 
 def test_disasters_do_not_take_all_colours():

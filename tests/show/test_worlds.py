@@ -17,7 +17,6 @@ from expectant.show.worlds import (
     arrows_of,
     depths,
     draw_world,
-    fraction,
     world_figure,
     world_picture,
 )
@@ -48,13 +47,6 @@ def test_states_stand_by_their_distance_from_the_start():
     assert depths(arrows, np.array([1.0, 0.0, 0.0])) == [0, 1, 1]
 
 
-def test_the_counterexample_says_its_chances_and_rewards():
-    found = texts(ex.Counterexample(exit_reward=-2.0))
-    assert sorted(found) == sorted(
-        ["1", "2", "3", *3 * ["A", "B"], *2 * ["1/2: 0"], "−2", *2 * ["0", "−5"]]
-    )
-
-
 def test_the_corridor_says_its_slips_and_what_each_end_pays_in_each_phase():
     found = texts(CORRIDOR)
     assert {"left in 2: 0.7 to 1, 0.3 to 3", "right in 2: 0.7 to 3, 0.3 to 1"} <= set(found)
@@ -62,14 +54,6 @@ def test_the_corridor_says_its_slips_and_what_each_end_pays_in_each_phase():
     assert found[0] == "goal on the right: 0\ngoal on the left: 20"
     assert found[1] == "goal on the right: 20\ngoal on the left: 0"
     assert texts(ex.Corridor(cells=3))[:2] == ["pays 0", "pays 20"]
-
-
-@pytest.mark.parametrize(
-    ("probability", "text"),
-    [(1.0, "1"), (0.5, "1/2"), (0.3, "0.3"), (1 / 3, "1/3"), (0.37, "0.37")],
-)
-def test_probabilities_are_written_as_people_do(probability, text):
-    assert fraction(probability) == text
 
 
 @pytest.mark.parametrize("domain", [ex.Corridor(cells=13), ex.MountainCar()], ids=["large", "car"])
