@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from expectant.cli import app
 from expectant.lab.store.cell_tables import CELLS, read_cells
 from expectant.lab.store.folder_layout import KIND, kind_of, mark
-from expectant.lab.store.sealed_tables import write_table
+from expectant.lab.store.tables import write_table
 
 SPEC = """
 episodes = 4

@@ -218,7 +218,7 @@ class Gym(Domain):
         """Versions and hashes of the code that decides what the environment does."""
         env = self.make()
         try:
-            return environment_code(env)
+            return environment_code(env, self.environment)
         finally:
             env.close()
 

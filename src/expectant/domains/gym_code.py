@@ -11,31 +11,41 @@ import ast
 import hashlib
 import importlib.util
 import sys
-import sysconfig
 from collections.abc import Iterator
 from functools import cache
 from importlib import metadata
 from pathlib import Path
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
-# a version says it all, elsewhere; of a script the classes are hashed, not the file
-_SILENT = {"gymnasium", "expectant", "numpy", "__future__", "__main__"}
+from expectant.engine.code_hash import hash_own_code, is_installed, name_of
+
+OWN = "own code "  # before the hash of a file, or of a class, of the user's
+_SILENT = {"gymnasium", "expectant", "numpy", "__future__"}  # a version says it all, elsewhere
 
 
-def environment_code(environment: Any) -> dict[str, str]:
-    """Versions of packages, and hashes of the files of modules, by name."""
+def environment_code(environment: Any, source: Any = None) -> dict[str, str]:
+    """Versions of packages, and hashes of the files of modules, by name.
+
+    ``source`` is what the environment was made from; a function's own code belongs to it.
+    """
     found = {"gymnasium": metadata.version("gymnasium")}
+    if isinstance(source, FunctionType):
+        found[name_of(source)] = OWN + hash_own_code([source])[:16]
     waiting = list(_modules_of(environment))
     while waiting:
         name = waiting.pop()
         root, module = name.partition(".")[0], sys.modules.get(name)
         if name in found or module is None or root in _SILENT or root in sys.stdlib_module_names:
             continue
-        content = _content(module)
-        found[name] = hashlib.sha256(content).hexdigest()[:16] if content else "no file"
+        content, installed = _content(module), is_installed(name)
+        if name == "__main__" or not content:  # a script or a notebook: only what is used of it
+            classes = [kind for kind in _classes_of(environment) if kind.__module__ == name]
+            found[name] = OWN + hash_own_code(classes)[:16]
+            continue
+        found[name] = ("" if installed else OWN) + hashlib.sha256(content).hexdigest()[:16]
         found |= {package: metadata.version(package) for package in _packages().get(root, ())}
-        if content and not _is_installed(module):
+        if not installed:
             waiting.extend(_imports(module, content))
     return dict(sorted(found.items()))
 
@@ -46,9 +56,13 @@ def _modules_of(environment: Any) -> Iterator[str]:
     yield (
         entry.partition(":")[0] if isinstance(entry, str) else str(getattr(entry, "__module__", ""))
     )
+    yield from (kind.__module__ for kind in _classes_of(environment))
+
+
+def _classes_of(environment: Any) -> Iterator[type]:
     layer = environment
     while layer is not None:
-        yield from (kind.__module__ for kind in type(layer).__mro__)
+        yield from type(layer).__mro__
         layer = getattr(layer, "env", None)
 
 
@@ -57,16 +71,6 @@ def _content(module: ModuleType) -> bytes:
         return Path(module.__file__ or "").read_bytes()
     except OSError:
         return b""
-
-
-def _is_installed(module: ModuleType) -> bool:
-    file = Path(module.__file__ or "").resolve()
-    return any(file.is_relative_to(Path(place).resolve()) for place in _site_folders())
-
-
-@cache
-def _site_folders() -> list[str]:
-    return [sysconfig.get_path(name) for name in ("purelib", "platlib", "stdlib")]
 
 
 @cache

@@ -6,26 +6,33 @@ import hashlib
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, is_dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import chain
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from expectant.descriptions import Description
-from expectant.domains.gym import World
+from expectant.domains.gym_code import OWN
 from expectant.engine.asking import ask
-from expectant.engine.code_hash import fingerprint, part_types
-from expectant.engine.crossing import play, respond
+from expectant.engine.code_hash import fingerprint, hash_own_code, part_types
+from expectant.engine.crossing import respond
 from expectant.engine.job import Job
 from expectant.engine.loop import simulate
-from expectant.lab.package_code import package_code
 from expectant.lab.records import Record, looking_bytes, recorded
 from expectant.parts import Agent, Domain, Features
 
 LENGTH, TOTAL = "length", "total reward"  # what can be the curve instead of returns or rewards
 BLOCK = 10  # runs that are stored together
 PASS_COST = 4.0  # a step without planning costs about as much as four backups' worth of work
+
+PACKAGE = Path(__file__).parents[1]
+SHOWING = ("cli", "lab", "show", "studies", "watching")  # folders that decide no numbers, but for
+DECIDING = {  # these of "lab"
+    "lab/cells.py", "lab/engines/tasks.py", "lab/episodes.py", "lab/looks.py",
+    "lab/policy_worth.py", "lab/records.py",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,7 +116,6 @@ class Cell:
             lengths["record"] = self.record.to_dict()
         if self.curve:
             lengths["curve"] = self.curve
-        outside = {"code": self.domain.provenance} if self.domain.provenance else {}
         return {
             "domain": self.domain.to_dict(),
             "features": self.features.to_dict(),
@@ -119,7 +125,14 @@ class Cell:
             "seed": self.seed,
             "step_limit": self.job.budget().step_limit,
             **lengths,
-            **outside,
+        }
+
+    def versions(self) -> dict[str, str]:
+        """The versions of the packages that a domain outside the package is in."""
+        return {
+            name: text
+            for name, text in (self.domain.provenance or {}).items()
+            if not text.startswith(OWN)
         }
 
 
@@ -144,35 +157,56 @@ def own_descriptions(described: Any) -> Iterator[type]:
         yield from chain.from_iterable(map(own_descriptions, described))
 
 
+@cache
+def package_code(package: Path = PACKAGE) -> str:
+    """Hash the files of the package that decide numbers, wherever they are installed.
+
+    In a checkout the version does not identify them.
+    """
+    total = hashlib.sha256()
+    for file in sorted(package.rglob("*.py")):
+        name = file.relative_to(package).as_posix()
+        if name.partition("/")[0] not in SHOWING or name in DECIDING:
+            total.update(f"\n{name}\n".encode())
+            total.update(file.read_bytes().replace(b"\r\n", b"\n"))
+    return total.hexdigest()
+
+
 class Hashes:
     """The names under which cells are stored, with the code of each composition hashed once."""
 
     def __init__(self) -> None:
-        self._code: dict[Any, str] = {}
+        self._code: dict[Any, tuple[str, str]] = {}
 
     def name(self, cell: Cell) -> str:
-        """A hash of everything that decides the numbers of a cell's runs, the code included."""
-        code = [package_code(), self._code_of(cell)]
-        text = json.dumps([cell.identity(), code], sort_keys=True)
-        return hashlib.sha256(text.encode()).hexdigest()[:20]
+        """Hash everything that decides the numbers of a cell's runs.
 
-    def _code_of(self, cell: Cell) -> str:
+        The first part of the name is of the settings and the user's own code, the second one of
+        this package and the libraries.
+        """
+        own, installed = self._code_of(cell)
+        outside = cell.domain.provenance or {}
+        files = {name: text for name, text in outside.items() if text.startswith(OWN)}
+        settings = _hash([cell.identity(), own, files])
+        return f"{settings[:16]}-{_hash([package_code(), installed, cell.versions()])[:8]}"
+
+    def _code_of(self, cell: Cell) -> tuple[str, str]:
+        """Hashes of the user's own code and of all code that a cell's runs reach."""
         prepared, _ = cell.job.prepare(0)
         described = own_descriptions((cell.domain, cell.features, cell.agent))
-        script = getattr(cell.domain, "script_classes", ())
-        code = (*part_types(prepared), *described, *script)
-        if code not in self._code:
-            outside = cell.domain.outside
-            entry, more = (respond, (play, World)) if outside else (simulate, ())
-            self._code[code] = fingerprint(entry, (*code, *more)).name
-        if cell.record is None:
-            return self._code[code]
-        looked = (*code, cell.record.look)
-        if looked not in self._code:
-            of = cell.record.found.of
-            named = [fingerprint(each, code).name for each in (ask, recorded, of)]
-            self._code[looked] = "-".join([self._code[code], *named])
-        return self._code[looked]
+        code: tuple[Any, ...] = (*part_types(prepared), *described)
+        entries: list[Any] = [respond if cell.domain.outside else simulate]
+        if cell.record is not None:
+            entries += [ask, recorded, cell.record.found.of]
+        key = (*code, *entries)
+        if key not in self._code:
+            installed = [fingerprint(entry, code).name for entry in entries]
+            self._code[key] = hash_own_code(key), "-".join(installed)
+        return self._code[key]
+
+
+def _hash(data: object) -> str:
+    return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()
 
 
 def cell_hash(cell: Cell) -> str:

@@ -18,7 +18,7 @@ from expectant.lab.claims import Verdict, judge_claims
 from expectant.lab.engines.compute import computed
 from expectant.lab.request import LOCA, Request
 from expectant.lab.specs.spec import Experiment
-from expectant.lab.store.cell_tables import write_cells
+from expectant.lab.store.cell_tables import version_rows, write_cells
 from expectant.lab.store.folder_layout import STUDY, check_layout, mark
 from expectant.lab.store.results import (
     CURVES,
@@ -29,7 +29,7 @@ from expectant.lab.store.results import (
     settings_hashes,
     write_curves,
 )
-from expectant.lab.store.store import Store, versions
+from expectant.lab.store.store import Store
 from expectant.lab.store.troubles import troubles_of, troubles_section
 from expectant.lab.study import Study, find_study, read_study, word_for
 from expectant.progress import say
@@ -118,6 +118,7 @@ def compute_panels(
 ) -> list[Panel]:
     """Compute what is missing; write all curves as one table."""
     check_layout(folder)
+    mark(folder, STUDY)
     mark(target, STUDY)
     cells = request.cells(most)
     work, curves = computed(cells, Store(folder), threads=threads, title=request.study.name)
@@ -215,7 +216,7 @@ def write_report(
     found = [verdict.to_dict() for verdict in verdicts]
     others = [entry for entry in found if entry["figure"] not in request.figures]
     seed = request.cells()[0].seed
-    environment = [*versions().items(), ("seed", seed), ("command", request.command())]
+    environment = [*version_rows(folder), ("seed", seed), ("command", request.command())]
     sections = [
         Header(request.study.title, _how_far(request, panels), request.study.notes),
         Glance(found),

@@ -20,6 +20,7 @@ import numpy as np
 
 from expectant.engine.job import cores
 from expectant.extras import need
+from expectant.files import write_text
 from expectant.lab.cells import Cell
 from expectant.lab.engines.compute import Work
 from expectant.lab.engines.named import engine_named
@@ -30,10 +31,9 @@ from expectant.lab.store.cell_tables import run_values, write_cells
 from expectant.lab.store.facts import commit
 from expectant.lab.store.folder import opened
 from expectant.lab.store.folder_layout import SWEEP
-from expectant.lab.store.sealed_tables import write_text
 from expectant.lab.store.store import Store
 from expectant.lab.store.timings import Session, Timings, timings_file
-from expectant.lab.sweep import Outcome, tidy
+from expectant.lab.sweep import Outcome
 from expectant.seeds import one_word
 
 BATCH = 4  # trials that are asked for at once, whatever the engine
@@ -105,7 +105,6 @@ def run_search(
         def values_of(cells: Sequence[Cell]) -> list[float | None]:
             """The mean value of each cell, computed if need be; None where it failed."""
             work = Work(cells, store)
-            store.take_back(set(work.names))
             part = Session(session.threads)
             work.do(compute, kernels, work.missing(), timings, part, experiment.name)
             _add(total, work, session, part)
@@ -113,7 +112,6 @@ def run_search(
 
         for space in spaces(experiment):
             found += _searched(experiment, space, trials, values_of)
-        tidy(store, set(total.names))
         write_cells(total, folder, data)
         rank = partial(_rank, less=experiment.of_errors)
         found.sort(key=lambda trial: (trial["panel"], trial["agent"], -rank(trial["value"])))

@@ -25,12 +25,12 @@ from expectant.lab.specs.spec import (
     spec_hash,
 )
 from expectant.lab.specs.toml import to_toml
-from expectant.lab.store.cell_tables import cell_table, write_cells
-from expectant.lab.store.facts import commit
+from expectant.lab.store.cell_tables import CELLS, cell_table, write_cells
+from expectant.lab.store.facts import commit, versions
 from expectant.lab.store.folder import opened
 from expectant.lab.store.folder_layout import SWEEP
 from expectant.lab.store.results import panels_of
-from expectant.lab.store.store import SET_ASIDE, Store
+from expectant.lab.store.store import Store
 from expectant.lab.store.timings import Session, Timings, timings_file
 from expectant.lab.store.troubles import Trouble, troubles_in
 from expectant.parts import Agent, Domain, Features
@@ -110,12 +110,17 @@ class Sweep:
         address: str | None = None,
         shard: tuple[int, int] | None = None,
         compiled: bool | None = None,
+        accept_versions: bool = False,
     ) -> Outcome:
-        """Compute what is missing into a folder, by default results/NAME."""
+        """Compute what is missing into a folder, by default results/NAME.
+
+        With ``accept_versions``, runs that were computed with other versions of libraries count.
+        """
         place = Path(folder) if folder is not None else Path("results") / self.name
         return run_sweep(
             self.experiment(), self.to_toml(), place, threads=threads, engine=engine,
             address=address, shard=None if shard is None else Shard(*shard), compiled=compiled,
+            accept_versions=accept_versions,
         )  # fmt: skip
 
     def __repr__(self) -> str:
@@ -205,9 +210,7 @@ class Outcome:
         if session.runs:
             lines.append(
                 f"{session.seconds:.1f} s, {session.compiling:.1f} s of it compiling or loading; "
-                f"{_short(rate)} runs/s, "
-                f"in the loop {100 * session.busy:.0f} % of all threads' time, "
-                f"{100 * session.processor_busy:.0f} % of the processor's"
+                f"{_short(rate)} runs/s, {session.at_once:.1f} at a time"
             )
         choose = f"expectant best {quote(str(self.folder))}" + " --trust" * self.names_modules
         return "\n".join([*lines, f"results: {self.folder}; the best settings: {choose}"])
@@ -229,37 +232,41 @@ def run_sweep(
     shard: Shard | None = None,
     compiled: bool | None = None,
     kind: str = SWEEP,
+    accept_versions: bool = False,
 ) -> Outcome:
     """Compute the blocks of a spec that its folder lacks; a cell that fails stops no other."""
     data = parse_toml(text, experiment.name)
     kernels = Kernels(compiled)
     chosen = engine_named(engine, threads, address, kernels)
     with opened(folder, text, data, shard, kind):
-        store = Store(folder, {"spec": spec_hash(data), "commit": commit()})
-        work = Work(experiment.cells(), store)
-        if shard is None:
-            tidy(store, set(work.names))
+        facts = {"spec": spec_hash(data), "commit": commit()}
+        work = Work(experiment.cells(), Store(folder, facts, accept_versions))
+        tell_of_other_versions(work)
         suffix = shard.suffix if shard else ""
         timings = Timings(timings_file(folder, suffix))
         session = Session(threads or cores())
         tasks = work.missing(shard)
+        if tasks:  # the table is there only while it is of all blocks
+            (folder / CELLS).unlink(missing_ok=True)
         work.do(chosen, kernels, tasks, timings, session, experiment.name)
         if shard is None:
             write_cells(work, folder, data)
     return Outcome(folder, work, session)
 
 
-def tidy(store: Store, wanted: set[str]) -> None:
-    """Keep in the folder's table only the cells that are asked for, and say so."""
-    back = store.take_back(wanted)
-    gone = store.set_aside(wanted)
-    if gone:
+def tell_of_other_versions(work: Work) -> None:
+    """Say that runs are there which were computed with other versions of libraries."""
+    others = set(work.store.of_any_version(work.names)) - {*work.names, ""}
+    if others:
+        span = work.store.index()[first := min(others)][0]
+        facts = work.store.facts_of(first, span)
+        then, now = (facts.described["versions"] if facts else {}), versions()
+        changed = [f"{name} {old}" for name, old in then.items() if now.get(name, old) != old]
         say(
-            f"{len(gone)} cells in {store.folder.parent} belong to other settings or other code; "
-            f"they and what was made from them are kept in {SET_ASIDE} and not used"
+            f"runs of {len(others)} cells in {work.store.folder.parent} were computed with "
+            f"{', '.join(changed) or 'other code of a package'}; they are not used without "
+            "--accept-versions"
         )
-    if back:
-        say(f"{len(back)} cells that were set aside are asked for again")
 
 
 def _plain(value: Any) -> Any:

@@ -6,29 +6,24 @@ import os
 import re
 import subprocess
 import sys
-import time
-import tracemalloc
 import warnings
-from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
-from faults import unreadable
 from pyarrow import parquet
 from typer.testing import CliRunner
 
 import expectant as ex
 from expectant.cli import app
+from expectant.lab.choosing.confirming import cell_of
+from expectant.lab.choosing.sweep_folder import read_folder
 from expectant.lab.engines.compute import Shard
-from expectant.lab.engines.tasks import Ran
 from expectant.lab.specs.spec import parse_spec, parse_toml
-from expectant.lab.store.cell_tables import cell_table, read_cells
+from expectant.lab.store.cell_tables import read_cells, version_rows
+from expectant.lab.store.facts import versions
 from expectant.lab.store.folder import opened
-from expectant.lab.store.store import Block, Store, StoreError
-from expectant.lab.store.timings import Session
-from expectant.lab.sweep import Outcome, Sweep, run_sweep
-from expectant.lab.sweep_command import parse_shard
+from expectant.lab.store.store import StoreError
+from expectant.lab.sweep import Sweep, run_sweep
 from lab.sweeps.sweeping import results, spec, start
 
 STEPS = [0.05, 0.1, 0.2]
@@ -48,19 +43,9 @@ def whole(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize(
-    ("runs", "seconds", "said"), [(30, 85.0, "0.37"), (30, 8.5, "6"), (996, 103.5, "10"), (4_000, 103.5, "40")]
-)  # fmt: skip
-def test_a_slow_rate_is_not_none_at_all(whole, runs, seconds, said):
-    work = sweep(whole).work
-    outcome = Outcome(whole, work, Session(1, seconds=seconds, compiling=3.5, runs=runs))
-    first = f"{seconds} s, 3.5 s of it compiling or loading; {said} runs/s, "
-    assert outcome.text().splitlines()[1].startswith(first)
-
-
 def test_all_blocks_are_one_table(whole):
     rows = parquet.read_table(whole / "blocks").to_pydict()
-    assert list(rows) == ["cell", "run", "bin", "first", "value", "length", "diverged"]
+    assert list(rows) == ["cell", "hash", "run", "bin", "first", "value", "length", "diverged"]
     assert len(rows["cell"]) == 3 * 22 * 2
     assert len(set(zip(rows["cell"], rows["run"], rows["bin"], strict=True))) == 3 * 22 * 2
     direct = ex.run(
@@ -75,14 +60,6 @@ def test_all_blocks_are_one_table(whole):
             if (cell, r, b) == ("plain action_step=0.1", run, 1)
         )
         assert value == direct.returns[run, 5:].mean()
-
-
-def test_every_file_says_where_it_comes_from(whole):
-    for path in (whole / "blocks").iterdir():
-        facts = json.loads(parquet.read_metadata(path).metadata[b"expectant"])
-        assert len(facts["spec"]) == 20 and facts["seed"] == 0
-        assert {"python", "expectant", "numpy", "numba", "commit"} <= set(facts)
-        assert facts["agent"]["kind"] == "q_learning" and facts["episodes"] == 10
 
 
 def test_one_row_per_cell(whole):
@@ -108,11 +85,6 @@ def test_shards_make_the_same_bytes_as_the_whole(tmp_path, whole):
     assert results(tmp_path) == results(whole)
 
 
-def test_threads_do_not_change_a_byte(tmp_path, whole):
-    sweep(tmp_path, threads=5)
-    assert results(tmp_path) == results(whole)
-
-
 def test_more_runs_are_added(tmp_path):
     text = spec(STEPS)
     sweep(tmp_path, text=text)
@@ -130,27 +102,14 @@ def test_more_runs_are_added(tmp_path):
     assert read_cells(tmp_path)["runs"].to_pylist() == [12, 12, 12]
 
 
-def test_a_changed_spec_keeps_what_it_still_asks_for(tmp_path, capsys):
+def test_a_changed_spec_keeps_what_it_still_asks_for(tmp_path):
     sweep(tmp_path)
     other = sweep(tmp_path, [0.1, 0.2, 0.3])
     assert (other.found, other.computed) == (6, 3)
-    assert "1 cells in" in capsys.readouterr().err
-    cells = set(parquet.read_table(tmp_path / "blocks")["cell"].to_pylist())
-    assert cells == {f"plain action_step={step}" for step in (0.1, 0.2, 0.3)}
-    aside = sorted(path.name for path in (tmp_path / "set-aside").iterdir())
-    assert len(aside) == 4 and "cells.parquet" in aside
-    back = sweep(tmp_path)
-    assert (back.found, back.computed) == (9, 0)
-    assert "1 cells that were set aside are asked for again" in capsys.readouterr().err
-
-
-def test_a_cell_that_goes_by_another_id_now(tmp_path):
-    sweep(tmp_path)
-    text = spec(STEPS).replace("agents.plain", "agents.other")
-    renamed = sweep(tmp_path, text=text)
-    assert (renamed.found, renamed.computed) == (9, 0)
-    cells = set(parquet.read_table(tmp_path / "blocks")["cell"].to_pylist())
-    assert cells == {f"other action_step={step}" for step in STEPS}
+    assert read_cells(tmp_path)["agent.action_step"].to_pylist() == [0.1, 0.2, 0.3]
+    renamed = sweep(tmp_path, text=spec(STEPS).replace("agents.plain", "agents.other"))
+    assert (renamed.found, renamed.computed) == (9, 0)  # blocks are found by what they are of
+    assert read_cells(tmp_path)["cell"].to_pylist() == [f"other action_step={x}" for x in STEPS]
 
 
 def test_equal_cells_are_computed_once(tmp_path):
@@ -160,71 +119,46 @@ def test_equal_cells_are_computed_once(tmp_path):
     table = outcome.table()
     rows = dict(zip(table["cell"].to_pylist(), table["values"].to_pylist(), strict=True))
     assert rows["also"] == rows["plain action_step=0.1"] and len(rows["also"]) == 22
-    stored = set(parquet.read_table(tmp_path / "blocks")["cell"].to_pylist())
-    assert stored == {"also", "plain action_step=0.05", "plain action_step=0.2"}
 
 
-def test_damaged_blocks_are_computed_again(tmp_path, whole):
+def test_damaged_and_exchanged_blocks_are_computed_again(tmp_path, whole, capsys):
     sweep(tmp_path)
-    one, two, *_ = sorted((tmp_path / "blocks").iterdir())
+    one, two, three, four, five, *_ = sorted((tmp_path / "blocks").iterdir())
     one.write_bytes(one.read_bytes()[:-30])
     two.write_bytes(b"")
-    assert sweep(tmp_path).computed == 2
-    assert results(tmp_path) == results(whole)
-
-
-def test_damage_in_the_middle_of_a_block_is_found_and_repaired(tmp_path, whole, capsys):
-    sweep(tmp_path)
-    path = sorted((tmp_path / "blocks").iterdir())[4]
-    content = bytearray(path.read_bytes())
+    content = bytearray(three.read_bytes())
     content[300] ^= 1  # in the values, far from the end that says what is in the file
-    path.write_bytes(content)
+    three.write_bytes(content)
+    four.write_bytes(five.read_bytes())
     again = sweep(tmp_path)
-    assert (again.found, again.computed) == (8, 1)
-    assert "1 blocks in" in capsys.readouterr().err
-    assert results(tmp_path) == results(whole)
-    assert sweep(tmp_path).computed == 0 and "blocks in" not in capsys.readouterr().err
-
-
-def test_swapped_blocks_are_computed_again(tmp_path, whole):
-    sweep(tmp_path)
-    folder = tmp_path / "blocks"
-    names = sorted({path.name[:20] for path in folder.iterdir()})
-    swap(folder / f"{names[0]}-00000-0010.parquet", folder / f"{names[1]}-00000-0010.parquet")
-    swap(folder / f"{names[2]}-00000-0010.parquet", folder / f"{names[2]}-00010-0010.parquet")
-    assert sweep(tmp_path).computed == 4
+    assert (again.found, again.computed) == (5, 4)
+    assert "4 blocks in" in capsys.readouterr().err
     assert results(tmp_path) == results(whole)
 
 
-def swap(one, other):
-    first, second = one.read_bytes(), other.read_bytes()
-    one.write_bytes(second)
-    other.write_bytes(first)
-
-
-def test_a_shard_leaves_the_damaged_blocks_of_others_alone(tmp_path):
-    sweep(tmp_path)
-    paths = sorted((tmp_path / "blocks").iterdir())
-    for path in paths:
-        path.write_bytes(b"damaged")
-    assert sweep(tmp_path, shard=Shard(1, 3)).computed == 3
-    assert sum(path.read_bytes() == b"damaged" for path in paths) == 6
-
-
-def test_blocks_and_specs_that_cannot_be_read_are_left_alone(tmp_path, whole, monkeypatch):
+def test_results_of_other_versions_are_used_if_the_user_says_so(tmp_path, monkeypatch, capsys):
+    """As after an upgrade of NumPy, or of this package."""
     sweep(tmp_path)
     before = results(tmp_path)
-    block = next((tmp_path / "blocks").iterdir())
-    for path in (block, tmp_path / "spec.toml"):
-        with unreadable(monkeypatch, path, errno.EACCES), pytest.raises(StoreError, match=f"cannot read .*{path.name}: Permission denied"):  # fmt: skip
-            sweep(tmp_path)
-        assert results(tmp_path) == before
-    path = tmp_path / "cells.parquet"
-    with unreadable(monkeypatch, path, errno.EIO), pytest.raises(StoreError, match="Input/output"):
-        read_cells(tmp_path)
-    path.write_bytes(path.read_bytes()[:-9])
-    with pytest.raises(ValueError, match=r"cells\.parquet: is damaged; run `expectant run` again"):
-        read_cells(tmp_path)
+    now = {**versions(), "numpy": "9.0"}
+    for module in ("lab.sweep", "lab.store.store"):
+        monkeypatch.setattr(f"expectant.{module}.versions", lambda: now)
+    monkeypatch.setattr("expectant.lab.cells.package_code", lambda: "another")
+    more = spec(STEPS).replace("runs = 22", "runs = 32")
+    added = sweep(tmp_path, text=more, accept_versions=True)
+    assert (added.found, added.computed) == (9, 3 * 2)
+    rows = dict(version_rows(tmp_path))
+    assert rows["numpy"] == f"{np.__version__} (9 blocks), 9.0 (6 blocks)"
+    assert rows["python"] == versions()["python"]
+    assert read_cells(tmp_path)["runs"].to_pylist() == [32] * 3
+    assert [path.name in before for path in (tmp_path / "blocks").iterdir()].count(True) == 9
+    folder = read_folder(tmp_path)
+    assert cell_of(folder, 0, 40).runs == 40  # fresh runs can be added, too
+    capsys.readouterr()
+    refused = sweep(tmp_path, text=more)
+    assert (refused.found, refused.computed) == (0, 12)
+    said = capsys.readouterr().err
+    assert f"computed with numpy {np.__version__}" in said and "--accept-versions" in said
 
 
 def test_steps_lengths_and_divergence(tmp_path):
@@ -290,57 +224,18 @@ def test_a_cell_that_fails_is_named_and_the_others_finish(tmp_path, whole, broke
     assert results(tmp_path / "out") == results(whole)
 
 
-def test_evictions_are_told_of_a_run_that_has_ended(monkeypatch):
-    from expectant.lab.engines import tasks as work
-
-    told = []
-    monkeypatch.setattr(work, "tell_of_evictions", lambda *given: told.append(given))
-    task: Any = SimpleNamespace(name="n", cell=SimpleNamespace(job="job", domain=ex.Corridor()))
-    for ran in (SimpleNamespace(evicted=3), None):  # and one that was stopped
-        monkeypatch.setattr(work, "run_task", lambda *given, ran=ran: ran)
-        assert work.run_one(task, 5, work.Kernels(False), np.zeros(1, np.int64), {}) is ran
-    assert told == [("job", 5, 3)]
-
-
-def test_whoever_watches_is_told_while_runs_are_under_way(monkeypatch):
-    from expectant.lab.engines import on_threads as module
-    from expectant.lab.engines.tasks import Kernels, Task
-
-    monkeypatch.setattr("expectant.engine.workers.HEAD_START", 0.0)
-    (cell, *_), seen = parse_spec(spec([0.1]), "x").cells(), []
-    engine = module.threads_engine(1, Kernels(False))
-    done = list(engine(iter([Task(cell, "n", 0, 3)]), lambda cell, ways: seen.append(cell)))
-    assert len(done) == 1 and seen and all(each is cell for each in seen)
-
-
-def test_parts_that_do_not_go_together_fail_alone(tmp_path, monkeypatch):
-    build = ex.QLearning.build
-
-    def picky(self, setting):
-        if self.action_step == 0.1:
-            raise ValueError("QLearning: not this one")
-        return build(self, setting)
-
-    monkeypatch.setattr(ex.QLearning, "build", picky)
-    outcome = sweep(tmp_path)
-    assert outcome.computed == 6
-    assert list(outcome.failed) == ["plain action_step=0.1"]
-    assert "ValueError: QLearning: not this one (" in outcome.failed["plain action_step=0.1"]
-    assert read_cells(tmp_path)["runs"].to_pylist() == [22, 0, 22]
-
-
 def test_one_process_at_a_time(tmp_path):
     text = spec(STEPS)
     data = parse_toml(text, "")
     with opened(tmp_path, text, data):
-        with pytest.raises(StoreError, match=f"is in use by process {os.getpid()} on"):
+        with pytest.raises(StoreError, match="is in use by another process"):
             sweep(tmp_path)
         assert list(tmp_path.glob("blocks/*")) == []
     with opened(tmp_path, text, data, Shard(1, 2)):
         assert sweep(tmp_path, shard=Shard(2, 2)).computed == 4
-        with pytest.raises(StoreError, match=r"shard 1/2 of .* is in use by process"):
+        with pytest.raises(StoreError, match=r"shard 1/2 of .* is in use by another process"):
             sweep(tmp_path, shard=Shard(1, 2))
-        with pytest.raises(StoreError, match="is in use by"):
+        with pytest.raises(StoreError, match="is in use by shards; wait"):
             sweep(tmp_path)
         with pytest.raises(StoreError, match="in use by shards of another spec"):
             sweep(tmp_path, [0.7], shard=Shard(2, 2))
@@ -365,12 +260,6 @@ def test_a_full_disk_loses_nothing(tmp_path, monkeypatch, whole):
     again = sweep(tmp_path)
     assert (again.found, again.computed) == (3, 6)
     assert results(tmp_path) == results(whole)
-
-
-def test_a_folder_that_cannot_be_written(tmp_path):
-    (tmp_path / "file").write_text("")
-    with pytest.raises(StoreError, match="cannot write results to"):
-        sweep(tmp_path / "file" / "below")
 
 
 KILLING = """
@@ -419,97 +308,6 @@ def test_killed_twenty_times_and_started_again_gives_the_same_bytes(tmp_path):
 
 
 # ------------------------------------------------------------------------- scale and the command
-
-
-def test_memory_does_not_grow_with_the_curves(tmp_path, monkeypatch):
-    """The curves of a cell take 9 MB here, which must not add up."""
-
-    def long(*arguments):
-        return Ran(np.zeros(50_000), np.empty(0), False, 0.1, 0.1, 1)
-
-    monkeypatch.setattr("expectant.lab.engines.on_threads.run_one", long)
-
-    def peak(cells: int) -> int:
-        steps = [round(0.001 * n, 3) for n in range(1, cells + 1)]
-        tracemalloc.start()
-        sweep(tmp_path / str(cells), steps)
-        _, most = tracemalloc.get_traced_memory()
-        tracemalloc.stop()
-        return most
-
-    peak(1)
-    assert peak(24) - peak(4) < 20_000_000
-
-
-def test_many_cells_are_read_in_seconds(tmp_path):
-    text = spec([round(0.0001 * n, 4) for n in range(1, 301)]).replace("runs = 22", "runs = 10")
-    experiment = parse_spec(text, "tiny.toml")
-    from expectant.lab.engines.compute import Work
-
-    work = Work(experiment.cells(), Store(tmp_path))
-    block = Block(np.ones((10, 2)), np.zeros(10, bool))
-    for name, cell in zip(work.names, work.cells, strict=True):
-        work.store.save(name, 0, block, cell)
-    start_time = time.perf_counter()
-    table = cell_table(work)
-    took = time.perf_counter() - start_time
-    assert table.num_rows == 300 and table["runs"].to_pylist() == [10] * 300
-    assert took < 2.0  # so that ten thousand cells take seconds
-
-
-def test_show_says_what_a_spec_means(tmp_path, monkeypatch):
-    monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
-    path = tmp_path / "tiny.toml"
-    path.write_text(spec(STEPS))
-    text = CliRunner().invoke(app, ["show", str(path)]).stdout
-    assert "tiny: 3 cells, 66 runs of 10 episodes, 9 blocks" in text
-    assert "varied: agents.plain.action_step = 0.05, 0.1, 0.2" in text
-    assert "time: about 1 s" in text and "disk: about 0.0 MB" in text
-    data = json.loads(CliRunner().invoke(app, ["show", str(path), "--json"]).stdout)
-    assert data["ids"][0] == "plain action_step=0.05" and data["compositions"] == 1
-    outcome = sweep(tmp_path / "out")
-    size = sum(p.stat().st_size for p in (outcome.folder / "blocks").iterdir())
-    assert data["bytes"] == pytest.approx(size, rel=0.3)
-
-
-@pytest.mark.parametrize(
-    ("more", "message"),
-    [
-        (["--shard", "0/3"], "--shard: must be i/n with i from 1 to n, got '0/3'"),
-        (["--shard", "4/3"], "--shard: must be i/n"),
-        (["--shard", "x"], "--shard: must be i/n"),
-        (["--engine", "rey"], "--engine: unknown 'rey', did you mean 'ray'"),
-        (["--address", "auto"], "--address: is for --engine ray, got 'auto'"),
-        (["--search", "grid"], "--search: must be optuna, got 'grid'"),
-        (["--search", "optuna", "--shard", "1/2"], "--shard: a search has no parts"),
-        (["--trials", "0"], "1 or more, got 0"),
-        (["--threads", "0"], "1 or more, got 0"),
-    ],
-)
-def test_bad_options_exit_with_2_and_write_nothing(tmp_path, more, message):
-    path = tmp_path / "tiny.toml"
-    path.write_text(spec(STEPS))
-    result = CliRunner().invoke(app, ["run", str(path), "--out", str(tmp_path / "out"), *more])
-    assert result.exit_code == 2 and message in result.stderr
-    assert list(tmp_path.iterdir()) == [path]
-
-
-def test_a_shard_is_two_numbers():
-    assert parse_shard("3/100") == Shard(3, 100)
-    assert [Shard(2, 3).has(n) for n in range(4)] == [False, True, False, False]
-
-
-def test_the_time_in_the_loop_is_measured(tmp_path):
-    outcome = sweep(tmp_path, threads=2)
-    session = outcome.session
-    assert session.runs == 66 and 0 < session.inside <= session.seconds * 2
-    assert 0 < session.busy < 1 and 0 < session.processor_busy < 1
-    stored = json.loads((tmp_path / "timings.json").read_text())
-    assert len(stored["cells"]) == 3 and stored["sessions"][0]["runs"] == 66
-    assert Session(2, seconds=11.0, compiling=1.0, inside=18.0).busy == 0.9
-    blocks, times, _ = outcome.text().splitlines()
-    assert blocks == "3 cells: 9 blocks computed, 0 were there, 0 cells failed"
-    assert times.startswith(f"{session.seconds:.1f} s, ") and " runs/s, " in times
 
 
 def test_a_sweep_from_python(tmp_path):

@@ -52,7 +52,7 @@ def has_kernel(kernel: Any, arguments: tuple[Any, ...]) -> bool:
     return kernel._cache.path(signature, kernel.targetctx.codegen()).exists()
 
 
-class KernelCache(NullCache):  # type: ignore[misc]
+class KernelCache(NullCache):
     """The compiled code of one kernel, a file for every signature: a hash, then a pickle."""
 
     def __init__(self, directory: Path, name: str) -> None:

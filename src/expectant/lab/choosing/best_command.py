@@ -32,6 +32,7 @@ from expectant.lab.choosing.sweep_folder import (
 from expectant.lab.engines.compute import compute
 from expectant.lab.measures import Measure, measure_named
 from expectant.lab.specs.spec import parse_toml, read_text
+from expectant.lab.store.cell_tables import accepts_versions
 from expectant.lab.store.facts import commit
 from expectant.lab.store.folder import opened
 from expectant.lab.store.folder_layout import SPEC
@@ -249,7 +250,8 @@ def confirm_choices(
     rows = [choice.best for choice in choices if choice.best is not None]
     cells = [cell_of(folder, row, start + runs) for row in rows]
     text = read_text(folder.path / SPEC)
-    store = Store(folder.path, {"spec": folder.spec_hash, "commit": commit()})
+    facts = {"spec": folder.spec_hash, "commit": commit()}
+    store = Store(folder.path, facts, accepts_versions(folder.table))
     with opened(folder.path, text, parse_toml(text, SPEC)):
         curves = compute(cells, store, threads=threads, title="fresh runs")
     fresh = {
@@ -265,7 +267,10 @@ def confirm_choices(
 def cell_of(folder: SweepFolder, row: int, runs: int) -> Cell:
     """The cell of a row with another number of runs; refuse one that is no longer the same."""
     cell = folder.cell(row, runs)
-    if cell_hash(cell) != folder.columns["hash"][row]:
+    current, stored = cell_hash(cell), folder.columns["hash"][row]
+    if accepts_versions(folder.table):
+        current, stored = current.partition("-")[0], stored.partition("-")[0]
+    if current != stored:
         raise ValueError(
             f"--confirm: the code or the spec of {cell.id!r} has changed since its runs in "
             f"{folder.path}; run `expectant run` again first"

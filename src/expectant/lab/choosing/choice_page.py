@@ -15,9 +15,9 @@ from expectant.lab.choosing.choice_figures import heat_maps, sensitivities
 from expectant.lab.choosing.sweep_folder import SweepFolder, all_curves, read_folder, values_of
 from expectant.lab.measures import MEASURES, Measure
 from expectant.lab.search import SEARCH
-from expectant.lab.store.facts import versions
+from expectant.lab.store.cell_tables import version_rows
 from expectant.lab.store.folder import again, place_of
-from expectant.lab.store.sealed_tables import read_whole
+from expectant.lab.store.tables import read_whole
 from expectant.lab.store.troubles import troubles_in, troubles_section
 from expectant.show import Environment, Header, Parameters, Section, write_page
 from expectant.show.sweep_sections import SweepGroup, SweepSection
@@ -46,7 +46,7 @@ def page_sections(folder: SweepFolder, sweep: SweepSection) -> list[Section]:
         sweep,
         troubles_section(troubles_in(folder.table)),
         *(Parameters([], (), each, place_of(path)) for each in command),
-        Environment([*versions().items(), ("seed", experiment.seed)]),
+        Environment([*version_rows(folder.path), ("seed", experiment.seed)]),
     ]
 
 

@@ -199,7 +199,7 @@ def written_cells(path: Path) -> Any:
         return None
     table = read_cells(path)
     spec = parse_toml(read_text(path / SPEC), str(path / SPEC))
-    return table if is_of_spec(table, spec, set(Store(path).index())) else None
+    return table if is_of_spec(table, spec) else None
 
 
 def unfinished_cells(path: Path, *, trust: bool = False) -> Any:

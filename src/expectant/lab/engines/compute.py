@@ -58,6 +58,7 @@ class Work:
     names: list[str] = field(default_factory=list)
     failed: dict[str, Exception] = field(default_factory=dict)
     facts: dict[tuple[str, Span], Facts] = field(default_factory=dict)
+    codes: dict[str, str] = field(default_factory=dict)  # names by the code that is here now
     found: int = 0
     computed: int = 0
 
@@ -69,6 +70,9 @@ class Work:
             except Exception as error:  # parts that do not go together, each in its own way
                 self.names.append("")
                 self.failed[cell.id] = error
+        if self.store.accept_versions:
+            current, self.names = self.names, self.store.of_any_version(self.names)
+            self.codes = dict(zip(self.names, current, strict=True))
 
     def unique(self) -> dict[str, Cell]:
         """The cells by name; of equal ones the first by id, with as many runs as any has."""
@@ -94,26 +98,18 @@ class Work:
                     spoilt += 1
             for span in self.store.missing(cell, spans):
                 if _ours(shard, start, span):
-                    tasks.append(Task(cell, name, *span))
+                    tasks.append(Task(cell, name, *span, self.codes.get(name, name)))
             self.found += len(spans)
             position += -(-cell.runs // BLOCK)
         if spoilt:
-            say(
-                f"{spoilt} blocks in {self.store.folder.parent} are damaged, or of an earlier "
-                "version; they are computed again"
-            )
+            say(f"{spoilt} blocks in {self.store.folder} are damaged; they are computed again")
         return tasks
 
     def _usable(self, name: str, spans: Sequence[Span], cell: Cell) -> list[Span]:
-        """The blocks that are whole and of this cell; one that goes by an old id is written again.
-
-        A block is checked to its last byte, once.
-        """
+        """The blocks that are whole and of this cell, each of which is read once."""
         identity = cell.identity()
         for span in spans:
             facts = self.facts.get((name, span)) or self.store.facts_of(name, span)
-            if facts is not None and facts.cell != cell.id and facts.is_of(identity):
-                facts = self.store.rename(name, span, cell)
             if facts is not None and facts.is_of(identity):
                 self.facts[name, span] = facts
         return [span for span in spans if (name, span) in self.facts]
@@ -129,7 +125,6 @@ class Work:
             with Overall(title, total) as overall:
                 self._compile(tasks, kernels, overall)
                 session.compiling = time.perf_counter() - start
-                processor = time.process_time()
                 for done in engine(
                     self._left(evenly_ordered(tasks)),
                     lambda cell, part: overall.show(cell.id, overall.done + part),
@@ -147,8 +142,6 @@ class Work:
                     self.computed += 1
                     timings.add(task.name, done.processor, done.steps)
                     session.inside += done.seconds
-                    session.processor_inside += done.processor
-                    session.processor = time.process_time() - processor
                     session.runs += task.size
         finally:
             session.seconds = time.perf_counter() - start

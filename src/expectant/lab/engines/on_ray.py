@@ -58,10 +58,10 @@ def _check_code(task: Task, sender: dict[str, str]) -> None:
     if task.name in _same_code:
         return
     here = cell_hash(task.cell)
-    if here != task.name:
+    if here != (task.code or task.name):
         raise OtherCode(
             f"the worker on {socket.gethostname()} has other code for this cell ({here}, "
-            f"{_written(versions())}) than the command that was started ({task.name}, "
+            f"{_written(versions())}) than the command that was started ({task.code or task.name}, "
             f"{_written(sender)}): install the same packages, and the same files of your own, on "
             "all machines and start the cluster again"
         )

@@ -30,12 +30,16 @@ from expectant.verbs import evicted
 
 
 class Task(NamedTuple):
-    """Some consecutive runs of a cell, to be stored under ``name``."""
+    """Some consecutive runs of a cell, to be stored under ``name``.
+
+    ``code`` is the name that the cell has with the code of the process that asks.
+    """
 
     cell: Cell
     name: str
     first: int
     size: int
+    code: str = ""
 
 
 class Done(NamedTuple):

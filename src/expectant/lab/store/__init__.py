@@ -1,1 +1,1 @@
-"""Results on disk: blocks that check themselves, one folder a study or sweep."""
+"""Results on disk: blocks with checksums, one folder a study or sweep."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,10 +14,13 @@ from expectant.lab.cells import Cell
 from expectant.lab.engines.compute import Work
 from expectant.lab.specs.grid import dotted, leaves, word
 from expectant.lab.specs.spec import cells_hash
-from expectant.lab.store.sealed_tables import StoreError, read_table, write_table
+from expectant.lab.store.facts import versions
+from expectant.lab.store.store import Facts, Span
+from expectant.lab.store.tables import read_table, write_table
 
 CELLS = "cells.parquet"
 KEY = b"expectant"  # of what the table says about itself, in its metadata
+AGAIN = "run the command that wrote it again"
 
 
 class Ended(NamedTuple):
@@ -41,10 +45,9 @@ def cell_table(work: Work) -> Any:
     import pyarrow as arrow
 
     values = run_values(work)
-    found = [values.get(name, {}) for name in work.names]
     kept = [
-        [runs[run] for run in sorted(runs) if run < cell.runs]
-        for runs, cell in zip(found, work.cells, strict=True)
+        [ended for run, ended in sorted(values.get(name, {}).items()) if run < cell.runs]
+        for name, cell in zip(work.names, work.cells, strict=True)
     ]
     values_of = [[run.mean for run in runs] for runs in kept]
     means = [float(np.mean(values)) if values else float("nan") for values in values_of]
@@ -62,63 +65,91 @@ def cell_table(work: Work) -> Any:
         "divergence": [next((r.divergence for r in runs if r.divergence), "") for runs in kept],
         "evicted": [sum(run.evicted for run in runs) for runs in kept],
         "mean": means,
-        "values": arrow.array(values_of, _list_of_numbers()),
+        "values": arrow.array(values_of, arrow.list_(arrow.float64())),
     }
     return arrow.table(columns)
 
 
 def write_cells(work: Work, folder: Path, spec: Mapping[str, Any] | None = None) -> Path:
-    """Write the table of all cells beside their blocks; it says which ``spec`` asked for them."""
-    path, table = folder / CELLS, cell_table(work)
-    if spec is not None:
-        told = json.dumps({"cells_of": cells_hash(spec)}).encode()
-        table = table.replace_schema_metadata({KEY: told})
-    write_table(table, path)
+    """Write the table of all cells beside their blocks.
+
+    Its metadata say which ``spec`` asked for them, and with which versions how many blocks were
+    computed.
+    """
+    table = cell_table(work)
+    counts = Counter(_text(facts.described.get("versions")) for _, facts in blocks_of(work))
+    told = {
+        "cells_of": None if spec is None else cells_hash(spec),
+        "versions": [[json.loads(text), count] for text, count in sorted(counts.items())],
+        "accept_versions": work.store.accept_versions,
+    }
+    path = folder / CELLS
+    write_table(table.replace_schema_metadata({KEY: _text(told).encode()}), path)
     return path
 
 
-def is_of_spec(table: Any, spec: Mapping[str, Any], stored: set[str]) -> bool:
-    """Whether the cells of a table are those of a spec, and of the blocks that are ``stored``.
-
-    They are not where the spec has been changed since, or the code by which others were computed.
-    Blocks may have been deleted, but for a table that does not say which spec it is of.
-    """
-    told = json.loads((table.schema.metadata or {}).get(KEY, b"{}")).get("cells_of")
-    known = set(filter(None, table["hash"].to_pylist()))
-    if told is None:
-        return stored == known
-    return told == cells_hash(spec) and stored <= known
+def _text(data: object) -> str:
+    return json.dumps(data, sort_keys=True)
 
 
 def read_cells(folder: Path) -> Any:
     """The table that a sweep has written, as an Arrow table."""
-    path = folder / CELLS
-    again = "run `expectant run` again, which writes it anew"
     try:
-        table = read_table(path, again)
-        if "base_agent" not in table.column_names:
-            raise StoreError(f"{path} was written by an earlier version: {again}")
-        return table
+        return read_table(folder / CELLS, AGAIN)
     except FileNotFoundError:
         raise FileNotFoundError(
-            f"{path} does not exist: `expectant run` writes it at its end"
+            f"{folder / CELLS} does not exist: `expectant run` writes it at its end"
         ) from None
 
 
-def run_values(work: Work) -> dict[str, dict[int, Ended]]:
-    """For every cell by name and every run: what came of it.
+def facts_of_table(table: Any) -> dict[str, Any]:
+    """What a table of cells says about itself."""
+    facts: dict[str, Any] = json.loads((table.schema.metadata or {}).get(KEY, b"{}"))
+    return facts
 
-    Blocks that the work has not checked yet are checked now.
-    """
+
+def accepts_versions(table: Any) -> bool:
+    """True if the cells of a table may come from other versions of libraries."""
+    return bool(facts_of_table(table).get("accept_versions"))
+
+
+def is_of_spec(table: Any, spec: Mapping[str, Any]) -> bool:
+    """True if the cells of a table are those of a spec, which may have been changed since."""
+    return facts_of_table(table).get("cells_of") == cells_hash(spec)
+
+
+def version_rows(folder: Path) -> list[tuple[str, str]]:
+    """The versions that the blocks of a folder were computed with; how many, where they differ."""
+    known = facts_of_table(read_cells(folder))["versions"] if (folder / CELLS).exists() else []
+    if len(known) <= 1:
+        return list((known[0][0] if known else versions()).items())
+    rows = []
+    for name in dict.fromkeys(name for found, _ in known for name in found):
+        counts: Counter[str] = Counter()
+        for found, blocks in known:
+            counts[found.get(name, "unknown")] += blocks
+        several = [f"{version} ({blocks:,} blocks)" for version, blocks in sorted(counts.items())]
+        rows.append((name, ", ".join(several) if len(counts) > 1 else next(iter(counts))))
+    return rows
+
+
+def blocks_of(work: Work) -> Iterator[tuple[tuple[str, Span], Facts]]:
+    """Every block of some cells with its facts; those not checked yet are checked now."""
     index = work.store.index()
-    values: dict[str, dict[int, Ended]] = {}
     for name in work.unique():
         for span in index.get(name, []):
             facts = work.facts.get((name, span)) or work.store.facts_of(name, span)
             if facts is not None:
-                told = facts.means, facts.diverged, facts.evicted, facts.divergence
-                runs = map(Ended, *told)
-                values.setdefault(name, {}).update(zip(span.runs, runs, strict=True))
+                work.facts[name, span] = facts
+                yield (name, span), facts
+
+
+def run_values(work: Work) -> dict[str, dict[int, Ended]]:
+    """For every cell by name and every run: what came of it."""
+    values: dict[str, dict[int, Ended]] = {}
+    for (name, span), facts in blocks_of(work):
+        runs = map(Ended, facts.means, facts.diverged, facts.evicted, facts.divergence)
+        values.setdefault(name, {}).update(zip(span.runs, runs, strict=True))
     return values
 
 
@@ -152,9 +183,3 @@ def _one_type(column: list[Any]) -> list[Any]:
     if kinds in ({bool}, {str}):
         return column
     return [None if value is None else word(value) for value in column]
-
-
-def _list_of_numbers() -> Any:
-    import pyarrow as arrow
-
-    return arrow.list_(arrow.float64())

@@ -2,35 +2,22 @@
 
 from __future__ import annotations
 
-import errno
-import os
-import platform
-import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from shlex import quote
-from typing import IO, Any
+from typing import Any
 
+from filelock import FileLock, Timeout
+
+from expectant.files import StoreError, make_folder, remove_scratch, write_text
 from expectant.lab.engines.compute import Shard
 from expectant.lab.specs.spec import SpecError, parse_toml, spec_hash
 from expectant.lab.store.folder_layout import SPEC, check_layout, mark
-from expectant.lab.store.sealed_tables import (
-    StoreError,
-    make_folder,
-    read_whole,
-    remove_scratch,
-    write_text,
-)
-from expectant.progress import say
+from expectant.lab.store.tables import read_whole
 
 LOCK = ".lock"
 PATIENCE = 10.0  # seconds that a shard waits for another one that is just opening the folder
-
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
 
 
 def again(command: str, folder: Path) -> str:
@@ -54,80 +41,48 @@ def opened(
     """
     check_layout(folder)
     make_folder(folder)
-    with _file(folder / LOCK) as lock:
-        alone = _locked(lock, exclusive=True)
-        if not alone and (shard is None or not _shared(lock)):
-            raise StoreError(f"{folder} is in use by {_owner(lock)}; wait for it, or use --out")
-        if not _same(folder, data):
+    with _locked(folder / LOCK, f"{folder} is in use", PATIENCE if shard else 0.0):
+        alone = not any(map(_is_held, folder.glob(f"{LOCK}-*")))
+        if not alone and shard is None:
+            raise StoreError(f"{folder} is in use by shards; wait for them, or use --out")
+        if not _has_spec(folder, data):
             if not alone:
                 raise StoreError(f"{folder} is in use by shards of another spec; use --out")
             write_text(folder / SPEC, text)
+        mark(folder, kind)
         if alone:
             remove_scratch(folder / "blocks")
-        if kind:
-            mark(folder, kind)
-        _sign(lock)
         if shard is None:
             yield
             return
-        _shared(lock)
-        with _file(folder / f"{LOCK}{shard.suffix}") as own:
-            if not _locked(own, exclusive=True):
-                raise StoreError(
-                    f"shard {shard.number}/{shard.of} of {folder} is in use by {_owner(own)}"
-                )
-            _sign(own)
-            yield
+        used = f"shard {shard.number}/{shard.of} of {folder} is in use"
+        own = _locked(folder / f"{LOCK}{shard.suffix}", used)
+    with own:
+        yield
 
 
-def _file(path: Path) -> IO[str]:
+def _locked(path: Path, used: str, patience: float = 0.0) -> AbstractContextManager[Any]:
+    """Lock a file; the lock ends with the process, however that ends."""
     try:
-        return open(path, "a+")
+        return FileLock(path).acquire(timeout=patience)
+    except Timeout:
+        raise StoreError(f"{used} by another process; wait for it, or use --out") from None
     except OSError as error:
         raise StoreError(f"cannot write results to {path.parent}: {error.strerror}") from None
 
 
-def _locked(file: IO[str], exclusive: bool) -> bool:
-    """Try to lock a file; the lock is gone when the process is, however it ends."""
-    if fcntl is None:
-        return True
+def _is_held(path: Path) -> bool:
     try:
-        fcntl.flock(file, (fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH) | fcntl.LOCK_NB)
-    except OSError as error:
-        if error.errno in (errno.EAGAIN, errno.EACCES):
+        with FileLock(path, timeout=0):
             return False
-        say(f"{file.name} cannot be locked ({error.strerror}): make sure nobody else writes there")
-    return True
+    except Timeout:
+        return True
 
 
-def _shared(lock: IO[str]) -> bool:
-    until = time.monotonic() + PATIENCE
-    while not _locked(lock, exclusive=False):
-        if time.monotonic() > until:
-            return False
-        time.sleep(0.05)
-    return True
-
-
-def _same(folder: Path, data: Mapping[str, Any]) -> bool:
-    """Whether the folder's spec says the same as ours."""
+def _has_spec(folder: Path, data: Mapping[str, Any]) -> bool:
+    """True if the folder's spec says the same as ours."""
     try:
         text = read_whole(folder / SPEC).decode()
         return spec_hash(parse_toml(text, SPEC)) == spec_hash(data)
     except (FileNotFoundError, UnicodeDecodeError, SpecError):
         return False
-
-
-def _sign(lock: IO[str]) -> None:
-    """Write down who has the lock, for the message that others get."""
-    try:
-        lock.truncate(0)
-        lock.write(f"process {os.getpid()} on {platform.node()}")
-        lock.flush()
-    except OSError as error:
-        raise StoreError(f"cannot write {lock.name}: {error.strerror}") from None
-
-
-def _owner(lock: IO[str]) -> str:
-    lock.seek(0)
-    return lock.read() or "another process"

@@ -21,7 +21,7 @@ from expectant.exact import (
 )
 from expectant.lab.cells import LENGTH, TOTAL, Cell
 from expectant.lab.records import levels_of
-from expectant.lab.store.sealed_tables import read_table, write_table
+from expectant.lab.store.tables import read_table, write_table
 
 CURVES = "curves.parquet"
 FLOOR = 4.0  # times as far below: runs that are stuck or have diverged, and no others

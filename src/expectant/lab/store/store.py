@@ -1,67 +1,119 @@
 """Finished blocks of runs on disk, so that nothing is ever computed twice.
 
-A block is one small Parquet file, written under a temporary name and renamed: it is there in full
-or not at all. Its name holds a hash of what decides its numbers, the code included, so results of
-changed settings or changed code are never mistaken for these. The file itself says under which name
-and from which run on it was stored, and holds a hash of all its bytes: one that was damaged, or
-that goes by the name of another, is not whole. All blocks of a folder together are one table, with
-a row for every point of every run.
+A block is one Parquet file with a row for every point of every run. Its name has two hashes:
+of the settings and the user's own code, and of the installed code that computed it. So results of
+changed settings or changed code are never mistaken for others, and both stay in the folder. A block
+that is damaged, or that goes by the name of another, is computed again.
 """
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from expectant.extras import need
+from expectant.files import StoreError
 from expectant.lab.cells import Cell, blocks
-from expectant.lab.store.block import (
-    Block,
-    Facts,
-    Span,
-    block_in,
-    curves_in,
-    facts_about,
-    facts_from,
-    facts_in,
-    renamed,
-    table_of,
-)
 from expectant.lab.store.facts import versions
-from expectant.lab.store.sealed_tables import StoreError, make_folder, read_whole, write_table
-from expectant.lab.store.sealing import is_whole
+from expectant.lab.store.folder_layout import check_layout, mark
+from expectant.lab.store.tables import open_table, read_whole, write_table
 
 __all__ = ["Block", "Facts", "Span", "Store", "StoreError", "versions"]
 
-SET_ASIDE = "set-aside"
-MADE = (  # from the blocks of a folder, whatever command made it
-    "cells.parquet", "curves.parquet", "best.json", "search.json", "report.html", "figure.png",
-    "figure.svg", "sensitivity*.png", "sensitivity*.svg", "heat*.png", "heat*.svg",
-)  # fmt: skip
+KEY = b"expectant"  # of the facts in a file's metadata
+
+
+class Block(NamedTuple):
+    """Some consecutive runs: ``curves`` (runs, bins), ``diverged`` (runs,), and the mean
+    ``lengths`` of episodes (runs, bins) if they are recorded.
+
+    ``evicted`` counts the entries that each run's model gave up; ``divergence`` has the reason why
+    the first run that diverged did, and "" for all others.
+    """
+
+    curves: np.ndarray
+    diverged: np.ndarray
+    lengths: np.ndarray | None = None
+    evicted: Sequence[int] = ()
+    divergence: Sequence[str] = ()
+
+
+class Facts(NamedTuple):
+    """What is known of a block without its curves; ``described`` is its metadata."""
+
+    means: list[float]
+    diverged: list[bool]
+    evicted: list[int]
+    divergence: list[str]
+    described: Mapping[str, Any]
+
+    def is_of(self, identity: Mapping[str, object]) -> bool:
+        """True if the block was computed with these settings."""
+        known = {key: self.described.get(key) for key in identity}
+        return json.dumps(known, sort_keys=True) == json.dumps(identity, sort_keys=True)
+
+
+class Span(NamedTuple):
+    """Consecutive runs: the first, and how many."""
+
+    first: int
+    size: int
+
+    @property
+    def runs(self) -> range:
+        return range(self.first, self.first + self.size)
 
 
 class Store:
     """A folder of blocks; ``facts`` are written into each of them.
 
-    What is read of a block is None if the block is not there, or not whole. One that is there and
-    cannot be read is a ``StoreError``.
+    A block that is not there, or damaged, is read as None; one that is there and cannot be read is
+    a ``StoreError``. With ``accept_versions``, blocks that were computed with other versions of
+    libraries, or of this package, are used as well.
     """
 
-    def __init__(self, folder: Path, facts: Mapping[str, object] | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        facts: Mapping[str, object] | None = None,
+        accept_versions: bool = False,
+    ) -> None:
         need("a folder of results", "lab")
+        check_layout(folder)
         self.folder = folder / "blocks"
-        self.aside = folder / SET_ASIDE
         self.facts = dict(facts or {})
+        self.accept_versions = accept_versions
 
     def path(self, name: str, first: int, count: int) -> Path:
         return self.folder / f"{name}-{first:05d}-{count:04d}.parquet"
 
     def index(self) -> dict[str, list[Span]]:
         """The blocks that are there, by the names of their cells."""
-        return index_of(self.folder)
+        index: dict[str, list[Span]] = {}
+        try:
+            files = sorted(os.listdir(self.folder))
+        except FileNotFoundError:
+            return {}
+        except OSError as error:
+            raise StoreError(f"cannot read {self.folder}: {error.strerror}") from None
+        for file in files:
+            cell, *span = file.removesuffix(".parquet").rsplit("-", 2)
+            if len(span) == 2 and file.endswith(".parquet") and all(map(str.isdecimal, span)):
+                index.setdefault(cell, []).append(Span(int(span[0]), int(span[1])))
+        return index
+
+    def of_any_version(self, names: Sequence[str]) -> list[str]:
+        """For every name the one with most runs that differs at most in the installed code."""
+        runs = {name: sum(span.size for span in spans) for name, spans in self.index().items()}
+        most: dict[str, str] = {}
+        for name in sorted({*runs, *names}, key=lambda name: (runs.get(name, 0), name in names)):
+            most[name.partition("-")[0]] = name
+        return [most[name.partition("-")[0]] for name in names]
 
     def missing(self, cell: Cell, spans: Sequence[Span]) -> Iterator[Span]:
         """The blocks of a cell that are not among those that are there."""
@@ -71,46 +123,54 @@ class Store:
             if left:
                 yield Span(left[0], left[-1] - left[0] + 1)
 
-    def facts_of(self, name: str, span: Span) -> Facts | None:
-        """What a block says of itself, all its bytes having been checked."""
-        found = self._read(name, span)
-        return None if found is None else found[1]
+    def load(self, name: str, span: Span) -> tuple[Block, Facts] | None:
+        """A finished block, its checksums verified."""
+        try:
+            content = read_whole(self.path(name, *span))
+        except FileNotFoundError:
+            return None
+        try:
+            return _read_block(open_table(content), name, span)
+        except (KeyError, TypeError, ValueError):
+            return None
 
-    def load(self, name: str, span: Span) -> Block | None:
-        """A finished block."""
-        found = self._read(name, span)
-        return None if found is None else block_in(*found)
+    def facts_of(self, name: str, span: Span) -> Facts | None:
+        """What is known of a block without its curves, its checksums verified."""
+        loaded = self.load(name, span)
+        return None if loaded is None else loaded[1]
 
     def curves(self, name: str, spans: Sequence[Span], runs: int) -> np.ndarray | None:
         """The curves (runs, bins) of a cell from its blocks; None also if runs are missing."""
         rows: dict[int, np.ndarray] = {}
         for span in spans:
-            found = self._read(name, span)
-            if found is None:
+            loaded = self.load(name, span)
+            if loaded is None:
                 return None
-            rows.update(zip(span.runs, curves_in(*found), strict=True))
+            rows.update(zip(span.runs, loaded[0].curves, strict=True))
         if not all(run in rows for run in range(runs)):
             return None
         return np.stack([rows[run] for run in range(runs)])
 
     def save(self, name: str, first: int, block: Block, cell: Cell) -> Facts:
         """Write a block in one piece."""
-        make_folder(self.folder)
-        facts = facts_about(name, first, block, cell, self.facts)
-        write_table(table_of(block, cell, facts), self.path(name, first, len(block.curves)))
-        return facts_from(facts)
-
-    def rename(self, name: str, span: Span, cell: Cell) -> Facts | None:
-        """Write a block again under the id that its cell has by now."""
-        found = self._read(name, span)
-        if found is None:
-            return None
-        table, facts = renamed(found[0], cell)
-        write_table(table, self.path(name, *span))
-        return facts
+        mark(self.folder.parent)
+        runs = len(block.curves)
+        described = {
+            "cell": cell.id,
+            "name": name,
+            "first": first,
+            "shape": list(block.curves.shape),
+            "evicted": list(block.evicted) or [0] * runs,
+            "divergence": list(block.divergence) or [""] * runs,
+            **cell.identity(),
+            **self.facts,
+            "versions": {**versions(), **cell.versions()},
+        }
+        write_table(_table(block, cell, described), self.path(name, first, runs))
+        return _facts(block, described)
 
     def forget(self, name: str, span: Span) -> None:
-        """Remove a block that is not whole."""
+        """Remove a damaged block."""
         try:
             self.path(name, *span).unlink(missing_ok=True)
         except OSError as error:
@@ -118,68 +178,49 @@ class Store:
                 f"cannot remove a damaged file in {self.folder}: {error.strerror}"
             ) from None
 
-    def set_aside(self, wanted: set[str]) -> set[str]:
-        """Move the blocks of all other cells out of the way; returns the names of those cells.
 
-        What was made from them goes first, or it would pass for what is asked for now.
-        """
-        others = {name: spans for name, spans in self.index().items() if name not in wanted}
-        if others:
-            make_folder(self.aside)
-            for made in MADE:
-                for path in self.folder.parent.glob(made):
-                    self._replace(path, self.aside / path.name)
-        for name, spans in others.items():
-            self._move(name, spans, self.folder, self.aside)
-        return set(others)
-
-    def take_back(self, wanted: set[str]) -> set[str]:
-        """Move blocks that were set aside back to where they are asked for again."""
-        found = {name: spans for name, spans in index_of(self.aside).items() if name in wanted}
-        if found:
-            make_folder(self.folder)
-        for name, spans in found.items():
-            self._move(name, spans, self.aside, self.folder)
-        return set(found)
-
-    def _move(self, name: str, spans: Sequence[Span], source: Path, target: Path) -> None:
-        for span in spans:
-            file = self.path(name, *span).name
-            self._replace(source / file, target / file)
-
-    def _replace(self, source: Path, target: Path) -> None:
-        try:
-            os.replace(source, target)
-        except OSError as error:
-            raise StoreError(f"cannot move {source}: {error.strerror}") from None
-
-    def _read(self, name: str, span: Span) -> tuple[bytes, Facts] | None:
-        """The bytes of a block and what they say; None if they are not those that were written."""
-        try:
-            content = read_whole(self.path(name, *span))
-        except FileNotFoundError:
-            return None
-        facts = facts_in(content, name, span) if is_whole(content) else None
-        return None if facts is None else (content, facts)
+def _facts(block: Block, described: Mapping[str, Any]) -> Facts:
+    means = block.curves.mean(axis=1).tolist()
+    told = described["evicted"], described["divergence"]
+    return Facts(means, block.diverged.tolist(), *told, described)
 
 
-def index_of(folder: Path) -> dict[str, list[Span]]:
-    """The blocks in a folder by the names of their cells."""
-    found: dict[str, list[Span]] = {}
-    for file in _names(folder):
-        cell, first, count = file.removesuffix(".parquet").rsplit("-", 2)
-        if first.isdecimal() and count.isdecimal():
-            found.setdefault(cell, []).append(Span(int(first), int(count)))
-    return {cell: sorted(spans) for cell, spans in found.items()}
+def _table(block: Block, cell: Cell, described: Mapping[str, Any]) -> Any:
+    import pyarrow as arrow
+
+    first, (runs, bins) = described["first"], block.curves.shape
+    rows = runs * bins
+    firsts = np.arange(bins) * cell.width if cell.record is None else cell.firsts
+    lengths = arrow.nulls(rows, arrow.float64())
+    if block.lengths is not None:
+        lengths = arrow.array(block.lengths.ravel())
+    table = arrow.table(
+        {
+            "cell": arrow.repeat(cell.id, rows),
+            "hash": arrow.repeat(described["name"], rows),
+            "run": np.repeat(np.arange(first, first + runs, dtype=np.int32), bins),
+            "bin": np.tile(np.arange(bins, dtype=np.int32), runs),
+            "first": np.tile(firsts.astype(np.int64), runs),
+            "value": block.curves.ravel(),
+            "length": lengths,
+            "diverged": np.repeat(block.diverged, bins),
+        }
+    )
+    return table.replace_schema_metadata({KEY: json.dumps(described, sort_keys=True).encode()})
 
 
-def _names(folder: Path) -> Iterator[str]:
-    try:
-        with os.scandir(folder) as entries:
-            for entry in entries:
-                if entry.name.endswith(".parquet") and entry.name.count("-") >= 2:
-                    yield entry.name
-    except FileNotFoundError:
-        return
-    except OSError as error:
-        raise StoreError(f"cannot read {folder}: {error.strerror}") from None
+def _read_block(table: Any, name: str, span: Span) -> tuple[Block, Facts] | None:
+    """The block in a table; None if it is another than its file's name says."""
+    described = json.loads(table.schema.metadata[KEY])
+    shape = runs, bins = described["shape"]
+    if (described["name"], described["first"], runs, table.num_rows) != (name, *span, runs * bins):
+        return None
+    lengths = table["length"]
+    block = Block(
+        table["value"].to_numpy().reshape(shape),
+        table["diverged"].to_numpy().reshape(shape)[:, 0],
+        None if lengths.null_count else lengths.to_numpy().reshape(shape),
+        described["evicted"],
+        described["divergence"],
+    )
+    return block, _facts(block, described)

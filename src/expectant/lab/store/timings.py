@@ -8,39 +8,30 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from expectant.lab.store.sealed_tables import StoreError, write_text
+from expectant.files import StoreError, write_text
 
 
 @dataclass
 class Session:
     """One start of a sweep: ``seconds`` passed, of which ``compiling`` before the first block.
 
-    ``inside`` are the seconds that all threads together spent in the compiled loop. ``processor``
-    is the processor time of the whole process after compiling, ``processor_inside`` the part of it
-    in the loop: where other programs want the same cores, these say more.
+    ``inside`` are the seconds that all runs together spent in the loop.
     """
 
     threads: int
     seconds: float = 0.0
     compiling: float = 0.0
     inside: float = 0.0
-    processor: float = 0.0
-    processor_inside: float = 0.0
     runs: int = 0
 
     @property
-    def busy(self) -> float:
-        """The part of all threads' time that was spent in the loop, without compiling."""
-        passed = (self.seconds - self.compiling) * self.threads
+    def at_once(self) -> float:
+        """How many runs were in the loop at a time, on average, without compiling."""
+        passed = self.seconds - self.compiling
         return self.inside / passed if passed > 0 else 0.0
 
-    @property
-    def processor_busy(self) -> float:
-        """The part of the processor time that was spent in the loop, without compiling."""
-        return self.processor_inside / self.processor if self.processor > 0 else 0.0
-
     def as_data(self) -> dict[str, float]:
-        return {**asdict(self), "busy": self.busy, "processor_busy": self.processor_busy}
+        return {**asdict(self), "at_once": self.at_once}
 
     def add(self, other: Session) -> None:
         """Count another session as part of this one."""

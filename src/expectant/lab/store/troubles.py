@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from expectant.lab.store.cell_tables import CELLS
-from expectant.lab.store.sealed_tables import read_table
+from expectant.lab.store.tables import read_table
 from expectant.progress import say
 
 if TYPE_CHECKING:
@@ -34,9 +34,7 @@ class Trouble(NamedTuple):
 
 
 def troubles_in(table: Any) -> list[Trouble]:
-    """The cells of a table in which something went wrong; none if it was written before that."""
-    if not set(COLUMNS) <= set(table.column_names):
-        return []
+    """The cells of a table in which something went wrong."""
     rows = zip(*(table[name].to_pylist() for name in COLUMNS), strict=True)
     return [found for found in map(Trouble._make, rows) if found.divergence or found.evicted]
 
