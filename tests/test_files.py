@@ -7,19 +7,11 @@ import os
 
 import pytest
 
-from expectant.files import StoreError, remove_scratch, write_bytes, write_text, write_whole
+from expectant.files import StoreError, remove_scratch, write_text, write_whole
 
 
 def listed(folder):
     return sorted(path.name for path in folder.iterdir())
-
-
-def test_files_are_written_with_the_folders_that_lead_to_them(tmp_path):
-    path = tmp_path / "new" / "deep" / "name.txt"
-    assert write_text(path, "γ = 0.9\n") == path
-    assert path.read_bytes() == "γ = 0.9\n".encode()
-    assert write_bytes(path, b"\r\n\0").read_bytes() == b"\r\n\0"  # in place of the old one
-    assert listed(path.parent) == ["name.txt"]
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError("no"), OSError(5, "broken")])

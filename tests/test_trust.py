@@ -148,16 +148,6 @@ def test_a_results_folder(planted, swept, text, named):
     assert planted.exists()
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_trust_on_the_command_line(planted, swept, command, monkeypatch):
-    monkeypatch.setattr("expectant.lab.choosing.best_command.draw_choice", lambda *_: [])
-    shutil.copytree(swept, "results")
-    Path("results/spec.toml").write_text(SPEC.replace('"corridor"', '"planted:PlantedWalk"'))
-    found = CliRunner().invoke(app, [*command.split(), "--trust"])
-    assert found.exit_code == 0, found.output
-    assert planted.exists()
-
-
 def test_a_spec_that_is_run_is_trusted(planted):
     text = SPEC.replace('"corridor"', '"planted:PlantedWalk"')
     Path("own.toml").write_text(text)
@@ -180,35 +170,9 @@ def test_code_of_somebodys_own_is_noticed_in_data(data, named):
     assert names_modules(data) is named
 
 
-def test_only_code_of_ones_own_asks_for_trust(swept, tmp_path):
-    outcome = run_sweep(parse_spec(SPEC, "tiny.toml"), SPEC, swept, compiled=False)
-    assert outcome.text().endswith(f"expectant best {swept}")
-
-
-def test_the_folder_of_a_run(planted):
-    Path("own.toml").write_text(SPEC)
-    assert CliRunner().invoke(app, ["run", "own.toml", "--out", "results"]).exit_code == 0
-    Path("results/spec.toml").write_text(SPEC.replace('"corridor"', '"planted:PlantedWalk"'))
-    for command in ("report",):
-        found = CliRunner().invoke(app, [command, "results"])
-        assert found.exit_code == 2 and REFUSED in found.stderr
-        assert not planted.exists()
-    found = CliRunner().invoke(app, ["report", "results", "--trust"])
-    assert found.exit_code == 2 and "settings" in found.stderr  # its curves are of the corridor
-    assert planted.exists()
-
-
 def test_nothing_in_the_working_directory_stands_in_for_a_library(planted, monkeypatch):
     """An environment by its plain id looks for no modules there."""
     before = list(sys.path)
     ex.Gym("FrozenLake-v1").make().close()
     ex.Domain.from_dict({"kind": "gym", "environment": "FrozenLake-v1"})
     assert sys.path == before
-
-
-def test_python_that_is_run_may_name_anything(planted):
-    ex.Sweep(
-        domain={"kind": "planted:PlantedWalk"}, features=ex.OneHot(),
-        agents={"plain": ex.QLearning(0.1)}, episodes=1,
-    )  # fmt: skip
-    assert planted.exists()

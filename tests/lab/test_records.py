@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -14,20 +11,14 @@ from expectant.engine.asking import States, ask
 from expectant.engine.job import Job
 from expectant.engine.look import all_states, look, set_aside
 from expectant.engine.loop import DIVERGED, DONE, Budget, simulate
-from expectant.engine.memory import Room, size_of
-from expectant.engine.workers import compile_loop
-from expectant.lab import records
 from expectant.lab.cells import Cell, cell_hash
-from expectant.lab.choosing.best_command import cell_of
-from expectant.lab.choosing.sweep_folder import read_folder
 from expectant.lab.engines.compute import compute
 from expectant.lab.looks import LOOKS, look_as
 from expectant.lab.measures import measure_named
-from expectant.lab.records import Record, levels_of, looking_bytes, record_from, recorded, schedule
-from expectant.lab.specs.spec import SpecError, parse_spec
+from expectant.lab.records import Record, levels_of, record_from, recorded, schedule
+from expectant.lab.specs.spec import parse_spec
 from expectant.lab.store.results import panels_of
 from expectant.lab.store.store import Store
-from expectant.lab.sweep import run_sweep
 
 SMALL = ex.LocaGrid(rows=1, columns=4, noise=0.0, phase_steps=(600, 300, 300))
 FAST = ex.Lookahead(
@@ -57,10 +48,6 @@ def test_looks_come_at_both_sides_of_every_border():
     when = schedule(job_of(ex.LocaGrid(phase_steps=(1000, 700, 500)), FAST), 500)
     assert when.at.tolist() == [0, 500, 1000, 1000, 1500, 1700, 1700, 2200]
     assert when.phases.tolist() == [0, 0, 0, 1, 1, 1, 2, 2]
-
-
-def test_the_published_test_has_403_looks():
-    assert schedule(job_of(ex.LocaGrid(), FAST), 500).at.size == 201 + 101 + 101
 
 
 @pytest.mark.parametrize(
@@ -103,14 +90,6 @@ def test_an_agent_that_plans_everywhere_carries_the_news():
         (600, 1200, "outdated policy"),
     ]
     assert [level.height for level in levels] == pytest.approx([*best, best[0] / 4])
-
-
-def test_whoever_waits_is_told_of_every_look():
-    job, record, told = job_of(SMALL, FAST), greedy(100), []
-    recorded(
-        job, 0, simulate, ask, np.zeros(1, np.int64), record, lambda stop: told.append(stop.steps)
-    )
-    assert told == record.schedule(job).at.tolist()
 
 
 def test_an_agent_that_does_not_plan_does_not():
@@ -172,12 +151,6 @@ discount = 0.97
 """
 
 
-def test_a_looks_options_are_those_that_are_given():
-    assert record_from({"look": "greedy_return"}).options == (("horizon", 40),)
-    found = record_from({"look": "greedy_return", "horizon": 7, "after": 2, "growth": 1.5})
-    assert found == Record("greedy_return", 1, (("horizon", 7),), 2, 1.5)
-
-
 def test_a_record_goes_through_the_store_and_onto_a_panel(tmp_path):
     cells = parse_spec(SPEC, "test.toml").cells()
     assert cells[0].record == greedy(500) == Record("greedy_return", 500, (("horizon", 40),))
@@ -214,22 +187,6 @@ def test_the_code_of_a_look_belongs_to_a_cells_identity():
         finally:
             LOOKS.pop("one's own")
     assert names[0] == names[2] != names[1]
-
-
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        ('{ look = "greedy_retur" }', "look: unknown 'greedy_retur', did you mean 'greedy_return'"),
-        ('{ look = "value_error", horizon = 3 }', "record: unknown 'horizon'"),
-        ('{ look = "value_error", every = 0 }', "record: every must be a whole number, 1 or more"),
-        ("{ every = 5 }", "look: unknown None"),
-        ('{ look = "value_error" }, "reward"', "record: a look is recorded alone"),
-    ],
-)
-def test_mistakes_in_records(wrong, message):
-    text = SPEC.replace('{ look = "greedy_return", every = 500, horizon = 40 }', wrong)
-    with pytest.raises(SpecError, match=message):
-        parse_spec(text, "test.toml")
 
 
 def test_a_look_needs_numbered_states():
@@ -275,13 +232,6 @@ def test_looks_may_begin_late_and_count_from_there():
     assert measure_named("attainment").of(panel, two).tolist() == [10.0, 20.0]
 
 
-def test_a_cell_of_a_sweep_is_confirmed_with_what_it_records(tmp_path):
-    experiment = parse_spec(SPEC, "test.toml")
-    run_sweep(experiment, SPEC, tmp_path, compiled=False)
-    (cell,) = experiment.cells()
-    assert cell_of(read_folder(tmp_path), 0, 5).record == cell.record
-
-
 def test_where_states_have_no_numbers_those_of_known_value_are_asked_about():
     """An episode of TD(0) with a step of a tenth, by the weights that it leaves."""
     car, features = ex.DrivenCar(), ex.Tiles(2, 3)
@@ -298,52 +248,10 @@ def test_where_states_have_no_numbers_those_of_known_value_are_asked_about():
     assert after < before
 
 
-def test_what_looks_is_compiled_by_whoever_is_sent_the_order(monkeypatch):
-    asked: list[Any] = []
-    monkeypatch.setattr(records, "look_for", lambda subject, states, *rest: asked.append(rest[0]))
-    monkeypatch.setattr(records, "performer", lambda job, *rest: asked.append(rest[0]))
-    job = Job(ex.Corridor(), ex.OneHot(), ex.QLearning(0.1), episodes=1)
-    for name in ("start_value", "episode_return"):
-        order = records.ordered_look(job, record_from({"look": name}))
-        order.compile(order.job)
-    assert asked == [True, True]
-
-
-@pytest.mark.parametrize("look", ["start_value", "episode_return"])
-def test_an_order_of_a_look_knows_whether_it_is_compiled(look, kernel_cache):
-    """Though its loop is: a study with looks at agents that ran before compiled them in turn."""
-    domain = ex.MountainCar() if look == "episode_return" else ex.Corridor(cells=3)
-    features = ex.Tiles(2, 3) if look == "episode_return" else ex.OneHot()
-    job = Job(domain, features, ex.QLearning(0.1), episodes=1)
-    compile_loop(job)
-    order = records.ordered_look(job, record_from({"look": look}))
-    assert order.compile is not compile_loop
-    assert not order.is_there(job)
-    order.compile(job)
-    assert order.is_there(job)
-
-
 def test_what_looks_hold_is_refused_before_it_is_allocated(monkeypatch):
     """A million looks at a hundred states: the answers are most of what a run needs."""
     grid = ex.LocaGrid(phase_steps=(1_000_000, 500_000, 500_000))
     job, often = Job(grid, ex.OneHot(), ex.QLearning(0.1), steps=2_000_000), greedy(2)
-    answers = often.schedule(job).at.size * grid.states * grid.actions * 8
-    assert looking_bytes(job, often) == answers + size_of(job).own
     monkeypatch.setenv("EXPECTANT_MEMORY", "90 MiB")
     with pytest.raises(TooLargeError, match="90 MiB are free"):
         recorded(job, 0, simulate, ask, np.zeros(1, np.int64), often)
-
-
-def test_a_run_of_a_sweep_takes_the_room_that_its_looks_need():
-    cell = Cell(
-        experiment="e", panel="", reading="", agent_key="a", label="", domain=SMALL,
-        features=ex.OneHot(), agent=FAST, episodes=0, steps=1200, runs=1, bin=1, seed=0,
-        record=greedy(1),
-    )  # fmt: skip
-    room, size = Room(), size_of(cell.job)
-    alone = size.shared + size.own + looking_bytes(cell.job, greedy(1))
-    with room.taken_by(cell.job, cell.beside):
-        assert room.taken == alone
-    assert room.taken == 0
-    again = pickle.loads(pickle.dumps(cell))  # as cells are sent to other processes
-    assert again.beside == cell.beside

@@ -13,6 +13,7 @@ from expectant.lab.cells import Cell, blocks
 from expectant.lab.engines.compute import Work
 from expectant.lab.specs.spec import parse_spec, parse_toml
 from expectant.lab.store.cell_tables import write_cells
+from expectant.lab.store.folder_layout import SWEEP, mark
 from expectant.lab.store.store import Block, Store
 
 SPEC = """
@@ -76,6 +77,7 @@ def write_sweep(
 ) -> list[Cell]:  # fmt: skip
     """Write spec, blocks and table; of every cell the first ``diverged`` runs do, halfway."""
     cells = parse_spec(text, "made-up.toml").cells()
+    mark(folder, SWEEP)
     work = Named(cells, Store(folder))
     rng = np.random.default_rng(0)
     for name, cell in zip(work.names, cells, strict=True):

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import hashlib
 import importlib
 import pickle
-import re
 import shutil
 import sys
 from dataclasses import replace
-from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
 
 import expectant as ex
 from expectant import descriptions, dispatch
-from expectant.domains.gym_code import _imports, environment_code
 from expectant.lab.cells import Cell, cell_hash
 from expectant.lab.engines import on_ray
 from expectant.lab.engines.tasks import Task
-from expectant.lab.package_code import DECIDING, PACKAGE, package_code
+from expectant.lab.package_code import PACKAGE, package_code
 from expectant.lab.store.store import versions
 
 CELL = Cell(
@@ -141,21 +136,6 @@ def test_plain_python_of_the_package_belongs_to_a_cell(tmp_path, file, counts):
     assert (package_code(copied) != package_code()) == counts
 
 
-def test_all_that_a_run_is_made_of_decides():
-    """Whatever parts and the engine import of the package, but for what only tells or keeps."""
-    telling = {"analysis", "extras", "files", "integrity", "meanings", "progress", "show"}
-    telling |= {"formatting", "version", "whose"}
-    used = set()
-    for name in DECIDING:
-        place = PACKAGE / name
-        if not name.startswith("lab/"):
-            for file in place.rglob("*.py") if place.is_dir() else [place]:
-                used |= set(
-                    re.findall(r"(?:from|import) expectant\.(\w+)", file.read_text("utf-8"))
-                )
-    assert used - telling <= {name.removesuffix(".py") for name in DECIDING}
-
-
 def test_the_name_of_a_cell_has_the_code_of_the_package_in_it(monkeypatch):
     before = cell_hash(CELL)
     assert cell_hash(CELL) == before
@@ -227,25 +207,6 @@ def test_versions_belong_to_an_environment(worlds, monkeypatch):
     assert worlds({}) != before
 
 
-def test_what_an_environment_is_made_of_can_be_read(worlds):
-    worlds({})
-    found: Any = replace(CELL, domain=ex.Gym("MyWorld-v0")).identity()["code"]
-    ours = {path.removesuffix(".py").replace("/", ".") for path in FILES if "other" not in path}
-    assert set(found) == (ours - {"my_tools.__init__"}) | {"my_tools", "gymnasium"}
-    assert ex.Gym("FrozenLake-v1").provenance == {"gymnasium": found["gymnasium"]}
-    assert "code" not in CELL.identity()
-
-
-def test_wrappers_and_what_is_inside_them_are_read(worlds):
-    worlds({})
-    found = environment_code(
-        sys.modules["my_tools.wrapping"].Bonus(sys.modules["my_world"].World())
-    )
-    assert {"my_world", "my_base", "my_tools.wrapping"} <= set(found)
-    content = Path(str(sys.modules["my_world"].__file__)).read_bytes()
-    assert found["my_world"] == hashlib.sha256(content).hexdigest()[:16]  # stored cells go by it
-
-
 def test_what_is_known_of_an_environment_stays_in_its_process():
     domain = ex.Gym("FrozenLake-v1", is_slippery=False)
     assert domain.states == 16 and domain.provenance
@@ -303,27 +264,3 @@ def test_a_worker_with_other_code_refuses(monkeypatch):
     assert "0" * 20 in told and cell_hash(CELL) in told
     assert "python 3.99.0 expectant 9.9" in told
     assert f"expectant {versions()['expectant']}" in told
-
-
-def test_a_worker_computes_the_name_once(monkeypatch):
-    task = Task(CELL, cell_hash(CELL), 0, 2)
-    monkeypatch.setattr(on_ray, "_same_code", set())
-    assert on_ray.run_block(task, False).error is None
-    monkeypatch.setattr(on_ray, "cell_hash", lambda cell: "another")
-    assert on_ray.run_block(task._replace(first=2), False).error is None
-    assert on_ray.run_block(task._replace(name="unknown"), False).error is not None
-
-
-def test_a_worker_that_cannot_make_a_part_says_so():
-    cell = replace(CELL, domain=ex.Gym("NoSuchWorld-v0"))
-    done = on_ray.run_block(Task(cell, "0" * 20, 0, 1), False)
-    assert "cannot make 'NoSuchWorld-v0'" in str(done.error)
-
-
-def test_all_that_a_module_imports_is_looked_at():
-    module = ModuleType("pack.inner")
-    module.__package__ = "pack"
-    text = b"import one\nimport two.three as t\nfrom four import five\nfrom . import six\n"
-    names = ["one", "two", "two.three", "four", "four.five", "pack", "pack.six"]
-    assert list(_imports(module, text)) == names
-    assert list(_imports(module, b"\x00")) == []

@@ -2,31 +2,24 @@
 
 from __future__ import annotations
 
-import importlib.util
 import warnings
 from collections import Counter
 from dataclasses import replace
-from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
 
 import expectant as ex
-from expectant.engine.loop import DIVERGED, DONE, EPISODE, STOPPED
 from expectant.engine.workers import compile_loop
 from expectant.lab.cells import Cell, cost
-from expectant.lab.engines import tasks as work
 from expectant.lab.engines.compute import Shard, Work
 from expectant.lab.engines.tasks import Kernels, Task, assembled, run_one, under_way
 from expectant.lab.records import Record, compile_performer, compile_state_look
-from expectant.lab.specs.preview import OVERHEAD, RUN_SECONDS, _duration, preview
 from expectant.lab.specs.spec import parse_spec
 from expectant.lab.store.cell_tables import settings_columns
 from expectant.lab.store.results import panels_of
 from expectant.lab.store.store import Store
 from expectant.lab.store.timings import Session, Timings, step_nanoseconds, timings_file
-from expectant.progress import Overall
 from lab.sweeps.sweeping import spec
 
 CELL = Cell(
@@ -168,66 +161,7 @@ def test_what_is_under_way_counts_by_how_far_it_has_come():
     assert under_way(clocks) == 400.0 / 4 + 400.0 / 4
 
 
-@pytest.mark.skipif(importlib.util.find_spec("optuna") is None, reason="needs the extra 'optuna'")
-def test_a_search_ranks_a_diverged_setting_last_without_a_value(tmp_path):
-    from expectant.lab.search import run_search
-
-    text = spec([0.1, 1e200]).replace("22", "2")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)
-        found = run_search(parse_spec(text, "tiny.toml"), text, tmp_path, 8, compiled=False)
-    assert [trial["cell"] for trial in found.trials] == [
-        "plain action_step=0.1", "plain action_step=1e+200",
-    ]  # fmt: skip
-    assert np.isfinite(found.trials[0]["value"]) and found.trials[1]["value"] is None
-
-
 # ------------------------------------------------------------------------------------------- times
-
-
-def test_the_time_that_is_foretold_is_that_of_all_runs(monkeypatch):
-    monkeypatch.setattr("expectant.lab.specs.preview.probe", lambda *_: 2.0)
-    found = preview(parse_spec(spec([0.1, 0.2]), "x"), 4, Kernels(False))
-    assert found.seconds == pytest.approx(2 * 22 * (2.0 + RUN_SECONDS) * OVERHEAD / 4)
-    assert (found.cells, found.runs, found.blocks) == (2, 44, 6)
-    assert preview(parse_spec(spec([0.1]), "x"), 4, None).seconds is None
-
-
-@pytest.mark.parametrize(
-    ("status", "done", "expected"),
-    [(DIVERGED, 0, 3.0), (STOPPED, 10, 12.0), (DONE, 40, 3.0), (STOPPED, 0, 240.0)],
-)
-def test_how_long_a_run_takes_is_judged_by_its_beginning(status, done, expected, monkeypatch):
-    """Three seconds for some of forty episodes, at least half of one; a divergence is the end."""
-    times = iter([100.0, 103.0])
-    clock = np.zeros(9, np.int64)
-    clock[EPISODE] = done
-    stops = [None, (SimpleNamespace(clock=clock), 0, status)]
-    monkeypatch.setattr(work, "drive", lambda *_: (stop for stop in stops))
-    monkeypatch.setattr("time.perf_counter", lambda: next(times))
-    kernels: Any = SimpleNamespace(of=lambda cell: None)
-    assert work.probe(CELL, kernels, 60.0) == pytest.approx(expected)
-
-
-@pytest.mark.parametrize(
-    ("seconds", "told"),
-    [(0.1, "1 s"), (99.4, "99 s"), (100, "2 min"), (5_999, "100 min"), (6_000, "1.7 h")],
-)
-def test_times_in_words(seconds, told):
-    assert _duration(seconds) == told
-
-
-def test_a_preview_tries_cells_from_all_over(monkeypatch):
-    tried = []
-
-    def probe(cell, kernels, seconds):
-        tried.append(cell.agent.action_step)
-        return 1.0
-
-    monkeypatch.setattr("expectant.lab.specs.preview.probe", probe)
-    steps = [round(0.01 * (n + 1), 2) for n in range(36)]
-    preview(parse_spec(spec(steps), "x"), 1, Kernels(False))
-    assert tried == steps[1::3]
 
 
 def test_times_of_a_cell_add_up_over_sessions(tmp_path):
@@ -240,47 +174,6 @@ def test_times_of_a_cell_add_up_over_sessions(tmp_path):
     assert len(Timings(timings_file(tmp_path)).sessions) == 2
     found = step_nanoseconds(["cell", "other"], tmp_path)
     assert found[0] == 2e6 and np.isnan(found[1])
-
-
-def test_cells_of_all_shards_are_timed(tmp_path):
-    for shard, cell, seconds in (("-1-of-2", "one", 1.0), ("-2-of-2", "two", 3.0)):
-        timings = Timings(timings_file(tmp_path, shard))
-        timings.add(cell, seconds, 1000)
-        timings.write(Session(1, runs=1))
-    assert step_nanoseconds(["one", "two"], tmp_path) == [1e6, 3e6]
-
-
-def test_compiling_is_no_time_in_which_threads_could_have_run():
-    session = Session(
-        2, seconds=5.0, compiling=1.0, inside=4.0, processor=8.0, processor_inside=2.0
-    )
-    assert (session.busy, session.processor_busy) == (4.0 / (2 * (5.0 - 1.0)), 0.25)
-    assert Session(2).busy == Session(2).processor_busy == 0.0
-
-
-def test_sessions_add_up():
-    session, part = Session(2, seconds=1.0, inside=1.0, runs=3), Session(2, seconds=4.0, runs=5)
-    session.add(part)
-    assert (session.threads, session.seconds, session.inside, session.runs) == (2, 5.0, 1.0, 8)
-    assert session.busy == 0.1
-
-
-def test_every_cell_is_compiled_once_before_anything_runs(tmp_path, monkeypatch):
-    cells = [replace(CELL, agent=ex.QLearning(step), agent_key=str(step)) for step in (0.1, 0.2)]
-    work = Work(cells, Store(tmp_path))
-    tasks, kernels, asked = work.missing(), Kernels(compiled=False), []
-    assert len(tasks) == 6
-
-    def for_task(task, show):
-        asked.append(task.cell.agent.action_step)
-        if task.cell.agent.action_step == 0.2:
-            raise ValueError("no such kernel")
-
-    monkeypatch.setattr(kernels, "for_task", for_task)
-    with Overall("compiling", 1.0) as overall:
-        work._compile(tasks, kernels, overall)
-    assert asked == [0.1, 0.2]
-    assert [str(error) for error in work.failed.values()] == ["no such kernel"]
 
 
 def test_what_is_compiled_ahead_is_every_composition_once_with_what_looks_at_its_agent():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import warnings
 from dataclasses import replace
 from typing import Any
@@ -16,8 +15,6 @@ from expectant.cli import app
 from expectant.lab.cells import Cell
 from expectant.lab.engines import tasks
 from expectant.lab.records import Record
-from expectant.lab.store.block import facts_from
-from expectant.lab.store.troubles import LISTED, TOLD, Trouble, tell_troubles, troubles_section
 
 SPEC = """
 name = "wrong"
@@ -83,29 +80,6 @@ def test_commands_say_what_went_wrong_also_from_the_store(command, tmp_path):
         assert page.index("<h2>Cells</h2>") < page.index("<h2>What went wrong</h2>")
 
 
-def test_a_study_says_it_too(tmp_path):
-    study = tmp_path / "study"
-    study.mkdir()
-    (study / "study.toml").write_text('title = "Wrong"\n')
-    (study / "wrong.toml").write_text(SPEC)
-    for _ in range(2):
-        given = ["reproduce", str(study), "--out", str(tmp_path / "out"), "--json"]
-        done = CliRunner().invoke(app, given)
-        assert done.exit_code == 0 and json.loads(done.stdout) == []
-        check_told(done.stderr)
-    assert "planning is diverging: Look" in (tmp_path / "out" / "report.html").read_text()
-
-
-def test_they_are_in_the_data_of_commands(tmp_path):
-    rows = {row["agent"]: row for row in json.loads(ran("run", tmp_path, "--json").stdout)}
-    assert rows["wild"]["divergence"].startswith("planning is diverging")
-    assert rows["full"]["evicted"] > 0 and rows["wild"]["evicted"] == 0
-    assert rows["tame"]["divergence"] == "" and rows["tame"]["evicted"] == 0
-    data = json.loads(ran("sweep", tmp_path, "--json").stdout)
-    assert data["diverged"] == {"wild": rows["wild"]["divergence"]}
-    assert data["evicted"] == {"full": rows["full"]["evicted"]}
-
-
 def cell(agent: Any, **options: Any) -> Cell:
     return Cell(
         experiment="x", panel="", reading="", agent_key="a", label="a", agent=agent, runs=12,
@@ -130,19 +104,3 @@ def test_a_run_with_looks_counts_what_it_evicts_and_says_why_it_diverges():
     assert one(wild, 0).divergence.startswith("planning is diverging: Lookahead in Corridor")
 
 
-def test_blocks_that_were_stored_before_do_not_say():
-    facts = facts_from(
-        {"cell": "a", "first": 0, "shape": [2, 3], "means": [0, 1], "diverged": [True, False]}
-    )
-    assert facts.evicted == [0, 0] and facts.divergence == ["", ""]
-
-
-def test_of_very_many_cells_only_some_are_told(capsys):
-    many = [Trouble(f"cell {n}", "", "a", "", n + 1) for n in range(LISTED + 5)]
-    tell_troubles(many)
-    said = capsys.readouterr().err.splitlines()
-    assert len(said) == TOLD + 1 and f"and {LISTED + 5 - TOLD} more cells" in said[-1]
-    rows = troubles_section(many).rows  # type: ignore[attr-defined]
-    assert len(rows) == LISTED + 1 and "and 5 more cells" in rows[-1][1]
-    tell_troubles([])
-    assert not capsys.readouterr().err and troubles_section([]).is_empty

@@ -77,7 +77,7 @@ def write_cells(work: Work, folder: Path, spec: Mapping[str, Any] | None = None)
     computed.
     """
     table = cell_table(work)
-    counts = Counter(_text(facts.described.get("versions")) for _, facts in blocks_of(work))
+    counts = Counter(_text(facts.described["versions"]) for _, facts in blocks_of(work))
     told = {
         "cells_of": None if spec is None else cells_hash(spec),
         "versions": [[json.loads(text), count] for text, count in sorted(counts.items())],
@@ -136,8 +136,10 @@ def version_rows(folder: Path) -> list[tuple[str, str]]:
 def blocks_of(work: Work) -> Iterator[tuple[tuple[str, Span], Facts]]:
     """Every block of some cells with its facts; those not checked yet are checked now."""
     index = work.store.index()
-    for name in work.unique():
+    for name, cell in work.unique().items():
         for span in index.get(name, []):
+            if span.first >= cell.runs:  # of an earlier spec, or of fresh runs of the best
+                continue
             facts = work.facts.get((name, span)) or work.store.facts_of(name, span)
             if facts is not None:
                 work.facts[name, span] = facts
