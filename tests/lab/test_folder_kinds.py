@@ -47,7 +47,7 @@ def test_the_last_command_decides_what_a_folder_is(here):
     status, said = call("best", "out")
     assert status == 2 and "has results of `expectant try`" in said
     assert call("run", "small.toml", "--out", "out")[0] == 0
-    assert kind_of(Path("out")) == "sweep" and call("best", "out")[0] == 0
+    assert kind_of(Path("out")) == "run" and call("best", "out")[0] == 0
 
 
 def test_a_folder_of_an_earlier_version_is_refused_and_left_alone(here):

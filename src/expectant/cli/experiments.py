@@ -47,6 +47,10 @@ def run(
     trials: Annotated[
         int, typer.Option(callback=POSITIVE, help="Settings a search tries for every agent.")
     ] = 20,
+    accept_versions: Annotated[
+        bool,
+        typer.Option("--accept-versions", help="Use runs of other versions of libraries as well."),
+    ] = False,
     json: Json = False,
 ) -> None:
     """Run one experiment, or every combination of a grid; finished runs are kept.
@@ -62,7 +66,7 @@ def run(
 
         experiment, outcome = run_file(
             spec_at(config), out, threads=threads, engine=engine, address=address, shard=shard,
-            search=search, trials=trials,
+            search=search, trials=trials, accept_versions=accept_versions,
         )  # fmt: skip
         for cell, reason in outcome.failed.items():
             print(f"expectant: failed: {cell}: {reason}", file=sys.stderr)

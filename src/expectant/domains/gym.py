@@ -232,16 +232,6 @@ class Gym(Domain):
             found["environment"] = _class_at(str(self.environment)) or self.environment
         return found
 
-    @property
-    def script_classes(self) -> tuple[type, ...]:
-        """The classes of an environment that a script or notebook defines, which has no module."""
-        layer: Any = self.make()
-        found = []
-        while layer is not None:
-            found += [kind for kind in type(layer).__mro__ if kind.__module__ == "__main__"]
-            layer = getattr(layer, "env", None)
-        return tuple(found)
-
     def build(self, rng: np.random.Generator) -> OutsidePart:
         return OutsidePart(self.reading.buffer())
 

@@ -19,13 +19,13 @@ import os
 import platform
 import re
 import sys
-import sysconfig
 import types
 from collections import deque, namedtuple
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from functools import cache
 from operator import attrgetter
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -198,9 +198,8 @@ def _is_library(root: str) -> bool:
 
 def is_installed(module: str) -> bool:
     """True if a module's file is in a folder of installed packages."""
-    file = os.path.realpath(getattr(sys.modules.get(module), "__file__", None) or os.curdir)
-    folders = (sysconfig.get_path(name) for name in ("purelib", "platlib"))
-    return any(file.startswith(os.path.realpath(folder) + os.sep) for folder in folders)
+    file = getattr(sys.modules.get(module), "__file__", None) or ""
+    return not {"site-packages", "dist-packages"}.isdisjoint(Path(file).parts)
 
 
 # ----------------------------------------------------------------- functions, classes and modules

@@ -90,6 +90,7 @@ def run_search(
     engine: str = "threads",
     address: str | None = None,
     compiled: bool | None = None,
+    accept_versions: bool = False,
 ) -> Searched:
     """Try so many settings of every agent, and write the trials beside the results."""
     need("--search optuna", "optuna")
@@ -98,7 +99,8 @@ def run_search(
     compute = engine_named(engine, threads, address, kernels)
     session, found = Session(threads or cores()), []
     with opened(folder, text, data, kind=SWEEP):
-        store = Store(folder, {"spec": spec_hash(data), "commit": commit()})
+        facts = {"spec": spec_hash(data), "commit": commit()}
+        store = Store(folder, facts, accept_versions)
         timings = Timings(timings_file(folder))
         total = Work([], store)
 

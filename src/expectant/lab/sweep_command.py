@@ -25,6 +25,7 @@ def run_file(
     shard: str | None = None,
     search: str | None = None,
     trials: int = 20,
+    accept_versions: bool = False,
 ) -> tuple[Experiment, Outcome]:
     """Compute what is missing of an experiment or a sweep, or search a sweep."""
     part = None if shard is None else parse_shard(shard)
@@ -34,7 +35,7 @@ def run_file(
     if search is None:
         return experiment, run_sweep(
             experiment, text, folder, threads=threads, engine=engine, address=address, shard=part,
-            kind=SWEEP if experiment.is_sweep else RUN,
+            kind=SWEEP if experiment.is_sweep else RUN, accept_versions=accept_versions,
         )  # fmt: skip
     if search != "optuna":
         raise ValueError(f"--search: must be optuna, got {search!r}")
@@ -43,8 +44,9 @@ def run_file(
     if not experiment.is_sweep:
         raise ValueError(f"--search: {path} has no grid to search")
     return experiment, run_search(
-        experiment, text, folder, trials, threads=threads, engine=engine, address=address
-    )
+        experiment, text, folder, trials, threads=threads, engine=engine, address=address,
+        accept_versions=accept_versions,
+    )  # fmt: skip
 
 
 def show_file(path: Path, threads: int | None, trust: bool = False) -> Preview:

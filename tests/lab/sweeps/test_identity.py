@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import importlib
+import os
 import pickle
 import shutil
+import subprocess
 import sys
 from dataclasses import replace
 from typing import Any
@@ -13,11 +15,12 @@ import pytest
 
 import expectant as ex
 from expectant import descriptions, dispatch
-from expectant.lab.cells import Cell, cell_hash
+from expectant.agents.q_learning import QLearningPart
+from expectant.lab.cells import DECIDING, PACKAGE, Cell, cell_hash, package_code
 from expectant.lab.engines import on_ray
 from expectant.lab.engines.tasks import Task
-from expectant.lab.package_code import PACKAGE, package_code
 from expectant.lab.store.store import versions
+from expectant.verbs import learn
 
 CELL = Cell(
     experiment="e",
@@ -107,33 +110,83 @@ class Own(ex.Domain):
 """
 
 
-@pytest.mark.parametrize(
-    ("file", "counts"),
-    [
-        ("features/table.py", True),
-        ("parts.py", True),
-        ("step_sizes/decaying.py", True),
-        ("engine/job.py", True),
-        ("lab/engines/tasks.py", True),
-        ("lab/looks.py", True),
-        ("show/page.py", False),
-        ("lab/policy_worth.py", True),
-        ("lab/looking.py", True),
-        ("lab/return_looks.py", True),
-        ("lab/value_looks.py", True),
-        ("cli/running.py", False),
-        ("lab/choosing/stages.py", False),
-    ],
-)
-def test_plain_python_of_the_package_belongs_to_a_cell(tmp_path, file, counts):
+def test_plain_python_of_the_package_belongs_to_a_cell(tmp_path):
     """What builds parts and bins returns is not compiled, and decides numbers all the same."""
     copied = tmp_path / "expectant"
-    shutil.copytree(PACKAGE, copied, ignore=shutil.ignore_patterns("__pycache__", "*.toml"))
-    assert package_code(copied) == package_code()
+    shutil.copytree(PACKAGE, copied, ignore=shutil.ignore_patterns("__pycache__", "studies"))
+    before = package_code()
+    assert package_code(copied) == before
+    deciding = {"features/table.py", "parts.py", "engine/job.py", *DECIDING}
+    for file in (*deciding, "show/page.py", "lab/claims.py"):
+        text = (copied / file).read_text("utf-8")  # all of them exist
+        (copied / file).write_text(text + "CHANGED = True\n", "utf-8")
+        package_code.cache_clear()
+        assert (package_code(copied) != before) == (file in deciding), file
+        (copied / file).write_text(text, "utf-8")
     package_code.cache_clear()
-    with open(copied / file, "a") as source:
-        source.write("CHANGED = True\n")
-    assert (package_code(copied) != package_code()) == counts
+
+
+def test_changed_verbs_of_ours_belong_to_a_cell():
+    known: Any = learn.implementations[QLearningPart]
+    before = cell_hash(CELL)
+
+    @learn.register(QLearningPart)
+    def _(agent, transition, rng):
+        return known(agent, transition, rng) + 0.0
+
+    try:
+        changed = cell_hash(CELL)
+    finally:
+        learn.register(QLearningPart)(known)
+    assert changed.split("-")[0] != before.split("-")[0]  # other versions are no excuse for it
+    assert cell_hash(CELL) == before
+
+
+NAMING = """
+import sys, expectant as ex, my_parts, my_world
+from expectant.lab.cells import Cell, cell_hash
+
+class Here(my_world.World):
+    def step(self, action):
+        return {1, 2, 3}.pop() - 1, 1.0, True, False, {"a", "b"}
+
+def named(domain, agent=ex.QLearning(0.1)):
+    return cell_hash(Cell(
+        experiment="e", panel="", reading="", agent_key="q", label="", domain=domain, runs=2,
+        features=ex.OneHot(), agent=agent, episodes=4, bin=2, seed=0, step_limit=50))
+
+print(ex.__file__, sys.prefix)
+print(named(ex.Corridor(cells=3), ex.Lookahead(0.1, 0.1)), named(ex.Gym("CliffWalking-v1")),
+      named(my_parts.Own()), named(ex.Gym("my_world:World")), named(ex.Gym(Here)))
+"""
+
+
+def test_names_depend_on_neither_hash_seed_nor_place_nor_environment(tmp_path):
+    """Three hash seeds, two checkouts, two virtual environments, three working directories."""
+    other = tmp_path / "other"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", other], check=True)
+    (site,) = other.glob("lib/python*/site-packages")
+    (site / "all.pth").write_text("\n".join(place for place in sys.path if "-packages" in place))
+    found = []
+    for seed, python in enumerate((sys.executable, other / "bin" / "python", sys.executable)):
+        folder = tmp_path / f"checkout-{seed}"
+        ignored = shutil.ignore_patterns("__pycache__", "studies")
+        shutil.copytree(PACKAGE, folder / "expectant", ignore=ignored)
+        for path, text in {**FILES, "my_parts.py": PARTS, "script.py": NAMING}.items():
+            (folder / path).parent.mkdir(exist_ok=True)
+            (folder / path).write_text(text)
+        environment = {**os.environ, "PYTHONHASHSEED": str(seed), "PYTHONPATH": str(folder)}
+        done = subprocess.run(
+            [python, folder / "script.py"], cwd=folder if seed else tmp_path, env=environment,
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        where, names = done.stdout.splitlines()
+        assert where.split()[0] == str(folder / "expectant" / "__init__.py")
+        found.append((where.split()[1], names))
+    assert len({prefix for prefix, _ in found}) == 2
+    assert len({names for _, names in found}) == 1
+    assert len(set(found[0][1].split())) == 5
 
 
 def test_the_name_of_a_cell_has_the_code_of_the_package_in_it(monkeypatch):
