@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 import expectant as ex
 from expectant.cli import app
-from expectant.lab.choosing.confirming import cell_of
+from expectant.lab.choosing.best_command import cell_of
 from expectant.lab.choosing.sweep_folder import read_folder
 from expectant.lab.engines.compute import Shard
 from expectant.lab.specs.spec import parse_spec, parse_toml

@@ -102,5 +102,3 @@ def test_a_run_with_looks_counts_what_it_evicts_and_says_why_it_diverges():
     assert one(looked, 0).evicted == one(plain, 0).evicted > 0
     wild = looked._replace(cell=replace(looked.cell, agent=ex.Lookahead(2.0, 0.1)))
     assert one(wild, 0).divergence.startswith("planning is diverging: Lookahead in Corridor")
-
-
