@@ -11,7 +11,6 @@ from expectant.analysis.selection import (
     by_value,
     grid_of,
     halves,
-    holm,
     no_worse,
     pick,
     responses,
@@ -41,15 +40,6 @@ def test_halves_share_no_run_if_there_are_enough(runs, first, second):
     picking, reporting = halves(runs)
     assert list(range(runs))[picking] == first
     assert list(range(runs))[reporting] == second
-
-
-def test_holm_stops_at_the_first_that_is_not_rejected():
-    # allowed, from the smallest: 0.05 / 4, 0.05 / 3, 0.05 / 2, 0.05
-    chances = np.array([0.02, 0.001, 0.04, 0.016])
-    np.testing.assert_array_equal(holm(chances, 0.05), [True, True, True, True])
-    chances = np.array([0.02, 0.001, 0.04, 0.017])  # 0.017 > 0.05 / 3 ends it
-    np.testing.assert_array_equal(holm(chances, 0.05), [False, True, False, False])
-    assert holm(np.array([0.06]), 0.05).tolist() == [False]
 
 
 def test_worse_is_a_paired_t_test():

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from expectant.analysis.curves import finite_or_nan, interval
+from expectant.analysis.paired import holm_adjusted
 
 LEVEL = 0.05  # the chance that any setting at all is called worse by mistake
 FEWEST_TO_SPLIT = 4  # runs: halves of one run would have no interval
@@ -94,19 +95,8 @@ def no_worse(values: np.ndarray, best: int, level: float = LEVEL) -> np.ndarray:
     others = found.copy()
     others[best] = False
     if values.shape[1] > 1 and others.any():
-        found[others] = ~holm(_chances(values[best] - values[others]), level)
+        found[others] = holm_adjusted(_chances(values[best] - values[others])) > level
     return found
-
-
-def holm(chances: np.ndarray, level: float) -> np.ndarray:
-    """Which of many tests are rejected together (Holm 1979), from the p-value of each."""
-    order = np.argsort(chances, kind="stable")
-    allowed = level / np.arange(chances.size, 0, -1)
-    failed = chances[order] > allowed
-    count = int(np.argmax(failed)) if failed.any() else chances.size
-    rejected = np.zeros(chances.size, bool)
-    rejected[order[:count]] = True
-    return rejected
 
 
 def _chances(differences: np.ndarray) -> np.ndarray:

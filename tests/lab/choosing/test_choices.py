@@ -275,8 +275,7 @@ def test_trials_are_ranked_by_what_is_better():
 
 def group_of(settings: dict[str, list[Any]]) -> Group:
     rows = np.arange(len(next(iter(settings.values()))))
-    panel: Any = None
-    return Group("one", "One", "", panel, rows, settings, np.array([], int))
+    return Group("one", "One", "", rows, settings, np.array([], int))
 
 
 # b matters most, then c, then a

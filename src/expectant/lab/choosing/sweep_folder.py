@@ -48,7 +48,6 @@ class Group:
     agent: str
     label: str
     problem: str
-    panel: PanelSpec
     rows: np.ndarray
     settings: dict[str, list[Any]]
     unfinished: np.ndarray
@@ -242,7 +241,7 @@ def _group(
         name: [columns[name][row] for row in finished] for name in _varied(columns, chosen, rows)
     }
     label = str(panel.agents[agent].get("label", agent))
-    return Group(agent, label, problem, panel, np.array(finished, int), settings, unfinished)
+    return Group(agent, label, problem, np.array(finished, int), settings, unfinished)
 
 
 def _varied(columns: dict[str, list[Any]], names: Iterable[str], rows: Sequence[int]) -> list[str]:

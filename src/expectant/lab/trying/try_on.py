@@ -247,12 +247,12 @@ def run_defaults(
             result = bench.run(agent, clock.deadline(SEARCHED, 2))
             candidates[key] = Candidate(agent, agent, mean_score(result.means))
     while candidates and bench.episodes < MOST_EPISODES:
-        start = time.monotonic()
+        start, deadline = time.monotonic(), clock.deadline(SEARCHED, 2)
         longer = replace(bench, episodes=min(GROWTH * bench.episodes, MOST_EPISODES))
         scores = {}
         with suppress(OutOfTime):
             for key, each in candidates.items():
-                scores[key] = mean_score(longer.run(each.default, clock.deadline(COMPILED)).means)
+                scores[key] = mean_score(longer.run(each.default, deadline).means)
         if len(scores) < len(candidates):
             break
         bench.episodes = longer.episodes
@@ -292,7 +292,7 @@ def run_trial(study: Any, bench: Bench, candidate: Candidate, deadline: Deadline
 
     trial = study.ask()
     factors = {
-        name: trial.suggest_float(name, low, high, log=True)
+        name: float(f"{trial.suggest_float(name, low, high, log=True):.2g}")
         for name, (low, high) in FACTORS.items()
     }
     agent = scale_steps(candidate.default, **factors)
