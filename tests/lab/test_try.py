@@ -57,12 +57,6 @@ def test_four_components_are_tiled_in_pairs_and_coarsely_together():
     assert shape.active == 8 + 4 + 4 and shape.size == 8 * 4**4 + 2 * 4 * 7**2
 
 
-def test_whole_numbers_are_categories_only_if_nothing_else_was_observed():
-    domain = world(BOX(0.0, 255.0, (3,)))
-    assert propose(domain, played(3, integral=True)) == ex.Categorical()
-    assert isinstance(propose(domain, played(3)), ex.Tiles)
-
-
 @pytest.mark.parametrize("domain", [Hall(), ex.Gym(HallEnv)], ids=["compiled", "outside"])
 def test_random_play_adds_up_rewards(domain):
     """Every step costs a tenth and the end pays 1, so returns follow from lengths."""
@@ -246,8 +240,3 @@ def test_what_cannot_be_tried_is_a_sentence_and_writes_nothing(
     assert done.exit_code == 2
     assert says in " ".join(done.output.replace("│", " ").split())
     assert not list(tmp_path.iterdir())
-
-
-def test_too_little_random_play_is_refused():
-    with pytest.raises(ValueError, match="episodes of random play take longer"):
-        trying.play_until(ex.Gym(HallEnv), Deadline(0.0), 0)

@@ -8,18 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from expectant.show.chart import arranged, chart_of, panel_heading
+from expectant.show.chart import arranged, chart_of
 from expectant.show.wording import (
     shown_number,
 )
-
-
-def test_a_bin_stands_in_its_middle_after_the_switch(make_panel: Any) -> None:
-    panel = make_panel(shape=(3, 1000, 50))
-    (plot,) = chart_of([panel]).plots
-    assert plot.x[panel.switches[0]] == 525
-    assert plot.breaks == [500]
-    assert plot.end == 1000
 
 
 def test_diverged_bins_are_nan_and_infinities_count_as_diverged(make_panel: Any) -> None:
@@ -42,15 +34,6 @@ def test_more_panels_make_a_row_for_each_reading(make_panel: Any) -> None:
         *[("text", "a"), ("text", "b")],
         *[("code", "a"), ("code", "b")],
     ]
-
-
-def test_headings_tell_panels_apart(make_panel: Any) -> None:
-    text, code = make_panel(panel="slip 0"), make_panel(reading="code")
-    assert panel_heading(text, [text]) == "slip 0"
-    assert panel_heading(text, [text, code]) == "slip 0 · reading: text"
-    assert panel_heading(code, [code]) == ""
-    assert panel_heading(code, [text, code]) == "reading: code"
-    assert panel_heading(make_panel("5a", panel="5a"), [text]) == ""  # its figure says it already
 
 
 def test_the_axis_is_the_same_in_all_panels_and_covers_bands_and_optimum(make_panel: Any) -> None:

@@ -17,7 +17,7 @@ from expectant.cli import app
 from expectant.parts import Exit
 from expectant.show.canvas import own_settings
 from expectant.watching.animate import watch, write_animation
-from expectant.watching.drawing import draw_recording, scale_of, smooth
+from expectant.watching.drawing import draw_recording, smooth
 from expectant.watching.presets import PRESETS, scene
 from expectant.watching.recording import (
     GRID,
@@ -83,14 +83,6 @@ def test_nothing_is_known_at_first_and_the_goal_moves():
     check(by_time[80], [20, 19, 18, 17, 16], [0] * 5, [20, -1, -1, -1, -1], [0, -1, -1, -1, -1])
     assert recording.caption(by_time[40]).endswith("goal on the right")
     assert recording.caption(by_time[80]).endswith("goal on the left")
-
-
-def test_an_agent_without_a_model_shows_values_and_policy():
-    agent = ex.QLearning(1.0, epsilon=0.5)
-    recording = record(FIVE, ex.OneHot(), agent, episodes=60, frames=3, **QUICK)
-    assert not recording.has_model
-    np.testing.assert_allclose(recording.frames[-1].values, [16, 17, 18, 19, 20])
-    assert np.isnan(recording.frames[-1].moves).all()
 
 
 @pytest.mark.parametrize(
@@ -216,12 +208,6 @@ def test_every_layout_is_drawn(kind, model, shape):
         assert texts == ["★\n2", "0", "·", "0", "1", "·"]  # exits, then greedy actions
 
 
-def test_scales_span_the_frames_before_changes_and_at_the_end():
-    low, high = scale_of(made_up(), lambda frame: frame.values)
-    assert 0.0 <= low < 1.0 and 59.0 < high <= 60.0
-    assert scale_of(made_up(model=False), lambda frame: frame.rewards) == (0.0, 1.0)
-
-
 def test_the_curve_is_a_mean_of_the_last_few_points():
     assert smooth(np.arange(150.0))[:5].tolist() == [0.0, 0.5, 1.0, 2.0, 3.0]
     assert smooth(np.array([4.0, 8.0])).tolist() == [4.0, 8.0]
@@ -314,19 +300,3 @@ def test_the_command_writes_what_it_says(tmp_path, monkeypatch):
     done = CliRunner().invoke(app, ["watch", "--episodes", "8", "--frames", "3"])
     assert done.exit_code == 0 and done.stdout.split() == ["results/watch.gif"], done.output
     assert Path("results/watch.gif").exists()
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["--domain", "coridor"], "--domain: unknown 'coridor', did you mean 'corridor'?"),
-        (["--agent", "q_lerning"], "--agent: unknown 'q_lerning', did you mean 'q_learning'?"),
-        (["--episodes", "3", "--steps", "3"], "give episodes or steps"),
-    ],
-)
-def test_bad_input_is_one_line_and_status_2(words, message, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    done = CliRunner().invoke(app, ["watch", *words])
-    assert done.exit_code == 2
-    assert message in done.stderr and done.stderr.count("\n") == 1
-    assert not list(tmp_path.iterdir())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,6 @@ from expectant.cli import app
 from expectant.lab.choosing.best_command import (
     FRESH,
     HALVES,
-    SAME,
     best,
     cell_of,
     choose_in_group,
@@ -126,11 +124,6 @@ def test_a_score_by_hand():
     assert lost == {"mean": None, "low": None, "high": None, "runs": 3, "diverged": 2}
 
 
-def test_few_runs_pick_and_report_together(folder):
-    found = choose_in_group(folder.groups[0], folder.values[:, :3])
-    assert found.stage == SAME and found.picked == found.reported
-
-
 def test_selection_is_too_optimistic_without_a_second_stage(tmp_path):
     """Many settings that are all the same: the best looks better than it is, its second half not."""
     text = spec(steps=[round(0.01 * n, 2) for n in range(1, 41)], model_steps=[0.1], slips=[0.0])
@@ -173,11 +166,6 @@ def test_the_command_prints_and_writes(place, tmp_path):
     assert run.invoke(app, ["best", str(tmp_path)]).exit_code == 2  # no folder of a sweep
 
 
-def test_as_json(place, tmp_path, undrawn):
-    found = run.invoke(app, ["best", str(place), "--out", str(tmp_path), "--json"])
-    assert json.loads(found.stdout) == json.loads((tmp_path / "best.json").read_text())
-
-
 def test_fresh_runs_come_after_those_of_the_sweep(tmp_path, monkeypatch, undrawn):
     monkeypatch.setattr("expectant.lab.engines.compute.Kernels", lambda: Kernels(False))
     run_sweep(parse_spec(TINY, "tiny.toml"), TINY, tmp_path, compiled=False)
@@ -210,13 +198,6 @@ def test_damaged_blocks_are_named(place, tmp_path):
     block.write_bytes(block.read_bytes()[:100])
     found = run.invoke(app, ["best", str(tmp_path / "bad"), "--measure", "final"])
     assert found.exit_code == 2 and "missing or damaged" in found.stderr
-
-
-def test_cells_that_are_not_in_the_spec_are_told(folder):
-    other = replace(folder.experiment.panels[0], agents={"other": {"kind": "q_learning"}})
-    changed = replace(folder, experiment=replace(folder.experiment, panels=(other,)))
-    with pytest.raises(ValueError, match="is not in the spec beside it"):
-        changed.groups  # noqa: B018
 
 
 # ------------------------------------------------------------------------------- less is better
