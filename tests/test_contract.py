@@ -29,6 +29,8 @@ from expectant.parts import Agent, Backups, Domain, Features, Model, Option, Val
 from expectant.step_sizes import StepSize
 from expectant.verbs import (
     backed_up_value,
+    begin,
+    break_off,
     changed,
     draw,
     encode,
@@ -417,3 +419,48 @@ def test_compiled_runs_have_the_same_bits(name):
         ends.append((prepared, drawn))
     same(*ends)
     assert np.isfinite(ends[0][0].returns).all()
+
+
+# ------------------------------------------------------------------------ what wraps another part
+
+
+class NotedPart(NamedTuple):
+    heard: np.ndarray
+
+
+@begin.register(NotedPart)
+def _(noted, state, rng):
+    noted.heard[0] += 1
+
+
+@break_off.register(NotedPart)
+def _(noted, state, rng):
+    noted.heard[1] += 1
+
+
+def put(part: Any, path: str, inner: Any) -> Any:
+    """The same part with another one inside."""
+    name, _, rest = path.partition(".")
+    return part._replace(**{name: put(getattr(part, name), rest, inner) if rest else inner})
+
+
+@pytest.mark.parametrize(
+    ("agent", "path"),
+    [
+        (ex.Lookahead(0.1), "planner.model"),
+        (ex.CachedValues(0.1, 0.1), "planner.backups"),
+        (ex.Lookahead(0.1, bonus=0.5), "planner.model.model"),
+        (ex.Lookahead(0.1, value=ex.NetworkValues()), "planner.model.model"),
+        (ex.Lookahead(0.1, options=(OURS["table_option"],)), "agent.planner.model.model"),
+        (ex.Lookahead(0.1, lessons=3), "agent.planner.model"),
+        (ex.DynaQ(0.1), "memory"),
+    ],
+    ids=["model", "backups", "bonus", "at_mean", "options", "lessons", "dyna_q"],
+)
+def test_what_is_inside_hears_where_episodes_begin_and_are_cut_off(agent, path):
+    b, noted = Built(CORRIDOR, ex.OneHot()), NotedPart(np.zeros(2, np.int64))
+    part = put(agent.equip(b.setting), path, noted)
+    begin(part, b.state(0), b.rng)
+    assert noted.heard.tolist() == [1, 0]
+    break_off(part, b.state(0), b.rng)
+    assert noted.heard.tolist() == [1, 1]
