@@ -86,7 +86,7 @@ EXAMPLES: dict[str, Any] = {  # of what cannot be made without arguments, or is 
     "state_sampler": ex.StateSampler(3),
 }
 OUTSIDE = {"gym", "outside"}  # worlds that are not compiled have tests of their own
-OURS = {
+OURS: dict[str, Any] = {
     kind: EXAMPLES[kind] if kind in EXAMPLES else described()
     for kind, described in sorted(KINDS.items())
     if described.__module__.startswith("expectant.") and kind not in OUTSIDE
