@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from expectant import progress
-from expectant.progress import Bars, Lines, Overall, Silent, duration_in_words, live_bar, reporter
+from expectant.progress import Bars, Lines, Overall, Silent, reporter
 
 
 @pytest.fixture
@@ -56,27 +56,12 @@ def bar(monkeypatch):
     return made
 
 
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [(0.4, "0 s"), (59.6, "60 s"), (119.4, "119 s"), (120.0, "2 min"), (600.0, "10 min")],
-)
-def test_times_in_words(seconds, text):
-    assert duration_in_words(seconds) == text
-
-
 def test_a_line_after_two_seconds_and_then_every_ten(clock, capsys):
     with Lines().running("runs") as tell:
         for now, part in ((101.9, 0.1), (102.0, 0.25), (111.9, 0.5), (112.0, 0.755)):
             clock.now = now
             tell(part)
     assert capsys.readouterr().err.splitlines() == ["runs: 25 %", "runs: 76 %"]
-
-
-@pytest.mark.parametrize(("took", "told"), [(0.9, []), (1.0, []), (2.26, ["loaded it in 2.3 s"])])
-def test_what_took_more_than_a_moment_is_told_when_it_is_over(took, told, clock, capsys):
-    with Lines().loading("it"):
-        clock.now += took
-    assert capsys.readouterr().err.splitlines() == told
 
 
 def test_what_takes_more_than_a_moment_is_told_meanwhile(monkeypatch, capsys):
@@ -98,38 +83,6 @@ def test_what_takes_more_than_a_moment_is_told_meanwhile(monkeypatch, capsys):
     with pytest.raises(KeyError), Lines().compiling("it"):
         raise KeyError
     assert timers == [(1.0, ["compiling it (once, then cached) ..."]), "started", "cancelled"]
-
-
-def test_silence(capsys):
-    quiet = Silent()
-    with quiet.compiling("a"), quiet.loading("b"), quiet.running("c") as tell:
-        tell(0.5)
-    assert capsys.readouterr() == ("", "")
-
-
-def test_bars_of_stages(bar):
-    with Bars().compiling("it"):
-        pass
-    with Bars().loading("it"):
-        pass
-    with Bars().running("runs") as tell:
-        tell(0.25)
-    assert bar.told == [
-        "start", ("compiling it (once, then cached)", None), "stop",
-        "start", ("loading it", None), "stop",
-        "start", ("runs", 1.0), {"completed": 0.25}, "stop",
-    ]  # fmt: skip
-
-
-@pytest.mark.parametrize("left", [True, False])
-def test_the_bar_is_on_standard_error_and_goes_in_the_end(left):
-    made = live_bar(left)
-    kinds = [type(column).__name__ for column in made.columns]
-    assert kinds == [
-        "TextColumn", "BarColumn", "TaskProgressColumn", "TimeElapsedColumn",
-        *(["TimeRemainingColumn"] if left else []),
-    ]  # fmt: skip
-    assert made.console.stderr and made.live.transient
 
 
 @pytest.mark.parametrize(
@@ -169,43 +122,6 @@ def test_the_time_left_is_judged_by_work_done_here_without_compiling(clock, plai
         assert overall.left(22.0) == ", about 4 min left"
 
 
-def test_time_apart_counts_though_something_fails(clock, plain):
-    overall = Overall("sweep", 1.0)
-
-    def fail() -> None:
-        clock.now += 3.0
-        raise KeyError
-
-    with pytest.raises(KeyError), overall.counted_apart():
-        fail()
-    assert overall.apart == 3.0
-
-
-def test_lines_of_the_whole(clock, plain, capsys):
-    with Overall("sweep", 8.0) as overall:
-        for now, done in ((101.9, 1.0), (102.0, 2.0), (111.9, 3.0), (112.0, 4.0)):
-            clock.now = now
-            overall.show("cell", done)
-    assert capsys.readouterr().err.splitlines() == [
-        "sweep: 25 %, about 6 s left, now cell",
-        "sweep: 50 %, about 12 s left, now cell",
-    ]
-    clock.now += 99.0
-    Overall("nothing", 0.0).show("cell", 0.0)  # not yet
-    assert capsys.readouterr().err == ""
-
-
-def test_a_bar_of_the_whole(clock, bar, monkeypatch):
-    monkeypatch.setattr(progress, "interactive", lambda: True)
-    with Overall("sweep", 4.0) as overall:
-        clock.now += 2.0
-        overall.show("cell", 1.0)
-    assert bar.told == [
-        "start", ("sweep", 4.0),
-        {"completed": 1.0, "description": "sweep: cell, about 6 s left"}, "stop",
-    ]  # fmt: skip
-
-
 def test_parts_of_the_whole(clock, plain, capsys):
     with Overall("sweep", 10.0) as overall:
         overall.advance(2.0)
@@ -227,11 +143,3 @@ def test_parts_of_the_whole(clock, plain, capsys):
         "compiled it in 2.0 s",
         "sweep: 40 %, about 15 s left, now cell",
     ]
-
-
-def test_parts_say_no_lines_beside_a_bar(clock, bar, monkeypatch, capsys):
-    monkeypatch.setattr(progress, "interactive", lambda: True)
-    with Overall("sweep", 10.0) as overall, overall.part("cell", 4.0).compiling("it"):
-        clock.now += 2.0
-    assert capsys.readouterr().err == "" and overall.apart == 2.0
-    assert bar.told[2]["description"] == "sweep: compiling it"

@@ -10,11 +10,11 @@ from outside_worlds import HallEnv
 
 import expectant as ex
 from expectant.core import tree
-from expectant.engine.course import begun, drive, going_on, share_done
+from expectant.engine.course import begun, drive, going_on
 from expectant.engine.crossing import respond
 from expectant.engine.job import Job
 from expectant.engine.learner.saving import states_of
-from expectant.engine.loop import DIVERGED, DONE, EPISODE, STEPS, STOPPED, simulate
+from expectant.engine.loop import DIVERGED, DONE, EPISODE, STEPS, simulate
 from expectant.verbs import encode, observation
 
 FIVE = ex.Corridor(cells=5, slip=0.2, switch_every=3)
@@ -58,45 +58,12 @@ def test_nothing_has_happened_at_0_and_nothing_does_after_the_last_stop():
     assert next(course, None) is None
 
 
-def test_no_stops_are_none():
-    assert list(drive(job_of(episodes=40), 0, simulate, going_on(), [])) == []
-
-
-def test_memory_grows_on_the_way():
-    job = job_of(agent=GROWING.replace(planning_steps=0), steps=4200)
-    start, end = drive(job, 0, simulate, going_on(), (0, 4200))
-    rooms = [stop.run.agent.planner.backups.actions.shape[0] for stop in (start, end)]
-    assert rooms[0] < 4200 <= rooms[1]
-
-
-def test_it_is_the_run_that_run_makes():
-    result = ex.run(FIVE, ex.OneHot(), GROWING, episodes=20, runs=2, compiled=False)
-    for number in range(2):
-        (end,) = drive(job_of(episodes=20), number, simulate, going_on())
-        assert end.run.returns.tolist() == result.returns[number].tolist()
-
-
 def test_a_run_that_diverges_is_yielded_once_more():
     job = job_of(agent=ex.QLearning(1e200), episodes=100)
     with np.errstate(all="ignore"):
         found = list(drive(job, 0, simulate, going_on(), range(0, 101, 10)))
     assert [stop.status for stop in found] == [DONE] * (len(found) - 1) + [DIVERGED]
     assert len(found) < 11
-
-
-def test_a_run_that_is_told_to_stop_does():
-    control = going_on()
-    course = drive(job_of(episodes=40), 0, simulate, control, (5, 40))
-    assert next(course).status == DONE
-    control[0] = 1
-    assert [(stop.status, stop.run.clock[EPISODE]) for stop in course] == [(STOPPED, 5)]
-
-
-def test_how_much_is_done():
-    for job in (job_of(episodes=40), job_of(steps=40)):
-        for stop in drive(job, 0, simulate, going_on(), (0, 10, 40)):
-            share = stop.run.clock[EPISODE if job.episodes else STEPS] / 40
-            assert share_done(job, stop.run.clock) == share
 
 
 # ------------------------------------------------------------------------------ worlds outside
@@ -126,13 +93,6 @@ def test_a_world_is_closed_where_somebody_stops_looking():
     assert not Noted.made[-1].closed
     course.close()
     assert Noted.made[-1].closed
-
-
-def test_steps_within_an_episode_are_no_stops_of_a_world_outside():
-    job = job_of(ex.Gym(Noted), ex.QLearning(0.2), steps=50)
-    assert len(list(drive(job, 0, respond, going_on(), (0, 50)))) == 2
-    with pytest.raises(ValueError, match="must be 0 or all 50 steps, got 20; count episodes"):
-        next(drive(job, 0, respond, going_on(), (0, 20, 50)))
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,6 @@ from expectant.engine.job import Job
 from expectant.engine.learner.saving import states_of
 from expectant.verbs import observation, reset, step
 
-NAN = float("nan")
 WRONG: Any = 5
 FORWARD = [-0.1 * (CELLS - 2 - start) + 0.9 for start in range(CELLS - 1)]  # from every cell
 
@@ -61,20 +60,6 @@ def test_the_best_actions_are_taken_in_every_kind_of_world(result, domain):
     one = evaluate(learner_of(result), domain)
     np.testing.assert_allclose(one.returns, FORWARD)
     assert one.returns.shape == one.lengths.shape == (CELLS - 1,)
-
-
-def test_the_mean_and_its_interval(result):
-    found = evaluate(result, Hall())
-    assert found.mean == pytest.approx(np.mean(FORWARD))
-    assert (found.low, found.high) == pytest.approx((found.mean, found.mean))  # two equal runs
-    one = evaluate(learner_of(result), Hall())
-    assert one.low < one.mean < one.high  # over its episodes
-    assert np.isnan(evaluate(learner_of(result), Hall(), 1).interval).all()
-
-
-def test_an_id_is_enough():
-    result = train(ex.Gym("FrozenLake-v1", is_slippery=False), episodes=5)
-    assert evaluate(result, "FrozenLake-v1", 2).returns.shape == (2, 2)
 
 
 def test_ties_are_broken_at_random_and_seeds_seed():
@@ -276,32 +261,3 @@ def test_a_diverged_run_is_shown_and_not_evaluated(result):
     assert np.isnan(found.returns[0]).all() and (found.lengths[0] == 0).all()
     np.testing.assert_allclose(found.returns[1], FORWARD)
     assert np.isnan(found.mean) and "diverged 1" in repr(found)
-
-
-def test_weights_that_are_no_numbers_are_noticed(result):
-    learner: Any = learner_of(copy.deepcopy(result))
-    learner._run.agent.weights[:] = NAN
-    assert evaluate(learner, Hall()).diverged.tolist() == [True]
-
-
-def test_it_shows_itself(result):
-    found = evaluate(result, Hall())
-    assert repr(found) == "Evaluation(mean return 0.7000 (0.7000 to 0.7000), episodes 5, runs 2)"
-    assert "0.7000 (0.7000 to 0.7000)" in found._repr_html_()
-
-
-@pytest.mark.parametrize(("call", "message"), [
-    (lambda r: evaluate(train(keep_agents=False), Hall()), "evaluate: learned must have kept its agents, got a result without them; ex.run keeps what it learned with keep_agents=True"),
-    (lambda r: evaluate(WRONG, Hall()), "evaluate: learned must be a Learner or a Result, got 5"),
-    (lambda r: evaluate(ex.Learner(ex.QLearning(0.1), ex.OneHot(), 2, states=3, compiled=False), Hall()), "learned must have started, got a learner that has not"),
-    (lambda r: evaluate(r, WRONG), "domain must be a domain, an environment of Gymnasium or its id, got 5"),
-    (lambda r: evaluate(r, ex.Corridor), "not the class"),
-    (lambda r: evaluate(r, ex.Corridor()), "domain must have 2 actions and 6 numbered states, got Corridor.* with 2 actions and 9 numbered states"),
-    (lambda r: evaluate(r, "CartPole-v1"), "got Gym.'CartPole-v1'. with 2 actions and observations of 4 numbers"),
-    (lambda r: evaluate(r, "FrozenLake-v1"), "with 4 actions and 16 numbered states"),
-    (lambda r: evaluate(r, Hall(), 0), "evaluate: episodes must be a whole number, 1 or more, got 0"),
-    (lambda r: evaluate(r, Hall(), seed=-1), "evaluate: seed must be a whole number, 0 or more, got -1"),
-])  # fmt: skip
-def test_mistakes_are_told(result, call, message):
-    with pytest.raises(ValueError, match=message):
-        call(result)

@@ -18,7 +18,6 @@ from expectant.engine.learner import patience
 from expectant.engine.learner.patience import Patience
 from expectant.engine.loop import DONE
 from expectant.engine.workers import iterate_interruptibly, run_interruptibly
-from expectant.watching import recording
 
 PATIENCE = 5.0  # seconds after which a deaf loop ends by itself
 
@@ -75,37 +74,6 @@ def test_all_that_is_yielded_comes_in_order_and_errors_are_raised():
         next(found)
 
 
-def test_watching(monkeypatch, interrupted):
-    stops: list[float] = []
-    monkeypatch.setattr(
-        recording, "loop_for", lambda *_: lambda run, budget, streams, control: deaf(control, stops)
-    )
-    interrupted(
-        lambda: recording.record(
-            ex.Corridor(),
-            ex.OneHot(),
-            ex.QLearning(0.1),
-            episodes=9,
-            compiled=False,
-            progress=False,
-        )
-    )
-
-
-def test_errors_over_time(monkeypatch, interrupted):
-    stops: list[float] = []
-    monkeypatch.setattr(
-        ex.diagnostics,
-        "loop_for",
-        lambda *_: lambda run, budget, streams, control: deaf(control, stops),
-    )
-    interrupted(
-        lambda: ex.diagnostics.errors_over_time(
-            ex.Corridor(), ex.OneHot(), ex.Lookahead(0.1), episodes=9, every=3, compiled=False
-        )
-    )
-
-
 @pytest.mark.parametrize("where", ["made", "loaded"])
 def test_a_step_of_very_many_backups(tmp_path, interrupted, where):
     """And the next step plans again."""
@@ -127,13 +95,6 @@ def test_a_step_of_very_many_backups(tmp_path, interrupted, where):
     learner._respond = respond
     assert learner.step(0.0, 1, False) in (0, 1)
     assert learner._run.agent.planner.control[0] == 0
-
-
-def test_a_step_that_takes_long_is_interrupted_however_few_its_backups(interrupted):
-    agent = ex.Lookahead(0.2, 0.2, planning_steps=3, replay_capacity=None, replayed_fits=10**8)
-    learner = ex.Learner(agent, ex.OneHot(), 2, states=9, compiled=True, progress=False)
-    learner.start(0)
-    interrupted(lambda: learner.step(0.0, 1, False))
 
 
 @pytest.mark.parametrize(
@@ -166,16 +127,3 @@ def test_a_step_goes_to_another_thread_where_the_last_one_was_long(
     for _ in seconds:
         learner.step(0.0, 1, False)
     assert threads == elsewhere
-
-
-@pytest.mark.parametrize(
-    ("agent", "compiled", "patient"),
-    [
-        (ex.Lookahead(0.1, planning_steps=1), True, True),
-        (ex.Lookahead(0.1, planning_steps=1), False, False),
-        (ex.QLearning(0.1), True, False),
-    ],
-)
-def test_only_what_plans_in_compiled_code_is_timed(agent, compiled, patient):
-    learner = ex.Learner(agent, ex.OneHot(), 2, states=3, compiled=compiled)
-    assert isinstance(learner._answered, Patience) == patient

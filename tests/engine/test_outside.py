@@ -9,9 +9,6 @@ import pytest
 from outside_worlds import CELLS, FailsIn, Hall, HallEnv
 
 import expectant as ex
-from expectant.domains.outside import Outside
-from expectant.engine.job import Job
-from expectant.engine.loop import Budget
 
 PLANNER = ex.Lookahead(0.2, 0.2, planning_steps=3, replay_capacity=None)
 
@@ -42,16 +39,6 @@ def test_compiled_is_plain_python_on_any_number_of_threads():
     same(plain, run_through(HallEnv, compiled=True, threads=1))
     same(plain, run_through(HallEnv, compiled=True, threads=2))
     assert not np.array_equal(plain.returns, run_through(HallEnv, seed=1).returns)
-
-
-def test_room_is_made_for_a_replay_without_limit():
-    job = Job(ex.Gym(HallEnv), ex.OneHot(), PLANNER, steps=6_000)
-    assert job.prepare(0)[0].agent.planner.backups.actions.size < 6_000
-    steps = ex.run(
-        ex.Gym(HallEnv), ex.OneHot(), PLANNER.replace(planning_steps=0), steps=6_000, runs=1,
-        compiled=True, progress=False, keep_agents=True,
-    )  # fmt: skip
-    assert steps.kept[0][0].agent.planner.backups.actions.size >= 6_000
 
 
 class Cut(HallEnv):
@@ -129,29 +116,6 @@ def test_spaces_of_whole_numbers_are_numbered_alike(space):
 def test_actions_may_start_anywhere():
     actions = gymnasium.spaces.Discrete(2, start=5)
     same(run_through(HallEnv), run_through(lambda: HallEnv(None, actions)))
-
-
-@pytest.mark.parametrize("wrong", [np.nan, np.inf])
-def test_an_observation_that_is_not_finite_names_its_component(wrong):
-    class Broken(HallEnv):
-        def seen(self):
-            return np.array([0.0, wrong])
-
-    box = gymnasium.spaces.Box(-1.0, 9.0, (2,))
-    features = ex.Tiles(2, 4)
-    with pytest.raises(ValueError, match=r"component 1 must be a finite number, got .*(nan|inf)"):
-        run_through(lambda: Broken(box), features=features)
-
-
-def test_an_interrupted_run_stops():
-    from expectant.engine.crossing import play, respond
-    from expectant.engine.loop import STOPPED
-
-    job = Job(ex.Gym(HallEnv), ex.OneHot(), PLANNER, episodes=5)
-    run, rng = job.prepare(0)
-    stop = np.ones(1, np.int64)
-    _, status = play(respond, job.domain.world(0, 0), run, Budget(5, 100, 100), rng, stop)
-    assert status == STOPPED
 
 
 def test_divergence_is_marked():
@@ -233,48 +197,3 @@ def test_no_more_runs_are_begun_where_all_fail():
         "; 5 of 30 runs failed (0, 1, 2, 3, 4), 25 were not begun after 5 failures in a row"
     )
     assert caught.value.finished is None
-
-
-def test_a_failure_is_forgiven_when_another_run_finishes():
-    most = (0, 1, 2, 3, 5, 6, 7, 8)
-    with pytest.raises(ex.WorldError, match=r"8 of 11 runs failed .*; 3 of 11 runs have finished"):
-        run_through(lambda: FailsIn(most), runs=11, threads=1)
-
-
-def test_an_environment_that_cannot_be_made_again_names_the_run():
-    made: list[None] = []
-
-    def once():
-        made.append(None)
-        if len(made) > 1:
-            raise OSError("no licence")
-        return HallEnv()
-
-    with pytest.raises(ex.WorldError, match=r"OSError: no licence .*in making Gym\(.*for run 0"):
-        run_through(once, runs=1)
-
-
-def test_a_vector_of_another_length():
-    class Short(HallEnv):
-        def seen(self):
-            return np.zeros(3)
-
-    box = gymnasium.spaces.Box(-1.0, 9.0, (2,))
-    with pytest.raises(ValueError, match=r"must have 2 components, got array.*in reset of run 0"):
-        run_through(lambda: Short(box), features=ex.Tiles(2, 4), runs=1)
-
-
-def test_limits_must_be_those_of_the_observations():
-    with pytest.raises(ValueError, match="limits has 1 pairs, observations 2 components"):
-        Outside(2, limits=[(0.0, 1.0)], components=2)
-    with pytest.raises(ValueError, match="limits must be a list of"):
-        Outside(2, limits=[(1.0, 1.0)])
-
-
-def test_an_old_reset_is_refused():
-    class Old(HallEnv):
-        def reset(self, **options):
-            return super().reset(**options)[0]
-
-    with pytest.raises(ValueError, match=r"must return \(observation, info\), got"):
-        run_through(Old, runs=1)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import expectant as ex
-from expectant.verbs import observation, reset, step
+from expectant.verbs import observation, reset
 
 
 def test_shapes_and_types():
@@ -47,19 +47,6 @@ def test_divergence_marks_the_run_and_ends_it_cleanly():
     steps = ex.run(ex.Corridor(), ex.RandomBinary(14, 5), agent, steps=20_000, runs=2, bins=50)
     assert steps.diverged.all()
     assert np.isnan(steps.rewards[:, -1]).all()
-
-
-@pytest.mark.parametrize("agent", [
-    ex.QLearning(100.0),
-    ex.QPlanning(100.0, 10.0),
-    ex.Lookahead(0.0, 10.0, planning_steps=0),  # only the model overflows
-    ex.Lookahead(100.0, 10.0, maintained=True),
-    ex.CachedValues(100.0, 100.0, 10.0),
-    ex.CachedPolicy(100.0, 100.0, 10.0),
-], ids=lambda agent: type(agent).__name__)  # fmt: skip
-def test_every_agent_that_overflows_is_found_out(agent):
-    result = ex.run(ex.Corridor(), ex.RandomBinary(14, 5), agent, episodes=400, runs=2)
-    assert result.diverged.all()
 
 
 def test_the_step_limit_cuts_episodes():
@@ -105,20 +92,6 @@ def test_interrupt_stops_within_two_seconds(compiled):
         process.kill()
 
 
-def test_compiling_cannot_be_asked_for_where_it_is_switched_off(monkeypatch):
-    parts = ex.Corridor(), ex.OneHot(), ex.QLearning(0.1)
-    kept = ex.run(*parts, episodes=1, runs=1, keep_agents=True, compiled=False)
-    monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
-    for asked in (
-        lambda: ex.run(*parts, episodes=1, runs=1, compiled=True),
-        lambda: ex.evaluate(kept, ex.Corridor(), 1, compiled=True),
-        lambda: ex.Learner.from_result(kept, compiled=True),
-    ):
-        with pytest.raises(ValueError, match="compiled=True: NUMBA_DISABLE_JIT=1 in the env"):
-            asked()
-    assert ex.run(*parts, episodes=1, runs=1).returns.shape == (1, 1)
-
-
 class Broken(NamedTuple):
     now: np.ndarray
 
@@ -149,59 +122,3 @@ def test_a_part_without_a_verb_is_named(compiled):
         ex.run(
             BrokenDomain(), ex.OneHot(), ex.QLearning(0.1), episodes=1, runs=1, compiled=compiled
         )
-
-
-def test_verbs_register_named_tuples_only():
-    with pytest.raises(
-        TypeError, match=r"step.register takes a NamedTuple class, got <class 'int'>"
-    ):
-        step.register(int)
-
-
-def test_ten_thousand_features_work():
-    agent = ex.Lookahead(0.01, 0.01, planning_steps=1)
-    features = ex.RandomBinary(10_000, 5)
-    result = ex.run(ex.Corridor(), features, agent, episodes=3, runs=2, compiled=False)
-    assert np.isfinite(result.returns).all()
-
-
-def test_progress_goes_to_standard_error_and_can_be_switched_off(capfd, kernel_cache):
-    ex.run(ex.Corridor(), ex.OneHot(), ex.QLearning(0.1), episodes=2, runs=1, progress=False)
-    captured = capfd.readouterr()
-    assert (captured.out, captured.err) == ("", "")
-
-
-def test_compiling_is_announced():
-    code = (
-        "import expectant as ex;"
-        "ex.run(ex.Corridor(), ex.OneHot(), ex.QLearning(0.1), episodes=2, runs=1)"
-    )
-    import tempfile
-
-    with tempfile.TemporaryDirectory() as folder:
-        done = subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, check=True,
-            env={**os.environ, "EXPECTANT_CACHE_DIR": folder},
-        )  # fmt: skip
-    assert "compiling QLearning in Corridor (once, then cached)" in done.stderr
-    assert "compiled QLearning in Corridor in" in done.stderr
-    assert done.stdout == ""
-
-
-def test_an_unwritable_cache_falls_back(tmp_path, monkeypatch):
-    blocked = tmp_path / "file"
-    blocked.write_text("")
-    monkeypatch.setenv("EXPECTANT_CACHE_DIR", str(blocked / "below"))
-    monkeypatch.setattr("expectant.engine.compile.compiling._kernels", {})
-    result = ex.run(ex.Corridor(), ex.OneHot(), ex.QLearning(0.1), episodes=2, runs=1)
-    assert result.returns.shape == (1, 2)
-
-
-@pytest.mark.parametrize(("domain", "agent", "hint"), [
-    ("CartPole-v1", ex.QLearning(0.1), "for an environment of Gymnasium, ex.Gym"),
-    (ex.Corridor, ex.QLearning(0.1), r"give one, Corridor\(...\), not the class"),
-    (ex.Corridor(), ex.QLearning, r"give one, QLearning\(...\), not the class"),
-])  # fmt: skip
-def test_what_was_meant_is_suggested(domain, agent, hint):
-    with pytest.raises(ValueError, match=hint):
-        ex.run(domain, ex.OneHot(), agent, episodes=1)

@@ -250,19 +250,21 @@ class Processes:
         """Do one run; None if it was stopped through ``control``."""
         name = repr(source.job.domain)
         while not control[0]:
-            payload = self._payload(source)
-            if payload is None:
-                return local(number, control, begun)
-            worker = self._worker(payload)
-            if worker is not None:
-                try:
-                    return worker.run(payload, number, control, begun, name)
-                except Refused:
-                    self._replace(worker, source, payload)
-                finally:
-                    if worker.is_busy:  # it has crashed, hangs, or was stopped
-                        self._drop(worker)
-            elif self.turn.acquire(timeout=LOOK_SECONDS):
+            if _idle or self.of_thread or time.monotonic() - self.start > LOCAL_SECONDS:
+                payload = self._payload(source)
+                if payload is None:
+                    return local(number, control, begun)
+                worker = self._worker(payload)
+                if worker is not None:
+                    try:
+                        return worker.run(payload, number, control, begun, name)
+                    except Refused:
+                        self._replace(worker, source, payload)
+                        continue
+                    finally:
+                        if worker.is_busy:  # it has crashed, hangs, or was stopped
+                            self._drop(worker)
+            if self.turn.acquire(timeout=LOOK_SECONDS):
                 return self._run_here(local, number, control, begun, name)
         return None
 
@@ -321,7 +323,7 @@ class Processes:
 
     def _drop(self, worker: Worker) -> None:
         worker.end()
-        self.of_thread.pop(threading.get_ident(), None)
+        del self.of_thread[threading.get_ident()]
 
 
 class Worker:
@@ -362,9 +364,9 @@ class Worker:
             self.is_busy = False
             answer = ended.result()
         except BrokenProcessPool as error:
-            if not self.is_new and not self.row[BEAT]:
+            self.is_busy = self.is_new or bool(self.row[BEAT])
+            if not self.is_busy:
                 raise Refused("it was ended before the run began") from None
-            self.is_busy = True
             status = str(error).partition("exit codes of the workers are {")[2].partition("}")[0]
             raise WorldCrashed(
                 f"{name}: its process has ended ({status or 'no exit status'}) in {pulse.where}: a "

@@ -22,8 +22,7 @@ from expectant.engine.job import cores
 from expectant.extras import need
 from expectant.files import write_text
 from expectant.lab.cells import Cell
-from expectant.lab.engines.compute import Work
-from expectant.lab.engines.named import engine_named
+from expectant.lab.engines.compute import Work, engine_named
 from expectant.lab.engines.tasks import Kernels
 from expectant.lab.specs.grid import Axis, PanelSpec, chosen, word
 from expectant.lab.specs.spec import Experiment, parse_toml, spec_hash

@@ -13,8 +13,7 @@ from expectant.analysis.panel import Panel
 from expectant.descriptions import Description, names_modules
 from expectant.engine.job import cores
 from expectant.lab.cells import Cell
-from expectant.lab.engines.compute import Shard, Work, gathered
-from expectant.lab.engines.named import engine_named
+from expectant.lab.engines.compute import Shard, Work, engine_named, gathered
 from expectant.lab.engines.tasks import Kernels
 from expectant.lab.specs.grid import points
 from expectant.lab.specs.spec import (

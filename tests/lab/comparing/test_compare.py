@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import io
-from contextlib import redirect_stdout
 from typing import Any
 
 import numpy as np
@@ -82,21 +80,6 @@ def test_a_diverged_run_counts_as_the_worst():
 # --------------------------------------------------------------------------------------- tables
 
 
-def test_the_text_by_hand():
-    results = results_of(plain=[1.0, 2.0, 3.0], planner=[2.0, 4.0, 6.0])
-    assert str(comparison_of(results)).splitlines() == [
-        "Corridor, 3 runs of 1 episodes each",
-        "",
-        "agent    mean return  95 % interval  diverged",
-        "plain           2.00  1.00 to 3.00          0",
-        "planner         4.00  2.00 to 6.00          0",
-        "epsilon-greedy on exact optimal values, epsilon 0.1: 13.92",
-        "",
-        "difference              mean  95 % interval   verdict",
-        "planner against plain  +2.00  -0.48 to +4.48  unclear (p = 0.074)",
-    ]
-
-
 def test_the_table_has_a_row_for_every_agent():
     table = comparison_of(results_of(a=[1.0, 3.0], b=[1.0, NAN])).table()
     first, second = table.to_pylist()
@@ -104,17 +87,6 @@ def test_the_table_has_a_row_for_every_agent():
         "name": "a", "mean": 2.0, "low": 1.0, "high": 3.0, "diverged": 0, "seconds": 0.25,
     }  # fmt: skip
     assert second["diverged"] == 1 and np.isnan(second["mean"])
-
-
-def test_a_notebook_shows_escaped_tables():
-    html = comparison_of(results_of(**{"<b>": [1.0, 3.0], "c": [2.0, 2.0]}))._repr_html_()
-    assert "<b>" not in html and "&lt;b&gt;" in html
-    assert html.count("<table>") == 2 and "0.25 s" in html and "13.92" in html
-
-
-def test_a_picture_has_all_curves():
-    figure = comparison_of(results_of(a=[1.0, 3.0], b=[2.0, 2.0])).plot()
-    assert [text.get_text() for text in figure.legends[0].get_texts()][:2] == ["a", "b"]
 
 
 # -------------------------------------------------------------------------------------- running
@@ -130,28 +102,3 @@ def test_agents_run_on_the_same_seeds_and_the_table_is_printed_once(capsys):
             progress=False,
         )  # fmt: skip
         np.testing.assert_array_equal(found.results[name].returns, alone.returns)
-
-
-def test_it_can_be_quiet_and_one_agent_is_enough(capsys):
-    found = compare(AGENTS["slow"], quiet=True, steps=20, episodes=None)
-    assert capsys.readouterr().out == ""
-    assert list(found.results) == ["QLearning"] and found.differences == ()
-    assert "mean reward" in str(found)
-
-
-def test_the_text_can_be_printed_anywhere():
-    """A terminal need not know Unicode."""
-    with redirect_stdout(io.TextIOWrapper(io.BytesIO(), encoding="ascii")):
-        compare(list(AGENTS.values()))
-
-
-@pytest.mark.parametrize(("call", "message"), [
-    (lambda: compare({}), "compare: agents must be agents by name, at least one, got none"),
-    (lambda: compare({"a": WRONG}), "at least one, got 'q'"),
-    (lambda: compare(AGENTS, reference="slo"), "reference must be the name of an agent, got 'slo', did you mean 'slow'"),
-    (lambda: compare(AGENTS, quiet=WRONG), "compare: quiet must be True or False, got 'q'"),
-    (lambda: compare(AGENTS, steps=3), "give episodes or steps"),
-])  # fmt: skip
-def test_mistakes_are_told_before_anything_runs(call, message):
-    with pytest.raises(ValueError, match=message):
-        call()

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from expectant.descriptions import near_miss
 from expectant.engine.compile.kernels import use_compiled
 from expectant.engine.job import cores
 from expectant.engine.workers import compile_ahead
@@ -24,7 +25,9 @@ from expectant.whose import told
 GOLDEN_RATIO = (1 + 5**0.5) / 2
 ATTEMPTS = 3  # at blocks that change while they are read
 
-__all__ = ["CellError", "Shard", "Work", "blocks", "compute", "step_times"]
+ENGINES = ("threads", "ray")
+
+__all__ = ["CellError", "Shard", "Work", "blocks", "compute", "engine_named", "step_times"]
 
 
 class CellError(RuntimeError):
@@ -181,6 +184,19 @@ def evenly_ordered(tasks: Sequence[Task]) -> list[Task]:
 def _ours(shard: Shard | None, start: int, span: Span) -> bool:
     """Whether a block is for this process, if those of its cell are counted from ``start``."""
     return shard is None or shard.has(start + span.first // BLOCK)
+
+
+def engine_named(name: str, threads: int | None, address: str | None, kernels: Kernels) -> Engine:
+    """The engine of that name: ``threads`` are those of this machine, ``address`` a cluster's."""
+    if name not in ENGINES:
+        raise ValueError(f"--engine: unknown {name!r}" + near_miss(name, list(ENGINES)))
+    if name == "ray":
+        from expectant.lab.engines.on_ray import on_ray
+
+        return on_ray(address, kernels)
+    if address is not None:
+        raise ValueError(f"--address: is for --engine ray, got {address!r} with {name!r}")
+    return threads_engine(threads, kernels)
 
 
 def compute(

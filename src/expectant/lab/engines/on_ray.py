@@ -10,8 +10,7 @@ import socket
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
-
+from expectant.engine.course import going_on
 from expectant.extras import need
 from expectant.lab.cells import cell_hash
 from expectant.lab.engines.tasks import Done, Engine, Kernels, Task, Watch, assembled, run_one
@@ -30,52 +29,34 @@ _same_code: set[str] = set()  # names of cells that are the same here and where 
 
 
 def run_block(task: Task, compiled: bool | None, sender: dict[str, str] | None = None) -> Done:
-    """A whole block in this process, unless its code is another here than where it comes from.
+    """Compute a block in this process, unless its code is another here than where it comes from.
 
     ``sender`` are the versions there. Results are stored under the name that the sender gave them.
     """
+    kernels = _kernels.setdefault(compiled, Kernels(compiled))
     try:
         _check_code(task, sender or {})
-    except Exception as error:  # a part that cannot be made here, in its own way
-        return Done(task, None, _told(error))
-    kernels = _kernels.setdefault(compiled, Kernels(compiled))
-    control = np.zeros(1, np.int64)
-    try:
-        runs = [
-            run_one(task, number, kernels, control, {})
-            for number in range(task.first, task.first + task.size)
-        ]
+        numbers = range(task.first, task.first + task.size)
+        runs = [run_one(task, number, kernels, going_on(), {}) for number in numbers]
+    except WorldError as error:
+        return Done(task, None, error)
     except Exception as error:  # whatever it is, it concerns this cell only
-        return Done(task, None, _told(error))
+        return Done(task, None, RuntimeError(f"{type(error).__name__}: {error}"))
     return assembled(task, [ran for ran in runs if ran is not None])
 
 
-class OtherCode(RuntimeError):
-    """A worker whose code is not that of the process that asks it."""
-
-
 def _check_code(task: Task, sender: dict[str, str]) -> None:
+    """Refuse a block whose code is not that of the process that asks for it."""
     if task.name in _same_code:
         return
     here = cell_hash(task.cell)
     if here != (task.code or task.name):
-        raise OtherCode(
-            f"the worker on {socket.gethostname()} has other code for this cell ({here}, "
-            f"{_written(versions())}) than the command that was started ({task.code or task.name}, "
-            f"{_written(sender)}): install the same packages, and the same files of your own, on "
-            "all machines and start the cluster again"
+        raise RuntimeError(
+            f"the worker on {socket.gethostname()} has other code for this cell ({versions()}) "
+            f"than the command that was started ({sender}): install the same packages, and the "
+            "same files of your own, on all machines and start the cluster again"
         )
     _same_code.add(task.name)
-
-
-def _told(error: Exception) -> RuntimeError:
-    if isinstance(error, WorldError):
-        return error
-    return RuntimeError(f"{type(error).__name__}: {error}")
-
-
-def _written(found: dict[str, str]) -> str:
-    return " ".join(f"{name} {version}" for name, version in found.items()) or "unknown versions"
 
 
 def on_ray(address: str | None, kernels: Kernels) -> Engine:
@@ -90,27 +71,27 @@ def on_ray(address: str | None, kernels: Kernels) -> Engine:
         ours = _connect(ray, address)
         compute = ray.remote(num_cpus=1, max_retries=0)(run_block)
         pending: dict[Any, tuple[Task, int]] = {}
+
+        def submit(task: Task, attempt: int) -> None:
+            pending[compute.remote(task, kernels.compiled, versions())] = task, attempt
+
         try:
             while True:
                 room = AHEAD * max(1, int(ray.cluster_resources().get("CPU", 1)))
                 while len(pending) < room and (task := next(tasks, None)) is not None:
-                    pending[compute.remote(task, kernels.compiled, versions())] = task, 1
+                    submit(task, 1)
                 if not pending:
                     return
-                ready, _ = ray.wait(list(pending), timeout=LOOK_SECONDS)
-                for reference in ready:
+                for reference in ray.wait(list(pending), timeout=LOOK_SECONDS)[0]:
                     task, attempt = pending.pop(reference)
                     try:
                         yield ray.get(reference)
                     except ray.exceptions.RayError as error:
                         if attempt == ATTEMPTS:
                             yield Done(task, None, RuntimeError(_first_line(error)))
-                            continue
-                        say(f"{task.cell.id}: {_first_line(error)}; computing the block again")
-                        pending[compute.remote(task, kernels.compiled, versions())] = (
-                            task,
-                            attempt + 1,
-                        )
+                        else:
+                            say(f"{task.cell.id}: {_first_line(error)}; computing the block again")
+                            submit(task, attempt + 1)
         finally:
             for reference in pending:
                 ray.cancel(reference, force=True)
