@@ -258,17 +258,21 @@ GAIN = 2.0
 class Mine(HallEnv):
     def step(self, action):
         seen, reward, *rest = super().step(action)
-        if len(sys.argv) > 1 and self.episode == 2_000:
+        if len(sys.argv) > 1 and self.episode == 200:
             print("slow", flush=True)
         return seen, GAIN * reward, *rest
-workers.LOCAL_SECONDS = 0.0
+class Away(workers.Processes):  # never runs anything in this process
+    def __init__(self):
+        super().__init__()
+        self.turn.acquire()
+sys.modules["expectant.engine.run"].Processes, workers.LOCAL_SECONDS = Away, 0.0
 def run(threads, episodes):
     return ex.run(ex.Gym(Mine), ex.OneHot(), ex.QLearning(0.1), episodes=episodes, runs=4,
                   threads=threads, compiled=False, progress=False).returns
 if len(sys.argv) > 1:
     run(2, 10**6)
 else:
-    print(np.array_equal(run(1, 1500), run(2, 1500)), len(workers._idle) > 0)
+    print(np.array_equal(run(1, 50), run(2, 50)), len(workers._idle) > 0)
 """
 
 
