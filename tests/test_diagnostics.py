@@ -111,41 +111,6 @@ def test_decisions_are_timed_without_learning():
     assert ex.diagnostics.decision_nanoseconds(ex.MountainCar(), tiles, agent, rounds=1) > 0
 
 
-def test_errors_need_features_of_the_present_state():
-    with pytest.raises(ValueError, match="features: must be those of the present state alone"):
-        ex.diagnostics.errors_over_time(
-            FIVE, ex.History(ex.OneHot(), 2), ex.QLearning(0.1), every=20, **SLOW
-        )
-
-
-@pytest.mark.parametrize(
-    ("argument", "value"),
-    [
-        ("episodes", 0),
-        ("every", 0),
-        ("every", 2.0),
-        ("runs", 0),
-        ("step_limit", None),
-        ("compiled", 1),
-    ],
-)
-def test_errors_over_time_says_which_argument_is_wrong(argument, value):
-    given: Any = {"episodes": 2, "every": 1, "runs": 1, argument: value}
-    with pytest.raises(
-        ValueError, match=rf"^errors_over_time: {argument} must be .*, got {value}$"
-    ):
-        ex.diagnostics.errors_over_time(FIVE, ex.OneHot(), ex.QLearning(0.1), **given)
-
-
-def test_a_maintained_look_ahead_has_the_same_model_error():
-    plain = ex.Lookahead(0.5, 0.5)  # halves are exact: both take the same actions
-    one, other = (
-        ex.diagnostics.errors_over_time(FIVE, ex.OneHot(), agent, every=20, **SLOW)
-        for agent in (plain, plain.replace(maintained=True))
-    )
-    np.testing.assert_allclose(other.model, one.model, rtol=1e-12)
-
-
 @pytest.mark.parametrize("model", ["sample", "true_sample"])
 def test_looking_more_often_changes_no_error(model):
     agent = ex.Lookahead(0.05, model=model)

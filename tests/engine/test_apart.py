@@ -50,11 +50,3 @@ def test_large_arrays_and_views_stay_where_they_are():
     assert moved[0] is large
     assert moved[1] is view
     assert moved[2] is whole
-
-
-def test_arrays_keep_their_order_in_memory():
-    """A kernel is compiled for one order, and would be compiled again for another."""
-    columns, rows = np.asfortranarray(np.arange(6.0).reshape(2, 3)), np.arange(6.0).reshape(2, 3)
-    moved = set_apart((columns, rows), going_on())
-    assert [array.flags.f_contiguous for array in moved] == [True, False]
-    assert moved[0].tolist() == moved[1].tolist() == rows.tolist()

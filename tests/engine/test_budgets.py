@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import time
 from dataclasses import replace
 from typing import Any
 
@@ -16,8 +14,6 @@ from expectant.engine.course import drive, going_on
 from expectant.engine.job import STEP_LIMIT, Job, closed
 from expectant.engine.learner.saving import states_of
 from expectant.engine.loop import DIVERGED, DONE, EPISODE, STEPS, simulate
-from expectant.progress import Lines, Overall, Silent
-from expectant.seeds import generator
 
 AGENT = ex.QLearning(0.1)
 
@@ -71,65 +67,6 @@ def test_later_runs_are_those_that_more_runs_would_have_had():
     later = ex.run(ex.Corridor(), ex.RandomBinary(14, 5), AGENT, runs=2, first_run=3, **options)
     np.testing.assert_array_equal(later.returns, all_runs.returns[3:])
     assert not np.array_equal(later.returns, all_runs.returns[:2])
-
-
-def test_every_stream_of_every_run_has_numbers_of_its_own():
-    drawn = [generator(*key).random() for key in ((0, 0), (0, 1), (1, 0), (0, 0, 1), (0, 0, 2))]
-    assert len(set(drawn)) == 5
-    assert generator(0, 0, 2).random() == drawn[-1]
-
-
-# -------------------------------------------------------------------------------------- progress
-
-
-def test_the_parts_of_a_long_piece_of_work_add_up(capsys):
-    with Overall("all of it", 4.0) as overall:
-        overall.advance(1.0)  # was there already
-        with overall.part("first", 2.0).running("anything") as tell:
-            overall.due = 0.0
-            tell(0.5)
-        assert overall.done == 3.0
-        with overall.part("second", 1.0).compiling("anything"):
-            pass
-        assert overall.done == 3.0
-    text = capsys.readouterr().err
-    assert "all of it: 50 %, about" in text and "s left, now first" in text
-
-
-def test_the_time_left_counts_only_what_was_done_here_and_not_compiling(monkeypatch):
-    now = 0.0
-    monkeypatch.setattr("expectant.progress.time.perf_counter", lambda: now)
-    with Overall("all of it", 10.0) as overall:
-        overall.skip(5.0)  # was there already
-        assert overall.left(overall.done) == ""
-        with overall.counted_apart():
-            now = 1000.0
-        now += 4.0
-        overall.advance(1.0)  # in four seconds, so the four that are left take sixteen
-        assert overall.left(overall.done) == ", about 16 s left"
-
-
-def test_lines_tell_loading_from_compiling(capsys, monkeypatch):
-    monkeypatch.setattr("expectant.progress.QUIET_SECONDS", 0.0)
-    with Lines().loading("it"):
-        time.sleep(0.05)
-    assert re.fullmatch(r"loading it \.\.\.\nloaded it in [0-9.]+ s\n", capsys.readouterr().err)
-    with Lines().compiling("it"):
-        time.sleep(0.05)
-    assert capsys.readouterr().err.startswith("compiling it (once, then cached) ...\ncompiled it")
-
-
-def test_lines_say_how_far_a_run_has_come(capsys, monkeypatch):
-    times = iter([0.0, 1.0, 9.0, 9.0, 10.0])
-    monkeypatch.setattr("expectant.progress.time.perf_counter", lambda: next(times))
-    with Lines().running("one") as tell:
-        tell(0.1)  # too soon
-        tell(0.25)
-        tell(0.3)  # too soon after that
-    assert capsys.readouterr().err == "one: 25 %\n"
-    with Silent().running("nothing") as tell:
-        tell(0.5)
-    assert capsys.readouterr().err == ""
 
 
 # ---------------------------------------------------------------------------- a loop of one's own

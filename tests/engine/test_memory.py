@@ -17,7 +17,6 @@ from expectant.core.memory import (
     _left_in_groups,
     available_memory,
     given_memory,
-    size_in_words,
 )
 from expectant.engine.job import Job
 from expectant.engine.memory import size_of
@@ -273,15 +272,3 @@ def test_limits_of_control_groups(tmp_path, files, left):
 def test_the_variable_for_systems_that_are_wrong(monkeypatch, text, size):
     monkeypatch.setenv("EXPECTANT_MEMORY", text)
     assert given_memory() == size
-
-
-@pytest.mark.parametrize("text", ["much", "8 apples", "1.2.3 GiB", "-1"])
-def test_a_variable_that_means_nothing(monkeypatch, text):
-    monkeypatch.setenv("EXPECTANT_MEMORY", text)
-    with pytest.raises(ValueError, match=rf"^EXPECTANT_MEMORY: must be .* got '{text}'$"):
-        given_memory()
-
-
-def test_sizes_in_words():
-    sizes = (12, 1536, 21 * 2**30, 2**80)
-    assert [*map(size_in_words, sizes)] == ["12 bytes", "1.5 KiB", "21 GiB", "1,073,741,824 PiB"]
