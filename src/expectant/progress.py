@@ -13,20 +13,19 @@ from expectant.extras import missing
 
 QUIET_SECONDS = 1.0
 LINE_SECONDS = 10.0
-TOLD_FROM = 0.02  # before so much is done the time left is anybody's guess
+TOLD_FROM = 0.02  # the estimate of the time left is unreliable below
 
 Tell = Callable[[float], None]
 
 
 class Reporter(Protocol):
-    """Shows compiling, loading what was compiled before, and running.
+    """Shows compiling (or loading what was compiled before, ``cached``) and running.
 
     ``running`` yields a function that takes the fraction done. ``note`` is told what people have to
     know in the meantime; those who derive from this class say it, unless they do otherwise.
     """
 
-    def compiling(self, what: str) -> AbstractContextManager[None]: ...
-    def loading(self, what: str) -> AbstractContextManager[None]: ...
+    def compiling(self, what: str, cached: bool) -> AbstractContextManager[None]: ...
     def running(self, what: str) -> AbstractContextManager[Tell]: ...
     def note(self, text: str) -> None:
         say(text)
@@ -36,11 +35,7 @@ class Silent(Reporter):
     """Says nothing."""
 
     @contextmanager
-    def compiling(self, what: str) -> Iterator[None]:
-        yield
-
-    @contextmanager
-    def loading(self, what: str) -> Iterator[None]:
+    def compiling(self, what: str, cached: bool) -> Iterator[None]:
         yield
 
     @contextmanager
@@ -52,14 +47,15 @@ class Lines(Reporter):
     """A line now and then, for logs and pipes."""
 
     @contextmanager
-    def compiling(self, what: str) -> Iterator[None]:
-        with _noticed(f"compiling {what} (once, then cached) ...", f"compiled {what}"):
+    def compiling(self, what: str, cached: bool) -> Iterator[None]:
+        """Say so if it takes more than a moment."""
+        notice = threading.Timer(QUIET_SECONDS, say, [f"{_stage(what, cached)} ..."])
+        notice.daemon = True
+        notice.start()
+        try:
             yield
-
-    @contextmanager
-    def loading(self, what: str) -> Iterator[None]:
-        with _noticed(f"loading {what} ...", f"loaded {what}"):
-            yield
+        finally:
+            notice.cancel()
 
     @contextmanager
     def running(self, what: str) -> Iterator[Tell]:
@@ -78,15 +74,9 @@ class Bars(Reporter):
     """A bar of its own for every stage, gone when it is over."""
 
     @contextmanager
-    def compiling(self, what: str) -> Iterator[None]:
+    def compiling(self, what: str, cached: bool) -> Iterator[None]:
         with live_bar() as bar:
-            bar.add_task(f"compiling {what} (once, then cached)", total=None)
-            yield
-
-    @contextmanager
-    def loading(self, what: str) -> Iterator[None]:
-        with live_bar() as bar:
-            bar.add_task(f"loading {what}", total=None)
+            bar.add_task(_stage(what, cached), total=None)
             yield
 
     @contextmanager
@@ -96,34 +86,20 @@ class Bars(Reporter):
             yield lambda fraction: bar.update(task, completed=fraction)
 
 
-@contextmanager
-def _noticed(before: str, after: str) -> Iterator[None]:
-    """A line if something takes more than a moment, and one when it is over."""
-    start = time.perf_counter()
-    notice = threading.Timer(QUIET_SECONDS, say, [before])
-    notice.daemon = True
-    notice.start()
-    try:
-        yield
-    finally:
-        notice.cancel()
-    took = time.perf_counter() - start
-    if took > QUIET_SECONDS:
-        say(f"{after} in {took:.1f} s")
+def _stage(what: str, cached: bool) -> str:
+    return f"loading {what}" if cached else f"compiling {what} (once, then cached)"
 
 
-class Overall:
-    """One account of a long piece of work that consists of many weighted parts.
+class Overall(Silent):
+    """Shows a long piece of work as a whole: the weight of what is done, and the time left.
 
-    The time left is judged by the work that was done here, not by what was there already, and by
-    the time it took without compiling.
+    The time left is judged by the time that the work took without compiling.
     """
 
     def __init__(self, title: str, total: float) -> None:
-        self.title, self.total, self.done, self.there = title, total, 0.0, 0.0
-        self.start = self.due = time.perf_counter()
-        self.due += 2.0
-        self.apart = 0.0  # seconds
+        self.title, self.total, self.done = title, total, 0.0
+        self.start = time.perf_counter()
+        self.due = self.start + 2.0
         self.bar: Any = None
         self.task: Any = None
 
@@ -138,37 +114,31 @@ class Overall:
         if self.bar is not None:
             self.bar.stop()
 
-    def part(self, what: str, weight: float) -> _Part:
-        """The reporter of one part of the work."""
-        return _Part(self, what, weight)
-
-    def advance(self, weight: float) -> None:
-        """Count work that has been done."""
-        self.done += weight
-
-    def skip(self, weight: float) -> None:
-        """Count work that did not have to be done."""
-        self.done += weight
-        self.there += weight
-
     @contextmanager
     def counted_apart(self) -> Iterator[None]:
-        """What is done meanwhile says nothing about the rest."""
+        """Leave the time that is spent inside out of the account."""
         start = time.perf_counter()
         try:
             yield
         finally:
-            self.apart += time.perf_counter() - start
+            self.start += time.perf_counter() - start
+
+    @contextmanager
+    def compiling(self, what: str, cached: bool) -> Iterator[None]:
+        self.show(_stage(what, cached), self.done)
+        lines = nullcontext() if self.bar or cached else Lines().compiling(what, cached)
+        with self.counted_apart(), lines:
+            yield
 
     def left(self, done: float) -> str:
         """About how long the rest will take, in words; nothing where that is not known yet."""
-        if done - self.there < TOLD_FROM * self.total:
+        if done < TOLD_FROM * self.total:
             return ""
-        passed = time.perf_counter() - self.start - self.apart
-        seconds = passed * (self.total - done) / (done - self.there)
+        seconds = (time.perf_counter() - self.start) * (self.total - done) / done
         return f", about {duration_in_words(seconds)} left"
 
     def show(self, what: str, done: float) -> None:
+        """Show what is done at present, and how much is."""
         if self.bar is not None:
             description = f"{self.title}: {what}{self.left(done)}"
             self.bar.update(self.task, completed=done, description=description)
@@ -176,35 +146,6 @@ class Overall:
             self.due = time.perf_counter() + LINE_SECONDS
             percent = 100 * done / max(self.total, 1e-12)
             say(f"{self.title}: {percent:.0f} %{self.left(done)}, now {what}")
-
-
-class _Part(Reporter):
-    """Reports one part to the account of the whole."""
-
-    def __init__(self, overall: Overall, what: str, weight: float) -> None:
-        self.overall, self.what, self.weight = overall, what, weight
-
-    @contextmanager
-    def compiling(self, what: str) -> Iterator[None]:
-        with self._apart(f"compiling {what}", Lines().compiling(what)):
-            yield
-
-    @contextmanager
-    def loading(self, what: str) -> Iterator[None]:
-        with self._apart(f"loading {what}", Silent().loading(what)):
-            yield
-
-    @contextmanager
-    def _apart(self, what: str, lines: AbstractContextManager[None]) -> Iterator[None]:
-        self.overall.show(what, self.overall.done)
-        with self.overall.counted_apart(), nullcontext() if self.overall.bar else lines:
-            yield
-
-    @contextmanager
-    def running(self, what: str) -> Iterator[Tell]:
-        before = self.overall.done
-        yield lambda fraction: self.overall.show(self.what, before + fraction * self.weight)
-        self.overall.done = before + self.weight
 
 
 def reporter(wanted: bool | Reporter) -> Reporter:

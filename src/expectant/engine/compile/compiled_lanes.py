@@ -69,8 +69,7 @@ def _combined_blocks(builder, rows, action, active, values, width):
     """A loop over Σ_j x_j rows[action, j], eight lanes at a time: (where they are, the sums)."""
     base = builder.mul(builder.mul(action, rows.shape[1]), width)
     combined = cgutils.alloca_once(builder, _VECTOR)
-    blocks = cgutils.for_range_slice(builder, _WORD(0), width, _WORD(_LANES), intp=_WORD)
-    with blocks as (position, _):
+    with _blocks(builder, width) as position:
         builder.store(_ZEROS, combined)
         offset = builder.add(base, position)
         with cgutils.for_range(builder, active.shape[0], intp=_WORD) as loop:
@@ -82,82 +81,35 @@ def _combined_blocks(builder, rows, action, active, values, width):
         yield position, builder.load(combined)
 
 
-def _emit_dot_rows(context, builder, rows, action, active, values, weights):
+@contextmanager
+def _blocks(builder, width):
+    """A loop over the positions of blocks of lanes."""
+    blocks = cgutils.for_range_slice(builder, _WORD(0), width, _WORD(_LANES), intp=_WORD)
+    with blocks as (position, _):
+        yield position
+
+
+def _unpack(context, builder, signature, arguments):
+    """The arguments of an intrinsic, with arrays ready to be indexed."""
+    return [
+        _Array(context, builder, kind, argument) if isinstance(kind, types.Array) else argument
+        for kind, argument in zip(signature.args, arguments, strict=True)
+    ]
+
+
+def _add_product(builder, total, block, weights):
+    builder.store(builder.fadd(builder.load(total), builder.fmul(block, weights)), total)
+
+
+def _emit_dot_rows(builder, rows, action, active, values, weights):
     total = cgutils.alloca_once_value(builder, _ZEROS)
     blocks = _combined_blocks(builder, rows, action, active, values, weights.shape[0])
     with blocks as (position, combined):
-        product = builder.fmul(combined, weights.block(position))
-        builder.store(builder.fadd(builder.load(total), product), total)
+        _add_product(builder, total, combined, weights.block(position))
     return _fold(builder, builder.load(total))
 
 
-@intrinsic
-def _dot_rows(typing_context, rows, action, active, weights):
-    signature = types.float64(rows, types.int64, active, weights)
-
-    def codegen(context, builder, signature, arguments):
-        rows_type, _, active_type, weights_type = signature.args
-        rows, action, active, weights = arguments
-        return _emit_dot_rows(
-            context,
-            builder,
-            _Array(context, builder, rows_type, rows),
-            action,
-            _Array(context, builder, active_type, active),
-            None,
-            _Array(context, builder, weights_type, weights),
-        )
-
-    return signature, codegen
-
-
-@intrinsic
-def _dot_weighted_rows(typing_context, rows, action, active, values, weights):
-    signature = types.float64(rows, types.int64, active, values, weights)
-
-    def codegen(context, builder, signature, arguments):
-        rows_type, _, active_type, values_type, weights_type = signature.args
-        rows, action, active, values, weights = arguments
-        return _emit_dot_rows(
-            context,
-            builder,
-            _Array(context, builder, rows_type, rows),
-            action,
-            _Array(context, builder, active_type, active),
-            _Array(context, builder, values_type, values),
-            _Array(context, builder, weights_type, weights),
-        )
-
-    return signature, codegen
-
-
-@intrinsic
-def _sum_rows(typing_context, total, rows, action, active):
-    signature = types.void(total, rows, types.int64, active)
-
-    def codegen(context, builder, signature, arguments):
-        total, rows, active = (
-            _Array(context, builder, signature.args[n], arguments[n]) for n in (0, 1, 3)
-        )
-        return _emit_sum_rows(context, builder, total, rows, active, arguments[2], None)
-
-    return signature, codegen
-
-
-@intrinsic
-def _sum_weighted_rows(typing_context, total, rows, action, active, values):
-    signature = types.void(total, rows, types.int64, active, values)
-
-    def codegen(context, builder, signature, arguments):
-        total, rows, active, values = (
-            _Array(context, builder, signature.args[n], arguments[n]) for n in (0, 1, 3, 4)
-        )
-        return _emit_sum_rows(context, builder, total, rows, active, arguments[2], values)
-
-    return signature, codegen
-
-
-def _emit_sum_rows(context, builder, total, rows, active, action, values):
+def _emit_sum_rows(context, builder, total, rows, action, active, values):
     blocks = _combined_blocks(builder, rows, action, active, values, total.shape[0])
     with blocks as (position, combined):
         total.store_block(combined, position)
@@ -165,66 +117,81 @@ def _emit_sum_rows(context, builder, total, rows, active, action, values):
 
 
 @intrinsic
-def _add_to_row(typing_context, rows, action, row, amount, added):
-    signature = types.void(rows, types.int64, types.int64, types.float64, added)
-
+def _dot_rows(typing_context, rows, action, active, weights):
     def codegen(context, builder, signature, arguments):
-        rows = _Array(context, builder, signature.args[0], arguments[0])
-        added = _Array(context, builder, signature.args[4], arguments[4])
-        _, action, row, amount, _ = arguments
+        rows, action, active, weights = _unpack(context, builder, signature, arguments)
+        return _emit_dot_rows(builder, rows, action, active, None, weights)
+
+    return types.float64(rows, types.int64, active, weights), codegen
+
+
+@intrinsic
+def _dot_weighted_rows(typing_context, rows, action, active, values, weights):
+    def codegen(context, builder, signature, arguments):
+        return _emit_dot_rows(builder, *_unpack(context, builder, signature, arguments))
+
+    return types.float64(rows, types.int64, active, values, weights), codegen
+
+
+@intrinsic
+def _sum_rows(typing_context, total, rows, action, active):
+    def codegen(context, builder, signature, arguments):
+        unpacked = _unpack(context, builder, signature, arguments)
+        return _emit_sum_rows(context, builder, *unpacked, None)
+
+    return types.void(total, rows, types.int64, active), codegen
+
+
+@intrinsic
+def _sum_weighted_rows(typing_context, total, rows, action, active, values):
+    def codegen(context, builder, signature, arguments):
+        return _emit_sum_rows(context, builder, *_unpack(context, builder, signature, arguments))
+
+    return types.void(total, rows, types.int64, active, values), codegen
+
+
+@intrinsic
+def _add_to_row(typing_context, rows, action, row, amount, added):
+    def codegen(context, builder, signature, arguments):
+        rows, action, row, amount, added = _unpack(context, builder, signature, arguments)
         width, factor = added.shape[0], _splat(builder, amount)
         base = builder.mul(builder.add(builder.mul(action, rows.shape[1]), row), width)
-        blocks = cgutils.for_range_slice(builder, _WORD(0), width, _WORD(_LANES), intp=_WORD)
-        with blocks as (position, _):
+        with _blocks(builder, width) as position:
             place = builder.add(base, position)
             product = builder.fmul(factor, added.block(position))
             rows.store_block(builder.fadd(rows.block(place), product), place)
         return context.get_dummy_value()
 
-    return signature, codegen
+    return types.void(rows, types.int64, types.int64, types.float64, added), codegen
 
 
 @intrinsic
 def _dot_row(typing_context, rows, row, weights):
-    signature = types.float64(rows, types.int64, weights)
-
     def codegen(context, builder, signature, arguments):
-        rows = _Array(context, builder, signature.args[0], arguments[0])
-        weights = _Array(context, builder, signature.args[2], arguments[2])
-        width = weights.shape[0]
-        base = builder.mul(arguments[1], width)
+        rows, row, weights = _unpack(context, builder, signature, arguments)
+        base = builder.mul(row, weights.shape[0])
         total = cgutils.alloca_once_value(builder, _ZEROS)
-        blocks = cgutils.for_range_slice(builder, _WORD(0), width, _WORD(_LANES), intp=_WORD)
-        with blocks as (position, _):
+        with _blocks(builder, weights.shape[0]) as position:
             block = rows.block(builder.add(base, position))
-            product = builder.fmul(block, weights.block(position))
-            builder.store(builder.fadd(builder.load(total), product), total)
+            _add_product(builder, total, block, weights.block(position))
         return _fold(builder, builder.load(total))
 
-    return signature, codegen
+    return types.float64(rows, types.int64, weights), codegen
 
 
 @intrinsic
 def _dot_listed(typing_context, values, indices, row, weights):
-    signature = types.float64(values, indices, types.int64, weights)
-
     def codegen(context, builder, signature, arguments):
-        kinds = signature.args
-        values = _Array(context, builder, kinds[0], arguments[0])
-        indices = _Array(context, builder, kinds[1], arguments[1])
-        weights = _Array(context, builder, kinds[3], arguments[3])
-        width = values.shape[1]
-        base = builder.mul(arguments[2], width)
+        values, indices, row, weights = _unpack(context, builder, signature, arguments)
+        base = builder.mul(row, values.shape[1])
         total = cgutils.alloca_once_value(builder, _ZEROS)
-        blocks = cgutils.for_range_slice(builder, _WORD(0), width, _WORD(_LANES), intp=_WORD)
-        with blocks as (position, _):
+        with _blocks(builder, values.shape[1]) as position:
             start = builder.add(base, position)
             listed = _gather(builder, indices, start, weights)
-            product = builder.fmul(values.block(start), listed)
-            builder.store(builder.fadd(builder.load(total), product), total)
+            _add_product(builder, total, values.block(start), listed)
         return _fold(builder, builder.load(total))
 
-    return signature, codegen
+    return types.float64(values, indices, types.int64, weights), codegen
 
 
 def _gather(builder, indices, start, weights):
@@ -255,89 +222,89 @@ def install() -> None:
 
     @overload(lanes.dot_rows)
     def _rows(rows, action, active, weights):
-        def checked(rows, action, active, weights):
-            _within(rows, action, active, weights)
+        checked = checking()
+
+        def implementation(rows, action, active, weights):
+            if checked:
+                _within(rows, action, active, weights)
             return _dot_rows(rows, action, active, weights)
 
-        def fast(rows, action, active, weights):
-            return _dot_rows(rows, action, active, weights)
-
-        return checked if checking() else fast
+        return implementation
 
     @overload(lanes.dot_weighted_rows)
     def _weighted(rows, action, active, values, weights):
-        def checked(rows, action, active, values, weights):
-            _within(rows, action, active, weights)
-            if values.shape[0] < active.shape[0]:
-                raise IndexError("an active feature has no value")
+        checked = checking()
+
+        def implementation(rows, action, active, values, weights):
+            if checked:
+                _within(rows, action, active, weights)
+                if values.shape[0] < active.shape[0]:
+                    raise IndexError("an active feature has no value")
             return _dot_weighted_rows(rows, action, active, values, weights)
 
-        def fast(rows, action, active, values, weights):
-            return _dot_weighted_rows(rows, action, active, values, weights)
-
-        return checked if checking() else fast
+        return implementation
 
     @overload(lanes.sum_rows)
     def _sum(total, rows, action, active):
-        def checked(total, rows, action, active):
-            _within(rows, action, active, total)
+        checked = checking()
+
+        def implementation(total, rows, action, active):
+            if checked:
+                _within(rows, action, active, total)
             _sum_rows(total, rows, action, active)
 
-        def fast(total, rows, action, active):
-            _sum_rows(total, rows, action, active)
-
-        return checked if checking() else fast
+        return implementation
 
     @overload(lanes.sum_weighted_rows)
     def _sum_weighted(total, rows, action, active, values):
-        def checked(total, rows, action, active, values):
-            _within(rows, action, active, total)
-            if values.shape[0] < active.shape[0]:
-                raise IndexError("an active feature has no value")
+        checked = checking()
+
+        def implementation(total, rows, action, active, values):
+            if checked:
+                _within(rows, action, active, total)
+                if values.shape[0] < active.shape[0]:
+                    raise IndexError("an active feature has no value")
             _sum_weighted_rows(total, rows, action, active, values)
 
-        def fast(total, rows, action, active, values):
-            _sum_weighted_rows(total, rows, action, active, values)
-
-        return checked if checking() else fast
+        return implementation
 
     @overload(lanes.add_to_row)
     def _add(rows, action, row, amount, added):
-        def checked(rows, action, row, amount, added):
-            if row < 0 or row >= rows.shape[1]:
-                raise IndexError("the row is out of bounds for the rows")
-            if action < 0 or action >= rows.shape[0] or added.shape[0] != rows.shape[2]:
-                raise IndexError("what is added, or the action, does not fit the rows")
+        checked = checking()
+
+        def implementation(rows, action, row, amount, added):
+            if checked:
+                if row < 0 or row >= rows.shape[1]:
+                    raise IndexError("the row is out of bounds for the rows")
+                if action < 0 or action >= rows.shape[0] or added.shape[0] != rows.shape[2]:
+                    raise IndexError("what is added, or the action, does not fit the rows")
             _add_to_row(rows, action, row, amount, added)
 
-        def fast(rows, action, row, amount, added):
-            _add_to_row(rows, action, row, amount, added)
-
-        return checked if checking() else fast
+        return implementation
 
     @overload(lanes.dot_row)
     def _row(rows, row, weights):
-        def checked(rows, row, weights):
-            if row < 0 or row >= rows.shape[0] or weights.shape[0] != rows.shape[1]:
+        checked = checking()
+
+        def implementation(rows, row, weights):
+            fits = 0 <= row < rows.shape[0] and weights.shape[0] == rows.shape[1]
+            if checked and not fits:
                 raise IndexError("the weights, or the row, do not fit the rows")
             return _dot_row(rows, row, weights)
 
-        def fast(rows, row, weights):
-            return _dot_row(rows, row, weights)
-
-        return checked if checking() else fast
+        return implementation
 
     @overload(lanes.dot_listed)
     def _listed(values, indices, row, weights):
-        def checked(values, indices, row, weights):
-            if row < 0 or row >= values.shape[0] or values.shape != indices.shape:
-                raise IndexError("the row does not fit the lists")
-            for e in range(indices.shape[1]):
-                if indices[row, e] < 0 or indices[row, e] >= weights.shape[0]:
-                    raise IndexError("an index is out of bounds for the weights")
+        checked = checking()
+
+        def implementation(values, indices, row, weights):
+            if checked:
+                if row < 0 or row >= values.shape[0] or values.shape != indices.shape:
+                    raise IndexError("the row does not fit the lists")
+                for e in range(indices.shape[1]):
+                    if indices[row, e] < 0 or indices[row, e] >= weights.shape[0]:
+                        raise IndexError("an index is out of bounds for the weights")
             return _dot_listed(values, indices, row, weights)
 
-        def fast(values, indices, row, weights):
-            return _dot_listed(values, indices, row, weights)
-
-        return checked if checking() else fast
+        return implementation

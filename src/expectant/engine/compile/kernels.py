@@ -33,14 +33,10 @@ def compiled_for(
     from expectant.engine.compile.kernel_cache import has_kernel
 
     kernel = kernel_for(arguments[0], entry, checked)
-    telling = show.loading if has_kernel(kernel, arguments) else show.compiling
-    with telling(name):
+    with show.compiling(name, cached=has_kernel(kernel, arguments)):
         try:
             kernel(*arguments)
-        except (
-            NumbaError,
-            UnsupportedBytecodeError,
-        ) as error:  # the second is not of the first kind
+        except (NumbaError, UnsupportedBytecodeError) as error:  # of two kinds
             raise error_explained(error) from error
     return kernel
 

@@ -133,7 +133,7 @@ class Work:
                     lambda cell, part: overall.show(cell.id, overall.done + part),
                 ):
                     task = done.task
-                    overall.advance(cost(task.cell) * task.size)
+                    overall.done += cost(task.cell) * task.size
                     overall.show(task.cell.id, overall.done)
                     if done.error is not None or done.block is None:
                         self.failed[task.cell.id] = done.error or RuntimeError("no result")
@@ -160,7 +160,7 @@ class Work:
             if task.name not in seen:
                 seen.add(task.name)
                 try:
-                    kernels.for_task(task, overall.part(task.cell.id, 0.0))
+                    kernels.for_task(task, overall)
                 except Exception as error:  # of Numba, or of a part of somebody's own
                     self.failed[task.cell.id] = error
 

@@ -84,14 +84,12 @@ class Deadline(Silent):
         """Say nothing."""
 
     @contextmanager
-    def compiling(self, what: str) -> Iterator[None]:
+    def compiling(self, what: str, cached: bool) -> Iterator[None]:
         start, end, self.end = time.monotonic(), self.end, math.inf
         try:
             yield
         finally:
             self.end = end + time.monotonic() - start
-
-    loading = compiling
 
     @contextmanager
     def running(self, what: str) -> Iterator[Tell]:
