@@ -241,12 +241,6 @@ EXACT = [
     ("exact.planning_radius(np.ones((2, 1, 1)), [[1.0]], value_step=0.1)", "which of 2 actions is the best"),
 ]
 ANALYSIS = [
-    ("ex.analysis.drop(np.ones((2, 10)), 5, 6)", "must lie within the curve"),
-    ("ex.analysis.drop(np.ones((2, 10)), 5, 5, before=6)", "before must be within"),
-    ("ex.analysis.recovery(np.ones((2, 10)), 5, 5, 1, math.nan)", "threshold must be"),
-    ("ex.analysis.recovery_threshold(1.0, 1.5)", "fraction must be"),
-    ("ex.analysis.difference(np.ones(2), np.ones(3))", "same number of runs"),
-    ("ex.analysis.bootstrap(np.sum, [np.ones((3, 2))])", "one number for each"),
     ("ex.analysis.learning_curve(np.ones(3))", "returns must be"),
     ("ex.analysis.interval(np.ones((0, 3)))", "at least one run"),
     ("ex.analysis.paired_difference(np.ones(2), np.ones(2), level=95)", "level must be between 0 and 1, got 95"),

@@ -101,7 +101,7 @@ def summarise(panel: Any, agent: str, times: dict[tuple[str, ...], float]) -> Ro
 
 def metrics(panel: Any, agent: str) -> Iterator[tuple[str, list[float | None]]]:
     """Yield the metrics that are defined here, each with its 95 % interval, nothing clipped."""
-    from expectant.analysis.comparison import Unavailable
+    from expectant.analysis.panel import Unavailable
     from expectant.lab.clauses import Clause
     from expectant.lab.measures import MEASURES
 

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 import expectant as ex
-from expectant.analysis.comparison import Unavailable
 from expectant.analysis.local_change import LAST, adaptation_verdict, score
-from expectant.analysis.panel import Level, Panel
+from expectant.analysis.panel import Level, Panel, Unavailable
 from expectant.lab.adaptation_rows import rows_of, score_as_data
 from expectant.lab.measures import measure_named
 

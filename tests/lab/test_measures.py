@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 import expectant as ex
-from expectant.analysis.adaptation import drop, own_recoveries, regrets
-from expectant.analysis.comparison import Unavailable
-from expectant.analysis.panel import Level, Panel
+from expectant.analysis.adaptation import drops, own_recoveries, regrets
+from expectant.analysis.panel import Level, Panel, Unavailable
 from expectant.lab.measures import measure_named
 
 
@@ -107,7 +106,8 @@ def test_recovered_is_most_of_the_way_to_its_own_level(level, bins):
 @pytest.mark.parametrize(("phase_bins", "before"), [(4, 1), (9, 1), (10, 2), (15, 3)])
 def test_the_level_before_a_switch_is_that_of_the_last_fifth(phase_bins, before):
     curve = np.concatenate([np.arange(float(phase_bins)), np.full(phase_bins, -1.0)])
-    assert drop(curve, phase_bins, phase_bins) == np.arange(phase_bins)[-before:].mean() + 1.0
+    panel = panel_of(curve.tolist(), bin=50, switch_every=50 * phase_bins)
+    assert drops(panel, curve) == np.arange(phase_bins)[-before:].mean() + 1.0
 
 
 def test_unsteadiness_is_that_of_single_runs():

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from expectant.analysis.comparison import Unavailable
-from expectant.analysis.panel import Panel
+from expectant.analysis.panel import Panel, Unavailable
 
 BEFORE, LOCAL, AFTER = 0, 1, 2  # the phases
 LAST = 20  # looks at the end of a phase that count

@@ -10,6 +10,10 @@ from typing import NamedTuple
 import numpy as np
 
 
+class Unavailable(Exception):
+    """The data lacks something that a statistic needs, so nothing can be decided."""
+
+
 class Level(NamedTuple):
     """A line from ``start`` to ``end``, such as an optimum: level, or that ends ``last`` high."""
 

@@ -15,9 +15,8 @@ from typing import Any
 import numpy as np
 
 from expectant.analysis.adaptation import phases
-from expectant.analysis.comparison import Unavailable
 from expectant.analysis.judging import LEVEL, UNCLEAR, Finding, Outcome, falls_short, verdict
-from expectant.analysis.panel import Panel
+from expectant.analysis.panel import Panel, Unavailable
 from expectant.lab.clauses import Clause, counted_bins
 from expectant.lab.decision_cost import CostRule
 from expectant.lab.measures import Measure

@@ -24,10 +24,9 @@ from expectant.analysis.adaptation import (
     own_recoveries,
     regrets,
 )
-from expectant.analysis.comparison import Unavailable
 from expectant.analysis.local_change import LAST as LOOKS_AT_END
 from expectant.analysis.local_change import score
-from expectant.analysis.panel import Panel
+from expectant.analysis.panel import Panel, Unavailable
 from expectant.lab.registry import Registry
 
 SETTLED = 0.1  # above the final level counts as settled

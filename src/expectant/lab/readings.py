@@ -14,10 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from expectant.analysis.comparison import Unavailable
 from expectant.analysis.judging import LEVEL, TAIL, Finding
 from expectant.analysis.paired import holm_adjusted
-from expectant.analysis.panel import Panel
+from expectant.analysis.panel import Panel, Unavailable
 from expectant.files import write_text
 from expectant.lab.cells import Cell
 from expectant.lab.claims import Claim, Verdict, judge_claims

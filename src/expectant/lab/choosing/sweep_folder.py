@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from expectant.analysis.comparison import Unavailable
-from expectant.analysis.panel import Panel
+from expectant.analysis.panel import Panel, Unavailable
 from expectant.lab.cells import Cell
 from expectant.lab.engines.compute import Work
 from expectant.lab.measures import Measure
