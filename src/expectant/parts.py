@@ -183,9 +183,8 @@ class Domain(Buildable):
     components lie in ``bounds``. ``step_limit`` is how long its episodes may be, None: as the user
     says. It changes after every ``switch_every`` episodes, or after each of its ``phase_steps``,
     where it says so. A domain that is ``outside`` runs in a world that compiled code cannot step
-    through, and ``provenance`` says which code that is. Episodes of an ``endless`` one never end by
-    themselves. ``drawing`` is how it is drawn, None: by
-    the numbers of its states and actions.
+    through. Episodes of an ``endless`` one never end by themselves. ``drawing`` is how it is drawn,
+    None: by the numbers of its states and actions.
     """
 
     memory_advice: ClassVar[str] = "fewer states"
@@ -204,10 +203,6 @@ class Domain(Buildable):
     @property
     def endless(self) -> bool:
         return False
-
-    @property
-    def provenance(self) -> dict[str, str] | None:
-        return None
 
     def mdp(self) -> FiniteMDP | None:
         """The finite MDP that it is; None where it is none, or none that is known."""

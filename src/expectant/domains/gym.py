@@ -13,7 +13,6 @@ from typing import Any, TypeGuard
 import numpy as np
 
 from expectant.descriptions import description, look_here_too, option
-from expectant.domains.gym_code import environment_code
 from expectant.domains.outside import OutsidePart
 from expectant.domains.spaces import (
     GymEnvironment,
@@ -212,15 +211,6 @@ class Gym(Domain):
     @property
     def step_limit(self) -> int | None:
         return self._known[2]
-
-    @cached_property
-    def provenance(self) -> dict[str, str]:
-        """Versions and hashes of the code that decides what the environment does."""
-        env = self.make()
-        try:
-            return environment_code(env, self.environment)
-        finally:
-            env.close()
 
     def __getstate__(self) -> dict[str, object]:
         """The settings alone: what was found out about an environment is true in one process.

@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 
 from expectant.descriptions import Description
-from expectant.domains.gym_code import OWN
 from expectant.engine.asking import ask
 from expectant.engine.code_hash import fingerprint, hash_own_code, part_types
 from expectant.engine.crossing import respond
 from expectant.engine.job import Job
 from expectant.engine.loop import simulate
+from expectant.lab.gym_code import OWN, environment_code
 from expectant.lab.records import Record, looking_bytes, recorded
 from expectant.parts import Agent, Domain, Features
 
@@ -127,14 +127,6 @@ class Cell:
             **lengths,
         }
 
-    def versions(self) -> dict[str, str]:
-        """The versions of the packages that a domain outside the package is in."""
-        return {
-            name: text
-            for name, text in (self.domain.provenance or {}).items()
-            if not text.startswith(OWN)
-        }
-
 
 def blocks(runs: int) -> Iterator[tuple[int, int]]:
     """(first run, number of runs) of every block."""
@@ -185,10 +177,11 @@ class Hashes:
         this package and the libraries.
         """
         own, installed = self._code_of(cell)
-        outside = cell.domain.provenance or {}
-        files = {name: text for name, text in outside.items() if text.startswith(OWN)}
-        settings = _hash([cell.identity(), own, files])
-        return f"{settings[:16]}-{_hash([package_code(), installed, cell.versions()])[:8]}"
+        outside: tuple[dict[str, str], ...] = {}, {}  # versions of packages, the user's own files
+        for name, text in environment_code(cell.domain).items():
+            outside[text.startswith(OWN)][name] = text
+        settings = _hash([cell.identity(), own, outside[1]])
+        return f"{settings[:16]}-{_hash([package_code(), installed, outside[0]])[:8]}"
 
     def _code_of(self, cell: Cell) -> tuple[str, str]:
         """Hashes of the user's own code and of all code that a cell's runs reach."""

@@ -19,6 +19,7 @@ import numpy as np
 from expectant.extras import need
 from expectant.files import StoreError
 from expectant.lab.cells import Cell, blocks
+from expectant.lab.gym_code import environment_versions
 from expectant.lab.store.facts import versions
 from expectant.lab.store.folder_layout import check_layout, mark
 from expectant.lab.store.tables import open_table, read_whole, write_table
@@ -164,7 +165,7 @@ class Store:
             "divergence": list(block.divergence) or [""] * runs,
             **cell.identity(),
             **self.facts,
-            "versions": {**versions(), **cell.versions()},
+            "versions": {**versions(), **environment_versions(cell.domain)},
         }
         write_table(_table(block, cell, described), self.path(name, first, runs))
         return _facts(block, described)

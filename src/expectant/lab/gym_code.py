@@ -18,20 +18,23 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
+from expectant.domains.gym import Gym
 from expectant.engine.code_hash import hash_own_code, is_installed, name_of
+from expectant.parts import Domain
 
 OWN = "own code "  # before the hash of a file, or of a class, of the user's
 _SILENT = {"gymnasium", "expectant", "numpy", "__future__"}  # a version says it all, elsewhere
 
 
-def environment_code(environment: Any, source: Any = None) -> dict[str, str]:
-    """Versions of packages, and hashes of the files of modules, by name.
-
-    ``source`` is what the environment was made from; a function's own code belongs to it.
-    """
+def environment_code(domain: Domain) -> dict[str, str]:
+    """Versions of packages, and hashes of the files of modules, by name; none of other domains."""
+    if not isinstance(domain, Gym):
+        return {}
     found = {"gymnasium": metadata.version("gymnasium")}
-    if isinstance(source, FunctionType):
-        found[name_of(source)] = OWN + hash_own_code([source])[:16]
+    if isinstance(domain.environment, FunctionType):
+        found[name_of(domain.environment)] = OWN + hash_own_code([domain.environment])[:16]
+    environment = domain.make()
+    environment.close()
     waiting = list(_modules_of(environment))
     while waiting:
         name = waiting.pop()
@@ -48,6 +51,12 @@ def environment_code(environment: Any, source: Any = None) -> dict[str, str]:
         if not installed:
             waiting.extend(_imports(module, content))
     return dict(sorted(found.items()))
+
+
+def environment_versions(domain: Domain) -> dict[str, str]:
+    """The versions of the packages that a domain outside this one is in."""
+    found = environment_code(domain).items()
+    return {name: text for name, text in found if not text.startswith(OWN)}
 
 
 def _modules_of(environment: Any) -> Iterator[str]:
