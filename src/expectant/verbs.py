@@ -19,8 +19,9 @@ features, A actions, S states of a finite MDP, O outcomes of a state and action,
 
 from __future__ import annotations
 
+import inspect
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -77,6 +78,7 @@ __all__ = [
     "observation",
     "optional",
     "outcome",
+    "pass_on",
     "phase",
     "place",
     "plain",
@@ -605,3 +607,40 @@ def without_planning(agent: object) -> object:
     A look copies and compiles no more than this, so agents that differ in nothing else share one.
     """
     return agent
+
+
+# -------------------------------------------------------------------------- parts inside of others
+
+
+def pass_on(part_type: type, field: str, *verbs: Verb[object]) -> None:
+    """Let the part in a field answer verbs for the part type that it is in."""
+    for each in verbs:
+        _pass_on(part_type, field, each)
+
+
+def _pass_on(part_type: Any, field: str, verb: Verb[object]) -> None:
+    position = part_type._fields.index(field)
+
+    def rebuild(part):
+        return part._replace(**{field: verb(part[position])})
+
+    def pass_none(part):
+        return verb(part[position])
+
+    def pass_one(part, first):
+        return verb(part[position], first)
+
+    def pass_two(part, first, second):
+        return verb(part[position], first, second)
+
+    def pass_three(part, first, second, third):
+        return verb(part[position], first, second, third)
+
+    def pass_four(part, first, second, third, fourth):
+        return verb(part[position], first, second, third, fourth)
+
+    # Compiled, one function with *arguments would pack them into a tuple, which is slower.
+    by_count = (pass_none, pass_one, pass_two, pass_three, pass_four)
+    arguments = len(inspect.signature(verb).parameters) - 1
+    returns_part = verb in (grown, without_planning)
+    verb.register(part_type)(rebuild if returns_part else by_count[arguments])

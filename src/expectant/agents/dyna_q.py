@@ -28,6 +28,7 @@ from expectant.verbs import (
     learn,
     load_successor,
     moved_by,
+    pass_on,
     plan,
     relabel,
     remember,
@@ -55,6 +56,9 @@ class DynaQPart(NamedTuple):
     bonus: float
     centering: CenteringPart
     control: np.ndarray
+
+
+pass_on(DynaQPart, "memory", begin, break_off, room, grown)
 
 
 act_on_action_values(DynaQPart)
@@ -109,26 +113,6 @@ def _(agent, rng):
 @relabel.register(DynaQPart)
 def _(agent, domain):
     """A model is not told that the world has changed."""
-
-
-@begin.register(DynaQPart)
-def _(agent, state, rng):
-    begin(agent.memory, state, rng)
-
-
-@break_off.register(DynaQPart)
-def _(agent, state, rng):
-    break_off(agent.memory, state, rng)
-
-
-@room.register(DynaQPart)
-def _(agent):
-    return room(agent.memory)
-
-
-@grown.register(DynaQPart)
-def _(agent):
-    return agent._replace(memory=grown(agent.memory))
 
 
 @description

@@ -16,6 +16,7 @@ from expectant.verbs import (
     followed,
     grown,
     learn,
+    pass_on,
     plan,
     policy,
     preference,
@@ -33,9 +34,20 @@ class LessonsPart(NamedTuple):
     taken: np.ndarray
 
 
-@act.register(LessonsPart)
-def _(taught, state, rng):
-    return act(taught.agent, state, rng)
+pass_on(
+    LessonsPart,
+    "agent",
+    act,
+    preference,
+    policy,
+    relabel,
+    begin,
+    break_off,
+    room,
+    grown,
+    wrapped,
+    followed,
+)
 
 
 @learn.register(LessonsPart)
@@ -49,51 +61,6 @@ def _(taught, transition, rng):
 @plan.register(LessonsPart)
 def _(taught, rng):
     return plan(taught.agent, rng) if taught.taken[0] > taught.lessons else 0.0
-
-
-@preference.register(LessonsPart)
-def _(taught, state, action):
-    return preference(taught.agent, state, action)
-
-
-@policy.register(LessonsPart)
-def _(taught, state, probabilities):
-    policy(taught.agent, state, probabilities)
-
-
-@relabel.register(LessonsPart)
-def _(taught, domain):
-    relabel(taught.agent, domain)
-
-
-@begin.register(LessonsPart)
-def _(taught, state, rng):
-    begin(taught.agent, state, rng)
-
-
-@break_off.register(LessonsPart)
-def _(taught, state, rng):
-    break_off(taught.agent, state, rng)
-
-
-@room.register(LessonsPart)
-def _(taught):
-    return room(taught.agent)
-
-
-@grown.register(LessonsPart)
-def _(taught):
-    return taught._replace(agent=grown(taught.agent))
-
-
-@wrapped.register(LessonsPart)
-def _(taught):
-    return wrapped(taught.agent)
-
-
-@followed.register(LessonsPart)
-def _(taught):
-    return followed(taught.agent)
 
 
 def with_lessons(agent: object, lessons: int) -> object:

@@ -20,6 +20,7 @@ from expectant.verbs import (
     load_successor,
     moved_by,
     notice,
+    pass_on,
     plan,
     relabel,
     remember,
@@ -64,6 +65,9 @@ class Planner(NamedTuple):
     stored_termination: bool
     rollout: object
     control: np.ndarray
+
+
+pass_on(Planner, "backups", room, grown)
 
 
 @function
@@ -152,16 +156,6 @@ def _(planner, state, rng):
     break_off(planner.backups, state, rng)
 
 
-@room.register(Planner)
-def _(planner):
-    return room(planner.backups)
-
-
-@grown.register(Planner)
-def _(planner):
-    return planner._replace(backups=grown(planner.backups))
-
-
 @without_planning.register(Planner)
 def _(planner):
     return planner._replace(backups=NoBackups(0.0), rollout=NoRollout(1))
@@ -174,26 +168,4 @@ def pass_on_to_planner(part_type: type) -> None:
     def _(agent, rng):
         return plan_backups(agent, rng)
 
-    @relabel.register(part_type)
-    def _(agent, domain):
-        relabel(agent.planner, domain)
-
-    @begin.register(part_type)
-    def _(agent, state, rng):
-        begin(agent.planner, state, rng)
-
-    @break_off.register(part_type)
-    def _(agent, state, rng):
-        break_off(agent.planner, state, rng)
-
-    @room.register(part_type)
-    def _(agent):
-        return room(agent.planner)
-
-    @grown.register(part_type)
-    def _(agent):
-        return agent._replace(planner=grown(agent.planner))
-
-    @without_planning.register(part_type)
-    def _(agent):
-        return agent._replace(planner=without_planning(agent.planner))
+    pass_on(part_type, "planner", relabel, begin, break_off, room, grown, without_planning)

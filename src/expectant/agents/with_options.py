@@ -25,6 +25,7 @@ from expectant.verbs import (
     grown,
     learn,
     learn_options,
+    pass_on,
     plan,
     policy,
     policy_of,
@@ -58,6 +59,9 @@ class WithOptionsPart(NamedTuple):
     discount: float
     acting: int
     observes: bool
+
+
+pass_on(WithOptionsPart, "agent", shares_ties, plan, relabel, break_off, room, grown)
 
 
 @function
@@ -163,11 +167,6 @@ def _(agent, state, action):
     return best
 
 
-@shares_ties.register(WithOptionsPart)
-def _(agent):
-    return shares_ties(agent.agent)
-
-
 @policy.register(WithOptionsPart)
 def _(agent, state, probabilities):
     """That of the agent, carried out."""
@@ -181,35 +180,10 @@ def _(agent, state, probabilities):
             probabilities[action] += agent.choices[actions + option] * agent.probabilities[action]
 
 
-@plan.register(WithOptionsPart)
-def _(agent, rng):
-    return plan(agent.agent, rng)
-
-
-@relabel.register(WithOptionsPart)
-def _(agent, domain):
-    relabel(agent.agent, domain)
-
-
 @begin.register(WithOptionsPart)
 def _(agent, state, rng):
     agent.active[0] = NONE
     begin(agent.agent, state, rng)
-
-
-@break_off.register(WithOptionsPart)
-def _(agent, state, rng):
-    break_off(agent.agent, state, rng)
-
-
-@room.register(WithOptionsPart)
-def _(agent):
-    return room(agent.agent)
-
-
-@grown.register(WithOptionsPart)
-def _(agent):
-    return agent._replace(agent=grown(agent.agent))
 
 
 @wrapped.register(WithOptionsPart)

@@ -37,6 +37,7 @@ from expectant.verbs import (
     draw,
     function,
     load_successor,
+    pass_on,
     relabel,
     remember,
     stored,
@@ -64,6 +65,9 @@ class PairSweepingPart(NamedTuple):
     drawn: np.ndarray
     threshold: float
     idles: bool
+
+
+pass_on(PairSweepingPart, "pairs", stored, load_successor, age, relabel)
 
 
 @function
@@ -189,26 +193,6 @@ def _(sweeping, state, rng):
     pairs.counters[DRAWN] += 1
     load_state(pairs, pair, state)
     return pair
-
-
-@stored.register(PairSweepingPart)
-def _(sweeping, slot):
-    return stored(sweeping.pairs, slot)
-
-
-@load_successor.register(PairSweepingPart)
-def _(sweeping, slot, state):
-    load_successor(sweeping.pairs, slot, state)
-
-
-@age.register(PairSweepingPart)
-def _(sweeping, slot):
-    return age(sweeping.pairs, slot)
-
-
-@relabel.register(PairSweepingPart)
-def _(sweeping, domain):
-    relabel(sweeping.pairs, domain)
 
 
 @description

@@ -17,6 +17,7 @@ from expectant.verbs import (
     grown,
     load,
     load_successor,
+    pass_on,
     relabel,
     remember,
     reward_now,
@@ -145,27 +146,4 @@ def _places(site: Site) -> int:
 
 def pass_on_to_replay(part_type: type) -> None:
     """Let the ``replay`` inside a part store transitions for it; only drawing is its own."""
-
-    @remember.register(part_type)
-    def _(backups, transition):
-        remember(backups.replay, transition)
-
-    @stored.register(part_type)
-    def _(backups, slot):
-        return stored(backups.replay, slot)
-
-    @load_successor.register(part_type)
-    def _(backups, slot, state):
-        load_successor(backups.replay, slot, state)
-
-    @relabel.register(part_type)
-    def _(backups, domain):
-        relabel(backups.replay, domain)
-
-    @room.register(part_type)
-    def _(backups):
-        return room(backups.replay)
-
-    @grown.register(part_type)
-    def _(backups):
-        return backups._replace(replay=grown(backups.replay))
+    pass_on(part_type, "replay", remember, stored, load_successor, relabel, room, grown)

@@ -21,6 +21,7 @@ from expectant.verbs import (
     foresee,
     imagine,
     notice,
+    pass_on,
 )
 
 
@@ -33,6 +34,9 @@ class AtMeanPart(NamedTuple):
     nothing: np.ndarray
 
 
+pass_on(AtMeanPart, "model", answering, fit, notice, imagine, begin, break_off)
+
+
 @backed_up_value.register(AtMeanPart)
 def _(at_mean, state, action, weights, discount):
     """r(s, a) + γ v̂(s̄(s, a)); with a general episodic model r + γ (1 − β) v̂(ŝ), as EVI has it."""
@@ -40,36 +44,6 @@ def _(at_mean, state, action, weights, discount):
     reward = backed_up_value(model, state, action, at_mean.nothing, 0.0)
     alive = foresee(model, state, action, mean.values)
     return reward + discount * alive * outlook(weights, mean)
-
-
-@answering.register(AtMeanPart)
-def _(at_mean):
-    return answering(at_mean.model)
-
-
-@fit.register(AtMeanPart)
-def _(at_mean, transition):
-    return fit(at_mean.model, transition)
-
-
-@notice.register(AtMeanPart)
-def _(at_mean, transition):
-    notice(at_mean.model, transition)
-
-
-@imagine.register(AtMeanPart)
-def _(at_mean, state, action, successor):
-    return imagine(at_mean.model, state, action, successor)
-
-
-@begin.register(AtMeanPart)
-def _(at_mean, state, rng):
-    begin(at_mean.model, state, rng)
-
-
-@break_off.register(AtMeanPart)
-def _(at_mean, state, rng):
-    break_off(at_mean.model, state, rng)
 
 
 def at_mean(model: object, site: Site) -> AtMeanPart:

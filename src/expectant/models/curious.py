@@ -21,7 +21,6 @@ from expectant.verbs import (
     backed_up_value,
     begin,
     break_off,
-    evicted,
     fit,
     follow,
     foresee,
@@ -29,6 +28,7 @@ from expectant.verbs import (
     imagine,
     index,
     notice,
+    pass_on,
     size,
     value,
 )
@@ -42,6 +42,11 @@ class CuriousPart(NamedTuple):
     tried: np.ndarray
     clock: np.ndarray
     bonus: float
+
+
+pass_on(
+    CuriousPart, "model", fit, add_expected, foresee, imagine, follow, begin, break_off, answering
+)
 
 
 @function
@@ -65,11 +70,6 @@ def _(curious, transition):
     notice(curious.model, transition)
 
 
-@fit.register(CuriousPart)
-def _(curious, transition):
-    return fit(curious.model, transition)
-
-
 @backed_up_value.register(CuriousPart)
 def _(curious, state, action, weights, discount):
     promised = backed_up_value(curious.model, state, action, weights, discount)
@@ -80,47 +80,6 @@ def _(curious, state, action, weights, discount):
 def _(curious, state, action, weights, discount):
     promised = backed_up_action_value(curious.model, state, action, weights, discount)
     return promised + bonus_for(curious, state, action)
-
-
-@add_expected.register(CuriousPart)
-def _(curious, state, action, weights, amount):
-    add_expected(curious.model, state, action, weights, amount)
-
-
-@foresee.register(CuriousPart)
-def _(curious, state, action, expected):
-    return foresee(curious.model, state, action, expected)
-
-
-@imagine.register(CuriousPart)
-def _(curious, state, action, successor):
-    return imagine(curious.model, state, action, successor)
-
-
-@follow.register(CuriousPart)
-def _(curious, state, change, discount):
-    follow(curious.model, state, change, discount)
-
-
-@begin.register(CuriousPart)
-def _(curious, state, rng):
-    begin(curious.model, state, rng)
-
-
-@break_off.register(CuriousPart)
-def _(curious, state, rng):
-    break_off(curious.model, state, rng)
-
-
-@evicted.register(CuriousPart)
-def _(curious):
-    return evicted(curious.model)
-
-
-@answering.register(CuriousPart)
-def _(curious):
-    """What is looked at is what the model says, without the bonus."""
-    return answering(curious.model)
 
 
 def curious(model: object, site: Site, bonus: float) -> CuriousPart:

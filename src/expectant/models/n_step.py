@@ -31,10 +31,10 @@ from expectant.verbs import (
     backed_up_value,
     begin,
     break_off,
-    evicted,
     fit,
     function,
     load,
+    pass_on,
     save,
 )
 
@@ -56,6 +56,9 @@ class NStepPart(NamedTuple):
     ring: np.ndarray
     state: Binary | Weighted
     discount: float
+
+
+pass_on(NStepPart, "model", backed_up_value, backed_up_action_value, add_expected)
 
 
 @function
@@ -113,26 +116,6 @@ def _(model, state, rng):
 def _(model, state, rng):
     """What would have come of the last steps is not known."""
     forget_waiting(model)
-
-
-@backed_up_value.register(NStepPart)
-def _(model, state, action, weights, discount):
-    return backed_up_value(model.model, state, action, weights, discount)
-
-
-@backed_up_action_value.register(NStepPart)
-def _(model, state, action, weights, discount):
-    return backed_up_action_value(model.model, state, action, weights, discount)
-
-
-@add_expected.register(NStepPart)
-def _(model, state, action, weights, amount):
-    add_expected(model.model, state, action, weights, amount)
-
-
-@evicted.register(NStepPart)
-def _(model):
-    return evicted(model.model)
 
 
 def _linear(value: object) -> Model:

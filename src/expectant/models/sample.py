@@ -23,6 +23,7 @@ from expectant.verbs import (
     function,
     imagine,
     load,
+    pass_on,
 )
 
 
@@ -37,9 +38,7 @@ class SamplePart(NamedTuple):
     rng: np.random.Generator
 
 
-@fit.register(SamplePart)
-def _(model, transition):
-    return fit(model.distribution, transition)
+pass_on(SamplePart, "distribution", fit)
 
 
 @draw_outcome.register(TruePart)

@@ -18,6 +18,7 @@ from expectant.verbs import (
     backed_up_value,
     duration,
     load,
+    pass_on,
     policy_of,
     stop_of,
 )
@@ -32,15 +33,13 @@ class ExactOptionsPart(NamedTuple):
     durations: np.ndarray
 
 
+pass_on(ExactOptionsPart, "model", add_expected)
+
+
 @backed_up_value.register(ExactOptionsPart)
 def _(models, state, option, weights, discount):
     """r̂ + wᵀn̂: the discount is inside."""
     return backed_up_value(models.model, state, option, weights, 1.0)
-
-
-@add_expected.register(ExactOptionsPart)
-def _(models, state, option, weights, amount):
-    add_expected(models.model, state, option, weights, amount)
 
 
 @duration.register(ExactOptionsPart)

@@ -30,6 +30,7 @@ from expectant.verbs import (
     fit,
     imagine,
     learn_options,
+    pass_on,
     policy_of,
     stop_of,
     trace_back,
@@ -101,10 +102,7 @@ class ChoicesPart(NamedTuple):
     rate: np.ndarray
 
 
-@fit.register(ChoicesPart)
-def _(choices, transition):
-    """Options learn from real steps only, of which it is known how likely they were."""
-    return fit(choices.model, transition)
+pass_on(ChoicesPart, "model", fit, trace_back, came_from, break_off)
 
 
 @backed_up_value.register(ChoicesPart)
@@ -147,17 +145,6 @@ def _(choices, state, action, successor):
     return imagine(choices.extended, state, action - choices.actions, successor)
 
 
-@trace_back.register(ChoicesPart)
-def _(choices, feature, link):
-    """Along the actions: what follows by an option follows by its steps too."""
-    return trace_back(choices.model, feature, link)
-
-
-@came_from.register(ChoicesPart)
-def _(choices, feature, link):
-    return came_from(choices.model, feature, link)
-
-
 @answering.register(ChoicesPart)
 def _(choices):
     return choices._replace(model=answering(choices.model))
@@ -168,11 +155,6 @@ def _(choices, state, rng):
     begin(choices.model, state, rng)
     begin(choices.extended, state, rng)
     begin(choices.options, state, rng)
-
-
-@break_off.register(ChoicesPart)
-def _(choices, state, rng):
-    break_off(choices.model, state, rng)
 
 
 def _options(value: object) -> tuple[Option, ...]:

@@ -12,7 +12,6 @@ from typing import NamedTuple
 import numpy as np
 
 from expectant.core.memory import zeros
-from expectant.features.vector import dot
 from expectant.lanes import dot_row
 from expectant.options.learned_models import (
     LinearOptionsPart,
@@ -36,6 +35,7 @@ from expectant.verbs import (
     fit_options,
     function,
     imagine,
+    pass_on,
 )
 
 
@@ -46,6 +46,9 @@ class UniversalOptionsPart(NamedTuple):
     linear: LinearOptionsPart
     visits: np.ndarray
     pays: np.ndarray
+
+
+pass_on(UniversalOptionsPart, "linear", add_expected, duration, imagine, begin)
 
 
 @function
@@ -95,26 +98,6 @@ def _(models, state, option, weights, discount):
     """θ_oᵀ U_o s + wᵀ F_o s."""
     earned = dot_through(state, models.visits, option, models.pays[option])
     return earned + dot_through(state, models.linear.rows, option, weights)
-
-
-@add_expected.register(UniversalOptionsPart)
-def _(models, state, option, weights, amount):
-    add_expected(models.linear, state, option, weights, amount)
-
-
-@duration.register(UniversalOptionsPart)
-def _(models, state, option):
-    return dot(state, models.linear.durations[option])
-
-
-@imagine.register(UniversalOptionsPart)
-def _(models, state, option, successor):
-    return imagine(models.linear, state, option, successor)
-
-
-@begin.register(UniversalOptionsPart)
-def _(models, state, rng):
-    begin(models.linear, state, rng)
 
 
 def universal_models(
