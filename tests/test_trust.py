@@ -12,7 +12,6 @@ from typer.testing import CliRunner
 
 import expectant as ex
 from expectant.cli import app
-from expectant.descriptions import names_modules
 from expectant.engine.learner import saving
 from expectant.lab.choosing.best_command import best
 from expectant.lab.choosing.sweep_folder import read_folder
@@ -158,16 +157,6 @@ def test_a_spec_that_is_run_is_trusted(planted):
     sys.modules.pop("planted")
     with pytest.raises(SpecError, match="'planted:PlantedWalk', which would be imported"):
         best(Path("results"))
-
-
-@pytest.mark.parametrize(("data", "named"), [
-    (ex.Corridor().to_dict(), False),
-    ({"kind": "gym", "environment": "FrozenLake-v1"}, False),
-    ({"kind": "gym", "environment": "planted:Planted-v0"}, True),
-    ({"kind": "joined", "parts": [{"kind": "one_hot"}, {"kind": "planted:PlantedTable"}]}, True),
-])  # fmt: skip
-def test_code_of_somebodys_own_is_noticed_in_data(data, named):
-    assert names_modules(data) is named
 
 
 def test_nothing_in_the_working_directory_stands_in_for_a_library(planted, monkeypatch):

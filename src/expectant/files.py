@@ -1,10 +1,11 @@
-"""Writing files so that nobody ever sees half of one, with messages that say what to do."""
+"""Files that are written in one piece, with errors that say what to do."""
 
 from __future__ import annotations
 
 import errno
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -42,25 +43,31 @@ def write_whole(path: Path, write: Callable[[BinaryIO], Any]) -> Path:
             os.fsync(file.fileno())
         os.replace(scratch, path)
     except OSError as error:
-        _remove(scratch)
         raise StoreError(f"cannot write {path}: {reason_of(error)}") from None
-    except BaseException:
-        _remove(scratch)
-        raise
+    finally:
+        with suppress(OSError):
+            scratch.unlink(missing_ok=True)
     return path
+
+
+def read_whole(path: Path) -> bytes:
+    """All bytes of a file; a ``StoreError`` if it is there and cannot be read.
+
+    A file that cannot be read is not a damaged one: it may be whole, so nobody may replace it.
+    """
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise StoreError(f"cannot read {path}: {reason_of(error)}; it is left as it is") from None
 
 
 def remove_scratch(folder: Path) -> None:
     """Remove what killed processes left half-written; only while nobody writes there."""
     for path in folder.glob(".*.tmp"):
         path.unlink(missing_ok=True)
-
-
-def _remove(scratch: Path) -> None:
-    try:
-        scratch.unlink(missing_ok=True)
-    except OSError:  # the reason why it could not be written is the one to tell
-        return
 
 
 def reason_of(error: OSError) -> str:

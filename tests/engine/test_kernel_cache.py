@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import os
 import pickle
@@ -86,9 +85,7 @@ def forget() -> None:
 
 
 @pytest.fixture(autouse=True)
-def _fresh(kernel_cache, tmp_path, monkeypatch):
-    (tmp_path / "tmp").mkdir()
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
+def _fresh(kernel_cache, monkeypatch):
     monkeypatch.setattr(compiling, "_kernels", {})
     say_once.cache_clear()
 
@@ -126,8 +123,8 @@ def test_a_kernel_is_found_again_whatever_numbas_own_cache_is_set_to(
 
 @pytest.mark.parametrize(
     "damage",
-    [lambda old: old[: len(old) // 2], lambda old: b"", lambda old: old[:-9] + bytes(9)],
-    ids=["half", "empty", "end"],
+    [lambda old: old[: len(old) // 2], lambda old: old[:-9] + bytes(9)],
+    ids=["half", "end"],
 )
 def test_a_damaged_kernel_is_compiled_again(damage, kernel_cache, capfd):
     call()
@@ -139,38 +136,13 @@ def test_a_damaged_kernel_is_compiled_again(damage, kernel_cache, capfd):
     assert hits(call()) == 1  # it is whole again
 
 
-def test_where_no_folder_can_be_another_private_one_is_used(tmp_path, monkeypatch, capfd):
+def test_where_no_folder_can_be_kernels_are_not_kept(tmp_path, monkeypatch, capfd):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("EXPECTANT_CACHE_DIR", str(tmp_path / "file" / "below"))
     assert hits(call()) == 0
     told = capfd.readouterr().err.splitlines()
     assert len(told) == 1 and "file/below (Not a directory)" in told[0], told
-    private = only_file(tmp_path / "tmp")
-    assert private.name == f"expectant-{os.geteuid()}" and private.stat().st_mode & 0o077 == 0
-    assert hits(call()) == 1
-
-
-def failing(number: int, part: str, original: Any) -> Any:
-    def call(path: Any, *arguments: Any, **options: Any) -> Any:
-        if part in str(path):
-            raise OSError(number, os.strerror(number), str(path))
-        return original(path, *arguments, **options)
-
-    return call
-
-
-def test_a_full_disk_costs_a_line_and_a_read_only_one_nothing(kernel_cache, monkeypatch, capfd):
-    monkeypatch.setattr(os, "open", failing(errno.ENOSPC, ".nbc", os.open))
-    assert hits(call()) == 0
-    told = capfd.readouterr().err.splitlines()
-    assert len(told) == 1 and os.strerror(errno.ENOSPC) in told[0], told
-    monkeypatch.undo()
-    monkeypatch.setenv("EXPECTANT_CACHE_DIR", str(kernel_cache))
-    call()
-    for name in ("open", "utime", "replace", "unlink"):
-        monkeypatch.setattr(os, name, failing(errno.EROFS, "kernels", getattr(os, name)))
-    assert hits(call()) == 1
-    assert capfd.readouterr().err == ""
+    assert "compiled again by every process" in told[0]
 
 
 # ------------------------------------------------------------------------------- other people's
@@ -207,18 +179,10 @@ def of_another_user(monkeypatch: pytest.MonkeyPatch, path: Path) -> None:
     monkeypatch.setattr(os, "lstat", changed)
 
 
-def linked(path: Path) -> None:
-    path.rename(path.with_name("real"))
-    path.symlink_to("real")
-
-
 UNSAFE: dict[str, Any] = {
     "others may write to the folder": lambda patch, path: path.parent.chmod(0o777),
-    "the group may": lambda patch, path: path.parent.chmod(0o775),
     "others may write to the file": lambda patch, path: path.chmod(0o666),
     "the folder is another user's": lambda patch, path: of_another_user(patch, path.parent),
-    "the file is": lambda patch, path: of_another_user(patch, path),
-    "the file is a link": lambda patch, path: linked(path),
     "anybody may exchange the folder": lambda patch, path: path.parent.parent.chmod(0o777),
 }
 
@@ -226,8 +190,6 @@ UNSAFE: dict[str, Any] = {
 @pytest.mark.parametrize("way", UNSAFE)
 def test_no_strangers_kernel_is_loaded(way, kernel_cache, tmp_path, monkeypatch, capfd):
     path = plant(kernel_cache, tmp_path / "mark")
-    (tmp_path / "blocked").write_text("")
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "blocked"))
     UNSAFE[way](monkeypatch, path)
     capfd.readouterr()
     assert hits(call()) == 0
@@ -238,35 +200,11 @@ def test_no_strangers_kernel_is_loaded(way, kernel_cache, tmp_path, monkeypatch,
     assert "set EXPECTANT_CACHE_DIR to a folder of your own" in told[0]
 
 
-def test_a_folder_that_is_opened_to_others_meanwhile_is_not_loaded_from(kernel_cache, tmp_path):
-    path = plant(kernel_cache, tmp_path / "mark")
-    forget()
-    kernel: Any = compiling.kernel_for(shelf(), fill)
-    path.parent.chmod(0o777)
-    assert kernel(shelf()) == 1
-    assert not (tmp_path / "mark").exists() and hits(kernel) == 0
-
-
 def test_what_is_planted_would_be_loaded_from_a_folder_of_ours(kernel_cache, tmp_path):
     """The tests around this one look in the right place."""
     plant(kernel_cache, tmp_path / "mark")
     call()
     assert (tmp_path / "mark").exists()
-
-
-@pytest.mark.parametrize("way", ["open to all", "a link"])
-def test_a_temporary_folder_made_by_somebody_else_is_not_used(way, tmp_path, monkeypatch, capfd):
-    (tmp_path / "file").write_text("")
-    monkeypatch.setenv("EXPECTANT_CACHE_DIR", str(tmp_path / "file"))
-    planted, mine = tmp_path / "tmp" / f"expectant-{os.geteuid()}", tmp_path / "mine"
-    mine.mkdir()
-    if way == "a link":
-        planted.symlink_to(mine)
-    else:
-        planted.mkdir()
-        planted.chmod(0o777)
-    assert hits(call()) == 0 and not any(planted.iterdir())
-    assert "compiled again by every process" in capfd.readouterr().err
 
 
 def test_only_old_kernels_are_removed(kernel_cache):
@@ -284,26 +222,15 @@ def test_only_old_kernels_are_removed(kernel_cache):
 # ---------------------------------------------------------------------------------------- checked
 
 
-@pytest.mark.parametrize("way", [0, 1, 2], ids=["verb", "function", "helper of Numba's"])
-def test_a_checked_kernel_finds_what_is_beyond_an_array(way):
+def test_a_checked_kernel_finds_what_is_beyond_an_array(kernel_cache):
     plain: Any = compiling.kernel_for(shelf(), fill)
     checked: Any = compiling.kernel_for(shelf(), fill, checked=True)
-    assert plain is not checked
-    for at in (0, 3, -1):
-        for kernel in (checked, plain):
-            assert kernel(shelf(at, way)) == (at == 0)
-    with pytest.raises(IndexError):
-        checked(shelf(4, way))
-    with pytest.raises(IndexError):
-        checked(shelf(-5, way))
-
-
-def test_checked_and_unchecked_kernels_live_side_by_side(kernel_cache):
-    for checked in (True, False):
-        kernel: Any = compiling.kernel_for(shelf(), fill, checked=checked)
-        kernel(shelf())
-        code = kernel.inspect_llvm(kernel.signatures[0])
-        assert ("index is out of bounds" in code) == checked
+    for way in (0, 1, 2):  # a verb, a function, a helper of Numba's
+        for at in (0, 3, -1):
+            assert checked(shelf(at, way)) == plain(shelf(at, way)) == (at == 0)
+        for at in (4, -5):
+            with pytest.raises(IndexError):
+                checked(shelf(at, way))
     assert len(list(kernel_cache.iterdir())) == 2
 
 
@@ -333,12 +260,6 @@ def test_vector_code_is_checked_too():
             checked(right._replace(**changes))
 
 
-def test_switching_all_checks_off_is_refused(monkeypatch):
-    monkeypatch.setenv("NUMBA_BOUNDSCHECK", "0")
-    with pytest.raises(ValueError, match="NUMBA_BOUNDSCHECK=0 in the environment"):
-        compiling.kernel_for(shelf(), fill, checked=True)
-
-
 # ------------------------------------------------------------------------------------ never stale
 
 
@@ -354,16 +275,6 @@ def test_a_helpers_constant_that_changes_in_the_process_is_seen(monkeypatch):
     assert put_by_numba(np.zeros(1), 0) == 10.0  # Python's own calls stay as Numba has it
     monkeypatch.undo()
     assert asked() == 20.0
-
-
-def test_a_kernel_leaves_helpers_as_they_were(monkeypatch):
-    helper = numba.njit(put_by_numba.py_func)
-    monkeypatch.setitem(globals(), "put_by_numba", helper)
-    kernel: Any = compiling.kernel_for(shelf(), fill, checked=True)
-    kernel(shelf())
-    assert helper.signatures == []
-    helper(np.zeros(4), 0)
-    assert len(helper.signatures) == 1  # it was compiled for this call
 
 
 KINDS = """

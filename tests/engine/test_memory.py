@@ -20,7 +20,7 @@ from expectant.core.memory import (
 )
 from expectant.engine.job import Job
 from expectant.engine.memory import size_of
-from expectant.lab.engines import on_threads, tasks
+from expectant.lab.engines import tasks
 from expectant.lab.sweep import Sweep
 
 MIB = 2**20
@@ -219,7 +219,7 @@ def test_runs_of_a_sweep_wait_for_room(monkeypatch, tmp_path, capsys):
             with lock:
                 under_way[0] -= 1
 
-    monkeypatch.setattr(on_threads, "run_one", counted)
+    monkeypatch.setattr(tasks, "run_one", counted)
     sweep = Sweep(domain=CAR, features=MIDDLING, agents={"ahead": AGENT}, steps=2, runs=4)
     assert sweep.run(tmp_path / "sweep", compiled=False, threads=3).computed == 1
     assert most == [1]

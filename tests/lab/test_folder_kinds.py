@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from expectant.cli import app
-from expectant.lab.store.folder_layout import KIND, kind_of, mark
+from expectant.lab.store.folder import KIND, kind_of, mark
 
 SPEC = """
 episodes = 4

@@ -11,13 +11,12 @@ from typing import Any
 import gymnasium
 import numpy as np
 import pytest
-from outside_worlds import CELLS, Hall, HallEnv, Troubled
+from outside_worlds import HallEnv, Troubled
 from typer.testing import CliRunner
 
 import expectant as ex
 from expectant.cli import app
-from expectant.features.random_play import RandomPlay, play_at_random
-from expectant.lab.search import create_study
+from expectant.features.random_play import RandomPlay
 from expectant.lab.specs.spec import read_config
 from expectant.lab.trying import try_on as trying
 from expectant.lab.trying.proposal import propose
@@ -57,16 +56,6 @@ def test_four_components_are_tiled_in_pairs_and_coarsely_together():
     assert shape.active == 8 + 4 + 4 and shape.size == 8 * 4**4 + 2 * 4 * 7**2
 
 
-@pytest.mark.parametrize("domain", [Hall(), ex.Gym(HallEnv)], ids=["compiled", "outside"])
-def test_random_play_adds_up_rewards(domain):
-    """Every step costs a tenth and the end pays 1, so returns follow from lengths."""
-    play = play_at_random(domain, 50, 0)
-    assert play.returns == pytest.approx([1.0 - 0.1 * length for length in play.lengths])
-    assert len(play.lengths) == 50 and np.mean(play.lengths) > 5
-    assert play.low == 0.0 and play.integral
-    assert play.high == CELLS - (1 if domain.outside else 2)  # terminal states are not observed
-
-
 def scripted(score):
     """A bench whose runs earn what ``score`` says of the agent; ``asked`` lists them."""
     asked: list[tuple[float, int]] = []
@@ -99,33 +88,12 @@ def test_the_search_begins_with_the_default_and_finds_better_steps(monkeypatch):
     assert repeated == asked  # seeded
 
 
-def test_a_search_without_time_leaves_the_defaults():
-    bench, asked = scripted(lambda agent: 1.0)
-    candidate = Candidate(ex.QLearning(), ex.QLearning())
-    trying.search_steps(bench, {"q_learning": candidate}, Clock(1e-9), print)
-    assert candidate.best == candidate.default and not asked
-
-
-def test_a_diverged_setting_is_never_chosen():
-    bench, _ = scripted(lambda agent: np.nan)
-    candidate = Candidate(ex.QLearning(), ex.QLearning())
-    trying.run_trial(create_study(0), bench, candidate, Deadline(1000.0))
-    assert candidate.score == -np.inf
-
-
 def test_steps_are_scaled_with_values_together_and_the_model_apart():
     agent: Any = trying.scale_steps(ex.Lookahead(0.3, ex.Autostep(0.3, 0.1)), 0.1, 0.5)
     assert agent.value_step == pytest.approx(0.03)
     assert agent.model_step == ex.Autostep(0.15, 0.1)
     capped: Any = trying.scale_steps(ex.QLearning(0.5), 3.0, 1.0)
     assert capped.action_step == 1.0
-
-
-def test_the_best_of_each_kind_by_the_runs_before():
-    scores = {"lookahead": 5.0, "cached_values": 5.5, "sarsa": 1.0, "q_learning": 2.0}
-    found = {key: Candidate(ex.Sarsa(), ex.Sarsa(), score) for key, score in scores.items()}
-    assert trying.best_of_each_kind(found) == ("cached_values", "q_learning")
-    assert trying.best_of_each_kind({"sarsa": found["sarsa"]}) == (None, "sarsa")
 
 
 def test_all_agents_have_fresh_runs_before_any_has_more():

@@ -59,7 +59,7 @@ def run(
     config with a grid is a sweep. Interrupted or killed, the same command resumes.
     """
     with plain_errors("lab", "show"):
-        from expectant.lab.store.troubles import tell_troubles
+        from expectant.lab.store.cell_tables import tell_troubles
         from expectant.lab.study import spec_at
         from expectant.lab.sweep_command import run_file
         from expectant.lab.writeup import write_experiment, write_sweep

@@ -78,7 +78,7 @@ def reproduce(
             return
         from expectant.lab.reproduce import LOCA_ROWS, place_for
         from expectant.lab.reproduce import reproduce as run_study
-        from expectant.lab.store.troubles import tell_troubles, troubles_of
+        from expectant.lab.store.cell_tables import tell_troubles, troubles_of
 
         folder = out or found.out
         place = place_for(request, folder)

@@ -384,14 +384,29 @@ class _Writer:
             reduced = value.__reduce_ex__(4)
             if isinstance(reduced, tuple):
                 reduced = [*reduced[:3], *(list(items or ()) for items in reduced[3:5])]
+                if len(reduced) > 2 and isinstance(reduced[2], dict):
+                    reduced[2] = _without_cached(type(value), reduced[2]) or None
         except Exception:  # whatever its parts raise
             reduced = None
         return self._write_items([type(value), reduced, getattr(value, "__wrapped__", None)])
 
     def _order(self, value: Any) -> str:
-        """A text by which to sort the members of a set."""
+        """A text by which to sort the members of a set, in which functions are told apart."""
+        self.refers.clear()
         text = self.write(value)
-        return name_of(value) if text == "@" else text
+        for thing in tuple(self.refers):
+            code = getattr(thing, "__code__", None), getattr(thing, "__defaults__", None)
+            text += f" {name_of(thing)} {self.write(code)}"
+        return text
+
+
+def _without_cached(kind: type, state: dict[str, Any]) -> dict[str, Any]:
+    """The state of an object without cached properties, which appear when they are first used."""
+    return {
+        name: value
+        for name, value in state.items()
+        if not isinstance(getattr(kind, name, None), functools.cached_property)
+    }
 
 
 def _has_docstring(code: types.CodeType) -> bool:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields, is_dataclass
 from functools import cache, cached_property
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -147,6 +147,20 @@ def own_descriptions(described: Any) -> Iterator[type]:
         described = [getattr(described, field.name) for field in fields(described)]
     if isinstance(described, tuple | list):
         yield from chain.from_iterable(map(own_descriptions, described))
+
+
+class Shard(NamedTuple):
+    """The ``number``-th of ``of`` equal parts of a sweep, from 1."""
+
+    number: int
+    of: int
+
+    def has(self, position: int) -> bool:
+        return position % self.of == self.number - 1
+
+    @property
+    def suffix(self) -> str:
+        return f"-{self.number}-of-{self.of}"
 
 
 @cache

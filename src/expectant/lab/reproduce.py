@@ -18,8 +18,8 @@ from expectant.lab.claims import Verdict, judge_claims
 from expectant.lab.engines.compute import computed
 from expectant.lab.request import LOCA, Request
 from expectant.lab.specs.spec import Experiment
-from expectant.lab.store.cell_tables import version_rows, write_cells
-from expectant.lab.store.folder_layout import STUDY, check_layout, mark
+from expectant.lab.store.cell_tables import troubles_of, troubles_section, version_rows, write_cells
+from expectant.lab.store.folder import STUDY, check_layout, mark
 from expectant.lab.store.results import (
     CURVES,
     check_settings,
@@ -30,7 +30,6 @@ from expectant.lab.store.results import (
     write_curves,
 )
 from expectant.lab.store.store import Store
-from expectant.lab.store.troubles import troubles_of, troubles_section
 from expectant.lab.study import Study, find_study, read_study, word_for
 from expectant.progress import say
 

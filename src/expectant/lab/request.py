@@ -11,7 +11,7 @@ from expectant.descriptions import near_miss
 from expectant.lab.cells import Cell
 from expectant.lab.specs.grid import PanelSpec
 from expectant.lab.specs.spec import Experiment
-from expectant.lab.store.store import versions
+from expectant.lab.store.folder import versions
 from expectant.lab.study import Study, word_for
 
 LOCA = "loca"  # the study of the local-change adaptation test

@@ -25,13 +25,11 @@ from expectant.lab.cells import Cell
 from expectant.lab.engines.compute import Work, engine_named
 from expectant.lab.engines.tasks import Kernels
 from expectant.lab.specs.grid import Axis, PanelSpec, chosen, word
-from expectant.lab.specs.spec import Experiment, parse_toml, spec_hash
+from expectant.lab.specs.spec import Experiment, parse_toml
 from expectant.lab.store.cell_tables import run_values, write_cells
-from expectant.lab.store.facts import commit
-from expectant.lab.store.folder import opened
-from expectant.lab.store.folder_layout import SWEEP
+from expectant.lab.store.folder import SWEEP, opened
 from expectant.lab.store.store import Store
-from expectant.lab.store.timings import Session, Timings, timings_file
+from expectant.lab.store.timings import Session, Timings
 from expectant.lab.sweep import Outcome
 from expectant.seeds import one_word
 
@@ -98,9 +96,7 @@ def run_search(
     compute = engine_named(engine, threads, address, kernels)
     session, found = Session(threads or cores()), []
     with opened(folder, text, data, kind=SWEEP):
-        facts = {"spec": spec_hash(data), "commit": commit()}
-        store = Store(folder, facts, accept_versions)
-        timings = Timings(timings_file(folder))
+        store, timings = Store(folder, accept_versions), Timings(folder)
         total = Work([], store)
 
         def values_of(cells: Sequence[Cell]) -> list[float | None]:
@@ -183,7 +179,8 @@ def _add(total: Work, work: Work, session: Session, part: Session) -> None:
     total.failed.update(work.failed)
     total.found += work.found
     total.computed += work.computed
-    session.add(part)
+    for name in ("seconds", "compiling", "runs"):
+        setattr(session, name, getattr(session, name) + getattr(part, name))
 
 
 def _rank(value: float | None, less: bool) -> float:

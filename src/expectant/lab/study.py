@@ -33,7 +33,7 @@ from expectant.lab.specs.tables import (
     text,
     texts,
 )
-from expectant.lab.store.folder_layout import about, kind_of
+from expectant.lab.store.folder import about, kind_of
 from expectant.rules import either, whole
 
 STUDY, CLAIMS, READINGS = "study.toml", "claims.toml", "readings.toml"

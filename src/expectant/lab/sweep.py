@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from itertools import chain
 from pathlib import Path
 from shlex import quote
@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from expectant.analysis.panel import Panel
 from expectant.descriptions import Description, names_modules
 from expectant.engine.job import cores
-from expectant.lab.cells import Cell
-from expectant.lab.engines.compute import Shard, Work, engine_named, gathered
+from expectant.lab.cells import Cell, Shard
+from expectant.lab.engines.compute import Work, engine_named, gathered
 from expectant.lab.engines.tasks import Kernels
 from expectant.lab.specs.grid import points
 from expectant.lab.specs.spec import (
@@ -24,14 +24,11 @@ from expectant.lab.specs.spec import (
     spec_hash,
 )
 from expectant.lab.specs.toml import to_toml
-from expectant.lab.store.cell_tables import CELLS, cell_table, write_cells
-from expectant.lab.store.facts import commit, versions
-from expectant.lab.store.folder import opened
-from expectant.lab.store.folder_layout import SWEEP
+from expectant.lab.store.cell_tables import CELLS, Trouble, cell_table, troubles_in, write_cells
+from expectant.lab.store.folder import SWEEP, opened, versions
 from expectant.lab.store.results import panels_of
 from expectant.lab.store.store import Store
-from expectant.lab.store.timings import Session, Timings, timings_file
-from expectant.lab.store.troubles import Trouble, troubles_in
+from expectant.lab.store.timings import Session, Timings
 from expectant.parts import Agent, Domain, Features
 from expectant.progress import say
 from expectant.whose import told
@@ -195,7 +192,7 @@ class Outcome:
             "failed": self.failed,
             "diverged": {found.cell: found.divergence for found in troubles if found.divergence},
             "evicted": {found.cell: found.evicted for found in troubles if found.evicted},
-            **self.session.as_data(),
+            **asdict(self.session),
         }
 
     def text(self) -> str:
@@ -209,15 +206,10 @@ class Outcome:
         if session.runs:
             lines.append(
                 f"{session.seconds:.1f} s, {session.compiling:.1f} s of it compiling or loading; "
-                f"{_short(rate)} runs/s, {session.at_once:.1f} at a time"
+                f"{rate:.3g} runs/s"
             )
         choose = f"expectant best {quote(str(self.folder))}" + " --trust" * self.names_modules
         return "\n".join([*lines, f"results: {self.folder}; the best settings: {choose}"])
-
-
-def _short(rate: float) -> str:
-    """Whole numbers, but a slow rate is not none at all."""
-    return f"{rate:.0f}" if rate >= 10 else f"{rate:.2g}"
 
 
 def run_sweep(
@@ -238,11 +230,9 @@ def run_sweep(
     kernels = Kernels(compiled)
     chosen = engine_named(engine, threads, address, kernels)
     with opened(folder, text, data, shard, kind):
-        facts = {"spec": spec_hash(data), "commit": commit()}
-        work = Work(experiment.cells(), Store(folder, facts, accept_versions))
+        work = Work(experiment.cells(), Store(folder, accept_versions))
         tell_of_other_versions(work)
-        suffix = shard.suffix if shard else ""
-        timings = Timings(timings_file(folder, suffix))
+        timings = Timings(folder, shard.suffix if shard else "")
         session = Session(threads or cores())
         tasks = work.missing(shard)
         if tasks:  # the table is there only while it is of all blocks

@@ -6,12 +6,12 @@ import re
 from pathlib import Path
 
 from expectant.engine.job import cores
-from expectant.lab.engines.compute import Shard
+from expectant.lab.cells import Shard
 from expectant.lab.engines.tasks import Kernels
 from expectant.lab.search import run_search
 from expectant.lab.specs.preview import Preview, preview
 from expectant.lab.specs.spec import Experiment, parse_spec, read_config, read_text
-from expectant.lab.store.folder_layout import RUN, SWEEP
+from expectant.lab.store.folder import RUN, SWEEP
 from expectant.lab.sweep import Outcome, run_sweep
 
 

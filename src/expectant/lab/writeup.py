@@ -15,9 +15,8 @@ from expectant.lab.engines.compute import step_times
 from expectant.lab.reproduce import read_stored, verdicts_of, write_figures, write_report
 from expectant.lab.request import Request
 from expectant.lab.specs.spec import Experiment, read_config, read_text
-from expectant.lab.store.facts import versions
-from expectant.lab.store.folder import again, place_of
-from expectant.lab.store.folder_layout import RUN, SPEC, STUDY, SWEEP, need_kind
+from expectant.lab.store.cell_tables import Trouble
+from expectant.lab.store.folder import RUN, SPEC, STUDY, SWEEP, again, need_kind, place_of, versions
 from expectant.lab.store.results import (
     CURVES,
     check_settings,
@@ -28,7 +27,6 @@ from expectant.lab.store.results import (
     write_curves,
 )
 from expectant.lab.store.store import Store
-from expectant.lab.store.troubles import Trouble
 from expectant.lab.study import study_of
 from expectant.lab.sweep import Outcome
 

@@ -13,7 +13,7 @@ from expectant.lab.cells import Cell, blocks
 from expectant.lab.engines.compute import Work
 from expectant.lab.specs.spec import parse_spec, parse_toml
 from expectant.lab.store.cell_tables import write_cells
-from expectant.lab.store.folder_layout import SWEEP, mark
+from expectant.lab.store.folder import SWEEP, mark
 from expectant.lab.store.store import Block, Store
 
 SPEC = """

@@ -28,7 +28,6 @@ from expectant.lab.choosing.sweep_folder import Group, curves_of_cell, measured,
 from expectant.lab.engines.tasks import Kernels
 from expectant.lab.looks import LOOKS
 from expectant.lab.measures import MEASURES
-from expectant.lab.search import _rank
 from expectant.lab.specs.spec import parse_spec
 from expectant.lab.store.store import Store
 from expectant.lab.sweep import run_sweep
@@ -103,39 +102,12 @@ def test_diverged_settings_are_counted_and_never_best(folder):
     assert nothing.best is None and nothing.no_worse == () and nothing.diverged == 25
 
 
-@pytest.mark.parametrize("lost", [0, 3, 4, 7])
-def test_one_diverged_run_in_either_half_is_enough(folder, lost):
-    group, values = folder.groups[0], folder.values.copy()
-    splendid = int(group.rows[1])
-    values[splendid] = 1e6
-    assert choose_in_group(group, values).best == splendid
-    values[splendid, lost] = np.nan
-    for split in (True, False):
-        found = choose_in_group(group, values, split=split)
-        assert splendid not in (found.best, found.by_all, *found.no_worse)
-        assert found.diverged == 1
-
-
 def test_a_score_by_hand():
     found = mean_score(np.array([1.0, 2.0, 3.0, 6.0]))
     assert (found.mean, found.runs, found.diverged) == (3.0, 4, 0)
     assert 1.0 <= found.low < 3.0 < found.high <= 6.0
     lost = mean_score(np.array([1.0, np.nan, np.inf])).as_data()
     assert lost == {"mean": None, "low": None, "high": None, "runs": 3, "diverged": 2}
-
-
-def test_selection_is_too_optimistic_without_a_second_stage(tmp_path):
-    """Many settings that are all the same: the best looks better than it is, its second half not."""
-    text = spec(steps=[round(0.01 * n, 2) for n in range(1, 41)], model_steps=[0.1], slips=[0.0])
-    write_sweep(tmp_path, text, value=lambda cell: 0.0, noise=1.0)
-    folder = read_folder(tmp_path)
-    truth = float(np.mean(folder.values))
-    for group in folder.groups:
-        found = choose_in_group(group, folder.values)
-        assert found.picked is not None and found.reported is not None
-        assert found.picked.mean > truth + 0.5
-        assert abs(found.reported.mean - truth) < 1.5
-        assert len(found.no_worse) > 30
 
 
 def test_unfinished_cells_are_left_out_and_counted(place, tmp_path):
@@ -244,11 +216,6 @@ def test_the_best_is_the_least_where_less_is_better(tmp_path, what, measure, les
         assert set(choice.settings.values()) == {0.01 if less else 0.1}
         assert choice.by_all == choice.best and choice.no_worse == (choice.best,)
     assert found.as_data()["less_is_better"] == less
-
-
-def test_trials_are_ranked_by_what_is_better():
-    assert sorted([3.0, None, 1.0], key=lambda v: -_rank(v, less=True)) == [1.0, 3.0, None]
-    assert sorted([3.0, None, 1.0], key=lambda v: -_rank(v, less=False)) == [3.0, 1.0, None]
 
 
 # ------------------------------------------------------------------------------------ sensitivity

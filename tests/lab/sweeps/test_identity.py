@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import os
-import pickle
 import shutil
 import subprocess
 import sys
@@ -19,7 +18,7 @@ from expectant.agents.q_learning import QLearningPart
 from expectant.lab.cells import DECIDING, PACKAGE, Cell, cell_hash, package_code
 from expectant.lab.engines import on_ray
 from expectant.lab.engines.tasks import Task
-from expectant.lab.store.store import versions
+from expectant.lab.store.folder import versions
 from expectant.verbs import learn
 
 CELL = Cell(
@@ -243,9 +242,7 @@ def worlds(fresh, monkeypatch):
 
 @pytest.mark.parametrize(("file", "old", "new"), [
     ("my_world.py", "0, 1.0, True", "0, 100.0, True"),
-    ("my_base.py", "return START", "return 1 - START"),
     ("my_numbers.py", "START = 0", "START = 1"),
-    ("my_tools/wrapping.py", "reward + ", "reward - "),
     ("my_tools/amounts.py", "BONUS = 1", "BONUS = 2"),
 ])  # fmt: skip
 def test_the_code_of_an_environment_belongs_to_a_cell(file, old, new, worlds):
@@ -258,13 +255,6 @@ def test_versions_belong_to_an_environment(worlds, monkeypatch):
     before = worlds({})
     monkeypatch.setattr("importlib.metadata.version", lambda package: "0.0")
     assert worlds({}) != before
-
-
-def test_what_is_known_of_an_environment_stays_in_its_process():
-    domain = ex.Gym("FrozenLake-v1", is_slippery=False)
-    assert domain.states == 16
-    sent = pickle.loads(pickle.dumps(domain))
-    assert sent == domain and set(vars(sent)) == {"environment", "numbered", "options"}
 
 
 @pytest.mark.parametrize(("old", "new", "same"), [
@@ -308,12 +298,8 @@ def test_a_worker_computes_a_block_of_the_same_code():
     assert done.error is None and done.block is not None and done.block.curves.shape == (2, 2)
 
 
-def test_a_worker_with_other_code_refuses(monkeypatch):
+def test_a_worker_with_other_code_refuses():
     task = Task(CELL, "0" * 20, 0, 2)
-    done = on_ray.run_block(task, False, {"python": "3.99.0", "expectant": "9.9"})
+    done = on_ray.run_block(task, False, {"expectant": "9.9"})
     assert done.block is None and done.task is task
-    told = str(done.error)
-    assert "has other code for this cell" in told and "\n" not in told
-    assert "0" * 20 in told and cell_hash(CELL) in told
-    assert "python 3.99.0 expectant 9.9" in told
-    assert f"expectant {versions()['expectant']}" in told
+    assert "has other code for this cell" in str(done.error) and "9.9" in str(done.error)

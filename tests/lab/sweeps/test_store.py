@@ -8,10 +8,11 @@ import pytest
 from faults import unreadable
 
 import expectant as ex
-from expectant.lab.cells import Cell, blocks, cell_hash
+from expectant.files import StoreError
+from expectant.lab.cells import Cell, cell_hash
 from expectant.lab.engines.compute import CellError, compute
 from expectant.lab.store.results import panels_of, read_curves, read_facts, write_curves
-from expectant.lab.store.store import Block, Span, Store, StoreError
+from expectant.lab.store.store import Block, Span, Store
 
 CELL = Cell(
     experiment="e",
@@ -28,10 +29,6 @@ CELL = Cell(
     seed=0,
     step_limit=1000,
 )
-
-
-def test_blocks_cover_all_runs_once():
-    assert list(blocks(25)) == [(0, 10), (10, 10), (20, 5)]
 
 
 def test_the_hash_follows_what_decides_the_numbers():
@@ -59,7 +56,7 @@ def test_computed_once_and_then_loaded(tmp_path, monkeypatch):
     def forbidden(*arguments, **keywords):
         raise AssertionError("computed again")
 
-    monkeypatch.setattr("expectant.lab.engines.on_threads.run_one", forbidden)
+    monkeypatch.setattr("expectant.lab.engines.tasks.run_one", forbidden)
     again, fewer = compute([CELL, replace(CELL, runs=20, label="other")], store)
     np.testing.assert_array_equal(again, first)
     np.testing.assert_array_equal(fewer, first[:20])
@@ -111,20 +108,6 @@ def test_a_block_goes_through_its_file(stored):
     assert store.load("name", Span(0, 3)) is None
 
 
-def test_damaged_and_exchanged_blocks_are_not_used(stored):
-    store, block = stored
-    path = store.path("name", 5, 3)
-    content = path.read_bytes()
-    values = content.index(block.curves.tobytes()[:8])
-    for changed in (content[:50], b"", content[:-9], _flip(content, values), _flip(content, 20)):
-        path.write_bytes(changed)
-        assert store.load("name", Span(5, 3)) is None
-        assert store.curves("name", [Span(5, 3)], 3) is None
-    for name, first in (("other", 5), ("name", 3)):
-        store.path(name, first, 3).write_bytes(content)
-        assert store.load(name, Span(first, 3)) is None
-
-
 def _flip(content: bytes, place: int) -> bytes:
     return bytes([*content[:place], content[place] ^ 1, *content[place + 1 :]])
 
@@ -157,16 +140,3 @@ def test_a_folder_of_another_layout_is_refused_and_left_alone(tmp_path):
         with pytest.raises(ValueError, match="was written by another version of expectant"):
             Store(folder)
         assert [path.name for path in folder.iterdir()] == [name]
-
-
-def test_names_of_other_versions_are_those_with_most_runs(tmp_path):
-    store = Store(tmp_path)
-    for name, runs in (("a-1", 2), ("a-2", 1), ("b-1", 1), ("c-1", 3)):
-        store.save(name, 0, Block(np.zeros((runs, 4)), np.zeros(runs, bool)), CELL)
-    assert store.of_any_version(["a-2", "b-1", "c-9", "d-1", ""]) == [
-        "a-1",
-        "b-1",
-        "c-1",
-        "d-1",
-        "",
-    ]

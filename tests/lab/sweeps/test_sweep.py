@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import errno
 import json
 import os
 import re
@@ -15,14 +14,13 @@ from typer.testing import CliRunner
 
 import expectant as ex
 from expectant.cli import app
+from expectant.files import StoreError
+from expectant.lab.cells import Shard
 from expectant.lab.choosing.best_command import cell_of
 from expectant.lab.choosing.sweep_folder import read_folder
-from expectant.lab.engines.compute import Shard
 from expectant.lab.specs.spec import parse_spec, parse_toml
 from expectant.lab.store.cell_tables import read_cells, version_rows
-from expectant.lab.store.facts import versions
-from expectant.lab.store.folder import opened
-from expectant.lab.store.store import StoreError
+from expectant.lab.store.folder import opened, versions
 from expectant.lab.sweep import Sweep, run_sweep
 from lab.sweeps.sweeping import results, spec, start
 
@@ -191,17 +189,16 @@ def test_steps_lengths_and_divergence(tmp_path):
 @pytest.fixture
 def broken(monkeypatch):
     """Runs of one setting raise while the switch is on."""
-    from expectant.lab.engines import on_threads
-    from expectant.lab.engines import tasks as work
+    from expectant.lab.engines import tasks
 
-    switch = {"on": True}
+    switch, plain = {"on": True}, tasks.run_one
 
     def run_one(task, *rest):
         if switch["on"] and task.cell.agent.action_step == 0.1:
             raise ZeroDivisionError("no luck")
-        return work.run_one(task, *rest)
+        return plain(task, *rest)
 
-    monkeypatch.setattr(on_threads, "run_one", run_one)
+    monkeypatch.setattr(tasks, "run_one", run_one)
     return switch
 
 
@@ -240,26 +237,6 @@ def test_one_process_at_a_time(tmp_path):
         with pytest.raises(StoreError, match="in use by shards of another spec"):
             sweep(tmp_path, [0.7], shard=Shard(2, 2))
     assert sweep(tmp_path).computed == 5
-
-
-def test_a_full_disk_loses_nothing(tmp_path, monkeypatch, whole):
-    calls = []
-
-    def full(descriptor):
-        calls.append(descriptor)
-        if len(calls) > 5:  # the spec, the kind of folder, and three blocks
-            raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(
-        StoreError, match="No space left on device; make room, then the same command"
-    ):
-        sweep(tmp_path)
-    monkeypatch.undo()
-    assert not list((tmp_path / "blocks").glob(".*"))
-    again = sweep(tmp_path)
-    assert (again.found, again.computed) == (3, 6)
-    assert results(tmp_path) == results(whole)
 
 
 KILLING = """

@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-import expectant as ex
 from expectant.cli import app
-from expectant.lab.cells import Cell
-from expectant.lab.engines import tasks
-from expectant.lab.records import Record
 
 SPEC = """
 name = "wrong"
@@ -78,27 +72,3 @@ def test_commands_say_what_went_wrong_also_from_the_store(command, tmp_path):
         assert "evicted" in again.stdout
     else:  # what was asked comes first
         assert page.index("<h2>Cells</h2>") < page.index("<h2>What went wrong</h2>")
-
-
-def cell(agent: Any, **options: Any) -> Cell:
-    return Cell(
-        experiment="x", panel="", reading="", agent_key="a", label="a", agent=agent, runs=12,
-        domain=ex.Corridor(slip=0.0), features=ex.RandomBinary(14, 5), episodes=12, bin=4, seed=0,
-        **options,
-    )  # fmt: skip
-
-
-def one(task: tasks.Task, number: int, kernels: tasks.Kernels | None = None) -> tasks.Ran:
-    kernels, control = kernels or tasks.Kernels(False), np.zeros(1, np.int64)
-    found = tasks.run_task(task, kernels, number, control, lambda clock: None)
-    assert found is not None
-    return found
-
-
-def test_a_run_with_looks_counts_what_it_evicts_and_says_why_it_diverges():
-    agent = ex.Lookahead(0.02, model=ex.SparseExpectation(0.1, capacity=2))
-    plain = tasks.Task(cell(agent), "n", 0, 10)
-    looked = plain._replace(cell=replace(plain.cell, record=Record("value_error", 4)))
-    assert one(looked, 0).evicted == one(plain, 0).evicted > 0
-    wild = looked._replace(cell=replace(looked.cell, agent=ex.Lookahead(2.0, 0.1)))
-    assert one(wild, 0).divergence.startswith("planning is diverging: Lookahead in Corridor")

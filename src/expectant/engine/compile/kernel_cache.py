@@ -14,7 +14,6 @@ import os
 import pickle
 import re
 import stat
-import tempfile
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -115,33 +114,20 @@ def cache_directory() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "expectant"
 
 
-def temporary_directory() -> Path:
-    """The second choice, where anybody may have put something of that name before us."""
-    user = os.geteuid() if hasattr(os, "geteuid") else "user"
-    directory = Path(tempfile.gettempdir()) / f"expectant-{user}"
-    if directory.is_symlink():
-        raise Unsafe(_sentence(directory, "is a link"))
-    return directory
-
-
 def usable_directory() -> Path | None:
     """The folder for kernels; None, with a line about it, if there can be none."""
-    problem = ""
-    for choice in (cache_directory, temporary_directory):
-        try:
-            os.makedirs(choice(), mode=0o700, exist_ok=True)
-            directory = Path(os.path.realpath(choice()))  # links are followed once, here
-            refuse_others(directory)
-        except Unsafe as error:
-            problem = problem or str(error)
-        except (OSError, RuntimeError) as error:  # there may be no home either
-            where = f" in {error.filename}" if getattr(error, "filename", None) else ""  # type: ignore[union-attr]
-            told = f"compiled kernels cannot be kept{where} ({_reason(error)})"
-            problem = problem or f"{told}, see EXPECTANT_CACHE_DIR"
-        else:
-            if problem:
-                say_once(f"{problem}; {directory} is used instead")
-            return directory
+    try:
+        os.makedirs(cache_directory(), mode=0o700, exist_ok=True)
+        directory = Path(os.path.realpath(cache_directory()))  # links are followed once, here
+        refuse_others(directory)
+    except Unsafe as error:
+        problem = str(error)
+    except (OSError, RuntimeError) as error:  # there may be no home either
+        where = f" in {error.filename}" if getattr(error, "filename", None) else ""  # type: ignore[union-attr]
+        problem = f"compiled kernels cannot be kept{where} ({_reason(error)})"
+        problem += ", see EXPECTANT_CACHE_DIR"
+    else:
+        return directory
     say_once(f"{problem}; kernels are compiled again by every process")
     return None
 

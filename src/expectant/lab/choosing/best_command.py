@@ -33,9 +33,7 @@ from expectant.lab.engines.compute import compute
 from expectant.lab.measures import Measure, measure_named
 from expectant.lab.specs.spec import parse_toml, read_text
 from expectant.lab.store.cell_tables import accepts_versions
-from expectant.lab.store.facts import commit
-from expectant.lab.store.folder import opened
-from expectant.lab.store.folder_layout import SPEC
+from expectant.lab.store.folder import SPEC, opened
 from expectant.lab.store.store import Store
 from expectant.rules import is_number
 from expectant.show.wording import EDGE_NOTE, setting_in_words, shown_number
@@ -250,8 +248,7 @@ def confirm_choices(
     rows = [choice.best for choice in choices if choice.best is not None]
     cells = [cell_of(folder, row, start + runs) for row in rows]
     text = read_text(folder.path / SPEC)
-    facts = {"spec": folder.spec_hash, "commit": commit()}
-    store = Store(folder.path, facts, accepts_versions(folder.table))
+    store = Store(folder.path, accepts_versions(folder.table))
     with opened(folder.path, text, parse_toml(text, SPEC)):
         curves = compute(cells, store, threads=threads, title="fresh runs")
     fresh = {

@@ -10,15 +10,14 @@ import numpy as np
 
 from expectant.analysis.curves import finite_or_nan
 from expectant.analysis.selection import setting_intervals, setting_means
+from expectant.files import read_whole
 from expectant.lab.choosing.best_command import BEST, RULES, STAGES, choose
 from expectant.lab.choosing.choice_figures import heat_maps, sensitivities
 from expectant.lab.choosing.sweep_folder import SweepFolder, all_curves, read_folder, values_of
 from expectant.lab.measures import MEASURES, Measure
 from expectant.lab.search import SEARCH
-from expectant.lab.store.cell_tables import version_rows
+from expectant.lab.store.cell_tables import troubles_in, troubles_section, version_rows
 from expectant.lab.store.folder import again, place_of
-from expectant.lab.store.tables import read_whole
-from expectant.lab.store.troubles import troubles_in, troubles_section
 from expectant.show import Environment, Header, Parameters, Section, write_page
 from expectant.show.sweep_sections import SweepGroup, SweepSection
 

@@ -26,7 +26,7 @@ from expectant.lab.specs.spec import (
     spec_hash,
 )
 from expectant.lab.store.cell_tables import CELLS, cell_table, is_of_spec, read_cells
-from expectant.lab.store.folder_layout import RUN, SPEC, SWEEP, need_kind
+from expectant.lab.store.folder import RUN, SPEC, SWEEP, need_kind
 from expectant.lab.store.results import QUANTITIES, axes_of_panel
 from expectant.lab.store.store import Span, Store
 from expectant.parts import Agent, Domain, Features

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
 
 import numpy as np
 
@@ -13,39 +12,20 @@ from expectant.descriptions import near_miss
 from expectant.engine.compile.kernels import use_compiled
 from expectant.engine.job import cores
 from expectant.engine.workers import compile_ahead
-from expectant.lab.cells import BLOCK, Cell, Hashes, blocks, cost
-from expectant.lab.engines.on_threads import threads_engine
-from expectant.lab.engines.tasks import Engine, Kernels, Task
-from expectant.lab.store.store import Facts, Span, Store, StoreError
-from expectant.lab.store.timings import Session, Timings, timings_file
-from expectant.lab.store.timings import step_nanoseconds as measured
+from expectant.files import StoreError
+from expectant.lab.cells import BLOCK, Cell, Hashes, Shard, cost
+from expectant.lab.engines.tasks import Engine, Kernels, Task, threads_engine
+from expectant.lab.store.store import Facts, Span, Store
+from expectant.lab.store.timings import Session, Timings, step_nanoseconds
 from expectant.progress import Overall, say
 from expectant.whose import told
 
 GOLDEN_RATIO = (1 + 5**0.5) / 2
-ATTEMPTS = 3  # at blocks that change while they are read
-
 ENGINES = ("threads", "ray")
-
-__all__ = ["CellError", "Shard", "Work", "blocks", "compute", "engine_named", "step_times"]
 
 
 class CellError(RuntimeError):
     """A cell that cannot be computed; says which and why."""
-
-
-class Shard(NamedTuple):
-    """The ``number``-th of ``of`` equal parts of a sweep, from 1."""
-
-    number: int
-    of: int
-
-    def has(self, position: int) -> bool:
-        return position % self.of == self.number - 1
-
-    @property
-    def suffix(self) -> str:
-        return f"-{self.number}-of-{self.of}"
 
 
 @dataclass
@@ -97,7 +77,7 @@ class Work:
             spans = self._usable(name, there, cell)
             for span in there:
                 if span not in spans and _ours(shard, start, span):
-                    self.store.forget(name, span)
+                    self.store.path(name, *span).unlink(missing_ok=True)
                     spoilt += 1
             for span in self.store.missing(cell, spans):
                 if _ours(shard, start, span):
@@ -143,12 +123,11 @@ class Work:
                         task.name, task.first, done.block, task.cell
                     )
                     self.computed += 1
-                    timings.add(task.name, done.processor, done.steps)
-                    session.inside += done.seconds
+                    timings.add(task.name, done.seconds, done.steps)
                     session.runs += task.size
         finally:
             session.seconds = time.perf_counter() - start
-            timings.write(session)
+            timings.write()
 
     def _compile(self, tasks: Sequence[Task], kernels: Kernels, overall: Overall) -> None:
         """Compile every composition before anything runs, several at once where there are more."""
@@ -210,19 +189,15 @@ def computed(
     cells: Sequence[Cell], store: Store, *, threads: int | None = None, title: str = "running"
 ) -> tuple[Work, list[np.ndarray]]:
     """What has become of all cells, and their curves (runs, bins), in order."""
-    kernels = Kernels()
-    timings = Timings(timings_file(store.folder.parent))
-    for _ in range(ATTEMPTS):
-        work = Work(cells, store)
-        session = Session(threads or cores())
-        tasks = work.missing()
-        work.do(threads_engine(threads, kernels), kernels, tasks, timings, session, title)
-        for cell, error in work.failed.items():
-            raise CellError(f"{cell}: {told(error)}") from error
-        curves = gathered(work)
-        if curves is not None:
-            return work, curves
-    raise StoreError(f"blocks in {store.folder} are damaged while they are read; check the disk")
+    kernels, work = Kernels(), Work(cells, store)
+    timings, session = Timings(store.folder.parent), Session(threads or cores())
+    work.do(threads_engine(threads, kernels), kernels, work.missing(), timings, session, title)
+    for cell, error in work.failed.items():
+        raise CellError(f"{cell}: {told(error)}") from error
+    curves = gathered(work)
+    if curves is None:
+        raise StoreError(f"blocks in {store.folder} are damaged by others; check the disk")
+    return work, curves
 
 
 def gathered(work: Work) -> list[np.ndarray] | None:
@@ -240,4 +215,4 @@ def gathered(work: Work) -> list[np.ndarray] | None:
 def step_times(cells: Sequence[Cell], store: Store) -> list[float]:
     """The time a step took on one thread, where it was measured; NaN where it was not."""
     hashes = Hashes()
-    return measured([hashes.name(cell) for cell in cells], store.folder.parent)
+    return step_nanoseconds([hashes.name(cell) for cell in cells], store.folder.parent)

@@ -1,7 +1,7 @@
 """The engine for many machines: blocks as tasks of a Ray cluster.
 
 Only the process that was started writes results. A worker or a node that dies costs the blocks it
-was computing, which are given to others.
+was computing, which Ray gives to others.
 """
 
 from __future__ import annotations
@@ -14,12 +14,11 @@ from expectant.engine.course import going_on
 from expectant.extras import need
 from expectant.lab.cells import cell_hash
 from expectant.lab.engines.tasks import Done, Engine, Kernels, Task, Watch, assembled, run_one
-from expectant.lab.store.facts import versions
-from expectant.progress import say
+from expectant.lab.store.folder import versions
 from expectant.whose import WorldError
 
 AHEAD = 2  # blocks that are handed out for every core of the cluster
-ATTEMPTS = 4  # at a block whose worker or node dies
+RETRIES = 3  # of a block whose worker or node dies
 LOOK_SECONDS = 1.0
 LONGEST_LINE = 120
 ANSWER_SECONDS = 5.0
@@ -69,29 +68,21 @@ def on_ray(address: str | None, kernels: Kernels) -> Engine:
 
     def engine(tasks: Iterator[Task], watch: Watch) -> Iterator[Done]:
         ours = _connect(ray, address)
-        compute = ray.remote(num_cpus=1, max_retries=0)(run_block)
-        pending: dict[Any, tuple[Task, int]] = {}
-
-        def submit(task: Task, attempt: int) -> None:
-            pending[compute.remote(task, kernels.compiled, versions())] = task, attempt
-
+        compute = ray.remote(num_cpus=1, max_retries=RETRIES)(run_block)
+        pending: dict[Any, Task] = {}
         try:
             while True:
                 room = AHEAD * max(1, int(ray.cluster_resources().get("CPU", 1)))
                 while len(pending) < room and (task := next(tasks, None)) is not None:
-                    submit(task, 1)
+                    pending[compute.remote(task, kernels.compiled, versions())] = task
                 if not pending:
                     return
                 for reference in ray.wait(list(pending), timeout=LOOK_SECONDS)[0]:
-                    task, attempt = pending.pop(reference)
+                    task = pending.pop(reference)
                     try:
                         yield ray.get(reference)
                     except ray.exceptions.RayError as error:
-                        if attempt == ATTEMPTS:
-                            yield Done(task, None, RuntimeError(_first_line(error)))
-                        else:
-                            say(f"{task.cell.id}: {_first_line(error)}; computing the block again")
-                            submit(task, attempt + 1)
+                        yield Done(task, None, RuntimeError(_first_line(error)))
         finally:
             for reference in pending:
                 ray.cancel(reference, force=True)

@@ -19,9 +19,17 @@ from expectant.engine.compile.kernels import Kernel
 from expectant.engine.compile.settled import has_settled_types
 from expectant.engine.course import drive, going_on, share_done
 from expectant.engine.divergence import explained
-from expectant.engine.job import Job, closed, loop_for, tell_of_evictions
+from expectant.engine.job import Job, closed, cores, loop_for, tell_of_evictions
 from expectant.engine.loop import DIVERGED, Run
-from expectant.engine.workers import Begun, Order, Processes, RunOne, compile_loop
+from expectant.engine.memory import Room
+from expectant.engine.workers import (
+    Begun,
+    Order,
+    Processes,
+    RunOne,
+    compile_loop,
+    run_on_threads,
+)
 from expectant.lab.cells import LENGTH, TOTAL, Cell, cost
 from expectant.lab.records import compiled_look, ordered_look, recorded
 from expectant.lab.store.store import Block
@@ -45,15 +53,13 @@ class Task(NamedTuple):
 class Done(NamedTuple):
     """What became of a task: a block, or the error that prevented it.
 
-    ``seconds`` passed in the loop, on one thread, for so many ``steps``; ``processor`` is the part
-    of them that the thread was not kept waiting.
+    ``seconds`` are those that a processor spent in the loop, for so many ``steps``.
     """
 
     task: Task
     block: Block | None
     error: Exception | None
     seconds: float = 0.0
-    processor: float = 0.0
     steps: int = 0
 
 
@@ -68,7 +74,6 @@ class Ran(NamedTuple):
     lengths: np.ndarray
     diverged: bool
     seconds: float
-    processor: float
     steps: int
     evicted: int = 0
     divergence: str = ""
@@ -198,7 +203,7 @@ def run_task(
     if cell.record is None:
         course = drive(job, number, loop, control, (0, job.length))
         begun(next(course).run.clock)
-    start, processor = time.perf_counter(), time.thread_time()
+    start = time.thread_time()
     if cell.record is None:
         stop = next(course)
         course.close()
@@ -207,7 +212,7 @@ def run_task(
             job, number, loop, kernels.look_for(task), control, cell.record,
             lambda stop: begun(stop.run.clock),
         )  # fmt: skip
-    took = time.perf_counter() - start, time.thread_time() - processor
+    seconds = time.thread_time() - start
     if control[0]:
         return None
     given_up = evicted(stop.run.agent)
@@ -218,7 +223,7 @@ def run_task(
         values = curve_values(cell, run)
         if cell.lengths:
             lengths = np.where(np.isnan(run.returns), np.nan, run.lengths)
-    return Ran(values, lengths, stop.status == DIVERGED, *took, stop.steps, given_up, why)
+    return Ran(values, lengths, stop.status == DIVERGED, seconds, stop.steps, given_up, why)
 
 
 def curve_values(cell: Cell, run: Run) -> np.ndarray:
@@ -242,11 +247,8 @@ def assembled(task: Task, runs: list[Ran]) -> Done:
     reasons = [ran.divergence if place == first else "" for place, ran in enumerate(runs)]
     diverged, given_up = np.array([ran.diverged for ran in runs]), [ran.evicted for ran in runs]
     block = Block(curves, diverged, lengths, given_up, reasons)
-    return Done(
-        task, block, None,
-        sum(ran.seconds for ran in runs), sum(ran.processor for ran in runs),
-        sum(ran.steps for ran in runs),
-    )  # fmt: skip
+    seconds, steps = sum(ran.seconds for ran in runs), sum(ran.steps for ran in runs)
+    return Done(task, block, None, seconds, steps)
 
 
 def under_way(clocks: Clocks) -> float:
@@ -268,3 +270,58 @@ def probe(cell: Cell, kernels: Kernels, seconds: float) -> float:
     course.close()
     done = 1.0 if status == DIVERGED else share_done(job, run.clock)
     return passed / max(done, 0.5 / job.length)
+
+
+# --------------------------------------------------------------------------------- on one machine
+
+
+@dataclass(eq=False)
+class _Part:
+    """A task under way."""
+
+    task: Task
+    runs: dict[int, Ran] = field(default_factory=dict)
+    failed: bool = False
+
+
+def threads_engine(threads: int | None, kernels: Kernels) -> Engine:
+    """An engine with so many threads (None: one per core)."""
+    size = threads or cores()
+
+    def engine(tasks: Iterator[Task], watch: Watch) -> Iterator[Done]:
+        room, control, clocks = Room(), going_on(), Clocks()
+        parts: dict[_Part, None] = {}
+
+        def runs() -> Iterator[tuple[_Part, int]]:
+            for task in tasks:
+                part = _Part(task)
+                parts[part] = None
+                for number in range(task.first, task.first + task.size):
+                    if not part.failed:
+                        yield part, number
+
+        def work(item: tuple[_Part, int]) -> Ran | None:
+            part, number = item
+            with room.taken_by(part.task.cell.job, part.task.cell.beside):
+                away = processes if size > 1 else None
+                return run_one(part.task, number, kernels, control, clocks, away)
+
+        with Processes() as processes:
+            for batch in run_on_threads(work, runs(), size, control, batch_size=4):
+                for (part, number), ran, error in batch:
+                    if error is not None and not isinstance(error, Exception):
+                        raise error
+                    if part.failed or (ran is None and error is None):
+                        continue
+                    if ran is not None:
+                        part.runs[number] = ran
+                    part.failed = error is not None
+                    if part.failed or len(part.runs) == part.task.size:
+                        parts.pop(part)
+                        ended = [part.runs[number] for number in sorted(part.runs)]
+                        yield Done(part.task, None, error) if error else assembled(part.task, ended)
+                if not batch and parts:
+                    ended_cost = sum(cost(part.task.cell) * len(part.runs) for part in list(parts))
+                    watch(next(iter(parts)).task.cell, ended_cost + under_way(clocks))
+
+    return engine

@@ -1,4 +1,4 @@
-"""All cells of a results folder as one table: their settings and what came out."""
+"""All cells of a results folder as one table: settings, what came out, and what went wrong."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -14,13 +14,15 @@ from expectant.lab.cells import Cell
 from expectant.lab.engines.compute import Work
 from expectant.lab.specs.grid import dotted, leaves, word
 from expectant.lab.specs.spec import cells_hash
-from expectant.lab.store.facts import versions
-from expectant.lab.store.store import Facts, Span
-from expectant.lab.store.tables import read_table, write_table
+from expectant.lab.store.folder import versions
+from expectant.lab.store.store import Facts, Span, facts_of_table, read_table, write_table
+from expectant.progress import say
+
+if TYPE_CHECKING:
+    from expectant.show import Section
 
 CELLS = "cells.parquet"
-KEY = b"expectant"  # of what the table says about itself, in its metadata
-AGAIN = "run the command that wrote it again"
+TOLD, LISTED = 10, 100  # cells in which something went wrong, by a command and on a page
 
 
 class Ended(NamedTuple):
@@ -76,16 +78,14 @@ def write_cells(work: Work, folder: Path, spec: Mapping[str, Any] | None = None)
     Its metadata say which ``spec`` asked for them, and with which versions how many blocks were
     computed.
     """
-    table = cell_table(work)
     counts = Counter(_text(facts.described["versions"]) for _, facts in blocks_of(work))
     told = {
         "cells_of": None if spec is None else cells_hash(spec),
         "versions": [[json.loads(text), count] for text, count in sorted(counts.items())],
         "accept_versions": work.store.accept_versions,
     }
-    path = folder / CELLS
-    write_table(table.replace_schema_metadata({KEY: _text(told).encode()}), path)
-    return path
+    write_table(cell_table(work), folder / CELLS, told)
+    return folder / CELLS
 
 
 def _text(data: object) -> str:
@@ -95,17 +95,11 @@ def _text(data: object) -> str:
 def read_cells(folder: Path) -> Any:
     """The table that a sweep has written, as an Arrow table."""
     try:
-        return read_table(folder / CELLS, AGAIN)
+        return read_table(folder / CELLS)
     except FileNotFoundError:
         raise FileNotFoundError(
             f"{folder / CELLS} does not exist: `expectant run` writes it at its end"
         ) from None
-
-
-def facts_of_table(table: Any) -> dict[str, Any]:
-    """What a table of cells says about itself."""
-    facts: dict[str, Any] = json.loads((table.schema.metadata or {}).get(KEY, b"{}"))
-    return facts
 
 
 def accepts_versions(table: Any) -> bool:
@@ -185,3 +179,53 @@ def _one_type(column: list[Any]) -> list[Any]:
     if kinds in ({bool}, {str}):
         return column
     return [None if value is None else word(value) for value in column]
+
+
+class Trouble(NamedTuple):
+    """What went wrong in a cell: why a run diverged, or "", and how many entries were evicted."""
+
+    cell: str
+    panel: str
+    agent: str
+    divergence: str
+    evicted: int
+
+    @property
+    def text(self) -> str:
+        """The same in words."""
+        full = f"{self.evicted:,} entries of models were evicted, whose columns were full"
+        return "; ".join([self.divergence] * bool(self.divergence) + [full] * bool(self.evicted))
+
+
+def troubles_in(table: Any) -> list[Trouble]:
+    """The cells of a table in which something went wrong."""
+    rows = zip(*(table[name].to_pylist() for name in Trouble._fields), strict=True)
+    return [found for found in map(Trouble._make, rows) if found.divergence or found.evicted]
+
+
+def troubles_of(folder: Path) -> list[Trouble]:
+    """The same of the table in a folder, if there is one."""
+    path = folder / CELLS
+    return troubles_in(read_table(path)) if path.exists() else []
+
+
+def tell_troubles(found: Sequence[Trouble]) -> None:
+    """Say what went wrong, once for every cell; of very many cells only how many."""
+    for trouble in found[:TOLD]:
+        say(f"{trouble.cell}: {trouble.text}")
+    if len(found) > TOLD:
+        say(_others(len(found) - TOLD))
+
+
+def troubles_section(found: Sequence[Trouble]) -> Section:
+    """The same on a page, where it is empty if nothing went wrong."""
+    from expectant.show import Table
+
+    rows = [[trouble.cell, trouble.text] for trouble in found[:LISTED]]
+    if len(found) > LISTED:
+        rows.append(["", _others(len(found) - LISTED)])
+    return Table("What went wrong", ["cell", "what happened"], rows)
+
+
+def _others(count: int) -> str:
+    return f"and {count:,} more cells, in the columns divergence and evicted of {CELLS}"

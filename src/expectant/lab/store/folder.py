@@ -1,33 +1,117 @@
-"""A results folder that belongs to one spec, and to one process (or its shards) at a time."""
+"""A results folder: its kind and layout, its spec, and the processes that may write to it."""
 
 from __future__ import annotations
 
+import json
+import platform
+import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
+from functools import cache
+from importlib import metadata
 from pathlib import Path
 from shlex import quote
 from typing import Any
 
 from filelock import FileLock, Timeout
 
-from expectant.files import StoreError, make_folder, remove_scratch, write_text
-from expectant.lab.engines.compute import Shard
+from expectant.files import StoreError, make_folder, read_whole, remove_scratch, write_text
+from expectant.lab.cells import Shard
 from expectant.lab.specs.spec import SpecError, parse_toml, spec_hash
-from expectant.lab.store.folder_layout import SPEC, check_layout, mark
-from expectant.lab.store.tables import read_whole
 
-LOCK = ".lock"
+KIND, SPEC, LOCK = "folder.json", "spec.toml", ".lock"
+LAYOUT = 2  # of the files in a folder; folders of another one are left alone
+RESULTS = (KIND, "blocks", "cells.parquet", "curves.parquet", "rows")
+RUN, SWEEP, STUDY, TRY = "run", "sweep", "study", "try"
+COMMANDS = {RUN: "run", SWEEP: "run", STUDY: "reproduce", TRY: "try"}
 PATIENCE = 10.0  # seconds that a shard waits for another one that is just opening the folder
 
 
+@cache
+def versions() -> dict[str, str]:
+    """The versions that a result depends on."""
+    names = ("expectant", "numpy", "numba")
+    return {"python": platform.python_version(), **{name: metadata.version(name) for name in names}}
+
+
+@cache
+def commit() -> str | None:
+    """The commit of the git repository around the working directory, if there is one."""
+    command = ["git", "rev-parse", "HEAD"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=10)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.strip()
+
+
+# ---------------------------------------------------------------------------------- kind and layout
+
+
+def mark(folder: Path, kind: str = "") -> None:
+    """Write what kind of results a folder has; without a kind, leave one that is there."""
+    marked = _read_mark(folder)
+    if not marked or (kind and marked.get("kind") != kind):
+        write_text(folder / KIND, json.dumps({"kind": kind, "layout": LAYOUT}) + "\n")
+
+
+def check_layout(folder: Path) -> None:
+    """Refuse a folder of an earlier version, before anything in it is changed."""
+    has_results = any((folder / name).exists() for name in RESULTS)
+    if has_results and _read_mark(folder).get("layout") != LAYOUT:
+        raise ValueError(
+            f"{folder}: was written by another version of expectant; nothing in it was changed: "
+            "move it away, or give another folder with --out"
+        )
+
+
+def kind_of(folder: Path) -> str:
+    """The kind of results in a folder, "" if none; those of an earlier layout are an error."""
+    check_layout(folder)
+    kind = _read_mark(folder).get("kind")
+    return kind if isinstance(kind, str) and kind in COMMANDS else ""
+
+
+def need_kind(folder: Path, *wanted: str) -> str:
+    """The kind of results in a folder, or an error that it has none of those ``wanted``."""
+    if not folder.is_dir():
+        raise FileNotFoundError(f"there is no folder {folder}; `reproduce` and `run` write one")
+    kind = kind_of(folder)
+    if not kind:
+        raise ValueError(f"{folder}: is no folder of results; `reproduce` and `run` write one")
+    if kind not in wanted:
+        raise ValueError(f"{folder}: {about(folder)}")
+    return kind
+
+
+def about(folder: Path) -> str:
+    """Which command made a folder that was given for something else, and which goes on with it."""
+    kind, name = kind_of(folder), quote(str(folder))
+    goes_on = f"{COMMANDS[kind]} … --out {name}"
+    if kind in (RUN, SWEEP, TRY):
+        goes_on = f"run {name}/{SPEC}" + f" --out {name}" * (kind != TRY)
+    return f"has results of `expectant {COMMANDS[kind]}`; `expectant {goes_on}` goes on with it"
+
+
 def again(command: str, folder: Path) -> str:
-    """How ``run`` or ``sweep`` makes the results of a folder again, in the same folder."""
+    """The command that makes the results of a folder again, in the same folder."""
     return f"expectant {command} {quote(str(folder / SPEC))} --out {quote(str(folder))}"
 
 
 def place_of(folder: Path) -> str:
     """Where a command that names a folder works; nothing to say where it does so anywhere."""
     return "" if folder.is_absolute() else "in the working directory in which this page was written"
+
+
+def _read_mark(folder: Path) -> dict[str, Any]:
+    try:
+        marked = json.loads((folder / KIND).read_text("utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return marked if isinstance(marked, dict) else {}
+
+
+# -------------------------------------------------------------------------------------------- locks
 
 
 @contextmanager

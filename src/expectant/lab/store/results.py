@@ -21,23 +21,12 @@ from expectant.exact import (
 )
 from expectant.lab.cells import LENGTH, TOTAL, Cell
 from expectant.lab.records import levels_of
-from expectant.lab.store.tables import read_table, write_table
+from expectant.lab.store.store import facts_of_table, read_table, write_table
 
 CURVES = "curves.parquet"
 FLOOR = 4.0  # times as far below: runs that are stuck or have diverged, and no others
 MOST_STATES = 500  # of an MDP that is solved only to draw a line
 QUANTITIES = {LENGTH: "steps of an episode", TOTAL: "sum of rewards so far"}
-COLUMNS = (
-    "figure",
-    "panel",
-    "reading",
-    "agent",
-    "run",
-    "bin",
-    "first_episode",
-    "first_step",
-    "mean_return",
-)
 
 
 def panels_of(cells: Sequence[Cell], curves: Sequence[np.ndarray]) -> list[Panel]:
@@ -159,35 +148,24 @@ def write_curves(path: Path, panels: Iterable[Panel], facts: dict[str, Any]) -> 
     """All curves as one Parquet table; ``facts`` go into its metadata."""
     import pyarrow as arrow
 
-    columns: dict[str, list[Any]] = {name: [] for name in COLUMNS}
+    tables = []
     for panel in panels:
         for agent, curve in panel.curves.items():
             runs, bins = curve.shape
-            for name, value in (
-                ("figure", panel.figure),
-                ("panel", panel.panel),
-                ("reading", panel.reading),
-                ("agent", agent),
-            ):
-                columns[name].append(np.full(curve.size, value, dtype=object))
-            columns["run"].append(np.repeat(np.arange(runs, dtype=np.int32), bins))
-            columns["bin"].append(np.tile(np.arange(bins, dtype=np.int32), runs))
-            firsts = np.tile(panel.first_episodes.astype(np.int64), runs)
-            unknown = np.full(curve.size, None, dtype=object)
-            steps = panel.unit == "step"
-            columns["first_episode"].append(unknown if steps else firsts)
-            columns["first_step"].append(firsts if steps else unknown)
-            columns["mean_return"].append(curve.ravel())
-    table = arrow.table({name: _column(name, parts) for name, parts in columns.items()})
-    metadata = {b"expectant": json.dumps(facts, sort_keys=True).encode()}
-    write_table(table.replace_schema_metadata(metadata), path)
-
-
-def _column(name: str, parts: list[Any]) -> Any:
-    import pyarrow as arrow
-
-    kind = arrow.int64() if name.startswith("first_") else None
-    return arrow.array(np.concatenate(parts), kind)
+            firsts = arrow.array(np.tile(panel.first_episodes.astype(np.int64), runs))
+            unknown, steps = arrow.nulls(curve.size, arrow.int64()), panel.unit == "step"
+            named = {"figure": panel.figure, "panel": panel.panel, "reading": panel.reading}
+            columns: dict[str, Any] = {
+                **{key: arrow.repeat(text, curve.size) for key, text in named.items()},
+                "agent": arrow.repeat(agent, curve.size),
+                "run": np.repeat(np.arange(runs, dtype=np.int32), bins),
+                "bin": np.tile(np.arange(bins, dtype=np.int32), runs),
+                "first_episode": unknown if steps else firsts,
+                "first_step": firsts if steps else unknown,
+                "mean_return": curve.ravel(),
+            }
+            tables.append(arrow.table(columns))
+    write_table(arrow.concat_tables(tables), path, facts)
 
 
 def settings_hashes(cells: Iterable[Cell]) -> dict[str, str]:
@@ -214,29 +192,22 @@ def check_settings(
 
 def read_facts(path: Path) -> dict[str, Any]:
     """The facts that were written with some curves."""
-    return json.loads((_read(path).schema.metadata or {}).get(b"expectant", b"{}"))
-
-
-def _read(path: Path) -> Any:
-    return read_table(path, "run the command that wrote it again")
+    return facts_of_table(read_table(path))
 
 
 def read_curves(path: Path, cells: Sequence[Cell]) -> list[np.ndarray]:
     """The stored curves of some cells."""
     from pyarrow import compute
 
-    table = _read(path)
+    table = read_table(path)
     curves = []
     for cell in cells:
-        wanted: Any = None
-        for name, value in (
-            ("figure", cell.experiment),
-            ("panel", cell.panel),
-            ("reading", cell.reading),
-            ("agent", cell.agent_key),
-        ):
-            equal = compute.equal(table[name], value)
-            wanted = equal if wanted is None else compute.and_(wanted, equal)
+        wanted = (
+            (compute.field("figure") == cell.experiment)
+            & (compute.field("panel") == cell.panel)
+            & (compute.field("reading") == cell.reading)
+            & (compute.field("agent") == cell.agent_key)
+        )
         rows = table.filter(wanted)
         runs = len(compute.unique(rows["run"]))
         if runs == 0:

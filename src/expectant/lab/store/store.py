@@ -8,6 +8,7 @@ that is damaged, or that goes by the name of another, is computed again.
 
 from __future__ import annotations
 
+import io
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,16 +18,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from expectant.extras import need
-from expectant.files import StoreError
+from expectant.files import StoreError, read_whole, write_bytes
 from expectant.lab.cells import Cell, blocks
 from expectant.lab.gym_code import environment_versions
-from expectant.lab.store.facts import versions
-from expectant.lab.store.folder_layout import check_layout, mark
-from expectant.lab.store.tables import open_table, read_whole, write_table
-
-__all__ = ["Block", "Facts", "Span", "Store", "StoreError", "versions"]
+from expectant.lab.store.folder import check_layout, commit, mark, versions
 
 KEY = b"expectant"  # of the facts in a file's metadata
+AGAIN = "run the command that wrote it again"
 
 
 class Block(NamedTuple):
@@ -71,23 +69,17 @@ class Span(NamedTuple):
 
 
 class Store:
-    """A folder of blocks; ``facts`` are written into each of them.
+    """A folder of blocks.
 
     A block that is not there, or damaged, is read as None; one that is there and cannot be read is
     a ``StoreError``. With ``accept_versions``, blocks that were computed with other versions of
     libraries, or of this package, are used as well.
     """
 
-    def __init__(
-        self,
-        folder: Path,
-        facts: Mapping[str, object] | None = None,
-        accept_versions: bool = False,
-    ) -> None:
+    def __init__(self, folder: Path, accept_versions: bool = False) -> None:
         need("a folder of results", "lab")
         check_layout(folder)
         self.folder = folder / "blocks"
-        self.facts = dict(facts or {})
         self.accept_versions = accept_versions
 
     def path(self, name: str, first: int, count: int) -> Path:
@@ -97,12 +89,12 @@ class Store:
         """The blocks that are there, by the names of their cells."""
         index: dict[str, list[Span]] = {}
         try:
-            files = sorted(os.listdir(self.folder))
+            files = os.listdir(self.folder)
         except FileNotFoundError:
             return {}
         except OSError as error:
             raise StoreError(f"cannot read {self.folder}: {error.strerror}") from None
-        for file in files:
+        for file in sorted(files):
             cell, *span = file.removesuffix(".parquet").rsplit("-", 2)
             if len(span) == 2 and file.endswith(".parquet") and all(map(str.isdecimal, span)):
                 index.setdefault(cell, []).append(Span(int(span[0]), int(span[1])))
@@ -127,12 +119,8 @@ class Store:
     def load(self, name: str, span: Span) -> tuple[Block, Facts] | None:
         """A finished block, its checksums verified."""
         try:
-            content = read_whole(self.path(name, *span))
-        except FileNotFoundError:
-            return None
-        try:
-            return _read_block(open_table(content), name, span)
-        except (KeyError, TypeError, ValueError):
+            return _read_block(read_table(self.path(name, *span)), name, span)
+        except (FileNotFoundError, KeyError, TypeError, ValueError):
             return None
 
     def facts_of(self, name: str, span: Span) -> Facts | None:
@@ -164,20 +152,41 @@ class Store:
             "evicted": list(block.evicted) or [0] * runs,
             "divergence": list(block.divergence) or [""] * runs,
             **cell.identity(),
-            **self.facts,
+            "commit": commit(),
             "versions": {**versions(), **environment_versions(cell.domain)},
         }
-        write_table(_table(block, cell, described), self.path(name, first, runs))
+        write_table(_table(block, cell, described), self.path(name, first, runs), described)
         return _facts(block, described)
 
-    def forget(self, name: str, span: Span) -> None:
-        """Remove a damaged block."""
-        try:
-            self.path(name, *span).unlink(missing_ok=True)
-        except OSError as error:
-            raise StoreError(
-                f"cannot remove a damaged file in {self.folder}: {error.strerror}"
-            ) from None
+
+def write_table(table: Any, path: Path, facts: Mapping[str, Any]) -> None:
+    """Write a table with page checksums and some facts in its metadata, in one piece."""
+    from pyarrow import parquet
+
+    told = {KEY: json.dumps(facts, sort_keys=True).encode()}
+    file = io.BytesIO()
+    parquet.write_table(table.replace_schema_metadata(told), file, write_page_checksum=True)
+    write_bytes(path, file.getvalue())
+
+
+def read_table(path: Path) -> Any:
+    """The table in a file, its checksums verified; a ``ValueError`` if it is damaged."""
+    need("a folder of results", "lab")
+    import pyarrow as arrow
+    from pyarrow import parquet
+
+    source = arrow.BufferReader(read_whole(path))
+    try:
+        with parquet.ParquetFile(source, page_checksum_verification=True) as file:
+            return file.read(use_threads=False)
+    except (OSError, arrow.ArrowException):
+        raise ValueError(f"{path}: is damaged; {AGAIN}") from None
+
+
+def facts_of_table(table: Any) -> dict[str, Any]:
+    """The facts that were written with a table."""
+    facts: dict[str, Any] = json.loads((table.schema.metadata or {}).get(KEY, b"{}"))
+    return facts
 
 
 def _facts(block: Block, described: Mapping[str, Any]) -> Facts:
@@ -195,7 +204,7 @@ def _table(block: Block, cell: Cell, described: Mapping[str, Any]) -> Any:
     lengths = arrow.nulls(rows, arrow.float64())
     if block.lengths is not None:
         lengths = arrow.array(block.lengths.ravel())
-    table = arrow.table(
+    return arrow.table(
         {
             "cell": arrow.repeat(cell.id, rows),
             "hash": arrow.repeat(described["name"], rows),
@@ -207,12 +216,11 @@ def _table(block: Block, cell: Cell, described: Mapping[str, Any]) -> Any:
             "diverged": np.repeat(block.diverged, bins),
         }
     )
-    return table.replace_schema_metadata({KEY: json.dumps(described, sort_keys=True).encode()})
 
 
 def _read_block(table: Any, name: str, span: Span) -> tuple[Block, Facts] | None:
     """The block in a table; None if it is another than its file's name says."""
-    described = json.loads(table.schema.metadata[KEY])
+    described = facts_of_table(table)
     shape = runs, bins = described["shape"]
     if (described["name"], described["first"], runs, table.num_rows) != (name, *span, runs * bins):
         return None

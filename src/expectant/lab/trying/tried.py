@@ -17,8 +17,7 @@ from expectant.analysis.panel import Level, Panel
 from expectant.features.joined import Joined
 from expectant.files import write_text
 from expectant.lab.specs.toml import to_toml
-from expectant.lab.store.facts import versions
-from expectant.lab.store.folder_layout import TRY, mark
+from expectant.lab.store.folder import TRY, mark, versions
 from expectant.parts import Agent, Domain, Features
 from expectant.step_sizes import StepSize
 
