@@ -54,10 +54,6 @@ class AccessControl(TabularDomain):
         return (self.servers + 1) * len(self.priorities)
 
     @property
-    def actions(self) -> int:
-        return 2
-
-    @property
     def drawing(self) -> Drawing:
         count, states = len(self.priorities), range(self.states)
         return Drawing(

@@ -30,14 +30,6 @@ class BoyanChain(TabularDomain):
     step_reward: float = option(number(), default=-3.0)
     last_reward: float = option(number(), default=-2.0)
 
-    @property
-    def states(self) -> int:
-        return self.length
-
-    @property
-    def actions(self) -> int:
-        return 1
-
     def table(self) -> FiniteMDP:
         number = np.arange(self.length)
         successors = np.stack([number - 1, number - 2], axis=-1)

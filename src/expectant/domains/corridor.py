@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-
 import numpy as np
 
 from expectant.core.memory import claim
 from expectant.descriptions import description, option
-from expectant.domains.finite import FiniteMDP, FinitePart
+from expectant.domains.finite import FiniteMDP, TabularDomain
 from expectant.domains.outcomes import END
-from expectant.parts import Domain, Drawing, Exit
+from expectant.parts import Drawing, Exit
 from expectant.rules import between, number, or_none, whole
 
 LEFT, RIGHT = 0, 1
 
 
 @description
-class Corridor(Domain):
+class Corridor(TabularDomain):
     """A row of cells between two terminal ends, one of them the goal.
 
     Dynamics
@@ -62,12 +60,8 @@ class Corridor(Domain):
             phases=("goal on the right", "goal on the left")[: 2 if switched else 1],
         )
 
-    def mdp(self) -> FiniteMDP:
+    def table(self) -> FiniteMDP:
         """The corridor as a finite MDP; outcome 0 is the move asked for, 1 the slip."""
-        return self._mdp
-
-    @cached_property
-    def _mdp(self) -> FiniteMDP:
         claim(8 * 30 * self.cells)  # tables of two actions with two outcomes, and copies
         cell = np.arange(self.cells)
         moves = np.stack([cell - 1, cell + 1], axis=1)
@@ -86,6 +80,3 @@ class Corridor(Domain):
             successors=np.where(left | right, END, targets),
             switch_every=self.switch_every,
         )
-
-    def build(self, rng: np.random.Generator) -> FinitePart:
-        return self.mdp().build(rng)

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-
 import numpy as np
 
 from expectant.descriptions import description, option
-from expectant.domains.finite import FiniteMDP, FinitePart
+from expectant.domains.finite import FiniteMDP, TabularDomain
 from expectant.domains.outcomes import END
-from expectant.parts import Domain
 from expectant.rules import number
 
 
 @description
-class Counterexample(Domain):
+class Counterexample(TabularDomain):
     """Three states in which the mean of the maxima is not the maximum of the mean.
 
     Dynamics
@@ -31,25 +28,9 @@ class Counterexample(Domain):
 
     exit_reward: float = option(number(), default=-1.0)
 
-    @property
-    def states(self) -> int:
-        return 3
-
-    @property
-    def actions(self) -> int:
-        return 2
-
-    def mdp(self) -> FiniteMDP:
-        """The counterexample as a finite MDP."""
-        return self._mdp
-
-    @cached_property
-    def _mdp(self) -> FiniteMDP:
+    def table(self) -> FiniteMDP:
         probabilities = np.array([[[0.5, 0.5], [1.0, 0.0]]] + 2 * [[[1.0, 0.0], [1.0, 0.0]]])
         successors = np.full((3, 2, 2), END)
         successors[0, 0] = [1, 2]
         rewards = np.array([[0.0, self.exit_reward], [0.0, -5.0], [-5.0, 0.0]])
         return FiniteMDP(probabilities, rewards, successors, start=np.array([1.0, 0.0, 0.0]))
-
-    def build(self, rng: np.random.Generator) -> FinitePart:
-        return self.mdp().build(rng)

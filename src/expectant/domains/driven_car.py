@@ -13,6 +13,7 @@ from expectant.domains.mountain_car import (
     SPEED,
     MountainCar,
     MountainCarPart,
+    drive_cars,
 )
 from expectant.parts import Drawing, Exit, KnownValues
 from expectant.rules import between, or_none, whole
@@ -138,15 +139,10 @@ def trips(
 
 def _moved(domain: DrivenCar, cars: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """One step of many cars at once, as their drivers steer."""
-    position, speed = cars[:, POSITION], cars[:, SPEED]
-    thrust = np.where(speed >= 0.0, 1, -1)
+    thrust = np.where(cars[:, SPEED] >= 0.0, 1, -1)
     astray = rng.random(len(cars)) < domain.noise
     thrust[astray] = rng.integers(PUSHES, size=int(astray.sum())) - 1
-    speed = speed + (thrust * domain.force - np.cos(3.0 * position) * domain.gravity)
-    speed = np.clip(speed, -domain.max_speed, domain.max_speed)
-    position = np.clip(position + speed, domain.min_position, domain.max_position)
-    stopped = (position == domain.min_position) & (speed < 0.0)
-    return np.stack([position, np.where(stopped, 0.0, speed)], axis=1)
+    return drive_cars(domain.valley(), cars, thrust)
 
 
 def _arrived(domain: DrivenCar, cars: np.ndarray) -> np.ndarray:

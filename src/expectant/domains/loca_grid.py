@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +14,7 @@ from expectant.domains.finite import (
     STATE,
     FiniteMDP,
     FinitePart,
+    TabularDomain,
     sample,
     tell_what_is_now,
 )
@@ -29,7 +29,7 @@ from expectant.domains.phases import (
     right_exit_pays,
     tick_clock,
 )
-from expectant.parts import Domain, Drawing, Exit
+from expectant.parts import Drawing, Exit
 from expectant.rules import between, number, or_none, whole
 from expectant.verbs import reset, reward_now, step
 
@@ -69,7 +69,7 @@ def _(domain, outcome):
 
 
 @description
-class LocaGrid(Domain):
+class LocaGrid(TabularDomain):
     """A grid with an exit on either side, for the local-change adaptation test.
 
     Dynamics
@@ -121,16 +121,12 @@ class LocaGrid(Domain):
             phases=right_exit_pays(self.right_reward, self.later_reward),
         )
 
-    def mdp(self) -> FiniteMDP:
+    def table(self) -> FiniteMDP:
         """The grid as a finite MDP, for exact answers in every phase.
 
         Outcome o is the move o. Its phases are the grid's, but go by episodes there, as those of
         every ``FiniteMDP`` do, and all start evenly.
         """
-        return self._mdp
-
-    @cached_property
-    def _mdp(self) -> FiniteMDP:
         claim(8 * 16 * 14 * self.states)  # tables of three phases, and copies
         row, column = np.divmod(np.arange(self.states), self.columns)
         last = self.columns - 1

@@ -68,6 +68,16 @@ def drive_car(valley, car, thrust):
     car[SPEED] = speed
 
 
+def drive_cars(valley: Valley, cars: np.ndarray, thrust: Any) -> np.ndarray:
+    """Where cars (n, 2) are one step later; ``thrust`` is one number or (n,)."""
+    position, speed = cars.T
+    pull = np.cos(3.0 * position) * (-valley.gravity)
+    speed = np.clip(speed + (thrust * valley.force + pull), -valley.max_speed, valley.max_speed)
+    position = np.clip(position + speed, valley.min_position, valley.max_position)
+    stopped = (position == valley.min_position) & (speed < 0.0)
+    return np.stack([position, np.where(stopped, 0.0, speed)], axis=1)
+
+
 @reset.register(MountainCarPart)
 def _(domain, episode, rng):
     width = domain.max_start - domain.min_start

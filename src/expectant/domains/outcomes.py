@@ -39,8 +39,11 @@ def checked_outcomes(mdp: FiniteMDP) -> Outcomes:
     for state in mdp.terminal:
         probabilities[:, state], rewards[:, state], successors[state] = 0.0, 0.0, -1
         probabilities[:, state, :, 0] = 1.0
-    _check_probabilities(probabilities)
-    _check_rewards(probabilities, rewards)
+    _check_entries(~(probabilities >= 0), probabilities, "a probability must be 0 or more")
+    sums = probabilities.sum(axis=-1)
+    _check_entries(~(np.abs(sums - 1.0) <= TOLERANCE), sums, "the probabilities must sum to 1")
+    unknown = (probabilities > 0) & ~np.isfinite(rewards)
+    _check_entries(unknown, rewards, "a reward must be finite")
     _check_phases(mdp, phases)
     start = _start(mdp, successors.shape[0])
     used = np.argsort(~(probabilities > 0).any(axis=0), axis=-1, kind="stable")
@@ -113,32 +116,13 @@ def _check_terminal(mdp: FiniteMDP, states: int) -> None:
             raise _fail(f"terminal state {state} does not exist, there are {states} states")
 
 
-def _check_probabilities(probabilities: np.ndarray) -> None:
-    wrong = np.argwhere(~(probabilities >= 0))
-    if wrong.size:
-        phase, state, action, outcome = wrong[0]
-        raise _fail(
-            f"state {state}, action {action}, outcome {outcome}, phase {phase}: a probability must "
-            f"be 0 or more, got {probabilities[tuple(wrong[0])]:g}"
-        )
-    sums = probabilities.sum(axis=-1)
-    wrong = np.argwhere(~(np.abs(sums - 1.0) <= TOLERANCE))
-    if wrong.size:
-        phase, state, action = wrong[0]
-        raise _fail(
-            f"state {state}, action {action}, phase {phase}: the probabilities must sum to 1, "
-            f"got {sums[phase, state, action]:.10g}"
-        )
-
-
-def _check_rewards(probabilities: np.ndarray, rewards: np.ndarray) -> None:
-    wrong = np.argwhere((probabilities > 0) & ~np.isfinite(rewards))
-    if wrong.size:
-        phase, state, action, outcome = wrong[0]
-        raise _fail(
-            f"state {state}, action {action}, outcome {outcome}, phase {phase}: a reward must be "
-            f"finite, got {rewards[tuple(wrong[0])]}"
-        )
+def _check_entries(wrong: np.ndarray, values: np.ndarray, must: str) -> None:
+    """Raise an error about the first of the outcomes, or sums over them, that are wrong."""
+    if wrong.any():
+        first = tuple(np.argwhere(wrong)[0])
+        phase, state, action, *outcome = first
+        where = f"state {state}, action {action}" + (f", outcome {outcome[0]}" if outcome else "")
+        raise _fail(f"{where}, phase {phase}: {must}, got {values[first]:.10g}")
 
 
 def _check_phases(mdp: FiniteMDP, phases: int) -> None:
@@ -178,15 +162,10 @@ def _check_ends(probabilities: np.ndarray, successors: np.ndarray) -> None:
             into = np.argwhere(present & (successors == trapped[0]))
             outside = into[reaches[into[:, 0]]]
             state, action, _ = (*outside, *into, (trapped[0], 0, 0))[0]
-            alone = _leads_to_itself_only(present, successors)
-            ends = (
-                f"terminal={list(map(int, alone))} says that an episode ends there; "
-                if alone.size
-                else ""
-            )
             raise _fail(
                 f"state {state}, action {action}, phase {phase}: leads to state {trapped[0]}, from "
-                f"which no action ever reaches an end ({ends}endless=True allows that)"
+                f"which no action ever reaches an end (terminal=[{trapped[0]}] says that an "
+                "episode ends there; endless=True allows that)"
             )
 
 
@@ -205,9 +184,3 @@ def _reaches_end(present: np.ndarray, successors: np.ndarray) -> np.ndarray:
                 reaches[origin] = True
                 waiting.append(origin)
     return np.array(reaches)
-
-
-def _leads_to_itself_only(present: np.ndarray, successors: np.ndarray) -> np.ndarray:
-    """The states that are never left, as textbooks draw an end."""
-    own = successors == np.arange(successors.shape[0])[:, None, None]
-    return np.flatnonzero((own | ~present).all(axis=(1, 2)))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -64,190 +63,157 @@ def check_domain(domain: Domain, *, episodes: int = 20, seed: int = 0) -> Domain
     """
     whole(1).check("check_domain", "episodes", episodes)
     SEED.check("check_domain", "seed", seed)
-    check = _Check(domain)
-    check.description()
-    tally: Tally = {}
-    first = check.episodes(episodes, seed, tally)
-    again = check.episodes(episodes, seed, {})
-    check.repeatable(first, again)
-    check.alive_is_not_done(first, seed)
-    check.ends(first)
+    owner = f"check_domain: {type(domain).__name__}"
+    try:
+        _check_description(domain, owner)
+        tally: Tally = {}
+        first, again = (_play(domain, episodes, seed, tally if n else {}) for n in (1, 0))
+        _check_repeatable(first, again)
+        _check_ends(domain, first)
+    except WrongDomain as error:
+        raise ValueError(f"{owner}: {error}") from None
     mdp = domain.mdp()
-    pairs = None if mdp is None else check_against_mdp(domain, mdp, tally, check.owner)
     return DomainCheck(
         domain,
         episodes,
         sum(episode.rewards.size for episode in first),
         sum(episode.ended for episode in first),
         float(np.mean([episode.rewards.sum() for episode in first])),
-        pairs,
+        None if mdp is None else check_against_mdp(domain, mdp, tally, owner),
     )
 
 
-class _Check:
-    """The checks of one domain, each an error that begins with its name."""
+class WrongDomain(Exception):
+    """What a domain does wrong, without its name."""
 
-    def __init__(self, domain: Domain) -> None:
-        self.domain = domain
-        self.owner = f"check_domain: {type(domain).__name__}"
 
-    def fail(self, message: str) -> ValueError:
-        return ValueError(f"{self.owner}: {message}")
+def _check_description(domain: Domain, owner: str) -> None:
+    """Check what can be told without running it."""
+    if isinstance(domain, type):
+        raise ValueError(f"check_domain: give a domain, not its class: {domain.__name__}(…)")
+    if not isinstance(domain, Domain):
+        raise WrongDomain("is not a domain: derive it from ex.Domain")
+    try:
+        whole(1).check(owner, "actions", domain.actions)
+    except NotImplementedError:
+        raise WrongDomain("needs `actions`, how many there are") from None
+    if domain.outside:
+        raise WrongDomain("runs outside compiled code: use Gymnasium's own check_env")
+    if domain.states is None and domain.bounds is None:
+        raise WrongDomain(
+            "needs `states`, how many states it numbers, or `bounds`, the (low, high) of "
+            "every component of its observations"
+        )
 
-    def description(self) -> None:
-        """What can be told without running it."""
-        domain = self.domain
-        if isinstance(domain, type):
-            raise ValueError(f"check_domain: give a domain, not its class: {domain.__name__}(…)")
-        if not isinstance(domain, Domain):
-            raise self.fail("is not a domain: derive it from ex.Domain")
-        try:
-            whole(1).check(self.owner, "actions", domain.actions)
-        except NotImplementedError:
-            raise self.fail("needs `actions`, how many there are") from None
-        if domain.outside:
-            raise self.fail("runs outside compiled code: use Gymnasium's own check_env")
-        if domain.states is None and domain.bounds is None:
-            raise self.fail(
-                "needs `states`, how many states it numbers, or `bounds`, the (low, high) of "
-                "every component of its observations"
+
+def _build(domain: Domain, rng: np.random.Generator) -> Any:
+    """A part, which must be a NamedTuple that shares nothing with the next one."""
+    part, other = domain.build(rng), domain.build(rng)
+    if not isinstance(part, tuple) or not hasattr(part, "_fields"):
+        raise WrongDomain(f"build must return a NamedTuple, got {type(part).__name__}")
+    for verb in (reset, step, observation):
+        if type(part) not in verb.implementations:
+            name = type(part).__name__
+            raise WrongDomain(
+                f"{name} does not implement the verb '{verb.__name__}': "
+                f"write one with @{verb.__name__}.register({name})"
             )
+    seen = observation(part)
+    if not isinstance(seen, np.ndarray) or seen.ndim != 1:
+        raise WrongDomain(f"observation must return an array of one axis, got {seen!r}")
+    if np.shares_memory(seen, observation(other)):
+        raise WrongDomain("two parts share their observation: make new arrays in build")
+    return part
 
-    def built(self, rng: np.random.Generator) -> Any:
-        """A part, which must be a NamedTuple that shares nothing with the next one."""
-        part, other = self.domain.build(rng), self.domain.build(rng)
-        if not isinstance(part, tuple) or not hasattr(part, "_fields"):
-            raise self.fail(f"build must return a NamedTuple, got {type(part).__name__}")
-        for verb in (reset, step, observation):
-            if type(part) not in verb.implementations:
-                name = type(part).__name__
-                raise self.fail(
-                    f"{name} does not implement the verb '{verb.__name__}': "
-                    f"write one with @{verb.__name__}.register({name})"
-                )
-        seen = observation(part)
-        if not isinstance(seen, np.ndarray) or seen.ndim != 1:
-            raise self.fail(f"observation must return an array of one axis, got {seen!r}")
-        if np.shares_memory(seen, observation(other)):
-            raise self.fail("two parts share their observation: make new arrays in build")
-        return part
 
-    def episodes(self, episodes: int, seed: int, tally: Tally) -> list[Episode]:
-        """Some episodes of random actions, every step of them checked."""
-        rng, choices = np.random.default_rng(seed), np.random.default_rng(seed + 1)
-        part = self.built(rng)
-        return [self._episode(part, number, rng, choices, tally) for number in range(episodes)]
-
-    def _episode(
-        self, part: Any, number: int, rng: np.random.Generator, choices: Any, tally: Tally
-    ) -> Episode:
+def _play(domain: Domain, episodes: int, seed: int, tally: Tally) -> list[Episode]:
+    """Some episodes of random actions, every step of them checked."""
+    rng, choices = np.random.default_rng(seed), np.random.default_rng(seed + 1)
+    part = _build(domain, rng)
+    array, limit, found = observation(part), domain.step_limit or LONGEST, []
+    for number in range(episodes):
         reset(part, number, rng)
-        array = observation(part)
-        seen, alive = [self._observed(part, array)], 1.0
+        seen, alive = [_observed(domain, part, array)], 1.0
         rewards: list[float] = []
-        limit = self.domain.step_limit or LONGEST
         while alive > 0.0 and len(rewards) < limit and not (rewards and cut(part)):
-            action = int(choices.integers(self.domain.actions))
-            origin = phase(part), self._state(part), action
-            reward, alive = self._stepped(step(part, action, rng))
+            action = int(choices.integers(domain.actions))
+            origin = phase(part), _state(domain, part), action
+            reward, alive = _checked_step(step(part, action, rng))
             rewards.append(reward)
             if alive > 0.0:
-                seen.append(self._observed(part, array))
-            result = (self._state(part) if alive > 0.0 else END, reward)
+                seen.append(_observed(domain, part, array))
+            result = (_state(domain, part) if alive > 0.0 else END, reward)
             tally.setdefault(origin, Counter())[result] += 1
-        return Episode(np.array(seen), np.array(rewards), alive == 0.0)
+        found.append(Episode(np.array(seen), np.array(rewards), alive == 0.0))
+    return found
 
-    def _state(self, part: Any) -> int:
-        """The number of the present state: its place, or what is observed where it has none."""
-        number = int(place(part))
-        return int(observation(part)[0]) if number < 0 and self.domain.states else number
 
-    def _stepped(self, answer: Any) -> tuple[float, float]:
-        if not isinstance(answer, tuple) or len(answer) != 2:
-            raise self.fail(f"step must return (reward, alive), got {answer!r}")
-        reward, alive = answer
-        if not is_number(reward) or not math.isfinite(reward):
-            raise self.fail(f"step must return a finite reward, got {reward!r}")
-        if alive not in (0.0, 1.0) or isinstance(alive, bool | np.bool_):
-            raise self.fail(
-                f"step must return alive as 0.0 (the episode has ended) or 1.0, got {alive!r}"
-            )
-        return float(reward), float(alive)
+def _state(domain: Domain, part: Any) -> int:
+    """The number of the present state: its place, or what is observed where it has none."""
+    number = int(place(part))
+    return int(observation(part)[0]) if number < 0 and domain.states else number
 
-    def _observed(self, part: Any, array: np.ndarray) -> np.ndarray:
-        """A copy of the present observation, if it is what the description says."""
-        seen = observation(part)
-        if seen is not array:
-            raise self.fail(
-                "observation must return the same array every time: keep one in the part, and let "
-                "reset and step write into it"
-            )
-        if self.domain.states is not None:
-            self._numbered(seen)
-            return seen[:1].copy()
-        self._bounded(seen, self.domain.bounds or ())
-        return seen.copy()
 
-    def _numbered(self, seen: np.ndarray) -> None:
-        states = self.domain.states
+def _checked_step(answer: Any) -> tuple[float, float]:
+    if not isinstance(answer, tuple) or len(answer) != 2:
+        raise WrongDomain(f"step must return (reward, alive), got {answer!r}")
+    reward, alive = answer
+    if not is_number(reward) or not math.isfinite(reward):
+        raise WrongDomain(f"step must return a finite reward, got {reward!r}")
+    if alive not in (0.0, 1.0) or isinstance(alive, bool | np.bool_):
+        raise WrongDomain(
+            f"step must return alive as 0.0 (the episode has ended) or 1.0, got {alive!r}"
+        )
+    return float(reward), float(alive)
+
+
+def _observed(domain: Domain, part: Any, array: np.ndarray) -> np.ndarray:
+    """A copy of the present observation, if it is what the description says."""
+    seen = observation(part)
+    if seen is not array:
+        raise WrongDomain(
+            "observation must return the same array every time: keep one in the part, and let "
+            "reset and step write into it"
+        )
+    if domain.states is not None:
         if seen.dtype != np.int64:
-            raise self.fail(f"observations are state numbers: use int64, got {seen.dtype}")
-        if not 0 <= seen[0] < states:
-            raise self.fail(f"states is {states}, but the observation was {seen[0]}")
-
-    def _bounded(self, seen: np.ndarray, bounds: Sequence[tuple[float, float]]) -> None:
-        if seen.dtype != np.float64:
-            raise self.fail(f"observations are vectors: use float64, got {seen.dtype}")
-        if seen.size != len(bounds):
-            raise self.fail(f"bounds has {len(bounds)} components, the observation {seen.size}")
-        for component, (low, high) in enumerate(bounds):
-            if not low <= seen[component] <= high:
-                raise self.fail(
-                    f"component {component} was {seen[component]!r}, outside its bounds "
-                    f"{low!r} to {high!r}"
-                )
-
-    def repeatable(self, first: list[Episode], again: list[Episode]) -> None:
-        """The same seed must give the same episodes."""
-        for number, (one, other) in enumerate(zip(first, again, strict=True)):
-            if not (
-                np.array_equal(one.observations, other.observations)
-                and np.array_equal(one.rewards, other.rewards)
-            ):
-                raise self.fail(
-                    f"episode {number} was another one with the same seed: draw from the rng that "
-                    "is passed in and from nothing else, and let reset forget the last episode"
-                )
-
-    def alive_is_not_done(self, found: list[Episode], seed: int) -> None:
-        """An episode that is over at once, and only goes on where it should end, has them mixed up.
-
-        Where all episodes were over after their first step, take more steps all the same: a
-        domain that returns *done* for *alive* says 1.0 once it really ends.
-        """
-        if any(episode.rewards.size > 1 or not episode.ended for episode in found):
-            return
-        rng, choices = np.random.default_rng(seed), np.random.default_rng(seed + 1)
-        part = self.built(rng)
-        reset(part, 0, rng)
-        for _ in range(self.domain.step_limit or LONGEST):
-            _, alive = self._stepped(step(part, int(choices.integers(self.domain.actions)), rng))
-            if alive > 0.0:
-                raise self.fail(
-                    "step returned alive = 0.0 at the first step of every episode and 1.0 later: "
-                    "it seems to return whether the episode is done; return 0.0 at its end, else "
-                    "1.0"
-                )
-
-    def ends(self, found: list[Episode]) -> None:
-        """Some episode must end, unless it is said that they need not."""
-        limited = self.domain.step_limit is not None or self.domain.endless
-        lengths = Counter(episode.rewards.size for episode in found)
-        if not limited and not any(e.ended for e in found) and lengths[LONGEST] == len(found):
-            raise self.fail(
-                f"no episode ended within {LONGEST:,} random steps: return alive = 0.0 at the end, "
-                "or give the domain a step_limit"
+            raise WrongDomain(f"observations are state numbers: use int64, got {seen.dtype}")
+        if not 0 <= seen[0] < domain.states:
+            raise WrongDomain(f"states is {domain.states}, but the observation was {seen[0]}")
+        return seen[:1].copy()
+    bounds = domain.bounds or ()
+    if seen.dtype != np.float64:
+        raise WrongDomain(f"observations are vectors: use float64, got {seen.dtype}")
+    if seen.size != len(bounds):
+        raise WrongDomain(f"bounds has {len(bounds)} components, the observation {seen.size}")
+    for component, (low, high) in enumerate(bounds):
+        if not low <= seen[component] <= high:
+            raise WrongDomain(
+                f"component {component} was {seen[component]!r}, outside its bounds "
+                f"{low!r} to {high!r}"
             )
+    return seen.copy()
+
+
+def _check_repeatable(first: list[Episode], again: list[Episode]) -> None:
+    """The same seed must give the same episodes."""
+    for number, (one, other) in enumerate(zip(first, again, strict=True)):
+        same = np.array_equal(one.observations, other.observations)
+        if not (same and np.array_equal(one.rewards, other.rewards)):
+            raise WrongDomain(
+                f"episode {number} was another one with the same seed: draw from the rng that "
+                "is passed in and from nothing else, and let reset forget the last episode"
+            )
+
+
+def _check_ends(domain: Domain, found: list[Episode]) -> None:
+    """Some episode must end, unless it is said that they need not."""
+    limited = domain.step_limit is not None or domain.endless
+    if not limited and all(e.rewards.size == LONGEST and not e.ended for e in found):
+        raise WrongDomain(
+            f"no episode ended within {LONGEST:,} random steps: return alive = 0.0 at the end, "
+            "or give the domain a step_limit"
+        )
 
 
 # ------------------------------------------------------------------------ against a finite MDP

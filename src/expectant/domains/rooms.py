@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from expectant.descriptions import description, option
-from expectant.domains.finite import FiniteMDP, FinitePart
+from expectant.domains.finite import FiniteMDP, TabularDomain
 from expectant.domains.grids import (
     GOAL,
     START,
@@ -19,7 +19,7 @@ from expectant.domains.grids import (
     numbers_of_cells,
 )
 from expectant.domains.outcomes import END
-from expectant.parts import Domain, Drawing
+from expectant.parts import Drawing
 from expectant.rules import Rule, between, number
 
 FREE, PIT = ".", "P"
@@ -70,7 +70,7 @@ PLAN = Rule(
 
 
 @description
-class Rooms(Domain):
+class Rooms(TabularDomain):
     """A grid of cells between walls, drawn as text.
 
     Dynamics
@@ -128,12 +128,8 @@ class Rooms(Domain):
         plain = (FREE, START, PIT)
         return {str(name): s for s, name in enumerate(self.letters) if name not in plain}
 
-    def mdp(self) -> FiniteMDP:
+    def table(self) -> FiniteMDP:
         """The rooms as a finite MDP; outcome o is the move o."""
-        return self._mdp
-
-    @cached_property
-    def _mdp(self) -> FiniteMDP:
         moves, letters = moves_in(self.grid, self.numbers), self.letters
         pays = np.where(letters[moves] == PIT, self.pit_reward, 0.0)
         pays = np.where(moves == END, self.goal_reward, pays)
@@ -149,9 +145,6 @@ class Rooms(Domain):
     @property
     def drawing(self) -> Drawing:
         return grid_drawing(self.numbers, (self.goal_reward,))
-
-    def build(self, rng: np.random.Generator) -> FinitePart:
-        return self.mdp().build(rng)
 
 
 @description

@@ -18,7 +18,7 @@ from expectant.domains.loca_car import (
     RIGHT_EXIT,
     LocaMountainCar,
 )
-from expectant.domains.mountain_car import POSITION, SPEED
+from expectant.domains.mountain_car import POSITION, SPEED, drive_cars
 from expectant.parts import Domain
 
 DISCOUNT = 0.99
@@ -55,12 +55,7 @@ def moved(domain: LocaMountainCar, cars: np.ndarray, thrust: Any) -> np.ndarray:
     """Where cars (N, 2) are one step later; ``thrust`` is one number or (N,)."""
     position, speed = cars.T
     zone = (position >= domain.zone_position) & (speed >= domain.zone_speed)
-    pull = np.cos(3.0 * position) * (-domain.gravity)
-    speed = speed + (np.where(zone, 1, thrust) * domain.force + pull)
-    speed = np.clip(speed, -domain.max_speed, domain.max_speed)
-    position = np.clip(position + speed, domain.min_position, domain.max_position)
-    speed = np.where((position == domain.min_position) & (speed < 0.0), 0.0, speed)
-    return np.stack([position, speed], axis=1)
+    return drive_cars(domain.valley(), cars, np.where(zone, 1, thrust))
 
 
 def exits_of(domain: LocaMountainCar, cars: np.ndarray) -> np.ndarray:
