@@ -7,9 +7,8 @@ import pytest
 
 import expectant as ex
 from expectant.diagnostics import _model_error
-from expectant.engine.asking import ask
 from expectant.engine.job import Job
-from expectant.engine.look import all_states, look, set_aside
+from expectant.engine.look import all_states, ask, look, set_aside
 from expectant.exact.solve import dynamics
 
 FIVE = ex.Corridor(cells=5, slip=0.1)

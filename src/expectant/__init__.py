@@ -54,8 +54,7 @@ from expectant.domains.outside import Outside
 from expectant.domains.own import check_domain
 from expectant.domains.rooms import FourRooms, Rooms, TwoRooms
 from expectant.domains.under_policy import under_policy
-from expectant.engine.evaluating import evaluate
-from expectant.engine.evaluation import Evaluation
+from expectant.engine.evaluating import Evaluation, evaluate
 from expectant.engine.learner.learner import Learner
 from expectant.engine.result import Result
 from expectant.engine.run import run

@@ -7,11 +7,10 @@ from typing import NamedTuple
 import numpy as np
 
 from expectant.core.memory import claim
-from expectant.engine.asking import Answers
 from expectant.engine.course import drive, going_on
 from expectant.engine.deciding import decision_nanoseconds
 from expectant.engine.job import Job, loop_for
-from expectant.engine.look import all_states, look, look_for, set_aside
+from expectant.engine.look import Answers, all_states, look, look_for, set_aside
 from expectant.engine.loop import DONE
 from expectant.engine.workers import iterate_interruptibly
 from expectant.exact import optimal_values, planning_gap

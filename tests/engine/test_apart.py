@@ -6,9 +6,8 @@ import numpy as np
 
 import expectant as ex
 from expectant.core import tree
-from expectant.engine.apart import LINES, SMALL, set_apart
 from expectant.engine.course import going_on
-from expectant.engine.job import Job
+from expectant.engine.job import LINES, SMALL, Job, set_apart
 
 
 def lines_of(part, besides):

@@ -6,7 +6,6 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,8 +13,6 @@ import pytest
 
 import expectant as ex
 from expectant.engine.crossing import OVER
-from expectant.engine.learner import patience
-from expectant.engine.learner.patience import Patience
 from expectant.engine.loop import DONE
 from expectant.engine.workers import iterate_interruptibly, run_interruptibly
 
@@ -82,7 +79,7 @@ def test_a_step_of_very_many_backups(tmp_path, interrupted, where):
     if where == "loaded":
         learner.save(tmp_path / "l.npz")
         learner = ex.Learner.load(tmp_path / "l.npz", compiled=False)
-    learner._answered = Patience(learner.agent)
+    learner._is_long = True
     respond, stops = learner._respond, list[float]()
 
     def planning(run: Any, *_: Any) -> int:
@@ -95,35 +92,3 @@ def test_a_step_of_very_many_backups(tmp_path, interrupted, where):
     learner._respond = respond
     assert learner.step(0.0, 1, False) in (0, 1)
     assert learner._run.agent.planner.control[0] == 0
-
-
-@pytest.mark.parametrize(
-    ("agent", "seconds", "elsewhere"),
-    [
-        (ex.Lookahead(0.1, planning_steps=5), [0.0, 0.2, 0.0, 0.0], [True, False, True, False]),
-        (ex.Lookahead(0.1, planning_steps=5, rollout=50), [0.0, 0.01, 0.0], [True, False, True]),
-        (ex.DynaQ(0.1, planning_steps=1_000), [0.01, 0.0], [True, False]),
-        (
-            ex.DynaQ(0.1, planning_steps=1_000, backups=ex.PrioritizedPairs(idles=True)),
-            [0.001, 0.001],
-            [True, True],
-        ),
-    ],
-)
-def test_a_step_goes_to_another_thread_where_the_last_one_was_long(
-    monkeypatch, agent, seconds, elsewhere
-):
-    learner = ex.Learner(agent, ex.OneHot(), 2, states=3, compiled=False)
-    learner.start(0)
-    clock, threads = [0.0], list[bool]()
-    monkeypatch.setattr(patience, "time", SimpleNamespace(perf_counter=lambda: clock[0]))
-
-    def taking_its_time(*_: Any) -> int:
-        clock[0] += seconds[len(threads)]
-        threads.append(threading.current_thread() is not threading.main_thread())
-        return 0
-
-    learner._answered, learner._respond = Patience(agent), taking_its_time
-    for _ in seconds:
-        learner.step(0.0, 1, False)
-    assert threads == elsewhere

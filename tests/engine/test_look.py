@@ -10,11 +10,19 @@ import pytest
 
 import expectant as ex
 from expectant.core import tree
-from expectant.engine.asking import Answers, States, ask
 from expectant.engine.course import drive, going_on
 from expectant.engine.job import Job, loop_for
 from expectant.engine.learner.saving import states_of
-from expectant.engine.look import TOPICS, all_states, look, look_for, set_aside
+from expectant.engine.look import (
+    TOPICS,
+    Answers,
+    States,
+    all_states,
+    ask,
+    look,
+    look_for,
+    set_aside,
+)
 from expectant.engine.loop import simulate
 from expectant.progress import Silent
 from expectant.verbs import encode

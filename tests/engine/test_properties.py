@@ -17,11 +17,10 @@ import numpy as np
 import pytest
 
 import expectant as ex
-from expectant.engine.asking import ask
 from expectant.engine.code_hash import fingerprint, part_types
 from expectant.engine.compile import compiling
 from expectant.engine.job import Job
-from expectant.engine.look import TOPICS, _questions, all_states, set_aside
+from expectant.engine.look import TOPICS, _questions, all_states, ask, set_aside
 from expectant.engine.loop import simulate
 from expectant.features.vector import empty_state
 from expectant.verbs import (

@@ -11,7 +11,7 @@ import pytest
 from expectant.domains.outside import OutsidePart
 from expectant.engine.course import advanced
 from expectant.engine.crossing import play, respond
-from expectant.engine.greedily import perform
+from expectant.engine.evaluating import perform
 from expectant.engine.loop import DIVERGED, DONE, FULL, STOPPED, Budget, Ranges, Run, simulate
 from expectant.features.vector import empty_state
 from expectant.parts import Shape

@@ -20,9 +20,8 @@ from outside_worlds import FailsIn, HallEnv, Troubled
 import expectant as ex
 from expectant.engine import workers
 from expectant.engine.compile.compiling import kernel_for
-from expectant.engine.compile.settled import has_settled_types
 from expectant.engine.course import going_on
-from expectant.engine.job import Job, loop_for
+from expectant.engine.job import Job, has_settled_types, loop_for
 from expectant.engine.run import Runs
 from expectant.engine.workers import Order, Processes, compile_ahead, run_on_threads
 from expectant.progress import Overall, Silent

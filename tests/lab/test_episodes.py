@@ -7,7 +7,7 @@ import pytest
 
 import expectant as ex
 from expectant.engine.course import drive, going_on
-from expectant.engine.greedily import perform_discounted
+from expectant.engine.evaluating import perform_discounted
 from expectant.engine.job import Job
 from expectant.engine.loop import simulate
 from expectant.exact.car_values import judged_levels

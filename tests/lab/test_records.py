@@ -7,9 +7,8 @@ import pytest
 
 import expectant as ex
 from expectant.core.memory import TooLargeError
-from expectant.engine.asking import States, ask
 from expectant.engine.job import Job
-from expectant.engine.look import all_states, look, set_aside
+from expectant.engine.look import States, all_states, ask, look, set_aside
 from expectant.engine.loop import DIVERGED, DONE, Budget, simulate
 from expectant.lab.cells import Cell, cell_hash
 from expectant.lab.engines.compute import compute

@@ -149,15 +149,9 @@ def digest(accounts: list[Account]) -> str:
 
 def _code_generator() -> list[Any]:
     """The modules that turn parts and verbs into machine code."""
-    from expectant.engine.compile import (
-        borrow,
-        compiled_lanes,
-        compiled_streams,
-        inlined,
-        overloads,
-    )
+    from expectant.engine.compile import compiled_lanes, compiled_streams, overloads
 
-    return [borrow, compiled_lanes, compiled_streams, inlined, overloads]
+    return [compiled_lanes, compiled_streams, overloads]
 
 
 # ------------------------------------------------------------------------------ where code is from

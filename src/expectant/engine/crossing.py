@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from expectant.dispatch import borrowed
-from expectant.engine.compile.kernels import Kernel, compiled_for
+from expectant.engine.compile.kernels import Kernel, compiled_for, entry_point
 from expectant.engine.loop import (
     ACTION,
     DIVERGED,
@@ -97,10 +97,7 @@ def first_response(run: Run, streams: Any) -> tuple[Any, ...]:
 def responder(run: Run, streams: Any, name: str, show: Reporter, checked: bool = False) -> Kernel:
     """``respond``, compiled for runs and streams like these; what is in them is used up."""
     arguments = first_response(run, streams)
-    kernel = compiled_for(respond, arguments, name, show, checked)
-    from expectant.engine.compile.compiling import entry_point
-
-    return entry_point(kernel, *arguments)
+    return entry_point(compiled_for(respond, arguments, name, show, checked), *arguments)
 
 
 def answered(

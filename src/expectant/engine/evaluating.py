@@ -3,23 +3,40 @@
 from __future__ import annotations
 
 import copy
+import math
 import time
 from collections.abc import Sequence
-from typing import NamedTuple, cast
+from dataclasses import dataclass
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
+from expectant import formatting as tables
+from expectant.agents.acting import greedy
+from expectant.analysis.curves import interval
 from expectant.core import tree
+from expectant.dispatch import borrowed
 from expectant.domains.gym import Gym
 from expectant.domains.spaces import GymSource
 from expectant.engine.arguments import hinting
-from expectant.engine.compile.kernels import Kernel, compiled_for, use_compiled
+from expectant.engine.compile.kernels import Kernel, compiled_for, entry_point, use_compiled
 from expectant.engine.course import advanced, going_on
-from expectant.engine.evaluation import Evaluation
-from expectant.engine.greedily import decide_outside, perform, perform_outside
 from expectant.engine.job import Job, cores
 from expectant.engine.learner.learner import Learner
-from expectant.engine.loop import DIVERGED, NOT_FINITE, Budget, Run
+from expectant.engine.loop import (
+    ACTION,
+    DIVERGED,
+    DONE,
+    EPISODE,
+    NOT_FINITE,
+    STEP,
+    STOPPED,
+    Budget,
+    Run,
+    end_episode,
+    judge,
+    perceive,
+)
 from expectant.engine.result import Result
 from expectant.engine.trial.mistakes import broken_promise
 from expectant.engine.trial.rehearsal import rehearse
@@ -28,7 +45,149 @@ from expectant.parts import Agent, Domain, Features
 from expectant.progress import Reporter, reporter
 from expectant.rules import flag, or_none, whole
 from expectant.seeds import EVALUATION, SEED, Streams, evaluation_streams, generator, sequence
-from expectant.verbs import observation
+from expectant.verbs import begin, cut, function, observation, preference, reset, step
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """What came out of ``ex.evaluate``.
+
+    ``returns`` and ``lengths`` are (episodes,) of a learner, (runs, episodes) of a result.
+    ``diverged`` (runs,) marks runs whose weights had overflowed: all NaN.
+    """
+
+    returns: np.ndarray
+    lengths: np.ndarray
+    diverged: np.ndarray
+    seconds: float
+
+    @property
+    def mean(self) -> float:
+        """The mean return of an episode; NaN with a diverged run."""
+        return float(self.returns.mean())
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The 95 % bootstrap interval of the mean: over runs, or over the episodes of only one."""
+        several = self.diverged.size > 1
+        samples = self.returns.mean(axis=1) if several else self.returns.ravel()
+        if samples.size == 1:
+            return math.nan, math.nan
+        _, low, high = interval(samples)
+        return float(low), float(high)
+
+    @property
+    def low(self) -> float:
+        return self.interval[0]
+
+    @property
+    def high(self) -> float:
+        return self.interval[1]
+
+    def __repr__(self) -> str:
+        return f"Evaluation({', '.join(f'{name} {text}' for name, text in self._facts())})"
+
+    def _repr_html_(self) -> str:
+        """A small table for notebooks."""
+        names, texts = zip(*self._facts(), strict=True)
+        return tables.html_table(names, [texts])
+
+    def _facts(self) -> list[tuple[str, str]]:
+        low, high = self.interval
+        decimals = tables.decimals_for([self.mean, low, high])
+        ends = tables.interval_text(low, high, decimals)
+        shown = f"{tables.number_text(self.mean, decimals)} ({ends})"
+        facts = [("mean return", shown), ("episodes", f"{self.returns.shape[-1]:,}")]
+        if self.returns.ndim > 1:
+            facts.append(("runs", f"{self.diverged.size:,}"))
+        if self.diverged.any():
+            facts.append(("diverged", str(int(self.diverged.sum()))))
+        return facts
+
+
+@function
+def decide_greedily(run, action, rng):
+    """The action that the agent prefers where ``action`` has led, ties broken at random.
+
+    A negative answer is −1 minus the status with which the loop would stop.
+    """
+    status = perceive(run, action, run.state)
+    if status != DONE:
+        return -1 - status
+    if action < 0:
+        begin(run.agent, run.state, rng)
+    chosen = greedy(run.agent, run.state, run.ranges.actions, rng)
+    if math.isnan(preference(run.agent, run.state, chosen)):
+        return -1 - DIVERGED
+    return chosen
+
+
+@function
+def decide_outside(run, action, rng):
+    """:func:`decide_greedily`, called from outside compiled code."""
+    return decide_greedily(borrowed(run), action, borrowed(rng))
+
+
+@function
+def perform(run, budget, streams, control):
+    """Act greedily until the budget is used up; the loop without learning."""
+    return go_through(borrowed(run), budget, 1.0, borrowed(streams), borrowed(control))
+
+
+@function
+def perform_discounted(run, budget, discount, streams, control):
+    """:func:`perform`, with returns that are discounted."""
+    return go_through(borrowed(run), budget, discount, borrowed(streams), borrowed(control))
+
+
+@function
+def go_through(run, budget, discount, streams, control):
+    """Episodes in which nothing is learned, each from its beginning."""
+    domain, clock, weight = run.domain, run.clock, 1.0
+    while clock[EPISODE] < budget.episodes:
+        if control[0] != 0:
+            return STOPPED
+        if clock[STEP] == 0:
+            reset(domain, clock[EPISODE], streams.world)
+            run.total[0] = 0.0
+            clock[ACTION] = -1
+            weight = 1.0
+        action = decide_greedily(run, clock[ACTION], streams.acting)
+        if action < 0:
+            return -1 - action
+        clock[ACTION] = action
+        reward, alive = step(domain, action, streams.world)
+        status = judge(run, reward, alive)
+        if status != DONE:
+            return status
+        run.total[0] += weight * reward
+        weight *= discount
+        clock[STEP] += 1
+        if alive == 0.0 or clock[STEP] >= budget.step_limit or cut(domain):
+            end_episode(run)
+    return DONE
+
+
+def perform_outside(
+    kernel: Any, world: Any, run: Run, budget: Budget, rng: Any, control: np.ndarray
+) -> int:
+    """:func:`perform` in a world outside compiled code."""
+    clock, received = run.clock, run.domain.received
+    while clock[EPISODE] < budget.episodes:
+        world.reset(received)
+        run.total[0], action, over = 0.0, -1, False
+        while not over:
+            if control[0] != 0:
+                return STOPPED
+            action = kernel(run, action, rng)
+            if action < 0:
+                return -1 - action
+            reward, terminated, truncated = world.step(action, received)
+            run.total[0] += reward
+            clock[STEP] += 1
+            over = terminated or truncated or clock[STEP] >= budget.step_limit
+        end_episode(run)
+    return DONE
 
 
 class Learned(NamedTuple):
@@ -143,8 +302,6 @@ def _kernel(job: Job, what: Learned, compiled: bool, name: str, show: Reporter) 
     rehearse(job, run, streams, perform)
     if not outside:
         return compiled_for(perform, (run, Budget(0, 0, 1), streams, going_on()), name, show)
-    from expectant.engine.compile.compiling import entry_point
-
     kernel = compiled_for(decide_outside, (run, -1, streams.acting), name, show)
     return entry_point(kernel, run, -1, streams.acting)
 

@@ -1,28 +1,162 @@
 """Looking at an agent: what it values, prefers and predicts at some states, without a trace.
 
 A *copy* is asked, so that whatever asking changes is not the run's: what features remember, the
-generator that a model draws from, scratch.
+generator that a model draws from, scratch. A model is asked through ``backed_up_value`` alone: with
+weights of zero it gives the reward r(s, a), and weights w add wᵀ s̄(s, a). So every model can be
+asked, for the expectation of all that is linear in the features.
 """
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Collection
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from expectant.core import tree
 from expectant.core.memory import zeros
-from expectant.engine.asking import Answers, NoModelPart, Questions, States, Subject, ask
+from expectant.dispatch import borrowed
 from expectant.engine.compile.kernels import Kernel, compiled_for, is_compiled, use_compiled
-from expectant.engine.loop import NO_FEATURE, Ranges, Run
+from expectant.engine.loop import DONE, NO_FEATURE, Ranges, Run
 from expectant.engine.trial.mistakes import PartError
 from expectant.engine.trial.rehearsal import rehearse_look
-from expectant.features.vector import outlook
+from expectant.features.vector import Binary, Weighted, add, outlook
 from expectant.lanes import padded
 from expectant.progress import Reporter
-from expectant.verbs import answering, backed_up_value, without_planning, wrapped
+from expectant.verbs import (
+    answering,
+    backed_up_value,
+    encode,
+    function,
+    index,
+    policy,
+    preference,
+    size,
+    without_planning,
+    wrapped,
+)
+
+
+class States(NamedTuple):
+    """``observations`` (n, m), and the numbers ``places`` (n,) of the states, −1 where unknown."""
+
+    observations: np.ndarray
+    places: np.ndarray
+
+
+class Subject(NamedTuple):
+    """A copy of an agent and its features, made to be asked; ``state`` is scratch."""
+
+    features: object
+    agent: object
+    state: Binary | Weighted
+    ranges: Ranges
+
+
+class Answers(NamedTuple):
+    """What was asked for; of the rest there are no rows.
+
+    ``features`` (n, d): the feature vectors, written out. ``values`` (n,): state values, the
+    greatest action value where there are only those. ``preferences`` (n, A) with ``greedy`` (n,),
+    the first of the actions that are preferred, and ``ties`` (n,), how many those are. ``policy``
+    (n, A): π(a | s), NaN for agents without. Of the model, NaN for agents without: ``rewards``
+    (n, A), and ``futures`` (n, A, g), what each of g measures of the next state is expected to be,
+    counted as zero where an episode ends.
+    """
+
+    features: np.ndarray
+    values: np.ndarray
+    preferences: np.ndarray
+    greedy: np.ndarray
+    ties: np.ndarray
+    policy: np.ndarray
+    rewards: np.ndarray
+    futures: np.ndarray
+
+
+class NoModelPart(NamedTuple):
+    """Stands for the model of an agent that has none."""
+
+    unknown: float
+
+
+@backed_up_value.register(NoModelPart)
+def _(model, state, action, weights, discount):
+    return model.unknown
+
+
+class Questions(NamedTuple):
+    """``weights``, (D,) or (A, D) or a part, give state values; ``measures`` (g, D) are what the
+    model is asked for; ``nothing`` (D,) is zero. ``action`` has led to the states, −1: episodes
+    begin there."""
+
+    subject: Subject
+    model: object
+    weights: object
+    measures: np.ndarray
+    nothing: np.ndarray
+    states: States
+    action: int
+    answers: Answers
+
+
+@function
+def prefer(agent, state, n, answers):
+    """Write down the agent's preferences, and which actions they favour."""
+    chosen, ties, best = 0, 1, 0.0
+    for action in range(answers.preferences.shape[1]):
+        candidate = preference(agent, state, action)
+        answers.preferences[n, action] = candidate
+        if action == 0 or candidate > best:
+            best, chosen, ties = candidate, action, 1
+        elif candidate == best:
+            ties += 1
+    answers.greedy[n] = chosen
+    answers.ties[n] = ties
+
+
+@function
+def foretell(questions, state, n):
+    """Write down what the model expects of every action."""
+    model, measures, answers = questions.model, questions.measures, questions.answers
+    for action in range(answers.rewards.shape[1]):
+        reward = backed_up_value(model, state, action, questions.nothing, 0.0)
+        answers.rewards[n, action] = reward
+        for i in range(measures.shape[0]):
+            expected = backed_up_value(model, state, action, measures[i], 1.0)
+            answers.futures[n, action, i] = expected - reward
+
+
+@function
+def ask(questions):
+    """Answer what is asked; returns DONE, or NO_FEATURE at an index that is none."""
+    return answer_all(borrowed(questions))
+
+
+@function
+def answer_all(questions):
+    """:func:`ask`, of what is borrowed."""
+    subject, states, answers = questions.subject, questions.states, questions.answers
+    agent, state = subject.agent, subject.state
+    for n in range(states.places.shape[0]):
+        encode(subject.features, states.observations[n], questions.action, state)
+        state.place[0] = states.places[n]
+        for i in range(size(state)):
+            if not 0 <= index(state, i) < subject.ranges.features:
+                return NO_FEATURE
+        if answers.features.shape[0] > 0:
+            add(state, answers.features[n], 1.0)
+        if answers.values.shape[0] > 0:
+            answers.values[n] = outlook(questions.weights, state)
+        if answers.preferences.shape[0] > 0:
+            prefer(agent, state, n, answers)
+        if answers.policy.shape[0] > 0:
+            policy(agent, state, answers.policy[n])
+        if answers.rewards.shape[0] > 0:
+            foretell(questions, state, n)
+    return DONE
+
 
 TOPICS = ("features", "values", "preferences", "policy", "model")
 REHEARSED = 20  # states that parts of one's own are tried on before they are compiled
@@ -49,40 +183,21 @@ def set_aside(run: Run, earlier: Subject | None = None) -> Subject:
     return Subject(features, agent, state, run.ranges)
 
 
-def set_aside_again(run: Run, earlier: Subject) -> Subject:
-    """A copy like an ``earlier`` one of the same run, which it takes the place of in memory."""
-    now = (run.features, without_planning(run.agent), run.next_state)
-    before = (earlier.features, earlier.agent, earlier.state)
-    copies: dict[int, Any] = {}
-    for part, known_part in zip(now, before, strict=True):
-        for (_, array), (_, known) in zip(tree.arrays(part), tree.arrays(known_part), strict=True):
-            if array.shape == known.shape:  # some grow
-                np.copyto(known, array)
-                copies[id(array)] = known
-    features, agent, state = copy.deepcopy(now, copies)
-    return Subject(features, agent, state, run.ranges)
-
-
 def look_for(
     subject: Subject, states: States, compiled: bool | None, name: str, show: Reporter
 ) -> Kernel:
     """What to look with at agents and states like these, compiled unless asked not to."""
     if not use_compiled(compiled):
         return ask
-    _rehearsed(subject, states)
+    some = States(states.observations[:REHEARSED], states.places[:REHEARSED])
+    asked = [topic for topic in TOPICS if topic != "values" or _has_values(subject)]
+    rehearse_look(subject, lambda tried: look(ask, tried, some, asked))
     return compiled_for(ask, (_questions(subject, states, ()),), f"a look at {name}", show)
 
 
 def look_is_compiled(subject: Subject, states: States) -> bool:
     """Whether what to look with is in memory or on disk, so that it need not be compiled."""
     return is_compiled(ask, (_questions(subject, states, ()),))
-
-
-def _rehearsed(subject: Subject, states: States) -> None:
-    """Ask about some states as plain Python, where parts are not the package's own."""
-    some = States(states.observations[:REHEARSED], states.places[:REHEARSED])
-    asked = [topic for topic in TOPICS if topic != "values" or _has_values(subject)]
-    rehearse_look(subject, lambda tried: look(ask, tried, some, asked))
 
 
 def look(
@@ -129,25 +244,21 @@ def _model_of(agent: Any) -> Any:
 
 
 def _has_values(subject: Subject) -> bool:
-    weights = _weights_of(subject, False)
-    return not isinstance(weights, np.ndarray) or weights.shape[0] > 0
+    """True if an agent has weights of values, or a part that has values."""
+    weights = getattr(wrapped(subject.agent), "weights", None)
+    if isinstance(weights, np.ndarray):
+        return weights.ndim in (1, 2) and weights.shape[-1] >= subject.ranges.features
+    return type(weights) in outlook.implementations
 
 
 def _weights_of(subject: Subject, needed: bool) -> Any:
-    """The weights of an agent's values, or the part that these are.
-
-    Without rows where it has none and they are not needed.
-    """
-    weights = getattr(wrapped(subject.agent), "weights", None)
-    if type(weights) in outlook.implementations:
-        return weights
-    features = subject.ranges.features
-    if isinstance(weights, np.ndarray) and weights.ndim in (1, 2) and weights.shape[-1] >= features:
-        return weights
+    """The weights of an agent's values; without rows where it has none and none are needed."""
+    if _has_values(subject):
+        return getattr(wrapped(subject.agent), "weights", None)
     if needed:
         name = type(subject.agent).__name__
         raise ValueError(f"agent: must have weights (D,) or (A, D) to have values, {name} has none")
-    return np.zeros((0, features))
+    return np.zeros((0, subject.ranges.features))
 
 
 def _sheet(ranges: Ranges, count: int, asked: Collection[str], measures: int) -> Answers:

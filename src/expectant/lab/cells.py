@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from expectant.descriptions import Description
-from expectant.engine.asking import ask
 from expectant.engine.code_hash import fingerprint, hash_own_code, part_types
 from expectant.engine.crossing import respond
 from expectant.engine.job import Job
+from expectant.engine.look import ask
 from expectant.engine.loop import simulate
 from expectant.lab.gym_code import OWN, environment_code
 from expectant.lab.records import Record, looking_bytes, recorded

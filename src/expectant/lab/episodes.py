@@ -11,7 +11,7 @@ import numpy as np
 
 from expectant.engine.compile.kernels import Kernel, compiled_for, is_compiled, use_compiled
 from expectant.engine.course import going_on
-from expectant.engine.greedily import perform, perform_discounted
+from expectant.engine.evaluating import perform, perform_discounted
 from expectant.engine.job import Job
 from expectant.engine.loop import DONE, NOT_FINITE, Budget, Run
 from expectant.engine.trial.mistakes import broken_promise

@@ -17,17 +17,16 @@ import numpy as np
 from expectant.analysis.panel import Level
 from expectant.core.memory import full
 from expectant.descriptions import near_miss
-from expectant.engine.asking import States
 from expectant.engine.compile.kernels import Kernel
 from expectant.engine.course import Stop, drive
 from expectant.engine.job import Job
 from expectant.engine.look import (
+    States,
     all_states,
     look,
     look_for,
     look_is_compiled,
     set_aside,
-    set_aside_again,
 )
 from expectant.engine.loop import DONE
 from expectant.engine.memory import size_of
@@ -186,14 +185,12 @@ def recorded(
     asked = tuple(topic for topic in found.topics if topic in ("values", "preferences"))
     states = _states(job) if asked else None
     seen = _nothing_seen(job, record, when)
-    aside = None
     for row, stop in enumerate(drive(job, number, loop, control, when.at)):
         begun(stop)
         if stop.status != DONE:
             continue
         if states is not None:
-            aside = set_aside_again(stop.run, aside) if aside else set_aside(stop.run)
-            answers = look(asker, aside, states, asked)
+            answers = look(asker, set_aside(stop.run), states, asked)
             for topic in asked:
                 getattr(seen, topic)[row] = getattr(answers, topic)
         if "work" in found.topics:

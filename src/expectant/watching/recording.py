@@ -14,11 +14,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from expectant.core.memory import claim
-from expectant.engine.asking import States
 from expectant.engine.compile.kernels import Kernel
 from expectant.engine.course import Stop, drive, going_on, share_done
 from expectant.engine.job import Job, loop_for
-from expectant.engine.look import look, look_for, set_aside
+from expectant.engine.look import States, look, look_for, set_aside
 from expectant.engine.loop import DONE, Run
 from expectant.engine.workers import iterate_interruptibly
 from expectant.lanes import padded

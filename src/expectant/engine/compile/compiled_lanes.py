@@ -109,7 +109,7 @@ def _emit_dot_rows(builder, rows, action, active, values, weights):
     return _fold(builder, builder.load(total))
 
 
-def _emit_sum_rows(context, builder, total, rows, action, active, values):
+def _emit_sum_rows(context, builder, total, rows, action, active, values=None):
     blocks = _combined_blocks(builder, rows, action, active, values, total.shape[0])
     with blocks as (position, combined):
         total.store_block(combined, position)
@@ -136,8 +136,7 @@ def _dot_weighted_rows(typing_context, rows, action, active, values, weights):
 @intrinsic
 def _sum_rows(typing_context, total, rows, action, active):
     def codegen(context, builder, signature, arguments):
-        unpacked = _unpack(context, builder, signature, arguments)
-        return _emit_sum_rows(context, builder, *unpacked, None)
+        return _emit_sum_rows(context, builder, *_unpack(context, builder, signature, arguments))
 
     return types.void(total, rows, types.int64, active), codegen
 

@@ -106,13 +106,6 @@ def _kernel(
     return kernel
 
 
-def entry_point(kernel: Any, *arguments: Any) -> Callable[..., Any]:
-    """The compiled code for arguments of these very types, which it does not look at again."""
-    from expectant.engine.compile import inside_numba
-
-    return inside_numba.compiled_entry_point(kernel, *arguments)
-
-
 def _forget_changed(found: list[Account], switches: tuple[Any, ...]) -> None:
     """Make Numba compile verbs and functions anew if any has changed since it last did.
 

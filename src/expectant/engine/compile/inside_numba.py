@@ -17,7 +17,7 @@ from numba.core.dispatcher import Dispatcher
 from numba.core.registry import cpu_target
 
 from expectant import dispatch
-from expectant.engine.compile.inlined import Outermost, without_collecting
+from expectant.engine.compile.overloads import Outermost, without_collecting
 
 
 def compiler_with(around: Callable[[], Any]) -> type[Outermost]:
@@ -29,16 +29,6 @@ def compiler_with(around: Callable[[], Any]) -> type[Outermost]:
                 return super().compile_extra(function)
 
     return Compiling
-
-
-def compiled_entry_point(kernel: Any, *arguments: Any) -> Callable[..., Any]:
-    """The compiled code for arguments of these very types, which it does not look at again.
-
-    Calling a kernel itself makes Numba look up the type of every array in every part, which costs
-    several times what it takes to pass them.
-    """
-    types_of = tuple(kernel.typeof_pyval(argument) for argument in arguments)
-    return kernel.overloads[types_of].entry_point
 
 
 def take_note_of_overloads() -> None:

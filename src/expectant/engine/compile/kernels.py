@@ -41,6 +41,17 @@ def compiled_for(
     return kernel
 
 
+def entry_point(kernel: Any, *arguments: Any) -> Kernel:
+    """The compiled code for arguments of these very types, which it does not look at again.
+
+    Calling a kernel itself makes Numba look up the type of every array in every part, which costs
+    several times what it takes to pass them, and as long as ten episodes of a small run.
+    """
+    types_of = tuple(kernel.typeof_pyval(argument) for argument in arguments)
+    entry: Kernel = kernel.overloads[types_of].entry_point
+    return entry
+
+
 def is_compiled(entry: Kernel, arguments: tuple[Any, ...]) -> bool:
     """Whether an entry function need not be compiled any more for such arguments."""
     from expectant.engine.compile.compiling import kernel_for

@@ -5,13 +5,16 @@ from __future__ import annotations
 import copy
 import math
 import os
+import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from expectant.core import tree
 from expectant.core.memory import ALWAYS_FREE, budget
 from expectant.domains.outside import LIMITS, Outside
 from expectant.domains.spaces import (
@@ -23,8 +26,8 @@ from expectant.domains.spaces import (
     observations,
     one_world,
 )
-from expectant.engine.asking import States, Subject
 from expectant.engine.compile.kernels import Kernel, use_compiled
+from expectant.engine.course import going_on
 from expectant.engine.crossing import (
     FIRST,
     GOES_ON,
@@ -38,11 +41,11 @@ from expectant.engine.crossing import (
 from expectant.engine.divergence import explained, learned_radius
 from expectant.engine.job import Job
 from expectant.engine.learner import saving
-from expectant.engine.learner.patience import Patience
-from expectant.engine.look import look, look_for, set_aside
+from expectant.engine.look import States, Subject, look, look_for, set_aside
 from expectant.engine.loop import DIVERGED, Run, unusable
 from expectant.engine.result import Result
 from expectant.engine.trial.rehearsal import rehearse
+from expectant.engine.workers import run_interruptibly
 from expectant.exact.stability import PlanningRadius
 from expectant.features.vector import Binary, Weighted, outlook
 from expectant.parts import Agent, Features
@@ -51,6 +54,7 @@ from expectant.rules import flag, or_none, whole
 from expectant.seeds import SEED, TIES, generator
 from expectant.verbs import encode, evicted, wrapped
 
+LONG_SECONDS = 0.1  # another thread costs a thousandth of it
 BETWEEN_EPISODES = -1  # where the last action stands otherwise
 WHILE_BUILDING = 4  # times the arrays of a file: more than any learner needs while it is built
 
@@ -107,7 +111,8 @@ class Learner:
         )
         self._compiled = use_compiled(compiled)
         plans = getattr(agent, "planning_steps", 0) > 0 or getattr(agent, "replayed_fits", 0) > 0
-        self._answered = Patience(agent) if self._compiled and plans else answered
+        self._plans = self._compiled and plans
+        self._is_long = self._plans  # the next step, as far as can be told from the last
         self._show = reporter(progress)
         self._name = f"{type(agent).__name__} in a loop of your own"
         self._action = BETWEEN_EPISODES
@@ -332,13 +337,33 @@ class Learner:
         run, self._aside = self._prepared(observation), None
         if situation != TERMINATED:  # the end has no features
             self._receive(run, observation)
-        arguments = (self._respond, run, action, reward, situation, self._streams)
-        self._run, answer = self._answered(*arguments)
+        self._run, answer = self._respond_timed(run, action, reward, situation, self._streams)
         if answer == OVERFLOW:
             why = explained(self._run, DIVERGED, self.agent, "a loop of your own")
             raise FloatingPointError(f"Learner: {why}")
         self._action = answer if situation in (FIRST, GOES_ON) else BETWEEN_EPISODES
         return answer
+
+    def _respond_timed(self, run: Run, *situation: Any) -> tuple[Run, int]:
+        """Respond on another thread if the last step was long, so that Ctrl-C is heard.
+
+        Compiled code is deaf to it, and another thread costs more than a short step.
+        """
+        respond, start = partial(answered, self._respond, run, *situation), time.perf_counter()
+        if not self._is_long:
+            found = respond()
+        else:
+            controls = (
+                array for name, array in tree.arrays(run.agent) if name.endswith(saving.CONTROL)
+            )
+            control = next(controls, going_on())
+            try:
+                found = run_interruptibly(respond, control)
+            except BaseException:
+                control[0] = 0  # the next step plans again
+                raise
+        self._is_long = self._plans and time.perf_counter() - start > LONG_SECONDS
+        return found
 
     def _receive(self, run: Run, observation: ArrayLike) -> None:
         """Put an observation where compiled code looks for it."""

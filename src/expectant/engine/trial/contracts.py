@@ -13,17 +13,19 @@ import math
 import numbers
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from expectant import verbs
 from expectant.core import tree
-from expectant.engine.asking import Subject
 from expectant.engine.loop import Run
 from expectant.engine.trial.mistakes import PartError
 from expectant.rules import is_number
 from expectant.whose import is_ours, own_place
+
+if TYPE_CHECKING:
+    from expectant.engine.look import Subject
 
 # The arguments that a verb may look at and not change.
 READ_ONLY: dict[verbs.Verb[object], tuple[int, ...]] = {

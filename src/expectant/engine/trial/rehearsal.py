@@ -18,7 +18,6 @@ import numpy as np
 
 from expectant.descriptions import all_ours
 from expectant.dispatch import VERBS, Watcher, watched_by
-from expectant.engine.asking import Subject
 from expectant.engine.code_hash import part_types
 from expectant.engine.compile.kernels import Kernel
 from expectant.engine.course import advanced, going_on
@@ -43,6 +42,7 @@ from expectant.whose import is_ours
 
 if TYPE_CHECKING:
     from expectant.engine.job import Job
+    from expectant.engine.look import Subject
 
 STEPS = 40
 SECONDS = 0.25

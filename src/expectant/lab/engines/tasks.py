@@ -16,10 +16,9 @@ from expectant.analysis.curves import learning_curve
 from expectant.core import tree
 from expectant.core.memory import TooLargeError
 from expectant.engine.compile.kernels import Kernel
-from expectant.engine.compile.settled import has_settled_types
 from expectant.engine.course import drive, going_on, share_done
 from expectant.engine.divergence import explained
-from expectant.engine.job import Job, closed, cores, loop_for, tell_of_evictions
+from expectant.engine.job import Job, closed, cores, has_settled_types, loop_for, tell_of_evictions
 from expectant.engine.loop import DIVERGED, Run
 from expectant.engine.memory import Room
 from expectant.engine.workers import (
