@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from expectant.cli.common import INSPECT, Json, Threads, Trust, app, plain_errors, print_json
+from expectant.cli.common import INSPECT, Json, Trust, app, plain_errors, print_json
 
 
 def _plain(text: str) -> str:
@@ -40,17 +40,17 @@ def show(
     name: Annotated[
         str, typer.Argument(help="A component such as lookahead, a study, or a spec: FILE.toml.")
     ],
-    threads: Threads = None,
     trust: Trust = False,
     json: Json = False,
 ) -> None:
     """Show a component with its options, rules and defaults; a study; or what a spec asks for."""
     with plain_errors():
         if name.endswith(".toml"):
-            from expectant.lab.sweep_command import show_file
+            from expectant.lab.specs.spec import read_config
+            from expectant.lab.sweep_command import preview, preview_text
 
-            found = show_file(Path(name), threads, trust)
-            print_json(found.as_data()) if json else print(found.text())
+            found = preview(read_config(Path(name), trust=trust))
+            print_json(found) if json else print(preview_text(found))
             return
         from expectant.catalogue import find_entry
 

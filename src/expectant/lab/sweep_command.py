@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from pathlib import Path
+from typing import Any
 
-from expectant.engine.job import cores
 from expectant.lab.cells import Shard
-from expectant.lab.engines.tasks import Kernels
 from expectant.lab.search import run_search
-from expectant.lab.specs.preview import Preview, preview
-from expectant.lab.specs.spec import Experiment, parse_spec, read_config, read_text
+from expectant.lab.specs.grid import dotted
+from expectant.lab.specs.spec import Experiment, parse_spec, read_text
 from expectant.lab.store.folder import RUN, SWEEP
 from expectant.lab.sweep import Outcome, run_sweep
 
@@ -49,9 +49,34 @@ def run_file(
     )  # fmt: skip
 
 
-def show_file(path: Path, threads: int | None, trust: bool = False) -> Preview:
-    """Preview what the config in a file asks for."""
-    return preview(read_config(path, trust=trust), threads or cores(), Kernels())
+def preview(experiment: Experiment) -> dict[str, Any]:
+    """Count what a config asks for, before it is run."""
+    cells = experiment.cells()
+    return {
+        "name": experiment.name,
+        "episodes": experiment.episodes,
+        "steps": experiment.steps,
+        "agents": dict(Counter(cell.base_agent for cell in cells)),
+        "varied": {
+            dotted(path): [row[column] for row in axis.rows]
+            for panel in experiment.panels
+            for axis in panel.axes
+            for column, path in enumerate(axis.paths)
+        },
+        "cells": len(cells),
+        "runs": sum(cell.runs for cell in cells),
+        "ids": [cell.id for cell in cells],
+    }
+
+
+def preview_text(found: dict[str, Any]) -> str:
+    """Describe a preview in a few lines."""
+    steps, episodes = found["steps"], found["episodes"]
+    length = f"{steps:,} steps" if steps else f"{episodes:,} episodes"
+    agents = ", ".join(f"{name} ({count:,})" for name, count in found["agents"].items())
+    varied = [f"varied: {path} = {values}" for path, values in found["varied"].items()]
+    first = f"{found['name']}: {found['cells']:,} cells, {found['runs']:,} runs of {length}"
+    return "\n".join([first, f"agents: {agents}", *varied, f"first cell: {found['ids'][0]}"])
 
 
 def parse_shard(text: str) -> Shard:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -253,22 +252,6 @@ def assembled(task: Task, runs: list[Ran]) -> Done:
 def under_way(clocks: Clocks) -> float:
     """The cost of what runs under way have done so far."""
     return sum(cost(cell) * share_done(cell.job, clock) for cell, clock in list(clocks.values()))
-
-
-def probe(cell: Cell, kernels: Kernels, seconds: float) -> float:
-    """How long a run of a cell takes, judged by its beginning."""
-    job, control = cell.job, going_on()
-    course = drive(job, 0, kernels.of(cell), control, (0, job.length))
-    next(course)  # it takes no part in the loop to make the arrays
-    timer = threading.Timer(seconds, control.fill, [1])
-    timer.start()
-    start = time.perf_counter()
-    run, _, status = next(course)
-    passed = time.perf_counter() - start
-    timer.cancel()
-    course.close()
-    done = 1.0 if status == DIVERGED else share_done(job, run.clock)
-    return passed / max(done, 0.5 / job.length)
 
 
 # --------------------------------------------------------------------------------- on one machine
