@@ -40,7 +40,7 @@ def plain(name: str, **curves: Any) -> Panel:
 
 
 def of_all(measure: str, *agents: str, **more: Any) -> Claim:
-    return Claim(1, "f", "It is so.", (Clause(MEASURES[measure], agents, **more),))
+    return Claim(1, "f", "It is so.", clauses=(Clause(MEASURES[measure], agents, **more),))
 
 
 def judged(said: Claim, *panels: Panel, **more: Any) -> Verdict:

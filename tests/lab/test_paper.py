@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from expectant.lab.decision_cost import count_reads
 from expectant.lab.readings import variants as variants_of
 from expectant.lab.reproduce import verdicts_of
 from expectant.lab.request import Request as AnyRequest
-from expectant.lab.store.results import panels_of
+from expectant.lab.store.results import CURVES, panels_of
 from expectant.lab.store.store import Store
 from expectant.lab.study import the_paper
 
@@ -119,47 +118,29 @@ def test_the_commands_make_the_same_request_again():
     assert "quick" in Request(quick=True).warning
     assert {cell.runs for cell in Request(quick=True).cells()} == {5}
     assert {cell.runs for cell in Request(("5a",)).cells()} == {PAPER.claim_runs["5a"]}
-    assert {cell.runs for cell in Request(("5a",)).cells(1)} == {30}
-    assert Request(("5a",)).stages() == [1, 100, 300]
-    assert Request(("3", "4b")).stages() == [1, 100]
-    assert Request(quick=True).stages() == [5]
+    assert {cell.runs for cell in Request(("5a",)).cells(drawn=True)} == {30}
     assert {cell.runs for cell in request.cells()} == {7}
     assert {cell.seed for cell in request.cells()} == {3}
 
 
-def test_the_first_page_does_not_wait_for_explanations():
-    request = Request()
-    first = request.at_stage(1)
-    assert first.figures == ("1", "3", "4a", "4b", "5a", "5b")
-    assert set(first.later) == set(request.figures) - set(first.figures)
-    assert first.command() == request.command() and first.command("3").endswith("--figure 3")
-    assert request.at_stage(100) == request and Request(quick=True).at_stage(5).later == ()
-    alone = Request(("ablation-21",))
-    assert alone.at_stage(1) == alone
+def test_there_is_a_page_before_all_runs_are_there(tmp_path, monkeypatch):
+    """Figures, drawn from the first runs, are not drawn again; a page is not written over by less."""
+    events = []
 
+    def compute_panels(request, folder, threads, target, drawn=False):
+        events.append("drawn" if drawn else "all")
+        return events[-1]
 
-def test_what_there_is_is_written_while_more_is_computed(tmp_path, monkeypatch):
-    """The second stage begins before the first is written, and waits for it to be before its own."""
-    begun, events = threading.Event(), []
-
-    def compute_panels(asked, folder, threads, place, most):
-        events.append(f"compute {most}")
-        if most == 100:
-            begun.set()
-        return [most]
-
-    def write(asked, new, target, panels, last):
-        assert begun.wait(60)
-        events.append(f"write {panels[0]}, new {new}")
-        return panels
+    def write(request, target, panels, figures=True):
+        events.append(f"write {panels}" + ", figures" * figures)
 
     monkeypatch.setattr(reproducing, "compute_panels", compute_panels)
     monkeypatch.setattr(reproducing, "_write", write)
-    assert reproducing.reproduce(Request(("5a",)), tmp_path) == [300]
-    assert events[:2] == ["compute 1", "compute 100"]
-    assert [event for event in events if "write" in event] == [
-        "write 1, new ('5a',)", "write 100, new ()", "write 300, new ()",
-    ]  # fmt: skip
+    reproducing.reproduce(Request(("5a",)), tmp_path)
+    assert events == ["drawn", "write drawn, figures", "all", "write all"]
+    (tmp_path / CURVES).touch()
+    reproducing.reproduce(Request(("5a",)), tmp_path)
+    assert events[4:] == ["all", "write all, figures"]
 
 
 def test_reads_of_a_decision_are_counted():

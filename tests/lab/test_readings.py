@@ -34,7 +34,7 @@ def test_differences_between_readings_are_paired():
         Clause(MEASURES["mean"], ("q",), (), Statement(ABOVE, 5.0, 0.5)),
         Clause(MEASURES["last"], ("q",), (), Statement(ABOVE, 0.0, 10.0)),
     )
-    claim = Claim(1, "5a", "", clauses)
+    claim = Claim(1, "5a", "", clauses=clauses)
     first, second = differences(claim, [noise(2.0, 0.1)], [noise(0.0)])
     assert first.effect == pytest.approx(2.0, abs=0.1)
     assert first.high - first.low < 0.2  # each by itself is known to give or take 3
@@ -44,15 +44,16 @@ def test_differences_between_readings_are_paired():
     mean, last = row["moved"][1]  # the part that moved the most margins comes first
     assert mean["part"] == "return of Q" and mean["clear"] and mean["matters"]
     assert last["clear"] and not last["matters"]
-    (unchanged,) = differences(Claim(1, "5a", "", clauses[:1]), [noise()], [noise()])
+    (unchanged,) = differences(Claim(1, "5a", "", clauses=clauses[:1]), [noise()], [noise()])
     assert (unchanged.effect, unchanged.low, unchanged.high) == (0.0, 0.0, 0.0)
-    elsewhere = Claim(1, "5a", "", (replace(clauses[0], figure="3"),))
+    elsewhere = Claim(1, "5a", "", clauses=(replace(clauses[0], figure="3"),))
     assert differences(elsewhere, [noise()], [noise()]) == []
 
 
 def test_what_matters_is_corrected_for_being_one_of_many():
     """An interval that is beyond the margin by itself is not, as one of a hundred."""
-    claim = Claim(1, "5a", "", (Clause(MEASURES["mean"], ("q",), (), Statement(ABOVE, 0.0, 0.5)),))
+    clause = Clause(MEASURES["mean"], ("q",), (), Statement(ABOVE, 0.0, 0.5))
+    claim = Claim(1, "5a", "", clauses=(clause,))
     panels = {shift: noise(shift, 3.0) for shift in (0.0, 1.3, 50.0)}
     none, close, far = (differences(claim, [panel], [noise()])[0] for panel in panels.values())
     assert close.low > 0.5 and none.low < 0.5

@@ -80,7 +80,7 @@ def reproduce(
         from expectant.lab.reproduce import reproduce as run_study
         from expectant.lab.store.cell_tables import tell_troubles, troubles_of
 
-        folder = out or found.out
+        folder = out or Path(found.out)
         place = place_for(request, folder)
         verdicts = run_study(request, folder, threads, place=place)
         tell_troubles(troubles_of(place))

@@ -17,9 +17,24 @@ import numpy as np
 from expectant.analysis.adaptation import phases
 from expectant.analysis.judging import LEVEL, UNCLEAR, Finding, Outcome, falls_short, verdict
 from expectant.analysis.panel import Panel, Unavailable
-from expectant.lab.clauses import Clause, counted_bins
+from expectant.lab.clauses import MEASURE, NUMBERS, Clause, ClauseTable, counted_bins
 from expectant.lab.decision_cost import CostRule
 from expectant.lab.measures import Measure
+from expectant.lab.specs.spec import Describer, Experiment
+from expectant.lab.specs.tables import (
+    SpecError,
+    check_known,
+    inside,
+    key,
+    list_of,
+    read_table,
+    table,
+    table_of,
+    tables,
+    text,
+)
+from expectant.parts import Agent
+from expectant.rules import number, one_of, whole
 
 KINDS = ("observation", "number", "explanation")
 SHORT = "not by more than the margin"
@@ -37,22 +52,28 @@ DECIDES = (
 
 
 @dataclass(frozen=True)
-class Claim:
-    """A statement about a figure, and the clauses that decide it, or the counted ``work``.
+class ClaimKeys:
+    """What a claim says of itself, in ``claims.toml`` too.
 
     With ``panel`` it is about that panel of the figure alone. ``beside`` are measures that are
     reported with it and decide nothing.
     """
 
-    id: int
-    figure: str
-    claim: str
+    id: int = key(whole(1))
+    figure: str = key(text())
+    claim: str = key(text())
+    panel: str | None = key(text(), None)
+    kind: str = key(one_of(*KINDS), KINDS[0])
+    beside: tuple[Measure, ...] = key(list_of(MEASURE, "measures"), ())
+
+
+@dataclass(frozen=True)
+class Claim(ClaimKeys):
+    """A statement about a figure, and the clauses that decide it, or the counted ``work``."""
+
     clauses: tuple[Clause, ...] = ()
     work: CostRule | None = None
     names: Mapping[str, str] = field(default_factory=dict)
-    panel: str | None = None
-    kind: str = "observation"
-    beside: tuple[Measure, ...] = ()
 
     def concerns(self, panel: Panel) -> bool:
         """Whether it is about a panel."""
@@ -140,20 +161,15 @@ def judge_claims(
 ) -> list[Verdict]:
     """The verdict on every claim whose figure is there, for each reading it is there under.
 
-    Claims on the cost of a decision are judged once, and the same under every reading. ``sizes``
-    are the runs of the source's figures; without one it has as many as there are. Claims come in
-    their order, readings as first met.
+    Claims on the cost of a decision are judged under every reading, and the same. ``sizes`` are the
+    runs of the source's figures; without one it has as many as there are. Claims come in their
+    order, readings as first met.
     """
     verdicts = []
     for claim in claims:
-        if claim.work is not None:
-            readings = dict.fromkeys(panel.reading for panel in panels)
-            findings = claim.work.find() if readings else []
-            verdicts += [_counted(claim, reading, findings) for reading in readings]
-            continue
         shown: dict[str, list[Panel]] = {}
         for panel in panels:
-            if claim.concerns(panel):
+            if claim.work is not None or claim.concerns(panel):
                 shown.setdefault(panel.reading, []).append(panel)
         verdicts += [_judged(claim, reading, own, sizes or {}) for reading, own in shown.items()]
     return verdicts
@@ -163,26 +179,22 @@ def _judged(claim: Claim, reading: str, panels: Sequence[Panel], sizes: Sizes) -
     about = (claim.id, claim.figure, reading, claim.kind, claim.claim)
     try:
         parts = claim.parts(panels)
-        findings = [clause.find(own) for clause, own in parts]
+        findings = claim.work.find() if claim.work else [clause.find(own) for clause, own in parts]
     except Unavailable as reason:
         nothing = (math.nan,) * 4
         detail = f"Not enough data: {reason}."
         return Verdict(*about, UNCLEAR, *nothing, 0, math.nan, claim.rule, detail)
     outcome, decisive = verdict(findings)
-    runs = min(clause.runs_of(own)[0][0].shape[0] for clause, own in parts)
+    runs = min((clause.runs_of(own)[0][0].shape[0] for clause, own in parts), default=0)
     numbers = (decisive.effect, decisive.low, decisive.high, decisive.statement.margin)
-    touched, words = _touched(claim, panels)
-    told = [*map(_described, findings), *_beside(claim, panels), *_lost(claim, panels), *words]
-    note = SHORT if outcome == UNCLEAR and falls_short(findings) else ""
+    floored, lost = _losses(claim, panels)
+    told = "; ".join([*map(_described, findings), *_beside(claim, panels), *lost])
     return Verdict(
-        *about, outcome, *numbers, runs, _chance(parts, sizes), claim.rule, _sentence(told),
-        decisive.label, decisive.unit, note, touched,
+        *about, outcome, *numbers, runs, _chance(parts, sizes) if parts else math.nan, claim.rule,
+        f"{told[0].upper()}{told[1:]}.", decisive.label,
+        "times" if claim.work else decisive.unit,
+        SHORT if outcome == UNCLEAR and falls_short(findings) else "", floored,
     )  # fmt: skip
-
-
-def _sentence(parts: Sequence[str]) -> str:
-    text = "; ".join(parts)
-    return f"{text[0].upper()}{text[1:]}."
 
 
 def chance_together(claims: Sequence[Claim], panels: Sequence[Panel], sizes: Sizes) -> float:
@@ -248,41 +260,93 @@ def _measured(measure: Measure, panel: Panel, curves: np.ndarray) -> str:
     return " / ".join(_number(float(number)) for number in numbers)
 
 
-def _lost(claim: Claim, panels: Sequence[Panel]) -> list[str]:
-    """How many runs of which agents diverged, in words; nothing if none did."""
-    found = []
-    for panel, key, name in _told(claim, panels):
-        lost = ~np.isfinite(panel.curves[key]).all(axis=1)
-        if lost.any():
-            found.append(f"{lost.sum()} of {lost.size} runs of {name}")
-    return [f"diverged: {', '.join(found)}"] if found else []
-
-
-def _touched(claim: Claim, panels: Sequence[Panel]) -> tuple[int, list[str]]:
-    """How many bins of which agents count as the floor, and that in words."""
-    found, many = [], 0
-    for panel, key, name in _told(claim, panels):
-        curve = panel.curves[key]
-        below = int((~(curve >= panel.floor)).sum()) if math.isfinite(panel.floor) else 0
-        if below:
-            found.append(f"{below} of {curve.size:,} bins of {name}")
-            many += below
-    return many, [f"counted as the floor: {', '.join(found)}"] if found else []
-
-
-def _told(claim: Claim, panels: Sequence[Panel]) -> Iterator[tuple[Panel, str, str]]:
-    """The agents that a claim is about, panel by panel, and what they are called there."""
-    keys = dict.fromkeys(key for clause in claim.clauses for key in clause.keys)
+def _losses(claim: Claim, panels: Sequence[Panel]) -> tuple[int, list[str]]:
+    """Count bins that count as the floor; say of which agents, and whose runs diverged."""
+    diverged, floored, many = [], [], 0
     for panel in panels:
         place = f" ({panel.panel})" if panel.panel else ""
-        for key in (key for key in keys if key in panel.curves):
-            yield panel, key, f"{panel.labels.get(key, key)}{place}"
+        for agent in dict.fromkeys(name for clause in claim.clauses for name in clause.keys):
+            if agent not in panel.curves:
+                continue
+            curve, label = panel.curves[agent], f"{panel.labels.get(agent, agent)}{place}"
+            lost = ~np.isfinite(curve).all(axis=1)
+            if lost.any():
+                diverged.append(f"{lost.sum()} of {lost.size} runs of {label}")
+            below = int((~(curve >= panel.floor)).sum()) if math.isfinite(panel.floor) else 0
+            if below:
+                floored.append(f"{below} of {curve.size:,} bins of {label}")
+                many += below
+    said = {"diverged": diverged, "counted as the floor": floored}
+    return many, [f"{what}: {', '.join(found)}" for what, found in said.items() if found]
 
 
-def _counted(claim: Claim, reading: str, findings: Sequence[Finding]) -> Verdict:
-    outcome, decisive = verdict(findings)
-    numbers = (decisive.effect, decisive.low, decisive.high, decisive.statement.margin)
-    return Verdict(
-        claim.id, claim.figure, reading, claim.kind, claim.claim, outcome, *numbers, 0, math.nan,
-        claim.rule, _sentence([*map(_described, findings)]), decisive.label, "times",
-    )  # fmt: skip
+@dataclass(frozen=True, kw_only=True)
+class WorkTable:
+    """The counted work of one decision, over a grid of actions and features."""
+
+    agents: Mapping[str, Mapping[str, Any]] = key(table_of(table()))
+    actions: tuple[int, ...] = key(NUMBERS)
+    features: tuple[int, ...] = key(NUMBERS)
+    active: int = key(whole(1))
+    much_more: float = key(number())
+
+    def rule(self, names: Mapping[str, str]) -> CostRule:
+        describe = Describer()
+        agents = {
+            name: (names.get(name, name), describe(Agent, f"agents.{name}", own))
+            for name, own in self.agents.items()
+        }
+        return CostRule(agents, self.actions, self.features, self.active, self.much_more)
+
+
+@dataclass(frozen=True)
+class ClaimTable(ClaimKeys):
+    """One of the ``claims``."""
+
+    clauses: tuple[ClauseTable, ...] = key(tables(ClauseTable), ())
+    work: WorkTable | None = key(table(WorkTable), None)
+
+    def __post_init__(self) -> None:
+        if (self.work is None) == (not self.clauses):
+            raise SpecError("must have clauses, or work, and not both")
+
+    def read(self, names: Mapping[str, str], figures: Mapping[str, Experiment]) -> Claim:
+        """Make the claim, about agents of figures that must be known."""
+        clauses: list[Clause] = []
+        for place, clause in enumerate(self.clauses):
+            figure = clause.figure or self.figure
+            check_known("no figure", [figure], [*figures], "figure")
+            cells = figures[figure].names()
+            if self.panel is not None:
+                check_known("no panel", [self.panel], [panel for panel, _ in cells], "panel")
+            agents = {agent for panel, agent in cells if self.panel in (None, panel)}
+            with inside("clauses", place):
+                clauses += clause.clauses(sorted(agents), names)
+        with inside("work"):
+            work = None if self.work is None else self.work.rule(names)
+        read = {"clauses": tuple(clauses), "work": work, "names": names}
+        return Claim(**{**vars(self), **read})
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClaimsFile:
+    """The keys of ``claims.toml``; ``names`` are for agents, in sentences."""
+
+    names: Mapping[str, str] = key(table_of(text()), {})
+    claims: tuple[ClaimTable, ...] = key(tables(ClaimTable), ())
+
+    def __post_init__(self) -> None:
+        ids = [claim.id for claim in self.claims]
+        for place, id in enumerate(ids):
+            if id in ids[:place]:
+                raise SpecError(
+                    f"must be a number of its own, got {id} twice", "claims", place, "id"
+                )
+
+
+def claims_in(data: Mapping[str, Any], figures: Mapping[str, Experiment]) -> Iterator[Claim]:
+    """Read the claims in the data of a file, about the agents of some figures."""
+    file = read_table(ClaimsFile, data)
+    for place, claim in enumerate(file.claims):
+        with inside("claims", place):
+            yield claim.read(file.names, figures)

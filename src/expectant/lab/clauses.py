@@ -1,14 +1,20 @@
-"""Clauses: what one part of a claim says of a number, and what runs say about that."""
+"""Clauses: what one part of a claim says of a number, and what runs say about that.
+
+A table of ``claims.toml`` is read into clauses by :class:`ClauseTable`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 import numpy as np
 
 from expectant.analysis.judging import (
+    ABOUT,
     ABOVE,
+    AT_LEAST,
     CROSSED,
     Finding,
     Statement,
@@ -18,7 +24,17 @@ from expectant.analysis.judging import (
     pseudo_values,
 )
 from expectant.analysis.panel import Panel
-from expectant.lab.measures import Measure, Of
+from expectant.lab.measures import MEASURES, Measure, Of
+from expectant.lab.specs.tables import (
+    SpecError,
+    check_known,
+    key,
+    list_of,
+    table,
+    text,
+    texts,
+)
+from expectant.rules import Rule, at_least, between, flag, number, whole
 
 BLOCKS = 1000  # figures of the source's size that are drawn to tell how many show a claim
 
@@ -182,3 +198,93 @@ def counted_bins(panel: Panel) -> list[np.ndarray]:
 def _grouped(curves: Sequence[np.ndarray], groups: int) -> list[list[np.ndarray]]:
     size = len(curves) // groups
     return [list(curves[start : start + size]) for start in range(0, len(curves), size)]
+
+
+def _measure_named(name: object) -> Measure:
+    check_known("unknown", [name], sorted(MEASURES))
+    return MEASURES[str(name)]
+
+
+MEASURE = Rule("the name of a measure", _measure_named)
+MARGIN = at_least(0.0)
+NUMBERS = list_of(whole(1), "whole numbers, 1 or more")
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgentGroups:
+    """Agents, and those whose mean is subtracted."""
+
+    of: tuple[str, ...] = key(texts(), ())
+    minus: tuple[str, ...] = key(texts(), ())
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClauseTable(AgentGroups):
+    """One of the ``clauses`` of a claim; ``switch`` and ``falls`` make several of it."""
+
+    measure: Measure = key(MEASURE)
+    falls: tuple[str, ...] = key(texts(), ())
+    low: float | None = key(number(), None)
+    high: float | None = key(number(), None)
+    at_least: float | None = key(number(), None)
+    about: float | None = key(number(), None)
+    margin: float | None = key(MARGIN, None)
+    relative_margin: float = key(between(0, 1), 0.0)
+    across: bool = key(flag(), False)
+    switch: tuple[int, ...] = key(NUMBERS, ())
+    figure: str = key(text(), "")
+    beyond: AgentGroups = key(table(AgentGroups), AgentGroups())
+
+    def __post_init__(self) -> None:
+        if bool(self.falls) == bool(self.of):
+            raise SpecError("must have of, or falls, and not both")
+        if len(self.falls) == 1:
+            raise SpecError("must be two agents or more", "falls")
+        if self.switch and self.measure.at is None:
+            raise SpecError(f"{self.measure.name!r} is not a measure of single switches", "switch")
+        if self.relative_margin:
+            if self.margin is None or self.at_least is not None or self.about is not None:
+                raise SpecError("goes with margin, for a number above low", "relative_margin")
+            if self.measure.per_run or self.beyond != AgentGroups():
+                raise SpecError(
+                    f"needs a measure of mean curves and no beyond, got {self.measure.name!r}",
+                    "relative_margin",
+                )
+
+    @property
+    def statement(self) -> Statement:
+        """What is stated: above ``low``, from ``low`` to ``high``, ``at_least`` or ``about``."""
+        kinds = {"low": ABOVE, "at_least": AT_LEAST, "about": ABOUT}
+        given = {name: getattr(self, name) for name in kinds if getattr(self, name) is not None}
+        if self.high is not None:
+            low = given.pop("low", 0.0)
+            if given or self.margin is not None:
+                raise SpecError("goes with low alone", "high")
+            if not low < self.high:
+                raise SpecError(f"must be above low ({low:g}), got {self.high:g}", "high")
+            return Statement(ABOUT, (low + self.high) / 2.0, (self.high - low) / 2.0)
+        if len(given) > 1:
+            raise SpecError(f"must have one of {', '.join(given)}")
+        for name, reference in given.items():
+            return Statement(kinds[name], reference, self.margin or 0.0)
+        return Statement(ABOVE, 0.0, self.margin or 0.0)
+
+    def clauses(self, agents: list[str], names: Mapping[str, str]) -> Iterator[Clause]:
+        """Yield a clause for every switch and every pair of agents, which must be known."""
+        for group in ("of", "minus", "falls"):
+            check_known("no agent in this figure:", getattr(self, group), agents, group)
+        for group in ("of", "minus"):
+            known = getattr(self.beyond, group)
+            check_known("no agent in this figure:", known, agents, "beyond", group)
+        sides: list[tuple[tuple[str, ...], tuple[str, ...]]] = [(self.of, self.minus)]
+        if self.falls:
+            sides = [((more,), (less,)) for more, less in pairwise(self.falls)]
+        at = self.measure.at
+        measures = [at(number) for number in self.switch] if at else []
+        for of, minus in sides:
+            for measure in measures or [self.measure]:
+                clause = Clause(
+                    measure, of, minus, self.statement, self.across, self.figure,
+                    (self.beyond.of, self.beyond.minus), self.relative_margin,
+                )  # fmt: skip
+                yield replace(clause, names={k: names[k] for k in clause.keys if k in names})

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any
@@ -46,53 +45,38 @@ def reproduce(
 ) -> list[Verdict]:
     """Compute what is missing in a folder, then write everything.
 
-    ``place`` is where it is written, by default the folder itself, see :func:`place_for`. As soon
-    as all that is drawn is there, everything is written for a first time, and again whenever there
-    are so many more runs that verdicts are sharper: whoever stops it has a page. That is done while
-    the next runs are under way.
+    ``place`` is where it is written, by default the folder itself, see :func:`place_for`. Unless
+    there are results already, everything is written as soon as the runs to draw are there, and
+    again with all runs that claims are judged by: an interrupted command leaves a page.
     """
-    stages, drawn, target = request.stages(), set[str](), place or folder
-    if _is_resumed(request, target):
-        stages = stages[-1:]  # what is there is not written again with fewer runs
-    with ThreadPoolExecutor(1) as writer:
-        written: Future[list[Verdict]] | None = None
-        for most in stages:
-            asked = request.at_stage(most)
-            panels = compute_panels(asked, folder, threads, target, most)
-            if written is not None:
-                written.result()  # an error of the writer's is raised here
-            new = tuple(name for name in asked.figures if name not in drawn)
-            drawn.update(new)  # what is drawn does not change with more runs
-            written = writer.submit(_write, asked, new, target, panels, most == stages[-1])
-        assert written is not None, "there is a stage at least"
-        return written.result()
-
-
-def _is_resumed(request: Request, target: Path) -> bool:
-    """True if the same was asked for before, and has been written at least once."""
-    if not (target / CURVES).exists():
-        return False
-    before, now = read_facts(target / CURVES), request.facts()
-    return all(before.get(key) == now[key] for key in ("study", "seed", "runs", "quick"))
+    target = place or folder
+    more = any(request.judged(name) > request.drawn(name) for name in request.figures)
+    first = more and not (target / CURVES).exists()
+    if first:
+        panels = compute_panels(request, folder, threads, target, drawn=True)
+        _write(request, target, panels)
+        say(f"{target / 'report.html'}: verdicts so far; going on with more runs")
+    panels = compute_panels(request, folder, threads, target)
+    return _write(request, target, panels, figures=not first)  # which show the same runs
 
 
 def _write(
-    asked: Request, new: Sequence[str], target: Path, panels: Sequence[Panel], last: bool
+    request: Request, target: Path, panels: Sequence[Panel], figures: bool = True
 ) -> list[Verdict]:
-    """Write new figures, and all claims and the page of what was asked for."""
-    if new:
+    """Write the figures, all claims and the page of what was asked for."""
+    if figures:
         say("drawing figures")
-        write_figures(asked, target, panels, new)
+        write_figures(request, target, panels)
     say("judging claims, writing the page")
-    verdicts = verdicts_of(asked.study, panels)
-    _write_claims(target / "claims.json", verdicts, asked)
-    write_report(asked, target, panels, verdicts)
-    if not last:
-        say(f"{target / 'report.html'}: verdicts so far; going on with more runs")
-    if asked.study.name == LOCA:
-        rows = rows_of(panels, agents_of(asked))
+    verdicts = verdicts_of(request.study, panels)
+    warning = {"warning": request.warning} if request.warning else {}
+    entries = [{**verdict.to_dict(), **warning} for verdict in verdicts]
+    write_text(target / "claims.json", json.dumps(entries, indent=2, ensure_ascii=False) + "\n")
+    write_report(request, target, panels, verdicts)
+    if request.study.name == LOCA:
+        rows = rows_of(panels, agents_of(request))
         known = references(next(filter(is_test, panels)))
-        content = {"references": known, "seed": asked.cells()[0].seed, "rows": rows}
+        content = {"references": known, "seed": request.cells()[0].seed, "rows": rows}
         write_text(target / LOCA_ROWS, json.dumps(content, indent=2, ensure_ascii=False))
     return verdicts
 
@@ -113,13 +97,13 @@ def place_for(request: Request, folder: Path) -> Path:
 
 
 def compute_panels(
-    request: Request, folder: Path, threads: int | None, target: Path, most: int
+    request: Request, folder: Path, threads: int | None, target: Path, *, drawn: bool = False
 ) -> list[Panel]:
     """Compute what is missing; write all curves as one table."""
     check_layout(folder)
     mark(folder, STUDY)
     mark(target, STUDY)
-    cells = request.cells(most)
+    cells = request.cells(drawn=drawn)
     work, curves = computed(cells, Store(folder), threads=threads, title=request.study.name)
     write_cells(work, target)
     panels = panels_of(cells, curves)
@@ -154,13 +138,6 @@ def verdicts_of(study: Study, panels: Sequence[Panel]) -> list[Verdict]:
     return judge_claims(study.claims, panels, study.sizes)
 
 
-def _write_claims(path: Path, verdicts: Sequence[Verdict], request: Request) -> None:
-    """Write the verdicts as JSON; a partial run says so in every entry."""
-    warning = {"warning": request.warning} if request.warning else {}
-    entries = [{**verdict.to_dict(), **warning} for verdict in verdicts]
-    write_text(path, json.dumps(entries, indent=2, ensure_ascii=False) + "\n")
-
-
 def shown_of(request: Request, panels: Sequence[Panel], figure: str) -> list[Panel]:
     """The panels of a figure as a request has them drawn."""
     zoom = request.study.experiments[figure].zoom
@@ -190,14 +167,12 @@ def _around_moves(panel: Panel) -> list[Panel]:
     return (panel.windows(WINDOW_BINS, WINDOW_BINS) if long else []) or [panel]
 
 
-def write_figures(
-    request: Request, folder: Path, panels: Sequence[Panel], figures: Sequence[str] | None = None
-) -> list[Path]:
-    """Draw one PNG and one SVG per figure, or for some of them."""
+def write_figures(request: Request, folder: Path, panels: Sequence[Panel]) -> list[Path]:
+    """Draw one PNG and one SVG per figure."""
     from expectant.show import draw_panels, palette_of
 
     paths, palette = [], palette_of(panels)
-    for figure in request.figures if figures is None else figures:
+    for figure in request.figures:
         title = f"Figure {figure}" if request.study.readings else request.study.title
         runs = f"n = {request.drawn(figure)}".replace(" ", NO_BREAK)
         title += f" ({request.warning or runs})"
@@ -230,17 +205,10 @@ def write_report(
 
 
 def _how_far(request: Request, panels: Sequence[Panel]) -> str:
-    """What a reader must know of the number of runs: that it is not all there will be."""
-    if request.warning:
+    """Tell a reader that there will be more runs, if so."""
+    if request.warning or all(panel.runs >= request.judged(panel.figure) for panel in panels):
         return request.warning
-    there = [(panel.runs, request.judged(panel.figure)) for panel in panels]
-    if not request.later and all(runs >= wanted for runs, wanted in there):
-        return ""
-    fewest, most = min(runs for runs, _ in there), max(runs for runs, _ in there)
-    return (
-        f"verdicts so far, from {fewest} to {most} runs; `{request.command()}` goes on until all "
-        f"are there"
-    )
+    return f"verdicts so far; `{request.command()}` goes on until all runs are there"
 
 
 def _worlds(request: Request) -> Section:

@@ -1,4 +1,4 @@
-"""What is asked of a study: which figures, rows and runs, and in which stages."""
+"""Requests: which figures, rows and runs of a study are asked for."""
 
 from __future__ import annotations
 
@@ -16,8 +16,6 @@ from expectant.lab.study import Study, word_for
 
 LOCA = "loca"  # the study of the local-change adaptation test
 QUICK_RUNS = 5
-STAGE = 100  # runs after which verdicts are written on the way
-UNLIMITED = 2**62
 
 
 @dataclass(frozen=True)
@@ -25,8 +23,7 @@ class Request:
     """What was asked for; it is written beside the results.
 
     Only some ``panels`` (a figure without panels goes by its own name) and ``agents`` of them may
-    be asked for, by name; none named means all. ``later`` are figures that were asked for and come
-    at the next stage.
+    be asked for, by name; none named means all.
     """
 
     study: Study
@@ -36,7 +33,6 @@ class Request:
     quick: bool = False
     panels: tuple[str, ...] = ()
     agents: tuple[str, ...] = ()
-    later: tuple[str, ...] = ()
     _expanded: list[Cell] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def experiment(self, figure: str, named_set: str) -> Experiment:
@@ -57,20 +53,17 @@ class Request:
                 if agents:
                     yield replace(panel, agents=agents)
 
-    def cells(self, most: int | None = None) -> list[Cell]:
-        """Everything to compute, in the order in which it is shown; expanded once per request.
+    def cells(self, *, drawn: bool = False) -> list[Cell]:
+        """List all cells in the order in which they are shown; they are expanded once per request.
 
-        Of every cell as many runs as claims are judged by, but no more than ``most``, if those are
-        not fewer than are drawn.
+        Each has as many runs as claims are judged by, or only those that are ``drawn``.
         """
         if not self._expanded:
             for figure in self.figures:
                 for named_set in self.study.sets_of(figure):
                     self._expanded.extend(self.experiment(figure, named_set).cells(named_set))
-        runs = {
-            figure: max(self.drawn(figure), min(self.judged(figure), most or UNLIMITED))
-            for figure in self.figures
-        }
+        count = self.drawn if drawn else self.judged
+        runs = {figure: count(figure) for figure in self.figures}
         return [replace(cell, runs=runs[cell.experiment]) for cell in self._expanded]
 
     def drawn(self, figure: str) -> int:
@@ -84,27 +77,10 @@ class Request:
             return self.drawn(figure)
         return max(self.study.claim_runs.get(figure, 0), self.drawn(figure))
 
-    def stages(self) -> list[int]:
-        """The most runs of a cell after which everything is written, the last one's in the end."""
-        drawn = max(map(self.drawn, self.figures), default=0)
-        judged = max(map(self.judged, self.figures), default=0)
-        if all(self.judged(figure) == self.drawn(figure) for figure in self.figures):
-            return [judged]
-        return sorted({1, judged, *([STAGE] if drawn < STAGE < judged else [])})
-
-    def at_stage(self, most: int) -> Request:
-        """What a stage shows: the first leaves out what is run under some sets alone."""
-        later = tuple(name for name in self.figures if name in self.study.only)
-        first, *more = self.stages()
-        if not more or most != first or later == self.figures:
-            return self
-        main = tuple(name for name in self.figures if name not in later)
-        return replace(self, figures=main, later=later)
-
     def command(self, figure: str | None = None) -> str:
         """The command that makes the results, or one figure of them, again."""
         words = [self.study.command]
-        figures = (*self.figures, *self.later) if figure is None else (figure,)
+        figures = self.figures if figure is None else (figure,)
         if self.panels or self.agents:  # which only `loca` asks for
             words += [f"--agent {name}" for name in self.panels]
             words += [f"--backups {name}" for name in self.agents]

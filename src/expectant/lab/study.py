@@ -8,15 +8,14 @@ folder; anybody can write another.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from expectant.descriptions import look_here_too, near_miss, needs_trust
-from expectant.lab.claim_files import claims_in
-from expectant.lab.claims import Claim
+from expectant.lab.claims import Claim, claims_in
 from expectant.lab.specs.spec import Changes, Experiment, parse_spec
 from expectant.lab.specs.tables import (
     SpecError,
@@ -75,25 +74,33 @@ class ReadingsFile:
     readings: tuple[Reading, ...] = key(tables(Reading), ())
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class StudyFile:
-    """The keys of ``study.toml``."""
+    """The keys of ``study.toml``.
 
-    title: str | None = key(text(), None)
+    ``sets`` are named choices of readings. Claims about a figure are judged by ``claim_runs``,
+    where those are more than are drawn; a figure in ``only`` is run under some sets alone;
+    ``worlds`` are figures whose domains the page draws; of those in ``unsized`` the source does not
+    say how many runs they have. Results go to the folder ``out``; ``measures`` are modules.
+    """
+
+    title: str = key(text(), "")
     source: str = key(text(), "")
     link: str = key(text(), "")
     notes: tuple[str, ...] = key(texts(), ())
-    figures: tuple[str, ...] | None = key(texts(), None)
-    sets: tuple[str, ...] = key(texts(), ())
-    out: str | None = key(text(), None)
+    figures: tuple[str, ...] = key(texts(), ())
+    sets: tuple[str, ...] = key(texts(), ("",))
+    out: str = key(text(), "")
     measures: tuple[str, ...] = key(texts(), ())
     claim_runs: Any = key(either(whole(1), table_of(whole(1))), {})
     only: Mapping[str, tuple[str, ...]] = key(table_of(texts()), {})
     worlds: tuple[str, ...] = key(texts(), ())
     unsized: tuple[str, ...] = key(texts(), ())
 
-    def check_names(self, figures: list[str], sets: list[str]) -> None:
+    def check_names(self, figures: list[str]) -> None:
         """Refuse figures and sets that are named and not there."""
+        if not self.sets:
+            raise SpecError("at least one is needed", "sets")
         named = {
             "claim_runs": self.claim_runs if isinstance(self.claim_runs, dict) else (),
             "only": self.only,
@@ -103,35 +110,22 @@ class StudyFile:
         for name, listed in named.items():
             check_known("no figure", listed, figures, name)
         for figure, own in self.only.items():
-            check_known("no set", own, sets, "only", figure)
+            check_known("no set", own, [*self.sets], "only", figure)
 
 
-@dataclass(frozen=True)
-class Study:
-    """A study as it was read; ``sets`` are named choices of readings, one without a name if none.
+@dataclass(frozen=True, kw_only=True)
+class Study(StudyFile):
+    """A study as it was read.
 
     ``experiments`` maps every figure to its spec, in the order in which they are shown. ``command``
-    makes its results, given at a ``place``, in the folder ``out`` if no other is asked for. Claims
-    about a figure are judged by ``claim_runs``, where those are more than are drawn; a figure in
-    ``only`` is run under some sets alone; ``worlds`` are figures whose domains the page draws;
-    of those in ``unsized`` the source does not say how many runs they have.
+    makes its results, given at a ``place``.
     """
 
     name: str
     folder: Path
-    title: str
     experiments: Mapping[str, Experiment]
-    source: str = ""
-    link: str = ""
-    notes: tuple[str, ...] = ()
-    sets: tuple[str, ...] = ("",)
     readings: tuple[Reading, ...] = ()
     claims: tuple[Claim, ...] = ()
-    claim_runs: Mapping[str, int] = field(default_factory=dict)
-    only: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    worlds: tuple[str, ...] = ()
-    unsized: tuple[str, ...] = ()
-    out: Path = field(default=Path("results"))
     command: str = ""
     place: str = ""
 
@@ -150,10 +144,6 @@ class Study:
             name: None if name in self.unsized else experiment.runs
             for name, experiment in self.experiments.items()
         }
-
-    @property
-    def figures(self) -> tuple[str, ...]:
-        return tuple(self.experiments)
 
     def experiment(
         self, figure: str, named_set: str, *, instead: tuple[Reading, ReadingOption] | None = None
@@ -221,29 +211,25 @@ def _read_study(folder: Path, trust: bool) -> Study:
             for module in file.measures:
                 _import(module, trust)
         experiments = _experiments(folder, file.figures, trust)
-        figures, sets = [*experiments], file.sets or ("",)
+        figures, runs = [*experiments], file.claim_runs
         data = _data(folder, CLAIMS)
         with in_file(CLAIMS):
             claims = tuple(claims_in(data, experiments))
         with in_file(STUDY):
-            file.check_names(figures, [*sets])
-        runs = file.claim_runs
+            file.check_names(figures)
+        computed = {
+            "title": file.title or name,
+            "figures": tuple(figures),
+            "claim_runs": runs if isinstance(runs, dict) else dict.fromkeys(figures, runs),
+            "out": file.out or f"results/{name}",
+        }
         return Study(
+            **{**vars(file), **computed},
             name=name,
             folder=folder,
-            title=name if file.title is None else file.title,
             experiments=experiments,
-            source=file.source,
-            link=file.link,
-            notes=file.notes,
-            sets=sets,
-            readings=_readings(folder, sets, figures),
+            readings=_readings(folder, file.sets, figures),
             claims=claims,
-            claim_runs=runs if isinstance(runs, dict) else dict.fromkeys(figures, runs),
-            only=file.only,
-            worlds=file.worlds,
-            unsized=file.unsized,
-            out=Path(f"results/{name}" if file.out is None else file.out),
             command="expectant reproduce" + ("" if name == THE_PAPER else f" {word_for(folder)}"),
         )
 
@@ -256,11 +242,11 @@ def word_for(folder: Path) -> str:
 def study_of(experiment: Experiment, command: str, place: str = "") -> Study:
     """Make a study of one config."""
     return Study(
-        experiment.name,
-        Path(),
-        experiment.title,
-        {experiment.name: experiment},
-        out=Path("results") / experiment.name,
+        name=experiment.name,
+        folder=Path(),
+        title=experiment.title,
+        figures=(experiment.name,),
+        experiments={experiment.name: experiment},
         command=command,
         place=place,
     )
@@ -293,7 +279,9 @@ def spec_at(word: str) -> Path:
     path, known = Path(word), packaged()
     study, _, name = word.partition("/")
     if path.is_dir() and word not in known:
-        raise SpecError(f"{word}: {_instead_of(path)}")
+        study_here = (path / STUDY).is_file()
+        instead = f"`expectant reproduce {word}` runs a study" if study_here else "give a spec"
+        raise SpecError(f"{word}: {about(path) if kind_of(path) else f'is a folder; {instead}'}")
     if path.is_file() or study not in known:
         return path
     specs = {spec.stem: spec for spec in specs_in(known[study])}
@@ -308,25 +296,13 @@ def spec_at(word: str) -> Path:
     return next(iter(specs.values()))
 
 
-def _instead_of(folder: Path) -> str:
-    """Say what to give instead of a folder."""
-    if (folder / STUDY).is_file():
-        return f"is a folder; `expectant reproduce {folder}` runs a study"
-    if kind_of(folder):
-        return about(folder)
-    found = " or ".join(map(str, specs_in(folder)))
-    return "is a folder; give a spec" + (f" in it: {found}" if found else ", there is none in it")
-
-
 def _data(folder: Path, name: str) -> dict[str, Any]:
     """Parse a file of a study; nothing if there is none."""
     return parse_toml(read_text(folder / name), name) if (folder / name).exists() else {}
 
 
-def _experiments(
-    folder: Path, figures: tuple[str, ...] | None, trust: bool
-) -> dict[str, Experiment]:
-    """Read the configs of a folder by their names, in the order of ``figures``."""
+def _experiments(folder: Path, figures: tuple[str, ...], trust: bool) -> dict[str, Experiment]:
+    """Read the configs of a folder by their names, in the order of ``figures`` if any are named."""
     found: dict[str, Experiment] = {}
     for path in specs_in(folder):
         experiment = parse_spec(read_text(path), path.name, trust=trust)
@@ -336,8 +312,8 @@ def _experiments(
     if not found:
         raise SpecError("has no spec, a TOML file beside study.toml")
     with in_file(STUDY):
-        check_known("no spec", figures or (), [*found], "figures")
-    return found if figures is None else {name: found[name] for name in figures}
+        check_known("no spec", figures, [*found], "figures")
+    return {name: found[name] for name in figures or found}
 
 
 def _readings(folder: Path, sets: tuple[str, ...], figures: list[str]) -> tuple[Reading, ...]:
