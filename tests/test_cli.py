@@ -294,7 +294,7 @@ def test_options_of_run(called):
     assert arguments == [Path("a.toml"), Path("there")]
     assert options == {
         "threads": 3, "engine": "ray", "address": "auto", "shard": "2/5", "search": "optuna",
-        "trials": 6,
+        "trials": 6, "accept_versions": False,
     }  # fmt: skip
     words = [
         "best",
