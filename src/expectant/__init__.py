@@ -39,21 +39,19 @@ from expectant.backups import (
 from expectant.descriptions import Description, description, option, register
 from expectant.domains.average_reward import AccessControl, RiverSwim, TransientChain, TwoChoice
 from expectant.domains.boyan_chain import BoyanChain
-from expectant.domains.branching import Branching
+from expectant.domains.branching import Branching, Lottery
 from expectant.domains.corridor import Corridor
 from expectant.domains.counterexample import Counterexample
 from expectant.domains.driven_car import DrivenCar
-from expectant.domains.finite import FiniteMDP
+from expectant.domains.finite import FiniteMDP, under_policy
 from expectant.domains.gym import Gym
 from expectant.domains.loca_car import LocaMountainCar
 from expectant.domains.loca_grid import LocaGrid
-from expectant.domains.lottery import Lottery
 from expectant.domains.mazes import BlockingMaze, Cliff, DynaMaze, ShortcutMaze
 from expectant.domains.mountain_car import MountainCar
-from expectant.domains.outside import Outside
 from expectant.domains.own import check_domain
 from expectant.domains.rooms import FourRooms, Rooms, TwoRooms
-from expectant.domains.under_policy import under_policy
+from expectant.domains.spaces import Outside
 from expectant.engine.evaluating import Evaluation, evaluate
 from expectant.engine.learner.learner import Learner
 from expectant.engine.result import Result
@@ -66,14 +64,12 @@ from expectant.engine.trial.checking import (
     check_option,
 )
 from expectant.engine.trial.mistakes import PartError
-from expectant.features.basis import Fourier
+from expectant.features.basis import Fourier, Identity
 from expectant.features.categorical import Categorical
-from expectant.features.identity import Identity
-from expectant.features.interpolated import Interpolated
 from expectant.features.joined import Joined
 from expectant.features.memory import History, Traces
 from expectant.features.random_play import bounds_of
-from expectant.features.table import OneHot, RandomBinary
+from expectant.features.table import Interpolated, OneHot, RandomBinary
 from expectant.features.tiles import Tiles
 from expectant.lab.compare import Comparison, compare
 from expectant.models.distribution import Distribution

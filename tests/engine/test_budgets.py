@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import expectant as ex
-from expectant.domains.outside import OutsidePart
+from expectant.domains.spaces import OutsidePart
 from expectant.engine.course import drive, going_on
 from expectant.engine.job import STEP_LIMIT, Job, closed
 from expectant.engine.learner.saving import states_of

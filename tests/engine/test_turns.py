@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from expectant.domains.outside import OutsidePart
+from expectant.domains.spaces import OutsidePart
 from expectant.engine.course import advanced
 from expectant.engine.crossing import play, respond
 from expectant.engine.evaluating import perform

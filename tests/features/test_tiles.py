@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import expectant as ex
-from expectant.features.hashing import FREE, HashedPart, collisions, first_slot, slot_of_tile
-from expectant.features.tiles import Tiles
+from expectant.features.tiles import FREE, HashedPart, Tiles, collisions, first_slot, slot_of_tile
 from expectant.features.vector import empty_state
 from expectant.verbs import encode
 from features.plane import Plane

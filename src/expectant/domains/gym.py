@@ -13,11 +13,11 @@ from typing import Any, TypeGuard
 import numpy as np
 
 from expectant.descriptions import description, look_here_too, option
-from expectant.domains.outside import OutsidePart
 from expectant.domains.spaces import (
     GymEnvironment,
     GymSource,
     Observations,
+    OutsidePart,
     action_count,
     finite_reward,
     first_action,

@@ -12,10 +12,10 @@ from expectant.exact.fixed_points import (
     FixedPoint,
     feature_matrix,
     fixed_point,
+    jensen_gap,
     linear_model,
     planning_gap,
 )
-from expectant.exact.jensen import jensen_gap
 from expectant.exact.least_squares import (
     LinearModel,
     least_squares_model,

@@ -38,53 +38,30 @@ def known_bounds(
 
     If only some ``dimensions`` are asked for, the others need not be finite.
     """
-    bounds = _all_bounds(owner, domain, given, dimensions)
-    if dimensions is None:
-        return bounds
-    for dimension in dimensions:
-        if dimension >= len(bounds):
-            raise ValueError(
-                f"{owner}: dimensions must be from 0 to {len(bounds) - 1} in "
-                f"{type(domain).__name__}, got {dimension}"
-            )
-    return tuple(bounds[dimension] for dimension in dimensions)
-
-
-def _all_bounds(
-    owner: str,
-    domain: Domain,
-    given: Pairs | None,
-    dimensions: Sequence[int] | None,
-) -> Bounds:
     own, name = domain.bounds, type(domain).__name__
-    if given is None:
-        if own is None:
-            raise ValueError(
-                f"{owner}: needs a domain with bounds, {name} has none: give bounds=, "
-                "a (low, high) for every component of its observations"
-            )
-        _check_finite(owner, own, name, dimensions)
-        return tuple((float(low), float(high)) for low, high in own)
+    if given is None and own is None:
+        raise ValueError(
+            f"{owner}: needs a domain with bounds, {name} has none: give bounds=, "
+            "a (low, high) for every component of its observations"
+        )
     components = 1 if domain.states is not None else None if own is None else len(own)
-    if components is not None and len(given) != components:
+    if given is not None and components not in (None, len(given)):
         raise ValueError(
             f"{owner}: bounds must have one (low, high) for each of the {components} components "
             f"of the observations of {name}, got {len(given)}"
         )
-    return tuple(given)
-
-
-def _check_finite(
-    owner: str,
-    bounds: Sequence[tuple[float, float]],
-    name: str,
-    dimensions: Sequence[int] | None,
-) -> None:
-    for dimension, (low, high) in enumerate(bounds):
-        usable = math.isfinite(low) and math.isfinite(high) and low < high
-        if not usable and (dimensions is None or dimension in dimensions):
+    bounds = tuple((float(low), float(high)) for low, high in given or own or ())
+    for dimension in range(len(bounds)) if dimensions is None else dimensions:
+        if dimension >= len(bounds):
+            raise ValueError(
+                f"{owner}: dimensions must be from 0 to {len(bounds) - 1} in {name}, "
+                f"got {dimension}"
+            )
+        low, high = bounds[dimension]
+        if not (math.isfinite(low) and math.isfinite(high) and low < high):
             raise ValueError(
                 f"{owner}: dimension {dimension} of {name} has bounds ({low:g}, {high:g}), which "
                 "must be finite with low < high: give bounds= for all dimensions, such as those "
                 "that ex.bounds_of finds by acting at random"
             )
+    return bounds if dimensions is None else tuple(bounds[dimension] for dimension in dimensions)

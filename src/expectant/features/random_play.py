@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from expectant.domains.gym import Gym
-from expectant.domains.outside import OutsidePart
-from expectant.domains.spaces import GymSource
+from expectant.domains.spaces import GymSource, OutsidePart
 from expectant.parts import Domain, OutsideWorld
 from expectant.progress import say
 from expectant.rules import at_least, whole

@@ -16,10 +16,11 @@ from numpy.typing import ArrayLike
 
 from expectant.core import tree
 from expectant.core.memory import ALWAYS_FREE, budget
-from expectant.domains.outside import LIMITS, Outside
 from expectant.domains.spaces import (
+    LIMITS,
     GymEnvironment,
     Observations,
+    Outside,
     action_count,
     finite_reward,
     numbers,

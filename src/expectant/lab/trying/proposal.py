@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
+from expectant.features.basis import Identity
 from expectant.features.categorical import Categorical
-from expectant.features.identity import Identity
 from expectant.features.joined import Joined
 from expectant.features.random_play import RandomPlay, is_bounded, widen_bounds
 from expectant.features.table import OneHot
