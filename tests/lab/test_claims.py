@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import replace
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,7 +19,7 @@ from expectant.lab.clauses import BLOCKS, Clause
 from expectant.lab.decision_cost import CostRule
 from expectant.lab.measures import MEASURES
 from expectant.lab.reproduce import verdicts_of
-from expectant.lab.study import packaged, read_study, the_paper
+from expectant.lab.study import the_paper
 
 HOLDS, EQUAL, FAILS, UNCLEAR = "holds", "equal", "does not hold", "unclear"
 OPTIMUM, BIN = 10.0, 50
@@ -120,29 +119,6 @@ def test_about_minus_seven(lowest, outcome):
     curve = np.full(40, OPTIMUM)
     curve[10] = lowest
     assert judged(claim(10), paper_panel("5a", {Q: curve}, 10 * BIN)).verdict == outcome
-
-
-def test_the_margins_are_those_that_the_file_says():
-    """By the measure, or by the figure; a number that the text calls "about" has two around it."""
-    figures = {"1": 0.05, "3": 0.3, "4a": 0.2, "4b": 0.2, "5a": 0.2, "5b": 0.2}
-    margins = {"regret": 100.0, "regret-falls": 100.0, "lowest": 1.0, "lowest-rises": 1.0}
-    clauses = [(one, one.figure or said.figure) for said in CLAIMS for one in said.clauses]
-    found = [(one, figure) for one, figure in clauses if figure in figures]
-    assert len(found) > 30
-    for one, figure in found:
-        margin = margins.get(one.measure.name, figures[figure])
-        assert one.statement.margin == (2.0 if one.statement.reference else margin)
-
-
-def test_what_falls_is_each_agent_less_the_next():
-    order = [Q, "q_planning_true_1", "q_planning_true_5", "q_planning_true_20"]
-    assert [(*one.of, *one.minus) for one in claim(8).clauses] == list(pairwise(order))
-
-
-def test_claims_and_rules_are_sentences_and_have_numbers_of_their_own():
-    for study in map(read_study, packaged().values()):
-        assert all(found.rule[0].isupper() for found in study.claims)
-        assert len({found.id for found in study.claims}) == len(study.claims)
 
 
 @pytest.mark.parametrize("lost", [np.nan, np.inf, -np.inf])
@@ -279,12 +255,6 @@ def test_verdicts_serialise():
         *("label", "unit", "note", "floored", "statistic"),
     ]
     assert found["statistic"] == found["effect"] and json.dumps(found, allow_nan=False)
-
-
-def test_measures_of_single_runs_are_averaged_and_not_taken_of_the_mean_curve():
-    """Two runs of opposite ups and downs have a mean curve without any."""
-    found = judged(of_all("unsteadiness", "a"), plain("", a=[[0.0, 2.0] * 8, [2.0, 0.0] * 8]))
-    assert (found.effect, found.chance) == (4.0, 1.0)  # every single run shows it
 
 
 def test_a_claim_about_one_panel_is_judged_by_that_one():

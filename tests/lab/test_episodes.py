@@ -11,19 +11,13 @@ from expectant.engine.evaluating import perform_discounted
 from expectant.engine.job import Job
 from expectant.engine.loop import simulate
 from expectant.exact.car_values import judged_levels
-from expectant.lab.cells import Cell
-from expectant.lab.engines.tasks import Kernels, Task, run_one
 from expectant.lab.episodes import earned, performer
 from expectant.lab.records import (
-    compile_performer,
-    compile_state_look,
     levels_of,
-    ordered_look,
     record_from,
     recorded,
 )
 from expectant.progress import Silent
-from expectant.verbs import phase, reset, step
 
 CAR = ex.LocaMountainCar(phase_steps=(300, 100, 100))
 AGENT = ex.QLearning(0.3, step_unit="total", discount=0.99, initial_value=4.0)
@@ -61,20 +55,6 @@ def test_a_run_that_is_looked_at_is_the_same_run():
     assert curve[3] != curve[4] or curve[3] == 0.0  # at the border the right exit pays less
 
 
-def test_cars_are_judged_between_the_exits_in_one_phase():
-    rng = np.random.default_rng(0)
-    part = CAR.build(rng)
-    CAR.judge_in(part, 1)
-    for _ in range(20):
-        reset(part, 0, rng)
-        assert -0.2 <= part.car[0] <= -0.1 and -0.01 <= part.car[1] <= 0.01
-        for _ in range(30):
-            step(part, 2, rng)
-        assert phase(part) == 0  # 600 steps would have been two phases
-    part.car[:] = 0.49, 0.06
-    assert step(part, 2, rng) == (1.0, 0.0)  # what the right exit pays in the second phase
-
-
 def test_levels_are_those_of_the_car():
     before, local, after = judged_levels(CAR, 3)
     assert before == {"optimum": pytest.approx(1.936, abs=0.01)}
@@ -106,18 +86,3 @@ def test_what_cannot_be_judged_by_episodes():
     outside = Job(ex.Gym("FrozenLake-v1"), ex.OneHot(), AGENT, episodes=3)
     with pytest.raises(ValueError, match="needs a domain in compiled code, got Gym"):
         performer(outside, None, "", Silent())
-
-
-def test_a_study_records_episodes():
-    cell = Cell(
-        experiment="e", reading="", panel="p", agent_key="a", label="a", domain=CAR,
-        features=ex.Tiles(2, 4), agent=AGENT, episodes=0, steps=500, bin=1, runs=1, seed=0,
-        record=record(100, 3),
-    )  # fmt: skip
-    ran = run_one(Task(cell, "name", 0, 1), 0, Kernels(False), going_on(), {})
-    curve, _ = recorded(cell.job, 0, simulate, perform_discounted, going_on(), record(100, 3))
-    assert ran is not None and np.array_equal(ran.values, curve)
-    assert ordered_look(cell.job, record(100, 3)).compile is compile_performer
-    assert (
-        ordered_look(cell.job, record_from({"look": "start_value"})).compile is compile_state_look
-    )

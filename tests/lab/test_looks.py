@@ -7,7 +7,7 @@ import expectant as ex
 from expectant.exact import optimal_policy
 from expectant.exact.solve import TIE
 from expectant.lab.looks import LOOKS, Seen, look_as, look_named
-from expectant.lab.policy_worth import phase_of, returns_within
+from expectant.lab.policy_worth import returns_within
 
 AGENT = ex.QLearning(0.1, discount=0.97)
 
@@ -36,23 +36,11 @@ def test_returns_by_hand():
     assert returns_within(grid, half, 0, discount=0.5, horizon=1) == pytest.approx((1 + 2) / 3)
 
 
-def test_every_phase_is_measured_with_its_own_rewards():
-    grid = ex.LocaGrid(rows=1, columns=4, noise=0.0)
-    right = np.tile([0.0, 1.0, 0.0, 0.0], (2, 4, 1))
-    seen = Seen(np.empty((0, 0)), right, np.array([0, 1]))
-    before, after = look_named("greedy_return").of(grid, AGENT, seen, horizon=40)
-    assert before == pytest.approx(4 * after)
-
-
 def test_the_error_of_values_by_hand():
     chain = ex.FiniteMDP(np.ones((2, 1, 1)), [[1.0], [2.0]], successors=[[[1]], [[-1]]])
     seen = Seen(np.array([[3.0, 2.0], [3.0, 5.0], [np.nan, 0.0]]), np.empty((0, 0, 0)), np.zeros(3))
     found = look_named("value_error").of(chain, ex.QLearning(0.1), seen)
     np.testing.assert_allclose(found, [0.0, np.sqrt(4.5), np.nan])  # v* = (3, 2)
-
-
-def test_after_the_last_phase_comes_the_first_again():
-    assert [phase_of(ex.Corridor(switch_every=2), phase) for phase in range(5)] == [0, 1, 0, 1, 0]
 
 
 def preferred(*tables: list[list[float]]) -> Seen:

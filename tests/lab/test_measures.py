@@ -7,8 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-import expectant as ex
-from expectant.analysis.adaptation import drops, own_recoveries, regrets
+from expectant.analysis.adaptation import own_recoveries, regrets
 from expectant.analysis.panel import Level, Panel, Unavailable
 from expectant.lab.measures import measure_named
 
@@ -103,13 +102,6 @@ def test_recovered_is_most_of_the_way_to_its_own_level(level, bins):
     assert measured("recovery", panel, 1) == [bins * 50]
 
 
-@pytest.mark.parametrize(("phase_bins", "before"), [(4, 1), (9, 1), (10, 2), (15, 3)])
-def test_the_level_before_a_switch_is_that_of_the_last_fifth(phase_bins, before):
-    curve = np.concatenate([np.arange(float(phase_bins)), np.full(phase_bins, -1.0)])
-    panel = panel_of(curve.tolist(), bin=50, switch_every=50 * phase_bins)
-    assert drops(panel, curve) == np.arange(phase_bins)[-before:].mean() + 1.0
-
-
 def test_unsteadiness_is_that_of_single_runs():
     """Two runs that go up and down against each other are steady on average, not by themselves."""
     assert measured("unsteadiness", panel_of([0.0, 1.0, 4.0, 1.0])) == [9.0]
@@ -167,10 +159,3 @@ def test_a_lowest_bin_is_picked_by_other_runs():
         assert crossed is not None
         assert crossed(panel, panel.curves["a"]).tolist() == expected
         assert crossed(panel, panel.curves["a"][:1]).tolist() == [curves[0][3] if name == "lowest" else 9.0]  # fmt: skip
-
-
-def test_names_are_taken_once_and_guessed_at():
-    with pytest.raises(ValueError, match="measure: the name 'mean' is taken"):
-        ex.measure("mean", "again")(lambda panel, curves: curves[..., 0])
-    with pytest.raises(ValueError, match="--measure: unknown 'maen', did you mean 'mean'"):
-        measure_named("maen", "--measure")

@@ -7,20 +7,7 @@ import pytest
 from building import Built
 
 import expectant as ex
-from expectant.lab.study import packaged, read_study
 from expectant.verbs import learn_options
-
-STUDY = read_study(packaged()["sutton-2023"])
-
-
-def test_a_step_is_as_many_look_aheads_for_every_agent():
-    """So that curves over steps are curves over look-aheads."""
-    for figure, each in (("two-rooms", 20), ("four-rooms", 40)):
-        for cell in STUDY.experiment(figure, "sweeps").cells():
-            assert isinstance(cell.agent, ex.Lookahead)
-            choices = cell.domain.actions + len(cell.agent.repertoire.extended)
-            assert cell.agent.planning_steps * choices == each
-            assert cell.record is not None and cell.record.after == cell.agent.lessons
 
 
 @pytest.mark.parametrize("anywhere", [False, True])

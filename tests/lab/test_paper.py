@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,7 +8,6 @@ import pytest
 import expectant as ex
 from expectant.analysis.panel import Panel
 from expectant.lab import reproduce as reproducing
-from expectant.lab.decision_cost import count_reads
 from expectant.lab.readings import variants as variants_of
 from expectant.lab.reproduce import verdicts_of
 from expectant.lab.request import Request as AnyRequest
@@ -63,37 +60,6 @@ def test_figures_have_the_papers_parameters():
     assert five["q_learning"].agent == ex.QLearning(0.001)
 
 
-def test_the_paper_word_by_word():
-    agent = agents("5b")["cached_policy"].agent
-    assert (agent.epsilon, agent.entropy, agent.replayed_fits) == (0.1, 0.0, "planning_steps")
-    values = agents("5b")["cached_values"]
-    assert values.agent.printed_delta and not values.agent.cache_first
-    assert values.features == ex.RandomBinary(14, 3)
-
-
-def test_our_own_reading():
-    cells = agents("5b", "ours")
-    assert not cells["cached_values"].agent.printed_delta
-    assert cells["cached_policy"].agent.epsilon == 0.0
-    assert cells["lookahead"].features == ex.RandomBinary(14, 5)
-    for name in ("1", "3", "4a", "4b"):  # where nothing was open that the two answer differently
-        ours, printed = (read(name, one).cells() for one in ("ours", "print"))
-        assert [cell.identity() for cell in ours] == [cell.identity() for cell in printed]
-
-
-def test_the_code_set_has_every_option_that_the_code_settles():
-    cell = agents("5b", "code")["cached_policy"]
-    assert cell.features.active == 3
-    agent = cell.agent
-    assert (agent.replayed_fits, agent.replay_capacity) == ("planning_steps", None)
-    assert agent.relabelled and agent.doubled_steps and agent.stored_termination
-    assert (agent.epsilon, agent.entropy, agent.old_target) == (0.1, 1.0, True)
-    values = agents("5b", "code")["cached_values"].agent
-    assert values.cache_first and not values.printed_delta
-    assert not agents("5a", "code")["q_planning_expectation"].agent.stored_action
-    assert (values.ties, agents("5b", "ours")["cached_values"].agent.ties) == ("first", "random")
-
-
 def test_every_reading_changes_something():
     for variant in variants():
         if variant.reading is None:
@@ -141,38 +107,6 @@ def test_there_is_a_page_before_all_runs_are_there(tmp_path, monkeypatch):
     (tmp_path / CURVES).touch()
     reproducing.reproduce(Request(("5a",)), tmp_path)
     assert events[4:] == ["all", "write all, figures"]
-
-
-def test_reads_of_a_decision_are_counted():
-    rule = next(claim for claim in PAPER.claims if claim.id == 18).work
-    assert rule is not None
-    (_, ahead), (_, values), _ = rule.agents.values()
-    for actions, features in ((2, 16), (8, 64)):  # one weight for each action and active feature
-        assert count_reads(values, actions, features, 5) == actions * 5
-        assert count_reads(ahead, actions, features, 5) >= actions * 5 * features
-    kept = ex.Lookahead(0.1, epsilon=0.0, maintained=True)
-    assert count_reads(kept, 8, 256, 5) == 8 * 5  # as cheap as cached action values
-
-
-def ablation(name):
-    return agents(f"ablation-{name}", "ours")
-
-
-def test_what_is_wrong_by_three_is_so_around_the_best_of_the_grid():
-    stored = Path(__file__).parents[2] / "docs/measured/parameters.json"
-    choices = json.loads(stored.read_text("utf-8"))["choices"]
-    best = {c["agent"]: c["best"] for c in choices if (c["set"], c["figure"]) == ("ours", "5b")}
-    found = {key: cell.agent for key, cell in ablation("28").items()}
-    names = {"ahead": "lookahead", "cached": "cached_values", "policy": "cached_policy"}
-    for key, name in names.items():
-        assert {step: getattr(found[key], step) for step in best[name]} == best[name]
-        for step, value in best[name].items():
-            for word, factor in (("less", 1 / 3), ("more", 3.0)):
-                other = found[f"{key}_{step.split('_')[0]}_{word}"]
-                assert getattr(other, step) == pytest.approx(factor * value, rel=0.01)
-                assert other.replace(**{step: value}) == found[key]
-    clauses = next(claim for claim in PAPER.claims if claim.id == 28).clauses
-    assert {key for clause in clauses for key in clause.keys} == set(found)
 
 
 def test_only_runs_that_are_stuck_or_lost_come_to_the_floor():

@@ -10,7 +10,6 @@ from expectant.lab.engines.tasks import Kernels, Task, assembled, run_one
 from expectant.lab.specs.spec import parse_spec
 from expectant.lab.specs.tables import SpecError
 from expectant.lab.store.results import panels_of
-from expectant.lab.study import packaged, read_study
 
 SPEC = """
 {extent}
@@ -108,17 +107,6 @@ def test_looks_can_be_even_on_a_logarithmic_scale():
         curve("steps = 40", record.replace("2.0", "0.5"))
 
 
-def test_what_samples_should_leave_is_drawn_beside_what_they_do():
-    text = SMALL_TASKS.replace("start_return", "squared_error")
-    text = text.replace('"branching"\nstates = 6\nbranches = 2', '"lottery"\nprizes = 4')
-    text = text[: text.index("[agents")] + '[agents.a]\nkind = "q_learning"\naction_step = 0.1'
-    cells = parse_spec(text, "spec.toml").cells()
-    panel = panels_of(cells, [np.zeros((3, 5))])[0]
-    assert [(line.start, line.end) for line in panel.levels] == [(10, 20), (20, 30), (30, 40)]
-    assert [line.height for line in panel.levels] == pytest.approx([0.075, 0.0375, 0.025])
-    assert panel.levels[-1].end_height == pytest.approx(0.01875)
-
-
 def test_step_panels_mark_where_the_maze_changes():
     text = SPEC.format(extent="steps = 3000\nbins = 30", record='["total reward"]')
     for record in ("total reward", "reward"):
@@ -128,16 +116,3 @@ def test_step_panels_mark_where_the_maze_changes():
     short = text.replace("dyna_maze", "blocking_maze").replace("3000", "900")
     panel = panels_of(parse_spec(short, "spec.toml").cells(), [np.zeros((2, 30))])[0]
     assert panel.breaks == []
-
-
-def test_the_rates_of_the_river_are_exact():
-    river, study = ex.RiverSwim(), read_study(packaged()["wan-2021"])
-    note = study.experiments["river-swim"].notes[0]
-    left, right = (ex.exact.gain(river, np.full(6, action)) for action in (0, 1))
-    assert ex.exact.optimal_gain(river) == pytest.approx(right)
-    best = ex.exact.best_epsilon_soft_gain(river, 0.1)
-    assert f"left earns {left:g} a step, always right {right:.1f}, and {best:.1f} with" in note
-    claims = {claim.id: claim for claim in study.claims}
-    assert f": {best:.1f}." in claims[13].claim
-    assert claims[13].clauses[0].statement.reference == pytest.approx(best, abs=0.01)
-    assert f"at most {left:g} a step" in claims[14].claim
