@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,45 +19,6 @@ from expectant.rules import Rule, flag, or_none, whole
 from expectant.verbs import function, observation, outcome, phase, place, reset, reward_now, step
 
 Table = Mapping[int, Mapping[int, list[tuple[float, int, float, bool]]]]
-
-
-class Tabled(NamedTuple):
-    """``probabilities``, ``rewards``, ``successors`` (S, A, O); ``start`` (S,) if it is known."""
-
-    probabilities: np.ndarray
-    rewards: np.ndarray
-    successors: np.ndarray
-    start: ArrayLike | None
-
-
-def tabled(source: GymSource | Table, **options: object) -> Tabled:
-    """The arrays of a toy-text environment: its id, itself, or its table ``P``."""
-    if isinstance(source, Mapping):
-        return _arrays(source, None)
-    made: Any = Gym(source, **dict[str, Any](options)).make()
-    env = made.unwrapped
-    if not hasattr(env, "P"):
-        raise ValueError(
-            f"FiniteMDP.from_gym: {source!r} has no table P of its transitions; only toy-text "
-            "environments do"
-        )
-    table, start = env.P, getattr(env, "initial_state_distrib", None)
-    env.close()
-    return _arrays(table, start)
-
-
-def _arrays(table: Table, start: ArrayLike | None) -> Tabled:
-    states, actions = len(table), len(table[0])
-    most = max(len(table[s][a]) for s in range(states) for a in range(actions))
-    probabilities = np.zeros((states, actions, most))
-    rewards = np.zeros((states, actions, most))
-    successors = np.full((states, actions, most), END)
-    for s in range(states):
-        for a in range(actions):
-            for o, (probability, successor, reward, ended) in enumerate(table[s][a]):
-                probabilities[s, a, o], rewards[s, a, o] = probability, reward
-                successors[s, a, o] = END if ended else successor
-    return Tabled(probabilities, rewards, successors, start)
 
 
 STATE, PHASE, OUTCOME = 0, 1, 2
@@ -247,9 +208,26 @@ class FiniteMDP(Domain):
         ``start`` is (S,), by default as the environment has it; ``options`` go to
         ``gymnasium.make``.
         """
-        found: Tabled = tabled(source, **options)
-        start = found.start if start is None else start
-        return cls(found.probabilities, found.rewards, successors=found.successors, start=start)
+        if not isinstance(source, Mapping):
+            made: Any = Gym(source, **dict[str, Any](options)).make()
+            env = made.unwrapped
+            if not hasattr(env, "P"):
+                raise ValueError(
+                    f"FiniteMDP.from_gym: {source!r} has no table P of its transitions; only "
+                    "toy-text environments do"
+                )
+            start = getattr(env, "initial_state_distrib", None) if start is None else start
+            source = cast(Table, env.P)
+            env.close()
+        rows = [source[s][a] for s in range(len(source)) for a in range(len(source[0]))]
+        table = np.zeros((3, len(rows), max(map(len, rows))))
+        table[1] = END
+        for row, outcomes in enumerate(rows):
+            for o, (probability, successor, reward, ended) in enumerate(outcomes):
+                table[:, row, o] = probability, END if ended else successor, reward
+        shape = len(source), len(source[0]), -1
+        probabilities, successors, rewards = (array.reshape(shape) for array in table)
+        return cls(probabilities, rewards, successors.astype(np.int64), start)
 
     def mdp(self) -> FiniteMDP:
         """Itself: every domain on a finite MDP has this method."""
@@ -276,15 +254,10 @@ class FiniteMDP(Domain):
         return self._part._replace(now=np.zeros(3, np.int64))  # runs share what none changes
 
 
-class InPhases(Protocol):
-    """What the part of a finite MDP has: ``now``, its present state and phase."""
-
-    now: np.ndarray
-
-
 def phase_now(site: Site) -> np.ndarray:
     """Where the site's domain has its present phase, for models that are always of that one."""
-    return cast(InPhases, site.domain_part).now  # as every domain with an mdp() builds it
+    part: Any = site.domain_part  # every domain with an mdp() builds one that has this array
+    return part.now
 
 
 def finite_mdp(site: Site, owner: str) -> FiniteMDP:

@@ -164,18 +164,14 @@ class Gym(Domain):
             look_here_too()
             own = _class_at(name)
             if own is not None:
-                return self._own(own)
+                try:
+                    return own(**options)
+                except Exception as error:  # whatever it raises
+                    raise ValueError(f"Gym: cannot make {self!r}: {told(error)}") from error
         try:
             return gymnasium.make(name, **options)
         except (gymnasium.error.Error, TypeError, ImportError) as error:
             raise ValueError(f"Gym: cannot make {self.environment!r}: {error}") from None
-
-    def _own(self, kind: Callable[..., GymEnvironment]) -> GymEnvironment:
-        """An environment of a class of somebody's own, with the options that it is to have."""
-        try:
-            return kind(**self.options)
-        except Exception as error:  # whatever it raises
-            raise ValueError(f"Gym: cannot make {self!r}: {told(error)}") from error
 
     @cached_property
     def _known(self) -> tuple[int, Observations, int | None]:

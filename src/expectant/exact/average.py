@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from expectant.exact.soft import softened
-from expectant.exact.solve import Dynamics, checked_policy, dynamics, expected_next
+from expectant.exact.solve import Dynamics, checked_policy, dynamics, expected_next, transitions_of
 from expectant.parts import Domain
 
 LAZY = 0.5  # of the steps count, so that worlds that go round in circles settle too
@@ -43,7 +43,7 @@ def differential_values(domain: Domain, policy: ArrayLike, *, phase: int = 0) ->
     frequencies = _stationary(world, probabilities, owner)
     rewards = (probabilities * world.rewards).sum(axis=1)
     centred = rewards - frequencies @ rewards
-    matrix = np.eye(rewards.size) - _transitions(world, probabilities)
+    matrix = np.eye(rewards.size) - transitions_of(world, probabilities)
     return np.linalg.solve(matrix + np.outer(np.ones(rewards.size), frequencies), centred)
 
 
@@ -69,17 +69,9 @@ def _going_on(world: Dynamics, owner: str) -> Dynamics:
     return world
 
 
-def _transitions(world: Dynamics, policy: np.ndarray) -> np.ndarray:
-    """P_π (S, S)."""
-    matrix = np.zeros((policy.shape[0], policy.shape[0]))
-    rows = np.broadcast_to(np.arange(len(matrix))[:, None, None], world.successors.shape)
-    np.add.at(matrix, (rows, world.successors), policy[:, :, None] * world.probabilities)
-    return matrix
-
-
 def _stationary(world: Dynamics, policy: np.ndarray, owner: str) -> np.ndarray:
     """The one distribution that P_π leaves as it is; an error where there are several."""
-    matrix = _transitions(world, policy)
+    matrix = transitions_of(world, policy)
     closed = _closed_classes(matrix > 0)
     if len(closed) > 1:
         first, second = closed[0][0], closed[1][0]

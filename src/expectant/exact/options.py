@@ -16,12 +16,12 @@ from numpy.typing import ArrayLike
 
 from expectant.exact.solve import (
     SWEEPS,
-    Dynamics,
     _discount,
     checked_policy,
     dynamics,
     expected_next,
     greedy_policy,
+    transitions_of,
 )
 from expectant.formatting import in_brief
 from expectant.parts import Domain
@@ -206,21 +206,11 @@ def _running(
         raise ValueError(
             f"exact: stop in state {wrong[0]} must be a probability, got {stopping[wrong[0]]:g}"
         )
-    arrivals = discount * _transitions(world, probabilities)
+    arrivals = discount * transitions_of(world, probabilities)
     if discount == 1.0:
         _check_stops(arrivals, stopping)
     matrix = np.eye(states) - arrivals * (1.0 - stopping)
     return _Running(arrivals, (probabilities * world.rewards).sum(axis=1), stopping, matrix)
-
-
-def _transitions(world: Dynamics, policy: np.ndarray) -> np.ndarray:
-    """P(s, s') under a policy; what is missing to one is the end."""
-    states = policy.shape[0]
-    result = np.zeros((states, states + 1))  # the last column takes the end, −1
-    weights = policy[:, :, None] * world.probabilities
-    rows = np.broadcast_to(np.arange(states)[:, None, None], weights.shape)
-    np.add.at(result, (rows, world.successors), weights)
-    return result[:, :states]
 
 
 def _check_stops(transitions: np.ndarray, stop: np.ndarray) -> None:

@@ -162,6 +162,16 @@ def _check_ends(world: Dynamics, policy: np.ndarray) -> None:
         )
 
 
+def transitions_of(world: Dynamics, policy: np.ndarray) -> np.ndarray:
+    """P(s, s') (S, S) under a policy; what is missing to one is the end."""
+    states = policy.shape[0]
+    result = np.zeros((states, states + 1))  # the last column takes the end, −1
+    weights = policy[:, :, None] * world.probabilities
+    rows = np.broadcast_to(np.arange(states)[:, None, None], weights.shape)
+    np.add.at(result, (rows, world.successors), weights)
+    return result[:, :states]
+
+
 def _evaluate(world: Dynamics, policy: np.ndarray, discount: float) -> np.ndarray:
     """Solve (I − γ P_π) v = r_π."""
     states = policy.shape[0]
