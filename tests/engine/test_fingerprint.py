@@ -127,48 +127,30 @@ tools.DEEP = 6
 CHANGES = {
     "a global constant, to a value found elsewhere": ("GOAL, START = 3, 4", "GOAL, START = 4, 4"),
     "swapped constants": ("GOAL, START = 3, 4", "GOAL, START = 4, 3"),
-    "the type of a constant": ("GOAL, START = 3", "GOAL, START = 3.0"),
     "the sign of zero": ("SMALL = 0.0", "SMALL = -0.0"),
     "a tuple inside a tuple": ('(1, (2, "x"))', '(1, (2, "y"))'),
-    "a list": ("LISTED, MAPPED, SETTED = [1, 2]", "LISTED, MAPPED, SETTED = [2, 1]"),
     "values of a dictionary": ('{"a": 1, "b": 2}', '{"a": 2, "b": 1}'),
     "a set": ('"south"}', '"west"}'),
     "an array": ("np.array([1.0, 2.0])", "np.array([2.0, 1.0])"),
-    "the type of an array": ("np.array([1.0, 2.0])", "np.array([1.0, 2.0], np.float32)"),
     "the layout of an array": ("np.array([1.0, 2.0])", "np.array([1.0, 9.0, 2.0, 9.0])[::2]"),
-    "a number of NumPy's": ("np.float64(1.5)", "np.float64(2.5)"),
     "swapped attributes of an object": ("goal=3, left=4", "goal=4, left=3"),
     "what a partial function holds": ("partial(pow, 3)", "partial(pow, 4)"),
-    "a type of NumPy's": ("KIND = np.float64", "KIND = np.float32"),
     "a member of an enumeration": ("RIGHT = 2", "RIGHT = 3"),
-    "swapped members": ("LEFT = 1\n    RIGHT = 2", "LEFT = 2\n    RIGHT = 1"),
     "which member": ("CHOSEN = Side.LEFT", "CHOSEN = Side.RIGHT"),
     "a class attribute": ("    GOAL = 5", "    GOAL = 6"),
-    "swapped class attributes": ("GOAL = 5\n    START = 6", "GOAL = 6\n    START = 5"),
-    "an inherited attribute": ("FLOOR = 0", "FLOOR = 1"),
     "a method": ("return 7", "return 8"),
-    "a static method": ("return 8", "return 7"),
-    "a property": ("return 9", "return 8"),
     "a cached property": ("return 10", "return 8"),
     "swapped bodies": (
         "def one(): return 11\ndef other(): return 22",
         "def one(): return 22\ndef other(): return 11",
     ),
-    "swapped names of helpers": (
-        "def one(): return 11\ndef other(): return 22",
-        "def other(): return 11\ndef one(): return 22",
-    ),
     "swapped functions in a tuple": ("FUNCTIONS = (one, other)", "FUNCTIONS = (other, one)"),
     "which of two helpers a name stands for": ("which = one", "which = other"),
     "which of Python's own functions is another here": ("max = one", "min = one"),
     "swapped defaults": ("with_default(a=1, b=2)", "with_default(a=2, b=1)"),
-    "a default moved to another parameter": (
-        "def with_default(a=1, b=2)", "def with_default(a=2, b=2)",
-    ),
     "swapped keyword-only defaults": ("with_keyword(*, a=1, b=2)", "with_keyword(*, a=2, b=1)"),
     "a function's attribute": ("limit = 12", "limit = 11"),
     "swapped closure values": ("made(1, 2)", "made(2, 1)"),
-    "defaults of functions in a list": ("range(2)]\n@", "range(1, 3)]\n@"),
     "what a cached function wraps": ("return 13", "return 12"),
     "the body of a compiled helper": ("x + 14", "x + 13"),
     "the options of a compiled helper": ("fastmath=True", "fastmath=False"),
@@ -179,7 +161,6 @@ CHANGES = {
     "a default of a part's field": ("then: int = 18", "then: int = 19"),
     "a constant of a part's class": ("EXTRA = 19", "EXTRA = 18"),
     "names of a part's fields": ("class Inner(NamedTuple):\n    now", "class Inner(NamedTuple):\n    here"),
-    "a constant in a set in the code": ('{"p", "q"}', '{"p", "r"}'),
     "a constant in a function in the code": ("lambda: 20", "lambda: 21"),
     "a verb for another part": ("@observation.register(Part)", "@observation.register(Inner)"),
     "another verb": ("@observation.register(Part)", "@place.register(Part)"),
@@ -188,8 +169,6 @@ CHANGES = {
 CHANGES_ELSEWHERE = {
     "an imported constant": ("imported = 5", "imported = 4"),
     "a module's attribute": ("UNUSED = 1, 2, 3, 4", "UNUSED = 2, 2, 3, 4"),
-    "swapped attributes of a module": ("UNUSED = 1, 2, 3, 4", "UNUSED = 2, 1, 3, 4"),
-    "a module behind a local name": ("UNUSED = 1, 2, 3, 4", "UNUSED = 1, 3, 3, 4"),
     "an attribute read by text": ("UNUSED = 1, 2, 3, 4", "UNUSED = 1, 2, 4, 4"),
     "a module within a module": ("DEEP = 6", "DEEP = 5"),
     "a helper of a module": ("return CONSTANT", "return -CONSTANT"),
@@ -281,7 +260,7 @@ def test_the_name_is_the_same_in_other_processes(before, tmp_path):
 
 @pytest.mark.parametrize(
     ("package", "called"),
-    [(version, "VERSION"), *((m, "__version__") for m in (numba, np, sys.modules["llvmlite"]))],
+    [(version, "VERSION"), (numba, "__version__"), (np, "__version__")],
 )
 def test_versions_belong_to_it(package, called, monkeypatch, before, tmp_path):
     monkeypatch.setattr(package, called, "0.0.0")
@@ -294,13 +273,10 @@ def _another(vector: Any) -> Any:
 
 @pytest.mark.parametrize(("module", "attribute", "value"), [
     (compiled_lanes, "_LANES", 4),
-    (compiled_lanes, "_fold", _another),
     (compiled_lanes._dot_row, "_defn", _another),
     (compiled_lanes._Array, "element", _another),
     (compiled_streams, "_generator", _another),
     (overloads, "KERNEL_OPTIONS", {"nogil": True}),
-    (overloads, "_OPTIONS", {**overloads._OPTIONS, "fastmath": True}),
-    (overloads, "with_borrowed", _another),
     (overloads, "_without_owner", _another),
 ])  # fmt: skip
 def test_the_code_generator_belongs_to_it(module, attribute, value, monkeypatch, before, tmp_path):
@@ -309,9 +285,7 @@ def test_the_code_generator_belongs_to_it(module, attribute, value, monkeypatch,
 
 
 @pytest.mark.parametrize(("switch", "value"), [
-    ("BOUNDSCHECK", "1"), ("OPT", "1"), ("OPT", "max"), ("LOOP_VECTORIZE", "0"),
-    ("SLP_VECTORIZE", "1"), ("CPU_NAME", "generic"), ("CPU_FEATURES", "+avx"), ("ENABLE_AVX", "0"),
-    ("DISABLE_INTEL_SVML", "1"), ("DEBUGINFO", "1"), ("LLVM_REFPRUNE_PASS", "0"),
+    ("BOUNDSCHECK", "1"), ("OPT", "1"), ("CPU_NAME", "generic"), ("DISABLE_INTEL_SVML", "1"),
 ])  # fmt: skip
 def test_settings_of_numba_belong_to_a_kernel_but_not_to_results(switch, value, monkeypatch):
     def names() -> tuple[str, str]:

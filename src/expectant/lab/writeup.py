@@ -11,7 +11,6 @@ import numpy as np
 
 from expectant.analysis.curves import interval
 from expectant.analysis.panel import Panel
-from expectant.lab.engines.compute import step_times
 from expectant.lab.reproduce import read_stored, verdicts_of, write_figures, write_report
 from expectant.lab.request import Request
 from expectant.lab.specs.spec import Experiment, read_config, read_text
@@ -26,7 +25,7 @@ from expectant.lab.store.results import (
     settings_hashes,
     write_curves,
 )
-from expectant.lab.store.store import Store
+from expectant.lab.store.timings import step_nanoseconds
 from expectant.lab.study import study_of
 from expectant.lab.sweep import Outcome
 
@@ -92,7 +91,7 @@ def _read_run(folder: Path, trust: bool) -> tuple[Request, list[Panel]]:
 def times_of(outcome: Outcome) -> Times:
     """The time of a step of every agent, where it was measured."""
     cells = outcome.work.cells
-    times = step_times(cells, Store(outcome.folder))
+    times = step_nanoseconds(outcome.work.names, outcome.folder)
     return {(c.panel, c.agent_key): time for c, time in zip(cells, times, strict=True)}
 
 

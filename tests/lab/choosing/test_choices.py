@@ -164,14 +164,6 @@ def test_fresh_runs_need_the_code_of_the_sweep(folder):
         cell_of(folder, 0, 9)
 
 
-def test_damaged_blocks_are_named(place, tmp_path):
-    shutil.copytree(place, tmp_path / "bad")
-    block = next((tmp_path / "bad" / "blocks").iterdir())
-    block.write_bytes(block.read_bytes()[:100])
-    found = run.invoke(app, ["best", str(tmp_path / "bad"), "--measure", "final"])
-    assert found.exit_code == 2 and "missing or damaged" in found.stderr
-
-
 # ------------------------------------------------------------------------------- less is better
 
 SMALL = spec(runs=4, steps=(0.01, 0.1), model_steps=(0.01, 0.1), slips=(0.0,))

@@ -6,7 +6,6 @@ import re
 import shutil
 
 import numpy as np
-import pytest
 from browsing import Visit, needs_browser, opened_browser
 from scipy import stats
 from typer.testing import CliRunner
@@ -111,12 +110,6 @@ def test_figures_and_page_again(place, tmp_path):
     (folder / "cells.parquet").unlink()  # as if the sweep had been interrupted
     found = run.invoke(app, ["report", str(folder)])
     assert found.exit_code == 0 and "the sweep is not finished" in found.stderr
-
-
-@pytest.mark.parametrize("runs", [1, 2])
-def test_few_runs_have_a_page_too(tmp_path, runs):
-    write_sweep(tmp_path, spec(runs=runs, steps=[0.1], model_steps=[0.1], slips=[0.0]))
-    assert "no part in the choice" not in report_sweep(tmp_path).read_text()
 
 
 def test_domains_that_are_looked_at_at_different_times_share_an_axis(tmp_path):

@@ -251,12 +251,6 @@ def test_the_code_of_an_environment_belongs_to_a_cell(file, old, new, worlds):
     assert worlds({"my_other.py": ("1", "2")}) == before
 
 
-def test_versions_belong_to_an_environment(worlds, monkeypatch):
-    before = worlds({})
-    monkeypatch.setattr("importlib.metadata.version", lambda package: "0.0")
-    assert worlds({}) != before
-
-
 @pytest.mark.parametrize(("old", "new", "same"), [
     ("START = 0", "START = 1", False),
     ("return START", "return 1 - START", False),

@@ -41,38 +41,21 @@ def whole(tmp_path_factory):
     return folder
 
 
-def test_all_blocks_are_one_table(whole):
+def test_blocks_and_cells_are_tables_of_the_runs(whole):
     rows = parquet.read_table(whole / "blocks").to_pydict()
     assert list(rows) == ["cell", "hash", "run", "bin", "first", "value", "length", "diverged"]
-    assert len(rows["cell"]) == 3 * 22 * 2
-    assert len(set(zip(rows["cell"], rows["run"], rows["bin"], strict=True))) == 3 * 22 * 2
-    direct = ex.run(
-        ex.Corridor(cells=3), ex.OneHot(), ex.QLearning(0.1), episodes=10, runs=22, compiled=False, progress=False
-    )  # fmt: skip
-    for run in (0, 9, 10, 21):
-        (value,) = (
-            value
-            for cell, r, b, value in zip(
-                rows["cell"], rows["run"], rows["bin"], rows["value"], strict=True
-            )
-            if (cell, r, b) == ("plain action_step=0.1", run, 1)
-        )
-        assert value == direct.returns[run, 5:].mean()
-
-
-def test_one_row_per_cell(whole):
-    table = read_cells(whole)
-    assert table.column_names == [
-        "cell", "hash", "panel", "agent", "base_panel", "base_agent", "label", "agent.action_step", "runs", "diverged", "divergence", "evicted", "mean", "values",
-    ]  # fmt: skip
-    assert table["agent.action_step"].to_pylist() == STEPS
+    points = zip(rows["cell"], rows["run"], rows["bin"], strict=True)
+    values = dict(zip(points, rows["value"], strict=True))
+    assert len(rows["cell"]) == len(values) == 3 * 22 * 2
     direct = ex.run(
         ex.Corridor(cells=3), ex.OneHot(), ex.QLearning(0.2), episodes=10, runs=22, compiled=False, progress=False
     )  # fmt: skip
+    for run in (0, 9, 10, 21):
+        assert values["plain action_step=0.2", run, 1] == direct.returns[run, 5:].mean()
+    table = read_cells(whole)
+    assert table["agent.action_step"].to_pylist() == STEPS
     np.testing.assert_allclose(table["values"].to_pylist()[2], direct.returns.mean(axis=1))
     assert table["mean"].to_pylist()[2] == pytest.approx(direct.returns.mean())
-    with pytest.raises(FileNotFoundError, match="expectant run"):
-        read_cells(whole / "nowhere")
 
 
 def test_shards_make_the_same_bytes_as_the_whole(tmp_path, whole):
@@ -250,7 +233,7 @@ def there():
     return len(list(folder.glob("blocks/*.parquet")))
 
 path, folder, chance = Path(sys.argv[1]), Path(sys.argv[2]), numpy.random.default_rng(5)
-for _ in range(20):
+for _ in range(8):
     before, child = there(), os.fork()
     if child == 0:
         run_file(path, folder, threads=2, engine="threads", address=None, shard=None, search=None, trials=1)
@@ -265,23 +248,23 @@ print(there())
 """
 
 
-def test_killed_twenty_times_and_started_again_gives_the_same_bytes(tmp_path):
+def test_killed_often_and_started_again_gives_the_same_bytes(tmp_path):
     path = tmp_path / "tiny.toml"
-    path.write_text(spec([round(0.002 * n, 3) for n in range(1, 61)], episodes=20))
+    path.write_text(spec([round(0.002 * n, 3) for n in range(1, 31)], episodes=20))
     undisturbed = start(path, tmp_path / "a")
     done = subprocess.run(
         [sys.executable, "-c", KILLING, path, tmp_path / "b"], capture_output=True, text=True,
         env={**os.environ, "NUMBA_DISABLE_JIT": "1"}, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert 20 <= int(done.stdout) < 180
+    assert 8 <= int(done.stdout) < 90
     for process in (undisturbed, start(path, tmp_path / "b")):
         _, errors = process.communicate(timeout=120)
         assert process.returncode == 0, errors
     assert results(tmp_path / "a") == results(tmp_path / "b")
     rows = parquet.read_table(tmp_path / "b" / "blocks", columns=["cell", "run", "bin"]).to_pydict()
     points = list(zip(rows["cell"], rows["run"], rows["bin"], strict=True))
-    assert len(points) == len(set(points)) == 60 * 22 * 4
+    assert len(points) == len(set(points)) == 30 * 22 * 4
 
 
 # ------------------------------------------------------------------------- scale and the command

@@ -178,34 +178,21 @@ class SweepFolder:
 
 
 def read_folder(path: Path, *, trust: bool = False) -> SweepFolder:
-    """The sweep in a folder; with ``trust``, classes that its spec names are imported."""
+    """The sweep in a folder; with ``trust``, classes that its spec names are imported.
+
+    Without a table of all cells that belongs to the spec, one is made from the blocks.
+    """
     need_kind(path, SWEEP, RUN)  # a run of a grid has cells to choose among, too
-    table = written_cells(path)
-    if table is None:
-        table = unfinished_cells(path, trust=trust)
-    if table.num_rows == 0:
-        raise ValueError(f"{path}: the sweep has no cells")
-    given = parse_toml(read_text(path / SPEC), str(path / SPEC))
+    given, store = parse_toml(read_text(path / SPEC), str(path / SPEC)), Store(path)
     title = given.get("title", given.get("name", path.resolve().name))
     experiment = replace(read_config(path / SPEC, trust=trust), title=title)
-    return SweepFolder(path, experiment, Store(path), table)
-
-
-def written_cells(path: Path) -> Any:
-    """The table that the sweep has written at its end; None if it is not of the spec beside it."""
-    if not (path / CELLS).exists():
-        return None
-    table = read_cells(path)
-    spec = parse_toml(read_text(path / SPEC), str(path / SPEC))
-    return table if is_of_spec(table, spec) else None
-
-
-def unfinished_cells(path: Path, *, trust: bool = False) -> Any:
-    """The table of a sweep that has not come to its end, made from the blocks that are there."""
-    if not (path / SPEC).exists():
-        return read_cells(path)  # which says what is wrong
-    say(f"{path}: the sweep is not finished; cells that lack runs are left out")
-    return cell_table(Work(read_config(path / SPEC, trust=trust).cells(), Store(path)))
+    table = read_cells(path) if (path / CELLS).exists() else None
+    if table is None or not is_of_spec(table, given):
+        say(f"{path}: the sweep is not finished; cells that lack runs are left out")
+        table = cell_table(Work(experiment.cells(), store))
+    if table.num_rows == 0:
+        raise ValueError(f"{path}: the sweep has no cells")
+    return SweepFolder(path, experiment, store, table)
 
 
 def _groups(folder: SweepFolder) -> Iterable[Group]:

@@ -16,7 +16,7 @@ from expectant.files import StoreError
 from expectant.lab.cells import BLOCK, Cell, Hashes, Shard, cost
 from expectant.lab.engines.tasks import Engine, Kernels, Task, threads_engine
 from expectant.lab.store.store import Facts, Span, Store
-from expectant.lab.store.timings import Session, Timings, step_nanoseconds
+from expectant.lab.store.timings import Session, Timings
 from expectant.progress import Overall, say
 from expectant.whose import told
 
@@ -210,9 +210,3 @@ def gathered(work: Work) -> list[np.ndarray] | None:
             return None
         known[name] = curves
     return [known[name][: cell.runs] for name, cell in zip(work.names, work.cells, strict=True)]
-
-
-def step_times(cells: Sequence[Cell], store: Store) -> list[float]:
-    """The time a step took on one thread, where it was measured; NaN where it was not."""
-    hashes = Hashes()
-    return step_nanoseconds([hashes.name(cell) for cell in cells], store.folder.parent)

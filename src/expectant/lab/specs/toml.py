@@ -40,6 +40,8 @@ def _value(item: Any) -> str:
     if isinstance(item, Mapping):
         inside = ", ".join(f"{_key(key)} = {_value(inner)}" for key, inner in item.items())
         return "{ " + inside + " }" if inside else "{}"
+    if item is None:  # which TOML lacks
+        return '"none"'
     raise ValueError(f"to_toml: cannot write {item!r}")
 
 

@@ -73,8 +73,8 @@ class Tried:
     """The outcome of ``ex.try_on``: printing it shows a table and the findings.
 
     ``agents`` are those that were confirmed, by kind, ``left_out`` the others. ``compared`` are
-    the best planner and the best model-free agent of the search; ``earlier`` has the mean returns
-    of the search. ``failed`` has the errors of the environment, by the name of the agent.
+    the best planner and the best model-free agent of the search. ``failed`` has the errors of the
+    environment, by the name of the agent.
     """
 
     domain: Domain
@@ -87,7 +87,6 @@ class Tried:
     minutes: float
     compared: tuple[str | None, str | None]
     folder: Path | None = None
-    earlier: Mapping[str, float] = field(default_factory=dict)
     failed: Mapping[str, str] = field(default_factory=dict)
 
     HEADS: ClassVar = ("agent", "mean return", "95 % interval", "settings", "step sizes")
@@ -141,12 +140,7 @@ class Tried:
         random = float(self.random.mean())
         if self.best is None:
             why = "every agent had a diverged run" if self.agents else "no agent finished"
-            earned = ", ".join(
-                f"{NAMES[key]} {_brief(mean)}"
-                for key, mean in sorted(self.earlier.items(), key=lambda each: -each[1])
-            )
-            hint = f" In the search (a hint only): {earned}; random play {_brief(random)}."
-            return [f"Nothing was confirmed, {why}: give more minutes.{hint if earned else ''}"]
+            return [f"Nothing was confirmed, {why}: give more minutes."]
         best = self.agents[self.best]
         mean, low, high = best.estimate
         runs = best.returns.shape[0]
@@ -197,7 +191,7 @@ class Tried:
             "features": self.features.to_dict(),
             "agents": agents,
         }
-        return to_toml(_without_none(data))
+        return to_toml(data)
 
     def rows(self) -> list[list[str]]:
         """The table of the agents that were confirmed."""
@@ -272,12 +266,3 @@ def _describe_step(step: Any) -> str:
 
 def _brief(number: float) -> str:
     return f"{number:.4g}".replace("-", "−")
-
-
-def _without_none(data: Any) -> Any:
-    """The same with None written as a word, which TOML lacks."""
-    if isinstance(data, Mapping):
-        return {key: _without_none(item) for key, item in data.items()}
-    if isinstance(data, list | tuple):
-        return [_without_none(item) for item in data]
-    return "none" if data is None else data

@@ -193,7 +193,6 @@ def try_on(
         domain, features, np.array(play.returns), confirmed,
         tuple(key for key in agents if key not in confirmed), bench.episodes, seed, minutes, pair,
         None if folder is None else Path(folder),
-        {key: each.score for key, each in candidates.items() if math.isfinite(each.score)},
         {NAMES[key]: error for key, error in bench.failed.items()},
     )  # fmt: skip
     if tried.folder is not None:
