@@ -11,12 +11,7 @@ from expectant.engine.evaluating import perform_discounted
 from expectant.engine.job import Job
 from expectant.engine.loop import simulate
 from expectant.exact.car_values import judged_levels
-from expectant.lab.episodes import earned, performer
-from expectant.lab.records import (
-    levels_of,
-    record_from,
-    recorded,
-)
+from expectant.lab.records import earned, levels_of, performer, record_from, recorded
 from expectant.progress import Silent
 
 CAR = ex.LocaMountainCar(phase_steps=(300, 100, 100))

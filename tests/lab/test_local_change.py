@@ -8,8 +8,8 @@ import pytest
 import expectant as ex
 from expectant.analysis.local_change import LAST, adaptation_verdict, score
 from expectant.analysis.panel import Level, Panel, Unavailable
-from expectant.lab.adaptation_rows import rows_of, score_as_data
 from expectant.lab.measures import measure_named
+from expectant.lab.reproduce import rows_of, score_as_data
 
 LEVELS = (
     Level(0, 100, 2.0, "optimum"),

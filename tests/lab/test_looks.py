@@ -6,8 +6,7 @@ import pytest
 import expectant as ex
 from expectant.exact import optimal_policy
 from expectant.exact.solve import TIE
-from expectant.lab.looks import LOOKS, Seen, look_as, look_named
-from expectant.lab.policy_worth import returns_within
+from expectant.lab.looks import LOOKS, Seen, look_as, look_named, returns_within
 
 AGENT = ex.QLearning(0.1, discount=0.97)
 

@@ -30,8 +30,7 @@ PASS_COST = 4.0  # a step without planning costs about as much as four backups' 
 PACKAGE = Path(__file__).parents[1]
 SHOWING = ("cli", "lab", "show", "studies", "watching")  # folders that decide no numbers, but for
 DECIDING = {  # these of "lab"
-    "lab/cells.py", "lab/engines/tasks.py", "lab/episodes.py", "lab/looks.py",
-    "lab/policy_worth.py", "lab/records.py",
+    "lab/cells.py", "lab/engines/tasks.py", "lab/looks.py", "lab/records.py",
 }  # fmt: skip
 
 

@@ -7,6 +7,7 @@ one number of the answers; the numbers of a run, in order, are its curve.
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -17,8 +18,9 @@ import numpy as np
 from expectant.analysis.panel import Level
 from expectant.core.memory import full
 from expectant.descriptions import near_miss
-from expectant.engine.compile.kernels import Kernel
-from expectant.engine.course import Stop, drive
+from expectant.engine.compile.kernels import Kernel, compiled_for, is_compiled, use_compiled
+from expectant.engine.course import Stop, drive, going_on
+from expectant.engine.evaluating import perform, perform_discounted
 from expectant.engine.job import Job
 from expectant.engine.look import (
     States,
@@ -28,13 +30,15 @@ from expectant.engine.look import (
     look_is_compiled,
     set_aside,
 )
-from expectant.engine.loop import DONE
+from expectant.engine.loop import DONE, NOT_FINITE, Budget, Run
 from expectant.engine.memory import size_of
+from expectant.engine.trial.mistakes import broken_promise
+from expectant.engine.trial.rehearsal import rehearse
 from expectant.engine.workers import Order
-from expectant.lab.episodes import earned, performer, performer_is_compiled
 from expectant.lab.looks import Look, Seen, look_named
 from expectant.progress import Reporter, Silent
 from expectant.rules import at_least, whole
+from expectant.seeds import Streams, evaluation_streams
 from expectant.verbs import planned
 
 RETURNS = "returns"  # what is asked of a look by episodes
@@ -150,7 +154,7 @@ def compiled_look(
 def ordered_look(job: Job, record: Record) -> Order:
     """What looks at the agent of a job, to be left in the cache by another process."""
     if RETURNS in record.found.topics:
-        return Order(compile_performer, job, performer_is_compiled)
+        return Order(compile_performer, job, _performer_is_compiled)
     return Order(compile_state_look, job, _state_look_is_compiled)
 
 
@@ -283,3 +287,58 @@ def _states(job: Job) -> States:
             "number its states, nor knows what some of them are worth"
         )
     return States(known.observations, np.full(len(known.values), -1))
+
+
+def performer(job: Job, compiled: bool | None, name: str, show: Reporter) -> Kernel:
+    """What acts greedily for the agent of a job, compiled unless asked not to."""
+    if job.domain.outside:
+        raise ValueError(
+            f"record: a look by episodes needs a domain in compiled code, got {job.domain!r}"
+        )
+    if not use_compiled(compiled):
+        return perform_discounted
+    arguments = _no_episodes(job)
+    rehearse(job, arguments[0], arguments[3], perform)
+    return compiled_for(perform_discounted, arguments, f"{name}, greedily", show)
+
+
+def _performer_is_compiled(job: Job) -> bool:
+    return is_compiled(perform_discounted, _no_episodes(job))
+
+
+def _no_episodes(job: Job) -> tuple[Run, Budget, float, Streams, np.ndarray]:
+    """Arguments with which nothing is performed."""
+    run = _judged_copy(job, job.prepare(0)[0], 0, 0)
+    return run, Budget(0, 0, 1), 1.0, evaluation_streams(job.seed, 0), going_on()
+
+
+def earned(
+    kernel: Kernel,
+    job: Job,
+    run: Run,
+    number: int,
+    phase: int,
+    episodes: int,
+    control: np.ndarray,
+) -> np.ndarray:
+    """Discounted returns (episodes,) of the agent of a run in one phase; NaN if it has diverged.
+
+    Setting ``control[0]`` stops it.
+    """
+    aside, streams = _judged_copy(job, run, phase, episodes), evaluation_streams(job.seed, number)
+    budget = job.budget()._replace(episodes=episodes)
+    status = kernel(aside, budget, float(job.agent.discount), streams, control)
+    if status >= NOT_FINITE:
+        raise broken_promise(aside, status)
+    return aside.returns if status == DONE else np.full(episodes, np.nan)
+
+
+def _judged_copy(job: Job, run: Run, phase: int, episodes: int) -> Run:
+    """A copy of all of a run at the beginning of an episode, where agents are judged."""
+    aside = copy.deepcopy(run)._replace(
+        clock=np.zeros_like(run.clock),
+        returns=np.full(episodes, np.nan),
+        lengths=np.zeros(episodes, np.int64),
+    )
+    job.domain.judge_in(aside.domain, phase)
+    return aside
