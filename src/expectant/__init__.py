@@ -12,14 +12,13 @@ from expectant import analysis, exact, extend, lanes, rules, updates, verbs
 from expectant.agents.cached_policy import CachedPolicy
 from expectant.agents.cached_values import CachedValues
 from expectant.agents.dyna_q import DynaQ
-from expectant.agents.expected_sarsa import ExpectedSarsa
 from expectant.agents.lookahead import Lookahead
 from expectant.agents.network_values import NetworkValues
 from expectant.agents.planning_agent import PlanningAgent
 from expectant.agents.q_learning import QLearning
 from expectant.agents.q_planning import QPlanning
 from expectant.agents.rvi_q_learning import RVIQLearning
-from expectant.agents.sarsa import Sarsa
+from expectant.agents.sarsa import ExpectedSarsa, Sarsa
 from expectant.backups import (
     AllPairs,
     AllStates,
@@ -245,7 +244,6 @@ _LATER = {
     "try_on": "expectant.lab.trying.try_on",
     "watch": "expectant.watching.animate",
 }
-_ONCE_CALLED = {"setting": option, "Setting": Site}
 
 
 def __getattr__(name: str) -> Any:
@@ -255,8 +253,6 @@ def __getattr__(name: str) -> Any:
         return getattr(importlib.import_module(_LATER[name]), name)
     if name == "diagnostics":
         return importlib.import_module("expectant.diagnostics")
-    if name in _ONCE_CALLED:
-        return _ONCE_CALLED[name]
     raise AttributeError(f"module 'expectant' has no attribute {name!r}")
 
 

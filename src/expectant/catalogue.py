@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
-from expectant.agents.by_name import MODELS
+from expectant.agents.planning_agent import MODELS
 from expectant.backups import NAMED
 from expectant.descriptions import KINDS, OPTIONS, Description, near_miss, options_of
 from expectant.extras import MissingExtra

@@ -12,7 +12,7 @@ from building import Built
 import expectant as ex
 from expectant.agents.network_values import NetworkValuesPart
 from expectant.features.vector import Weighted, dense, outlook
-from expectant.models.at_mean import AtMeanPart
+from expectant.models.wrappers import AtMeanPart
 from expectant.updates import correct, displacement
 from expectant.verbs import back_up, backed_up_value, learn
 

@@ -85,8 +85,6 @@ def test_the_rest_is_the_models_own():
     assert added.tolist() == own.tolist() and added[1] == pytest.approx(0.3)
     led_to = b.agent.planner.rollout.imagined
     assert imagine(outer, b.state(0), 1, led_to) == 1.0 and led_to.values[1] == pytest.approx(0.1)
-    with pytest.raises(ValueError, match="maintained=True has no place for a bonus"):
-        built(bonus=1.0, maintained=True)
 
 
 def test_a_bonus_has_bad_actions_tried_again_and_again():

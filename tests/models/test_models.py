@@ -7,7 +7,7 @@ from building import Built
 
 import expectant as ex
 from expectant.features.vector import dense
-from expectant.models.maintained import maintained
+from expectant.models.wrappers import maintained
 from expectant.updates import levi_target
 from expectant.verbs import backed_up_action_value, backed_up_value, fit, follow
 

@@ -10,8 +10,8 @@ import numpy as np
 from expectant.agents.acting import epsilon_greedy, write_epsilon_greedy
 from expectant.agents.centering import CenteringPart, centered, shift_rate
 from expectant.agents.planner import Planner, absorb, pass_on_to_planner, tell
+from expectant.agents.planning_update import ValuingAgent
 from expectant.agents.untuned import CACHED_VALUES, LEFT_OUT
-from expectant.agents.valuing import ValuingAgent
 from expectant.descriptions import description, option
 from expectant.features.vector import dot, outlook
 from expectant.parts import Site

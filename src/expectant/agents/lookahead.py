@@ -7,15 +7,15 @@ from typing import NamedTuple, cast
 import numpy as np
 
 from expectant.agents.acting import epsilon_greedy, write_epsilon_greedy
-from expectant.agents.by_name import named_model
 from expectant.agents.centering import CenteringPart, centered, shift_rate
 from expectant.agents.planner import Planner, absorb, pass_on_to_planner, tell
+from expectant.agents.planning_agent import named_model, refuse_combinations
+from expectant.agents.planning_update import ValuingAgent
 from expectant.agents.untuned import LEFT_OUT, LOOKAHEAD
-from expectant.agents.valuing import ValuingAgent
 from expectant.descriptions import description, option
 from expectant.features.vector import outlook
 from expectant.models.expectation import LinearExpectation, LinearPart
-from expectant.models.maintained import maintained
+from expectant.models.wrappers import maintained
 from expectant.parts import Site
 from expectant.rules import flag, one_of
 from expectant.step_sizes import StepSize, adapts, step_part, step_size
@@ -132,40 +132,22 @@ class Lookahead(ValuingAgent):
 
     def validate(self) -> None:
         super().validate()
-        if self.maintained and type(named_model(self.model, 0.0)) is not LinearExpectation:
-            raise ValueError(
-                "Lookahead: maintained=True needs model='expectation', whose look-ahead is linear "
-                f"in the features, got model={self.model!r}"
-            )
-        if self.maintained and self.value != "linear":
-            raise ValueError(
-                "Lookahead: maintained=True keeps look-ahead weights, which only linear values "
-                f"have, got value={self.value!r}"
-            )
-        if self.maintained and self.options is not None:
-            raise ValueError(
-                "Lookahead: maintained=True keeps look-ahead weights of actions only and cannot be "
-                "combined with options"
-            )
-        if self.maintained and self.stored_termination:
-            raise ValueError(
-                "Lookahead: maintained=True has the discount in its weights and cannot be combined "
-                "with stored_termination=True"
-            )
-        if self.maintained and self.bonus > 0.0:
-            raise ValueError(
-                f"Lookahead: maintained=True has no place for a bonus, got bonus={self.bonus!r}"
-            )
-        if self.maintained and adapts(self.value_step):
-            raise ValueError(
-                "Lookahead: maintained=True keeps up with value steps along the planned state "
-                f"only, and value_step={self.value_step!r} bends them"
-            )
-        if self.maintained and self.planning_update != "levi":
-            raise ValueError(
-                "Lookahead: maintained=True keeps up with value steps along the planned state "
-                f"only, and planning_update={self.planning_update!r} also moves along the next one"
-            )
+        if not self.maintained:
+            return
+        along = "it keeps up with value steps along the planned state only"
+        refused = {
+            "model": (
+                type(named_model(self.model, 0.0)) is not LinearExpectation,
+                "it needs model='expectation', whose look-ahead is linear in the features",
+            ),
+            "value": (self.value != "linear", "only linear values have look-ahead weights"),
+            "options": (self.options is not None, "it keeps look-ahead weights of actions only"),
+            "stored_termination": (self.stored_termination, "the discount is in its weights"),
+            "bonus": (self.bonus > 0.0, "its weights have no place for a bonus"),
+            "value_step": (adapts(self.value_step), along),
+            "planning_update": (self.planning_update != "levi", along),
+        }
+        refuse_combinations(self, "maintained=True", refused)
 
     def build(self, site: Site) -> LookaheadPart:
         weights, planner = self.values_part(site), self.planner(site, self.model_step)

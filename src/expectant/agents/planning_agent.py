@@ -3,31 +3,143 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
-from typing import ClassVar
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, ClassVar, NamedTuple
 
-from expectant.agents.by_name import BACKUPS, MODELS, backups_by_name, named_model
+import numpy as np
+
 from expectant.agents.centering import FROM, CenteringPart, centering_part
-from expectant.agents.lessons import with_lessons
-from expectant.agents.planner import Planner
-from expectant.agents.rollout import check_rollout, rollout_part
+from expectant.agents.planner import Planner, check_rollout, rollout_part
 from expectant.agents.with_options import with_options
 from expectant.backups import NAMED
 from expectant.descriptions import abstract, option
 from expectant.features.vector import empty_state
-from expectant.models.curious import curious
+from expectant.models.distribution import Distribution
+from expectant.models.episodic import EpisodicExpectation, ExactEpisodic
+from expectant.models.expectation import ExactExpectation, LinearExpectation
+from expectant.models.network import NetworkExpectation
+from expectant.models.sample import Sample
+from expectant.models.sparse import SparseExpectation
+from expectant.models.true import TrueModel
+from expectant.models.wrappers import curious
 from expectant.options.repertoire import REPERTOIRE, Repertoire
 from expectant.parts import Agent, Backups, Model, Option, Site
 from expectant.rules import at_least, either, flag, named_or, one_of, or_none, whole
 from expectant.step_sizes import StepSize, as_used
-from expectant.verbs import with_predecessors
+from expectant.verbs import (
+    act,
+    begin,
+    break_off,
+    followed,
+    grown,
+    learn,
+    pass_on,
+    plan,
+    policy,
+    preference,
+    relabel,
+    room,
+    with_predecessors,
+    wrapped,
+)
 
 __all__ = [
     "PlanningAgent",
 ]
 
+
+def _network(step: float | StepSize) -> Model:
+    number: Any = getattr(step, "step", step)  # what is none is refused there
+    return NetworkExpectation(step=number)
+
+
+# What the names of models stand for, given the agent's model step.
+MODELS: dict[str, Callable[[float | StepSize], Model]] = {
+    "expectation": LinearExpectation,
+    "sparse": SparseExpectation,
+    "episodic": EpisodicExpectation,
+    "network": _network,
+    "distribution": lambda step: Distribution(),
+    "latest": lambda step: Distribution(outcomes=1, forgetting=1.0),
+    "sample": lambda step: Sample(),
+    "exact": lambda step: ExactExpectation(),
+    "exact_episodic": lambda step: ExactEpisodic(),
+    "true": lambda step: TrueModel(),
+    "true_sample": lambda step: Sample(TrueModel()),
+}
+BACKUPS = named_or(*NAMED, kind=Backups, words="a backup distribution")
+
+
+@lru_cache  # every run of every agent asks
+def model_by_name(name: str, step: float | StepSize) -> Model:
+    return MODELS[name](step)
+
+
+@lru_cache
+def backups_by_name(name: str, capacity: int | None) -> Backups:
+    return NAMED[name](capacity)
+
+
+def named_model(model: str | Model, step: float | StepSize) -> Model:
+    """The model that an agent's ``model=`` stands for."""
+    return model_by_name(model, step) if isinstance(model, str) else model
+
+
+class LessonsPart(NamedTuple):
+    """``agent`` learns for ``lessons`` real steps, then plans; ``taken`` (1,) counts steps."""
+
+    agent: object
+    lessons: int
+    taken: np.ndarray
+
+
+pass_on(
+    LessonsPart,
+    "agent",
+    act,
+    preference,
+    policy,
+    relabel,
+    begin,
+    break_off,
+    room,
+    grown,
+    wrapped,
+    followed,
+)
+
+
+@learn.register(LessonsPart)
+def _(taught, transition, rng):
+    taught.taken[0] += 1
+    if taught.taken[0] > taught.lessons:
+        return 0.0
+    return learn(taught.agent, transition, rng)
+
+
+@plan.register(LessonsPart)
+def _(taught, rng):
+    return plan(taught.agent, rng) if taught.taken[0] > taught.lessons else 0.0
+
+
+def with_lessons(agent: object, lessons: int) -> object:
+    """The same agent, taught for so many steps before it plans; without lessons, itself."""
+    return LessonsPart(agent, lessons, np.zeros(1, np.int64)) if lessons else agent
+
+
 NUMBERS_ONLY = ("episodic", "network")  # models whose steps do not adapt
 STORED = ("relabelled", "stored_termination", "stored_action")  # options on stored transitions
+
+
+def refuse_combinations(agent: Agent, asked: str, refused: Mapping[str, tuple[bool, str]]) -> None:
+    """Raise for the first option that is set so that what is asked for is impossible, and why."""
+    for name, (present, reason) in refused.items():
+        if present:
+            raise ValueError(
+                f"{type(agent).__name__}: {asked} cannot be combined with "
+                f"{name}={getattr(agent, name)!r}: {reason}"
+            )
 
 
 @abstract
@@ -95,7 +207,7 @@ class PlanningAgent(Agent):
                 "model that is linear in them ('expectation' or 'sparse'), "
                 f"got model={self.model!r}"
             )
-        self._check_steps(owner, fits)
+        self._check_steps(fits)
         if not self.direct and self.planning_steps == 0:
             raise ValueError(
                 f"{owner}: direct=False learns values by planning alone, so planning_steps must be "
@@ -116,18 +228,17 @@ class PlanningAgent(Agent):
                 "sizes of its own, if any: set them there"
             )
 
-    def _check_steps(self, owner: str, fits: Sequence[str]) -> None:
+    def _check_steps(self, fits: Sequence[str]) -> None:
         """Refuse what a model of several steps cannot be combined with."""
         if not named_model(self.model, 0.0).several_steps:
             return
-        single = [*fits, *(["stored_termination"] if self.stored_termination else [])]
-        if self.options is not None:
-            single.append("options")
-        for name in single:
-            raise ValueError(
-                f"{owner}: {name}={getattr(self, name)!r} is about single steps and cannot be "
-                f"combined with model={self.model!r}, which learns from several in a row"
-            )
+        reason = "it is about single steps, and the model learns from several in a row"
+        refused = {
+            **dict.fromkeys(fits, (True, reason)),
+            "stored_termination": (self.stored_termination, reason),
+            "options": (self.options is not None, reason),
+        }
+        refuse_combinations(self, f"model={self.model!r}", refused)
 
     def _check_options(self, owner: str, backups: Backups) -> None:
         """Refuse what options cannot be combined with."""
@@ -135,26 +246,20 @@ class PlanningAgent(Agent):
             raise ValueError(
                 f"{owner}: options need an agent that plans with state values, such as Lookahead"
             )
-        if self.bonus > 0.0:
-            raise ValueError(
-                f"{owner}: bonus={self.bonus!r} counts when actions were last tried, and cannot be "
-                "combined with options"
-            )
-        if self.stored_termination:
-            raise ValueError(
-                f"{owner}: stored_termination=True is about one step and cannot be combined with "
-                "options"
-            )
-        if self.repertoire.models == "exact" and not backups.knows_places:
-            raise ValueError(
-                f"{owner}: options with models='exact' look up the environment's own state, which "
-                f"backups={self.backups!r} does not know of the states it draws"
-            )
-        if self.rollout > 1 and named_model(self.model, 0.0).imagines != "means":
-            raise ValueError(
-                f"{owner}: rollout={self.rollout} with options needs model='expectation', which "
-                "leads to a mean state as they do"
-            )
+        exact, model = self.repertoire.models == "exact", named_model(self.model, 0.0)
+        refused = {
+            "bonus": (self.bonus > 0.0, "it counts when actions were last tried"),
+            "stored_termination": (self.stored_termination, "it is about one step"),
+            "backups": (
+                exact and not backups.knows_places,
+                "models='exact' look up the environment's own state, which it does not know",
+            ),
+            "rollout": (
+                self.rollout > 1 and model.imagines != "means",
+                "it needs model='expectation', which leads to a mean state as options do",
+            ),
+        }
+        refuse_combinations(self, "options", refused)
 
     @property
     def repertoire(self) -> Repertoire:

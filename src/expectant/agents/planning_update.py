@@ -1,4 +1,4 @@
-"""How planning moves state values: LEVI, or one of two forms of gradient planning."""
+"""Agents that plan with state values: by LEVI or along a gradient, with values of either kind."""
 
 from __future__ import annotations
 
@@ -7,12 +7,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from expectant.agents.by_name import MODELS, named_model
-from expectant.agents.planning_agent import PlanningAgent
+from expectant.agents.planner import Planner
+from expectant.agents.planning_agent import (
+    MODELS,
+    PlanningAgent,
+    named_model,
+    refuse_combinations,
+)
 from expectant.descriptions import abstract, option
 from expectant.features.vector import dot
-from expectant.parts import Model, Site
-from expectant.rules import one_of
+from expectant.models.wrappers import at_mean
+from expectant.parts import Model, Site, Values
+from expectant.rules import Rule, one_of
 from expectant.step_sizes import StepSize, step_part, step_size
 from expectant.updates import displacement, gradient_planning, gtd2_planning, levi_target, move
 from expectant.verbs import improve
@@ -118,3 +124,59 @@ class StatePlanningAgent(PlanningAgent):
         kind = GradientPart if self.planning_update == "gradient" else Gtd2Part
         bounded = self.bounded_step and self.correction_step != 0.0  # then it is LEVI, to the bit
         return kind(np.zeros(site.width), step, bounded)
+
+
+def _value_function(value: object) -> str | Values:
+    if isinstance(value, Values):
+        return value
+    return one_of("linear").convert(value)
+
+
+@abstract
+class ValuingAgent(StatePlanningAgent):
+    """An agent that plans with state values of either kind, described."""
+
+    value: str | Values = option(
+        Rule("'linear' or ex.NetworkValues", _value_function), default="linear", kw_only=True
+    )
+
+    def validate(self) -> None:
+        super().validate()
+        if self.value == "linear":
+            return
+        step = getattr(self, "value_step", 0.0)
+        refused = {
+            "planning_update": (
+                self.planning_update != "levi", "it follows the gradient of linear values",
+            ),
+            "backups": (
+                self.distribution().draws_features, "it plans from single features",
+            ),
+            "model": (
+                named_model(self.model, 0.0).several_steps,
+                "it has discounts inside its means, which only linear values can take out",
+            ),
+            "options": (self.options is not None, "options are valued by linear values"),
+            "initial_value": (self.initial_value != 0.0, "such values start at 0"),
+            "bounded_step": (self.bounded_step, "it must be False where values are not linear"),
+            "value_step": (
+                isinstance(step, StepSize), "it must be a number where values are not linear",
+            ),
+        }  # fmt: skip
+        refuse_combinations(self, f"value={self.value!r}", refused)
+
+    def values_part(self, site: Site) -> object:
+        """Weights (D,), or the part that the values are."""
+        given = self.value
+        return self.state_weights(site) if isinstance(given, str) else given.build(site)
+
+    def planner(self, site: Site, model_step: float | StepSize) -> Planner:
+        """The part all planning agents share, with a model that can be asked with such values."""
+        planner = super().planner(site, model_step)
+        if self.value == "linear" or not self._by_means():
+            return planner
+        return planner._replace(model=at_mean(planner.model, site))
+
+    def _by_means(self) -> bool:
+        """Whether the model knows only the mean of the next state."""
+        return named_model(self.model, 0.0).predicts_means

@@ -7,10 +7,9 @@ from typing import NamedTuple
 import numpy as np
 
 from expectant.agents.acting import act_on_action_values
-from expectant.agents.by_name import named_model
 from expectant.agents.centering import CenteringPart, centered, shift_rate
 from expectant.agents.planner import Planner, absorb, pass_on_to_planner
-from expectant.agents.planning_agent import PlanningAgent
+from expectant.agents.planning_agent import PlanningAgent, named_model
 from expectant.agents.untuned import LEFT_OUT, PLANNED_ACTIONS
 from expectant.backups import PrioritizedPairs
 from expectant.descriptions import description, option

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from expectant.backups.all_pairs import AllPairs, AllPairsPart
-from expectant.backups.all_states import AllStates, AllStatesPart
+from expectant.backups.all_states import AllPairs, AllPairsPart, AllStates, AllStatesPart
 from expectant.backups.current import CurrentPart, CurrentState
 from expectant.backups.pair_sweeping import PairSweepingPart, PrioritizedPairs
 from expectant.backups.pairs import PairsPart, SeenPairs
-from expectant.backups.recency import RecencyPart, RecencyReplay
-from expectant.backups.replay import Replay, ReplayPart
+from expectant.backups.replay import (
+    RecencyPart,
+    RecencyReplay,
+    Replay,
+    ReplayPart,
+    Trajectory,
+    TrajectoryPart,
+)
 from expectant.backups.sampler import SamplerPart, StateSampler
 from expectant.backups.seen import SeenPart, SeenStates
 from expectant.backups.single_features import FeatureSweeping, RowSweeping, SingleFeatures
 from expectant.backups.sweeping import PrioritizedSweeping, SweepingPart
-from expectant.backups.trajectory import Trajectory, TrajectoryPart
 from expectant.parts import Backups
 
 __all__ = [

@@ -1,8 +1,8 @@
-"""Planning from any state that there is, visited or not."""
+"""Planning from any state, or pair of a state and an action, that there is, visited or not."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from expectant.features.table import feature_table, numbered_states
 from expectant.features.vector import BinaryTable, WeightedTable
 from expectant.parts import Backups, Site
 from expectant.rules import flag
-from expectant.verbs import draw, function, load, remember
+from expectant.verbs import draw, function, load, remember, stored
 
 
 class AllStatesPart(NamedTuple):
@@ -73,3 +73,54 @@ class AllStates(Backups):
             )
         order = np.arange(states * self.sweeps)
         return AllStatesPart(feature_table(site), states, order, np.zeros(1, np.int64))
+
+
+class AllPairsPart(NamedTuple):
+    """``features`` has the vector of every state; pair (s, a) is number s · A + a.
+
+    ``following`` (1,) is the pair that comes next, of ``pairs`` in all.
+    """
+
+    features: BinaryTable | WeightedTable
+    pairs: int
+    actions: int
+    following: np.ndarray
+
+
+@remember.register(AllPairsPart)
+def _(backups, transition):
+    pass
+
+
+@draw.register(AllPairsPart)
+def _(backups, state, rng):
+    pair = backups.following[0]
+    backups.following[0] = pair + 1 if pair + 1 < backups.pairs else 0
+    load(backups.features, pair // backups.actions, state)
+    return pair
+
+
+@stored.register(AllPairsPart)
+def _(backups, slot):
+    """The action of a pair; nothing is known of what came of it."""
+    return slot % backups.actions, 0.0, 1.0
+
+
+@description
+class AllPairs(Backups):
+    """All pairs of a state and an action in turn, tried or not: exhaustive sweeps.
+
+    The domain must number its states. Agents with action values back up the drawn action; for those
+    with state values every state comes as often in a row as there are actions.
+    """
+
+    draws_actions: ClassVar[bool] = True
+
+    def build(self, site: Site) -> AllPairsPart:
+        states = numbered_states(site.domain, "AllPairs")
+        if site.shape.remembers:
+            raise ValueError(
+                "AllPairs: needs features of the present state alone, these remember earlier ones"
+            )
+        pairs = states * site.actions
+        return AllPairsPart(feature_table(site), pairs, site.actions, np.zeros(1, np.int64))

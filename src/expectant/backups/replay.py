@@ -1,22 +1,31 @@
-"""Experience replay: plan from stored transitions, all alike."""
+"""Experience replay: stored transitions, drawn evenly, by recency or along trajectories."""
 
 from __future__ import annotations
 
+import math
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from expectant.core.memory import zeros
 from expectant.descriptions import description, option
-from expectant.features.vector import BinaryTable, WeightedTable, empty_table
+from expectant.features.vector import (
+    Binary,
+    BinaryTable,
+    Weighted,
+    WeightedTable,
+    empty_state,
+    empty_table,
+)
 from expectant.parts import Backups, Site, narrowest
-from expectant.rules import or_none, whole
+from expectant.rules import at_least, or_none, whole
 from expectant.verbs import (
     draw,
     function,
     grown,
     load,
     load_successor,
+    matches,
     pass_on,
     relabel,
     remember,
@@ -147,3 +156,127 @@ def _places(site: Site) -> int:
 def pass_on_to_replay(part_type: type) -> None:
     """Let the ``replay`` inside a part store transitions for it; only drawing is its own."""
     pass_on(part_type, "replay", remember, stored, load_successor, relabel, room, grown)
+
+
+class RecencyPart(NamedTuple):
+    """A replay whose weights fall by the factor q with age.
+
+    ``log_factor`` is log q < 0; ``mass`` (1,) is q^count − 1, kept because it is slow to compute.
+    """
+
+    replay: ReplayPart
+    log_factor: float
+    mass: np.ndarray
+
+
+pass_on_to_replay(RecencyPart)
+
+
+@remember.register(RecencyPart)
+def _(backups, transition):
+    remember(backups.replay, transition)
+    backups.mass[0] = math.expm1(backups.log_factor * backups.replay.counters[COUNT])
+
+
+@draw.register(RecencyPart)
+def _(backups, state, rng):
+    """P(age < n) = (1 − qⁿ) / (1 − q^count) inverted: ⌊log(1 − u (1 − q^count)) / log q⌋.
+
+    The forms for small arguments keep it right where q is almost 1 and all ages alike.
+    """
+    replay = backups.replay
+    age = int(math.log1p(rng.random() * backups.mass[0]) / backups.log_factor)
+    if age >= replay.counters[COUNT]:  # by rounding
+        age = replay.counters[COUNT] - 1
+    slot = slot_of_age(replay, age)
+    load(replay.states, slot, state)
+    return slot
+
+
+@description
+class RecencyReplay(Backups):
+    """Over the last ``capacity`` transitions (None: all), weights halving every ``halflife``.
+
+    The newest transition is the most likely one; one that is ``halflife`` transitions older is
+    drawn half as often.
+    """
+
+    stores_transitions: ClassVar[bool] = True
+
+    capacity: int | None = option(or_none(whole(1)), default=1000)
+    halflife: float = option(at_least(1.0), default=100.0)
+
+    def build(self, site: Site) -> RecencyPart:
+        replay, log_factor = Replay(self.capacity).build(site), -math.log(2.0) / self.halflife
+        return RecencyPart(replay, log_factor, np.zeros(1))
+
+
+SLOT, LEFT = 0, 1
+
+
+class TrajectoryPart(NamedTuple):
+    """``walk`` says which slot was drawn last and how many are left to follow it.
+
+    ``reached`` is scratch.
+    """
+
+    replay: ReplayPart
+    walk: np.ndarray
+    length: int
+    reached: Binary | Weighted
+
+
+pass_on_to_replay(TrajectoryPart)
+
+
+@function
+def slot_after(backups, slot):
+    """The slot of the transition that went on where this one ended, −1 if there is none.
+
+    What is stored next goes on from here only if the episode neither ended nor was cut off in
+    between; a cut-off shows in the state that comes next being another one.
+    """
+    replay, reached = backups.replay, backups.reached
+    if slot == slot_of_age(replay, 0) or replay.alive[slot] == 0.0:
+        return -1
+    after = slot + 1 if slot + 1 < replay.actions.shape[0] else 0
+    load(replay.next_states, slot, reached)
+    return after if matches(replay.states, after, reached) else -1
+
+
+@draw.register(TrajectoryPart)
+def _(backups, state, rng):
+    replay, walk, slot = backups.replay, backups.walk, -1
+    if walk[LEFT] > 0:
+        slot = slot_after(backups, walk[SLOT])
+    if slot >= 0:
+        walk[LEFT] -= 1
+    else:
+        slot = int(rng.random() * replay.counters[COUNT])
+        walk[LEFT] = backups.length - 1
+    walk[SLOT] = slot
+    load(replay.states, slot, state)
+    return slot
+
+
+@description
+class Trajectory(Backups):
+    """Walk along stored experience: from a random transition ``length`` transitions onwards.
+
+    A walk ends early where its episode did, and at the newest transition; then another one begins
+    anywhere in the last ``capacity`` transitions (None: all). Replayed fits are draws too and move
+    along the same walk.
+    """
+
+    stores_transitions: ClassVar[bool] = True
+
+    length: int = option(whole(1), default=10)
+    capacity: int | None = option(or_none(whole(1)), default=1000)
+
+    def build(self, site: Site) -> TrajectoryPart:
+        return TrajectoryPart(
+            Replay(self.capacity).build(site),
+            np.zeros(2, np.int64),
+            self.length,
+            empty_state(site.shape),
+        )

@@ -14,9 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from expectant.descriptions import description, option
-from expectant.options.exact_models import exact_models
-from expectant.options.learned_models import linear_models
-from expectant.options.universal_models import universal_models
+from expectant.options.models import exact_models, linear_models, universal_models
 from expectant.parts import Buildable, Model, Option, Site
 from expectant.rules import Rule, at_least, between, flag, one_of
 from expectant.verbs import (

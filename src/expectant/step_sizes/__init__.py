@@ -6,9 +6,10 @@ the second by being itself. Descriptions here build parts with arrays; everythin
 """
 
 from expectant.step_sizes.adaptive import IDBD, Autostep, effective_step
-from expectant.step_sizes.bounded import Bounded
-from expectant.step_sizes.decaying import Decaying
-from expectant.step_sizes.in_use import (
+from expectant.step_sizes.step_size import (
+    Bounded,
+    Decaying,
+    StepSize,
     adapts,
     as_used,
     columns_part,
@@ -17,7 +18,6 @@ from expectant.step_sizes.in_use import (
     step_part,
     step_size,
 )
-from expectant.step_sizes.step_size import StepSize
 
 __all__ = [
     "IDBD",

@@ -1,8 +1,12 @@
-"""Linear expectation models of options, learned off-policy from what the agent does.
+"""Models of options: linear, learned off-policy; universal; and exact ones of a finite MDP.
 
 Each has b_o, r̂ = b_oᵀs ≈ E[Σ_{k<K} γᵏR], and F_o, n̂ = F_o s ≈ E[γᴷ S_K], with the discount inside.
-They learn within the option, at every step that the option could have taken (Sutton, Precup &
-Singh 1999): many at once from one stream.
+Learned ones learn within the option, at every step that the option could have taken (Sutton, Precup
+& Singh 1999): many at once from one stream.
+
+Universal models (Yao et al. 2014) keep rewards apart: U_o s ≈ E[Σ_{k<K} γᵏ S_k] does not depend on
+them. With θ_o the weights of the reward that a step of the option is expected to pay,
+r̂ = θ_oᵀ U_o s: if rewards change, only θ_o has to be learned again.
 """
 
 from __future__ import annotations
@@ -12,8 +16,13 @@ from typing import NamedTuple
 import numpy as np
 
 from expectant.core.memory import zeros
-from expectant.features.vector import dot
+from expectant.domains.finite import finite_mdp, phase_now
+from expectant.exact.options import option_durations, option_model
+from expectant.features.table import feature_table
+from expectant.features.vector import dense, dot, empty_state
 from expectant.lanes import add_to_row, dot_row
+from expectant.models.expectation import ExactPart, row_of
+from expectant.parts import Site
 from expectant.updates import (
     add_columns,
     bound_trace,
@@ -21,6 +30,7 @@ from expectant.updates import (
     enter_trace,
     follow_trace,
     leave_trace,
+    move,
 )
 from expectant.verbs import (
     add_expected,
@@ -32,6 +42,8 @@ from expectant.verbs import (
     function,
     imagine,
     index,
+    load,
+    pass_on,
     policy_of,
     size,
     stop_of,
@@ -206,3 +218,138 @@ def linear_models(
         trace,
         bounded,
     )
+
+
+class UniversalOptionsPart(NamedTuple):
+    """``linear`` has F_o, durations and traces; ``visits`` (n, d, D) holds column j of U_o as row
+    j, ``pays`` (n, D) are the θ_o."""
+
+    linear: LinearOptionsPart
+    visits: np.ndarray
+    pays: np.ndarray
+
+
+pass_on(UniversalOptionsPart, "linear", add_expected, duration, imagine, begin)
+
+
+@function
+def visit_error(linear, visits, option, transition, stopping, discount):
+    """Write δ_u = s + γ(1 − β) U_o s' − U_o s into the scratch row; returns its square."""
+    work, going_on = linear.work, discount * transition.alive * (1.0 - stopping)
+    clear_work(work)
+    add_state(transition.state, work, 1.0)
+    add_columns(visits, option, transition.state, work[0], -1.0)
+    add_columns(visits, option, transition.next_state, work[0], going_on)
+    return dot_row(work, 0, work[0])
+
+
+@function
+def reward_step(linear, state, ratio):
+    """α ρ for θ_o, short enough not to overshoot where updates are bounded."""
+    step, length = linear.step * ratio, 0.0
+    if linear.bounded:
+        clear_work(linear.work)
+        add_state(state, linear.work, 1.0)
+        length = step * dot_row(linear.work, 0, linear.work[0])
+    return step / length if length > 1.0 else step
+
+
+@fit_options.register(UniversalOptionsPart)
+def _(models, options, transition, behaviour, discount):
+    """θ_o from the step alone; F_o, U_o and the duration along one trace."""
+    linear, visits, errors = models.linear, models.visits, 0.0
+    for option in range(visits.shape[0]):
+        ratio = ratio_of(linear, options, option, transition, behaviour)
+        if ratio == 0.0:
+            clear_trace(linear.traces[option])
+            continue
+        stopping = stopping_at(options, option, transition)
+        step = reward_step(linear, transition.state, ratio)
+        errors += abs(move(models.pays[option], transition.state, transition.reward, step))
+        extend_trace(linear, option, transition.state, ratio)
+        errors += ratio * move_option(linear, option, transition, stopping, discount)
+        errors += visit_error(linear, visits, option, transition, stopping, discount)
+        move_rows(visits, option, linear.traces[option], linear.work, linear.step)
+        fade_trace(linear, option, transition, stopping, discount)
+    return errors
+
+
+@backed_up_value.register(UniversalOptionsPart)
+def _(models, state, option, weights, discount):
+    """θ_oᵀ U_o s + wᵀ F_o s."""
+    earned = dot_through(state, models.visits, option, models.pays[option])
+    return earned + dot_through(state, models.linear.rows, option, weights)
+
+
+def universal_models(
+    count: int, size: int, width: int, actions: int, step: float, trace: float, bounded: bool
+) -> UniversalOptionsPart:
+    """Universal models of so many options that know nothing yet."""
+    return UniversalOptionsPart(
+        linear_models(count, size, width, actions, step, trace, bounded),
+        zeros((count, size, width)),
+        zeros((count, width)),
+    )
+
+
+OWNER = "Repertoire: models='exact'"
+
+
+class ExactOptionsPart(NamedTuple):
+    """``model`` has r̂ and n̂ as if options were actions, ``durations`` (P·S·n,) are E[Σ γᵏ]."""
+
+    model: ExactPart
+    durations: np.ndarray
+
+
+pass_on(ExactOptionsPart, "model", add_expected)
+
+
+@backed_up_value.register(ExactOptionsPart)
+def _(models, state, option, weights, discount):
+    """r̂ + wᵀn̂: the discount is inside."""
+    return backed_up_value(models.model, state, option, weights, 1.0)
+
+
+@duration.register(ExactOptionsPart)
+def _(models, state, option):
+    return models.durations[row_of(models.model, state, option)]
+
+
+def exact_models(options: object, count: int, site: Site, discount: float) -> ExactOptionsPart:
+    """The models of so many options in all phases, with the discount inside."""
+    mdp = finite_mdp(site, OWNER)
+    policies, stops, vectors = _written_out(options, count, mdp.states, site)
+    expected = zeros((mdp.phases, mdp.states, count, site.width))
+    rewards, durations = zeros(expected.shape[:3]), zeros(expected.shape[:3])
+    for phase in range(mdp.phases):
+        for option in range(count):
+            given = mdp, policies[option], stops[option], discount
+            found = option_model(*given, phase=phase)
+            durations[phase, :, option] = option_durations(*given, phase=phase)
+            rewards[phase, :, option] = found[0]
+            expected[phase, :, option] = found[1] @ vectors
+    model = ExactPart(
+        expected.reshape(-1, site.width),
+        rewards.ravel(),
+        mdp.states,
+        count,
+        phase_now(site),
+    )
+    return ExactOptionsPart(model, durations.ravel())
+
+
+def _written_out(
+    options: object, count: int, states: int, site: Site
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Policies (n, S, A) and stopping (n, S) in every state, and the states' features (S, D)."""
+    table, state = feature_table(site), empty_state(site.shape)
+    policies = zeros((count, states, site.actions))
+    stops, vectors = zeros((count, states)), zeros((states, site.width))
+    for number in range(states):
+        load(table, number, state)
+        vectors[number] = dense(state, site.width)
+        for option in range(count):
+            policy_of(options, option, state, policies[option, number])
+            stops[option, number] = stop_of(options, option, state)
+    return policies, stops, vectors

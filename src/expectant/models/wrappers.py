@@ -1,0 +1,189 @@
+"""Models around other models: an exploration bonus, cached look-ahead weights, values at the mean.
+
+*Bonus*: Dyna-Q+ (Sutton 1990; S&B section 8.3) adds κ√τ to a planned reward, τ being how many steps
+ago that action was last tried in that state. Here τ is kept for every action and feature, and √τ
+averaged over the features of a state by the size of their values: with one-hot features that is
+Dyna-Q+.
+
+*Cached look-ahead*: b(s, a, w) = b_aᵀ s + γ wᵀ F_a s is itself linear in s, with weights
+u_a = b_a + γ F_aᵀ w. A model step changes u_a at the active features only; a value step w += c s
+adds γ c F_aᵀ s to it. So a decision costs O(A k) instead of O(A k d).
+
+*At the mean*: values that are not linear need s̄ itself, which the verb ``foresee`` writes; the
+look-ahead is v̂(s̄), which E[v̂(S')] need not be.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from expectant.core.memory import zeros
+from expectant.features.vector import Weighted, dot, empty_state, outlook
+from expectant.lanes import dot_row
+from expectant.models.expectation import LinearPart
+from expectant.parts import Shape, Site
+from expectant.verbs import (
+    add_expected,
+    answering,
+    backed_up_action_value,
+    backed_up_value,
+    begin,
+    break_off,
+    fit,
+    follow,
+    foresee,
+    function,
+    imagine,
+    index,
+    notice,
+    pass_on,
+    size,
+    value,
+)
+
+
+class CuriousPart(NamedTuple):
+    """``model`` is any model, ``bonus`` κ; ``tried`` (A, D) says in which step an action was last
+    tried with a feature, ``clock`` (1,) which step it is."""
+
+    model: object
+    tried: np.ndarray
+    clock: np.ndarray
+    bonus: float
+
+
+pass_on(
+    CuriousPart, "model", fit, add_expected, foresee, imagine, follow, begin, break_off, answering
+)
+
+
+@function
+def bonus_for(curious, state, action):
+    """κ times the mean √τ of the features of a state."""
+    total, weight = 0.0, 0.0
+    for n in range(size(state)):
+        since = float(curious.clock[0] - curious.tried[action, index(state, n)])
+        total += abs(value(state, n)) * math.sqrt(since)
+        weight += abs(value(state, n))
+    return curious.bonus * total / weight if weight > 0.0 else 0.0
+
+
+@notice.register(CuriousPart)
+def _(curious, transition):
+    """Another step has passed, in which one action was tried with some features."""
+    curious.clock[0] += 1
+    for n in range(size(transition.state)):
+        if value(transition.state, n) != 0.0:
+            curious.tried[transition.action, index(transition.state, n)] = curious.clock[0]
+    notice(curious.model, transition)
+
+
+@backed_up_value.register(CuriousPart)
+def _(curious, state, action, weights, discount):
+    promised = backed_up_value(curious.model, state, action, weights, discount)
+    return promised + bonus_for(curious, state, action)
+
+
+@backed_up_action_value.register(CuriousPart)
+def _(curious, state, action, weights, discount):
+    promised = backed_up_action_value(curious.model, state, action, weights, discount)
+    return promised + bonus_for(curious, state, action)
+
+
+def curious(model: object, site: Site, bonus: float) -> CuriousPart:
+    """Add a bonus to what a model promises."""
+    tried = zeros((site.actions, site.width), np.int64)
+    return CuriousPart(model, tried, np.zeros(1, np.int64), bonus)
+
+
+class MaintainedPart(NamedTuple):
+    """A linear model with ``lookahead`` (A, D), the u_a, and ``transposed`` (A, d, D), whose row i
+    is row i of F_a; ``weights`` (D,) and ``discount`` are the agent's."""
+
+    model: LinearPart
+    lookahead: np.ndarray
+    transposed: np.ndarray
+    weights: np.ndarray
+    discount: float
+
+
+@fit.register(MaintainedPart)
+def _(maintained, transition):
+    model, transposed = maintained.model, maintained.transposed
+    state, action = transition.state, transition.action
+    error = fit(model, transition)
+    for n in range(size(state)):
+        j = index(state, n)
+        for i in range(transposed.shape[1]):
+            transposed[action, i, j] = model.rows[action, j, i]
+        future = dot_row(model.rows[action], j, maintained.weights)
+        maintained.lookahead[action, j] = model.rewards[action, j] + maintained.discount * future
+    return error
+
+
+@backed_up_value.register(MaintainedPart)
+def _(maintained, state, action, weights, discount):
+    """b(s, a, w) = u_aᵀ s."""
+    return dot(state, maintained.lookahead[action])
+
+
+@answering.register(MaintainedPart)
+def _(maintained):
+    return maintained.model
+
+
+@follow.register(MaintainedPart)
+def _(maintained, state, change, discount):
+    lookahead, transposed = maintained.lookahead, maintained.transposed
+    for action in range(lookahead.shape[0]):
+        for n in range(size(state)):
+            i, amount = index(state, n), discount * change * value(state, n)
+            for j in range(lookahead.shape[1]):
+                lookahead[action, j] += amount * transposed[action, i, j]
+
+
+def maintained(model: LinearPart, weights: np.ndarray, discount: float) -> MaintainedPart:
+    """Keep the look-ahead weights of a linear model up to date from here on."""
+    lookahead = model.rewards.copy()
+    transposed = zeros(model.rows.shape)
+    size = model.rows.shape[1]
+    transposed[:, :, :size] = np.swapaxes(model.rows[:, :, :size], 1, 2)
+    lookahead[:, :size] += discount * (model.rows @ weights)
+    return MaintainedPart(model, lookahead, transposed, weights, discount)
+
+
+class AtMeanPart(NamedTuple):
+    """``model`` knows means. ``mean`` is scratch for s̄, with all features in order and room for
+    the padding; ``nothing`` (D,) is zero."""
+
+    model: object
+    mean: Weighted
+    nothing: np.ndarray
+
+
+pass_on(AtMeanPart, "model", answering, fit, notice, imagine, begin, break_off)
+
+
+@backed_up_value.register(AtMeanPart)
+def _(at_mean, state, action, weights, discount):
+    """r(s, a) + γ v̂(s̄(s, a)); with a general episodic model r + γ (1 − β) v̂(ŝ), as EVI has it."""
+    model, mean = at_mean.model, at_mean.mean
+    reward = backed_up_value(model, state, action, at_mean.nothing, 0.0)
+    alive = foresee(model, state, action, mean.values)
+    return reward + discount * alive * outlook(weights, mean)
+
+
+def at_mean(model: object, site: Site) -> AtMeanPart:
+    """Let a model that knows means be asked with values of any kind."""
+    mean = empty_state(_all_features(site))
+    active = np.arange(site.shape.size)
+    return AtMeanPart(
+        model, Weighted(active, np.zeros(site.width), mean.place), np.zeros(site.width)
+    )
+
+
+def _all_features(site: Site) -> Shape:
+    return Shape(site.shape.size, site.shape.size, True)
