@@ -19,9 +19,8 @@ from expectant.cli import app
 from expectant.features.random_play import RandomPlay
 from expectant.lab.specs.spec import read_config
 from expectant.lab.trying import try_on as trying
-from expectant.lab.trying.proposal import propose
 from expectant.lab.trying.tried import Confirmed, Tried
-from expectant.lab.trying.try_on import Bench, Candidate, Clock, Deadline, OutOfTime
+from expectant.lab.trying.try_on import Bench, Candidate, Clock, Deadline, OutOfTime, propose
 
 BOX, MANY = gymnasium.spaces.Box, gymnasium.spaces.MultiDiscrete
 
@@ -48,12 +47,6 @@ def played(components, integral=False):
 )
 def test_features_follow_from_observations(space, components, expected):
     assert propose(world(space), played(components)) == expected
-
-
-def test_four_components_are_tiled_in_pairs_and_coarsely_together():
-    domain = world(BOX(-1.0, 1.0, (4,)))
-    shape = propose(domain, played(4)).shape(domain)
-    assert shape.active == 8 + 4 + 4 and shape.size == 8 * 4**4 + 2 * 4 * 7**2
 
 
 def scripted(score):

@@ -21,7 +21,6 @@ from expectant.lab.choosing.best_command import (
     best,
     cell_of,
     choose_in_group,
-    mean_score,
 )
 from expectant.lab.choosing.choice_figures import heat_maps, sensitivities
 from expectant.lab.choosing.sweep_folder import Group, curves_of_cell, measured, read_folder
@@ -100,14 +99,6 @@ def test_diverged_settings_are_counted_and_never_best(folder):
     values[group.rows, 0] = np.nan
     nothing = choose_in_group(group, values)
     assert nothing.best is None and nothing.no_worse == () and nothing.diverged == 25
-
-
-def test_a_score_by_hand():
-    found = mean_score(np.array([1.0, 2.0, 3.0, 6.0]))
-    assert (found.mean, found.runs, found.diverged) == (3.0, 4, 0)
-    assert 1.0 <= found.low < 3.0 < found.high <= 6.0
-    lost = mean_score(np.array([1.0, np.nan, np.inf])).as_data()
-    assert lost == {"mean": None, "low": None, "high": None, "runs": 3, "diverged": 2}
 
 
 def test_unfinished_cells_are_left_out_and_counted(place, tmp_path):

@@ -11,7 +11,6 @@ import pytest
 import expectant as ex
 from expectant.lab.cells import Cell, Shard
 from expectant.lab.engines.compute import Work
-from expectant.lab.engines.tasks import Kernels, Task, assembled, run_one
 from expectant.lab.specs.spec import parse_spec
 from expectant.lab.store.cell_tables import settings_columns
 from expectant.lab.store.results import panels_of
@@ -107,29 +106,6 @@ def test_only_settings_that_differ_have_a_column():
 
 
 # -------------------------------------------------------------------------------------------- runs
-
-
-def ran(cell, number=0):
-    task = Task(cell, "name", number, 1)
-    found = run_one(task, number, Kernels(False), np.zeros(1, np.int64), {})
-    assert found is not None
-    return found, assembled(task, [found]).block
-
-
-def test_a_block_has_means_of_returns_and_of_lengths():
-    cell = replace(CELL, lengths=True, episodes=12, bin=5)
-    _, block = ran(cell, number=2)
-    direct = ex.run(
-        cell.domain, cell.features, cell.agent, episodes=12, runs=1, first_run=2, compiled=False,
-        progress=False, step_limit=1000,
-    )  # fmt: skip
-    assert block is not None and block.lengths is not None
-    for curve, numbers in (
-        (block.curves[0], direct.returns[0]),
-        (block.lengths[0], direct.lengths[0]),
-    ):
-        expected = [numbers[:5].mean(), numbers[5:10].mean(), numbers[10:].mean()]
-        assert curve.tolist() == pytest.approx(expected)
 
 
 # ------------------------------------------------------------------------------------------- times

@@ -29,9 +29,13 @@ from expectant.engine.job import cores
 from expectant.engine.result import Result
 from expectant.engine.run import run
 from expectant.extras import need
-from expectant.features.random_play import RandomPlay, play_at_random
+from expectant.features.basis import Identity
+from expectant.features.categorical import Categorical
+from expectant.features.joined import Joined
+from expectant.features.random_play import RandomPlay, is_bounded, play_at_random, widen_bounds
+from expectant.features.table import OneHot
+from expectant.features.tiles import Tiles
 from expectant.lab.search import create_study
-from expectant.lab.trying.proposal import propose
 from expectant.lab.trying.tried import NAMES, PLANNERS, STEPS, Confirmed, Tried, describe_features
 from expectant.parts import Agent, Domain, Features
 from expectant.progress import Silent, Tell, say
@@ -51,6 +55,8 @@ FRESH_RUNS = 12  # at most
 MANY_FEATURES = 500  # from here on planners use a sparse model
 FACTORS = {"step_factor": (0.1, 3.0), "model_factor": (0.1, 1.0)}  # ranges, of the default steps
 TELL_SECONDS = 10.0
+# Limits of proposed features: states with one feature each, categories, tiled components.
+MOST_STATES, MOST_CATEGORIES, MOST_TILED = 5_000, 100_000, 8
 
 
 def _minutes(value: Any) -> float:
@@ -224,6 +230,42 @@ def play_until(domain: Domain, deadline: Deadline, seed: int) -> RandomPlay:
             "them: give more minutes, or limit episodes (max_episode_steps=)"
         )
     return play
+
+
+def propose(domain: Domain, play: RandomPlay) -> Features:
+    """A table for numbered states, tiles for a few numbers, the numbers themselves for many."""
+    if domain.states is not None:
+        several = domain.states > MOST_STATES and len(domain.counts) > 1
+        return Categorical() if several else OneHot()
+    if _count_categories(domain, play) <= MOST_CATEGORIES:
+        return Categorical()
+    bounds = widen_bounds(domain, play)
+    if len(bounds) > MOST_TILED:
+        return Identity(bounds)
+    if len(bounds) < 4:
+        return Tiles(8, {1: 10, 2: 8, 3: 5}[len(bounds)], bounds)
+    return _join_tilings(bounds)
+
+
+def _join_tilings(bounds: list[tuple[float, float]]) -> Features:
+    """Coarse tiles of all components and fine ones of pairs of neighbours."""
+    components = len(bounds)
+    features: Features
+    features = Tiles(8, 3, bounds) if components == 4 else Tiles(8, 2, bounds, hash_size=8_192)
+    for first in range(0, components, 2):
+        pair = tuple(range(first, min(first + 2, components)))
+        features = Joined(features, Tiles(4, 6, bounds, dimensions=pair))
+    return features
+
+
+def _count_categories(domain: Domain, play: RandomPlay) -> float:
+    """One feature for every value of every component; infinite unless all are whole numbers."""
+    total = 0.0
+    for low, high in domain.bounds or ():
+        if not play.integral or not is_bounded(low, high) or low % 1 or high % 1:
+            return math.inf
+        total += high - low + 1
+    return total
 
 
 def run_defaults(
