@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 import expectant
-from expectant.engine import loop
 
 SOURCE = Path(expectant.__file__).parent
 
@@ -32,7 +31,6 @@ LAYERS = [
     {"bench", "catalogue", "diagnostics", "watching"},
     {"cli", "studies"},
 ]
-CLOCK = {"EPISODE", "STEP", "STEPS", "ACTION", "NUMBER", "PHASE"}  # places in a run's clock
 # A result draws itself when it is asked to.
 ON_DEMAND = {("engine/result.py", "show")}
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
@@ -123,19 +121,6 @@ def edges() -> dict[str, set[str]]:
         known = {each if each in modules else each.rpartition(".")[0] for each in wanted}
         found[name] = (known & set(modules)) - {name}
     return found
-
-
-def test_only_the_engine_knows_where_the_loop_keeps_its_counts():
-    assert set(vars(loop)) >= CLOCK
-    for path in SOURCE.rglob("*.py"):
-        if "engine" not in path.relative_to(SOURCE).parts:
-            named = {
-                alias.name
-                for node in ast.walk(ast.parse(path.read_text()))
-                if isinstance(node, ast.ImportFrom) and node.module == "expectant.engine.loop"
-                for alias in node.names
-            }
-            assert not named & CLOCK, path
 
 
 def test_no_modules_import_each_other():

@@ -39,13 +39,3 @@ def test_what_is_shared_stays_shared():
     assert moved[0].tolist() == [0.0, 1.0, 2.0]
     assert moved[1][1] is control
     assert moved[2] == 7
-
-
-def test_large_arrays_and_views_stay_where_they_are():
-    large, whole, objects = np.zeros(SMALL), np.arange(4), np.array([{}, None])
-    view = whole[1:]
-    moved = set_apart((large, view, whole, objects), going_on())
-    assert moved[3] is objects
-    assert moved[0] is large
-    assert moved[1] is view
-    assert moved[2] is whole

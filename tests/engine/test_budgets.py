@@ -9,10 +9,8 @@ import numpy as np
 import pytest
 
 import expectant as ex
-from expectant.domains.spaces import OutsidePart
 from expectant.engine.course import drive, going_on
 from expectant.engine.job import STEP_LIMIT, Job, closed
-from expectant.engine.learner.saving import states_of
 from expectant.engine.loop import DIVERGED, DONE, EPISODE, STEPS, simulate
 
 AGENT = ex.QLearning(0.1)
@@ -70,33 +68,3 @@ def test_later_runs_are_those_that_more_runs_would_have_had():
 
 
 # ---------------------------------------------------------------------------- a loop of one's own
-
-
-@pytest.mark.parametrize("how", [(True, False), (False, True)])
-def test_a_learner_has_no_more_actions_when_the_episode_is_over(how):
-    learner = ex.Learner(AGENT, ex.OneHot(), 2, states=4, compiled=False)
-    assert learner.start(0) in (0, 1)
-    assert learner.step(1.0, 1, False) in (0, 1)
-    assert learner.step(1.0, 2, *how) is None
-    with pytest.raises(ValueError, match="no episode has begun"):
-        learner.step(1.0, 3, False)
-
-
-def test_a_learner_breaks_ties_of_its_greedy_action_at_random():
-    learner = ex.Learner(AGENT, ex.OneHot(), 3, states=4, compiled=False)
-    chosen = np.bincount([learner.greedy(0) for _ in range(300)], minlength=3)
-    assert chosen.min() > 60
-
-
-def test_after_the_last_observation_of_an_episode_nothing_is_chosen():
-    from expectant.engine.crossing import FIRST, GOES_ON, OVER, TERMINATED, TRUNCATED, respond
-
-    job = of_steps(6, 3)
-    prepared, streams = job.prepare(0)
-    run = prepared._replace(domain=OutsidePart(np.zeros(1, np.int64)))
-    for situation in (FIRST, GOES_ON):
-        assert respond(run, 0, 1.0, situation, streams) in (0, 1)
-    for situation in (TERMINATED, TRUNCATED):
-        before = states_of(streams)
-        assert respond(run, 0, 1.0, situation, streams) == OVER
-        assert states_of(streams) == before  # nothing was drawn for it

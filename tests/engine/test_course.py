@@ -10,12 +10,11 @@ from outside_worlds import HallEnv
 
 import expectant as ex
 from expectant.core import tree
-from expectant.engine.course import begun, drive, going_on
+from expectant.engine.course import drive, going_on
 from expectant.engine.crossing import respond
 from expectant.engine.job import Job
 from expectant.engine.learner.saving import states_of
 from expectant.engine.loop import DIVERGED, DONE, EPISODE, STEPS, simulate
-from expectant.verbs import encode, observation
 
 FIVE = ex.Corridor(cells=5, slip=0.2, switch_every=3)
 GROWING = ex.Lookahead(0.1, 0.1, planning_steps=1, replay_capacity=None)
@@ -93,22 +92,3 @@ def test_a_world_is_closed_where_somebody_stops_looking():
     assert not Noted.made[-1].closed
     course.close()
     assert Noted.made[-1].closed
-
-
-@pytest.mark.parametrize(
-    ("domain", "features"),
-    [
-        (FIVE, ex.RandomBinary(8, 3)),
-        (FIVE, ex.History(ex.OneHot(), 2)),
-        (ex.MountainCar(), ex.Tiles(2, 4)),
-        (ex.Gym(Noted), ex.OneHot()),
-    ],
-    ids=["table", "memory", "tiles", "outside"],
-)
-def test_a_run_that_has_only_begun(domain, features):
-    job = job_of(domain, ex.QLearning(0.2), episodes=1, features=features)
-    run = begun(job, 0).run
-    assert not run.agent.weights.any() and not run.clock[[EPISODE, STEPS]].any()
-    fresh, _ = job.prepare(0)
-    encode(fresh.features, observation(run.domain), -1, fresh.state)
-    assert run.state.active.tolist() == fresh.state.active.tolist()

@@ -9,7 +9,6 @@ import pytest
 
 import expectant as ex
 from expectant.engine.job import Job
-from expectant.engine.loop import simulate
 from expectant.features.vector import Binary
 from expectant.verbs import (
     act,
@@ -145,19 +144,6 @@ def test_a_domain_that_cuts_off_and_ends_at_once_has_ended():
     assert told(Row(cells=2, breaks=2), False, episodes=1)[-1] == (LEARN, 1)
 
 
-def test_a_learner_tells_its_agent():
-    learner = ex.Learner(Diary(), ex.OneHot(), 1, states=4, compiled=False)
-    learner.start(0)
-    learner.step(0.0, 3, False, True)
-    learner.start(1)
-    learner.step(0.0, 2, True)
-    assert learner._run is not None
-    agent = learner._run.agent
-    assert agent.page[: agent.line[0]].tolist() == [
-        [BEGIN, 0], [ACT, 0], [LEARN, 0], [BREAK_OFF, 3], [BEGIN, 1], [ACT, 1], [LEARN, 1],
-    ]  # fmt: skip
-
-
 def test_a_planner_passes_it_on_to_its_model_and_its_backups():
     class TracedPart(NamedTuple):
         seen: np.ndarray
@@ -181,15 +167,3 @@ def test_a_planner_passes_it_on_to_its_model_and_its_backups():
         begin(part, state, None)
         break_off(part, state, None)
         assert model.seen.tolist() == backups.seen.tolist() == [2, 1]
-
-
-def test_planning_without_end_can_be_stopped_within_a_step():
-    """One step of 10¹⁰ backups: the control is heeded between two of them."""
-    control = np.zeros(1, np.int64)
-    agent = ex.Lookahead(0.1, planning_steps=10**10, replayed_fits=10**10)
-    job = Job(ex.Corridor(), ex.OneHot(), agent, episodes=1)
-    run, rng = job.prepare(0, control)
-    control[0] = 1
-    going_on = np.zeros(1, np.int64)
-    assert simulate(run, job.budget()._replace(steps=1), rng, going_on) == 0
-    assert run.clock[2] == 1

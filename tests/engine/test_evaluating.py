@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-from typing import Any, NamedTuple
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -11,10 +11,7 @@ from outside_worlds import CELLS, Hall, HallEnv
 
 import expectant as ex
 from expectant.core import tree
-from expectant.engine.evaluating import _learned, _prepared
-from expectant.engine.job import Job
 from expectant.engine.learner.saving import states_of
-from expectant.verbs import observation, reset, step
 
 WRONG: Any = 5
 FORWARD = [-0.1 * (CELLS - 2 - start) + 0.9 for start in range(CELLS - 1)]  # from every cell
@@ -80,70 +77,6 @@ def test_episodes_are_cut_off_at_the_step_limit(result):
         assert found.lengths[0].tolist() == [2, 2, 2, 2, 1]
 
 
-class CuePart(NamedTuple):
-    """``now`` (3,): what is seen, the cue, the steps so far."""
-
-    now: np.ndarray
-
-
-@reset.register(CuePart)
-def _(domain, episode, rng):
-    domain.now[:] = (episode % 2, episode % 2, 0)
-
-
-@step.register(CuePart)
-def _(domain, action, rng):
-    now = domain.now
-    reward = float(action == now[1]) if now[2] < 2 else 10.0 * action
-    now[0], now[2] = 2, now[2] + 1
-    return reward, float(now[2] < 3)
-
-
-@observation.register(CuePart)
-def _(domain):
-    return domain.now
-
-
-@ex.description
-class Cue(ex.Domain):
-    """A cue, 0 or 1, then nothing to see. Twice the action pays that it names, then action 1."""
-
-    actions = 2
-    states = 3
-
-    def build(self, rng: np.random.Generator) -> CuePart:
-        return CuePart(np.zeros(3, np.int64))
-
-
-class CueEnv(gymnasium.Env[Any, Any]):
-    """The same outside."""
-
-    observation_space = gymnasium.spaces.Discrete(3)
-    action_space = gymnasium.spaces.Discrete(2)
-
-    def __init__(self) -> None:
-        self.part, self.episode = CuePart(np.zeros(3, np.int64)), -1
-
-    def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Any, dict[str, Any]]:
-        self.episode += 1
-        reset(self.part, self.episode, None)
-        return self.part.now[0], {}
-
-    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        reward, alive = step(self.part, action, None)
-        return self.part.now[0], reward, alive == 0.0, False, {}
-
-
-def test_features_remember_within_an_episode_and_not_beyond():
-    """What is remembered of the end speaks for action 1, which is wrong after cue 0."""
-    agent = ex.QLearning(0.2, epsilon=0.5, discount=0.0)
-    result = train(Cue(), agent, ex.History(ex.OneHot(), 2), episodes=300)
-    for domain in (Cue(), CueEnv):
-        assert evaluate(result, domain, 10).returns.tolist() == [[12.0] * 10] * 2
-    blind = train(Cue(), agent, episodes=300)
-    assert evaluate(blind, Cue(), 10).mean <= 11.5
-
-
 def test_environments_are_seeded_anew(result):
     made: list[HallEnv] = []
 
@@ -193,41 +126,7 @@ def test_what_was_learned_is_left_as_it_is(agent, features):
     assert_same(before, everything(kept))
 
 
-def test_a_learner_goes_on_as_if_nothing_had_been():
-    """In the middle of an episode, with features that remember."""
-    learners: list[Any] = [
-        ex.Learner(
-            ex.QLearning(0.3), ex.History(ex.OneHot(), 2), 2, states=CELLS, compiled=False
-        )
-        for _ in range(2)
-    ]  # fmt: skip
-    actions: list[list[Any]] = [[], []]
-    for learner, taken in zip(learners, actions, strict=True):
-        env = HallEnv()
-        action = learner.start(env.reset()[0])
-        for moment in range(60):
-            if moment in (3, 30) and learner is learners[0]:
-                evaluate(learner, Hall(), step_limit=9)
-                evaluate(learner, HallEnv, step_limit=9)
-            taken.append(action)
-            seen, reward, ended, _, _ = env.step(action)
-            action = learner.step(reward, seen, ended)
-            if ended:
-                action = learner.start(env.reset()[0])
-    assert actions[0] == actions[1]
-    runs = [[(learner._run, learner._streams)] for learner in learners]
-    assert_same(*map(everything, runs))
-
-
 # ------------------------------------------------------------------------------------ the parts
-
-
-def test_compiled_evaluations_are_plain_ones():
-    result = train(ex.Corridor(), ex.QLearning(0.1), episodes=30, compiled=True)
-    plain, compiled = (evaluate(result, ex.Corridor(), 50, compiled=c) for c in (False, True))
-    np.testing.assert_array_equal(plain.returns, compiled.returns)
-    outside = [evaluate(result, Steps, 10, compiled=c).returns for c in (False, True)]
-    np.testing.assert_array_equal(*outside)
 
 
 class Steps(gymnasium.Env[Any, Any]):
@@ -245,14 +144,12 @@ class Steps(gymnasium.Env[Any, Any]):
         return seen, float(seen), bool(action and seen > 4), False, {}
 
 
-def test_an_exact_model_follows_the_phases_of_its_domain():
-    domain = ex.Corridor(switch_every=3)
-    what = _learned(train(domain, ex.Lookahead(0.2, model="true"), episodes=5))
-    for where, follows in ((domain, True), (ex.Corridor(), False)):
-        job = Job(where, what.features, what.agent, episodes=1)
-        prepared: Any = _prepared(job, what, 0)
-        assert (prepared.agent.planner.model.now is prepared.domain.now) == follows
-        assert prepared.agent.weights is not what.runs[0].agent.weights
+def test_compiled_evaluations_are_plain_ones():
+    result = train(ex.Corridor(), ex.QLearning(0.1), episodes=30, compiled=True)
+    plain, compiled = (evaluate(result, ex.Corridor(), 50, compiled=c) for c in (False, True))
+    np.testing.assert_array_equal(plain.returns, compiled.returns)
+    outside = [evaluate(result, Steps, 10, compiled=c).returns for c in (False, True)]
+    np.testing.assert_array_equal(*outside)
 
 
 def test_a_diverged_run_is_shown_and_not_evaluated(result):

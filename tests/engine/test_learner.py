@@ -1,8 +1,7 @@
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
-import gymnasium
 import numpy as np
 import pytest
 from outside_worlds import CELLS, HallEnv
@@ -84,14 +83,6 @@ def test_what_a_run_has_learned_can_be_kept_and_saved(domain, tmp_path):
     drive(again, HallEnv(), 20)
 
 
-def test_from_result_needs_kept_agents():
-    result = ex.run(
-        ex.Corridor(), ex.OneHot(), AGENTS[0], episodes=1, runs=1, compiled=False, progress=False
-    )
-    with pytest.raises(ValueError, match="keep_agents=True"):
-        ex.Learner.from_result(result)
-
-
 @pytest.mark.parametrize(
     "agent", [AGENTS[1], ex.Lookahead(0.2, model="sample")], ids=["", "sample"]
 )
@@ -123,52 +114,11 @@ def test_for_env_reads_spaces():
     drive(learner, HallEnv(), 20)
 
 
-@pytest.mark.parametrize(("call", "message"), [
-    (lambda: ex.Learner(WRONG, ex.OneHot(), 2, states=3), "agent must be Agent, got 'q'"),
-    (lambda: ex.Learner(AGENTS[0], WRONG, 2), "features must be Features, got 'q'"),
-    (lambda: ex.Learner(AGENTS[0], ex.OneHot(), 0, states=3), "n_actions must be a whole number, 1"),
-    (lambda: learner_for(AGENTS[0], seed=-1), "seed must be a whole number, 0 or more, got -1"),
-    (lambda: learner_for(AGENTS[0]).step(0.0, 1, False), "call start"),
-    (lambda: learner_for(AGENTS[0]).start(CELLS), f"must be a whole number from 0 to {CELLS - 1}, got {CELLS}"),
-    (lambda: learner_for(AGENTS[0]).start(2.5), "must be a state's number, got 2.5"),
-    (lambda: learner_for(AGENTS[0]).start("2"), "must be a state's number, got '2'"),
-    (lambda: ex.Learner(AGENTS[0], ex.OneHot(), 2, states=3, bounds=[(0, 1)]), "not both"),
-    (lambda: ex.Learner(AGENTS[0], ex.Tiles(1, 2), 2, bounds=[(1, 0)]), "bounds must be a list of"),
-    (lambda: ex.Learner(AGENTS[0], ex.Tiles(1, 2), 2, bounds=[(0, 1)], compiled=False).start([0.1, 0.2]), "must have 1 components, as bounds has"),
-    (lambda: ex.Learner.for_env(AGENTS[0], ex.OneHot(), cast(Any, "CartPole-v1")), "env must be an environment, got 'CartPole-v1'"),
-    (lambda: ex.Learner.for_env(AGENTS[0], ex.OneHot(), cast(Any, gymnasium.vector.SyncVectorEnv([HallEnv]))), r"Learner.for_env: .*several environments at once \(gymnasium.vector\): give one of them"),
-    (lambda: learner_for(AGENTS[0]).save("x"), "not started yet"),
-    (lambda: ex.Learner(AGENTS[0], ex.OneHot(), 2, compiled=False).start(0), "needs a domain with numbered states"),
-    (lambda: learner_for(ex.Lookahead(0.1, model="true")).start(0), "finite MDP"),
-])  # fmt: skip
-def test_mistakes_are_explained(call, message):
-    with pytest.raises(ValueError, match=message):
-        call()
-
-
-def test_a_reward_that_is_not_finite():
-    learner = learner_for(AGENTS[0])
-    learner.start(0)
-    with pytest.raises(ValueError, match="reward: must be a finite number, got nan"):
-        learner.step(float("nan"), 1, False)
-    with pytest.raises(ValueError, match="terminated must be True or False, got 'no'"):
-        learner.step(0.0, 1, "no")
-
-
 def test_weights_that_overflow():
     learner, env = learner_for(ex.QLearning(1e200), compiled=True), HallEnv()
     message = "learning is diverging: QLearning in a loop of your own, run 0, .* smaller step sizes"
     with pytest.raises(FloatingPointError, match=message):
         drive(learner, env, 100)
-
-
-def test_vectors_must_keep_their_length():
-    learner = ex.Learner(
-        AGENTS[0], ex.Tiles(2, 4), 2, bounds=[(0.0, 1.0), (0.0, 1.0)], compiled=False
-    )
-    learner.start([0.5, 0.5])
-    with pytest.raises(ValueError, match="must have 2 components"):
-        learner.step(0.0, [0.5], False)
 
 
 def test_preferences_are_the_action_values():

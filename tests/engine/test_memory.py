@@ -63,15 +63,6 @@ def test_a_dense_model_of_a_million_features_is_refused_before_it_is_allocated()
         ex.run(ex.Corridor(), features, AGENT, episodes=1, runs=1)
 
 
-def test_what_is_named_instead_fits(twenty_gib):
-    for features, agent in (
-        (HUGE, AGENT.replace(model="sparse")),
-        (ex.Tiles(8, 10, bounds=BOUNDS, hash_size=4096), AGENT),
-    ):
-        learner = ex.Learner(agent, features, n_actions=2, compiled=False)
-        assert learner.start(np.zeros(4)) in (0, 1)
-
-
 def test_a_learner_refuses_at_its_first_observation(twenty_gib):
     with refused("^Lookahead in Outside: needs 204 GiB or more"):
         ex.Learner(AGENT, HUGE, n_actions=2).start(np.zeros(4))
@@ -93,25 +84,6 @@ def test_every_kind_of_component_is_refused(monkeypatch, domain, features, agent
     monkeypatch.setenv("EXPECTANT_MEMORY", "100 MiB")
     with refused(f"100 MiB are free: use .*{advice}"):
         ex.run(domain, features, agent, episodes=1, runs=1)
-
-
-def test_a_huge_finite_mdp_is_refused(twenty_gib):
-    everywhere = np.broadcast_to(1.0, (10**5, 2, 10**5))
-    with refused("of it for FiniteMDP; 20 GiB are free: use fewer states"):
-        ex.FiniteMDP(everywhere, np.zeros((10**5, 2)))
-
-
-def test_diagnostics_and_watching_refuse(twenty_gib, tmp_path):
-    features = ex.RandomBinary(200_000, 5)
-    with refused("Lookahead in Corridor: needs 596 GiB"):
-        ex.diagnostics.decision_nanoseconds(ex.Corridor(), features, AGENT)
-    with refused("20 GiB are free"):
-        ex.diagnostics.errors_over_time(
-            ex.Corridor(), features, ex.QLearning(0.1), episodes=1, every=1
-        )
-    with pytest.raises(TooLargeError, match="20 GiB are free"):
-        ex.watch(CAR, ex.Tiles(8, 2000), ex.QLearning(0.1), tmp_path / "x.html", episodes=1)
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_cell_that_does_not_fit_stops_no_other(twenty_gib, tmp_path):
@@ -192,16 +164,6 @@ def test_runs_that_are_kept_must_fit_together(monkeypatch):
     with pytest.raises(TooLargeError, match=sentence):
         run(3)
     assert len(run(2).kept) == 2
-
-
-def test_results_must_fit_too(monkeypatch):
-    monkeypatch.setenv("EXPECTANT_MEMORY", "90 MiB")
-    sentence = "10 runs need 3.. MiB; 90 MiB are free: use fewer runs, episodes or bins$"
-    with pytest.raises(TooLargeError, match=sentence):
-        ex.run(
-            ex.Corridor(), ex.OneHot(), ex.QLearning(0.1), episodes=1_000_000, runs=10,
-            compiled=False,
-        )  # fmt: skip
 
 
 def test_runs_of_a_sweep_wait_for_room(monkeypatch, tmp_path, capsys):

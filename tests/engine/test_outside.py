@@ -105,22 +105,9 @@ def test_an_environment_given_is_copied_and_left_alone():
     assert env.episode == -1 and not env.closed
 
 
-@pytest.mark.parametrize("space", [
-    gymnasium.spaces.Discrete(CELLS, start=4),
-    gymnasium.spaces.MultiDiscrete([2, 3]),
-], ids=str)  # fmt: skip
-def test_spaces_of_whole_numbers_are_numbered_alike(space):
-    same(run_through(HallEnv), run_through(lambda: HallEnv(space)))
-
-
 def test_actions_may_start_anywhere():
     actions = gymnasium.spaces.Discrete(2, start=5)
     same(run_through(HallEnv), run_through(lambda: HallEnv(None, actions)))
-
-
-def test_divergence_is_marked():
-    result = run_through(HallEnv, ex.QLearning(1e200), episodes=50, runs=1, compiled=True)
-    assert result.diverged.all() and np.isnan(result.returns[0, -1])
 
 
 class Faulty(HallEnv):

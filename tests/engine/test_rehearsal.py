@@ -124,13 +124,3 @@ def test_a_domain_is_tried_before_it_is_compiled(way):
 def test_preferences_are_tried_before_they_are_compiled(way):
     with pytest.raises(PartError, match="preference of HermitPart: IndexError: index 2"):
         way(Hall(), Hermit())
-
-
-def test_parts_of_the_package_are_not_tried(monkeypatch):
-    from expectant.engine.trial import rehearsal
-
-    monkeypatch.setattr(rehearsal, "check_parts", lambda run: pytest.fail("tried"))
-    domain = ex.Corridor(cells=CELLS)
-    prepared = job(domain, ex.QLearning(0.1)).prepare(0)
-    rehearsal.rehearse(job(domain, ex.QLearning(0.1)), *prepared)
-    rehearsal.rehearse_look(looking.set_aside(prepared[0]), lambda subject: pytest.fail("asked"))

@@ -5,13 +5,11 @@ import signal
 import subprocess
 import sys
 import time
-from typing import NamedTuple
 
 import numpy as np
 import pytest
 
 import expectant as ex
-from expectant.verbs import observation, reset
 
 
 def test_shapes_and_types():
@@ -34,19 +32,6 @@ def test_a_budget_of_steps():
         finished = int(np.searchsorted(ends, 1005, side="right"))
         left = 1005 - ends[finished - 1]
         assert totals[run] == pytest.approx(episodes.returns[run, :finished].sum() - left)
-
-
-def test_divergence_marks_the_run_and_ends_it_cleanly():
-    agent = ex.Lookahead(value_step=50.0, model_step=5.0, planning_steps=5)
-    result = ex.run(ex.Corridor(), ex.RandomBinary(14, 5), agent, episodes=300, runs=4)
-    assert result.diverged.all()
-    for returns, lengths in zip(result.returns, result.lengths, strict=True):
-        first = int(np.isnan(returns).argmax())
-        assert np.isnan(returns[first:]).all() and np.isfinite(returns[:first]).all()
-        assert not lengths[first:].any()
-    steps = ex.run(ex.Corridor(), ex.RandomBinary(14, 5), agent, steps=20_000, runs=2, bins=50)
-    assert steps.diverged.all()
-    assert np.isnan(steps.rewards[:, -1]).all()
 
 
 def test_the_step_limit_cuts_episodes():
@@ -90,35 +75,3 @@ def test_interrupt_stops_within_two_seconds(compiled):
         assert "KeyboardInterrupt" in errors
     finally:
         process.kill()
-
-
-class Broken(NamedTuple):
-    now: np.ndarray
-
-
-@reset.register(Broken)
-def _(domain, episode, rng):
-    domain.now[0] = 0
-
-
-@observation.register(Broken)
-def _(domain):
-    return domain.now
-
-
-class BrokenDomain(ex.Domain):
-    states = 1
-    actions = 2
-
-    def build(self, rng):
-        return Broken(np.zeros(1, np.int64))
-
-
-@pytest.mark.parametrize("compiled", [True, False])
-def test_a_part_without_a_verb_is_named(compiled):
-    with pytest.raises(
-        TypeError, match="Broken does not implement the verb 'step': write one with"
-    ):
-        ex.run(
-            BrokenDomain(), ex.OneHot(), ex.QLearning(0.1), episodes=1, runs=1, compiled=compiled
-        )

@@ -130,18 +130,6 @@ def test_a_flipped_bit_of_content(saved):
         refused(saved, "is not a saved learner, or is damaged")
 
 
-@pytest.mark.parametrize("content", [b"hello", b"PK\x03\x04 not really", b"\x80\x04N."])
-def test_a_foreign_file(saved, content):
-    saved.write_bytes(content)
-    refused(saved, "is not a saved learner")
-
-
-def test_a_wrong_checksum(saved):
-    with np.load(saved) as file:
-        np.savez(saved, **{**file, "agent.weights": np.ones((2, 8))})
-    refused(saved, "its checksum does not fit")
-
-
 def test_objects_are_not_unpickled(saved):
     class Bomb:
         def __reduce__(self):
@@ -208,17 +196,6 @@ def test_a_replay_without_limit_may_have_grown(tmp_path, monkeypatch):
     refused(tmp_path / "saved.npz", r"\(64, 1\), and not int8 \(32, 1\)")
 
 
-def test_folders_and_missing_files(saved, tmp_path):
-    learner = ex.Learner.load(saved, compiled=False)
-    for path, message in ((tmp_path, "is a folder"), (tmp_path / "a" / "b.npz", "its folder")):
-        with pytest.raises(ValueError, match=message):
-            learner.save(path)
-    with pytest.raises(ValueError, match="is a folder, not a saved learner"):
-        ex.Learner.load(tmp_path)
-    with pytest.raises(FileNotFoundError):
-        ex.Learner.load(tmp_path / "none.npz")
-
-
 def test_a_write_that_fails_leaves_the_old_file(saved, monkeypatch):
     before = saved.read_bytes()
 
@@ -231,30 +208,3 @@ def test_a_write_that_fails_leaves_the_old_file(saved, monkeypatch):
         learner.save(saved)
     assert saved.read_bytes() == before
     assert list(saved.parent.iterdir()) == [saved]
-
-
-def test_learners_of_one_run_share_nothing():
-    result = ex.run(
-        ex.Corridor(cells=CELLS), ex.RandomBinary(5, 2),
-        planning(ex.Replay(50), model=ex.Sample(ex.Distribution(9, 3))),
-        episodes=5, runs=1, compiled=False, progress=False, keep_agents=True,
-    )  # fmt: skip
-    kept, streams = result.kept[0]
-    before = {name: array.copy() for name, array in tree.arrays(kept)}
-    state = saving.states_of(streams)
-    one, other = (ex.Learner.from_result(result, 0, compiled=False) for _ in range(2))
-    drive(one)
-    drive(one)
-    for name, array in tree.arrays(kept):
-        assert np.array_equal(array, before[name]), name
-    assert saving.states_of(streams) == state
-    first: Any = one._run
-    assert first.agent.planner.model.rng is one._streams.planning  # a run has only one
-    drive(other)
-    fresh = ex.Learner.from_result(result, 0, compiled=False)
-    drive(fresh)
-    for (name, array), (_, again) in zip(
-        tree.arrays(other._run), tree.arrays(fresh._run), strict=True
-    ):
-        assert np.array_equal(array, again), name
-    assert not np.array_equal(first.agent.weights, before["agent.weights"])

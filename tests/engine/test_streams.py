@@ -113,12 +113,6 @@ def test_learning_and_planning_do_not_disturb_acting():
     assert not np.array_equal(outcome(Spendthrift(0, 0)), outcome(Spendthrift(1, 0)))
 
 
-def test_planning_of_an_agent_that_learns_nothing_changes_no_action():
-    """Ties are broken and explored by the same numbers, with and without backups."""
-    one, other = (outcome(ex.CachedValues(0.0, 0.0, 0.0, planning_steps=steps)) for steps in (0, 5))
-    np.testing.assert_array_equal(one, other)
-
-
 def test_only_the_streams_that_are_drawn_from_move_on():
     """Only the streams that are drawn from move on."""
     ends = []

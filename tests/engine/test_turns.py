@@ -11,14 +11,12 @@ import pytest
 from expectant.domains.spaces import OutsidePart
 from expectant.engine.course import advanced
 from expectant.engine.crossing import play, respond
-from expectant.engine.evaluating import perform
 from expectant.engine.loop import DIVERGED, DONE, FULL, STOPPED, Budget, Ranges, Run, simulate
 from expectant.features.vector import empty_state
 from expectant.parts import Shape
 from expectant.seeds import Streams
 from expectant.verbs import (
     act,
-    begin,
     cut,
     encode,
     grown,
@@ -28,7 +26,6 @@ from expectant.verbs import (
     phase,
     place,
     plan,
-    preference,
     relabel,
     reset,
     room,
@@ -214,11 +211,6 @@ def test_errors_of_learning_and_of_planning_both_count_as_divergence(where, lost
     assert status == DIVERGED and outside.clock.tolist()[:3] == [0, 1, 1]
 
 
-def test_large_errors_are_no_divergence():
-    run = a_run(track(end=3), Witness([], [], 1e300, 1e300), episodes=1)
-    assert go(run, episodes=1) == DONE
-
-
 def test_rewards_go_to_the_bin_of_their_step():
     run = a_run(track(end=3), bins=4, bin=2)
     assert go(run, steps=7) == DONE  # pays 1, 2 | 3, 1 | 2, 3 | 1
@@ -301,30 +293,3 @@ def test_outside_the_budget_and_the_limit_cut_off():
     run, _ = played([(3, "ended")], steps=7, episodes=MANY)
     assert run.rewards.tolist() == [3.0, 4.0, 5.0, 4.0]  # 1, 2 | 3, 1 | 2, 3 | 4
     assert run.clock.tolist()[:3] == [2, 0, 7]
-
-
-class Decided(NamedTuple):
-    """Prefers action 1, and writes down where episodes begin."""
-
-    begun: list[int]
-
-
-@preference.register(Decided)
-def _(agent, state, action):
-    return float(action)
-
-
-@begin.register(Decided)
-def _(agent, state, rng):
-    agent.begun.append(int(state.active[0]))
-
-
-@pytest.mark.parametrize("how", [{"cut_after": 3}, {"end": 3}, {"limit": 3}])
-def test_acting_greedily_ends_where_an_episode_does_and_agents_are_told_where_one_begins(how):
-    limit = how.get("limit", MANY)
-    domain = track(**{key: value for key, value in how.items() if key != "limit"})
-    run = a_run(domain, Decided([]), episodes=2)
-    assert perform(run, Budget(2, MANY, limit), NOTHING, np.array([0])) == DONE
-    assert run.lengths.tolist() == [3, 3] and run.returns.tolist() == [6.0, 6.0]
-    assert run.features.seen == [(-1, 0), (1, 1), (1, 2)] * 2
-    assert run.agent.begun == [0, 0]

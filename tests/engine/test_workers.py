@@ -43,15 +43,6 @@ def test_every_item_is_done_once(threads):
     assert all(each.result() == each.item**2 for each in ended)
 
 
-def test_work_is_shared_out():
-    def work(number):
-        time.sleep(0.02)
-        return threading.current_thread().name
-
-    ended = [each for batch in run_on_threads(work, range(9), 3, going_on()) for each in batch]
-    assert len({each.result() for each in ended}) == 3
-
-
 @pytest.mark.parametrize("error", [ZeroDivisionError, KeyboardInterrupt])
 def test_leaving_stops_everything(error):
     control, begun = going_on(), []
@@ -160,20 +151,6 @@ def test_a_run_in_a_worker_leaves_the_same_behind(processes, domain, features):
     found = run_there(processes, source, 3)
     assert (found.evicted > 0) == (features is VECTORS)  # one state has one successor
     same(run_here(source, 3), found)
-
-
-def test_an_id_that_is_registered_again_is_the_new_one_there_too(processes):
-    try:
-        for trouble in ("none", "fails"):
-            gymnasium.registry.pop("Again-v0", None)
-            gymnasium.register("Again-v0", "outside_worlds:Troubled", kwargs={"trouble": trouble})
-            source = source_for(ex.Gym("Again-v0"), VECTORS)
-            if trouble == "none":
-                same(run_here(source), run_there(processes, source))
-        with pytest.raises(RuntimeError, match="Motor"):
-            run_there(processes, source)
-    finally:
-        del gymnasium.registry["Again-v0"]
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -73,27 +73,6 @@ class Job:
         limit = self.step_limit or self.domain.step_limit or longest
         return Budget(self.episodes or UNLIMITED, self.steps or UNLIMITED, limit)
 
-    def site(
-        self,
-        domain_part: object,
-        features_part: object,
-        streams: Streams | None,
-        control: np.ndarray | None = None,
-    ) -> Site:
-        """What the agent's parts are built for; None for streams where nothing is drawn."""
-        shape = self.features.shape(self.domain)
-        return Site(
-            shape=shape,
-            width=padded(shape.size),
-            actions=self.domain.actions,
-            domain=self.domain,
-            domain_part=domain_part,
-            features_part=features_part,
-            rng=cast(np.random.Generator, streams and streams.building),
-            planning=cast(np.random.Generator, streams and streams.planning),
-            control=going_on() if control is None else control,
-        )
-
     def of_run(self, number: int) -> Job:
         """The job of one run: the same, unless every run has a domain of its own."""
         domain = self.domain.of_run(number)
@@ -110,7 +89,18 @@ class Job:
         drawn, own = streams_of(self.seed, number), self.of_run(number)
         features_part = own.features.build(own.domain, drawn.building)
         domain_part = own.domain.build(drawn.building)
-        site = own.site(domain_part, features_part, drawn, control)
+        shape = own.features.shape(own.domain)
+        site = Site(
+            shape=shape,
+            width=padded(shape.size),
+            actions=own.domain.actions,
+            domain=own.domain,
+            domain_part=domain_part,
+            features_part=features_part,
+            rng=drawn.building,
+            planning=drawn.planning,
+            control=going_on() if control is None else control,
+        )
         prepared = Run(
             domain=domain_part,
             features=features_part,

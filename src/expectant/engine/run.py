@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -98,42 +98,32 @@ def run(
     numbers = range(first_run, first_run + runs)
     source, failures = Runs(job, compiled, checked, keep_agents), Failures()
     finished = _run_all(source, kernel, numbers, threads, name, show, failures)
-    took = ready - start, time.perf_counter() - ready
-    result = _gathered(job, finished, first_run, failures.missing, took) if finished else None
+    if not finished:
+        failures.check(runs, None)
+    records = [done.records for done in finished]
+    result = Result(
+        returns=np.stack([record.returns for record in records]),
+        lengths=np.stack([record.lengths for record in records]),
+        rewards=np.stack([record.rewards for record in records]),
+        diverged=np.array([done.diverged for done in finished]),
+        divergence=tuple(done.divergence for done in finished if done.divergence),
+        domain=domain,
+        features=features,
+        agent=agent,
+        seed=seed,
+        compile_seconds=ready - start,
+        seconds=time.perf_counter() - ready,
+        kept=tuple(done.kept for done in finished if done.kept is not None),
+        steps=steps,
+        first_run=first_run,
+        evicted=np.array([done.evicted for done in finished]),
+        missing=failures.missing,
+    )
     failures.check(runs, result)
-    assert result is not None
     if result.divergence and progress is True:
         others = f" (and {len(result.divergence) - 1} more, see result.divergence)"
         say(result.divergence[0] + (others if len(result.divergence) > 1 else ""))
     return result
-
-
-def _gathered(
-    job: Job,
-    finished: Sequence[Finished],
-    first_run: int,
-    missing: tuple[int, ...],
-    took: tuple[float, float],
-) -> Result:
-    """What came of all runs that have finished; ``took`` is compiling and running, in seconds."""
-    return Result(
-        returns=np.stack([done.records.returns for done in finished]),
-        lengths=np.stack([done.records.lengths for done in finished]),
-        rewards=np.stack([done.records.rewards for done in finished]),
-        diverged=np.array([done.diverged for done in finished]),
-        divergence=tuple(done.divergence for done in finished if done.divergence),
-        domain=job.domain,
-        features=job.features,
-        agent=job.agent,
-        seed=job.seed,
-        compile_seconds=took[0],
-        seconds=took[1],
-        kept=tuple(done.kept for done in finished if done.kept is not None),
-        steps=job.steps or None,
-        first_run=first_run,
-        evicted=np.array([done.evicted for done in finished]),
-        missing=missing,
-    )
 
 
 def _check_parts(domain: Any, features: Any, agent: Any) -> None:

@@ -7,8 +7,11 @@ error in one sentence, with the file and the line.
 from __future__ import annotations
 
 import copy
+import dis
 import inspect
+import random
 import time
+import types
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -32,7 +35,6 @@ from expectant.engine.crossing import (
 )
 from expectant.engine.loop import Budget, Run, simulate
 from expectant.engine.trial.contracts import Contracts, Enough, written
-from expectant.engine.trial.global_draws import drawn_from
 from expectant.engine.trial.mistakes import PartError
 from expectant.parts import Domain
 from expectant.rules import or_none, whole
@@ -48,6 +50,9 @@ STEPS = 40
 SECONDS = 0.25
 EPISODE = 12  # steps of an episode that is made up
 
+_LOADS = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF", "LOAD_CLASSDEREF")
+_GLOBAL = (random, np.random)  # random numbers that no seed reaches
+_SOURCES = (random.Random, np.random.RandomState, np.random.Generator)
 _ALLOWED = (bool, int, float, np.bool_, np.integer, np.floating, np.random.Generator)
 
 
@@ -181,11 +186,46 @@ def _check_verbs(part_type: type) -> None:
             raise PartError(
                 f"{name} takes {given}, and the verb is {verb.__name__}{wanted} ({where})"
             ) from None
-        if source := drawn_from(found):
+        if source := _drawn_from(found):
             raise PartError(
                 f"{name} draws from {source}, which no seed reaches: draw from the rng that is "
                 f"passed in ({where})"
             )
+
+
+def _drawn_from(verb: Callable[..., Any]) -> str:
+    """The name by which a verb, or a function that it calls, draws from what is global, or ""."""
+    waiting: list[Any] = [verb]
+    seen = set[Any]()
+    while waiting:
+        function = waiting.pop()
+        if not isinstance(function, types.FunctionType) or function in seen or is_ours(function):
+            continue
+        seen.add(function)
+        for chain in sorted(_chains_in(function.__code__)):
+            value = function.__globals__.get(chain[0])
+            for attribute in chain[1:]:
+                if isinstance(value, types.ModuleType) and value not in _GLOBAL:
+                    value = getattr(value, attribute, None)
+            is_global = isinstance(value, types.ModuleType) and value in _GLOBAL
+            if is_global or isinstance(getattr(value, "__self__", value), _SOURCES):
+                return ".".join(chain)
+            waiting.append(getattr(value, "py_func", value))
+    return ""
+
+
+def _chains_in(code: types.CodeType) -> set[tuple[str, ...]]:
+    """Every name that code looks up with the attributes read right from it: ("a", "b") for a.b."""
+    found: set[tuple[str, ...]] = set()
+    chain: tuple[str, ...] = ()
+    for instruction in dis.get_instructions(code):
+        if chain and instruction.opname in ("LOAD_ATTR", "LOAD_METHOD"):
+            chain = (*chain, instruction.argval)
+        elif instruction.opname not in ("PUSH_NULL", "EXTENDED_ARG", "CACHE", "PRECALL"):
+            found.add(chain)
+            chain = (instruction.argval,) if instruction.opname in _LOADS else ()
+    inner = (constant for constant in code.co_consts if isinstance(constant, types.CodeType))
+    return found.union(*map(_chains_in, inner)) - {()}
 
 
 def _converse(run: Run, streams: Streams, bounds: Any) -> None:
