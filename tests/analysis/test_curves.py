@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from expectant.analysis import interval, learning_curve
-from expectant.analysis.curves import finite_or_nan, resampling_weights
+from expectant.analysis.curves import finite_or_nan
 
 
 def test_bins_are_means_and_a_short_last_bin_is_kept():
@@ -32,12 +32,6 @@ def test_a_diverged_run_makes_its_columns_unknown():
     samples[2, 1] = np.nan
     assert np.isnan(interval(samples).mean).tolist() == [False, True, False]
     assert np.isnan(interval(samples).low).tolist() == [False, True, False]
-
-
-def test_resampling_weights_sum_to_one_and_repeat():
-    weights = resampling_weights(7, 50)
-    np.testing.assert_allclose(weights.sum(axis=1), 1.0)
-    np.testing.assert_array_equal(weights, resampling_weights(7, 50))
 
 
 def test_infinite_counts_as_diverged():

@@ -18,7 +18,6 @@ from expectant.analysis.judging import (
     UNCLEAR,
     Finding,
     Statement,
-    block_weights,
     exactly,
     falls_short,
     find,
@@ -109,12 +108,6 @@ def test_several_parts():
         verdict([])
 
 
-def test_parts_that_all_hold_hold_however_many():
-    """The level is each part's own: 20 parts that just hold are not corrected away."""
-    just = find(runs(2.0, 0.99), Statement(ABOVE, 0.0, 1.0))
-    assert verdict([just] * 20)[0] == HOLDS
-
-
 def test_pseudo_values_of_something_linear_are_the_runs_own():
     curves = np.random.default_rng(0).normal(size=(9, 4))
     values = pseudo_values(lambda mean: mean[:, 1] - 2 * mean[:, 3], [curves])
@@ -189,10 +182,3 @@ def test_diverged_bins_are_as_bad_as_the_worst():
 def test_no_bin_counts_below_the_floor():
     one, other = floored([np.array([[1.0, np.nan]]), np.array([[-30.0, np.inf]])], -5.0)
     np.testing.assert_array_equal([one[0], other[0]], [[1.0, -5.0], [-5.0, -5.0]])
-
-
-def test_blocks():
-    weights = block_weights(50, 7, 300)
-    np.testing.assert_allclose(weights.sum(axis=1), 1.0)
-    assert set(np.unique(np.round(weights * 7, 9))) <= set(range(8))
-    assert weights.mean(axis=0) == pytest.approx(1 / 50, abs=0.01)

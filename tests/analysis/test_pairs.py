@@ -19,14 +19,6 @@ def test_a_paired_t_test_by_hand():
     assert (found.low, found.high) == pytest.approx((2 - half, 2 + half), abs=1e-6)
 
 
-def test_the_sides_are_exchangeable():
-    rng = np.random.default_rng(0)
-    first, second = rng.normal(size=(2, 9))
-    one, other = paired_difference(first, second), paired_difference(second, first)
-    assert one.chance == pytest.approx(other.chance)
-    assert (one.mean, one.low, one.high) == pytest.approx((-other.mean, -other.high, -other.low))
-
-
 def test_a_diverged_run_is_the_worst():
     """Five runs against none: the sign test gives twice 1 in 32."""
     good, bad = np.arange(5.0), np.full(5, NAN)

@@ -8,13 +8,11 @@ from scipy import stats
 
 from expectant.analysis.selection import (
     Response,
-    by_value,
     grid_of,
     halves,
     no_worse,
     pick,
     responses,
-    setting_intervals,
     setting_means,
     spread,
 )
@@ -91,19 +89,3 @@ def test_two_settings():
     grid = grid_of(COLUMNS, MEANS, "value", "model")
     assert (grid.first, grid.second) == ([1, 2, 3], [1, 2])
     assert grid.best.tolist() == [[1, 3], [2, 4], [0, -1]]
-
-
-def test_values_are_in_order():
-    assert [value for value, _ in by_value([10, 2, None, 0.5, 2])] == [0.5, 2, 10, None]
-    assert by_value(["b", "a", "b"]) == [("a", [1]), ("b", [0, 2])]
-
-
-def test_intervals_are_those_of_every_setting_alone():
-    from expectant.analysis.curves import interval
-
-    values = np.random.default_rng(0).normal(size=(4, 9))
-    values[2, 3] = NAN
-    found = setting_intervals(values)
-    assert np.isnan(found[2]).all()
-    np.testing.assert_allclose(found[3], interval(values[3])[1:])
-    assert np.isnan(setting_intervals(values[:, :1])).all()

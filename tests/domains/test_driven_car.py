@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import expectant as ex
-from expectant.domains.driven_car import _moved, journeys, trips
+from expectant.domains.driven_car import trips
 from expectant.verbs import observation, reset, step
 
 
@@ -34,31 +34,9 @@ def test_a_tenth_of_the_pushes_are_any(rng):
     assert 500 < other < 700  # 600, with a standard deviation of 24
 
 
-def test_many_cars_move_as_one_does(rng):
-    car = ex.DrivenCar(noise=0.0)
-    part, states = car.build(rng), journeys(car, 2, rng)
-    assert len(states) > 100 and (states[:, 0] < car.goal_position).all()
-    moved = _moved(car, states, rng)
-    for state, expected in zip(states, moved, strict=True):
-        observation(part)[:] = state
-        step(part, 0, rng)
-        np.testing.assert_allclose(observation(part), expected, rtol=0, atol=1e-15)
-
-
-def test_the_left_wall_stops_many_cars_too(rng):
-    (car,) = _moved(ex.DrivenCar(noise=0.0), np.array([[-1.19, -0.06]]), rng)
-    assert car.tolist() == [-1.2, 0.0]
-
-
 def test_what_trips_earn(rng):
     """Without gravity and noise the speed grows by 0.001 a step: n (n + 1) / 2 thousandths."""
     car = ex.DrivenCar(gravity=0.0, noise=0.0)
     starts = np.array([[0.5 - 0.0095, 0.0], [0.5 - 0.0005, 0.0]])
     assert trips(car, starts, 1.0, rng).tolist() == [-4.0, -1.0]
     assert trips(car, starts, 0.5, rng).tolist() == [-1.875, -1.0]
-
-
-def test_what_cannot_be_is_refused():
-    with pytest.raises(ValueError, match="noise must be"):
-        ex.DrivenCar(noise=1.5)
-    assert ex.MountainCar().known_values(1.0) is None

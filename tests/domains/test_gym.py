@@ -39,18 +39,6 @@ def test_a_toy_text_table_becomes_the_same_mdp(name):
     assert table.start == pytest.approx(env.initial_state_distrib)
 
 
-@pytest.mark.parametrize("name", TOYS)
-def test_exact_values_solve_bellmans_equation_of_the_table(name):
-    env: Any = gymnasium.make(newest(name)).unwrapped
-    values = ex.exact.optimal_values(ex.FiniteMDP.from_gym(env), discount=0.95)
-    for s in range(env.observation_space.n):
-        backed_up = max(
-            sum(p * (r + (0.0 if ended else 0.95 * values[n])) for p, n, r, ended in outcomes)
-            for outcomes in env.P[s].values()
-        )
-        assert values[s] == pytest.approx(backed_up, abs=1e-8)
-
-
 def test_a_table_of_ones_own():
     table = {
         0: {0: [(0.5, 1, 1.0, False), (0.5, 0, 0.0, True)], 1: [(1.0, 1, 0.0, False)]},

@@ -23,14 +23,3 @@ def test_without_a_policy_it_does_anything():
     even = np.full((9, 2), 0.5)
     ours, theirs = (ex.under_policy(ex.Corridor(), policy) for policy in (None, even))
     np.testing.assert_array_equal(ours.outcomes.probabilities, theirs.outcomes.probabilities)
-
-
-def test_linear_dyna_learns_to_predict_in_it():
-    chain = ex.under_policy(ex.Corridor(cells=5))
-    agent = ex.Lookahead(0.1, 0.1, backups="mg", planning_steps=1, epsilon=0.0, discount=0.9)
-    found = ex.diagnostics.errors_over_time(
-        chain, ex.OneHot(), agent, episodes=100, every=100, runs=1, compiled=False
-    )
-    assert found.value[0, 0] < 0.25 * np.sqrt(
-        (ex.exact.optimal_values(chain, discount=0.9) ** 2).mean()
-    )

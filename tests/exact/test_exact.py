@@ -29,12 +29,6 @@ def test_the_corridor_table(slip, optimum, wrong_way):
     assert value == pytest.approx(wrong_way, abs=5e-3)
 
 
-def test_both_phases_of_the_corridor_are_worth_the_same():
-    domain = ex.Corridor(slip=0.1, switch_every=500)
-    first, second = (exact.optimal_values(domain, phase=phase) for phase in (0, 1))
-    np.testing.assert_allclose(first, second[::-1])
-
-
 def test_counterexample():
     domain = ex.Counterexample()
     assert exact.epsilon_greedy_optimal_return(domain, 0.1) == pytest.approx(-0.2875, abs=1e-12)

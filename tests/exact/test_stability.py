@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import expectant as ex
 from expectant.exact import planning_radius
 
 
@@ -56,16 +55,6 @@ def test_the_best_action_is_that_of_discounted_values():
         discount=0.5,
     )  # fmt: skip
     assert found.radius == pytest.approx(1.0 - 0.5 * (1.0 - 0.5 * 0.5))
-
-
-def test_an_exact_model_of_single_states_always_converges():
-    domain = ex.Corridor(cells=5)
-    transitions, rewards = ex.exact.linear_model(domain, np.eye(5))
-    weights = ex.exact.optimal_values(domain)
-    found = planning_radius(
-        transitions, np.eye(5), value_step=0.5, rewards=rewards, weights=weights
-    )
-    assert found.converges and found.largest_step > 1.0
 
 
 def test_errors_that_turn_as_they_shrink_allow_smaller_steps():

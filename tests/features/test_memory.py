@@ -57,14 +57,6 @@ def test_an_episode_begins_with_an_empty_memory(features):
     assert not np.array_equal(found[2], vectors(features, THREE, [[2]])[0])  # it does remember
 
 
-def test_one_step_of_history_is_no_memory():
-    base = Tiles(4, 3)
-    seen = np.random.default_rng(0).random((20, 2)) * (4.0, 2.0)
-    np.testing.assert_array_equal(
-        vectors(History(base, 1), Plane(), seen), vectors(base, Plane(), seen)
-    )
-
-
 def test_weighted_vectors_are_remembered_with_their_values():
     seen = np.random.default_rng(0).random((5, 2)) * (4.0, 2.0)
     plain = vectors(Fourier(2), Plane(), seen)
@@ -86,9 +78,3 @@ def test_shapes():
         assert features.shape(Plane()).bias == 30
         found = vectors(features, Plane(), [(1.0, 1.0), (2.0, 0.1), (3.0, 1.9)])
         np.testing.assert_array_equal(found[:, 30], 1.0)
-
-
-# --------------------------------------------------------------------- compiled and in plain
-
-
-# ---------------------------------------------------------------------------- what it is for

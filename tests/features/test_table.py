@@ -15,7 +15,7 @@ from expectant.features.vector import (
     greatest,
 )
 from expectant.parts import Shape
-from expectant.verbs import copy, encode, load, matches, save
+from expectant.verbs import copy, load, matches, save
 
 
 def test_random_binary_vectors_have_the_ones_asked_for_and_differ_between_runs():
@@ -64,13 +64,6 @@ def test_vectors_do_what_dense_ones_do():
             assert not matches(table, 2, blank)
             array[3] -= 1
         assert matches(table, 2, blank)
-
-
-def test_encoding_uses_the_observation_only():
-    features = ex.RandomBinary(20, 3).build(ex.Corridor(), np.random.default_rng(0))
-    state = empty_state(Shape(20, 3))
-    encode(features, np.array([4]), 1, state)
-    np.testing.assert_array_equal(state.active, features.active[4])
 
 
 def test_one_draw_for_all_runs():

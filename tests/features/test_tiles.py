@@ -56,22 +56,6 @@ def test_two_tilings_by_hand(seen, expected):
     assert active(features, seen) == expected
 
 
-def test_one_tiling_is_a_plain_grid():
-    features = Tiles(1, (4, 2))
-    assert features.shape(Plane()) == ex.Shape(8, 1)
-    corners = [(x + 0.5, y + 0.5) for x in range(4) for y in range(2)]
-    assert [active(features, seen) for seen in corners] == [[n] for n in range(8)]
-
-
-def test_tilings_are_displaced_by_the_first_odd_numbers():
-    part = built(Tiles(8, 4), Box((0, 1), (0, 1), (0, 1)))
-    assert part.displaced.tolist() == [
-        [0, 1, 2, 3, 4, 5, 6, 7],
-        [0, 3, 6, 1, 4, 7, 2, 5],
-        [0, 5, 2, 7, 4, 1, 6, 3],
-    ]
-
-
 def test_a_bias_unit_is_the_last_feature_and_always_on():
     features = Tiles(2, (4, 2), bias=True)
     assert features.shape(Plane()) == ex.Shape(31, 3, bias=30)
@@ -140,40 +124,6 @@ def test_tiles_are_what_the_definition_says(data):
     assert found[n:] == [shape.bias] * features.bias
 
 
-@given(st.data())
-@settings(deadline=None, max_examples=100)
-def test_near_points_share_tiles_and_far_points_share_none(data):
-    features, domain = data.draw(maps(powers_of_two=True))
-    features = features.replace(wrap=(), bias=False)
-    first, dimension = points(data.draw, domain), data.draw(st.integers(0, len(domain.bounds) - 1))
-    second = list(first)
-    second[dimension] = points(data.draw, domain)[dimension]
-    shared = len(
-        set(active(features, first, domain)).intersection(active(features, second, domain))
-    )
-    n, apart = features.tilings, abs(first[dimension] - second[dimension])
-    parts = abs(math.floor(first[dimension] * n) - math.floor(second[dimension] * n))
-    assert shared == max(0, n - parts)  # every n-th part of a tile takes one of them away
-    if apart >= 1.0:
-        assert shared == 0
-
-
-@given(st.data())
-@settings(deadline=None, max_examples=60)
-def test_dimensions_that_wrap_have_no_ends(data):
-    features, domain = data.draw(maps(powers_of_two=True))
-    features = features.replace(wrap=tuple(range(len(domain.bounds))))
-    seen = points(data.draw, domain)
-    turned = [x + data.draw(st.integers(-3, 3)) * high for x, (_, high) in zip(seen, domain.bounds, strict=True)]  # fmt: skip
-    assert active(features, seen, domain) == active(features, turned, domain)
-    low, high = list(seen), list(seen)
-    low[0], high[0] = 0.0, domain.bounds[0][1] - 1 / 64
-    shared = set(active(features, low, domain)) & set(active(features, high, domain))
-    tiles, n = int(domain.bounds[0][1]), features.tilings
-    # one part of a tile apart: a tiling's border lies between them, unless all is one tile
-    assert len(shared) == n + features.bias - (1 if tiles > 1 else 0)
-
-
 # ----------------------------------------------------------------------------------- hashing
 
 
@@ -194,13 +144,6 @@ def test_hashed_features_stay_in_range_and_distinct(share, data):
         assert found == active(features, seen, domain, part)  # a tile stays where it is
 
 
-def visit(features: Tiles, count: int = 600) -> Any:
-    part, rng = built(features), np.random.default_rng(1)
-    for seen in rng.random((count, 2)) * (4.0, 2.0):
-        active(features, seen, part=part)
-    return part
-
-
 def test_a_tile_looks_on_from_the_first_slot_after_the_last():
     owners, counts = np.full((1, 16), FREE, np.int64), np.zeros(3, np.int64)
     at_the_end = [tile for tile in range(2000) if first_slot(tile, 16) == 15][:10]
@@ -208,30 +151,6 @@ def test_a_tile_looks_on_from_the_first_slot_after_the_last():
     assert slots == [15, 0, 1, 2, 3, 4, 5, 6, 15, 15]  # eight places are tried
     assert collisions(HashedPart(None, owners, counts)) == (2, 10, 8)
     assert int(slot_of_tile(owners, 0, at_the_end[3], counts)) == 2  # it has kept its place
-
-
-def test_collisions_are_counted():
-    roomy = collisions(visit(Tiles(4, (4, 2), hash_size=4 * 60)))
-    assert roomy.collisions == 0 and roomy.share == 0.0
-    assert roomy.lookups == 4 * 600
-    plain = visit(Tiles(4, (4, 2)))
-    every = {
-        number
-        for seen in np.random.default_rng(1).random((600, 2)) * (4.0, 2.0)
-        for number in active(Tiles(4, (4, 2)), seen, part=plain)
-    }
-    assert roomy.used == len(every)  # every tile that was visited has a slot of its own
-    tight = collisions(visit(Tiles(4, (4, 2), hash_size=4)))
-    assert tight.used == 4
-    # one slot a tiling, owned by the first tile: all look-ups of other tiles collide
-    owners = visit(Tiles(4, (4, 2), hash_size=4)).owners[:, 0]
-    others = sum(
-        number != owner
-        for seen in np.random.default_rng(1).random((600, 2)) * (4.0, 2.0)
-        for number, owner in zip(active(Tiles(4, (4, 2)), seen, part=plain), owners, strict=True)
-    )
-    assert tight.collisions == others > 0
-    assert tight.share == others / 2400
 
 
 # ------------------------------------------------------------------------------------ errors

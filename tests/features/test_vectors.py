@@ -61,11 +61,6 @@ def test_digits_of_numbered_states_by_hand():
         assert row == expected.tolist()
 
 
-def test_an_environment_of_several_whole_numbers_knows_its_digits():
-    domain = Box(states=6, counts=(2, 3))
-    assert vector(ex.Categorical(), domain, [4]) == [0, 1, 0, 1, 0]
-
-
 def test_taxi_by_its_digits():
     """Row, column, passenger and destination; four digits tell every state apart."""
     taxi, features = ex.Gym(TaxiEnv), ex.Categorical((5, 5, 5, 4))
@@ -89,13 +84,6 @@ def test_tiles_of_some_dimensions_are_those_of_a_smaller_observation():
     assert some.shape(whole) == alike.shape(small)
     for seen in np.random.default_rng(0).uniform(0, 4, (50, 4)):
         assert vector(some, whole, seen) == vector(alike, small, seen[[3, 0]])
-
-
-def test_hashed_tiles_of_some_dimensions():
-    domain = Box((0.0, 1.0), (0.0, 1.0))
-    features = ex.Tiles(2, 3, dimensions=[1], hash_size=20)
-    ours, theirs = (vector(features, domain, [x, 0.4]) for x in (0.1, 0.9))
-    assert ours == theirs and features == ex.Tiles.from_dict(features.to_dict())
 
 
 def test_joined_maps_stand_side_by_side():

@@ -157,11 +157,13 @@ def add(state, weights, amount):
 
 
 @size.register(Binary)
+@size.register(Weighted)
 def _(state):
     return state.active.shape[0]
 
 
 @index.register(Binary)
+@index.register(Weighted)
 def _(state, n):
     return state.active[n]
 
@@ -213,16 +215,6 @@ def _(table, row, state):
     for n in range(state.active.shape[0]):
         state.active[n] = table.active[row, n]
     state.place[0] = table.places[row]
-
-
-@size.register(Weighted)
-def _(state):
-    return state.active.shape[0]
-
-
-@index.register(Weighted)
-def _(state, n):
-    return state.active[n]
 
 
 @value.register(Weighted)
