@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 from expectant.cli import app
 from expectant.lab.request import request_for
-from expectant.lab.study import packaged, read_study, the_paper
+from expectant.lab.study import packaged, read_study
 
 SPEC = """
 name = "tiny"
@@ -231,85 +231,3 @@ def test_rows_of_the_adaptation_test(tmp_path, monkeypatch):
     assert json.loads((tmp_path / "loca.json").read_text())["rows"] == rows
     assert "adaptation at a glance" in (tmp_path / "report.html").read_text()
     assert "Local-change adaptation test" in invoke(*words, "--out", tmp_path).stdout
-
-
-def test_rows_by_name():
-    def rows(*asked: list[str]) -> list[tuple[str, str]]:
-        cells = request_for(LOCA, (), *asked).cells()
-        return [(cell.panel or cell.experiment, cell.agent_key) for cell in cells]
-
-    assert len(rows()) == len(set(rows())) == 50
-    assert rows(["q_learning"]) == [("q_learning", "none")]
-    assert rows(["lookahead"], ["seen", "all"]) == [("lookahead", "all"), ("lookahead", "seen")]
-    with pytest.raises(ValueError, match="q_learning does not plan"):
-        rows(["q_learning"], ["seen"])
-
-
-class Called(ValueError):
-    """Raised in place of the work, which ends the command."""
-
-
-@pytest.fixture
-def called(monkeypatch: pytest.MonkeyPatch):
-    """The arguments that a command gives to the function at a path."""
-
-    def call(path: str, *words: object) -> tuple[list[Any], dict[str, Any]]:
-        found: list[Any] = []
-
-        def instead(*arguments: Any, **options: Any) -> None:
-            found.append((list(arguments), options))
-            raise Called("as far as this")
-
-        monkeypatch.setattr(path, instead)
-        done = invoke(*words)
-        assert done.exit_code == 2 and "as far as this" in done.stderr, done.output
-        return found[0]
-
-    return call
-
-
-COMMON = ["--out", "there", "--seed", "7", "--threads", "3"]
-FIGURES = the_paper().figures
-
-
-def test_options_of_reproduce(called):
-    words = ["reproduce", *COMMON, "--figure", "5b", "--figure", "1", "--runs", "4"]
-    (request, *others), _ = called("expectant.lab.reproduce.reproduce", *words)
-    assert (request.figures, request.seed, request.runs) == (("1", "5b"), 7, 4)
-    assert others == [Path("there"), 3]
-
-
-def test_options_of_vary(called):
-    function, words = "expectant.lab.readings.vary_readings", ["reproduce", "--vary"]
-    arguments, _ = called(function, *words, *COMMON, "--figure", "5b", "--runs", "9")
-    assert arguments[1:] == [Path("there"), 7, 3, ("5b",), 9]
-    arguments, _ = called(function, *words, "--quick")
-    assert arguments[1:] == [Path("results/readings"), 0, None, FIGURES, 5]
-
-
-def test_options_of_run(called):
-    words = ["run", "a.toml", "--out", "there", "--threads", "3", "--engine", "ray", "--address"]
-    words += ["auto", "--shard", "2/5", "--search", "optuna", "--trials", "6"]
-    arguments, options = called("expectant.lab.sweep_command.run_file", *words)
-    assert arguments == [Path("a.toml"), Path("there")]
-    assert options == {
-        "threads": 3, "engine": "ray", "address": "auto", "shard": "2/5", "search": "optuna",
-        "trials": 6, "accept_versions": False,
-    }  # fmt: skip
-    words = [
-        "best",
-        "there",
-        "--measure",
-        "final",
-        "--confirm",
-        "5",
-        "--out",
-        "b",
-        "--threads",
-        "3",
-    ]
-    arguments, options = called("expectant.lab.choosing.best_command.best", *words)
-    assert arguments == [Path("there")]
-    assert options == {
-        "measure": "final", "confirm": 5, "out": Path("b"), "threads": 3, "trust": False,
-    }  # fmt: skip

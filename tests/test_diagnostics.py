@@ -99,23 +99,3 @@ def test_errors_of_model_free_and_diverging_agents():
         ex.Corridor(), ex.RandomBinary(14, 5), ex.QLearning(100.0), episodes=400, every=200, runs=2
     )
     assert np.isnan(lost.value[:, -1]).all()
-
-
-def test_decisions_are_timed_without_learning():
-    domain = ex.Corridor()
-    cheap = ex.diagnostics.decision_nanoseconds(domain, ex.RandomBinary(512, 5), ex.QLearning(0.1))
-    dear = ex.diagnostics.decision_nanoseconds(domain, ex.RandomBinary(512, 5), ex.Lookahead(0.1))
-    assert 0 < cheap < dear  # a factor of hundreds in work
-    tiles, agent = ex.Tiles(2, 4), ex.QLearning(0.1)
-    assert ex.diagnostics.decision_nanoseconds(ex.MountainCar(), tiles, agent, rounds=1) > 0
-
-
-@pytest.mark.parametrize("model", ["sample", "true_sample"])
-def test_looking_more_often_changes_no_error(model):
-    agent = ex.Lookahead(0.05, model=model)
-    rare, often = (
-        ex.diagnostics.errors_over_time(FIVE, ex.OneHot(), agent, every=every, **SLOW)
-        for every in (20, 10)
-    )
-    np.testing.assert_array_equal(rare.value, often.value[:, 1::2])
-    np.testing.assert_array_equal(rare.model, often.model[:, 1::2])

@@ -111,20 +111,6 @@ def build_hook() -> dict[str, Any]:
     return scope
 
 
-def test_an_index_shows_addresses_only_if_they_are_known(monkeypatch):
-    scope = build_hook()
-    hook = scope["ReadmeHook"]()
-    metadata: dict[str, Any] = {"version": "1.2"}
-    hook.root = ROOT
-    monkeypatch.setenv("EXPECTANT_REPOSITORY", "https://host/owner/name/")
-    hook.update(metadata)
-    assert metadata["urls"]["Source"] == "https://host/owner/name"
-    assert metadata["urls"]["Changes"] == "https://host/owner/name/blob/v1.2/CHANGELOG.md"
-    monkeypatch.delenv("EXPECTANT_REPOSITORY")
-    hook.update(metadata)
-    assert metadata["urls"] == {}
-
-
 def test_links_of_the_readme_work_away_from_the_repository():
     scope = build_hook()
     text = "[a](docs/a.md#b) ![p](docs/p.png) [c](https://x.org) [d](#e)"

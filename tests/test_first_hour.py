@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 from typing import Any
 
-import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -99,14 +98,3 @@ def test_best_works_on_an_unfinished_sweep(tmp_path, capsys):
     next((part / "blocks").iterdir()).unlink()
     (choice,) = best(part).choices
     assert (choice.tried, len(choice.group.unfinished)) == (2, 1)
-
-
-def test_results_print_in_brief():
-    found = ex.exact.FixedPoint(np.array([1.0, 2.0]), np.ones((9, 2)), np.zeros((9, 2)), 13.916666)
-    assert repr(found) == (
-        "FixedPoint(weights [1, 2], action_values (9, 2) from 1 to 1, policy (9, 2) from 0 to 0,"
-        " start_return 13.92)"
-    )
-    learner = ex.Learner(ex.QLearning(0.1), ex.OneHot(), 2, states=4, compiled=False)
-    for thing in (learner, ex.Sweep(**SWEEP), PAPER):
-        assert repr(thing).startswith(f"{type(thing).__name__}(") and len(repr(thing)) < 500

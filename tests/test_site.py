@@ -59,35 +59,6 @@ def test_the_reference_has_every_component_function_verb_and_command():
     assert "\n## ex.verbs.backed_up_value\n" in pages["verbs.md"]
 
 
-def test_docstrings_become_markdown():
-    prose = site("reference").prose
-    assert prose("Of ``a`` and :func:`expectant.run`, a < b [c].") == (
-        "Of `a` and `expectant.run`, a \\< b \\[c]."
-    )
-    assert prose("Dynamics\n    two actions,\n    left and right.\nReward\n    none.") == (
-        "**Dynamics**: two actions, left and right.\n\n**Reward**: none."
-    )
-    assert prose("As in\n\n>>> f(1)\n2") == "As in\n\n```pycon\n>>> f(1)\n2\n```"
-    assert prose("So:\n\n    a = b\n\nAnd.") == "So:\n\n```text\na = b\n```\n\nAnd."
-
-
-def test_links_of_the_site(tmp_path):
-    (tmp_path / "a.html").write_text(
-        '<a href="b.html#there">x</a><a href="b.html#gone">y</a><img src="p.png">'
-        '<a href="https://x.org">z</a><a href="#here" id="here">h</a>'
-    )
-    (tmp_path / "b.html").write_text('<p id="there">')
-    assert site("check").dead_links(tmp_path) == [
-        "a.html: no file p.png",
-        "a.html: no place b.html#gone",
-    ]
-    (tmp_path / "folder").mkdir()
-    text = "[a](docs/index.md#b) [c](index.md) [d](folder) [e](a.html#f) [g](https://x.org)"
-    assert site("gather").without_folders(text, tmp_path) == (
-        "[a](/index.md#b) [c](/index.md) d [e](a.html#f) [g](https://x.org)"
-    )
-
-
 @pytest.mark.parametrize("page", TUTORIALS, ids=lambda page: page.stem)
 def test_a_tutorial_and_its_notebook_say_the_same(page):
     """`make tutorials` writes the notebooks; test_code_blocks.py runs the code of the pages."""
@@ -98,14 +69,3 @@ def test_a_tutorial_and_its_notebook_say_the_same(page):
     assert tutorials.with_outputs(page.read_text(), notebook) == page.read_text()
     outputs = [output for cell in notebook["cells"] for output in cell.get("outputs", ())]
     assert any("image/png" in output.get("data", {}) for output in outputs), "no picture"
-
-
-def test_cells_run_as_in_a_notebook():
-    tutorials = site("tutorials")
-    text = "# A\n\n```python\na = 1\nprint(a)\na + 1\n```\n\n```text\n1\n2\n```\n\nEnd.\n"
-    assert tutorials.cells_of(text) == [
-        ("markdown", "# A"), ("code", "a = 1\nprint(a)\na + 1"), ("markdown", "End."),
-    ]  # fmt: skip
-    notebook = tutorials.notebook_of(text)
-    stale = text.replace("1\n2\n```", "7\n```")
-    assert tutorials.with_outputs(text, notebook) == tutorials.with_outputs(stale, notebook) == text

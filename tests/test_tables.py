@@ -2,143 +2,26 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
 import pytest
 from test_docs import DOCS, ROOT, rows
 from test_site import site
 
-from expectant.analysis.panel import Panel
 from expectant.lab.cells import Cell
 from expectant.lab.specs.grid import dotted, leaves
 from expectant.lab.specs.spec import read_config
 from expectant.lab.study import packaged, read_study, the_paper
 
-tables, collect = site("tables"), site("collect")
+tables = site("tables")
 
 
 @pytest.mark.parametrize("page", tables.pages(), ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_table_is_the_one_that_is_stored(page):
     text = page.read_text("utf-8")
     assert tables.fill_page(text) == text, "python docs/site/tables.py writes it again"
-
-
-@pytest.fixture
-def stored(tmp_path, monkeypatch):
-    """A folder to store results in; by name."""
-    (tmp_path / "measured").mkdir()
-    monkeypatch.setattr(tables, "DOCS", tmp_path)
-    monkeypatch.setattr(collect, "MEASURED", tmp_path / "measured")
-
-    def store(name: str, content: Any) -> None:
-        (tmp_path / "measured" / f"{name}.json").write_text(json.dumps(content))
-
-    return store
-
-
-def entry(**changed: Any) -> dict[str, Any]:
-    measures = {"mean": [-1.25, -1.5, -1.0], "drop@2": [1234.5, None, None]}
-    place = {"figure": "5a", "panel": "", "reading": "ours", "agent": "ahead", "label": "Ahead"}
-    return {**place, "runs": 1000, "optimum": 13.924, "measures": measures, **changed}
-
-
-def test_formats():
-    form = tables.CELLS.format
-    assert form("{a:.2f} {b:.1f} {c:~3}", a=-1.5, b=[1.0, -0.01, 2.0], c=[-1234.5, 0.12345]) == (
-        "−1.50 1.0 (0.0 to 2.0) −1,234 to 0.123"
-    )
-    assert form("{a:+~3} {b:,} {c} {d[x][1]}", a=0.5, b=1000, c=[1, 2], d={"x": [3, 4]}) == (
-        "+0.5 1,000 1, 2 4"
-    )
-    assert form("{a}{b:? (%)}{c:? (%)} {gone[1]:.2f}", a="x", b="y", c="") == "x (y) –"
-    assert form("{a:.2f} {b:.0%}", a=-6.1782e60, b=0.547) == "−6e+60 55 %"
-
-
-def test_entries_of_a_stored_file(stored):
-    stored("some", {"rows": [{"agent": "q", "n": 3}, {"agent": "ahead", "n": 1500}]})
-    asked = 'from=measured/some:rows where=agent=ahead,other columns="agent={agent} | n={n:,}"'
-    assert tables.make_table(asked) == ["| agent | n |", "|---|---|", "| ahead | 1,500 |"]
-    asked = 'from=measured/some:rows columns="={agent:?one}" across={agent} cell={n}'
-    assert tables.make_table(asked)[::2] == ["|  | q | ahead |", "| one | 3 | 1500 |"]
-
-
-def test_metrics_of_a_study(stored):
-    entries = [
-        entry(),
-        entry(agent="q", label="Q", runs=30, optimum=None, measures={"mean": [2.0, 1.0, 3.0]}),
-        entry(reading="code"),
-        entry(figure="3"),
-    ]
-    stored("some", entries)
-    asked = "study=some figure=5a reading=ours rows=agent,reading columns=mean,drop@2,optimum,runs"
-    assert tables.make_table(asked) == [
-        "| agent | reading | return | drop (switch 2) | exact, ε-greedy on q* | runs |",
-        "|---|---|---|---|---|---|",
-        "| Ahead | `ours` | −1.25 (−1.50 to −1.00) | 1,234.50 | 13.92 | 1,000 |",
-        "| Q | `ours` | 2.00 (1.00 to 3.00) | – | – | 30 |",
-    ]
-    asked = "study=some figure=5a rows=reading columns=agent measure=mean digits=1 times=2"
-    assert tables.make_table(asked)[2:] == [
-        "| `ours` | −2.5 (−3.0 to −2.0) | 4.0 (2.0 to 6.0) |",
-        "| `code` | −2.5 (−3.0 to −2.0) | – |",
-    ]
-    with pytest.raises(ValueError, match="nothing is stored"):
-        tables.make_table("study=some figure=9 columns=mean")
-    with pytest.raises(ValueError, match="unknown"):
-        tables.make_table("study=some figures=5a columns=mean")
-
-
-def test_points_of_a_curve(stored):
-    curve = [[0, 0.0], [5, 0.25], [10, 0.75]]
-    measures = {"mean": [0.5, None, None]}
-    stored("curves", [entry(curve=curve, quantity="value", measures=measures)])
-    asked = "study=curves columns=mean,at:5,reaches:0.5,reaches:0.9 times=20 digits=0"
-    assert tables.make_table(asked) == [
-        "| agent | value | 5 | reaches 0.5 | reaches 0.9 |",
-        "|---|---|---|---|---|",
-        "| Ahead | 10 | 5 | 150 | – |",  # 0.5 is halfway from 5 to 10
-    ]
-
-
-def test_claims_and_answers(stored):
-    one = {"id": 3, "figure": "5a", "reading": "ours", "claim": "9 cells: Does it?", "runs": 1000,
-           "verdict": "holds", "effect": 1.23456, "low": -2.0, "high": None, "margin": 0.5,
-           "panel": "9 cells"}  # fmt: skip
-    stored("some-claims", [one, {**one, "claim": "And that?", "verdict": "does not hold"}])
-    assert tables.make_table("claims=some")[2] == (
-        "| 3 | 5a | 9 cells: Does it? | holds | 1,000 | 1.235 (−2 to –) |"
-    )
-    assert tables.make_table("answers=some figure=5a")[::2] == [
-        "| panel (margin) | Does it? | And that? |",
-        "| 9 cells (± 0.5) | **yes** 1.23 (−2 to –) | **the reverse** 1.23 (−2 to –) |",
-    ]
-
-
-def test_a_page_gets_its_tables_again_and_nothing_else_changes(stored):
-    stored("some", [entry()])
-    mark = "<!-- table: study=some columns=mean -->\n\n"
-    made = "| agent | return |\n|---|---|\n| Ahead | −1.25 (−1.50 to −1.00) |\n"
-    for old in ("", "\n", "| stale |\n|---|\n| 7 |\n", "| stale |\n|---|\n| 7 |\n\n"):
-        text = f"before\n\n{mark}{old}after 1.5\n"
-        assert tables.fill_page(text) == f"before\n\n{mark}{made}\nafter 1.5\n"
-
-
-def test_metrics_of_curves():
-    curves = np.array([[1.0, 3.0], [3.0, 5.0]])
-    panel = Panel(
-        "5a", "", "", 50, None, 7.0, {"q": curves}, {"q": "Q"}, points=np.array([0, 5])
-    )  # fmt: skip
-    kept = collect.summarise(panel, "q", {("5a", "", "", "q"): 1.5})
-    assert (kept["runs"], kept["time"], kept["curve"]) == (2, 1.5, [[0, 2.0], [5, 4.0]])
-    # two runs, 2 and 4 on average: 3 with t of one degree of freedom, whose 97.5 % point is 12.706
-    mean = kept["measures"]["mean"]
-    assert mean == [3.0, float(f"{3 - 12.7062:.5g}"), float(f"{3 + 12.7062:.5g}")]
-    assert kept["measures"]["last"][0] == 4.0 and kept["measures"]["shortfall"][0] == 3.0
-    assert "drop" not in kept["measures"]  # the goal never moves
 
 
 # ----------------------------------------------------------------------- what pages say of the results

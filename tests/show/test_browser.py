@@ -167,32 +167,6 @@ def test_names_are_only_names(browser: Any, tmp_path: Path, make_panel: Any) -> 
     visit.page.close()
 
 
-def test_a_curve_that_leaves_the_axis_is_marked_until_one_zooms(
-    browser: Any, tmp_path: Path, make_panel: Any
-) -> None:
-    panel = make_panel()
-    panel.curves["q_learning"][:, 20:] = -200.0
-    chart = chart_of([panel])
-    path = write_page(
-        tmp_path / "falls.html", [Header("t"), Curves("1", "", chart)], palette_of([panel])
-    )
-    visit = ReportVisit(browser, path, 1200)
-    mark = visit.page.evaluate(
-        """(({x, y, text}) => [x, y, text])(
-            document.getElementById("figure-1-plot-1").data.find(t => t.meta.part === "mark"))"""
-    )
-    (expected,) = chart.marks(chart.plots[0].curves[0])  # the same as in the static figure
-    data: Any = chart.data("")
-    assert mark == [[chart.plots[0].x[expected.place]], [data["range"][0]], ["−200"]]
-    label = visit.page.locator("#figure-1-plot-1 .textpoint text")
-    visit.page.locator("#figure-1-plot-1 .nsewdrag").dblclick()
-    label.wait_for(state="detached")
-    visit.page.locator('#figure-1-plot-1 [data-title="Reset axes"]').dispatch_event("click")
-    label.wait_for()
-    assert label.text_content() == "−200" and visit.problems == []
-    visit.page.close()
-
-
 def test_a_script_that_got_in_would_not_run(browser: Any, tmp_path: Path) -> None:
     path = write_page(tmp_path / "page.html", [Header("t"), Environment([("seed", 0)])], NOBODY)
     text = path.read_text()

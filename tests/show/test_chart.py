@@ -43,21 +43,16 @@ def test_the_axis_is_the_same_in_all_panels_and_covers_bands_and_optimum(make_pa
     low = min(curve.low.min() for curve in curves)
     assert chart.range.low == pytest.approx(low - 0.05 * (curves[-1].high.max() - low), abs=0.5)
     assert chart.range.high > 20.0
-    assert not chart.has_marks
 
 
-def test_an_agent_that_is_bad_in_every_panel_is_marked_in_every_panel(make_panel: Any) -> None:
+def test_an_agent_below_the_axis_is_noted_in_the_legend(make_panel: Any) -> None:
     panels = [make_panel(), make_panel(reading="code")]
-    for panel in panels:
-        panel.curves["q_learning"][:] = -1000.0
+    panels[1].curves["q_learning"][:] = -1000.0
+    panels[0].curves["q_learning"][:] = -900.0
     chart = chart_of(panels)
     assert chart.range.low > -80
-    assert [chart.marks(curve) for plot in chart.plots for curve in plot.curves] == [
-        [(0, -1000.0)], [], [], [(0, -1000.0)], [], [],
-    ]  # fmt: skip
-    data: Any = chart.data("figure-1")
-    assert data["plots"][1]["curves"][0]["marks"] == [[0, "−1,000"]]
-    assert data["range"] == pytest.approx(chart.range[:2], rel=1e-4)
+    assert chart.note("q_learning") == "(below the axis, down to −1,000)"
+    assert chart.note("lookahead") == ""
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from expectant.show import chart_of, draw_panels, palette_of
-from expectant.show.static_curves import chart_figure
+from expectant.show import draw_panels
 
 
 def test_png_and_svg_are_written(make_panel: Any, tmp_path: Path) -> None:
@@ -42,20 +41,3 @@ def test_diverged_runs_do_not_matter(make_panel: Any, tmp_path: Path, diverged: 
 def test_one_run_and_one_bin(make_panel: Any, tmp_path: Path) -> None:
     panel = make_panel(shape=(1, 50, 50), switch_every=None)
     assert len(draw_panels([panel], "one", tmp_path / "figure")) == 2
-
-
-def test_a_curve_that_leaves_the_axis_is_marked_at_the_edge(make_panel: Any) -> None:
-    panel = make_panel()
-    panel.curves["q_learning"][:, 20:] = -200.0
-    panel.curves["q_learning"][:, 30] = -250.0
-    figure = chart_figure(chart_of([panel]), "falls", palette_of([panel]))
-    (axes,) = figure.axes
-    assert -40 < axes.get_ylim()[0] < 0
-    (mark,) = [line for line in axes.lines if line.get_marker() == "v"]
-    assert np.asarray(mark.get_xdata()).tolist() == [30.5 * 50]
-    assert mark.get_color() == "#000000"
-    assert np.asarray(mark.get_ydata()).tolist() == [0.0]  # in parts of the axis: its lower end
-    assert mark.get_transform() == axes.get_xaxis_transform()
-    assert [text.get_text() for text in axes.texts] == ["13.92", "−250"]
-    labels = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert labels[-1] == "below the axis, down to this value"

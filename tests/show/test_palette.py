@@ -15,14 +15,6 @@ def test_agents_differ_in_colour_and_in_dash() -> None:
         assert first.dash != second.dash
 
 
-def test_known_agents_look_the_same_on_every_page_whoever_else_is_there() -> None:
-    first = Palette({"mine": "Mine", "q_learning": "Q"})
-    second = Palette({"q_learning": "Q", "yours": "Yours"})
-    assert first["q_learning"] == second["q_learning"]
-    assert first["q_learning"].colour == "#000000"
-    assert first["mine"].name == "Mine"
-
-
 def test_many_unknown_agents_still_differ() -> None:
     styles = Palette({str(n): "" for n in range(40)}).values()
     assert len({(style.colour, style.dash, style.marker) for style in styles}) == 40

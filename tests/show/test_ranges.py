@@ -1,4 +1,4 @@
-"""The one rule of how far down an axis reaches, and the marks of what lies below."""
+"""The one rule of how far down an axis reaches."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from expectant.show.ranges import colour_floor, marks_below, value_range
+from expectant.show.ranges import colour_floor, value_range
 
 NAN = math.nan
 
@@ -33,12 +33,6 @@ def test_up_to_five_times_the_typical_reach_all_is_shown():
     assert value_range(agents([9, 14], [10, 14], [14, -11.1])).floor == -1.0
 
 
-def test_what_half_of_the_agents_do_is_never_left_out():
-    found = value_range(agents([9, 14], [-200, 14], [-150, 14]))
-    assert found.floor == -math.inf
-    assert found.low < -200
-
-
 def test_of_two_agents_the_better_one_is_typical():
     assert value_range(agents([9, 14], [-200, 14])).floor == -1.0
 
@@ -54,18 +48,6 @@ def test_a_moment_in_which_all_are_far_down_is_left_out():
     found = value_range(agents(curve, curve))
     assert found.floor == pytest.approx(-100 - 3 * 200)
     assert found.low == pytest.approx(-150 - 0.05 * 50)
-
-
-def test_values_that_are_not_numbers_do_not_matter():
-    found = value_range(agents([9, 14, NAN], [10, 14, -math.inf], [NAN, NAN]), levels=[NAN])
-    assert found[:2] == pytest.approx((9 - 0.25, 14 + 0.25))
-
-
-def test_marks_are_the_lowest_points_of_stretches():
-    values = np.array([5, -3, -9, -4, 5, 5, 5, -2, 5, NAN, NAN, NAN, 5, 5, 5], float)
-    assert marks_below(values, 0.0) == [(2, -9.0), (7, -2.0)]  # further apart than a fifth of 15
-    assert marks_below(values, -3.5) == [(2, -9.0)]
-    assert marks_below(values, -math.inf) == []
 
 
 def test_disasters_do_not_take_all_colours():

@@ -17,12 +17,10 @@ from expectant.show.page_tables import (
     adaptation_table,
     curve_table,
     dependence_table,
-    difference_table,
 )
 from expectant.show.sensitivity import (
     HeatMap,
     Sensitivity,
-    heat_figure,
     map_data,
     sensitivity_figure,
 )
@@ -69,24 +67,11 @@ def test_error_bars_reach_from_low_to_high() -> None:
 
 def test_the_page_has_a_row_of_a_map_for_every_value_of_the_second_setting() -> None:
     means, cells = np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), np.arange(6).reshape(2, 3)
-    heat = HeatMap("", "agent.a", "agent.b", [1, 2], [7, 8, 9], means, means < 0, cells)
+    heat = HeatMap("agent.a", "agent.b", [1, 2], [7, 8, 9], means, cells)
     found = map_data(heat)
     assert found["means"].tolist() == [[1.0, 4.0], [2.0, 5.0], [3.0, 6.0]]
     assert found["cells"].tolist() == [[0, 3], [1, 4], [2, 5]]
     assert (found["firstValues"], found["secondValues"]) == (["1", "2"], ["7", "8", "9"])
-
-
-def test_a_heat_map_has_the_first_setting_across() -> None:
-    means = np.array([[1.0, 2.0], [9.0, np.nan], [3.0, 4.0]])
-    diverged = np.isnan(means)
-    heat = HeatMap("One", "agent.a", "agent.b", [10, 20, 30], ["x", "y"], means, diverged)
-    axes: Any = heat_figure([heat], "", "mean").axes[0]
-    np.testing.assert_array_equal(axes.images[0].get_array().filled(np.nan), means.T)
-    cross, ring = ([line.get_xdata().tolist(), line.get_ydata().tolist()] for line in axes.lines)
-    assert cross == [[1], [1]]  # a = 20, b = y
-    assert ring == [[1], [0]]  # a = 20, b = x: the best
-    assert axes.get_xlabel() == "a" and axes.get_ylabel() == "b"
-    assert [text.get_text() for text in axes.get_xticklabels()] == ["10", "20", "30"]
 
 
 def row(**changes: Any) -> dict[str, Any]:
@@ -144,9 +129,6 @@ def test_what_depends_on_a_reading_is_marked() -> None:
     assert printed(dependence_table(rows)) == [
         ["text", "as it is", "", "+", "−", "?"],
         ["text", "k", "3", "[reverse]?[/]", "", "?"],
-    ]
-    assert printed(difference_table(rows)) == [
-        ["text", "k", "3", "1", r"return \[of] Q", "-0.5 (-0.625 to -0.25)", "0.2"],
     ]
 
 

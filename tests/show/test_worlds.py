@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import base64
 
-import numpy as np
-import pytest
-
 import expectant as ex
 from expectant.show.page import page
 from expectant.show.palette import Palette
@@ -14,9 +11,7 @@ from expectant.show.sections import Header, Worlds
 from expectant.show.worlds import (
     Arrow,
     arrows_of,
-    depths,
     draw_world,
-    world_figure,
     world_picture,
 )
 
@@ -33,17 +28,6 @@ def test_arrows_are_the_outcomes_of_the_table():
     }  # fmt: skip
     left = [arrow for arrow in arrows_of(CORRIDOR.mdp()) if arrow.state == 0 and arrow.action == 0]
     assert left == [Arrow(0, 0, -1, 0.7, (0.0, 20.0)), Arrow(0, 0, 1, 0.3, (-1.0, -1.0))]
-
-
-def test_states_stand_by_their_distance_from_the_start():
-    arrows = arrows_of(ex.Counterexample().mdp())
-    assert depths(arrows, np.array([1.0, 0.0, 0.0])) == [0, 1, 1]
-
-
-@pytest.mark.parametrize("domain", [ex.Corridor(cells=13), ex.MountainCar()], ids=["large", "car"])
-def test_what_cannot_be_drawn_is_refused(domain):
-    with pytest.raises(ValueError, match="draw_world: domain must be a finite MDP of at most 12"):
-        world_figure(domain)
 
 
 def test_files_and_pages_have_the_same_bytes_every_time(tmp_path):

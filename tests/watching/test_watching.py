@@ -14,11 +14,11 @@ from typer.testing import CliRunner
 
 import expectant as ex
 from expectant.cli import app
-from expectant.parts import Exit
+from expectant.parts import Drawing, Exit
 from expectant.show.canvas import own_settings
 from expectant.watching.animate import watch, write_animation
-from expectant.watching.drawing import draw_recording, smooth
-from expectant.watching.presets import PRESETS, scene
+from expectant.watching.drawing import draw_recording
+from expectant.watching.presets import PRESETS, find_scene
 from expectant.watching.recording import (
     GRID,
     PLANE,
@@ -63,13 +63,6 @@ def test_displacements_do_not_depend_on_the_features():
     right = frame.actions == 1
     expected = np.where(right, [1, 1, 1, 1, 0], [0, -1, -1, -1, -1])
     np.testing.assert_allclose(frame.moves[:, 0], expected, atol=1e-6)
-
-
-def test_expected_displacements_count_an_end_as_nothing():
-    # Three times in four the move is the intended one. In the last cell that is the end.
-    frame = last(FIVE.replace(slip=0.25), ex.OneHot(), EXACT, episodes=60)
-    np.testing.assert_allclose(frame.moves[:, 0], [0.75, 0.5, 0.5, 0.5, -0.25], atol=1e-9)
-    np.testing.assert_allclose(frame.rewards, [-0.75, -1, -1, -1, 0.75 * 20 - 0.25])
 
 
 def test_nothing_is_known_at_first_and_the_goal_moves():
@@ -134,10 +127,14 @@ def test_moments_are_dense_after_every_change():
 
 def test_a_corridor_is_a_row_between_its_ends():
     layout = layout_of(ex.Corridor(cells=3, switch_every=5), 40)
-    assert (layout.kind, layout.names[0], layout.actions) == (ROW, "cell", ("left", "right"))
+    assert (layout.kind, layout.drawing.names[0], layout.drawing.actions) == (
+        ROW,
+        "cell",
+        ("left", "right"),
+    )
     np.testing.assert_array_equal(layout.points, [[0], [1], [2]])
-    assert layout.exits == (Exit(-1.0, 0.0, (0.0, 20.0)), Exit(3.0, 0.0, (20.0, 0.0)))
-    assert layout.phases == ("goal on the right", "goal on the left")
+    assert layout.drawing.exits == (Exit(-1.0, 0.0, (0.0, 20.0)), Exit(3.0, 0.0, (20.0, 0.0)))
+    assert layout.drawing.phases == ("goal on the right", "goal on the left")
 
 
 def test_a_grid_has_rows_and_a_maze_has_walls():
@@ -152,15 +149,9 @@ def test_a_grid_has_rows_and_a_maze_has_walls():
 
 def test_a_plane_is_looked_at_in_the_middles_of_equal_cells():
     layout = layout_of(ex.MountainCar(min_position=-1.0, max_position=1.0, max_speed=0.5), 2)
-    assert (layout.kind, layout.names) == (PLANE, ("position", "speed"))
+    assert (layout.kind, layout.drawing.names) == (PLANE, ("position", "speed"))
     expected = [[-0.5, -0.25], [0.5, -0.25], [-0.5, 0.25], [0.5, 0.25]]
     np.testing.assert_allclose(layout.observations, expected)
-
-
-def test_what_cannot_be_watched_says_what_can():
-    domain = ex.Outside(2, limits=[(0, 1)] * 4, components=4)
-    with pytest.raises(ValueError, match=r"watch: domain must be .* two components .*, got Out"):
-        layout_of(domain, 40)
 
 
 # --------------------------------------------------------------------------------------- drawing
@@ -169,12 +160,12 @@ def test_what_cannot_be_watched_says_what_can():
 def made_up(kind: str = ROW, *, model: bool = True, title: str = "Made up") -> Recording:
     """Values n · time, with a change after ten of twenty episodes."""
     rows, columns = {ROW: (1, 4), GRID: (2, 13), PLANE: (5, 5)}[kind]
-    directions = np.array([[-1.0, 0.0], [1.0, 0.0]]) if kind == GRID else None
-    layout = Layout(
-        kind, np.arange(float(columns)), np.arange(float(rows)), ("x", "y"),
-        np.zeros((rows * columns, 1)), ("left", "right"), directions,
+    drawing = Drawing(
+        ("x", "y"), ("left", "right"), None, ((-1.0, 0.0), (1.0, 0.0)) if kind == GRID else None,
         (Exit(-1.0, 0.0, (0.0, 2.0)), Exit(float(columns), 0.0, (2.0, 0.0))), ("one", "two"),
     )  # fmt: skip
+    across, along = np.arange(float(columns)), np.arange(float(rows))
+    layout = Layout(kind, across, along, np.zeros((rows * columns, 1)), drawing)
     states, frames = len(layout.points), []
     for time in (0, 5, 10, 15, 20):
         known = np.full(states, time / 20 if model else np.nan)
@@ -206,11 +197,6 @@ def test_every_layout_is_drawn(kind, model, shape):
         assert [bar.get_height() for bar in figure.axes[0].patches] == [0.0, 20.0, 40.0, 60.0]
         texts = [text.get_text() for text in figure.axes[0].texts]
         assert texts == ["★\n2", "0", "·", "0", "1", "·"]  # exits, then greedy actions
-
-
-def test_the_curve_is_a_mean_of_the_last_few_points():
-    assert smooth(np.arange(150.0))[:5].tolist() == [0.0, 0.5, 1.0, 2.0, 3.0]
-    assert smooth(np.array([4.0, 8.0])).tolist() == [4.0, 8.0]
 
 
 def test_a_gif_has_every_frame_and_pauses(tmp_path):
@@ -270,17 +256,17 @@ domain.slip = [0.5, 0.6]
 def test_the_first_setting_of_an_agent_in_a_spec_is_shown(tmp_path):
     path = tmp_path / "two.toml"
     path.write_text(SPEC)
-    found = scene(str(path), "second epsilon=0.4")
-    assert (vars(found.domain)["slip"], found.agent.epsilon) == (0.5, 0.4)
+    found, agent = find_scene(str(path), "second epsilon=0.4")
+    assert (vars(found.domain)["slip"], agent.epsilon) == (0.5, 0.4)
     assert (found.episodes, found.steps, found.step_limit) == (12, None, 50)
-    assert scene(str(path), None).agent == ex.Lookahead(0.1)
+    assert find_scene(str(path), None)[1] == ex.Lookahead(0.1)
 
 
 @pytest.mark.parametrize("domain", PRESETS)
 def test_presets_have_one_length_and_know_their_agents(domain):
-    found = scene(domain, None)
-    assert type(found.agent) is ex.Lookahead
-    assert type(scene(domain, "q_learning").agent) is ex.QLearning
+    found, agent = find_scene(domain, None)
+    assert type(agent) is ex.Lookahead
+    assert type(find_scene(domain, "q_learning")[1]) is ex.QLearning
     assert (found.episodes is None) != (found.steps is None)
 
 

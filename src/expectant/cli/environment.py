@@ -85,14 +85,14 @@ def watch(
     """Watch an agent learn: values, policy and model over the states, as an animation."""
     with plain_errors("show"):
         from expectant.watching.animate import watch as animate
-        from expectant.watching.presets import scene
+        from expectant.watching.presets import find_scene
 
-        found = scene(domain, agent)
+        found, learner = find_scene(domain, agent)
         if episodes is None and steps is None:
             episodes, steps = found.episodes, found.steps
         try:
             path = animate(
-                found.domain, found.features, found.agent, out, episodes=episodes, steps=steps,
+                found.domain, found.features, learner, out, episodes=episodes, steps=steps,
                 frames=frames, seed=seed, step_limit=found.step_limit,
             )  # fmt: skip
         except KeyboardInterrupt:

@@ -84,12 +84,11 @@ def _print_experiment(outcome: Outcome, panels: list[Panel], json: bool) -> None
     from expectant.lab.writeup import summary, times_of
     from expectant.show.page_tables import curve_table, print_table
 
-    times, troubles = times_of(outcome), outcome.troubles
+    times = times_of(outcome)
     if json:
-        print_json(summary(panels, times, troubles))
+        print_json(summary(panels, times, outcome.troubles))
         return
-    evicted = {(trouble.panel, trouble.agent): trouble.evicted for trouble in troubles}
-    print_table(curve_table(panels, times, evicted))
+    print_table(curve_table(panels, times))
     print(f"report: {outcome.folder / 'report.html'}")
 
 
@@ -122,7 +121,7 @@ def best(
     """Choose the best setting of every agent: picked by some runs, reported by others.
 
     Without --confirm the first half of the runs picks and the second half reports. Writes
-    best.json, sensitivity-*.png and heat-*.png, both also as .svg.
+    best.json and sensitivity-*.png and .svg.
     """
     with plain_errors("lab", "show"):
         from expectant.lab.choosing.best_command import best as choose

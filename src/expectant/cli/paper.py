@@ -106,7 +106,7 @@ def _vary(
     """Change one interpretation at a time, and show by how much claims move."""
     from expectant.lab.readings import vary_readings
     from expectant.lab.study import THE_PAPER
-    from expectant.show.page_tables import dependence_table, difference_table, print_table
+    from expectant.show.page_tables import dependence_table, print_table
 
     study = request.study
     folder = out or Path("results/readings" if study.name == THE_PAPER else f"{study.out}-readings")
@@ -115,5 +115,4 @@ def _vary(
         print_json(rows)
         return
     print_table(dependence_table(rows))
-    print_table(difference_table(rows))
     print(f"all differences: {folder / 'readings.json'}")

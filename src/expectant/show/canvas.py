@@ -1,4 +1,4 @@
-"""What all figures share: settings, size, axes, legend and marks; the same data, the same bytes."""
+"""What all figures share: settings, size, axes and legend; the same data, the same bytes."""
 
 from __future__ import annotations
 
@@ -10,13 +10,9 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from expectant.extras import need
 from expectant.files import write_bytes
 from expectant.show.palette import Style
-from expectant.show.ranges import Mark
-from expectant.show.wording import shown_number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -97,13 +93,11 @@ def columns_for(places: int) -> int:
     return 2 if places == 4 else min(places, COLUMNS)
 
 
-def panel_figure(
-    places: int, columns: int, height: float, *, share_y: bool = True
-) -> tuple[Figure, list[Axes]]:
+def panel_figure(places: int, columns: int, height: float) -> tuple[Figure, list[Axes]]:
     """A figure with so many axes, each of a height in inches, row by row."""
     rows = math.ceil(places / columns)
     figure = new_figure(WIDTH, 0.55 + rows * height)
-    axes = list(figure.subplots(rows, columns, squeeze=False, sharey=share_y).flat)
+    axes = list(figure.subplots(rows, columns, squeeze=False, sharey=True).flat)
     for unused in axes[places:]:
         unused.remove()
     return figure, axes[:places]
@@ -161,32 +155,3 @@ def key_of(label: str, **look: Any) -> Any:
 def agent_key(style: Style, note: str = "") -> Any:
     """The entry of an agent in a legend."""
     return key_of(f"{style.name}\n{note}".strip(), **(line_look(style) | marker_look(style)))
-
-
-MARK_KEY = "below the axis, down to this value"
-
-
-def mark_key() -> Any:
-    """The entry of the marks of curves that leave the axis."""
-    return key_of(MARK_KEY, color="#555555", marker="v", linestyle="none")
-
-
-def draw_marks(
-    axes: Axes, places: Sequence[float] | np.ndarray, marks: Sequence[Mark], colour: str, row: int
-) -> None:
-    """Mark at the lower edge where a curve has left the axis, and how far down it goes.
-
-    The numbers of the first curve stand in row 0, those of the next one above it, and so on.
-    """
-    across = ("data", "axes fraction")
-    for mark in marks:
-        where = (places[mark.place], 0.0)
-        axes.plot(*where, "v", color=colour, markersize=4.5, clip_on=False, zorder=6,
-                  transform=axes.get_xaxis_transform())  # fmt: skip
-        text = axes.annotate(
-            shown_number(mark.value), where, xycoords=across, xytext=(0, 4 + (SMALL + 1) * row),
-            textcoords="offset points", ha="center", fontsize=SMALL, color=colour,
-            bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 0.3},
-        )  # fmt: skip
-        text.set_zorder(6)
-        text.set_in_layout(False)

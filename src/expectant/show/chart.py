@@ -14,7 +14,7 @@ from expectant.analysis.curves import finite_or_nan, interval
 from expectant.analysis.panel import Level, Panel
 from expectant.show.canvas import COLUMNS
 from expectant.show.palette import Palette
-from expectant.show.ranges import Mark, ValueRange, marks_below, value_range
+from expectant.show.ranges import ValueRange, below_axis, value_range
 from expectant.show.wording import shown_number
 
 DIFFERENCE = 5e-3  # relative, from which on two levels can be told apart
@@ -89,23 +89,18 @@ class Chart:
         levels = [height for line in lines for height in (line.height, line.end_height)]
         return value_range({key: np.concatenate(each) for key, each in values.items()}, levels)
 
-    def marks(self, curve: Curve) -> list[Mark]:
-        """Where a curve leaves the axis."""
-        return marks_below(curve.mean, self.range.floor)
-
-    @property
-    def has_marks(self) -> bool:
-        return any(self.marks(curve) for plot in self.plots for curve in plot.curves)
-
     def note(self, key: str) -> str:
-        """How many runs diverged, in each plot that has the curve; empty if none did."""
+        """How far below the axis a curve goes, and how many runs diverged in each of its plots."""
         found = [curve for plot in self.plots for curve in plot.curves if curve.key == key]
-        if not any(curve.diverged for curve in found):
-            return ""
-        if len(found) == 1:
-            return f"({found[0].diverged} of {found[0].runs} runs diverged)"
-        listed = ", ".join(f"{curve.diverged}/{curve.runs}" for curve in found)
-        return f"(runs diverged, by panel: {listed})"
+        parts = []
+        means = np.concatenate([curve.mean for curve in found])
+        if (below := means[means < self.range.floor]).size:
+            parts.append(below_axis(below))
+        if any(curve.diverged for curve in found):
+            listed = ", ".join(f"{curve.diverged}/{curve.runs}" for curve in found)
+            one = f"{found[0].diverged} of {found[0].runs} runs diverged"
+            parts.append(one if len(found) == 1 else f"runs diverged, by panel: {listed}")
+        return f"({'; '.join(parts)})" if parts else ""
 
     def data(self, anchor: str) -> dict[str, object]:
         """Everything that the page's script draws."""
@@ -137,8 +132,7 @@ class Chart:
                 for level in plot.levels
             ],
             "curves": [
-                {"key": curve.key, "mean": curve.mean, "low": curve.low, "high": curve.high,
-                 "marks": marks_data(self.marks(curve))}
+                {"key": curve.key, "mean": curve.mean, "low": curve.low, "high": curve.high}
                 | ({} if curve.x is None else {"x": curve.x})
                 for curve in plot.curves
             ],
@@ -246,8 +240,3 @@ def panel_heading(panel: Panel, panels: Sequence[Panel]) -> str:
     if len({other.reading for other in panels}) > 1:
         parts.append(f"reading: {panel.reading}")
     return " · ".join(parts)
-
-
-def marks_data(marks: Iterable[Mark]) -> list[list[Any]]:
-    """Marks for the script: which point, and its value in words."""
-    return [[mark.place, shown_number(mark.value)] for mark in marks]

@@ -89,38 +89,8 @@ def dependence_table(rows: Sequence[dict[str, Any]]) -> Any:
     return table
 
 
-def difference_table(rows: Sequence[dict[str, Any]]) -> Any:
-    """What each change of a reading does to the number of a claim, where that matters.
-
-    That is corrected for there being many. Of a claim of several parts the one that moved the most.
-    """
-    from rich.markup import escape
-
-    columns = [("set", "left"), ("reading", "left"), ("option", "left"), ("claim", "right")]
-    more = [("number", "left"), ("difference, 95 %", "right"), ("margin", "right")]
-    title = "Differences from the named set, paired by run, beyond the margin (Holm)"
-    table = _table(title, [*columns, *more])
-    for row in rows:
-        for claim, parts in row["moved"].items():
-            first = next((part for part in parts if part["matters"]), None)
-            if first is not None:
-                number = "{difference:+.3g} ({low:+.3g} to {high:+.3g})".format(**first)
-                table.add_row(
-                    row["set"], row["reading"], row["option"], str(claim), escape(first["part"]),
-                    number, f"{first['margin']:g}",
-                )  # fmt: skip
-    return table
-
-
-def curve_table(
-    panels: Sequence[Any],
-    times: Mapping[tuple[str, str], float],
-    evicted: Mapping[tuple[str, str], int] | None = None,
-) -> Any:
-    """Mean return over all episodes and over the last quarter, and the time of a step.
-
-    Where models had too little room there is a column of how many entries were ``evicted``.
-    """
+def curve_table(panels: Sequence[Any], times: Mapping[tuple[str, str], float]) -> Any:
+    """Mean return over all episodes and over the last quarter, and the time of a step."""
     import numpy as np
     from rich.markup import escape
 
@@ -128,9 +98,8 @@ def curve_table(
 
     unit = panels[0].unit if panels else "episode"
     named = any(panel.panel for panel in panels)
-    lost = evicted if evicted and any(evicted.values()) else {}
     numbers = [f"all {unit}s", "last quarter", "ε-greedy on q*", "ns a step"]
-    names = ["runs", "diverged", *["evicted"] * bool(lost), *numbers]
+    names = ["runs", "diverged", *numbers]
     first = [(name, "left") for name in (*["panel"] * named, "agent")]
     quantity = panels[0].quantity if panels else "return per episode"
     columns = [*first, *((name, "right") for name in names)]
@@ -147,7 +116,7 @@ def curve_table(
             table.add_row(
                 *([escape(panel.panel)] if named else []), escape(panel.labels[agent]),
                 str(curve.shape[0]), str(diverged),
-                *([f"{lost.get((panel.panel, agent), 0):,}"] if lost else []), *cells,
+                *cells,
                 "" if math.isnan(panel.optimum) else f"{panel.optimum:.2f}",
                 f"{times.get((panel.panel, agent), float('nan')):.0f}",
             )  # fmt: skip

@@ -6,7 +6,7 @@ and markers differ as well, so that a figure printed in grey can still be read.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
@@ -93,7 +93,7 @@ class Style:
         return ",".join(f"{part * width:g}px" for part in self.dash) or "solid"
 
 
-class Palette(Mapping[str, Style]):
+class Palette(dict[str, Style]):
     """A style for every key in ``names``, which maps keys to the names that people read.
 
     Agents that are known have their own look on every page, and so have backup distributions where
@@ -106,21 +106,9 @@ class Palette(Mapping[str, Style]):
         looks |= {
             key: look for key, look in BACKUPS.items() if key in names and look.colour not in taken
         }
-        number = 0
-        for key in names:
-            if key not in looks:
-                looks[key] = _free_look(list(looks.values()), number)
-                number += 1
-        self._styles = {key: Style(name, *looks[key]) for key, name in names.items()}
-
-    def __getitem__(self, key: str) -> Style:
-        return self._styles[key]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._styles)
-
-    def __len__(self) -> int:
-        return len(self._styles)
+        for number, key in enumerate([key for key in names if key not in looks]):
+            looks[key] = _free_look(list(looks.values()), number)
+        super().__init__({key: Style(name, *looks[key]) for key, name in names.items()})
 
 
 def _free_look(taken: Sequence[Appearance], number: int) -> Appearance:

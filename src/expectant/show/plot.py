@@ -1,4 +1,4 @@
-"""Drawing results: ``ex.plot``."""
+"""Draw results: ``ex.plot``."""
 
 from __future__ import annotations
 
@@ -8,29 +8,35 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from expectant.analysis.curves import finite_or_nan, interval
 from expectant.analysis.panel import Level
 from expectant.descriptions import snake_case
 from expectant.extras import need
 from expectant.files import write_bytes
 from expectant.show.canvas import own_settings, rendered
-from expectant.show.chart import Chart, Plot
+from expectant.show.chart import Chart, Curve, Plot
 from expectant.show.palette import AGENTS, Palette
 from expectant.show.references import common_optimum, common_switch
-from expectant.show.shown_curves import Drawable, curves_of, shown_switches
 from expectant.show.static_curves import chart_figure
 from expectant.show.wording import names_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from expectant.engine.result import Result
+
 KINDS = (".png", ".svg", ".pdf")
 EPISODE_NAMES = ("episode", "return per episode")  # of the two axes
 STEP_NAMES = ("step", "reward per step")
 LABEL_LETTERS = 60  # in a line of the legend
+MOST_BINS = 80  # of episodes
+MOST_POINTS = 100  # of a budget of steps, whose bins are there already
 
 
 def plot(
-    results: Drawable | Sequence[Drawable] | Mapping[str, Drawable],
+    results: Result | Sequence[Result] | Mapping[str, Result],
     path: str | os.PathLike[str] | None = None,
 ) -> Figure:
     """Draw learning curves: one result, a list, or a dict of them by name.
@@ -58,7 +64,7 @@ def _target(path: str | os.PathLike[str]) -> Path:
     return target
 
 
-def _named(results: Any) -> dict[str, Drawable]:
+def _named(results: Any) -> dict[str, Result]:
     """The results by name, checked: all over episodes, or all over steps."""
     if isinstance(results, Mapping):
         named = {str(name): result for name, result in results.items()}
@@ -83,7 +89,7 @@ def _is_result(result: Any) -> bool:
     return all(hasattr(result, name) for name in ("returns", "rewards", "diverged", "steps"))
 
 
-def chart_of_results(results: Mapping[str, Drawable]) -> Chart:
+def chart_of_results(results: Mapping[str, Result]) -> Chart:
     """One plot of results, all over episodes or all over steps, each under its key."""
     some = list(results.values())
     switch, optimum = common_switch(some), common_optimum(some)
@@ -98,12 +104,12 @@ def chart_of_results(results: Mapping[str, Drawable]) -> Chart:
     return Chart([Plot("", x, longest, curves, breaks, levels)], 1, *names, break_name="switch")
 
 
-def palette_of_results(results: Mapping[str, Drawable]) -> Palette:
+def palette_of_results(results: Mapping[str, Result]) -> Palette:
     """One style for every result, with its name."""
     return Palette({key: _label(name) for name, key in keys_of(results).items()})
 
 
-def title_of(results: Sequence[Drawable]) -> str:
+def title_of(results: Sequence[Result]) -> str:
     """Where the results are from, and how many runs they are of, if that is the same for all."""
     kinds = {result.domain.called for result in results}
     runs = {
@@ -112,7 +118,7 @@ def title_of(results: Sequence[Drawable]) -> str:
     return ", ".join(fact for facts in (kinds, runs) if len(facts) == 1 for fact in facts)
 
 
-def keys_of(results: Mapping[str, Drawable]) -> dict[str, str]:
+def keys_of(results: Mapping[str, Result]) -> dict[str, str]:
     """By which key each result has its style: agents that are known look as they do on pages.
 
     Where that does not tell all of them apart, they go by their names.
@@ -126,3 +132,82 @@ def _label(name: str) -> str:
     # matplotlib takes a label that begins with an underscore for none
     label = textwrap.fill(name, LABEL_LETTERS) or "(no name)"
     return f"\u200b{label}" if label.startswith("_") else label
+
+
+# ---------------------------------------------------------------------------------------- curves
+
+
+def curves_of(results: Mapping[str, Result], switch_every: int | None) -> list[Curve]:
+    """A curve for every result; the bins of all are the same and begin anew at every switch."""
+    if any(result.steps is not None for result in results.values()):
+        return [_over_steps(name, result) for name, result in results.items()]
+    longest = max(result.returns.shape[1] for result in results.values())
+    edges = episode_edges(longest, switch_every)
+    return [_over_episodes(name, result, edges) for name, result in results.items()]
+
+
+def bin_size(episodes: int) -> int:
+    """The smallest of 1, 2, 5, 10, 20, … episodes that leaves no more than ``MOST_BINS`` bins.
+
+    >>> bin_size(80), bin_size(81), bin_size(2_000)
+    (1, 2, 50)
+    """
+    needed, scale = -(-episodes // MOST_BINS), 1
+    while True:
+        for size in (scale, 2 * scale, 5 * scale):
+            if size >= needed:
+                return size
+        scale *= 10
+
+
+def episode_edges(episodes: int, switch_every: int | None = None) -> np.ndarray:
+    """Where bins begin and where the last one ends; each lies between two switches.
+
+    A phase that is not a multiple of the bin's size is cut into equal parts. Phases shorter than a
+    bin are not told apart.
+
+    >>> episode_edges(10), episode_edges(400, 150)[[0, 29, 30, 31, -2, -1]]
+    (array([ 0,  1,  2,  3,  4,  5,  6,  7,  8,  9, 10]), array([  0, 145, 150, 155, 395, 400]))
+    """
+    size = bin_size(episodes)
+    phase = switch_every if shown_switches(episodes, switch_every) else episodes
+    edges = [0]
+    for start in range(0, episodes, phase or episodes):
+        end = min(start + (phase or episodes), episodes)
+        parts = -(-(end - start) // size)
+        edges += [start + (end - start) * n // parts for n in range(1, parts + 1)]
+    return np.array(edges)
+
+
+def shown_switches(episodes: int, switch_every: int | None) -> list[int]:
+    """The episodes before which a switch can be seen: none, if phases are shorter than bins."""
+    if switch_every is None or switch_every < bin_size(episodes):
+        return []
+    return list(range(switch_every, episodes, switch_every))
+
+
+def _over_episodes(name: str, result: Result, edges: np.ndarray) -> Curve:
+    episodes = result.returns.shape[1]
+    edges = np.append(edges[edges < episodes], episodes)
+    return _curve(name, result, finite_or_nan(result.returns), np.ones(episodes), edges[:-1])
+
+
+def _over_steps(name: str, result: Result) -> Curve:
+    bins = result.rewards.shape[1]
+    together = -(-bins // MOST_POINTS)
+    starts = np.arange(0, bins, together)
+    return _curve(name, result, finite_or_nan(result.rewards), result.bin_lengths, starts)
+
+
+def _curve(
+    name: str, result: Result, values: np.ndarray, sizes: np.ndarray, starts: np.ndarray
+) -> Curve:
+    """The means of values (runs, n), each for so many episodes or steps, from start to start."""
+    totals = np.add.reduceat(sizes, starts)
+    means = np.add.reduceat(values * sizes, starts, axis=1) / totals
+    mean, low, high = interval(means)
+    if values.shape[0] == 1:  # which is no certainty
+        low = high = np.full(mean.shape, np.nan)
+    ends = np.cumsum(totals)
+    diverged = int(result.diverged.sum())
+    return Curve(name, mean, low, high, values.shape[0], diverged, ends - totals / 2)

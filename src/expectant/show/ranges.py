@@ -3,7 +3,7 @@
 The typical agent is the one in the middle when all are ordered by their lowest values. Everything
 is shown, unless the axis would then reach more than ``FARTHEST`` times as far down from its top as
 the typical agent does, and flatten it. In that case there is a floor, ``REACH`` times as far down;
-what lies below it is left out, and marked at the edge.
+what lies below it is left out, and said in the legend.
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from expectant.show.wording import shown_number
+
 FARTHEST, REACH = 5.0, 3.0
 RARE, RARE_REACH = 0.05, 4.0  # what an agent does rarely counts up to so many times its other reach
 MARGIN = 0.05  # of the axis, below and above
-APART = 5  # marks of one curve are at least this part of its length apart, or they are one
 
 
 class ValueRange(NamedTuple):
@@ -26,13 +27,6 @@ class ValueRange(NamedTuple):
     low: float
     high: float
     floor: float
-
-
-class Mark(NamedTuple):
-    """The lowest of some points of a curve that lie below the floor: its position and value."""
-
-    place: int
-    value: float
 
 
 def value_range(values: Mapping[str, np.ndarray], levels: Iterable[float] = ()) -> ValueRange:
@@ -76,15 +70,9 @@ def _low(values: np.ndarray) -> float:
     return max(float(values.min()), top - RARE_REACH * (top - usual))
 
 
-def marks_below(values: np.ndarray, floor: float) -> list[Mark]:
-    """Where a curve lies below the floor: the lowest point of every stretch."""
-    below = np.flatnonzero(values < floor)
-    if below.size == 0:
-        return []
-    apart = max(1, values.size // APART)
-    stretches = np.split(below, np.flatnonzero(np.diff(below) > apart) + 1)
-    lowest = [int(stretch[np.argmin(values[stretch])]) for stretch in stretches]
-    return [Mark(place, float(values[place])) for place in lowest]
+def below_axis(values: np.ndarray) -> str:
+    """Say how far down values that lie below the floor go."""
+    return f"below the axis, down to {shown_number(values.min())}"
 
 
 def _finite(values: np.ndarray) -> np.ndarray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from expectant.exact.solve import (
     epsilon_greedy_policy,
@@ -12,7 +12,9 @@ from expectant.exact.solve import (
     policy_values,
     start_return,
 )
-from expectant.show.shown_curves import Drawable
+
+if TYPE_CHECKING:
+    from expectant.engine.result import Result
 
 MOST_STATES = 2_000  # of an MDP that is solved only to draw a line
 SAME = 1e-9
@@ -32,7 +34,7 @@ class Optimum(NamedTuple):
 UNKNOWN = Optimum(math.nan, math.nan)
 
 
-def common_switch(results: Sequence[Drawable]) -> int | None:
+def common_switch(results: Sequence[Result]) -> int | None:
     """After how many episodes the domain of all these results switches; None if not in all alike.
 
     Over steps nobody knows when that is.
@@ -41,7 +43,7 @@ def common_switch(results: Sequence[Drawable]) -> int | None:
     return found.pop() if len(found) == 1 and _over_episodes(results) else None
 
 
-def common_optimum(results: Sequence[Drawable]) -> Optimum:
+def common_optimum(results: Sequence[Result]) -> Optimum:
     """The one optimum of all these results, if there is one number.
 
     There is none where domains differ or are not finite MDPs, where phases are worth different
@@ -64,7 +66,7 @@ def common_optimum(results: Sequence[Drawable]) -> Optimum:
     return Optimum(values[0], epsilon) if max(values) - min(values) < SAME else UNKNOWN
 
 
-def _over_episodes(results: Sequence[Drawable]) -> bool:
+def _over_episodes(results: Sequence[Result]) -> bool:
     return all(result.steps is None for result in results)
 
 

@@ -63,11 +63,14 @@ def claims_of(verdicts: Sequence[Verdict]) -> list[ClaimRow]:
 
 @dataclass(frozen=True, eq=False)
 class Section:
-    """A part of a page: ``macro`` lays it out, the script draws its ``data``."""
+    """A part of a page: the macro of its name lays it out, the script draws its ``data``."""
 
-    macro: ClassVar[str]
     plots: ClassVar[bool] = False  # whether its data are drawn by plotly
     shows: ClassVar[tuple[str, ...]] = ()  # without any of these it is empty
+
+    @property
+    def macro(self) -> str:
+        return type(self).__name__.lower()
 
     @property
     def is_empty(self) -> bool:
@@ -82,7 +85,6 @@ class Section:
 class Header(Section):
     """The title of the page; ``notes`` are paragraphs."""
 
-    macro: ClassVar[str] = "header"
     title: str
     subtitle: str = ""
     notes: Sequence[str] = ()
@@ -97,7 +99,6 @@ class Glance(Section):
     have label and unit of its effect, and a note.
     """
 
-    macro: ClassVar[str] = "glance"
     shows: ClassVar[tuple[str, ...]] = ("verdicts",)
     verdicts: Sequence[Verdict]
 
@@ -129,7 +130,6 @@ class Glance(Section):
 class Claims(Section):
     """Claims with their evidence; under a ``heading``, where they do not belong to a figure."""
 
-    macro: ClassVar[str] = "claims"
     shows: ClassVar[tuple[str, ...]] = ("verdicts",)
     verdicts: Sequence[Verdict]
     heading: str = ""
@@ -143,7 +143,6 @@ class Claims(Section):
 class Curves(Section):
     """One figure of curves, which can be switched on and off."""
 
-    macro: ClassVar[str] = "curves"
     plots: ClassVar[bool] = True
     figure: str
     title: str
@@ -161,7 +160,6 @@ class Curves(Section):
 class Worlds(Section):
     """Drawings of domains: ``pictures`` of (caption, the bytes of a PNG)."""
 
-    macro: ClassVar[str] = "worlds"
     shows: ClassVar[tuple[str, ...]] = ("pictures",)
     pictures: Sequence[tuple[str, bytes]]
 
@@ -175,7 +173,6 @@ class Worlds(Section):
 class Table(Section):
     """A table under a ``title``; the first cell of a row names it."""
 
-    macro: ClassVar[str] = "table"
     shows: ClassVar[tuple[str, ...]] = ("rows",)
     title: str
     heads: Sequence[str]
@@ -187,7 +184,6 @@ class Parameters(Section):
     """How something was made: ``tables`` of (heading, rows of (name, value)), ``notes`` in words
     and the ``command`` that makes it again, at some ``place``."""
 
-    macro: ClassVar[str] = "parameters"
     shows: ClassVar[tuple[str, ...]] = ("tables", "notes", "command", "place")
     tables: Sequence[tuple[str, Rows]]
     notes: Sequence[str] = ()
@@ -199,7 +195,6 @@ class Parameters(Section):
 class Environment(Section):
     """Versions and seeds, and no date: the same results make the same page."""
 
-    macro: ClassVar[str] = "environment"
     shows: ClassVar[tuple[str, ...]] = ("rows",)
     rows: Rows
 
@@ -211,7 +206,6 @@ class Adaptation(Section):
     ``agents`` is what people call them, ``backups`` the same by agent and backups.
     """
 
-    macro: ClassVar[str] = "adaptation"
     shows: ClassVar[tuple[str, ...]] = ("tests",)
     tests: Mapping[str, Sequence[Mapping[str, Any]]]
     agents: Mapping[str, str]

@@ -13,16 +13,14 @@ from expectant.show.canvas import (
     add_legend,
     agent_key,
     columns_for,
-    draw_marks,
     key_of,
     line_look,
-    mark_key,
     marker_look,
     panel_figure,
     write_figure,
 )
 from expectant.show.palette import Palette
-from expectant.show.ranges import Mark, ValueRange, colour_floor, marks_below, value_range
+from expectant.show.ranges import ValueRange, below_axis, colour_floor, value_range
 from expectant.show.wording import setting_name, shown_number
 
 if TYPE_CHECKING:
@@ -31,9 +29,7 @@ if TYPE_CHECKING:
 
 FEW, MANY = 5, 30  # values: each has a tick up to the first, none has a marker from the second on
 HEIGHT = 2.1  # of one row of panels, in inches
-MOST_TICKS = 7
 LETTERS = {1: 60, 2: 26, 3: 14}  # of all ticks along an axis that fit, by the number of columns
-BEST_COLOUR, DIVERGED_COLOUR = "#D55E00", "#8a2f00"
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,26 +56,20 @@ class Sensitivity:
         point = self.envelope[np.nanargmin(means) if self.less_is_better else np.nanargmax(means)]
         return point[np.isfinite(point)].tolist()
 
-    def marks(self, floor: float) -> list[Mark]:
-        """Where the line leaves the axis."""
-        return marks_below(self.envelope[:, 0], floor)
-
 
 @dataclass(frozen=True, eq=False)
 class HeatMap:
     """Two settings of one agent: ``means`` (first, second) with the others at their best.
 
-    NaN where every setting ``diverged`` (the same shape, truth values) and where none was tried.
-    ``cells`` has the row of the cell behind every field, -1 where there is none.
+    NaN where every setting diverged and where none was tried. ``cells`` has the row of the cell
+    behind every field, -1 where none was tried.
     """
 
-    label: str
     first: str
     second: str
     first_values: Sequence[Any]
     second_values: Sequence[Any]
     means: np.ndarray
-    diverged: np.ndarray
     cells: np.ndarray | None = None
     less_is_better: bool = False
 
@@ -187,13 +177,8 @@ def sensitivity_figure(
         own = [line for line in lines if line.setting == setting]
         position = _prepare_axis(axes, own, columns)
         axes.set_ylim(covered.low, covered.high)
-        row = 0
         for line in own:
-            x = [position(value) for value in line.values]
-            marks = line.marks(covered.floor)
-            _draw_line(axes, line, x, palette)
-            draw_marks(axes, x, marks, palette[line.agent].colour, row)
-            row += bool(marks)
+            _draw_line(axes, line, [position(value) for value in line.values], palette)
         axes.set_xlabel(setting_name(setting))
         if number % columns == 0:
             axes.set_ylabel(measure)
@@ -224,7 +209,12 @@ def _prepare_axis(axes: Axes, lines: Sequence[Sensitivity], columns: int) -> Cal
     scale = axis_kind(values)
     if scale == "category":
         axes.set_xticks(range(len(values)))
-        _label_ticks(axes.xaxis, [shown_number(value) for value in values], columns)
+        labels = [shown_number(value) for value in values]
+        rotated = sum(map(len, labels)) > LETTERS[columns]
+        look: dict[str, Any] = (
+            {"rotation": 40, "ha": "right", "rotation_mode": "anchor"} if rotated else {}
+        )
+        axes.set_xticklabels(labels, **look)
         return lambda value: float(values.index(value))
     if scale == "log":
         axes.set_xscale("log")
@@ -236,57 +226,15 @@ def _prepare_axis(axes: Axes, lines: Sequence[Sensitivity], columns: int) -> Cal
     return float
 
 
-def _label_ticks(axis: Any, labels: Sequence[str], columns: int) -> None:
-    """Name the ticks, rotated where they would overlap."""
-    rotated = axis.axis_name == "x" and sum(map(len, labels)) > LETTERS[columns]
-    look = {"rotation": 40, "ha": "right", "rotation_mode": "anchor"} if rotated else {}
-    axis.set_ticklabels(labels, **look)
-
-
 def _legend_keys(lines: Sequence[Sensitivity], palette: Palette, floor: float) -> list[Any]:
-    keys = [agent_key(palette[agent]) for agent in dict.fromkeys(line.agent for line in lines)]
+    keys = []
+    for agent in dict.fromkeys(line.agent for line in lines):
+        means = np.concatenate([line.envelope[:, 0] for line in lines if line.agent == agent])
+        below = means[means < floor]
+        keys.append(agent_key(palette[agent], f"({below_axis(below)})" if below.size else ""))
     if any(line.slice is not None for line in lines):
         look = {"color": "#555555", "linewidth": 0.8, "linestyle": ":"}
         keys.append(key_of("others as in the best setting", **look))
     if any(np.isnan(line.envelope[:, 0]).any() for line in lines):
         keys.append(key_of("all diverged", color="#555555", marker="x", linestyle="none"))
-    return [*keys, mark_key()] if any(line.marks(floor) for line in lines) else keys
-
-
-def draw_heat_maps(
-    maps: Sequence[HeatMap], title: str, measure: str, path_stem: Path
-) -> list[Path]:
-    """Draw maps into ``<path_stem>.png`` (200 dpi) and ``<path_stem>.svg``."""
-    return write_figure(lambda: heat_figure(maps, title, measure), path_stem)
-
-
-def heat_figure(maps: Sequence[HeatMap], title: str, measure: str) -> Figure:
-    """One panel for every map."""
-    columns = columns_for(len(maps))
-    figure, panels = panel_figure(len(maps), columns, HEIGHT, share_y=False)
-    for axes, found in zip(panels, maps, strict=True):
-        _draw_map(axes, found)
-        for axis, values in ((axes.xaxis, found.first_values), (axes.yaxis, found.second_values)):
-            ticks = range(0, len(values), -(-len(values) // MOST_TICKS))
-            axis.set_ticks(list(ticks))
-            _label_ticks(axis, [shown_number(values[tick]) for tick in ticks], columns)
-    figure.suptitle(title, wrap=True)
-    figure.supxlabel(f"{measure}; ring: best, ×: all diverged", fontsize=7.5)
-    return figure
-
-
-def _draw_map(axes: Axes, found: HeatMap) -> None:
-    image = axes.imshow(
-        np.ma.masked_invalid(found.means.T), origin="lower", aspect="auto", cmap="viridis",
-        vmin=found.lowest, interpolation="nearest",
-    )  # fmt: skip
-    axes.set_facecolor("#eeeeee")
-    axes.plot(*np.nonzero(found.diverged), "x", color=DIVERGED_COLOUR, markersize=4)
-    if found.lowest is not None:
-        ring: Any = {"mfc": "none", "mec": BEST_COLOUR, "mew": 1.6, "markersize": 9}
-        best = np.argwhere(found.means == found.best)[0]
-        axes.plot(*best, "o", clip_on=False, **ring)
-        extend = "min" if (found.means < found.lowest).any() else "neither"
-        axes.figure.colorbar(image, ax=axes, shrink=0.9, extend=extend)
-    axes.set(xlabel=setting_name(found.first), ylabel=setting_name(found.second))
-    axes.set_title(found.label)
+    return keys

@@ -14,10 +14,8 @@ from expectant.show.canvas import (
     SMALL,
     add_legend,
     agent_key,
-    draw_marks,
     key_of,
     line_look,
-    mark_key,
     marker_look,
     panel_figure,
     write_figure,
@@ -97,13 +95,9 @@ def _draw(axes: Axes, plot: Plot, chart: Chart, palette: Palette) -> None:
     for place in plot.breaks:
         axes.axvline(place, color=SWITCH_COLOUR, linewidth=0.6, zorder=1)
     _draw_levels(axes, plot, chart)
-    row = 0
     for place, curve in enumerate(plot.curves):
-        style = palette[curve.key]
-        x, marks = plot.x_of(curve), chart.marks(curve)
-        _draw_curve(axes, x, curve, style, place / len(plot.curves))
-        draw_marks(axes, x, marks, style.colour, row)
-        row += bool(marks)
+        offset = place / len(plot.curves)
+        _draw_curve(axes, plot.x_of(curve), curve, palette[curve.key], offset)
     axes.set_xlim(plot.begin, plot.end)
     axes.set_ylim(chart.range.low, chart.range.high)
     axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
@@ -156,4 +150,4 @@ def _keys(chart: Chart, palette: Palette) -> list[Any]:
     if any(plot.breaks for plot in chart.plots):
         look = {"color": SWITCH_COLOUR, "linestyle": "none", "marker": "|", "markersize": 9}
         keys.append(key_of(chart.break_name, **look))
-    return [*keys, mark_key()] if chart.has_marks else keys
+    return keys

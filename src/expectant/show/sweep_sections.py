@@ -44,7 +44,6 @@ class SweepSection(Section):
     and high, NaN where a run diverged; curves are at the ``positions`` (points,).
     """
 
-    macro: ClassVar[str] = "sweep"
     plots: ClassVar[bool] = True
     measure: str
     choices: Sequence[Mapping[str, Any]]

@@ -23,7 +23,8 @@ SYMBOLS = {"minus": "−", "plus": "+", "play": "▶", "pause": "❚❚", "step-
            "step-backward": "|◁", "fast-forward": "≫", "fast-backward": "≪"}  # fmt: skip
 ICONS = "".join(f'.fa-{name}::before {{ content: "{text}"; }}\n' for name, text in SYMBOLS.items())
 PAGE = """<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8"><title>{title}</title><style>
+<html lang="en"><head><meta charset="utf-8"><title>{title}</title>
+<meta name="viewport" content="width=device-width, initial-scale=1"><style>
 body {{ font-family: sans-serif; }} .animation img {{ max-width: 100%; }}
 .fa {{ font-style: normal; }}
 .fa-flip-horizontal {{ display: inline-block; transform: scaleX(-1); }}

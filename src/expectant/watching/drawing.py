@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from expectant.show.canvas import draw_marks, new_figure
+from expectant.show.canvas import new_figure
 from expectant.show.palette import SWITCH_COLOUR
-from expectant.show.ranges import marks_below, value_range
+from expectant.show.ranges import value_range
 from expectant.watching.recording import GRID, PLANE, ROW, UNDECIDED, Frame, Layout, Recording
 
 Update = Callable[[Frame], None]
@@ -87,10 +87,10 @@ def draw_policy(axes: Any, recording: Recording) -> Update:
 
     layout = recording.layout
     axes.set_title("greedy actions")
-    shades = [ACTION_COLOURS[n % len(ACTION_COLOURS)] for n in range(len(layout.actions))]
+    shades = [ACTION_COLOURS[n % len(ACTION_COLOURS)] for n in range(len(layout.drawing.actions))]
     scale = UNDECIDED - 0.5, len(shades) - 0.5
     image = _draw_image(axes, layout, scale, ListedColormap([NO_PREFERENCE, *shades]))
-    handles = [Patch(color=c, label=n) for c, n in zip(shades, layout.actions, strict=True)]
+    handles = [Patch(color=c, label=n) for c, n in zip(shades, layout.drawing.actions, strict=True)]
     axes.legend(
         handles=handles, loc="upper center", bbox_to_anchor=(0.5, -0.17), ncols=min(3, len(shades)),
         frameon=False, handlelength=1.0, columnspacing=0.9, handletextpad=0.4,
@@ -121,7 +121,6 @@ def draw_curve(axes: Any, recording: Recording) -> Update:
     cursor = axes.axvline(0, color=ARROW_COLOUR, linewidth=1.0)
     covered = value_range({"": curve})
     axes.set_ylim(covered.low, covered.high)
-    draw_marks(axes, times, marks_below(curve, covered.floor), CURVE_COLOUR, 0)
     axes.set_xlim(0, recording.length)
     axes.xaxis.set_major_formatter("{x:,.0f}")
     axes.set_xlabel(recording.unit)
@@ -185,7 +184,7 @@ def _draw_bars(axes: Any, layout: Layout, scale: Scale, numbers: Numbers) -> Upd
     bars = axes.bar(layout.across, np.zeros(layout.across.size), width=0.8, color=BAR_COLOUR)
     axes.axhline(0.0, color=SWITCH_COLOUR, linewidth=0.6)
     axes.set_ylim(low - 0.28 * (high - low), high + 0.06 * (high - low))  # room for arrows
-    margin = 1.6 if layout.exits else 0.6
+    margin = 1.6 if layout.drawing.exits else 0.6
     axes.set_xlim(-margin, layout.across[-1] + margin)
     _label(axes, layout)
 
@@ -208,7 +207,7 @@ def _draw_image(axes: Any, layout: Layout, scale: Scale, colours: Any) -> Any:
     )  # fmt: skip
     if layout.cells is not None:
         axes.set_facecolor(WALL_COLOUR)
-    if not plane and any(not left < place.x < right for place in layout.exits):
+    if not plane and any(not left < place.x < right for place in layout.drawing.exits):
         axes.set_xlim(left - 1.6, right + 1.6)
     _label(axes, layout)
     return image
@@ -223,9 +222,9 @@ def _edges(middles: np.ndarray) -> Scale:
 def _label(axes: Any, layout: Layout) -> None:
     from matplotlib.ticker import MaxNLocator
 
-    axes.set_xlabel(layout.names[0])
+    axes.set_xlabel(layout.drawing.names[0])
     if layout.kind != ROW:
-        axes.set_ylabel(layout.names[1])
+        axes.set_ylabel(layout.drawing.names[1])
     if layout.kind != PLANE:
         axes.xaxis.set_major_locator(MaxNLocator(8, integer=True))
     if layout.kind == GRID:
@@ -241,7 +240,7 @@ def _height(axes: Any, layout: Layout, y: Any) -> Any:
 def _draw_choices(axes: Any, layout: Layout) -> Update:
     """The greedy actions of cells: arrows where actions have directions, numbers otherwise."""
     x, y = layout.points[:, 0], _height(axes, layout, layout.points[:, -1])
-    if layout.directions is None:
+    if layout.drawing.directions is None:
         texts = [
             axes.text(*place, "", ha="center", va="center", fontsize=7)
             for place in zip(x, y, strict=True)
@@ -253,7 +252,9 @@ def _draw_choices(axes: Any, layout: Layout) -> Update:
 
         return number
     arrows = _draw_arrows(axes, layout, x, y)
-    directions = SHORTER * np.vstack([layout.directions, [0.0, 0.0]])  # the last: no preference
+    directions = SHORTER * np.vstack(
+        [layout.drawing.directions, [0.0, 0.0]]
+    )  # the last: no preference
     return lambda frame: arrows.set_UVC(*directions[frame.actions].T)
 
 
@@ -302,15 +303,15 @@ def _draw_exits(axes: Any, layout: Layout) -> Update:
             color=GOAL_COLOUR, fontweight="bold", zorder=5, linespacing=0.9,
             path_effects=[withStroke(linewidth=2.0, foreground="white")],
         )
-        for place in layout.exits
+        for place in layout.drawing.exits
     ]  # fmt: skip
 
     def update(frame: Frame) -> None:
         rewards = [
             place.pays[min(frame.phase, len(place.pays) - 1)] if place.pays else 0.0
-            for place in layout.exits
+            for place in layout.drawing.exits
         ]
-        for text, place, reward in zip(texts, layout.exits, rewards, strict=True):
+        for text, place, reward in zip(texts, layout.drawing.exits, rewards, strict=True):
             star = "★" if reward == max(rewards) else ""
             text.set_text(f"{star}\n{reward:g}".strip() if place.pays else star)
 

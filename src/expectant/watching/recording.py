@@ -9,19 +9,18 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from expectant.core.memory import claim
-from expectant.engine.compile.kernels import Kernel
 from expectant.engine.course import Stop, drive, going_on, share_done
 from expectant.engine.job import Job, loop_for
 from expectant.engine.look import States, look, look_for, set_aside
 from expectant.engine.loop import DONE, Run
 from expectant.engine.workers import iterate_interruptibly
 from expectant.lanes import padded
-from expectant.parts import Agent, Domain, Drawing, Exit, Features
+from expectant.parts import Agent, Domain, Drawing, Features
 from expectant.progress import Reporter, reporter
 from expectant.rules import flag, or_none, whole
 from expectant.seeds import SEED
@@ -39,20 +38,15 @@ class Layout:
 
     ``kind`` is a row of cells, a grid of cells or a plane; ``across`` are the coordinates of the
     columns, ``along`` those of the rows. ``observations`` (n, m) is what the agent sees there.
-    ``directions`` (A, 2) is where each action goes, None where actions have no direction.
-    ``phases`` describes each phase of the domain. ``cells`` (n,) are the positions of the states
-    in the grid, counted row by row; None if every position has a state.
+    ``cells`` (n,) are the positions of the states in the grid, counted row by row; None if every
+    position has a state.
     """
 
     kind: str
     across: np.ndarray
     along: np.ndarray
-    names: tuple[str, str]
     observations: np.ndarray
-    actions: tuple[str, ...]
-    directions: np.ndarray | None = None
-    exits: tuple[Exit, ...] = ()
-    phases: tuple[str, ...] = ("",)
+    drawing: Drawing
     cells: np.ndarray | None = None
 
     @property
@@ -119,7 +113,8 @@ class Recording:
 
     def caption(self, frame: Frame) -> str:
         """A frame in words: 'episode 612 · step 8,431 · goal on the left'."""
-        phase = self.layout.phases[frame.phase] if frame.phase < len(self.layout.phases) else ""
+        phases = self.layout.drawing.phases
+        phase = phases[frame.phase] if frame.phase < len(phases) else ""
         ended = "diverged" if self.diverged and frame is self.frames[-1] else ""
         option = f"follows option {frame.option}" if frame.option >= 0 else ""
         parts = (f"episode {frame.episode:,}", f"step {frame.step:,}", phase, option, ended)
@@ -145,7 +140,18 @@ def record(
     It is run 0 of ``expectant.run`` with the same arguments: looking does not change it. In a plane
     ``lattice`` × ``lattice`` states are looked at.
     """
-    _check(episodes, steps, frames, seed, lattice, step_limit, compiled)
+    if (episodes is None) == (steps is None):
+        raise ValueError(f"watch: give episodes or steps, got {episodes=}, {steps=}")
+    for argument, value, rule in (
+        ("episodes", episodes, or_none(whole(1))),
+        ("steps", steps, or_none(whole(1))),
+        ("frames", frames, whole(2)),
+        ("seed", seed, SEED),
+        ("lattice", lattice, whole(2)),
+        ("step_limit", step_limit, or_none(whole(1))),
+        ("compiled", compiled, or_none(flag())),
+    ):
+        rule.check("watch", argument, value)
     if steps is not None and domain.outside:
         raise ValueError(
             f"watch: an environment cannot stop within an episode, give episodes, got {steps=}"
@@ -158,7 +164,7 @@ def record(
     changes = changes_of(domain, unit, job.length)
     name, show = f"{type(agent).__name__} in {type(domain).__name__}", reporter(progress)
     claim(4 * 8 * len(layout.points) * features.shape(domain).size)  # least squares on all states
-    kernel, prober = loop_for(job, compiled, name, show), _prober(job, layout, compiled, name, show)
+    kernel, prober = loop_for(job, compiled, name, show), Prober(job, layout, compiled, name, show)
     taken, control = [], going_on()
     course = drive(job, 0, kernel, control, moments(job.length, frames, changes))
     with show.running(name) as tell:
@@ -172,23 +178,6 @@ def record(
         name, layout, tuple(taken), unit, job.length, times, curve, measure, changes,
         stop.status != DONE,
     )  # fmt: skip
-
-
-def _check(
-    episodes: Any, steps: Any, frames: Any, seed: Any, lattice: Any, step_limit: Any, compiled: Any
-) -> None:
-    if (episodes is None) == (steps is None):
-        raise ValueError(f"watch: give episodes or steps, got {episodes=}, {steps=}")
-    for argument, value, rule in (
-        ("episodes", episodes, or_none(whole(1))),
-        ("steps", steps, or_none(whole(1))),
-        ("frames", frames, whole(2)),
-        ("seed", seed, SEED),
-        ("lattice", lattice, whole(2)),
-        ("step_limit", step_limit, or_none(whole(1))),
-        ("compiled", compiled, or_none(flag())),
-    ):
-        rule.check("watch", argument, value)
 
 
 def _curve(job: Job, stop: Stop) -> tuple[np.ndarray, np.ndarray, str]:
@@ -223,11 +212,7 @@ def layout_of(domain: Domain, lattice: int) -> Layout:
             "watch: domain must be one with numbered states, or with two components that have "
             f"finite bounds, got {domain!r}"
         )
-    directions = None if drawing.directions is None else np.array(drawing.directions, float)
-    return Layout(
-        kind, across, along, drawing.names, observations, drawing.actions, directions,
-        drawing.exits, drawing.phases, cells,
-    )  # fmt: skip
+    return Layout(kind, across, along, observations, drawing, cells)
 
 
 def _default_drawing(domain: Domain) -> Drawing:
@@ -302,8 +287,14 @@ class Prober:
     least squares over the states, so it works for all features.
     """
 
-    def __init__(self, kernel: Kernel, states: States, points: np.ndarray) -> None:
-        self.kernel, self.states, self.points = kernel, states, points
+    def __init__(
+        self, job: Job, layout: Layout, compiled: bool | None, name: str, show: Reporter
+    ) -> None:
+        self.points, count = layout.points, len(layout.points)
+        numbers = np.full(count, -1) if job.domain.states is None else np.arange(count)
+        self.states = States(layout.observations, numbers)
+        subject = set_aside(job.prepare(0)[0])
+        self.kernel = look_for(subject, self.states, compiled, name, show)
         self.measures: np.ndarray | None = None  # (1 + g, D), weights for a one and the coordinates
         self.solved = self.fitted = np.zeros(0)  # the features that the measures are for
 
@@ -326,10 +317,3 @@ class Prober:
         self.measures = np.zeros((weights.shape[1], padded(table.shape[1])))
         self.measures[:, : table.shape[1]] = weights.T
         self.solved, self.fitted = table, (table @ weights)[:, 1:]
-
-
-def _prober(job: Job, layout: Layout, compiled: bool | None, name: str, show: Reporter) -> Prober:
-    count, numbered = len(layout.points), job.domain.states is not None
-    numbers = np.arange(count) if numbered else np.full(count, -1)
-    states, subject = States(layout.observations, numbers), set_aside(job.prepare(0)[0])
-    return Prober(look_for(subject, states, compiled, name, show), states, layout.points)

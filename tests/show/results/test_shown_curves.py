@@ -10,8 +10,14 @@ from made_results import result_of
 import expectant as ex
 from expectant.show.chart import Curve
 from expectant.show.palette import AGENTS, Style
-from expectant.show.plot import chart_of_results, palette_of_results
-from expectant.show.shown_curves import bin_size, curves_of, episode_edges, shown_switches
+from expectant.show.plot import (
+    bin_size,
+    chart_of_results,
+    curves_of,
+    episode_edges,
+    palette_of_results,
+    shown_switches,
+)
 
 NAN = math.nan
 SWITCHING = ex.Corridor(switch_every=5)

@@ -22,16 +22,3 @@ def test_numbers_and_intervals():
     assert tables.number_text(math.nan, 1) == "-"
     assert tables.interval_text(1.0, 2.0, 1) == "1.0 to 2.0"
     assert tables.interval_text(math.nan, 2.0, 1) == "-"
-
-
-def test_columns_of_text():
-    shown = tables.text_table(
-        ["name", "n", "note"], [["a", "10", "x"], ["longer", "9", "yy"]], (0, 2)
-    )
-    assert shown.splitlines() == ["name     n  note", "a       10  x", "longer   9  yy"]
-
-
-def test_html_is_escaped():
-    shown = tables.html_table(["<b>"], [["a & b"]]) + tables.paragraph("1 < 2")
-    assert "<b>" not in shown
-    assert "&lt;b&gt;" in shown and "a &amp; b" in shown and "<p>1 &lt; 2</p>" in shown

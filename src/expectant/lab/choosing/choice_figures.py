@@ -19,7 +19,7 @@ from expectant.analysis.selection import (
 from expectant.lab.choosing.sweep_folder import Group, SweepFolder, measured, read_folder
 from expectant.lab.measures import Measure, measure_named
 from expectant.show.palette import Palette
-from expectant.show.sensitivity import HeatMap, Sensitivity, draw_heat_maps, draw_sensitivity
+from expectant.show.sensitivity import HeatMap, Sensitivity, draw_sensitivity
 from expectant.show.wording import slug
 
 MOST_FIELDS = 20_000  # of a map: a search may have tried a different value in every cell
@@ -34,7 +34,7 @@ def draw_sweep(path: Path, *, trust: bool = False) -> list[Path]:
 def draw_choice(
     folder: SweepFolder, values: np.ndarray, measure: Measure, place: Path
 ) -> list[Path]:
-    """One figure of curves and one of maps for every problem in which something was varied."""
+    """Draw the sensitivity curves of every problem in which something was varied."""
     paths: list[Path] = []
     title, quantity = folder.experiment.title, folder.quantity
     less = measure.prefers_less(folder.experiment.of_errors)
@@ -47,10 +47,6 @@ def draw_choice(
         if lines:
             label = f"{quantity}, {measure.name}"
             paths += draw_sensitivity(lines, heading, label, place / f"sensitivity{stem}", palette)
-        maps = [each for group in groups for each in heat_maps(group, values, less)[:1]]
-        if maps:
-            label = f"{quantity}, {measure.meaning}"
-            paths += draw_heat_maps(maps, heading, label, place / f"heat{stem}")
     return paths
 
 
@@ -106,6 +102,6 @@ def _heat_map(group: Group, means: np.ndarray, first: str, second: str, less: bo
     tried = grid.best >= 0
     shown = np.where(tried, means[grid.best], np.nan)
     return HeatMap(
-        group.label, first, second, grid.first, grid.second, shown, tried & np.isnan(shown),
-        np.where(tried, group.rows[grid.best], -1), less,
+        first, second, grid.first, grid.second, shown, np.where(tried, group.rows[grid.best], -1),
+        less,
     )  # fmt: skip

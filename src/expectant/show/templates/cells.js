@@ -58,7 +58,7 @@ const drawHeat = ({ first, second, firstValues: x, secondValues: y, means: z, ce
   plot.on("plotly_click", ({ points }) => { if (points[0].customdata >= 0) toggle(points[0].customdata); });
 };
 
-for (const sweep of sectionsOf("sweep")) {
+for (const sweep of sectionsOf("sweepsection")) {
   const scores = unpack(sweep.scores), curves = unpack(sweep.curves), points = sweep.positions.length;
   const group = (cell) => sweep.groups[sweep.groupOf[cell]];
   const chosen = new Set(sweep.best.slice(0, 8));
@@ -71,7 +71,7 @@ for (const sweep of sectionsOf("sweep")) {
     const drawn = [...chosen].map((cell) => {
       const { key } = group(cell), nth = count[key] = (count[key] ?? -1) + 1;
       const style = { ...palette[key], name: sweep.ids[cell], ...(nth ? { dash: DASHES[nth % DASHES.length] } : {}) };
-      return [sweep.positions, { mean: part(cell, 0), low: part(cell, 1), high: part(cell, 2), marks: [] }, style, { cell }];
+      return [sweep.positions, { mean: part(cell, 0), low: part(cell, 1), high: part(cell, 2) }, style, { cell }];
     });
     const traces = curveTraces(drawn).map((trace) => ({ ...trace, showlegend: trace.meta.part === "line" }));
     Plotly.newPlot(byId("curve-plot"), traces, curveLayout(sweep, {

@@ -28,27 +28,6 @@ const config = {
   modeBarButtons: [["toImage", "zoom2d", "pan2d", "autoScale2d", "resetScale2d"]],
 };
 
-// ---- marks at the lower edge, where a curve has left the axis
-// Every curve has a row of its own for the numbers, so that they do not stand on each other.
-const markTrace = (x, marks, edge, colour, row, meta) => ({
-  x: marks.map(([place]) => x[place]), y: marks.map(() => edge), meta: { ...meta, part: "mark" },
-  text: marks.map(([, value]) => value + "<br>\u00a0".repeat(row)), textposition: "top center",
-  type: "scatter", mode: "markers+text", hoverinfo: "skip", cliponaxis: false,
-  marker: { symbol: "triangle-down", size: 9, color: colour }, textfont: { size: 10, color: colour },
-});
-const markTraces = (curves, edge) => curves.filter(({ marks }) => marks.length)
-  .map(({ x, marks, colour, meta }, row) => markTrace(x, marks, edge, colour, row, meta));
-
-// They are true of the range that the page begins with, and hidden in any other.
-const isAtHome = (plot, range) => range !== null && plot.layout.yaxis.range.every(
-  (end, n) => Math.abs(end - range[n]) < 1e-6 * (range[1] - range[0]));
-const hideMarks = (plot, range, isShown = () => true) => {
-  const places = plot.data.flatMap(({ meta }, n) => (meta.part === "mark" ? [n] : []));
-  if (!places.length) return;
-  const home = isAtHome(plot, range);
-  Plotly.restyle(plot, { visible: places.map((n) => home && isShown(plot.data[n])) }, places);
-};
-
 // ---- curves
 // The outline of a band: there along the top, back along the bottom, once per unbroken stretch.
 const outline = (places, { low, high }) => {
@@ -91,10 +70,9 @@ const endTraces = (x, { mean }, style, meta) => {
 };
 
 // All bands lie below all lines; `drawn` has x, curve, style and meta of every curve.
-const curveTraces = (drawn, edge) => [
+const curveTraces = (drawn) => [
   ...drawn.map((each) => bandTrace(...each)), ...drawn.map((each) => lineTrace(...each)),
   ...drawn.flatMap((each) => endTraces(...each)),
-  ...markTraces(drawn.map(([x, { marks }, { colour }, meta]) => ({ x, marks, colour, meta })), edge),
 ];
 
 const breakLine = (x) => ({
@@ -124,7 +102,7 @@ const curveLayout = (names, more) => layout({
 const drawPlot = (figure, plot) => {
   const drawn = plot.curves.map((curve) => [curve.x || plot.x, curve, palette[curve.key], { agent: figure.keys.indexOf(curve.key) }]);
   const ended = plot.levels.filter(({ to }) => to >= plot.end);
-  Plotly.newPlot(plot.id, curveTraces(drawn, figure.range[0]), curveLayout({ xName: plot.xName, yName: figure.yName }, {
+  Plotly.newPlot(plot.id, curveTraces(drawn), curveLayout({ xName: plot.xName, yName: figure.yName }, {
     xaxis: { range: [plot.begin, plot.end] },
     yaxis: { range: figure.range.slice() },
     rest: {
@@ -142,11 +120,7 @@ const press = (entry, pressed) => entry.setAttribute("aria-pressed", String(pres
 const listen = (figure) => {
   const entries = [...document.querySelectorAll(`.legend-entry[data-figure="${figure.id}"]`)];
   const isShown = ({ meta }) => isPressed(entries[meta.agent]);
-  const apply = () => figure.plots.forEach(({ id }) => {
-    const plot = byId(id);
-    Plotly.restyle(plot, { visible: plot.data.map(isShown) });
-    hideMarks(plot, figure.range, isShown);
-  });
+  const apply = () => figure.plots.forEach(({ id }) => Plotly.restyle(id, { visible: byId(id).data.map(isShown) }));
   for (const entry of entries) {
     entry.addEventListener("click", () => { press(entry, !isPressed(entry)); apply(); });
     entry.addEventListener("dblclick", () => {
@@ -155,7 +129,6 @@ const listen = (figure) => {
       apply();
     });
   }
-  figure.plots.forEach(({ id }) => byId(id).on("plotly_relayout", () => hideMarks(byId(id), figure.range, isShown)));
 };
 
 for (const figure of sectionsOf("curves")) {
