@@ -63,7 +63,6 @@ docs: $(READY)
 	$(PIP) $(LOCK) --group docs
 	$(BIN)/python docs/site/gather.py build/site
 	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going build/site build/docs
-	$(BIN)/python docs/site/check.py build/docs
 	@echo "open build/docs/index.html"
 
 # the notebooks of docs/tutorials again, with what they print and draw now
