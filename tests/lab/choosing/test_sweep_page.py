@@ -106,7 +106,7 @@ def test_choices_of_best_are_shown_if_they_are_of_this_spec(place, tmp_path, und
 def test_figures_and_page_again(place, tmp_path):
     folder = shutil.copytree(place, tmp_path / "sweep")
     found = run.invoke(app, ["report", str(folder)])
-    assert found.exit_code == 0 and len(found.stdout.split()) == 9
+    assert found.exit_code == 0 and len(found.stdout.split()) == 5
     (folder / "cells.parquet").unlink()  # as if the sweep had been interrupted
     found = run.invoke(app, ["report", str(folder)])
     assert found.exit_code == 0 and "the sweep is not finished" in found.stderr

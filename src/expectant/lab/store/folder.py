@@ -13,8 +13,7 @@ from pathlib import Path
 from shlex import quote
 from typing import Any
 
-from filelock import FileLock, Timeout
-
+from expectant.extras import need
 from expectant.files import StoreError, make_folder, read_whole, remove_scratch, write_text
 from expectant.lab.cells import Shard
 from expectant.lab.specs.spec import SpecError, parse_toml, spec_hash
@@ -147,6 +146,9 @@ def opened(
 
 def _locked(path: Path, used: str, patience: float = 0.0) -> AbstractContextManager[Any]:
     """Lock a file; the lock ends with the process, however that ends."""
+    need("a folder of results", "lab")
+    from filelock import FileLock, Timeout
+
     try:
         return FileLock(path).acquire(timeout=patience)
     except Timeout:
@@ -156,6 +158,8 @@ def _locked(path: Path, used: str, patience: float = 0.0) -> AbstractContextMana
 
 
 def _is_held(path: Path) -> bool:
+    from filelock import FileLock, Timeout
+
     try:
         with FileLock(path, timeout=0):
             return False
