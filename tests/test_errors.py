@@ -57,6 +57,17 @@ def sentence(error: BaseException) -> str:
 
 # fmt: off
 AGENTS = [
+    ("ex.QLearning(True)", "action_step must be a finite number, 0 or more…got True"),
+    ("ex.RandomBinary()", "RandomBinary: needs size and active"),
+    ("ex.RandomBinary(3, 5)", "active must be at most size, got active=5 with size=3"),
+    ("ex.Lookahead(0.1, planing_steps=1)", "unknown option planing_steps=1, did you mean 'planning_steps'"),
+    ("ex.Lookahead(0.1, discount=1.01)", "discount must be a number from 0 to 1, got 1.01"),
+    ("ex.Lookahead(0.1, maintained=1)", "maintained must be True or False, got 1"),
+    ("ex.QLearning(0.1, planning_steps=3)", "Q-learning does not plan"),
+    ("ex.Description.from_dict({'kind': 'lookahed'})", "unknown 'lookahed', did you mean 'lookahead'"),
+    ("ex.Agent.from_dict({'kind': 'corridor'})", "'corridor' is not a Agent"),
+    ("ex.run(ex.OneHot(), ex.Corridor(), ex.QLearning(0.1), episodes=1)", "domain must be a domain, got OneHot"),
+    ("ex.run(ex.Corridor(), ex.OneHot(), ex.QLearning(0.1), episodes=3, steps=5)", "give episodes or steps, got episodes=3, steps=5"),
     ("ex.QLearning(0.1, centering=-1)", "centering must be a finite number, 0 or more"),
     ("ex.QLearning('idbd')", "or ex.IDBD, ex.Autostep, ex.Bounded or ex.Decaying, got 'idbd'"),
     ("ex.QLearning(0.1, step_unit='tiling')", "step_unit must be 'feature' or 'total', got 'tiling'"),

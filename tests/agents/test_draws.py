@@ -10,7 +10,7 @@ from building import Built
 from scripted import outcomes
 
 import expectant as ex
-from expectant.agents.acting import epsilon_greedy, greedy, write_epsilon_greedy
+from expectant.agents.acting import greedy, write_epsilon_greedy
 from expectant.agents.cached_policy import sample_policy
 from expectant.domains.finite import sample
 from expectant.verbs import act, back_up, draw, draw_outcome, fit, preference, remember
@@ -53,13 +53,6 @@ def test_epsilon_greedy_explores_as_often_as_it_says():
     # the ties on the way to the best action draw two numbers, which decide nothing
     found = outcomes(lambda rng: act(agent, state, rng), 8, numbers=3)
     assert found == {0: 0.0625, 1: 0.0625, 2: 0.0625, 3: 0.8125}
-
-
-@pytest.mark.parametrize(("epsilon", "best"), [(0.0, 1.0), (1.0, 0.25)])
-def test_epsilon_at_its_ends(epsilon, best):
-    agent, state = with_preferences(ex.QLearning(0.1), [1.0, 9.0, 2.0, 3.0])
-    found = outcomes(lambda rng: epsilon_greedy(agent, state, 4, epsilon, rng), 40, numbers=2)
-    assert found[1] == best
 
 
 @pytest.mark.parametrize(("preferences", "best"), [
@@ -113,11 +106,6 @@ def test_a_distribution_is_drawn_as_it_says(chances):
     cumulative = np.cumsum(chances)
     found = outcomes(lambda rng: int(sample(cumulative, rng.random())), 1000)
     assert found == {number: chance for number, chance in enumerate(chances) if chance > 0.0}
-
-
-def test_a_border_belongs_to_what_comes_after_it():
-    cumulative = np.array([0.0, 0.25, 0.5, 1.0])
-    assert [int(sample(cumulative, u)) for u in (0.0, 0.25, 0.5, 0.75)] == [1, 2, 3, 3]
 
 
 def drawn_from(model, built, number, action):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -10,7 +10,6 @@ from backups.weighted import Values
 from building import Built
 
 import expectant as ex
-from expectant.agents.planner import movement
 from expectant.features.vector import dense, dot, empty_state
 from expectant.verbs import back_up, changed, changed_action, copy, draw, learn, remember
 
@@ -88,14 +87,6 @@ def test_a_planned_update_is_told_in_the_same_way(name):
     assert vector == dense(state, 7).tolist()
     assert (told_moved, told_left) == pytest.approx((moved, left))
     assert abs(moved) > 0.001
-
-
-def test_how_far_a_value_moves_by_hand():
-    state: Any = empty_state(ex.Shape(7, 3, weighted=True))
-    state.active[:] = [1, 4, 6]
-    state.values[:] = [2.0, -1.0, 0.5]
-    assert movement(state, 8.0, 0.25) == 0.25 * 8.0 * 5.25
-    assert movement(state, -8.0, 0.25) == -0.25 * 8.0 * 5.25
 
 
 class LedgerPart(NamedTuple):

@@ -22,14 +22,3 @@ def test_the_highest_is_always_first_whatever_changed(changes):
         assert (heap.positions >= 0).sum() == length
         if length:
             assert heap.priorities[heap.order[0]] == max(waiting.values())
-
-
-def test_emptying_it_gives_the_priorities_in_order():
-    heap = empty_heap(50)
-    for thing in range(50):
-        rank(heap, thing, float((thing * 17) % 50 + 1), 0.0)
-    taken = []
-    while heap.length[0]:
-        taken.append(heap.priorities[heap.order[0]])
-        rank(heap, heap.order[0], 0.0, 0.0)
-    assert taken == [float(priority) for priority in range(50, 0, -1)]

@@ -34,8 +34,3 @@ def test_every_order_is_as_likely():
     firsts = Counter(drawn(ex.AllStates(sweeps=True), 3000)[::5])
     spread = np.sqrt(600 * 0.2 * 0.8)
     assert all(abs(firsts[state] - 120) < 5 * spread for state in range(5))
-
-
-def test_draws_on_their_own_repeat_themselves():
-    found = np.array(drawn(ex.AllStates(), 100)).reshape(20, 5)
-    assert (np.sort(found, axis=1) != np.arange(5)).any()

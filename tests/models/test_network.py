@@ -242,9 +242,6 @@ def test_a_step_size_that_is_too_large_marks_the_run_as_diverged(described):
     assert np.isnan(result.returns[:, -1]).all()
 
 
-# -------------------------------------------------------------------------------------- running
-
-
 # ----------------------------------------------------------- where a linear model cannot be right
 
 

@@ -12,7 +12,6 @@ from scripted import Scripted, outcomes
 import expectant as ex
 from expectant import exact
 from expectant.agents.acting import draw_from
-from expectant.agents.with_options import likeliest
 from expectant.core import tree
 from expectant.engine.job import Job
 from expectant.features.vector import Transition
@@ -311,7 +310,3 @@ def test_the_best_option_is_the_exact_one():
 )
 def test_an_action_of_an_option_is_drawn_below_its_border(chances, number, expected):
     assert draw_from(np.array(chances), Scripted([number])) == expected
-
-
-def test_of_actions_that_are_as_likely_the_first_counts():
-    assert [likeliest(np.array(p)) for p in ([0.5, 0.5], [0.2, 0.4, 0.4], [0.1, 0.9])] == [0, 1, 1]
