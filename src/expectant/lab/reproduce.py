@@ -239,7 +239,8 @@ def write_figures(request: Request, folder: Path, panels: Sequence[Panel]) -> li
     paths, palette = [], palette_of(panels)
     for figure in request.figures:
         title = f"Figure {figure}" if request.study.readings else request.study.title
-        runs = f"n = {request.drawn(figure)}".replace(" ", NO_BREAK)
+        there = min(panel.runs for panel in panels if panel.figure == figure)
+        runs = f"n = {min(request.drawn(figure), there)}".replace(" ", NO_BREAK)
         title += f" ({request.warning or runs})"
         name = f"figure-{figure}" if len(request.study.figures) > 1 else "figure"
         paths += draw_panels(shown_of(request, panels, figure), title, folder / name, palette)
