@@ -13,7 +13,7 @@ from expectant.engine import deciding, evaluating
 from expectant.engine import look as looking
 from expectant.engine.job import Job
 from expectant.engine.trial.mistakes import PartError
-from expectant.lab import episodes
+from expectant.lab import records
 from expectant.progress import Silent
 from expectant.verbs import act, learn, observation, preference, reset, step
 
@@ -83,7 +83,7 @@ def uncompiled(monkeypatch: pytest.MonkeyPatch) -> None:
     def crash(*_: Any) -> None:
         raise AssertionError("compiled without a trial")
 
-    for module in (deciding, evaluating, looking, episodes):
+    for module in (deciding, evaluating, looking, records):
         monkeypatch.setattr(module, "compiled_for", crash)
 
 
@@ -105,7 +105,7 @@ def looked_at(domain: Any, agent: Any) -> None:
 
 
 def performed(domain: Any, agent: Any) -> None:
-    episodes.performer(job(domain, agent), True, "", Silent())
+    records.performer(job(domain, agent), True, "", Silent())
 
 
 def decided(domain: Any, agent: Any) -> None:

@@ -69,6 +69,7 @@ def check_domain(domain: Domain, *, episodes: int = 20, seed: int = 0) -> Domain
         tally: Tally = {}
         first, again = (_play(domain, episodes, seed, tally if n else {}) for n in (1, 0))
         _check_repeatable(first, again)
+        _check_alive(domain, first, seed)
         _check_ends(domain, first)
     except WrongDomain as error:
         raise ValueError(f"{owner}: {error}") from None
@@ -203,6 +204,21 @@ def _check_repeatable(first: list[Episode], again: list[Episode]) -> None:
             raise WrongDomain(
                 f"episode {number} was another one with the same seed: draw from the rng that "
                 "is passed in and from nothing else, and let reset forget the last episode"
+            )
+
+
+def _check_alive(domain: Domain, found: list[Episode], seed: int) -> None:
+    """Detect *done* returned for *alive*: every episode ends at once, yet later steps go on."""
+    if any(episode.rewards.size > 1 or not episode.ended for episode in found):
+        return
+    rng, choices = np.random.default_rng(seed), np.random.default_rng(seed + 1)
+    part = _build(domain, rng)
+    reset(part, 0, rng)
+    for _ in range(domain.step_limit or LONGEST):
+        if _checked_step(step(part, int(choices.integers(domain.actions)), rng))[1] > 0.0:
+            raise WrongDomain(
+                "step returned alive = 0.0 at the first step of every episode and 1.0 later: it "
+                "seems to return whether the episode is done; return 0.0 at its end, else 1.0"
             )
 
 

@@ -283,7 +283,8 @@ def best_text(found: Best) -> tuple[Any, list[str]]:
     better = ", less is better" if found.less_is_better else ""
     title = f"Best settings by {found.measure.name}: {found.measure.meaning}{better}"
     table = Table(title=title, title_justify="left")
-    for name in ("agent", "in", "best setting"):
+    several = any(choice.group.problem for choice in found.choices)
+    for name in ("agent", "in", "best setting") if several else ("agent", "best setting"):
         table.add_column(name)
     for name in ("value (95 %)", "runs", "when picked", "no worse", "diverged", "unfinished"):
         table.add_column(name, justify="right")
@@ -292,7 +293,8 @@ def best_text(found: Best) -> tuple[Any, list[str]]:
         setting = setting_in_words(choice.settings, choice.at_edge) or "the only one"
         reported, picked = choice.reported, choice.picked
         row = [
-            choice.group.label, choice.group.problem, nothing if choice.best is None else setting,
+            choice.group.label, *([choice.group.problem] if several else []),
+            nothing if choice.best is None else setting,
             _score_text(reported), "" if reported is None else str(reported.runs),
             "" if picked is None else shown_number(picked.mean),
             f"{len(choice.no_worse)} of {choice.tried}", str(choice.diverged),
