@@ -387,8 +387,9 @@ class Option(Buildable):
 
 @abstract
 class Agent(Buildable):
-    """An agent, described."""
+    """An agent, described; ``algorithm`` is its name in the paper."""
 
+    algorithm: ClassVar[str] = ""
     epsilon: float = option(between(0, 1), default=0.1, kw_only=True)
     discount: float = option(between(0, 1), default=1.0, kw_only=True)
     doubled_steps: bool = option(flag(), default=False, kw_only=True)
@@ -396,6 +397,12 @@ class Agent(Buildable):
     step_unit: str = option(one_of("feature", "total"), default="feature", kw_only=True)
     initial_value: float = option(number(), default=0.0, kw_only=True)
     centering: float = option(at_least(0), default=0.0, kw_only=True)
+
+    @classmethod
+    def title(cls) -> str:
+        """The name for people: "Lookahead (Algorithm 1)"."""
+        number = vars(cls).get("algorithm")  # not that of a base class
+        return f"{cls.__name__} ({number})" if number else cls.__name__
 
     def build(self, site: Site) -> object:
         """The part that compiled code runs, made for one run."""

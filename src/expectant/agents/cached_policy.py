@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -143,6 +143,7 @@ class CachedPolicy(StatePlanningAgent):
     policy alone: what it follows is not the gradient of a square.
     """
 
+    algorithm: ClassVar[str] = "Algorithm 3"
     untuned = CACHED_POLICY
 
     value_step: float | StepSize = option(step_size(), default=LEFT_OUT)

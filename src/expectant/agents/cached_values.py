@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -140,6 +140,7 @@ class CachedValues(ValuingAgent):
     ``cached_actions="greedy"`` moves only that of the best action.
     """
 
+    algorithm: ClassVar[str] = "Algorithm 2"
     untuned = CACHED_VALUES
 
     value_step: float | StepSize = option(step_size(), default=LEFT_OUT)

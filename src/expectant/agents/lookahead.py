@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, cast
+from typing import ClassVar, NamedTuple, cast
 
 import numpy as np
 
@@ -123,6 +123,7 @@ class Lookahead(ValuingAgent):
     leaves all defaults "without any step"; ``Lookahead().replace(value_step=…)`` keeps the others.
     """
 
+    algorithm: ClassVar[str] = "Algorithm 1"
     untuned = LOOKAHEAD
 
     value_step: float | StepSize = option(step_size(), default=LEFT_OUT)
