@@ -169,7 +169,7 @@ DOMAINS = [
     ("mdp(terminal=[0, 1])", "every state is terminal"),
     ("mdp(switch_every=10)", "switch_every=10 needs several phases"),
     ("mdp(rewards=np.zeros((2, 2, 2, 3)))", "there are 2 phases: switch_every must say"),
-    ("ex.FiniteMDP(np.eye(2)[:, None], [[0.0], [0.0]])", "leads to state 0, from which…(terminal=[0] says that an episode ends there; endless"),
+    ("ex.FiniteMDP(np.eye(2)[:, None], [[0.0], [0.0]])", "leads to state 0, which never reaches an end"),
     ("ex.FiniteMDP.from_gym('CartPole-v1')", "has no table P"),
     ("ex.LocaGrid(phase_steps=(10, 10))", "LocaGrid: phase_steps must be three whole numbers"),
     ("ex.LocaMountainCar(zone_position=0.6)", "zone_position must be below max_position=0.5"),

@@ -37,17 +37,14 @@ from expectant.backups import (
 )
 from expectant.descriptions import Description, description, option, register
 from expectant.domains.average_reward import AccessControl, RiverSwim, TransientChain, TwoChoice
-from expectant.domains.boyan_chain import BoyanChain
 from expectant.domains.branching import Branching, Lottery
-from expectant.domains.corridor import Corridor
+from expectant.domains.corridor import BoyanChain, Corridor
 from expectant.domains.counterexample import Counterexample
-from expectant.domains.driven_car import DrivenCar
 from expectant.domains.finite import FiniteMDP, under_policy
+from expectant.domains.grids import BlockingMaze, Cliff, DynaMaze, ShortcutMaze
 from expectant.domains.gym import Gym
-from expectant.domains.loca_car import LocaMountainCar
-from expectant.domains.loca_grid import LocaGrid
-from expectant.domains.mazes import BlockingMaze, Cliff, DynaMaze, ShortcutMaze
-from expectant.domains.mountain_car import MountainCar
+from expectant.domains.loca import LocaGrid, LocaMountainCar
+from expectant.domains.mountain_car import DrivenCar, MountainCar
 from expectant.domains.own import check_domain
 from expectant.domains.rooms import FourRooms, Rooms, TwoRooms
 from expectant.domains.spaces import Outside
@@ -64,12 +61,10 @@ from expectant.engine.trial.checking import (
 )
 from expectant.engine.trial.mistakes import PartError
 from expectant.features.basis import Fourier, Identity
-from expectant.features.categorical import Categorical
-from expectant.features.joined import Joined
-from expectant.features.memory import History, Traces
-from expectant.features.random_play import bounds_of
-from expectant.features.table import Interpolated, OneHot, RandomBinary
+from expectant.features.bounds import bounds_of
+from expectant.features.table import Categorical, Interpolated, OneHot, RandomBinary
 from expectant.features.tiles import Tiles
+from expectant.features.wrappers import History, Joined, Traces
 from expectant.lab.compare import Comparison, compare
 from expectant.models.distribution import Distribution
 from expectant.models.episodic import EpisodicExpectation, ExactEpisodic

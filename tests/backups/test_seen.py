@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import expectant as ex
-from expectant.backups.seen import seen_row, seen_states
+from expectant.backups.states import seen_row, seen_states
 from expectant.features.distinct import number_of
 from expectant.features.vector import empty_state
 from expectant.verbs import draw, remember

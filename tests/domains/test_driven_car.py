@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import expectant as ex
-from expectant.domains.driven_car import trips
+from expectant.domains.mountain_car import trips
 from expectant.verbs import observation, reset, step
 
 

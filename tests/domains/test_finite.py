@@ -3,8 +3,7 @@ from __future__ import annotations
 import numpy as np
 
 import expectant as ex
-from expectant.domains.finite import PHASE, STATE
-from expectant.domains.outcomes import END
+from expectant.domains.finite import END, PHASE, STATE
 from expectant.verbs import outcome, phase, reset, reward_now, step
 
 # two states, two actions: action 0 moves on, action 1 stays or ends

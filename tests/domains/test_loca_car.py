@@ -5,7 +5,7 @@ import pytest
 from scripted import Scripted
 
 import expectant as ex
-from expectant.domains.loca_car import (
+from expectant.domains.loca import (
     INSIDE,
     LEFT_EXIT,
     RIGHT_EXIT,

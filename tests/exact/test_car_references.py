@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import expectant as ex
-from expectant.domains.loca_car import advance
+from expectant.domains.loca import advance
 from expectant.exact.car_values import car_references, exits_of, moved
 
 

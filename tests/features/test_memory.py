@@ -6,8 +6,8 @@ import pytest
 
 import expectant as ex
 from expectant.features.basis import Fourier
-from expectant.features.memory import History, Traces
 from expectant.features.tiles import Tiles
+from expectant.features.wrappers import History, Traces
 from features.plane import Plane, vectors
 
 THREE = ex.Corridor(cells=3)

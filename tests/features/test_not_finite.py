@@ -7,8 +7,8 @@ from outside_worlds import Troubled
 
 import expectant as ex
 from expectant.features.basis import Fourier
-from expectant.features.memory import History, Traces
 from expectant.features.tiles import Tiles
+from expectant.features.wrappers import History, Traces
 from features.plane import Plane
 
 EVERYTHING = History(Traces(Tiles(4, 3, hash_size=40, bias=True), 0.7), 3, actions=True)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import expectant as ex
-from expectant.analysis.local_change import LAST, adaptation_verdict, score
+from expectant.analysis.adaptation import LAST, adaptation_verdict, score
 from expectant.analysis.panel import Level, Panel, Unavailable
 from expectant.lab.measures import measure_named
 from expectant.lab.reproduce import rows_of, score_as_data

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 import expectant as ex
 from expectant.cli import app
-from expectant.features.random_play import RandomPlay
+from expectant.features.bounds import RandomPlay
 from expectant.lab.specs.spec import read_config
 from expectant.lab.trying import try_on as trying
 from expectant.lab.trying.tried import Confirmed, Tried

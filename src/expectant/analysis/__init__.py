@@ -1,8 +1,16 @@
 """Statistics on plain arrays; importable without Numba."""
 
 from expectant.analysis.curves import Interval, interval, learning_curve
-from expectant.analysis.judging import Finding, Statement, find, pseudo_values, verdict
-from expectant.analysis.paired import PairedDifference, holm_adjusted, paired_difference
+from expectant.analysis.judging import (
+    Finding,
+    PairedDifference,
+    Statement,
+    find,
+    holm_adjusted,
+    paired_difference,
+    pseudo_values,
+    verdict,
+)
 from expectant.analysis.panel import Panel
 
 __all__ = [

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from expectant.backups.all_states import AllPairs, AllPairsPart, AllStates, AllStatesPart
-from expectant.backups.current import CurrentPart, CurrentState
-from expectant.backups.pair_sweeping import PairSweepingPart, PrioritizedPairs
 from expectant.backups.pairs import PairsPart, SeenPairs
 from expectant.backups.replay import (
     RecencyPart,
@@ -17,9 +14,23 @@ from expectant.backups.replay import (
     TrajectoryPart,
 )
 from expectant.backups.sampler import SamplerPart, StateSampler
-from expectant.backups.seen import SeenPart, SeenStates
 from expectant.backups.single_features import FeatureSweeping, RowSweeping, SingleFeatures
-from expectant.backups.sweeping import PrioritizedSweeping, SweepingPart
+from expectant.backups.states import (
+    AllPairs,
+    AllPairsPart,
+    AllStates,
+    AllStatesPart,
+    CurrentPart,
+    CurrentState,
+    SeenPart,
+    SeenStates,
+)
+from expectant.backups.sweeping import (
+    PairSweepingPart,
+    PrioritizedPairs,
+    PrioritizedSweeping,
+    SweepingPart,
+)
 from expectant.parts import Backups
 
 __all__ = [

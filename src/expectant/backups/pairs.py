@@ -10,7 +10,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from expectant.backups.seen import SeenPart, seen_row, seen_states
+from expectant.backups.states import SeenPart, seen_row, seen_states
 from expectant.core.memory import full, zeros
 from expectant.descriptions import description, option
 from expectant.features.vector import BinaryTable, WeightedTable, empty_table

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from expectant.descriptions import description, option
-from expectant.domains.finite import FiniteMDP, TabularDomain
-from expectant.domains.outcomes import END
+from expectant.domains.finite import END, FiniteMDP, TabularDomain
 from expectant.rules import between, flag, whole
 from expectant.seeds import SEED
 

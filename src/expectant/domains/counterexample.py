@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from expectant.descriptions import description, option
-from expectant.domains.finite import FiniteMDP, TabularDomain
-from expectant.domains.outcomes import END
+from expectant.domains.finite import END, FiniteMDP, TabularDomain
 from expectant.rules import number
 
 

@@ -1,4 +1,4 @@
-"""Grids of cells: pictures of them, the numbers of their cells, and where moves lead.
+"""Grids drawn as text, and the textbook's mazes and cliff.
 
 In a picture ``#`` is a wall, ``S`` the start, ``G`` a goal, ``.`` any other cell. Cells are
 numbered row by row, walls and goals left out: a state is a cell in which something can be done.
@@ -7,12 +7,24 @@ numbered row by row, walls and goals left out: a state is a cell in which someth
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from expectant.domains.outcomes import END
+from expectant.descriptions import abstract, description, option
+from expectant.domains.finite import (
+    END,
+    PHASE,
+    FiniteMDP,
+    FinitePart,
+    TabularDomain,
+    tell_what_is_now,
+)
+from expectant.domains.phases import PhaseClock, phase_clock, present_phase, tick_clock
 from expectant.parts import Drawing, Exit
+from expectant.rules import Rule, either, number, whole
+from expectant.verbs import reset, reward_now, step
 
 UP, RIGHT, DOWN, LEFT = 0, 1, 2, 3
 MOVES = ("up", "right", "down", "left")
@@ -84,3 +96,249 @@ def grid_drawing(
         exits=tuple(Exit(float(column), float(row), pays) for row, column in goals),
         phases=phases,
     )
+
+
+PICTURE = """
+    .......#G
+    ..#....#.
+    S.#....#.
+    ..#......
+    .....#...
+    .........
+"""
+
+
+def _pair(value: Any) -> tuple[int, ...]:
+    pair = tuple(whole(1).convert(item) for item in value)
+    if len(pair) != 2:
+        raise ValueError
+    return pair
+
+
+RESOLUTION = either(whole(1), Rule("two of them, for rows and for columns", _pair))
+
+
+def maze_mdp(grid: Grid, goal_reward: float, step_reward: float) -> FiniteMDP:
+    """A grid as a finite MDP: moves are certain, entering a goal pays and ends the episode."""
+    numbers = numbers_of_cells([grid])
+    moves = moves_in(grid, numbers)
+    return FiniteMDP(
+        probabilities=np.ones((*moves.shape, 1)),
+        rewards=np.where(moves == END, goal_reward, step_reward),
+        successors=moves[..., None],
+        start=start_in(grid, numbers),
+    )
+
+
+@description
+class DynaMaze(TabularDomain):
+    """The Dyna maze: 6 × 9 cells with seven walls (Sutton & Barto 2018, figure 8.2).
+
+    Dynamics
+        four actions: up (0), right (1), down (2), left (3). Walls and edges stop a move. With
+        ``resolution`` n every cell becomes n × n cells; a pair splits rows and columns apart.
+    Reward
+        ``goal_reward`` on entering the goal, ``step_reward`` on every other step.
+    Start
+        row 2, column 0; in a finer maze the first of its cells.
+    End
+        the goal, row 0, column 8; in a finer maze any of its cells. Goals and walls have no number:
+        there are 46 states, and 46 n² of them at resolution n.
+    """
+
+    resolution: int | Sequence[int] = option(RESOLUTION, default=1)
+    goal_reward: float = option(number(), default=1.0)
+    step_reward: float = option(number(), default=0.0)
+
+    @cached_property
+    def grid(self) -> Grid:
+        """The cells."""
+        given = self.resolution
+        rows, columns = (given, given) if isinstance(given, int) else given
+        return grid_in(PICTURE).refined(rows, columns)
+
+    @property
+    def drawing(self) -> Drawing:
+        return grid_drawing(numbers_of_cells([self.grid]), (self.goal_reward,))
+
+    def table(self) -> FiniteMDP:
+        return maze_mdp(self.grid, self.goal_reward, self.step_reward)
+
+
+CHANGING_PICTURE = """
+    ........G
+    .........
+    .........
+    {wall}
+    .........
+    ...S.....
+"""
+
+
+class ChangingPart(NamedTuple):
+    """A finite MDP whose phases go by steps, in the middle of an episode; ``now`` is its own."""
+
+    mdp: FinitePart
+    clock: PhaseClock
+    now: np.ndarray
+
+
+tell_what_is_now(ChangingPart)
+
+
+@reset.register(ChangingPart)
+def _(domain, episode, rng):
+    reset(domain.mdp, episode, rng)
+    domain.now[PHASE] = present_phase(domain.clock)
+
+
+@step.register(ChangingPart)
+def _(domain, action, rng):
+    reward, alive = step(domain.mdp, action, rng)
+    tick_clock(domain.clock)
+    domain.now[PHASE] = present_phase(domain.clock)
+    return reward, alive
+
+
+@reward_now.register(ChangingPart)
+def _(domain, outcome):
+    return reward_now(domain.mdp, outcome)
+
+
+def changing_mdp(grids: Sequence[Grid], goal_reward: float, step_reward: float) -> FiniteMDP:
+    """Grids, one for each phase, as a finite MDP; outcome p of a move is the one of phase p."""
+    numbers = numbers_of_cells(grids)
+    moves = np.stack([moves_in(grid, numbers) for grid in grids], axis=-1)
+    chances = np.broadcast_to(np.eye(len(grids))[:, None, None], (len(grids), *moves.shape))
+    same = (moves == moves[..., :1]).all(axis=-1)
+    certain = np.eye(len(grids))[0]  # where a move does the same in all phases, one outcome is it
+    return FiniteMDP(
+        probabilities=np.where(same[None, ..., None], certain, chances),
+        rewards=np.where(moves == END, goal_reward, step_reward),
+        successors=moves,
+        start=start_in(grids[0], numbers),
+        switch_every=1,
+    )
+
+
+@abstract
+class ChangingMaze(TabularDomain):
+    """A maze of 6 × 9 cells whose wall, in row 3, changes once, after so many steps."""
+
+    change_after: int = option(whole(1))
+    goal_reward: float = option(number(), default=1.0)
+    step_reward: float = option(number(), default=0.0)
+
+    walls: ClassVar[tuple[str, str]]
+    phases_in_words: ClassVar[tuple[str, str]]
+
+    @property
+    def grids(self) -> list[Grid]:
+        """The cells in each phase."""
+        return [grid_in(CHANGING_PICTURE.format(wall=wall)) for wall in self.walls]
+
+    @property
+    def phase_steps(self) -> tuple[int, int]:
+        """The steps of each phase; the last one lasts as long as the run does."""
+        return self.change_after, 1
+
+    @property
+    def drawing(self) -> Drawing:
+        pays = (self.goal_reward,) * 2
+        return grid_drawing(numbers_of_cells(self.grids), pays, self.phases_in_words)
+
+    def table(self) -> FiniteMDP:
+        return changing_mdp(self.grids, self.goal_reward, self.step_reward)
+
+    def build(self, rng: np.random.Generator) -> ChangingPart:
+        mdp = self.mdp().build(rng)
+        return ChangingPart(mdp, phase_clock(self.phase_steps), mdp.now)
+
+
+@description
+class BlockingMaze(ChangingMaze):
+    """A maze whose short way is closed while a long one opens (Sutton & Barto 2018, figure 8.4).
+
+    Dynamics
+        four actions: up (0), right (1), down (2), left (3). Walls and edges stop a move. A wall in
+        row 3 spans columns 0 to 7, and columns 1 to 8 after ``change_after`` steps in all,
+        whatever the episode. Who stands where the wall comes to be can walk out of it.
+    Reward
+        ``goal_reward`` on entering the goal, ``step_reward`` on every other step.
+    Start
+        row 5, column 3.
+    End
+        the goal, row 0, column 8.
+    """
+
+    change_after: int = option(whole(1), default=1000)
+
+    walls: ClassVar[tuple[str, str]] = ("########.", ".########")
+    phases_in_words: ClassVar[tuple[str, str]] = ("the right way is open", "the left way is open")
+
+
+@description
+class ShortcutMaze(ChangingMaze):
+    """A maze in which a shorter way opens (Sutton & Barto 2018, figure 8.5).
+
+    Dynamics
+        four actions: up (0), right (1), down (2), left (3). Walls and edges stop a move. A wall in
+        row 3 spans columns 1 to 8, and columns 1 to 7 after ``change_after`` steps in all,
+        whatever the episode.
+    Reward, start, end
+        as in ``BlockingMaze``.
+    """
+
+    change_after: int = option(whole(1), default=3000)
+
+    walls: ClassVar[tuple[str, str]] = (".########", ".#######.")
+    phases_in_words: ClassVar[tuple[str, str]] = ("the left way is open", "both ways are open")
+
+
+EDGE = "C"
+
+
+@description
+class Cliff(TabularDomain):
+    """A grid whose lower edge is a cliff, from the start to the goal (Sutton & Barto, example 6.6).
+
+    Dynamics
+        four actions: up (0), right (1), down (2), left (3). Edges stop a move. A step into the
+        cliff, the cells between start and goal, leads back to the start; the episode goes on.
+    Reward
+        ``cliff_reward`` for a step into the cliff, ``step_reward`` for every other one.
+    Start
+        the lower left corner.
+    End
+        the goal, the lower right corner. Goal and cliff have no number: there are 37 states.
+    """
+
+    rows: int = option(whole(2), default=4)
+    columns: int = option(whole(3), default=12)
+    step_reward: float = option(number(), default=-1.0)
+    cliff_reward: float = option(number(), default=-100.0)
+
+    @cached_property
+    def grid(self) -> Grid:
+        """The cells; those of the cliff are free to be stepped into."""
+        upper = "\n".join(["." * self.columns] * (self.rows - 1))
+        return grid_in(f"{upper}\nS{EDGE * (self.columns - 2)}G")
+
+    @cached_property
+    def numbers(self) -> np.ndarray:
+        """The number of every cell, as far as it has one."""
+        return numbers_of_cells([Grid(np.where(self.grid.cells == EDGE, "#", self.grid.cells))])
+
+    @property
+    def drawing(self) -> Drawing:
+        return grid_drawing(self.numbers)
+
+    def table(self) -> FiniteMDP:
+        moves, start = moves_in(self.grid, self.numbers), start_in(self.grid, self.numbers)
+        fallen = moves < END  # cells that can be stepped into but have no number
+        return FiniteMDP(
+            probabilities=np.ones((*moves.shape, 1)),
+            rewards=np.where(fallen, self.cliff_reward, self.step_reward),
+            successors=np.where(fallen, int(start.argmax()), moves)[..., None],
+            start=start,
+        )

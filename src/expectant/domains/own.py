@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from expectant.domains.finite import FiniteMDP
-from expectant.domains.outcomes import END, Outcomes
+from expectant.domains.finite import END, FiniteMDP, Outcomes
 from expectant.parts import Domain
 from expectant.rules import is_number, whole
 from expectant.seeds import SEED

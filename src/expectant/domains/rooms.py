@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from expectant.descriptions import description, option
-from expectant.domains.finite import FiniteMDP, TabularDomain
+from expectant.domains.finite import END, FiniteMDP, TabularDomain
 from expectant.domains.grids import (
     GOAL,
     START,
@@ -18,7 +18,6 @@ from expectant.domains.grids import (
     moves_in,
     numbers_of_cells,
 )
-from expectant.domains.outcomes import END
 from expectant.parts import Drawing
 from expectant.rules import Rule, between, number
 

@@ -33,13 +33,11 @@ from expectant.exact.options import (
     solve_subtask,
     universal_option_model,
 )
-from expectant.exact.soft import (
+from expectant.exact.solve import (
+    backed_up,
     best_epsilon_soft_policy,
     best_epsilon_soft_return,
     best_epsilon_soft_values,
-)
-from expectant.exact.solve import (
-    backed_up,
     epsilon_greedy_optimal_return,
     epsilon_greedy_policy,
     greedy_policy,

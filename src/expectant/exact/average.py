@@ -11,8 +11,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from expectant.exact.soft import softened
-from expectant.exact.solve import Dynamics, checked_policy, dynamics, expected_next, transitions_of
+from expectant.exact.solve import (
+    Dynamics,
+    checked_policy,
+    dynamics,
+    expected_next,
+    softened,
+    transitions_of,
+)
 from expectant.parts import Domain
 
 LAZY = 0.5  # of the steps count, so that worlds that go round in circles settle too

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from expectant.domains.loca_car import (
+from expectant.domains.loca import (
     EVALUATION_STARTS,
     INSIDE,
     LEFT_EXIT,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from expectant import formatting as tables
-from expectant.analysis.paired import holm_adjusted, paired_difference
+from expectant.analysis.judging import holm_adjusted, paired_difference
 from expectant.descriptions import near_miss
 from expectant.engine.arguments import hinting
 from expectant.engine.result import Result, estimate_of, extent_of, measure_of

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from expectant.analysis.adaptation import LAST as LOOKS_AT_END
 from expectant.analysis.adaptation import (
     RECOVERED_FRACTION,
     REGRET_EPISODES,
@@ -23,9 +24,8 @@ from expectant.analysis.adaptation import (
     lowests,
     own_recoveries,
     regrets,
+    score,
 )
-from expectant.analysis.local_change import LAST as LOOKS_AT_END
-from expectant.analysis.local_change import score
 from expectant.analysis.panel import Panel, Unavailable
 from expectant.lab.registry import Registry
 

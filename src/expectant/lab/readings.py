@@ -14,8 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from expectant.analysis.judging import LEVEL, TAIL, Finding
-from expectant.analysis.paired import holm_adjusted
+from expectant.analysis.judging import LEVEL, TAIL, Finding, holm_adjusted
 from expectant.analysis.panel import Panel, Unavailable
 from expectant.files import write_text
 from expectant.lab.cells import Cell

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from expectant.analysis.curves import interval
-from expectant.analysis.local_change import (
+from expectant.analysis.adaptation import (
     AFTER,
     BEFORE,
     LOCAL,
@@ -23,6 +22,7 @@ from expectant.analysis.local_change import (
     references,
     score,
 )
+from expectant.analysis.curves import interval
 from expectant.analysis.panel import Panel
 from expectant.files import write_text
 from expectant.lab.cells import Cell

@@ -7,8 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from expectant.descriptions import description
-from expectant.domains.finite import PHASE, finite_mdp, phase_now
-from expectant.domains.outcomes import END
+from expectant.domains.finite import END, PHASE, finite_mdp, phase_now
 from expectant.features.table import feature_table
 from expectant.features.vector import (
     Binary,

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from expectant.domains.finite import FiniteMDP
-from expectant.domains.outcomes import END
+from expectant.domains.finite import END, FiniteMDP
 from expectant.parts import Domain, Drawing
 from expectant.show.canvas import SMALL, WIDTH, new_figure, own_settings, rendered, write_figure
 from expectant.show.wording import shown_number

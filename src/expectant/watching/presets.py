@@ -13,9 +13,8 @@ from expectant.agents.q_learning import QLearning
 from expectant.agents.q_planning import QPlanning
 from expectant.descriptions import near_miss
 from expectant.domains.corridor import Corridor
-from expectant.domains.loca_car import LocaMountainCar
-from expectant.domains.loca_grid import LocaGrid
-from expectant.domains.mazes import DynaMaze
+from expectant.domains.grids import DynaMaze
+from expectant.domains.loca import LocaGrid, LocaMountainCar
 from expectant.domains.mountain_car import MountainCar
 from expectant.features.table import OneHot
 from expectant.features.tiles import Tiles

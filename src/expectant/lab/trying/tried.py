@@ -12,9 +12,9 @@ import numpy as np
 
 from expectant import formatting as tables
 from expectant.analysis.curves import interval, learning_curve
-from expectant.analysis.paired import paired_difference
+from expectant.analysis.judging import paired_difference
 from expectant.analysis.panel import Level, Panel
-from expectant.features.joined import Joined
+from expectant.features.wrappers import Joined
 from expectant.files import write_text
 from expectant.lab.specs.toml import to_toml
 from expectant.lab.store.folder import TRY, mark, versions

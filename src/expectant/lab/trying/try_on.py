@@ -30,11 +30,10 @@ from expectant.engine.result import Result
 from expectant.engine.run import run
 from expectant.extras import need
 from expectant.features.basis import Identity
-from expectant.features.categorical import Categorical
-from expectant.features.joined import Joined
-from expectant.features.random_play import RandomPlay, is_bounded, play_at_random, widen_bounds
-from expectant.features.table import OneHot
+from expectant.features.bounds import RandomPlay, is_bounded, play_at_random, widen_bounds
+from expectant.features.table import Categorical, OneHot
 from expectant.features.tiles import Tiles
+from expectant.features.wrappers import Joined
 from expectant.lab.search import create_study
 from expectant.lab.trying.tried import NAMES, PLANNERS, STEPS, Confirmed, Tried, describe_features
 from expectant.parts import Agent, Domain, Features
