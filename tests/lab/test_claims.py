@@ -24,7 +24,7 @@ from expectant.lab.study import the_paper
 HOLDS, EQUAL, FAILS, UNCLEAR = "holds", "equal", "does not hold", "unclear"
 OPTIMUM, BIN = 10.0, 50
 CLAIMS = the_paper().claims
-NAMES = CLAIMS[0].names
+NAMES = {k: v for one in CLAIMS for part in one.clauses for k, v in part.names.items()}
 Q, EXPECTATION, TRUE = "q_learning", "q_planning_expectation", "q_planning_true"
 
 
@@ -195,8 +195,9 @@ class Counts(NamedTuple):
 
 def cost_of(ahead=lambda a, d: a * 5 * d, values=lambda a, d: a * 5, policy=None, least=4.0):
     agents = {"ahead": Counts(ahead), "values": Counts(values), "policy": Counts(policy or values)}
-    named = {name: (name, agent) for name, agent in agents.items()}
-    rule = CostRule(named, (2, 8, 32), (16, 64, 256), 5, least)
+    rule = CostRule(
+        agents=agents, actions=(2, 8, 32), features=(16, 64, 256), active=5, much_more=least
+    )
     return judging_verdict(rule.find(lambda agent, a, d, active: agent.reads(a, d)))
 
 

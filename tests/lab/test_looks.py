@@ -94,14 +94,14 @@ def test_the_value_of_the_start_by_hand():
 
 
 def test_a_look_of_ones_own():
-    @look_as("largest value", "the largest state value", topics=("values",))
+    @look_as("largest value", topics=("values",))
     def largest(domain, agent, seen):
         return seen.values.max(axis=1)
 
     try:
         assert look_named("largest value").of is largest
         with pytest.raises(ValueError, match="the name 'largest value' is taken"):
-            look_as("largest value", "")(largest)
+            look_as("largest value")(largest)
         with pytest.raises(
             ValueError, match=r"look: unknown 'largest valu', did you mean 'largest"
         ):

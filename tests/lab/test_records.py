@@ -159,7 +159,7 @@ def test_the_code_of_a_look_belongs_to_a_cells_identity():
         def of(domain, agent, seen, factor=factor):
             return factor * seen.values[:, 0]
 
-        look_as("one's own", "a value")(of)
+        look_as("one's own")(of)
         try:
             names.append(cell_hash(Cell(**{**settings, "record": Record("one's own", 500)})))
         finally:

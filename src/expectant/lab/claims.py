@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,10 +17,10 @@ import numpy as np
 from expectant.analysis.adaptation import phases
 from expectant.analysis.judging import LEVEL, UNCLEAR, Finding, Outcome, falls_short, verdict
 from expectant.analysis.panel import Panel, Unavailable
-from expectant.lab.clauses import MEASURE, NUMBERS, Clause, ClauseTable, counted_bins
+from expectant.lab.clauses import MEASURE, Clause, ClauseTable, counted_bins
 from expectant.lab.decision_cost import CostRule
 from expectant.lab.measures import Measure
-from expectant.lab.specs.spec import Describer, Experiment
+from expectant.lab.specs.spec import Experiment
 from expectant.lab.specs.tables import (
     SpecError,
     check_known,
@@ -33,8 +33,7 @@ from expectant.lab.specs.tables import (
     tables,
     text,
 )
-from expectant.parts import Agent
-from expectant.rules import number, one_of, whole
+from expectant.rules import one_of, whole
 
 KINDS = ("observation", "number", "explanation")
 SHORT = "not by more than the margin"
@@ -52,11 +51,11 @@ DECIDES = (
 
 
 @dataclass(frozen=True)
-class ClaimKeys:
-    """What a claim says of itself, in ``claims.toml`` too.
+class Claim:
+    """A statement about a figure, and the clauses that decide it, or the counted ``work``.
 
     With ``panel`` it is about that panel of the figure alone. ``beside`` are measures that are
-    reported with it and decide nothing.
+    reported with it and decide nothing. In ``claims.toml`` clauses are tables.
     """
 
     id: int = key(whole(1))
@@ -65,22 +64,19 @@ class ClaimKeys:
     panel: str | None = key(text(), None)
     kind: str = key(one_of(*KINDS), KINDS[0])
     beside: tuple[Measure, ...] = key(list_of(MEASURE, "measures"), ())
+    clauses: tuple[Any, ...] = key(tables(ClauseTable), ())
+    work: CostRule | None = key(table(CostRule), None)
 
-
-@dataclass(frozen=True)
-class Claim(ClaimKeys):
-    """A statement about a figure, and the clauses that decide it, or the counted ``work``."""
-
-    clauses: tuple[Clause, ...] = ()
-    work: CostRule | None = None
-    names: Mapping[str, str] = field(default_factory=dict)
+    def __post_init__(self) -> None:
+        if (self.work is None) == (not self.clauses):
+            raise SpecError("must have clauses, or work, and not both")
 
     def concerns(self, panel: Panel) -> bool:
-        """Whether it is about a panel."""
+        """True if it is about a panel."""
         return any(self.about(clause, panel) for clause in self.clauses)
 
     def about(self, clause: Clause, panel: Panel) -> bool:
-        """Whether one of its clauses is."""
+        """True if one of its clauses is."""
         figure = clause.figure or self.figure
         return panel.figure == figure and self.panel in (None, panel.panel)
 
@@ -89,7 +85,7 @@ class Claim(ClaimKeys):
         if self.work is not None:
             return self.work.rule
         measures = {clause.measure.title: clause.measure for clause in self.clauses}.values()
-        stated = "; and ".join(clause.sentence(self.names) for clause in self.clauses)
+        stated = "; and ".join(clause.sentence() for clause in self.clauses)
         meant = ". ".join(f"{m.title.capitalize()}: {m.meaning}" for m in measures)
         switches = AT_SWITCHES if any(m.at is not None for m in measures) else ""
         return f"{stated[0].upper()}{stated[1:]}. {meant}. {switches}{DECIDES}."
@@ -101,8 +97,10 @@ class Claim(ClaimKeys):
             own = [panel for panel in panels if self.about(clause, panel)]
             if not own:
                 raise Unavailable(f"no curves of figure {clause.figure or self.figure}")
-            keys = dict.fromkeys(clause.keys)
-            missing = [self.names.get(k, k) for k in keys if any(k not in p.curves for p in own)]
+            keys = dict.fromkeys(
+                key for key in clause.keys if any(key not in p.curves for p in own)
+            )
+            missing = [clause.names.get(key, key) for key in keys]
             if missing:
                 raise Unavailable(f"no curves of {', '.join(missing)}")
             found += [(clause, own)] if clause.across else [(clause, [panel]) for panel in own]
@@ -185,7 +183,7 @@ def _judged(claim: Claim, reading: str, panels: Sequence[Panel], sizes: Sizes) -
         detail = f"Not enough data: {reason}."
         return Verdict(*about, UNCLEAR, *nothing, 0, math.nan, claim.rule, detail)
     outcome, decisive = verdict(findings)
-    runs = min((clause.runs_of(own)[0][0].shape[0] for clause, own in parts), default=0)
+    runs = min((clause.runs_of(own)[0].shape[0] for clause, own in parts), default=0)
     numbers = (decisive.effect, decisive.low, decisive.high, decisive.statement.margin)
     floored, lost = _losses(claim, panels)
     told = "; ".join([*map(_described, findings), *_beside(claim, panels), *lost])
@@ -209,7 +207,7 @@ def _chance(parts: Sequence[tuple[Clause, list[Panel]]], sizes: Sizes) -> float:
     """How many of the figures that could have been show every part, if each is of its own size."""
     shown = np.array(True)
     for clause, panels in parts:
-        runs = clause.runs_of(panels)[0][0].shape[0]
+        runs = clause.runs_of(panels)[0].shape[0]
         size = sizes.get(panels[0].figure, runs)
         if size is None:
             return math.nan
@@ -281,72 +279,33 @@ def _losses(claim: Claim, panels: Sequence[Panel]) -> tuple[int, list[str]]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class WorkTable:
-    """The counted work of one decision, over a grid of actions and features."""
-
-    agents: Mapping[str, Mapping[str, Any]] = key(table_of(table()))
-    actions: tuple[int, ...] = key(NUMBERS)
-    features: tuple[int, ...] = key(NUMBERS)
-    active: int = key(whole(1))
-    much_more: float = key(number())
-
-    def rule(self, names: Mapping[str, str]) -> CostRule:
-        describe = Describer()
-        agents = {
-            name: (names.get(name, name), describe(Agent, f"agents.{name}", own))
-            for name, own in self.agents.items()
-        }
-        return CostRule(agents, self.actions, self.features, self.active, self.much_more)
-
-
-@dataclass(frozen=True)
-class ClaimTable(ClaimKeys):
-    """One of the ``claims``."""
-
-    clauses: tuple[ClauseTable, ...] = key(tables(ClauseTable), ())
-    work: WorkTable | None = key(table(WorkTable), None)
-
-    def __post_init__(self) -> None:
-        if (self.work is None) == (not self.clauses):
-            raise SpecError("must have clauses, or work, and not both")
-
-    def read(self, names: Mapping[str, str], figures: Mapping[str, Experiment]) -> Claim:
-        """Make the claim, about agents of figures that must be known."""
-        clauses: list[Clause] = []
-        for place, clause in enumerate(self.clauses):
-            figure = clause.figure or self.figure
-            check_known("no figure", [figure], [*figures], "figure")
-            cells = figures[figure].names()
-            if self.panel is not None:
-                check_known("no panel", [self.panel], [panel for panel, _ in cells], "panel")
-            agents = {agent for panel, agent in cells if self.panel in (None, panel)}
-            with inside("clauses", place):
-                clauses += clause.clauses(sorted(agents), names)
-        with inside("work"):
-            work = None if self.work is None else self.work.rule(names)
-        read = {"clauses": tuple(clauses), "work": work, "names": names}
-        return Claim(**{**vars(self), **read})
-
-
-@dataclass(frozen=True, kw_only=True)
 class ClaimsFile:
     """The keys of ``claims.toml``; ``names`` are for agents, in sentences."""
 
     names: Mapping[str, str] = key(table_of(text()), {})
-    claims: tuple[ClaimTable, ...] = key(tables(ClaimTable), ())
-
-    def __post_init__(self) -> None:
-        ids = [claim.id for claim in self.claims]
-        for place, id in enumerate(ids):
-            if id in ids[:place]:
-                raise SpecError(
-                    f"must be a number of its own, got {id} twice", "claims", place, "id"
-                )
+    claims: tuple[Claim, ...] = key(tables(Claim), ())
 
 
-def claims_in(data: Mapping[str, Any], figures: Mapping[str, Experiment]) -> Iterator[Claim]:
-    """Read the claims in the data of a file, about the agents of some figures."""
-    file = read_table(ClaimsFile, data)
+def read_claims(data: Mapping[str, Any], figures: Mapping[str, Experiment]) -> Iterator[Claim]:
+    """Read the claims in the data of a file, about agents of figures that must be known."""
+    file, seen = read_table(ClaimsFile, data), set()
     for place, claim in enumerate(file.claims):
         with inside("claims", place):
-            yield claim.read(file.names, figures)
+            if claim.id in seen:
+                raise SpecError(f"must be a number of its own, got {claim.id} twice", "id")
+            seen.add(claim.id)
+            clauses: list[Clause] = []
+            for number, clause in enumerate(claim.clauses):
+                agents = _agents_of(claim, clause.figure or claim.figure, figures)
+                with inside("clauses", number):
+                    clauses += clause.clauses(agents, file.names)
+            work = claim.work and replace(claim.work, names=file.names)
+            yield replace(claim, clauses=tuple(clauses), work=work)
+
+
+def _agents_of(claim: Claim, figure: str, figures: Mapping[str, Experiment]) -> list[str]:
+    check_known("no figure", [figure], [*figures], "figure")
+    cells = figures[figure].names()
+    if claim.panel is not None:
+        check_known("no panel", [claim.panel], [panel for panel, _ in cells], "panel")
+    return sorted({agent for panel, agent in cells if claim.panel in (None, panel)})

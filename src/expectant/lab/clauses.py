@@ -5,7 +5,7 @@ A table of ``claims.toml`` is read into clauses by :class:`ClauseTable`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
@@ -24,17 +24,10 @@ from expectant.analysis.judging import (
     pseudo_values,
 )
 from expectant.analysis.panel import Panel
+from expectant.lab.decision_cost import NUMBERS
 from expectant.lab.measures import MEASURES, Measure, Of
-from expectant.lab.specs.tables import (
-    SpecError,
-    check_known,
-    key,
-    list_of,
-    table,
-    text,
-    texts,
-)
-from expectant.rules import Rule, at_least, between, flag, number, whole
+from expectant.lab.specs.tables import SpecError, check_known, key, table, text, texts
+from expectant.rules import Rule, at_least, between, flag, number
 
 BLOCKS = 1000  # figures of the source's size that are drawn to tell how many show a claim
 
@@ -83,7 +76,7 @@ class Clause:
         less = f", less the {self.measure.title} of {beyond}," if beyond else ""
         return f"{mean}{self.measure.title} of {sides}{less}"
 
-    def sentence(self, names: Mapping[str, str]) -> str:
+    def sentence(self) -> str:
         """What the clause states, in words."""
         kind, reference, margin = self.statement
         said = {ABOVE: f"above {reference:g} by more than {margin:g}"}.get(
@@ -93,111 +86,88 @@ class Clause:
             what = "the first of the two" if self.measure.base else "the greater one"
             said += f", or {self.relative:.0%} of {what} if that is less"
         where = f" (figure {self.figure})" if self.figure else ""
-        return f"{self.subject(names)} is {said}{where}"
+        return f"{self.subject({})} is {said}{where}"
 
     def said(self, panels: Sequence[Panel]) -> Statement:
         """The statement, with the margin that it has in these panels."""
         if not self.relative:
             return self.statement
-        base = self.measure.base or self.measure.of
+        base, agents = self.measure.base or self.measure.of, len(self.keys)
+        curves = self.runs_of(panels)
         level = np.mean(
             [
                 base(panel, curve.mean(axis=0)[None])[0]
-                for panel, curves in zip(panels, self.runs_of(panels), strict=True)
-                for curve in curves[: len(self.of)]
+                for place, panel in enumerate(panels)
+                for curve in curves[place * agents :][: len(self.of)]
             ]
         )
         share = self.relative * abs(float(level))
         return self.statement._replace(margin=min(self.statement.margin, share))
 
-    def values(
-        self, panels: Sequence[Panel], means: Sequence[Sequence[np.ndarray]], of: Of | None = None
+    def value(
+        self, panels: Sequence[Panel], curves: Sequence[np.ndarray], of: Of | None = None
     ) -> np.ndarray:
-        """The number from mean curves (n, bins) of every agent by panel; ``of`` instead of the
-        measure's own."""
-        measured = of or self.measure.of
-        found = [
-            measured(panel, curve)
-            for panel, curves in zip(panels, means, strict=True)
-            for curve in curves
-        ]
-        table = np.array(found).reshape(len(panels), len(self.keys), -1).mean(axis=0)
-        return self.weights @ table
+        """The number from curves (n, bins) of every agent, panel by panel.
 
-    def runs_of(self, panels: Sequence[Panel]) -> list[list[np.ndarray]]:
-        """The curves (runs, bins) by panel, as many runs of all, with a floor for diverged ones."""
+        ``of`` replaces the measure's own function.
+        """
+        measured = of or self.measure.of
+        owners = [panel for panel in panels for _ in self.keys]
+        numbers = [measured(panel, curve) for panel, curve in zip(owners, curves, strict=True)]
+        table = np.array(numbers).reshape(len(panels), len(self.keys), -1)
+        return self.weights @ table.mean(axis=0)
+
+    def runs_of(self, panels: Sequence[Panel]) -> list[np.ndarray]:
+        """The curves (runs, bins) of every agent, panel by panel, as many runs of all."""
         found = []
         for panel in panels:
             known = list(panel.curves.values())
             counted = known if self.measure.of_diverged else counted_bins(panel)
             all_curves = dict(zip(panel.curves, counted, strict=True))
-            found.append([all_curves[key] for key in self.keys])
-        fewest = min(curve.shape[0] for curves in found for curve in curves)
-        return [[curve[:fewest] for curve in curves] for curves in found]
+            found += [all_curves[key] for key in self.keys]
+        fewest = min(curve.shape[0] for curve in found)
+        return [curve[:fewest] for curve in found]
 
-    def find(self, panels: Sequence[Panel]) -> Finding:
-        """What the runs of these panels together say, paired by their numbers."""
-        return self._found(
-            lambda means, of: self.values(panels, means, of), panels, self.said(panels), panels[0]
-        )
+    def find(self, panels: Sequence[Panel], others: Sequence[Panel] = ()) -> Finding:
+        """What the runs of these panels together say, paired by their numbers.
 
-    def less(self, panels: Sequence[Panel], others: Sequence[Panel]) -> Finding:
-        """By how much the number is greater in some panels than in others, paired by run."""
-        split = len(panels)
-        return self._found(
-            lambda means, of: (
-                self.values(panels, means[:split], of) - self.values(others, means[split:], of)
-            ),
-            [*panels, *others],
-            Statement(ABOVE, 0.0, self.said(panels).margin),
-            panels[0],
-        )
-
-    def _found(
-        self,
-        number: Callable[[Sequence[Sequence[np.ndarray]], Of | None], np.ndarray],
-        panels: Sequence[Panel],
-        statement: Statement,
-        first: Panel,
-    ) -> Finding:
-        """What the runs of panels say about a number of their mean curves, by panel and agent."""
-        flat = [curve for group in self.runs_of(panels) for curve in group]
+        With ``others``: by how much the number is greater in the panels than in those.
+        """
+        first, runs = panels[0], self.runs_of([*panels, *others])
+        border = len(panels) * len(self.keys)
         place = f"{first.panel}: " if first.panel and not self.across else ""
         label, crossed = place + self.subject(first.labels), self.measure.crossed
+        statement = self.said(panels)
+        if others:
+            statement = Statement(ABOVE, 0.0, statement.margin)
 
-        def statistic(*means: np.ndarray) -> np.ndarray:
-            return number(_grouped(means, len(panels)), None)
+        def number(*curves: np.ndarray, of: Of | None = None) -> np.ndarray:
+            own = self.value(panels, curves[:border], of)
+            return own - self.value(others, curves[border:], of) if others else own
 
         if self.measure.per_run:
-            found = find(statistic(*flat), statement, label)
+            found = find(number(*runs), statement, label)
         elif crossed is not None:
-            values = number(_grouped(flat, len(panels)), crossed)
-            found = find(values, statement, label, widened=CROSSED)
+            found = find(number(*runs, of=crossed), statement, label, widened=CROSSED)
         else:
-            effect = float(statistic(*(curve.mean(axis=0)[None] for curve in flat))[0])
-            found = find(pseudo_values(statistic, flat), statement, label, effect)
+            effect = float(number(*(curve.mean(axis=0)[None] for curve in runs))[0])
+            found = find(pseudo_values(number, runs), statement, label, effect)
         return found._replace(unit=self.measure.unit or first.quantity)
 
     def shown(self, panels: Sequence[Panel], size: int) -> np.ndarray:
         """Whether figures of ``size`` runs, drawn from those that there are, show it (BLOCKS,)."""
         curves = self.runs_of(panels)
-        weights = block_weights(curves[0][0].shape[0], size, BLOCKS)
+        weights = block_weights(curves[0].shape[0], size, BLOCKS)
         if self.measure.per_run:
-            values = weights @ self.values(panels, curves)
+            values = weights @ self.value(panels, curves)
         else:
-            means = [[weights @ curve for curve in group] for group in curves]
-            values = self.values(panels, means)
+            values = self.value(panels, [weights @ curve for curve in curves])
         return self.said(panels).shown_by(values)
 
 
 def counted_bins(panel: Panel) -> list[np.ndarray]:
     """The curves of a panel as they count, diverged and very bad bins included."""
     return floored(list(panel.curves.values()), panel.floor, of_errors=panel.of_errors)
-
-
-def _grouped(curves: Sequence[np.ndarray], groups: int) -> list[list[np.ndarray]]:
-    size = len(curves) // groups
-    return [list(curves[start : start + size]) for start in range(0, len(curves), size)]
 
 
 def _measure_named(name: object) -> Measure:
@@ -207,7 +177,6 @@ def _measure_named(name: object) -> Measure:
 
 MEASURE = Rule("the name of a measure", _measure_named)
 MARGIN = at_least(0.0)
-NUMBERS = list_of(whole(1), "whole numbers, 1 or more")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -271,11 +240,12 @@ class ClauseTable(AgentGroups):
 
     def clauses(self, agents: list[str], names: Mapping[str, str]) -> Iterator[Clause]:
         """Yield a clause for every switch and every pair of agents, which must be known."""
-        for group in ("of", "minus", "falls"):
-            check_known("no agent in this figure:", getattr(self, group), agents, group)
-        for group in ("of", "minus"):
-            known = getattr(self.beyond, group)
-            check_known("no agent in this figure:", known, agents, "beyond", group)
+        named = {
+            ("of",): self.of, ("minus",): self.minus, ("falls",): self.falls,
+            ("beyond", "of"): self.beyond.of, ("beyond", "minus"): self.beyond.minus,
+        }  # fmt: skip
+        for path, group in named.items():
+            check_known("no agent in this figure:", group, agents, *path)
         sides: list[tuple[tuple[str, ...], tuple[str, ...]]] = [(self.of, self.minus)]
         if self.falls:
             sides = [((more,), (less,)) for more, less in pairwise(self.falls)]

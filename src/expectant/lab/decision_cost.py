@@ -17,6 +17,10 @@ from expectant.core.tree import map_leaves
 from expectant.domains.finite import FiniteMDP
 from expectant.engine.job import Job
 from expectant.features.table import RandomBinary
+from expectant.lab.specs.spec import Describer
+from expectant.lab.specs.tables import key, list_of, table, table_of, text
+from expectant.parts import Agent
+from expectant.rules import Rule, number, whole
 from expectant.verbs import act
 
 
@@ -49,23 +53,29 @@ def count_reads(agent: Any, actions: int, features: int, active: int) -> int:
     return CountingArray.reads
 
 
-@dataclass(frozen=True)
+NUMBERS = list_of(whole(1), "whole numbers, 1 or more")
+AGENT = Rule("an agent", lambda value: Describer()(Agent, "agent", table().convert(value)))
+
+
+@dataclass(frozen=True, kw_only=True)
 class CostRule:
     """That a decision costs one agent much more than others, and ever more as problems grow.
 
-    ``agents`` maps names to (label, description), the dear one first; ``actions`` × ``features`` is
-    the grid of sizes, of which the corners count, with so many ``active`` features.
+    Of the ``agents`` the dear one comes first, ``names`` are for sentences; ``actions`` ×
+    ``features`` is the grid of sizes, of which the corners count, with so many ``active`` features.
+    ``much_more`` times the cost is more than the constant factors of implementations.
     """
 
-    agents: Mapping[str, tuple[str, Any]]
-    actions: tuple[int, ...]
-    features: tuple[int, ...]
-    active: int
-    much_more: float  # times the cost: more than the constant factors of implementations
+    agents: Mapping[str, Any] = key(table_of(AGENT))
+    actions: tuple[int, ...] = key(NUMBERS)
+    features: tuple[int, ...] = key(NUMBERS)
+    active: int = key(whole(1))
+    much_more: float = key(number())
+    names: Mapping[str, str] = key(table_of(text()), {})
 
     @property
     def rule(self) -> str:
-        first = next(iter(self.agents.values()))[0]
+        first = self._label(next(iter(self.agents)))
         return (
             "Numbers read for one decision, at the corners of a grid of actions and features: at "
             f"the largest point {first} reads at least {self.much_more:g} times as many as each "
@@ -75,18 +85,19 @@ class CostRule:
             "number itself."
         )
 
+    def _label(self, name: str) -> str:
+        return self.names.get(name, name)
+
     def find(self, count: Callable[[Any, int, int, int], float] = count_reads) -> list[Finding]:
         """Compare the counts of the first agent with those of the others."""
         ends = [(min(sizes), max(sizes)) for sizes in (self.actions, self.features)]
-        (name, own), *others = [
-            (
-                label,
-                np.array(
-                    [[count(agent, a, f, self.active) for f in ends[1]] for a in ends[0]], float
-                ),
+
+        def counted(agent: Any) -> np.ndarray:
+            return np.array(
+                [[count(agent, a, f, self.active) for f in ends[1]] for a in ends[0]], float
             )
-            for label, agent in self.agents.values()
-        ]
+
+        (name, own), *others = [(self._label(k), counted(a)) for k, a in self.agents.items()]
         found = [(f"growth with the actions of {name}", own[1] / own[0])]
         for label, reads in others:
             times, subject = own / reads, f"of {name}, times that of {label},"

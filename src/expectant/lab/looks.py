@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -64,7 +64,6 @@ class Look:
 
     name: str
     title: str
-    meaning: str
     topics: tuple[str, ...]
     of: Of
     options: Mapping[str, tuple[Rule[object], object]] = field(default_factory=dict)
@@ -74,16 +73,18 @@ class Look:
 
 
 LOOKS: Registry[Look] = Registry("look")
-add_look = LOOKS.add
 
 
 def look_as(
-    name: str, meaning: str, *, topics: tuple[str, ...] = ("values",), title: str = ""
+    name: str, title: str = "", *, topics: tuple[str, ...] = ("values",), **more: Any
 ) -> Callable[[Of], Of]:
-    """Make a function of a domain, an agent and what was seen, to (M,), a look of that name."""
+    """Make a function of a domain, an agent and what was seen, to (M,), a look of that name.
+
+    ``title`` is what figures call it. ``more`` are the other fields of a :class:`Look`.
+    """
 
     def register(of: Of) -> Of:
-        add_look(Look(name, title or name, meaning, topics, of))
+        LOOKS.add(Look(name, title or name, topics, of, **more))
         return of
 
     return register
@@ -94,10 +95,233 @@ def look_named(name: str) -> Look:
     return LOOKS.named(name)
 
 
+def count_phases(domain: Domain) -> int:
+    """The number of phases of the MDP of a domain."""
+    mdp = domain.mdp()
+    if mdp is None:
+        raise ValueError(f"look: domain must be a finite MDP, got {domain!r}")
+    return int(mdp.outcomes.probabilities.shape[0])
+
+
+def phase_of(domain: Domain, phase: int) -> int:
+    """The phase of the MDP that a phase of a run is in; after the last comes the first."""
+    return phase % count_phases(domain)
+
+
+def by_phase(
+    domain: Domain, seen: Seen, answers: np.ndarray, of: Callable[[np.ndarray, int], np.ndarray]
+) -> np.ndarray:
+    """Apply ``of`` to the finite rows of ``answers`` (M, ...), phase by phase; NaN elsewhere."""
+    known = np.isfinite(answers).reshape(len(answers), -1).all(axis=1)
+    result = np.full(known.size, np.nan)
+    for phase in np.unique(seen.phases):
+        rows = known & (seen.phases == phase)
+        if rows.any():
+            result[rows] = of(answers[rows], phase_of(domain, int(phase)))
+    return result
+
+
+# ------------------------------------------------------------------------------------------- values
+
+
+@look_as("value_error", "error of the state values", of_errors=True)
+def value_error(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
+    """Root of the mean over states of (v̂(s) − v*(s))², v* that of the present phase."""
+
+    def of(values: np.ndarray, phase: int) -> np.ndarray:
+        exact = optimal_values(domain, discount=agent.discount, phase=phase)
+        return np.sqrt(((values - exact) ** 2).mean(axis=1))
+
+    return by_phase(domain, seen, seen.values, of)
+
+
+def sampling_course(domain: Domain, at: np.ndarray) -> dict[str, np.ndarray]:
+    """The error that means of samples should leave, where a domain knows it."""
+    errors = domain.sampling_error(at)
+    return {} if errors is None else {"exact, on average": errors}
+
+
+@look_as("squared_error", "squared error of the values", course=sampling_course, of_errors=True)
+def squared_error(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
+    """Mean over states of (v̂(s) − v*(s))², v* that of the present phase."""
+    return np.asarray(value_error(domain, agent, seen) ** 2)
+
+
+@look_as("known_error", "error of the state values", of_errors=True)
+def known_error(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
+    """Root mean squared difference from what is known of the values of some states."""
+    known = domain.known_values(agent.discount)
+    if known is None:
+        raise ValueError(
+            f"record: known_error needs a domain that knows values of some states, such as "
+            f"DrivenCar, got {domain!r}"
+        )
+    return np.asarray(np.sqrt(((seen.values - known.values) ** 2).mean(axis=1)))
+
+
+def start_levels(domain: Domain, agent: Agent, phases: int) -> list[dict[str, float]]:
+    levels = []
+    for phase in range(phases):
+        now = phase_of(domain, phase)
+        best = optimal_values(domain, discount=agent.discount, phase=now)
+        levels.append({"optimum": float(dynamics(domain, now).start @ best)})
+    return levels
+
+
+@look_as("start_value", "value of the start", levels=start_levels)
+def start_value(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
+    """Mean of the state values over the starts of episodes."""
+
+    def of(values: np.ndarray, phase: int) -> np.ndarray:
+        return np.asarray(values @ dynamics(domain, phase).start)
+
+    return by_phase(domain, seen, seen.values, of)
+
+
+@look_as("value_change", "squared change of the values", of_errors=True)
+def value_change(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
+    """Mean over states of the squared change of v̂(s) since the look before."""
+    moved = np.diff(seen.values, axis=0, prepend=seen.values[:1])
+    return np.asarray((moved**2).mean(axis=1))
+
+
+# -------------------------------------------------------------------------------------- preferences
+
+PREFERENCES = ("preferences",)
+
+
 def policies_of(preferences: np.ndarray) -> np.ndarray:
     """Greedy policies, ties split evenly, of preferences (M, S, A)."""
     flat = preferences.reshape(-1, preferences.shape[-1])
     return greedy_policy(flat).reshape(preferences.shape)
+
+
+@lru_cache  # every run of a cell asks
+def best_actions(domain: Domain, discount: float, phase: int) -> np.ndarray:
+    """The optimal actions (S, A)."""
+    values = optimal_action_values(domain, discount=discount, phase=phase)
+    most = values.max(axis=1, keepdims=True)
+    return values >= most - TIE * np.abs(most)
+
+
+@look_as("outdated_actions", "outdated greedy actions", topics=PREFERENCES, of_errors=True)
+def outdated_actions(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
+    """Share of states whose greedy action was optimal before the last change and is not now.
+
+    Ties count by halves; in the first phase there are none.
+    """
+    shares = np.full(seen.phases.size, np.nan)
+    for row in np.flatnonzero(np.isfinite(seen.preferences).all(axis=(1, 2))):
+        phase = int(seen.phases[row])
+        before, now = (
+            best_actions(domain, agent.discount, phase_of(domain, number))
+            for number in (max(phase - 1, 0), phase)
+        )
+        policy = policies_of(seen.preferences[row][None])[0]
+        shares[row] = (policy * (before & ~now)).sum(axis=1).mean()
+    return shares
+
+
+@look_as("largest_probability", "largest action probability", topics=PREFERENCES)
+def largest_probability(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
+    """Largest probability of the softmax policy, mean over states, without what ε adds."""
+    if not hasattr(agent, "policy_step"):
+        raise ValueError(
+            f"record: largest_probability is of agents that keep a policy, such as CachedPolicy, "
+            f"got {type(agent).__name__}"
+        )
+    raised = seen.preferences - seen.preferences.max(axis=-1, keepdims=True)
+    return np.asarray((1.0 / np.exp(raised).sum(axis=-1)).mean(axis=-1))
+
+
+@look_as(
+    "largest_value", "largest action value, without its sign", topics=PREFERENCES, of_errors=True
+)
+def largest_value(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
+    """Largest of all |q̂(s, a)|, or of what else the agent prefers actions by."""
+    return np.asarray(np.abs(seen.preferences).max(axis=(1, 2)))
+
+
+@look_as("decided_states", "states with a preferred action", topics=PREFERENCES)
+def decided_states(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
+    """Number of states in which one action is preferred to all others."""
+    ranked = np.sort(seen.preferences, axis=-1)
+    decided = (ranked[..., -1] > ranked[..., -2] + TIE).sum(axis=-1).astype(float)
+    return np.where(np.isfinite(seen.preferences).all(axis=(1, 2)), decided, np.nan)
+
+
+def is_best(domain: Domain, preferences: np.ndarray, discount: float, phase: int) -> bool:
+    """True if a greedy policy takes only optimal actions in all states that it comes to."""
+    now = phase_of(domain, phase)
+    world, best = dynamics(domain, now), best_actions(domain, discount, now)
+    most = preferences.max(axis=1, keepdims=True)
+    greedy = preferences >= most - TIE * np.abs(most)
+    reached = np.zeros(best.shape[0], bool)
+    following = np.flatnonzero(world.start)
+    while following.size:
+        if (greedy[following] & ~best[following]).any():
+            return False
+        reached[following] = True
+        taken = greedy[following][..., None] & (world.probabilities[following] > 0.0)
+        successors = np.unique(world.successors[following][taken])
+        following = successors[(successors >= 0) & ~reached[successors]]
+    return True
+
+
+@look_as(
+    "solving_updates",
+    "log₁₀ of updates until solved",
+    topics=("preferences", "work"),
+    of_errors=True,
+)
+def solving_updates(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
+    """log₁₀ of the backups that planning has drawn, counted until the greedy way is the best."""
+    if getattr(agent, "planning_steps", 0) > 0 and not seen.work.any():
+        raise ValueError(
+            f"record: solving_updates counts backups of pairs (SeenPairs, PrioritizedPairs), "
+            f"and {type(agent).__name__} has counted none"
+        )
+    counted = np.maximum(seen.work, 1.0)
+    for row in range(counted.size):  # one by one: after the first nothing need be found out
+        if is_best(domain, seen.preferences[row], agent.discount, int(seen.phases[row])):
+            counted[row:] = counted[row]
+            break
+    return np.log10(counted)
+
+
+def worth_of_policies(world: Dynamics, policies: np.ndarray, discount: float) -> np.ndarray:
+    """Expected discounted returns (M,) of policies (M, S, A) from the start.
+
+    The probabilities of being in each state are carried forward, until next to nothing is left:
+    those of all policies at once, along what they do, each in S rows of its own.
+    """
+    from scipy import sparse
+
+    count, states, _ = policies.shape
+    rewards = (policies * world.rewards).sum(axis=2)
+    chances = policies[..., None] * world.probabilities * (world.successors >= 0)
+    policy, state, action, o = np.nonzero(chances)
+    target = policy * states + world.successors[state, action, o]
+    entries = (discount * chances[policy, state, action, o], (target, policy * states + state))
+    onward = sparse.csr_matrix(entries, shape=(count * states, count * states))
+    present = np.tile(world.start, count)
+    visits = present.copy()
+    for step in range(FOLLOWED):
+        present = onward @ present
+        visits += present
+        if step % 10 == 0 and present.reshape(count, states).sum(axis=1).max() < NEGLIGIBLE:
+            break
+    return (visits.reshape(count, states) * rewards).sum(axis=1)
+
+
+@look_as("start_return", "greedy return from the start", topics=PREFERENCES)
+def start_return(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
+    """Expected discounted return of the greedy policy from the start."""
+
+    def of(table: np.ndarray, phase: int) -> np.ndarray:
+        return worth_of_policies(dynamics(domain, phase), policies_of(table), agent.discount)
+
+    return by_phase(domain, seen, seen.preferences, of)
 
 
 def returns_within(
@@ -116,183 +340,19 @@ def returns_within(
     return values.mean(axis=0)
 
 
-def phase_of(domain: Domain, phase: int) -> int:
-    """The phase of the MDP that a phase of a run is in; after the last comes the first."""
-    return phase % dynamics_phases(domain)
-
-
-def dynamics_phases(domain: Domain) -> int:
-    """How many phases the MDP of a domain has."""
-    mdp = domain.mdp()
-    if mdp is None:
-        raise ValueError(f"look: domain must be a finite MDP, got {domain!r}")
-    return int(mdp.outcomes.probabilities.shape[0])
-
-
-def is_best(domain: Domain, preferences: np.ndarray, discount: float, phase: int) -> bool:
-    """Whether a greedy policy takes only optimal actions in all states that it comes to."""
-    now = phase_of(domain, phase)
-    world, best = dynamics(domain, now), best_actions(domain, discount, now)
-    most = preferences.max(axis=1, keepdims=True)
-    greedy = preferences >= most - TIE * np.abs(most)
-    reached = np.zeros(best.shape[0], bool)
-    following = np.flatnonzero(world.start)
-    while following.size:
-        if (greedy[following] & ~best[following]).any():
-            return False
-        reached[following] = True
-        taken = greedy[following][..., None] & (world.probabilities[following] > 0.0)
-        successors = np.unique(world.successors[following][taken])
-        following = successors[(successors >= 0) & ~reached[successors]]
-    return True
-
-
-@lru_cache  # every run of a cell asks
-def best_actions(domain: Domain, discount: float, phase: int) -> np.ndarray:
-    """The optimal actions (S, A)."""
-    values = optimal_action_values(domain, discount=discount, phase=phase)
-    most = values.max(axis=1, keepdims=True)
-    return values >= most - TIE * np.abs(most)
-
-
-def worth_of_policies(world: Dynamics, policies: np.ndarray, discount: float) -> np.ndarray:
-    """Expected discounted returns (M,) of policies (M, S, A) from the start.
-
-    The probabilities of being in each state are carried forward, until next to nothing is left:
-    those of all policies at once, along what they do, each in S rows of its own.
-    """
-    from scipy import sparse
-
-    count, states, _ = policies.shape
-    rewards = (policies * world.rewards).sum(axis=2)
-    found = policies[..., None] * world.probabilities * (world.successors >= 0)
-    policy, state, action, o = np.nonzero(found)
-    target = policy * states + world.successors[state, action, o]
-    entries = (discount * found[policy, state, action, o], (target, policy * states + state))
-    onward = sparse.csr_matrix(entries, shape=(count * states, count * states))
-    present = np.tile(world.start, count)
-    visits = present.copy()
-    for step in range(FOLLOWED):
-        present = onward @ present
-        visits += present
-        if step % 10 == 0 and present.reshape(count, states).sum(axis=1).max() < NEGLIGIBLE:
-            break
-    return (visits.reshape(count, states) * rewards).sum(axis=1)
-
-
-def by_phase(
-    domain: Domain, seen: Seen, known: np.ndarray, of: Callable[[np.ndarray, int], np.ndarray]
-) -> np.ndarray:
-    """What ``of`` says of the rows that are ``known`` (M,), phase by phase; NaN of the others."""
-    result = np.full(known.size, np.nan)
-    for phase in np.unique(seen.phases):
-        rows = known & (seen.phases == phase)
-        if rows.any():
-            result[rows] = of(rows, phase_of(domain, int(phase)))
-    return result
-
-
-def _value_error(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
-    def of(rows: np.ndarray, phase: int) -> np.ndarray:
-        exact = optimal_values(domain, discount=agent.discount, phase=phase)
-        return np.sqrt(((seen.values[rows] - exact) ** 2).mean(axis=1))
-
-    return by_phase(domain, seen, np.isfinite(seen.values).all(axis=1), of)
-
-
-def _squared_error(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
-    return np.asarray(_value_error(domain, agent, seen) ** 2)
-
-
-def _known_error(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
-    known = domain.known_values(agent.discount)
-    if known is None:
-        raise ValueError(
-            f"record: known_error needs a domain that knows values of some states, such as "
-            f"DrivenCar, got {domain!r}"
-        )
-    errors = np.sqrt(((seen.values - known.values) ** 2).mean(axis=1))
-    return np.asarray(errors)
-
-
-def _sampling_course(domain: Domain, at: np.ndarray) -> dict[str, np.ndarray]:
-    """What means of samples should leave, where a domain knows it."""
-    errors = domain.sampling_error(at)
-    return {} if errors is None else {"exact, on average": errors}
-
-
-def _start_value(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
-    def of(rows: np.ndarray, phase: int) -> np.ndarray:
-        return np.asarray(seen.values[rows] @ dynamics(domain, phase).start)
-
-    return by_phase(domain, seen, np.isfinite(seen.values).all(axis=1), of)
-
-
-def _start_levels(domain: Domain, agent: Agent, phases: int) -> list[dict[str, float]]:
-    found = []
-    for phase in range(phases):
-        now = phase_of(domain, phase)
-        best = optimal_values(domain, discount=agent.discount, phase=now)
-        found.append({"optimum": float(dynamics(domain, now).start @ best)})
-    return found
-
-
-def _value_change(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
-    """How far the values have moved since the look before; since the first, nothing."""
-    moved = np.diff(seen.values, axis=0, prepend=seen.values[:1])
-    return np.asarray((moved**2).mean(axis=1))
-
-
-def _outdated_actions(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
-    """In what share of states the greedy action was right before a change, and is wrong now."""
-    found = np.full(seen.phases.size, np.nan)
-    for row in np.flatnonzero(np.isfinite(seen.preferences).all(axis=(1, 2))):
-        phase = int(seen.phases[row])
-        outdated = np.zeros(seen.preferences.shape[1:], bool)
-        if phase > 0:
-            before, now = (
-                best_actions(domain, agent.discount, phase_of(domain, number))
-                for number in (phase - 1, phase)
-            )
-            outdated = before & ~now
-        found[row] = (policies_of(seen.preferences[row][None])[0] * outdated).sum(axis=1).mean()
-    return found
-
-
-def _largest_probability(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
-    """How sure a softmax is of its action, mean over states."""
-    if not hasattr(agent, "policy_step"):
-        raise ValueError(
-            f"record: largest_probability is of agents that keep a policy, such as CachedPolicy, "
-            f"got {type(agent).__name__}"
-        )
-    raised = seen.preferences - seen.preferences.max(axis=-1, keepdims=True)
-    return np.asarray((1.0 / np.exp(raised).sum(axis=-1)).mean(axis=-1))
-
-
-def _greedy_return(domain: Domain, agent: Agent, seen: Seen, horizon: int) -> np.ndarray:
-    table, discount = seen.preferences, agent.discount
-
-    def of(rows: np.ndarray, phase: int) -> np.ndarray:
-        policies = policies_of(table[rows])
-        return returns_within(domain, policies, phase, discount=discount, horizon=horizon)
-
-    return by_phase(domain, seen, np.isfinite(table).all(axis=(1, 2)), of)
-
-
-def _greedy_levels(
+def greedy_levels(
     domain: Domain, agent: Agent, phases: int, horizon: int
 ) -> list[dict[str, float]]:
     """The optimum of every phase, and what the policy that was best before is worth in it."""
     discount = agent.discount
     best = [
         optimal_policy(domain, discount=discount, phase=phase)[None]
-        for phase in range(dynamics_phases(domain))
+        for phase in range(count_phases(domain))
     ]
 
     def worth(policy: np.ndarray, phase: int) -> float:
-        found = returns_within(domain, policy, phase, discount=discount, horizon=horizon)
-        return float(found[0])
+        returns = returns_within(domain, policy, phase, discount=discount, horizon=horizon)
+        return float(returns[0])
 
     found = []
     for phase in range(phases):
@@ -304,149 +364,30 @@ def _greedy_levels(
     return found
 
 
-def _solving_updates(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
-    """log₁₀ of the backups so far; once the greedy way has been the best, of those until then."""
-    if getattr(agent, "planning_steps", 0) > 0 and not seen.work.any():
-        raise ValueError(
-            f"record: solving_updates counts backups of pairs (SeenPairs, PrioritizedPairs), "
-            f"and {type(agent).__name__} has counted none"
-        )
-    counted = np.maximum(seen.work, 1.0)
-    for row in range(counted.size):  # one by one: after the first nothing need be found out
-        if is_best(domain, seen.preferences[row], agent.discount, int(seen.phases[row])):
-            counted[row:] = counted[row]
-            break
-    return np.log10(counted)
+@look_as(
+    "greedy_return",
+    "expected return of the greedy policy",
+    topics=PREFERENCES,
+    options={"horizon": (whole(1), HORIZON)},
+    levels=greedy_levels,
+)
+def greedy_return(domain: Domain, agent: Agent, seen: Seen, horizon: int) -> np.ndarray:
+    """Expected return of the greedy policy within ``horizon`` steps, mean over all starts."""
+
+    def of(table: np.ndarray, phase: int) -> np.ndarray:
+        policies = policies_of(table)
+        return returns_within(domain, policies, phase, discount=agent.discount, horizon=horizon)
+
+    return by_phase(domain, seen, seen.preferences, of)
 
 
-def _start_return(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
-    """What following the greedy policy from the start is worth."""
-    table = seen.preferences
-
-    def of(rows: np.ndarray, phase: int) -> np.ndarray:
-        return worth_of_policies(dynamics(domain, phase), policies_of(table[rows]), agent.discount)
-
-    return by_phase(domain, seen, np.isfinite(table).all(axis=(1, 2)), of)
-
-
-def _decided(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
-    """In how many states one action is preferred to all others."""
-    ranked = np.sort(seen.preferences, axis=-1)
-    decided = (ranked[..., -1] > ranked[..., -2] + TIE).sum(axis=-1).astype(float)
-    return np.where(np.isfinite(seen.preferences).all(axis=(1, 2)), decided, np.nan)
-
-
-for _look in (
-    Look(
-        "value_error",
-        "error of the state values",
-        "the root of the mean over states of (v̂(s) − v*(s))², v* being the optimal values of the "
-        "present phase",
-        ("values",),
-        _value_error,
-        of_errors=True,
-    ),
-    Look(
-        "squared_error",
-        "squared error of the values",
-        "the mean over states of (v̂(s) − v*(s))², v* being the optimal values of the present phase",
-        ("values",),
-        _squared_error,
-        course=_sampling_course,
-        of_errors=True,
-    ),
-    Look(
-        "known_error",
-        "error of the state values",
-        "the root mean squared difference of the state values from what is known of some states",
-        ("values",),
-        _known_error,
-        of_errors=True,
-    ),
-    Look(
-        "start_value",
-        "value of the start",
-        "the mean of the state values over the starts of episodes",
-        ("values",),
-        _start_value,
-        levels=_start_levels,
-    ),
-    Look(
-        "value_change",
-        "squared change of the values",
-        "the mean over states of the squared change of v̂(s) since the look before",
-        ("values",),
-        _value_change,
-        of_errors=True,
-    ),
-    Look(
-        "outdated_actions",
-        "outdated greedy actions",
-        "the share of states whose greedy action was optimal in the phase before and is not in "
-        "the present one, ties counted by halves; none in the first phase",
-        ("preferences",),
-        _outdated_actions,
-        of_errors=True,
-    ),
-    Look(
-        "largest_probability",
-        "largest action probability",
-        "the largest probability that the softmax policy gives to an action, mean over states, "
-        "without what ε adds",
-        ("preferences",),
-        _largest_probability,
-    ),
-    Look(
-        "solving_updates",
-        "log₁₀ of updates until solved",
-        "the decimal logarithm of how many backups planning has drawn so far or, once the greedy "
-        "policy from the start has been optimal, had drawn when it first was",
-        ("preferences", "work"),
-        _solving_updates,
-        of_errors=True,
-    ),
-    Look(
-        "start_return",
-        "greedy return from the start",
-        "the expected discounted return of the greedy policy from the start, computed by carrying "
-        f"probabilities forward until less than {NEGLIGIBLE:g} of them is left",
-        ("preferences",),
-        _start_return,
-    ),
-    Look(
-        "largest_value",
-        "largest action value, without its sign",
-        "the largest of all |q̂(s, a)|, or of what else the agent prefers actions by",
-        ("preferences",),
-        lambda domain, agent, seen: np.abs(seen.preferences).max(axis=(1, 2)),
-        of_errors=True,
-    ),
-    Look(
-        "decided_states",
-        "states with a preferred action",
-        "the number of states in which one action is preferred to all others",
-        ("preferences",),
-        _decided,
-    ),
-    Look(
-        "greedy_return",
-        "expected return of the greedy policy",
-        "the expected discounted return of the greedy policy within `horizon` steps, mean over all "
-        "states as starts, under the present rewards",
-        ("preferences",),
-        _greedy_return,
-        options={"horizon": (whole(1), HORIZON)},
-        levels=_greedy_levels,
-    ),
-    Look(
-        "episode_return",
-        "return of greedy episodes",
-        "the mean discounted return of `episodes` episodes in which the agent acts greedily and "
-        "does not learn, in the present phase; every look begins the same episodes",
-        ("returns",),
-        lambda domain, agent, seen, episodes: seen.returns.mean(axis=1),
-        options={"episodes": (whole(1), EPISODES)},
-        levels=lambda domain, agent, phases, episodes: judged_levels(domain, phases),
-    ),
-):
-    add_look(_look)
+@look_as(
+    "episode_return",
+    "return of greedy episodes",
+    topics=("returns",),
+    options={"episodes": (whole(1), EPISODES)},
+    levels=lambda domain, agent, phases, episodes: judged_levels(domain, phases),
+)
+def episode_return(domain: Domain, agent: Agent, seen: Seen, episodes: int) -> np.ndarray:
+    """Mean discounted return of greedy episodes without learning, the same at every look."""
+    return np.asarray(seen.returns.mean(axis=1))

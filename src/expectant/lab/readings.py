@@ -139,7 +139,7 @@ def differences(claim: Claim, panels: Sequence[Panel], before: Sequence[Panel]) 
             parts = [replace(claim, clauses=(clause,)).parts(group) for group in both]
         except Unavailable:
             continue
-        found += [clause.less(own, other) for (_, own), (_, other) in zip(*parts, strict=True)]
+        found += [clause.find(own, other) for (_, own), (_, other) in zip(*parts, strict=True)]
     return found
 
 

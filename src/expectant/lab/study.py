@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from expectant.descriptions import look_here_too, near_miss, needs_trust
-from expectant.lab.claims import Claim, claims_in
+from expectant.lab.claims import Claim, read_claims
 from expectant.lab.specs.spec import Changes, Experiment, parse_spec
 from expectant.lab.specs.tables import (
     SpecError,
@@ -214,7 +214,7 @@ def _read_study(folder: Path, trust: bool) -> Study:
         figures, runs = [*experiments], file.claim_runs
         data = _data(folder, CLAIMS)
         with in_file(CLAIMS):
-            claims = tuple(claims_in(data, experiments))
+            claims = tuple(read_claims(data, experiments))
         with in_file(STUDY):
             file.check_names(figures)
         computed = {
