@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,7 +11,7 @@ import expectant as ex
 from expectant.analysis.adaptation import LAST, adaptation_verdict, score
 from expectant.analysis.panel import Level, Panel, Unavailable
 from expectant.lab.measures import measure_named
-from expectant.lab.reproduce import rows_of, score_as_data
+from expectant.lab.writeup import rows_of, score_as_data
 
 LEVELS = (
     Level(0, 100, 2.0, "optimum"),
@@ -82,7 +84,9 @@ def test_a_diverged_run_is_not_dropped():
 
 def test_rows_have_names_settings_and_measures():
     panel, rows = measures([2.0, 2.0], [1.5, 0.5])
-    (row,) = rows_of([panel], {("one", "all"): ex.QLearning(0.3, discount=0.97)})
+    agent = ex.QLearning(0.3, discount=0.97)
+    cell: Any = SimpleNamespace(panel="one", experiment="f", agent_key="all", agent=agent)
+    (row,) = rows_of([panel], [cell])
     assert (row["agent"], row["backups"], row["P1"], row["adaptation"]) == ("one", "all", 1.0, 0.5)
     assert row["settings"] == "QLearning(discount=0.97, action_step=0.3)"
     assert measure_named("adaptation").of(panel, rows).tolist() == [1.0, 0.0]
@@ -92,6 +96,6 @@ def test_rows_have_names_settings_and_measures():
 def test_other_curves_are_not_such_a_test():
     panel, rows = measures([2.0, 2.0], [1.5, 0.5])
     other = replace(panel, levels=LEVELS[:2])
-    assert rows_of([other], {}) == []
+    assert rows_of([other], []) == []
     with pytest.raises(Unavailable, match="was not looked at through a local change"):
         measure_named("adaptation").of(other, rows)

@@ -7,11 +7,10 @@ import pytest
 
 import expectant as ex
 from expectant.analysis.panel import Panel
-from expectant.lab import reproduce as reproducing
 from expectant.lab.readings import variants as variants_of
 from expectant.lab.reproduce import verdicts_of
 from expectant.lab.request import Request as AnyRequest
-from expectant.lab.store.results import CURVES, panels_of
+from expectant.lab.store.results import panels_of
 from expectant.lab.store.store import Store
 from expectant.lab.study import the_paper
 
@@ -87,26 +86,6 @@ def test_the_commands_make_the_same_request_again():
     assert {cell.runs for cell in Request(("5a",)).cells(drawn=True)} == {30}
     assert {cell.runs for cell in request.cells()} == {7}
     assert {cell.seed for cell in request.cells()} == {3}
-
-
-def test_there_is_a_page_before_all_runs_are_there(tmp_path, monkeypatch):
-    """Figures, drawn from the first runs, are not drawn again; a page is not written over by less."""
-    events = []
-
-    def compute_panels(request, folder, threads, target, drawn=False):
-        events.append("drawn" if drawn else "all")
-        return events[-1]
-
-    def write(request, target, panels, figures=True):
-        events.append(f"write {panels}" + ", figures" * figures)
-
-    monkeypatch.setattr(reproducing, "compute_panels", compute_panels)
-    monkeypatch.setattr(reproducing, "_write", write)
-    reproducing.reproduce(Request(("5a",)), tmp_path)
-    assert events == ["drawn", "write drawn, figures", "all", "write all"]
-    (tmp_path / CURVES).touch()
-    reproducing.reproduce(Request(("5a",)), tmp_path)
-    assert events[4:] == ["all", "write all, figures"]
 
 
 def test_only_runs_that_are_stuck_or_lost_come_to_the_floor():

@@ -15,7 +15,7 @@ from expectant.lab import readings as module
 from expectant.lab.claims import Claim, judge_claims
 from expectant.lab.clauses import Clause
 from expectant.lab.measures import MEASURES
-from expectant.lab.readings import Dependence, as_rows, differences, variants
+from expectant.lab.readings import as_rows, differences, variants
 from expectant.lab.study import the_paper
 
 PAPER = the_paper()
@@ -40,7 +40,7 @@ def test_differences_between_readings_are_paired():
     assert first.high - first.low < 0.2  # each by itself is known to give or take 3
     assert first.statement == Statement(ABOVE, 0.0, 0.5)  # whatever the claim's reference
     verdicts = judge_claims([claim], [noise()])
-    (row,) = as_rows([Dependence(variants(PAPER)[0], verdicts, {1: [second, first]})])
+    (row,) = as_rows([(variants(PAPER)[0], verdicts, {1: [second, first]})])
     mean, last = row["moved"][1]  # the part that moved the most margins comes first
     assert mean["part"] == "return of Q" and mean["clear"] and mean["matters"]
     assert last["clear"] and not last["matters"]
@@ -60,13 +60,12 @@ def test_what_matters_is_corrected_for_being_one_of_many():
     verdicts = judge_claims([claim], [noise()])
 
     def matters(many: int) -> list[bool]:
-        found = Dependence(variants(PAPER)[0], verdicts, {1: [far, close, *[none] * many]})
-        (row,) = as_rows([found])
+        (row,) = as_rows([(variants(PAPER)[0], verdicts, {1: [far, close, *[none] * many]})])
         return [part["matters"] for part in row["moved"][1]]
 
     assert matters(0) == [True, True]
     assert matters(1000) == [True] + [False] * 1001
-    (alone,) = as_rows([Dependence(variants(PAPER)[0], verdicts, {1: [close]})])
+    (alone,) = as_rows([(variants(PAPER)[0], verdicts, {1: [close]})])
     assert alone["moved"][1][0]["chance"] < 0.05  # as its interval says
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from expectant.analysis.curves import interval
 from expectant.analysis.panel import Level
-from expectant.lab.writeup import summary
+from expectant.lab.reproduce import summary
 from expectant.show import Adaptation, Header, Palette
 from expectant.show.chart import Chart, Plot, chart_of, curve_of, palette_of
 from expectant.show.page import page

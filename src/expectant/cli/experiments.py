@@ -59,10 +59,10 @@ def run(
     config with a grid is a sweep. Interrupted or killed, the same command resumes.
     """
     with plain_errors("lab", "show"):
+        from expectant.lab.reproduce import write_experiment, write_sweep
         from expectant.lab.store.cell_tables import tell_troubles
         from expectant.lab.study import spec_at
         from expectant.lab.sweep_command import run_file
-        from expectant.lab.writeup import write_experiment, write_sweep
 
         experiment, outcome = run_file(
             spec_at(config), out, threads=threads, engine=engine, address=address, shard=shard,
@@ -81,7 +81,7 @@ def run(
 
 
 def _print_experiment(outcome: Outcome, panels: list[Panel], json: bool) -> None:
-    from expectant.lab.writeup import summary, times_of
+    from expectant.lab.reproduce import summary, times_of
     from expectant.show.page_tables import curve_table, print_table
 
     times = times_of(outcome)
@@ -145,7 +145,7 @@ def best(
 def report(folder: Folder, trust: Trust = False) -> None:
     """Write the figures and the page of a results folder again."""
     with plain_errors("lab", "show"):
-        from expectant.lab.writeup import report_again
+        from expectant.lab.reproduce import report_again
 
         for path in report_again(folder, trust=trust):
             print(path)

@@ -7,8 +7,9 @@ set, corrected for the number of differences. A changed verdict says less: it ma
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -56,22 +57,8 @@ class Variant:
         return cells
 
 
-@dataclass(frozen=True)
-class Dependence:
-    """The verdicts under a variant, and by how much the numbers of each claim have moved.
-
-    ``moved`` has for every claim, by its number, what each part of it has become less what it was;
-    empty for the named set itself.
-    """
-
-    variant: Variant
-    verdicts: list[Verdict]
-    moved: dict[int, list[Finding]] = field(default_factory=dict)
-
-    @property
-    def runs(self) -> int:
-        """The fewest that a verdict is from."""
-        return min((verdict.runs for verdict in self.verdicts if verdict.runs), default=0)
+# a variant, its verdicts, and by how much each part of every claim, by its id, has moved
+Varied = tuple[Variant, list[Verdict], dict[int, list[Finding]]]
 
 
 def variants(study: Study) -> list[Variant]:
@@ -102,23 +89,19 @@ def vary_readings(
     """
     chosen = variants(study)
     if not study.claims or not any(variant.reading for variant in chosen):
-        raise ValueError(
-            f"{study.name}: nothing to vary; that takes a readings.toml in which a reading has a "
-            "second option, and a claims.toml whose claims it may move"
-        )
+        raise ValueError(f"{study.name}: nothing to vary, no reading has a second option")
     claims = [claim for claim in study.claims if claim.clauses]
     cells = [cell for variant in chosen for cell in variant.cells(seed, figures, runs)]
     curves = compute(cells, Store(folder), threads=threads, title="one reading at a time")
     panels: dict[str, list[Panel]] = {variant.name: [] for variant in chosen}
     for panel in panels_of(cells, curves):
         panels[panel.reading].append(panel)
-    results = []
+    results: list[Varied] = []
     for variant in chosen:
         own, base = panels[variant.name], panels[variant.named_set]
-        verdicts = judge_claims(claims, own, study.sizes)
-        moved = {claim.id: differences(claim, own, base) for claim in claims}
-        kept = {id: parts for id, parts in moved.items() if parts} if variant.reading else {}
-        results.append(Dependence(variant, verdicts, kept))
+        moved = {claim.id: differences(claim, own, base) for claim in claims if variant.reading}
+        kept = {id: parts for id, parts in moved.items() if parts}
+        results.append((variant, judge_claims(claims, own, study.sizes), kept))
     rows = as_rows(results)
     write_text(folder / FILE, json.dumps(rows, indent=2, ensure_ascii=False))
     return rows
@@ -143,52 +126,45 @@ def differences(claim: Claim, panels: Sequence[Panel], before: Sequence[Panel]) 
     return found
 
 
-def as_rows(results: Sequence[Dependence]) -> list[dict[str, Any]]:
+def as_rows(results: Sequence[Varied]) -> list[dict[str, Any]]:
     """One row per variant: verdicts by claim, which differ from the set's, and what has moved.
 
-    Of a claim of several parts the one comes first that has moved the most margins.
+    Of a claim of several parts the one comes first that has moved the most margins. A difference
+    matters if it is beyond the margin, by Holm's correction over all parts of all claims under all
+    changes from a set.
     """
     rows: list[dict[str, Any]] = []
     base: dict[str, dict[int, str]] = {}
-    for result in results:
-        variant, verdicts = result.variant, {v.id: str(v.verdict) for v in result.verdicts}
+    for variant, judged, moved in results:
+        runs = min((verdict.runs for verdict in judged if verdict.runs), default=0)
+        verdicts = {verdict.id: str(verdict.verdict) for verdict in judged}
         before = base.setdefault(variant.named_set, verdicts)  # the set itself comes first
         rows.append(
             {
                 "set": variant.named_set,
                 "reading": variant.reading.name if variant.reading else None,
                 "option": variant.option.name if variant.option else None,
-                "runs": result.runs,
+                "runs": runs,
                 "verdicts": verdicts,
                 "changed": [id for id, verdict in verdicts.items() if before[id] != verdict],
                 "moved": {
-                    id: [
-                        _data(part, result.runs)
-                        for part in sorted(parts, key=_margins, reverse=True)
-                    ]
-                    for id, parts in result.moved.items()
+                    id: [_data(part, runs) for part in sorted(parts, key=_margins, reverse=True)]
+                    for id, parts in moved.items()
                 },
             }
         )
     for named_set in base:
-        _correct([row for row in rows if row["set"] == named_set])
+        own = [row["moved"].values() for row in rows if row["set"] == named_set]
+        parts = [part for claims in own for claim in claims for part in claim]
+        chances = holm_adjusted(np.array([part["chance"] for part in parts]))
+        for part, chance in zip(parts, chances, strict=True):
+            part["matters"] = bool(chance <= 1.0 - LEVEL)
     return rows
 
 
 def _margins(part: Finding) -> float:
     """How far a part has moved, in units of its margin."""
     return abs(part.effect) / max(part.statement.margin, part.statement.slack)
-
-
-def _correct(rows: Sequence[dict[str, Any]]) -> None:
-    """Say of every difference whether it matters: whether it is beyond the margin.
-
-    By Holm's correction over all parts of all claims under all changes from a set.
-    """
-    parts = [part for row in rows for own in row["moved"].values() for part in own]
-    chances = holm_adjusted(np.array([part["chance"] for part in parts]))
-    for part, chance in zip(parts, chances, strict=True):
-        part["matters"] = bool(chance <= 1.0 - LEVEL)
 
 
 def _chance(part: Finding, runs: int) -> float:
@@ -203,19 +179,13 @@ def _chance(part: Finding, runs: int) -> float:
 
 
 def _data(part: Finding, runs: int) -> dict[str, Any]:
-    """A difference as plain values: clear if its interval is without zero, and the chance of one
-    as large if it were within the margin."""
+    """A difference as plain values: clear if its interval is without zero, and its p-value."""
     nearest = min(abs(part.low), abs(part.high)) if part.low * part.high > 0.0 else 0.0
+    numbers = {"difference": part.effect, "low": part.low, "high": part.high}
     return {
         "part": part.label,
-        "difference": _plain(part.effect),
-        "low": _plain(part.low),
-        "high": _plain(part.high),
+        **{key: float(f"{x:.6g}") if abs(x) < math.inf else None for key, x in numbers.items()},
         "margin": part.statement.margin,
         "clear": nearest > part.statement.slack,
         "chance": float(f"{_chance(part, runs):.3g}"),
     }
-
-
-def _plain(number: float) -> float | None:
-    return float(f"{number:.6g}") if abs(number) < float("inf") else None

@@ -1,122 +1,258 @@
-"""Write the figures and the page of a results folder, for the first time or again."""
+"""The figures and the page of a study, or of one experiment, from its curves and verdicts."""
 
 from __future__ import annotations
 
+import dataclasses
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from expectant.analysis.adaptation import (
+    AFTER,
+    BEFORE,
+    LOCAL,
+    Score,
+    adaptation_verdict,
+    is_test,
+    score,
+)
 from expectant.analysis.curves import interval
 from expectant.analysis.panel import Panel
-from expectant.lab.reproduce import read_stored, verdicts_of, write_figures, write_report
+from expectant.lab.cells import Cell
+from expectant.lab.claims import Verdict
 from expectant.lab.request import Request
-from expectant.lab.specs.spec import Experiment, read_config, read_text
-from expectant.lab.store.cell_tables import Trouble
-from expectant.lab.store.folder import RUN, SPEC, STUDY, SWEEP, again, need_kind, place_of, versions
-from expectant.lab.store.results import (
-    CURVES,
-    check_settings,
-    panels_of,
-    read_curves,
-    read_facts,
-    settings_hashes,
-    write_curves,
-)
-from expectant.lab.store.timings import step_nanoseconds
-from expectant.lab.study import study_of
-from expectant.lab.sweep import Outcome
+from expectant.lab.store.cell_tables import troubles_of, troubles_section, version_rows
 
-Times = Mapping[tuple[str, str], float]  # nanoseconds a step, by panel and agent
+if TYPE_CHECKING:
+    from expectant.show import Section
+
+NO_BREAK = "\u00a0"  # a space at which no line ends
+LONG_BINS, WINDOW_BINS = 300, 20  # from how many bins on only the moves of the goal are drawn
+Drawn = Mapping[str, Sequence[Panel]]  # the panels of every figure as they are drawn
 
 
-def write_experiment(experiment: Experiment, outcome: Outcome) -> list[Panel]:
-    """Write the curves, the figure and the page of a finished experiment."""
-    folder, panels = outcome.folder, outcome.panels()
-    facts = {
-        "spec": read_text(folder / SPEC), "name": experiment.name, "title": experiment.title,
-        "versions": versions(), "cells": settings_hashes(outcome.work.cells),
-    }  # fmt: skip
-    write_curves(folder / CURVES, panels, facts)
-    _write(_request(experiment, folder), folder, panels)
-    return panels
+def write_results(
+    request: Request, folder: Path, panels: Sequence[Panel], verdicts: Sequence[Verdict]
+) -> list[Path]:
+    """Draw all figures and write the page."""
+    drawn = {
+        figure: shown(panels, figure, request.drawn(figure), request.study.experiments[figure].zoom)
+        for figure in request.figures
+    }
+    return [
+        *_write_figures(request, folder, panels, drawn),
+        _write_page(request, folder, panels, drawn, verdicts),
+    ]
 
 
-def write_sweep(folder: Path) -> Path | None:
-    """Write the page of a sweep, if anything of it is finished."""
-    from expectant.lab.choosing.choice_page import report_sweep
-    from expectant.lab.choosing.sweep_folder import read_folder
+def shown(
+    panels: Sequence[Panel], figure: str, runs: int | None = None, zoom: int | None = None
+) -> list[Panel]:
+    """The panels of a figure as they are drawn: with so many runs, and where they are long only
+    around the moves of the goal.
 
-    if not any(len(group.rows) for group in read_folder(folder, trust=True).groups):
-        return None
-    return report_sweep(folder, trust=True)
-
-
-def report_again(folder: Path, *, trust: bool = False) -> list[Path]:
-    """Write the figures and the page of any results folder again; ``trust`` imports its modules."""
-    kind = need_kind(folder, RUN, SWEEP, STUDY)
-    if kind == SWEEP:
-        from expectant.lab.choosing.choice_figures import draw_sweep
-        from expectant.lab.choosing.choice_page import report_sweep
-
-        return [*draw_sweep(folder, trust=trust), report_sweep(folder, trust=trust)]
-    request, panels = _read_run(folder, trust) if kind == RUN else read_stored(folder, trust)
-    return _write(request, folder, panels)
+    With a ``zoom`` the panels of a reading come once more, so many episodes around the first move.
+    """
+    chosen = [panel.of_runs(runs) for panel in panels if panel.figure == figure]
+    found = []
+    for reading in dict.fromkeys(panel.reading for panel in chosen):
+        own = [panel for panel in chosen if panel.reading == reading]
+        for panel in own:
+            long = panel.first_episodes.size > LONG_BINS
+            found += (panel.windows(WINDOW_BINS, WINDOW_BINS) if long else []) or [panel]
+        for panel in own if zoom else []:
+            found += panel.windows(*2 * [(zoom or 0) // panel.bin])[:1]
+    return found
 
 
-def _write(request: Request, folder: Path, panels: Sequence[Panel]) -> list[Path]:
-    figures = write_figures(request, folder, panels)
-    return [*figures, write_report(request, folder, panels, verdicts_of(request.study, panels))]
+def _write_figures(
+    request: Request, folder: Path, panels: Sequence[Panel], drawn: Drawn
+) -> list[Path]:
+    """Draw one PNG and one SVG per figure."""
+    from expectant.show import draw_panels, palette_of
+
+    paths, palette = [], palette_of(panels)
+    for figure, own in drawn.items():
+        title = f"Figure {figure}" if request.study.readings else request.study.title
+        there = min(panel.runs for panel in panels if panel.figure == figure)
+        runs = f"n = {min(request.drawn(figure), there)}".replace(" ", NO_BREAK)
+        title += f" ({request.warning or runs})"
+        name = f"figure-{figure}" if len(request.study.figures) > 1 else "figure"
+        paths += draw_panels(own, title, folder / name, palette)
+    return paths
 
 
-def _request(experiment: Experiment, folder: Path) -> Request:
-    """Ask for an experiment as for a study of one figure."""
-    study = study_of(experiment, again("run", folder), place_of(folder))
-    return Request(study, (experiment.name,))
+def _write_page(
+    request: Request,
+    folder: Path,
+    panels: Sequence[Panel],
+    drawn: Drawn,
+    verdicts: Sequence[Verdict],
+) -> Path:
+    from expectant.show import Claims, Environment, Glance, Header, palette_of, write_page
+
+    cells, found = request.cells(), [verdict.to_dict() for verdict in verdicts]
+    others = [entry for entry in found if entry["figure"] not in request.figures]
+    environment = [
+        *version_rows(folder), ("seed", cells[0].seed), ("command", request.command()),
+    ]  # fmt: skip
+    sections = [
+        Header(request.study.title, request.warning, request.study.notes),
+        Glance(found),
+        _worlds(request, cells),
+        *_adaptation(panels, cells),
+        *(
+            section
+            for figure, own in drawn.items()
+            for section in _figure_sections(request, figure, own, cells, found)
+        ),
+        Claims(others, "Claims without a figure"),
+        troubles_section(troubles_of(folder)),
+        Environment(environment),
+    ]
+    return write_page(folder / "report.html", sections, palette_of(panels))
 
 
-def _read_run(folder: Path, trust: bool) -> tuple[Request, list[Panel]]:
-    """Read the request and the curves of an experiment's folder."""
-    facts = read_facts(folder / CURVES)  # a spec without a name has that of its file
-    names = {key: facts[key] for key in ("name", "title") if key in facts}
-    experiment = replace(read_config(folder / SPEC, trust=trust), **names)
-    request = _request(experiment, folder)
-    cells = request.cells()
-    check_settings(folder / CURVES, cells, facts, again("run", folder))
-    return request, panels_of(cells, read_curves(folder / CURVES, cells))
+def _worlds(request: Request, cells: Sequence[Cell]) -> Section:
+    """Drawings of the domains that the study asks for, of those that are shown."""
+    from expectant.show import Worlds, world_picture
+    from expectant.show.wording import figure_name
+
+    pictures = []
+    for figure in request.study.worlds:
+        if figure in request.figures:
+            domain = next(cell.domain for cell in cells if cell.experiment == figure)
+            about = (type(domain).__doc__ or "").splitlines()[0]
+            pictures.append((f"{figure_name(figure)}: {about}", world_picture(domain)))
+    return Worlds(pictures)
 
 
-def times_of(outcome: Outcome) -> Times:
-    """The time of a step of every agent, where it was measured."""
-    cells = outcome.work.cells
-    times = step_nanoseconds(outcome.work.names, outcome.folder)
-    return {(c.panel, c.agent_key): time for c, time in zip(cells, times, strict=True)}
+def _figure_sections(
+    request: Request,
+    figure: str,
+    drawn: Sequence[Panel],
+    cells: Sequence[Cell],
+    found: Sequence[dict[str, Any]],
+) -> list[Section]:
+    """A figure, the claims about it, and how it was made."""
+    from expectant.show import Claims, Curves, Parameters, chart_of
+
+    first = request.study.experiments[figure]
+    title = "" if first.title == request.study.title else first.title  # which the page begins with
+    tables = [
+        (
+            f"reading “{name}”" if name else "",
+            _parameters(
+                [c for c in cells if (c.experiment, c.reading) == (figure, name)],
+                request.drawn(figure),
+            ),
+        )
+        for name in request.study.sets_of(figure)
+    ]
+    return [
+        Curves(figure, title, chart_of(drawn)),
+        Claims([entry for entry in found if entry["figure"] == figure]),
+        Parameters(tables, first.notes, request.command(figure), request.study.place),
+    ]
 
 
-def summary(
-    panels: Sequence[Panel], times: Times, troubles: Sequence[Trouble] = ()
-) -> list[dict[str, Any]]:
-    """Mean returns with intervals, the time of a step and what went wrong, as plain data."""
-    rows, known = [], {(found.panel, found.agent): found for found in troubles}
-    for panel in panels:
-        for agent, curve in panel.curves.items():
-            time = times.get((panel.panel, agent), float("nan"))
-            diverged = int(np.isnan(curve).any(axis=1).sum())
-            numbers = [None] * 3 if diverged else [float(x) for x in interval(curve.mean(axis=1))]
-            trouble = known.get((panel.panel, agent))
-            rows.append(
-                {
-                    "panel": panel.panel,
-                    "agent": agent,
-                    "runs": curve.shape[0],
-                    "diverged": diverged,
-                    "divergence": trouble.divergence if trouble else "",
-                    "evicted": trouble.evicted if trouble else 0,
-                    **dict(zip(("mean_return", "low", "high"), numbers, strict=True)),
-                    "optimum": None if np.isnan(panel.optimum) else panel.optimum,
-                    "step_nanoseconds": None if np.isnan(time) else time,
-                }
-            )
+def _parameters(cells: Sequence[Cell], runs: int) -> list[tuple[str, str]]:
+    """Every setting of the cells of a figure as (name, value)."""
+    first = cells[0]
+    unit, record = "steps" if first.steps else "episodes", first.record
+    rows = [(unit, f"{first.steps or first.episodes:,}"), ("runs", str(runs))]
+    if record is None:
+        rows.append(("bin", f"{first.width} {unit}"))
+    else:
+        longer = f", each interval {record.growth:g} times the last" if record.growth > 1 else ""
+        rows.append((record.found.title, f"every {record.every} {unit}{longer}"))
+    for cell in cells:
+        where = f" ({cell.panel})" if cell.panel else ""
+        rows.append((f"domain{where}", _settings(cell.domain)))
+        rows.append((f"features{where}", _settings(cell.features)))
+        rows.append((f"{cell.label}{where}", _settings(cell.agent)))
+    return list(dict.fromkeys(rows))
+
+
+def _settings(described: Any) -> str:
+    data = described.to_dict()
+    kind = data.pop("kind")
+    return f"{kind}: " + ", ".join(f"{key} = {value}" for key, value in data.items())
+
+
+# ------------------------------------------------------------------------------------ local changes
+
+
+def _adaptation(panels: Sequence[Panel], cells: Sequence[Cell]) -> list[Section]:
+    """Verdicts on adaptation, where agents went through a local change."""
+    from expectant.show import Adaptation
+    from expectant.show.wording import figure_name
+
+    figures = dict.fromkeys(panel.figure for panel in panels if is_test(panel))
+    tests = {
+        figure_name(figure): rows_of([p for p in panels if p.figure == figure], cells)
+        for figure in figures
+    }
+    names = {
+        panel.panel or panel.figure: panel.title or panel.panel or figure_name(panel.figure)
+        for panel in panels
+    }
+    backups = {
+        (panel.panel or panel.figure, key): label
+        for panel in panels
+        for key, label in panel.labels.items()
+    }
+    return [Adaptation(tests, names, backups)] if tests else []
+
+
+def rows_of(panels: Sequence[Panel], cells: Sequence[Cell]) -> list[dict[str, Any]]:
+    """One dictionary per curve of a test: names, settings, scores per run, means, verdict."""
+    agents = {(cell.panel or cell.experiment, cell.agent_key): cell.agent for cell in cells}
+    rows = []
+    for panel in filter(is_test, panels):
+        for key, curves in panel.curves.items():
+            name = panel.panel or panel.figure
+            data = score_as_data(score(panel, curves))
+            settings = _changed_settings(agents[name, key])
+            rows.append({"agent": name, "backups": key, "settings": settings, **data})
     return rows
+
+
+def _changed_settings(agent: Any) -> str:
+    """An agent without its backups, which the row names, and without what has its default."""
+    given = [
+        f"{field.name}={getattr(agent, field.name)!r}"
+        for field in dataclasses.fields(agent)
+        if field.name != "backups" and getattr(agent, field.name) != field.default
+    ]
+    return f"{type(agent).__name__}({', '.join(given)})"
+
+
+def score_as_data(found: Score) -> dict[str, Any]:
+    """A score with its verdict, ready for JSON; NaN becomes None."""
+    said, why = adaptation_verdict(found.learned, found.adapted)
+    low, high = (float(end) for end in interval(found.adaptation)[1:])
+    return {
+        "phase1": _plain(found.ends[BEFORE]),
+        "phase2": _plain(found.ends[LOCAL]),
+        "phase3": _plain(found.ends[AFTER]),
+        "P1": _number(found.learned),
+        "adaptation": _number(found.adapted),
+        "adaptation_low": _number(low),
+        "adaptation_high": _number(high),
+        "adaptation_by_seed": _plain(found.adaptation),
+        "adapted_seeds": found.adapted_runs,
+        "verdict": said,
+        "why": why,
+    }
+
+
+def _plain(values: np.ndarray) -> list[float | None]:
+    return [_number(value) for value in values]
+
+
+def _number(value: float) -> float | None:
+    return round(float(value), 6) if math.isfinite(value) else None
