@@ -133,7 +133,7 @@ BAD: list[tuple[list[str], str]] = [
     (["reproduce", "--quick", "--runs", "3"], "cannot be combined with --runs 3"),
     (["reproduce", "--runs", "0"], "must be a whole number, 1 or more, got 0"),
     (["reproduce", "--seed", str(2**128)], "at most"),
-    (["reproduce", "5a"], "unknown '5a'; for a figure of the paper give --figure 5a\n"),
+    (["reproduce", "5a"], "study: unknown '5a'"),
     (["reproduce", "--figure", "5"], "unknown '5', did you mean '5a' or '5b'?"),
     (["reproduce", "--run", "5"], "--runs"),
     (["reproduce", "--outt", "here"], "(Possible options: --out)"),

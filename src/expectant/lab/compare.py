@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -30,8 +30,9 @@ if TYPE_CHECKING:
     from pyarrow import Table
 
 LEVEL = 0.05  # the chance that any verdict at all is a mistake
-AGENT_HEADS = ("agent", "95 % interval", "diverged")
 DIFFERENCE_HEADS = ("difference", "mean", "95 % interval", "verdict")
+# heads, rows, the columns aligned to the left, and notes below
+Section = tuple[Sequence[str], list[list[str]], tuple[int, ...], list[str]]
 
 
 class Difference(NamedTuple):
@@ -91,73 +92,53 @@ class Comparison:
         return f"Comparison({', '.join(self.results)}: {extent_of(self._first)})"
 
     def __str__(self) -> str:
-        agents = [tables.text_table(self._heads, self._agent_rows(), left=(0, 2))]
-        if self.optimum.known:
-            best = f"epsilon-greedy on exact optimal values, epsilon {self.optimum.epsilon:g}"
-            agents.append(f"{best}: {self._best}")
-        parts = [[f"{self._first.domain.called}, {extent_of(self._first)} each"], agents]
-        if self.differences:
-            rows = self._difference_rows()
-            shown = tables.text_table(DIFFERENCE_HEADS, rows, left=(0, 2, 3))
-            parts.append([shown, *self._notes()])
-        return "\n\n".join("\n".join(part) for part in parts)
+        parts = [f"{self._first.domain.called}, {extent_of(self._first)} each"]
+        for heads, rows, left, notes in self._sections():
+            parts.append("\n".join([tables.text_table(heads, rows, left=left), *notes]))
+        return "\n\n".join(parts)
 
     def _repr_html_(self) -> str:
-        """Two small tables for notebooks."""
-        heads = [*self._heads, "time"]
-        times = [f"{result.seconds:.2f} s" for result in self.results.values()]
-        agents = [[*row, time] for row, time in zip(self._agent_rows(), times, strict=True)]
-        found = tables.html_table(heads, agents)
-        if self.optimum.known:
-            found += tables.paragraph(
-                f"exact, ε-greedy on q*, ε = {self.optimum.epsilon:g}: {self._best}"
-            )
-        if self.differences:
-            found += tables.html_table(DIFFERENCE_HEADS, self._difference_rows())
-        return found + "".join(map(tables.paragraph, self._notes()))
+        """The same for notebooks."""
+        return "".join(
+            tables.html_table(heads, rows) + "".join(map(tables.paragraph, notes))
+            for heads, rows, _, notes in self._sections()
+        )
 
     @property
     def _first(self) -> Result:
         return next(iter(self.results.values()))
 
-    @property
-    def _heads(self) -> list[str]:
-        name, *others = AGENT_HEADS
-        return [name, f"mean {measure_of(self._first)}", *others]
-
     @cached_property
     def _estimates(self) -> dict[str, tuple[float, float, float]]:
         return {name: estimate_of(result) for name, result in self.results.items()}
 
-    @property
-    def _decimals(self) -> int:
+    def _sections(self) -> Iterator[Section]:
+        """A table of the agents, and one of their differences, each with notes."""
         ends = [end for estimate in self._estimates.values() for end in estimate]
-        return tables.decimals_for([*ends, self.optimum.value])
-
-    @property
-    def _best(self) -> str:
-        return tables.number_text(self.optimum.value, self._decimals)
-
-    def _agent_rows(self) -> list[list[str]]:
-        rows = []
-        for name, result in self.results.items():
-            mean, low, high = self._estimates[name]
-            diverged = str(int(result.diverged.sum()))
-            shown = tables.interval_text(low, high, self._decimals)
-            rows.append([name, tables.number_text(mean, self._decimals), shown, diverged])
-        return rows
-
-    def _difference_rows(self) -> list[list[str]]:
-        return [_difference_row(found, self._decimals) for found in self.differences]
-
-    def _notes(self) -> list[str]:
-        """What a reader of the verdicts has to know."""
-        notes, count = [], len(self.differences)
-        if count > 1:
-            notes.append(f"p-values are corrected for {count} comparisons (Holm)")
-        if any(result.diverged.any() for result in self.results.values()):
-            notes.append("a diverged run counts as worse than any that has not diverged")
-        return notes
+        decimals = tables.decimals_for([*ends, self.optimum.value])
+        rows = [
+            [
+                name,
+                tables.number_text(mean, decimals),
+                tables.interval_text(low, high, decimals),
+                str(int(self.results[name].diverged.sum())),
+            ]
+            for name, (mean, low, high) in self._estimates.items()
+        ]
+        best = tables.number_text(self.optimum.value, decimals)
+        note = f"epsilon-greedy on exact optimal values, epsilon {self.optimum.epsilon:g}: {best}"
+        heads = ("agent", f"mean {measure_of(self._first)}", "95 % interval", "diverged")
+        yield heads, rows, (0, 2), [note] if self.optimum.known else []
+        if self.differences:
+            notes = []
+            if len(self.differences) > 1:
+                notes.append(
+                    f"p-values are corrected for {len(self.differences)} comparisons (Holm)"
+                )
+            if any(result.diverged.any() for result in self.results.values()):
+                notes.append("a diverged run counts as worse than any that has not diverged")
+            rows = [_difference_row(found, decimals) for found in self.differences]
+            yield DIFFERENCE_HEADS, rows, (0, 2, 3), notes
 
 
 def _difference_row(found: Difference, decimals: int) -> list[str]:

@@ -101,14 +101,9 @@ class StudyFile:
         """Refuse figures and sets that are named and not there."""
         if not self.sets:
             raise SpecError("at least one is needed", "sets")
-        named = {
-            "claim_runs": self.claim_runs if isinstance(self.claim_runs, dict) else (),
-            "only": self.only,
-            "worlds": self.worlds,
-            "unsized": self.unsized,
-        }
-        for name, listed in named.items():
-            check_known("no figure", listed, figures, name)
+        for name in ("claim_runs", "only", "worlds", "unsized"):
+            listed = getattr(self, name)
+            check_known("no figure", () if isinstance(listed, int) else listed, figures, name)
         for figure, own in self.only.items():
             check_known("no set", own, [*self.sets], "only", figure)
 
@@ -175,10 +170,6 @@ def find_study(name: str) -> Path:
         return folder
     if folder.is_dir():
         raise SpecError(f"{folder}: is no study, it has no {STUDY}")
-    figures = [figure for figure in the_paper().figures if figure.startswith(name)]
-    if figures:
-        options = " or ".join(f"--figure {figure}" for figure in figures)
-        raise SpecError(f"study: unknown {name!r}; for a figure of the paper give {options}")
     raise SpecError(f"study: unknown {name!r}" + near_miss(name, sorted(known)))
 
 
@@ -189,12 +180,7 @@ def read_study(folder: Path, trust: bool = False) -> Study:
     with the package is read once; other files may change.
     """
     ours = folder.resolve() in (path.resolve() for path in packaged().values())
-    return _packaged_study(folder, trust) if ours else _read_study(folder, trust)
-
-
-@cache
-def _packaged_study(folder: Path, trust: bool) -> Study:
-    return _read_study(folder, trust)
+    return (cached_study if ours else _read_study)(folder, trust)
 
 
 def the_paper() -> Study:
@@ -205,22 +191,20 @@ def the_paper() -> Study:
 def _read_study(folder: Path, trust: bool) -> Study:
     name = folder.resolve().name
     with in_file(folder):
-        data = parse_toml(read_text(folder / STUDY), STUDY)
         with in_file(STUDY):
-            file = read_table(StudyFile, data)
+            file = read_table(StudyFile, parse_toml(read_text(folder / STUDY), STUDY))
             for module in file.measures:
                 _import(module, trust)
         experiments = _experiments(folder, file.figures, trust)
-        figures, runs = [*experiments], file.claim_runs
-        data = _data(folder, CLAIMS)
-        with in_file(CLAIMS):
-            claims = tuple(read_claims(data, experiments))
         with in_file(STUDY):
-            file.check_names(figures)
+            file.check_names([*experiments])
+        with in_file(CLAIMS):
+            claims = tuple(read_claims(_data(folder, CLAIMS), experiments))
+        runs = file.claim_runs
         computed = {
             "title": file.title or name,
-            "figures": tuple(figures),
-            "claim_runs": runs if isinstance(runs, dict) else dict.fromkeys(figures, runs),
+            "figures": tuple(experiments),
+            "claim_runs": dict.fromkeys(experiments, runs) if isinstance(runs, int) else runs,
             "out": file.out or f"results/{name}",
         }
         return Study(
@@ -228,10 +212,13 @@ def _read_study(folder: Path, trust: bool) -> Study:
             name=name,
             folder=folder,
             experiments=experiments,
-            readings=_readings(folder, file.sets, figures),
+            readings=_readings(folder, file.sets, [*experiments]),
             claims=claims,
             command="expectant reproduce" + ("" if name == THE_PAPER else f" {word_for(folder)}"),
         )
+
+
+cached_study = cache(_read_study)
 
 
 def word_for(folder: Path) -> str:
@@ -285,15 +272,11 @@ def spec_at(word: str) -> Path:
     if path.is_file() or study not in known:
         return path
     specs = {spec.stem: spec for spec in specs_in(known[study])}
-    if name:
-        check_known(f"{study} has no spec", [name], [*specs], word)
-        return specs[name]
-    if len(specs) > 1:
-        raise SpecError(
-            f"{word}: has several specs ({', '.join(specs)}); `expectant reproduce {word}` runs "
-            f"its figures, {word}/{next(iter(specs))} is one spec"
-        )
-    return next(iter(specs.values()))
+    if not name and len(specs) > 1:
+        raise SpecError(f"{word}: has several specs; give {word}/SPEC ({', '.join(specs)})")
+    name = name or next(iter(specs))
+    check_known(f"{study} has no spec", [name], [*specs], word)
+    return specs[name]
 
 
 def _data(folder: Path, name: str) -> dict[str, Any]:
@@ -323,12 +306,10 @@ def _readings(folder: Path, sets: tuple[str, ...], figures: list[str]) -> tuple[
         for place, reading in enumerate(readings):
             with inside("readings", place):
                 check_known("no figure", reading.figures, figures, "figures")
-                for number, option in enumerate(reading.options):
-                    check_known("no set", option.sets, [*sets], "options", number, "sets")
-                for named_set in sets:
-                    count = sum(named_set in option.sets for option in reading.options)
-                    if count != 1:
-                        raise SpecError(
-                            f"one must be in the set {named_set!r}, got {count}", "options"
-                        )
+                named = [name for option in reading.options for name in option.sets]
+                check_known("no set", named, [*sets], "options")
+                for name in sets:
+                    if named.count(name) != 1:
+                        count = named.count(name)
+                        raise SpecError(f"one must be in the set {name!r}, got {count}", "options")
     return readings
