@@ -14,11 +14,13 @@ from expectant.agents.cached_values import CachedValues
 from expectant.agents.dyna_q import DynaQ
 from expectant.agents.lookahead import Lookahead
 from expectant.agents.network_values import NetworkValues
+from expectant.agents.paper import Interpretation
 from expectant.agents.planning_agent import PlanningAgent
 from expectant.agents.q_learning import QLearning
 from expectant.agents.q_planning import QPlanning
 from expectant.agents.rvi_q_learning import RVIQLearning
 from expectant.agents.sarsa import ExpectedSarsa, Sarsa
+from expectant.agents.wrappers import FreezeAfter, PlanningOnly
 from expectant.backups import (
     AllPairs,
     AllStates,
@@ -90,7 +92,7 @@ from expectant.parts import (
     Site,
 )
 from expectant.show.plot import plot
-from expectant.step_sizes import IDBD, Autostep, Bounded, Decaying
+from expectant.step_sizes import IDBD, Autostep, Decaying, Fixed
 from expectant.version import VERSION
 from expectant.whose import WorldError
 
@@ -112,7 +114,6 @@ __all__ = [
     "Backups",
     "BestOption",
     "BlockingMaze",
-    "Bounded",
     "BoyanChain",
     "Branching",
     "CachedPolicy",
@@ -140,12 +141,15 @@ __all__ = [
     "FeatureSweeping",
     "Features",
     "FiniteMDP",
+    "Fixed",
     "FourRooms",
     "Fourier",
+    "FreezeAfter",
     "Gym",
     "History",
     "Identity",
     "Interpolated",
+    "Interpretation",
     "Joined",
     "Learner",
     "LinearExpectation",
@@ -164,6 +168,7 @@ __all__ = [
     "Outside",
     "PartError",
     "PlanningAgent",
+    "PlanningOnly",
     "PrioritizedPairs",
     "PrioritizedSweeping",
     "QLearning",
@@ -199,7 +204,9 @@ __all__ = [
     "TwoChoice",
     "TwoRooms",
     "WorldError",
+    "agents",
     "analysis",
+    "backups",
     "bounds_of",
     "check_agent",
     "check_backups",
@@ -216,11 +223,14 @@ __all__ = [
     "lanes",
     "look_as",
     "measure",
+    "models",
     "option",
+    "options",
     "plot",
     "register",
     "rules",
     "run",
+    "step_sizes",
     "try_on",
     "under_policy",
     "updates",

@@ -13,7 +13,7 @@ import inspect
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 
@@ -41,40 +41,41 @@ _NONE: Any = dataclasses.MISSING  # type checkers are to see the default's type,
 
 
 def option(
-    rule: Rule[Given], *, default: Given = _NONE, kw_only: bool = False, meaning: str = ""
+    rule: Rule[Given],
+    *,
+    default: Given = _NONE,
+    kw_only: bool = False,
+    meaning: str = "",
+    hidden: bool = False,
 ) -> Given:
-    """An argument of a description, with the rule that its values obey, and what it means."""
-    metadata = {"rule": rule, "meaning": meaning}
+    """Declare a parameter with the rule that its values obey, and its meaning.
+
+    A ``hidden`` one is left out of the signature and the documentation.
+    """
+    metadata = {"rule": rule, "meaning": meaning, "hidden": hidden}
     return dataclasses.field(default=default, kw_only=kw_only, metadata=metadata)
 
 
 def options_of(described: type) -> list[dict[str, Any]]:
-    """Every option of a class as plain data: name, rule, default, whether required, meaning.
-
-    Those that can be given by their place come first. ``untuned`` is what one is where none of the
-    required options is given.
-    """
-    untuned = getattr(described, "untuned", {})
+    """List every parameter of a class as plain data; positional ones come first."""
     return [
         {
             "name": field.name,
             "rule": field.metadata["rule"].text,
             "default": None if field.default is dataclasses.MISSING else field.default,
             "required": field.default is dataclasses.MISSING,
-            "untuned": untuned.get(field.name),
             "meaning": meaning_of(
                 described.__name__, field.name, field.metadata.get("meaning", "")
             ),
         }
         for field in sorted(dataclasses.fields(described), key=lambda field: field.kw_only is True)
-        if "rule" in field.metadata
+        if "rule" in field.metadata and not field.metadata["hidden"]
     ]
 
 
 def default_in_words(found: Mapping[str, Any]) -> str:
-    """What an option is if it is not given, from what :func:`options_of` says of it."""
-    usual = "required" if found["required"] else f"default {found['default']!r}"
-    return usual if found["untuned"] is None else f"{usual}; {found['untuned']!r} without any step"
+    """Describe the default of a parameter listed by :func:`options_of`."""
+    return "required" if found["required"] else f"default {found['default']!r}"
 
 
 def _documented(made: Any) -> None:
@@ -118,7 +119,6 @@ class Description:
     """Base of everything a user describes; made concrete by :func:`description`."""
 
     kind: ClassVar[str]
-    untuned: ClassVar[Mapping[str, object]] = {}  # settings where no required option is given
 
     def __init__(self) -> None:
         """Of a class that is no description: :func:`description` gives it one with its options."""
@@ -132,11 +132,6 @@ class Description:
                 checked = rule.check(type(self).__name__, field.name, getattr(self, field.name))
                 object.__setattr__(self, field.name, checked)
         self.validate()
-
-    @classmethod
-    def untuned_beside(cls, given: Mapping[str, object]) -> Mapping[str, object]:
-        """The settings where no required option is given, as they go with those that are."""
-        return cls.untuned
 
     def validate(self) -> None:
         """Check what concerns several arguments at once."""
@@ -165,7 +160,17 @@ class Description:
         module = found.module_in(data)
         if module is not None and not trust and module not in sys.modules:
             raise ValueError(f"{found.__name__}: {needs_trust(f'the module {module!r}')}")
-        return found(**{key: _described(item, trust) for key, item in data.items()})
+        preset = data.pop("preset", None)
+        make: Any = found if preset is None else found.preset(preset)
+        return make(**{key: _described(item, trust) for key, item in data.items()})
+
+    @classmethod
+    def preset(cls, name: object) -> Callable[..., Self]:
+        """The constructor that ``preset = "paper"`` stands for in data."""
+        if name != "paper" or not hasattr(cls, "paper"):
+            known = "'paper'" if hasattr(cls, "paper") else "none"
+            raise ValueError(f"{cls.__name__}: unknown preset {name!r} (known: {known})")
+        return cls.paper  # type: ignore[attr-defined, no-any-return]
 
     @classmethod
     def module_in(cls, data: dict[str, object]) -> str | None:
@@ -175,6 +180,13 @@ class Description:
     def replace(self, **changes: object) -> Self:
         """The same description with some arguments changed."""
         return type(self)(**{**self._arguments(), **changes})
+
+    def __repr__(self) -> str:
+        """Show what differs from the defaults."""
+        fields = dataclasses.fields(self)  # type: ignore[arg-type]
+        changed = [f.name for f in fields if not _same(getattr(self, f.name), f.default)]
+        shown = ", ".join(f"{name}={getattr(self, name)!r}" for name in changed)
+        return f"{type(self).__name__}({shown})"
 
     def _arguments(self) -> dict[str, object]:
         return {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}  # type: ignore[arg-type]
@@ -295,6 +307,12 @@ def _located(name: str, trust: bool) -> type[Description]:
     return found
 
 
+def _same(value: object, default: object) -> bool:
+    """True if a parameter has its default, arrays included."""
+    same = value is default or value == default
+    return bool(np.all(same)) and not isinstance(value, np.ndarray)
+
+
 def _plain(value: object) -> object:
     if isinstance(value, Description):
         return value.to_dict()
@@ -320,7 +338,7 @@ def abstract(cls: Class) -> Class:
 
     It does not compare: what is made from it has more arguments, all of which count.
     """
-    made: Any = dataclass(frozen=True, eq=False)(cls)
+    made: Any = dataclass(frozen=True, eq=False, repr=False)(cls)
     return made
 
 
@@ -331,11 +349,12 @@ def description(cls: Class) -> Class:
     Arguments it does not have are a ``ValueError`` that names the nearest one it has.
     """
     inherited = cls.__eq__ is object.__eq__ or hasattr(cls.__eq__, "generated")
-    made: Any = dataclass(frozen=True, eq=inherited)(cls)
+    made: Any = dataclass(frozen=True, eq=inherited, repr=False)(cls)
     if inherited:
         made.__eq__.generated = True  # one that a class wrote itself is left to it
     made.kind = snake_case(cls.__name__)
-    made.__init__ = _checked_init(made.__init__, cls.__name__)
+    hidden = [f.name for f in dataclasses.fields(made) if f.metadata.get("hidden")]
+    made.__init__ = _checked_init(made.__init__, cls.__name__, hidden)
     taken = KINDS.get(made.kind)
     if taken is not None and _ours(taken):
         raise ValueError(
@@ -347,9 +366,11 @@ def description(cls: Class) -> Class:
     return made
 
 
-def _checked_init(init: Callable[..., None], owner: str) -> Callable[..., None]:
+def _checked_init(
+    init: Callable[..., None], owner: str, hidden: Collection[str]
+) -> Callable[..., None]:
     """Refuse unknown and missing arguments of a class's constructor in one sentence."""
-    _, *parameters = inspect.signature(init).parameters.values()
+    own, *parameters = inspect.signature(init).parameters.values()
     named = [p for p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
     known, takes_any = [p.name for p in named], len(named) < len(parameters)
     required = [p.name for p in named if p.default is p.empty]
@@ -359,12 +380,10 @@ def _checked_init(init: Callable[..., None], owner: str) -> Callable[..., None]:
             if name not in known and not takes_any:
                 raise ValueError(f"{owner}: unknown option {name}={given!r}" + hint(name, known))
         missing = [name for name in required[len(args) :] if name not in kwargs]
-        untuned = type(self).untuned
-        if missing == required and set(required) <= set(untuned):
-            kwargs = {**type(self).untuned_beside(kwargs), **kwargs}
-        elif missing:
+        if missing:
             raise ValueError(f"{owner}: needs {' and '.join(missing)}")
         init(self, *args, **kwargs)
 
-    __init__.__wrapped__ = init  # type: ignore[attr-defined]
+    visible = [p for p in parameters if p.name not in hidden]
+    __init__.__signature__ = inspect.Signature([own, *visible])  # type: ignore[attr-defined]
     return __init__

@@ -16,7 +16,7 @@ import numpy as np
 
 from expectant.core.memory import zeros
 from expectant.descriptions import Description, abstract, option
-from expectant.rules import at_least, between, flag, number, one_of
+from expectant.rules import at_least, between, either, number, one_of, whole
 
 if TYPE_CHECKING:
     from expectant.domains.finite import FiniteMDP
@@ -38,6 +38,7 @@ __all__ = [
     "Site",
     "Values",
     "constant_weights",
+    "model_fits",
     "narrowest",
 ]
 
@@ -63,7 +64,8 @@ class Site:
     ``rng`` is what is drawn from while it is built; a part that draws later without being given a
     generator keeps ``planning``, the run's stream for that. ``control`` (1,) is not zero once the
     run is to stop; work that takes long heeds it. ``promise`` is what an agent wants its model to
-    promise of what was never tried, ``discount`` the agent's.
+    promise of what was never tried, ``discount`` the agent's. Without ``learn_from_real_steps``
+    the agent's values learn by planning alone.
     """
 
     shape: Shape
@@ -77,6 +79,7 @@ class Site:
     control: np.ndarray = dataclasses.field(default_factory=lambda: np.zeros(1, np.int64))
     promise: float = 0.0
     discount: float = 1.0
+    learn_from_real_steps: bool = True
 
 
 class Exit(NamedTuple):
@@ -308,12 +311,26 @@ class Model(Buildable):
 
     @property
     def learns(self) -> bool:
-        """Whether it is learned from transitions; a model that is given has nothing to fit."""
+        """True if it is learned from transitions; a given model has nothing to fit."""
         return True
 
     def build(self, site: Site) -> object:
-        """The part that compiled code plans with, made for one run."""
+        """Build the part that compiled code plans with, for one run."""
         raise self.lacking("build")
+
+    def bind(self, part: object, weights: np.ndarray, discount: float) -> object:
+        """Tell the part which weights (D,) the agent looks ahead with; most models ignore it."""
+        return part
+
+
+def model_fits() -> Any:
+    """The parameter ``model_fits`` of backup distributions that store transitions."""
+    return option(
+        either(whole(0), one_of("planning_steps")),
+        default=2,
+        kw_only=True,
+        meaning="fits of a learned model to stored transitions, after every real step",
+    )
 
 
 class Backups(Buildable):
@@ -337,8 +354,17 @@ class Backups(Buildable):
         """The part that compiled code draws from, made for one run."""
         raise self.lacking("build")
 
+    @property
+    def fits(self) -> int | str:
+        """Fits of the model to stored transitions in a step, or "planning_steps"."""
+        return getattr(self, "model_fits", 0)
+
+    def with_fits(self, fits: int | str) -> Backups:
+        """The same distribution with another number of fits, if it stores transitions."""
+        return self.replace(model_fits=fits) if self.stores_transitions else self
+
     def build_with(self, site: Site, model: object) -> object:
-        """The same, where it looks at the model that is planned with."""
+        """Build the part, given that of the model that is planned with."""
         return self.build(site)
 
     def drawn_shape(self, site: Site) -> Shape:
@@ -390,13 +416,27 @@ class Agent(Buildable):
     """An agent, described; ``algorithm`` is its name in the paper."""
 
     algorithm: ClassVar[str] = ""
-    epsilon: float = option(between(0, 1), default=0.1, kw_only=True)
-    discount: float = option(between(0, 1), default=1.0, kw_only=True)
-    doubled_steps: bool = option(flag(), default=False, kw_only=True)
-    bounded_step: bool = option(flag(), default=False, kw_only=True)
-    step_unit: str = option(one_of("feature", "total"), default="feature", kw_only=True)
-    initial_value: float = option(number(), default=0.0, kw_only=True)
-    centering: float = option(at_least(0), default=0.0, kw_only=True)
+    epsilon: float = option(
+        between(0, 1),
+        default=0.1,
+        kw_only=True,
+        meaning="probability of a random action, which may be the greedy one",
+    )
+    discount: float = option(
+        between(0, 1), default=0.99, kw_only=True, meaning="γ, the discount factor"
+    )
+    initial_value: float = option(
+        number(),
+        default=0.0,
+        kw_only=True,
+        meaning="initial value of every state and action; a high one makes the agent explore",
+    )
+    centering: float = option(
+        at_least(0),
+        default=0.0,
+        kw_only=True,
+        meaning="η, the step size of the average reward relative to that of the values; 0: off",
+    )
 
     @classmethod
     def title(cls) -> str:
@@ -424,13 +464,3 @@ class Agent(Buildable):
     def action_weights(self, site: Site) -> np.ndarray:
         """Weights (A, D) that give every action its initial value."""
         return np.repeat(self.state_weights(site)[None], site.actions, axis=0)
-
-    def scaled(self, step: float, site: Site) -> float:
-        """A step size as the update uses it, which is once for every active feature.
-
-        It is twice as large for gradients of the whole error². A step in total is shared out
-        among the k active features: a step of 1 makes a binary state's error vanish.
-        """
-        if self.step_unit == "total":
-            step /= site.shape.active
-        return 2.0 * step if self.doubled_steps else step

@@ -158,3 +158,14 @@ def named_or(*names: str, kind: type[First], words: str) -> Rule[str | First]:
         return value if isinstance(value, kind) else named.convert(value)
 
     return Rule(f"{named.text} or {words} of your own", convert)
+
+
+def instance_of(kind: type[First], words: str) -> Rule[First]:
+    """Any description of a kind, which is called so in words."""
+
+    def convert(value: object) -> First:
+        if not isinstance(value, kind):
+            raise ValueError
+        return value
+
+    return Rule(words, convert)

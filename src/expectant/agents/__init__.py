@@ -1,1 +1,38 @@
-"""Agents: the paper's three algorithms and its baselines."""
+"""Agents: the paper's three algorithms, Q-planning, and the model-free and textbook baselines."""
+
+from expectant.agents.cached_policy import CachedPolicy
+from expectant.agents.cached_values import CachedValues
+from expectant.agents.dyna_q import DynaQ
+from expectant.agents.lookahead import Lookahead
+from expectant.agents.network_values import NetworkValues
+from expectant.agents.paper import Interpretation
+from expectant.agents.planning_agent import PlanningAgent
+from expectant.agents.planning_update import GTD2, Gradient, Levi, PlanningUpdate
+from expectant.agents.q_learning import QLearning
+from expectant.agents.q_planning import QPlanning
+from expectant.agents.rvi_q_learning import RVIQLearning
+from expectant.agents.sarsa import ExpectedSarsa, Sarsa
+from expectant.agents.wrappers import FreezeAfter, PlanningOnly
+from expectant.parts import Agent
+
+__all__ = [
+    "GTD2",
+    "Agent",
+    "CachedPolicy",
+    "CachedValues",
+    "DynaQ",
+    "ExpectedSarsa",
+    "FreezeAfter",
+    "Gradient",
+    "Interpretation",
+    "Levi",
+    "Lookahead",
+    "NetworkValues",
+    "PlanningAgent",
+    "PlanningOnly",
+    "PlanningUpdate",
+    "QLearning",
+    "QPlanning",
+    "RVIQLearning",
+    "Sarsa",
+]

@@ -9,14 +9,14 @@ import numpy as np
 from expectant.agents.acting import draw_from
 from expectant.agents.centering import CenteringPart, centered, shift_rate
 from expectant.agents.planner import Planner, absorb, pass_on_to_planner, report, tell
-from expectant.agents.planning_update import StatePlanningAgent
-from expectant.agents.untuned import CACHED_POLICY, LEFT_OUT
+from expectant.agents.planning_agent import UPDATE, PlanningAgent
+from expectant.agents.planning_update import PlanningUpdate
 from expectant.core.memory import zeros
 from expectant.descriptions import description, option
 from expectant.features.vector import dot
 from expectant.parts import Site
-from expectant.rules import at_least, between, flag
-from expectant.step_sizes import StepSize, step_part, step_size
+from expectant.rules import between
+from expectant.step_sizes import StepSize, build_step, step_size
 from expectant.updates import move, policy_gradient, softmax, td_target
 from expectant.verbs import (
     act,
@@ -134,38 +134,45 @@ def _(agent, state, slot, discount, rng):
 
 
 @description
-class CachedPolicy(StatePlanningAgent):
-    """TD(0) and LEVI on state values; acts by a softmax policy learned from their errors.
+class CachedPolicy(PlanningAgent):
+    """TD(0) and planning on state values; acts by a softmax policy learned from their errors.
 
-    The softmax explores by itself: ε is 0 unless asked for, and then comes on top of it.
-    ``entropy`` is the weight of an entropy bonus in the policy's gradient. ``old_target`` takes the
-    target of a planned policy step from before the values moved. ``doubled_steps`` leaves the
-    policy alone: what it follows is not the gradient of a square.
+    Algorithm 3 of the paper. The softmax explores by itself; ε comes on top of it.
     """
 
     algorithm: ClassVar[str] = "Algorithm 3"
-    untuned = CACHED_POLICY
-
-    value_step: float | StepSize = option(step_size(), default=LEFT_OUT)
-    policy_step: float | StepSize = option(step_size(), default=LEFT_OUT)
-    model_step: float | StepSize = option(step_size(), default=0.1)
-    entropy: float = option(at_least(0.0), default=0.0, kw_only=True)
-    epsilon: float = option(between(0, 1), default=0.0, kw_only=True)
-    old_target: bool = option(flag(), default=False, kw_only=True)
+    value_step: float | StepSize = option(
+        step_size(), default=0.3, meaning="step size of the state values"
+    )
+    policy_step: float | StepSize = option(
+        step_size(), default=0.3, meaning="step size of the policy's weights"
+    )
+    model_step: float | StepSize = option(
+        step_size(), default=0.3, meaning="step size of a model given by name"
+    )
+    epsilon: float = option(
+        between(0, 1),
+        default=0.0,
+        kw_only=True,
+        meaning="probability of a random action on top of the softmax",
+    )
+    planning_update: str | PlanningUpdate = option(
+        UPDATE, default="levi", kw_only=True, meaning="how a backup moves the state values"
+    )
 
     def build(self, site: Site) -> CachedPolicyPart:
         return CachedPolicyPart(
             self.state_weights(site),
             zeros((site.actions, site.width)),
-            self.planner(site, self.model_step),
-            self.update_part(site),
-            step_part(self, self.value_step, site),
-            step_part(self.replace(doubled_steps=False), self.policy_step, site, site.actions),
-            self.entropy,
+            self.planner(site),
+            self.update().build(site, self.value_step),
+            build_step(self.value_step, site),
+            build_step(self.policy_step, site, site.actions),
+            self.interpretation.entropy,
             self.epsilon,
             self.discount,
             zeros(site.actions),
-            self.centering_part(),
-            self.direct,
-            self.old_target,
+            self.centering_part(site),
+            site.learn_from_real_steps,
+            self.interpretation.old_target,
         )

@@ -10,13 +10,11 @@ import numpy as np
 from expectant.agents.acting import epsilon_greedy, write_epsilon_greedy
 from expectant.agents.centering import CenteringPart, centered, shift_rate
 from expectant.agents.planner import Planner, absorb, pass_on_to_planner, tell
-from expectant.agents.planning_update import ValuingAgent
-from expectant.agents.untuned import CACHED_VALUES, LEFT_OUT
+from expectant.agents.planning_agent import DEFAULT_MODEL_STEP, PlanningAgent
 from expectant.descriptions import description, option
 from expectant.features.vector import dot, outlook
 from expectant.parts import Site
-from expectant.rules import flag, one_of
-from expectant.step_sizes import StepSize, step_part, step_size
+from expectant.step_sizes import StepSize, build_step, step_size
 from expectant.updates import displacement, move, move_row, td_target
 from expectant.verbs import (
     act,
@@ -33,9 +31,9 @@ from expectant.verbs import (
 
 
 class CachedValuesPart(NamedTuple):
-    """``weights`` (D,) are those of the state values, or the part that these are."""
+    """``weights`` (D,) are those of the state values, ``action_weights`` (A, D) the cache."""
 
-    weights: object
+    weights: np.ndarray
     action_weights: np.ndarray
     planner: Planner
     update: object
@@ -133,38 +131,37 @@ def _(agent, state, slot, discount, rng):
 
 
 @description
-class CachedValues(ValuingAgent):
-    """TD(0) and LEVI on state values, cached into action values; acts ε-greedily in those.
+class CachedValues(PlanningAgent):
+    """TD(0) and planning on state values, cached into action values; acts ε-greedily in those.
 
-    A backup moves w and then the action values of every action. ``cache_first`` turns that around,
-    ``cached_actions="greedy"`` moves only that of the best action.
+    Algorithm 2 of the paper. A backup moves w and then the action values of every action.
     """
 
     algorithm: ClassVar[str] = "Algorithm 2"
-    untuned = CACHED_VALUES
-
-    value_step: float | StepSize = option(step_size(), default=LEFT_OUT)
-    action_step: float | StepSize = option(step_size(), default=LEFT_OUT)
-    model_step: float | StepSize = option(step_size(), default=0.1)
-    printed_delta: bool = option(flag(), default=False, kw_only=True)
-    cache_first: bool = option(flag(), default=False, kw_only=True)
-    cached_actions: str = option(one_of("all", "greedy"), default="all", kw_only=True)
-    ties: str = option(one_of("random", "first"), default="random", kw_only=True)
+    value_step: float | StepSize = option(
+        step_size(), default=0.3, meaning="step size of the state values"
+    )
+    action_step: float | StepSize = option(
+        step_size(), default=1.0, meaning="step size of the action values"
+    )
+    model_step: float | StepSize = option(
+        step_size(), default=DEFAULT_MODEL_STEP, meaning="step size of a model given by name"
+    )
 
     def build(self, site: Site) -> CachedValuesPart:
         return CachedValuesPart(
-            self.values_part(site),
+            self.state_weights(site),
             self.action_weights(site),
-            self.planner(site, self.model_step),
-            self.update_part(site),
-            step_part(self, self.value_step, site),
-            step_part(self, self.action_step, site, site.actions),
+            self.planner(site),
+            self.update().build(site, self.value_step),
+            build_step(self.value_step, site),
+            build_step(self.action_step, site, site.actions),
             self.epsilon,
             self.discount,
-            self.printed_delta,
-            self.centering_part(),
-            self.direct,
-            self.cache_first,
-            self.cached_actions == "greedy",
-            self.ties == "random",
+            self.interpretation.printed_delta,
+            self.centering_part(site),
+            site.learn_from_real_steps,
+            self.interpretation.cache_first,
+            self.interpretation.cached_actions == "greedy",
+            self.interpretation.ties == "random",
         )

@@ -21,8 +21,6 @@ __all__ = [
     "shift_rate",
 ]
 
-FROM = ("all", "real")
-
 
 class CenteringPart(NamedTuple):
     """``rate`` (1,) is R̄; ``real`` and ``planned`` are η for updates of either kind, or 0."""
@@ -32,10 +30,9 @@ class CenteringPart(NamedTuple):
     planned: float
 
 
-def centering_part(centering: float, direct: bool = True, source: str = "all") -> CenteringPart:
-    """What moves R̄: all updates of values, or real steps only, even if they move no values."""
-    real = centering if direct or source == "real" else 0.0
-    return CenteringPart(np.zeros(1), real, centering if source == "all" else 0.0)
+def centering_part(centering: float, learn_from_real_steps: bool = True) -> CenteringPart:
+    """Build the estimate R̄, which every update of values moves."""
+    return CenteringPart(np.zeros(1), centering if learn_from_real_steps else 0.0, centering)
 
 
 @function

@@ -9,13 +9,12 @@ import numpy as np
 
 from expectant.agents.acting import act_on_action_values
 from expectant.agents.centering import CenteringPart, centered, centering_part, shift_rate
-from expectant.agents.untuned import ACTIONS, LEFT_OUT
 from expectant.backups import PrioritizedPairs, SeenPairs
 from expectant.descriptions import description, option
 from expectant.features.vector import Binary, Weighted, empty_state, greatest
 from expectant.parts import Agent, Backups, Site
 from expectant.rules import at_least, named_or, whole
-from expectant.step_sizes import StepSize, step_part, step_size
+from expectant.step_sizes import StepSize, build_step, step_size
 from expectant.updates import move_row, q_learning
 from expectant.verbs import (
     age,
@@ -126,11 +125,13 @@ class DynaQ(Agent):
     planned too, as steps that stay in the state and pay 0.
     """
 
-    untuned = ACTIONS
-
-    action_step: float | StepSize = option(step_size(), default=LEFT_OUT)
-    planning_steps: int = option(whole(0), default=5)
-    bonus: float = option(at_least(0.0), default=0.0)
+    action_step: float | StepSize = option(
+        step_size(), default=0.3, meaning="step size of the action values"
+    )
+    planning_steps: int = option(whole(0), default=5, meaning="updates after every real step")
+    bonus: float = option(
+        at_least(0.0), default=0.0, meaning="κ, the weight of Dyna-Q+'s exploration bonus"
+    )
     backups: str | Backups = option(
         named_or(*NAMED, kind=Backups, words="a backup distribution"), default="pairs", kw_only=True
     )
@@ -159,7 +160,7 @@ class DynaQ(Agent):
             self.distribution().build(site),
             empty_state(site.shape),
             empty_state(site.shape),
-            step_part(self, self.action_step, site, site.actions),
+            build_step(self.action_step, site, site.actions),
             self.epsilon,
             self.discount,
             self.planning_steps,

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, NamedTuple, cast
-
-import numpy as np
+from typing import Any, ClassVar, NamedTuple, cast
 
 from expectant.agents.acting import epsilon_greedy, write_epsilon_greedy
 from expectant.agents.centering import CenteringPart, centered, shift_rate
 from expectant.agents.planner import Planner, absorb, pass_on_to_planner, tell
-from expectant.agents.planning_agent import named_model, refuse_combinations
-from expectant.agents.planning_update import ValuingAgent
-from expectant.agents.untuned import LEFT_OUT, LOOKAHEAD
+from expectant.agents.planning_agent import DEFAULT_MODEL_STEP, PlanningAgent
+from expectant.agents.planning_update import Levi
 from expectant.descriptions import description, option
 from expectant.features.vector import outlook
-from expectant.models.expectation import LinearExpectation, LinearPart
-from expectant.models.wrappers import maintained
-from expectant.parts import Site
-from expectant.rules import flag, one_of
-from expectant.step_sizes import StepSize, adapts, step_part, step_size
+from expectant.models.wrappers import at_mean
+from expectant.parts import Site, Values
+from expectant.rules import Rule, one_of
+from expectant.step_sizes import Fixed, StepSize, adapts, as_step_size, build_step, step_size
 from expectant.updates import displacement, move, td_target
 from expectant.verbs import (
     act,
@@ -114,56 +110,78 @@ def _(agent, state, slot, discount, rng):
     return abs(error)
 
 
-@description
-class Lookahead(ValuingAgent):
-    """TD(0) and LEVI on state values; acts ε-greedily in b(s, a, w) = r + γ s̄ᵀw.
+def _value_function(value: object) -> str | Values:
+    return value if isinstance(value, Values) else one_of("linear").convert(value)
 
-    ``maintained=True`` keeps the look-ahead's own weights up to date: a decision then costs O(A k)
-    instead of O(A k d), but a step of learning and planning costs more. A ``value_step``
-    leaves all defaults "without any step"; ``Lookahead().replace(value_step=…)`` keeps the others.
+
+@description
+class Lookahead(PlanningAgent):
+    """TD(0) and planning on state values; acts ε-greedily in b(s, a, w) = r + γ s̄ᵀw.
+
+    Algorithm 1 of the paper; ``Lookahead.paper(...)`` is the algorithm as printed.
     """
 
     algorithm: ClassVar[str] = "Algorithm 1"
-    untuned = LOOKAHEAD
-
-    value_step: float | StepSize = option(step_size(), default=LEFT_OUT)
-    model_step: float | StepSize = option(step_size(), default=0.1)
-    maintained: bool = option(flag(), default=False, kw_only=True)
-    ties: str = option(one_of("random", "first"), default="random", kw_only=True)
+    value_step: float | StepSize = option(
+        step_size(), default=0.3, meaning="step size of the state values"
+    )
+    model_step: float | StepSize = option(
+        step_size(), default=DEFAULT_MODEL_STEP, meaning="step size of a model given by name"
+    )
+    values: str | Values = option(
+        Rule("'linear' or ex.NetworkValues", _value_function),
+        default="linear",
+        kw_only=True,
+        meaning="form of the state values",
+    )
 
     def validate(self) -> None:
         super().validate()
-        if not self.maintained:
+        if self.values == "linear":
             return
-        along = "it keeps up with value steps along the planned state only"
         refused = {
-            "model": (
-                type(named_model(self.model, 0.0)) is not LinearExpectation,
-                "it needs model='expectation', whose look-ahead is linear in the features",
+            "planning_update": (self.update().needs_means, "they have no linear gradient"),
+            "backups": (self.distribution().draws_features, "it plans from single features"),
+            "model": (self.used_model().several_steps, "its discounts need linear values"),
+            "options": (self.options is not None, "options are valued by linear values"),
+            "initial_value": (self.initial_value != 0.0, "such values start at 0"),
+            "value_step": (
+                not isinstance(as_step_size(self.value_step), Fixed), "all weights share one",
             ),
-            "value": (self.value != "linear", "only linear values have look-ahead weights"),
-            "options": (self.options is not None, "it keeps look-ahead weights of actions only"),
-            "stored_termination": (self.stored_termination, "the discount is in its weights"),
-            "bonus": (self.bonus > 0.0, "its weights have no place for a bonus"),
-            "value_step": (adapts(self.value_step), along),
-            "planning_update": (self.planning_update != "levi", along),
-        }
-        refuse_combinations(self, "maintained=True", refused)
+        }  # fmt: skip
+        for name, (present, reason) in refused.items():
+            if present:
+                raise ValueError(
+                    f"Lookahead: values={self.values!r} cannot be combined with "
+                    f"{name}={getattr(self, name)!r}: {reason}"
+                )
+
+    def can_follow_gradient(self) -> bool:
+        return self.values == "linear" and super().can_follow_gradient()
 
     def build(self, site: Site) -> LookaheadPart:
-        weights, planner = self.values_part(site), self.planner(site, self.model_step)
-        if self.maintained:
-            model = cast(LinearPart, planner.model)  # validate allows no other
-            upkept = maintained(model, cast(np.ndarray, weights), self.discount)
-            planner = planner._replace(model=upkept)
+        planner, step = self.planner(site), build_step(self.value_step, site)
+        weights: Any = self.state_weights(site)
+        if isinstance(self.values, Values):
+            weights = self.values.build(site)
+            step = cast(Fixed, as_step_size(self.value_step)).per_feature(site)
+            if self.used_model().predicts_means:
+                planner = planner._replace(model=at_mean(planner.model, site))
+        elif isinstance(self.update(), Levi) and self._keeps_lookahead():
+            bound = self.used_model().bind(planner.model, weights, self.discount)
+            planner = planner._replace(model=bound)
         return LookaheadPart(
             weights,
             planner,
-            self.update_part(site),
-            step_part(self, self.value_step, site),
+            self.update().build(site, self.value_step),
+            step,
             self.epsilon,
             self.discount,
-            self.centering_part(),
-            self.direct,
-            self.ties == "random",
+            self.centering_part(site),
+            site.learn_from_real_steps,
+            self.interpretation.ties == "random",
         )
+
+    def _keeps_lookahead(self) -> bool:
+        """True if value steps go along the planned state, as cached look-ahead weights need."""
+        return not adapts(self.value_step) and not self.interpretation.stored_termination

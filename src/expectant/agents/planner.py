@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from expectant.features.vector import Binary, Transition, Weighted, empty_state
-from expectant.parts import Backups, Model, Shape, Site
+from expectant.parts import Model, Shape, Site
 from expectant.verbs import (
     act,
     back_up,
@@ -200,20 +200,6 @@ def _(rollout, agent, rng):
         alive = imagine(model, imagined, act(agent, imagined, rng), rollout.next_imagined)
         copy(imagined, rollout.next_imagined)
     return errors
-
-
-def check_rollout(owner: str, length: int, given: object, model: Model, backups: Backups) -> None:
-    """Refuse rollouts of models that cannot lead anywhere."""
-    if not model.imagines:
-        raise ValueError(
-            f"{owner}: rollout={length} needs a model that leads to a next state, a sample model "
-            f"or (to see why not) a linear expectation model, got model={given!r}"
-        )
-    if model.imagines == "means" and not backups.stores_transitions:
-        raise ValueError(
-            f"{owner}: rollout={length} of an expectation model leads to states that "
-            f"backups={backups!r} cannot tell apart; use a replay"
-        )
 
 
 def rollout_part(length: int, model: Model, site: Site) -> NoRollout | RolloutPart:

@@ -1,18 +1,23 @@
-"""What all planning agents are described by: a model, a backup distribution, how they are fed."""
+"""The base of all planning agents: a model, a backup distribution, and a planning update."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Self
 
-import numpy as np
-
-from expectant.agents.centering import FROM, CenteringPart, centering_part
-from expectant.agents.planner import Planner, check_rollout, rollout_part
+from expectant.agents.centering import CenteringPart, centering_part
+from expectant.agents.paper import (
+    INTERPRETATION,
+    REPLAY_CAPACITY,
+    Interpretation,
+    build_paper_agent,
+)
+from expectant.agents.planner import Planner, rollout_part
+from expectant.agents.planning_update import UPDATES, Levi, PlanningUpdate
 from expectant.agents.with_options import with_options
-from expectant.backups import NAMED
+from expectant.backups import NAMED, Rollout
 from expectant.descriptions import abstract, option
 from expectant.features.vector import empty_state
 from expectant.models.distribution import Distribution
@@ -22,44 +27,24 @@ from expectant.models.network import NetworkExpectation
 from expectant.models.sample import Sample
 from expectant.models.sparse import SparseExpectation
 from expectant.models.true import TrueModel
-from expectant.models.wrappers import curious
+from expectant.models.wrappers import CachedLookahead, ExplorationBonus
 from expectant.options.repertoire import REPERTOIRE, Repertoire
 from expectant.parts import Agent, Backups, Model, Option, Site
-from expectant.rules import at_least, either, flag, named_or, one_of, or_none, whole
-from expectant.step_sizes import StepSize, as_used
-from expectant.verbs import (
-    act,
-    begin,
-    break_off,
-    followed,
-    grown,
-    learn,
-    pass_on,
-    plan,
-    policy,
-    preference,
-    relabel,
-    room,
-    with_predecessors,
-    wrapped,
-)
+from expectant.rules import named_or, whole
+from expectant.step_sizes import Autostep, StepSize, without_adapting
+from expectant.verbs import with_predecessors
 
 __all__ = [
     "PlanningAgent",
 ]
 
-
-def _network(step: float | StepSize) -> Model:
-    number: Any = getattr(step, "step", step)  # what is none is refused there
-    return NetworkExpectation(step=number)
-
-
 # What the names of models stand for, given the agent's model step.
 MODELS: dict[str, Callable[[float | StepSize], Model]] = {
     "expectation": LinearExpectation,
+    "cached_lookahead": CachedLookahead,
     "sparse": SparseExpectation,
     "episodic": EpisodicExpectation,
-    "network": _network,
+    "network": lambda step: NetworkExpectation(step=without_adapting(step)),
     "distribution": lambda step: Distribution(),
     "latest": lambda step: Distribution(outcomes=1, forgetting=1.0),
     "sample": lambda step: Sample(),
@@ -68,7 +53,8 @@ MODELS: dict[str, Callable[[float | StepSize], Model]] = {
     "true": lambda step: TrueModel(),
     "true_sample": lambda step: Sample(TrueModel()),
 }
-BACKUPS = named_or(*NAMED, kind=Backups, words="a backup distribution")
+DEFAULT_MODEL_STEP = Autostep(0.3, 0.1)
+UPDATE = named_or("auto", *UPDATES, kind=PlanningUpdate, words="a planning update")
 
 
 @lru_cache  # every run of every agent asks
@@ -76,194 +62,147 @@ def model_by_name(name: str, step: float | StepSize) -> Model:
     return MODELS[name](step)
 
 
-@lru_cache
-def backups_by_name(name: str, capacity: int | None) -> Backups:
-    return NAMED[name](capacity)
-
-
 def named_model(model: str | Model, step: float | StepSize) -> Model:
-    """The model that an agent's ``model=`` stands for."""
+    """Resolve an agent's ``model=``: a name, or a model."""
     return model_by_name(model, step) if isinstance(model, str) else model
-
-
-class LessonsPart(NamedTuple):
-    """``agent`` learns for ``lessons`` real steps, then plans; ``taken`` (1,) counts steps."""
-
-    agent: object
-    lessons: int
-    taken: np.ndarray
-
-
-pass_on(
-    LessonsPart,
-    "agent",
-    act,
-    preference,
-    policy,
-    relabel,
-    begin,
-    break_off,
-    room,
-    grown,
-    wrapped,
-    followed,
-)
-
-
-@learn.register(LessonsPart)
-def _(taught, transition, rng):
-    taught.taken[0] += 1
-    if taught.taken[0] > taught.lessons:
-        return 0.0
-    return learn(taught.agent, transition, rng)
-
-
-@plan.register(LessonsPart)
-def _(taught, rng):
-    return plan(taught.agent, rng) if taught.taken[0] > taught.lessons else 0.0
-
-
-def with_lessons(agent: object, lessons: int) -> object:
-    """The same agent, taught for so many steps before it plans; without lessons, itself."""
-    return LessonsPart(agent, lessons, np.zeros(1, np.int64)) if lessons else agent
-
-
-NUMBERS_ONLY = ("episodic", "network")  # models whose steps do not adapt
-STORED = ("relabelled", "stored_termination", "stored_action")  # options on stored transitions
-
-
-def refuse_combinations(agent: Agent, asked: str, refused: Mapping[str, tuple[bool, str]]) -> None:
-    """Raise for the first option that is set so that what is asked for is impossible, and why."""
-    for name, (present, reason) in refused.items():
-        if present:
-            raise ValueError(
-                f"{type(agent).__name__}: {asked} cannot be combined with "
-                f"{name}={getattr(agent, name)!r}: {reason}"
-            )
 
 
 @abstract
 class PlanningAgent(Agent):
-    """An agent with a model and a backup distribution, described."""
+    """Base of agents with a model, a backup distribution and a planning update."""
 
-    planning_steps: int = option(whole(0), default=5, kw_only=True)
+    planning_steps: int = option(
+        whole(0), default=5, kw_only=True, meaning="backups after every real step"
+    )
     model: str | Model = option(
-        named_or(*MODELS, kind=Model, words="a model"), default="expectation", kw_only=True
+        named_or(*MODELS, kind=Model, words="a model"),
+        default="expectation",
+        kw_only=True,
+        meaning="what to plan with: a learned or given model",
     )
-    backups: str | Backups = option(BACKUPS, default="replay", kw_only=True)
-    replay_capacity: int | None = option(or_none(whole(1)), default=1000, kw_only=True)
-    replayed_fits: int | str = option(
-        either(whole(0), one_of("planning_steps")), default=0, kw_only=True
+    backups: str | Backups = option(
+        named_or(*NAMED, kind=Backups, words="a backup distribution"),
+        default="replay",
+        kw_only=True,
+        meaning="the backup distribution: which states planning starts from",
     )
-    relabelled: bool = option(flag(), default=False, kw_only=True)
-    stored_termination: bool = option(flag(), default=False, kw_only=True)
-    rollout: int = option(whole(1), default=1, kw_only=True)
-    options: Repertoire | Sequence[Option] | None = option(REPERTOIRE, default=None, kw_only=True)
-    lessons: int = option(whole(0), default=0, kw_only=True)
-    direct: bool = option(flag(), default=True, kw_only=True)
-    bonus: float = option(at_least(0), default=0.0, kw_only=True)
-    centering_from: str = option(one_of(*FROM), default="all", kw_only=True)
+    planning_update: str | PlanningUpdate = option(
+        UPDATE,
+        default="auto",
+        kw_only=True,
+        meaning='how a backup moves the values; "auto": "gradient" where the model predicts means, '
+        'else "levi"',
+    )
+    options: Repertoire | Sequence[Option] | None = option(
+        REPERTOIRE, default=None, kw_only=True, meaning="options to plan and act with"
+    )
+    interpretation: Interpretation = option(
+        INTERPRETATION, default=Interpretation(), kw_only=True, hidden=True
+    )
 
-    plans_with_options: ClassVar[bool] = True  # as state values can; action values cannot
+    backup_names: ClassVar[Mapping[str, Callable[[int | None], Backups]]] = NAMED
 
     @classmethod
-    def untuned_beside(cls, given: Mapping[str, object]) -> Mapping[str, object]:
-        """Without replayed fits where nothing is stored, and with a number where steps are those.
+    def paper(cls, *steps: float | StepSize, **parameters: Any) -> Self:
+        """Make the agent as the paper prints it; numbers are step sizes per active feature.
 
-        Models by name have what the agent says; those that are described have steps of their own.
+        Takes the step sizes, ``replay_capacity``, ``interpretation`` ("literal", "preferred",
+        "authors" or an Interpretation), ``step_unit`` ("feature" or "total") and all parameters.
+        Unless given, γ = 1, updates are LEVI, and the model is not fitted to replayed transitions.
         """
-        found, model = dict(cls.untuned), given.get("model", "expectation")
-        step = found.get("model_step")
-        if not isinstance(model, str):
-            found.pop("model_step", None)
-        elif model in NUMBERS_ONLY and isinstance(step, StepSize) and step.adapts:
-            found["model_step"] = step.initial_step  # type: ignore[attr-defined]
-        backups = given.get("backups", "replay")
-        stored = NAMED[backups](None) if isinstance(backups, str) and backups in NAMED else backups
-        stores = isinstance(stored, Backups) and stored.stores_transitions
-        if not stores or (isinstance(model, Model) and model.several_steps):
-            found.pop("replayed_fits", None)
-        return found
+        return build_paper_agent(cls, steps, parameters)
 
     def validate(self) -> None:
-        backups, owner = self.distribution(), type(self).__name__
-        self._check_model_step(owner)
-        fits = ["replayed_fits"] if self._fits() > 0 else []
-        flags = [name for name in STORED if getattr(self, name, False)]
-        for name in fits + flags:
-            if not backups.stores_transitions:
+        owner, model, backups = type(self).__name__, self.used_model(), self.distribution()
+        step, default = getattr(self, "model_step", None), getattr(type(self), "model_step", None)
+        if not isinstance(self.model, str) and step != default:
+            raise ValueError(
+                f"{owner}: model_step={step!r} is for models by name; set the step size of "
+                f"{self.model!r} there"
+            )
+        switches = ("relabelled_rewards", "stored_termination", "stored_action")
+        for name in switches:
+            if getattr(self.interpretation, name) and not backups.stores_transitions:
                 raise ValueError(
-                    f"{owner}: {name}={getattr(self, name)!r} needs stored transitions, and "
+                    f"{owner}: interpretation.{name} needs stored transitions, and "
                     f"backups={self.backups!r} stores none (stores_transitions is not True)"
                 )
-        if not self._learns() and not backups.knows_places:
+        if not model.learns and not backups.knows_places:
             raise ValueError(
                 f"{owner}: model={self.model!r} looks up the environment's own state, which "
                 f"backups={self.backups!r} does not know of the states it draws"
             )
-        if backups.draws_features and not named_model(self.model, 0.0).linear:
+        if backups.draws_features and not model.linear:
             raise ValueError(
                 f"{owner}: backups={self.backups!r} plans from single features, which needs a "
                 "model that is linear in them ('expectation' or 'sparse'), "
                 f"got model={self.model!r}"
             )
-        self._check_steps(fits)
-        if not self.direct and self.planning_steps == 0:
+        if self.update().needs_means and not model.predicts_means:
             raise ValueError(
-                f"{owner}: direct=False learns values by planning alone, so planning_steps must be "
-                "1 or more, got 0"
+                f"{owner}: planning_update={self.planning_update!r} needs an expectation model, "
+                f"which knows the mean next state (predicts_means), got model={self.model!r}"
             )
-        if self.rollout > 1:
-            check_rollout(owner, self.rollout, self.model, named_model(self.model, 0.0), backups)
-        if self.options is not None:
-            self._check_options(owner, backups)
+        if isinstance(backups, Rollout):
+            self._check_rollout(owner, model, backups)
+        if self.repertoire.extended:
+            self._check_options(model, backups)
 
-    def _check_model_step(self, owner: str) -> None:
-        """Refuse a step size that the model cannot have, or would not get."""
-        step, usual = getattr(self, "model_step", 0.0), getattr(type(self), "model_step", 0.0)
-        named_model(self.model, step)
-        if not isinstance(self.model, str) and step != usual:
+    def _check_rollout(self, owner: str, model: Model, rollout: Rollout) -> None:
+        if not model.imagines:
             raise ValueError(
-                f"{owner}: model_step={step!r} is for models by name; {self.model!r} has step "
-                "sizes of its own, if any: set them there"
+                f"{owner}: backups={rollout!r} needs a model that leads to a next state, a sample "
+                f"model or a linear expectation model, got model={self.model!r}"
+            )
+        if model.imagines == "means" and not rollout.stores_transitions:
+            raise ValueError(
+                f"{owner}: a Rollout of an expectation model leads to states that "
+                f"{rollout.start!r} cannot tell apart; start from a replay"
             )
 
-    def _check_steps(self, fits: Sequence[str]) -> None:
-        """Refuse what a model of several steps cannot be combined with."""
-        if not named_model(self.model, 0.0).several_steps:
-            return
-        reason = "it is about single steps, and the model learns from several in a row"
-        refused = {
-            **dict.fromkeys(fits, (True, reason)),
-            "stored_termination": (self.stored_termination, reason),
-            "options": (self.options is not None, reason),
-        }
-        refuse_combinations(self, f"model={self.model!r}", refused)
-
-    def _check_options(self, owner: str, backups: Backups) -> None:
+    def _check_options(self, model: Model, backups: Backups) -> None:
         """Refuse what options cannot be combined with."""
-        if not self.plans_with_options:
-            raise ValueError(
-                f"{owner}: options need an agent that plans with state values, such as Lookahead"
-            )
-        exact, model = self.repertoire.models == "exact", named_model(self.model, 0.0)
         refused = {
-            "bonus": (self.bonus > 0.0, "it counts when actions were last tried"),
-            "stored_termination": (self.stored_termination, "it is about one step"),
+            "model": (
+                model.several_steps or isinstance(model, ExplorationBonus),
+                "it is about single steps",
+            ),
+            "interpretation": (
+                self.interpretation.stored_termination, "its flag is about one step",
+            ),
             "backups": (
-                exact and not backups.knows_places,
-                "models='exact' look up the environment's own state, which it does not know",
+                (self.repertoire.models == "exact" and not backups.knows_places)
+                or (isinstance(backups, Rollout) and model.imagines != "means"),
+                "exact models need the environment's own state, rollouts a linear model",
             ),
-            "rollout": (
-                self.rollout > 1 and model.imagines != "means",
-                "it needs model='expectation', which leads to a mean state as options do",
-            ),
-        }
-        refuse_combinations(self, "options", refused)
+        }  # fmt: skip
+        for name, (present, reason) in refused.items():
+            if present:
+                raise ValueError(
+                    f"{type(self).__name__}: options cannot be combined with "
+                    f"{name}={getattr(self, name)!r}: {reason}"
+                )
+
+    def used_model(self) -> Model:
+        """The model that ``model`` and ``model_step`` stand for."""
+        return named_model(self.model, getattr(self, "model_step", DEFAULT_MODEL_STEP))
+
+    def update(self) -> PlanningUpdate:
+        """The planning update that ``planning_update`` stands for."""
+        if not isinstance(self.planning_update, str):
+            return self.planning_update
+        if self.planning_update == "auto":
+            return UPDATES["gradient"]() if self.can_follow_gradient() else Levi()
+        return UPDATES[self.planning_update]()
+
+    def can_follow_gradient(self) -> bool:
+        """True if "auto" means the gradient update."""
+        model = self.used_model()
+        return model.predicts_means and not isinstance(model, CachedLookahead)
 
     @property
     def repertoire(self) -> Repertoire:
-        """What its options have become, one without any where it has none."""
+        """The options; without any, an empty repertoire."""
         return self.options if isinstance(self.options, Repertoire) else Repertoire(())
 
     def choosing(self, site: Site) -> Site:
@@ -273,55 +212,41 @@ class PlanningAgent(Agent):
     def equip(self, site: Site) -> object:
         own = self.choosing(site)
         part = self.build(own)
-        if own is not site:
-            acting = self.repertoire.acting
-            part = with_options(part, own, site.actions, self.epsilon, self.discount, acting)
-        return with_lessons(part, self.lessons)
+        if own is site:
+            return part
+        acting = self.repertoire.acting
+        return with_options(part, own, site.actions, self.epsilon, self.discount, acting)
 
-    def centering_part(self) -> CenteringPart:
-        """What keeps the mean reward."""
-        return centering_part(self.centering, self.direct, self.centering_from)
+    def centering_part(self, site: Site) -> CenteringPart:
+        """Build the estimate of the average reward."""
+        return centering_part(self.centering, site.learn_from_real_steps)
 
     def distribution(self) -> Backups:
-        """The backup distribution that planning draws from."""
+        """The backup distribution that ``backups`` stands for."""
         if isinstance(self.backups, str):
-            return backups_by_name(self.backups, self.replay_capacity)
+            return self.backup_names[self.backups](REPLAY_CAPACITY)
         return self.backups
 
-    def _model_part(self, model: Model, site: Site) -> object:
-        """The model; one of actions and options where the site counts those as actions."""
+    def planner(self, site: Site) -> Planner:
+        """Build the part that all planning agents share."""
+        model, backups = self.used_model(), self.distribution()
+        context = dataclasses.replace(site, promise=self.initial_value, discount=self.discount)
         if site.actions == site.domain.actions:
-            return model.build(site)
-        step = self.scaled(self.repertoire.step, site)
-        return self.repertoire.build_around(model, site, step, self.discount)
-
-    def planner(self, site: Site, model_step: float | StepSize) -> Planner:
-        """The part all planning agents share."""
-        model = named_model(self.model, as_used(self, model_step, site))
-        asked = dataclasses.replace(site, promise=self.initial_value, discount=self.discount)
-        part = self._model_part(model, asked)
-        backups = self.distribution()
+            part = model.build(context)
+        else:
+            part = self.repertoire.build_around(model, context, self.discount)
         part = with_predecessors(part) if backups.traces_back else part
+        fits = self.planning_steps if isinstance(backups.fits, str) else backups.fits
         return Planner(
-            curious(part, site, self.bonus) if self.bonus > 0.0 else part,
+            part,
             backups.build_with(site, part),
             empty_state(backups.drawn_shape(site)),
             empty_state(site.shape),
             site.actions,
             self.planning_steps,
-            self._fits(),
-            self.relabelled,
-            self.stored_termination,
-            rollout_part(self.rollout, model, site),
+            fits if model.learns and not model.several_steps else 0,
+            self.interpretation.relabelled_rewards,
+            self.interpretation.stored_termination,
+            rollout_part(backups.length if isinstance(backups, Rollout) else 1, model, site),
             site.control,
         )
-
-    def _learns(self) -> bool:
-        """Whether the model is learned; given ones look up the environment's own state."""
-        return named_model(self.model, 0.0).learns
-
-    def _fits(self) -> int:
-        """How many replayed fits a step makes; a model that is given has nothing to learn."""
-        if not self._learns():
-            return 0
-        return self.planning_steps if isinstance(self.replayed_fits, str) else self.replayed_fits

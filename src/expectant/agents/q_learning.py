@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from expectant.agents.acting import act_on_action_values
 from expectant.agents.centering import CenteringPart, centered, centering_part, shift_rate
-from expectant.agents.untuned import LEFT_OUT, Q_LEARNING
+from expectant.agents.paper import INTERPRETATION, Interpretation, build_paper_agent
 from expectant.descriptions import description, option
 from expectant.parts import Agent, Site
-from expectant.rules import Rule, one_of
-from expectant.step_sizes import StepSize, step_part, step_size
+from expectant.step_sizes import StepSize, build_step, step_size
 from expectant.updates import q_learning
 from expectant.verbs import learn, shares_ties, tick
 
@@ -43,30 +42,28 @@ def _(agent, transition, rng):
     return abs(error)
 
 
-def _zero(value: object) -> int:
-    if value != 0 or isinstance(value, bool):
-        raise ValueError
-    return 0
-
-
 @description
 class QLearning(Agent):
     """ε-greedy one-step Q-learning with linear action values."""
 
-    untuned = Q_LEARNING
-
-    action_step: float | StepSize = option(step_size(), default=LEFT_OUT)
-    planning_steps: int = option(
-        Rule("0, because Q-learning does not plan (QPlanning does)", _zero), default=0, kw_only=True
+    action_step: float | StepSize = option(
+        step_size(), default=0.3, meaning="step size of the action values"
     )
-    ties: str = option(one_of("random", "first"), default="random", kw_only=True)
+    interpretation: Interpretation = option(
+        INTERPRETATION, default=Interpretation(), kw_only=True, hidden=True
+    )
+
+    @classmethod
+    def paper(cls, *steps: float | StepSize, **parameters: Any) -> Self:
+        """Make the agent as the paper uses it, see :meth:`PlanningAgent.paper`."""
+        return build_paper_agent(cls, steps, parameters)
 
     def build(self, site: Site) -> QLearningPart:
         return QLearningPart(
             self.action_weights(site),
-            step_part(self, self.action_step, site, site.actions),
+            build_step(self.action_step, site, site.actions),
             self.epsilon,
             self.discount,
             centering_part(self.centering),
-            self.ties == "random",
+            self.interpretation.ties == "random",
         )

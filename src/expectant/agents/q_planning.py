@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from expectant.agents.acting import act_on_action_values
 from expectant.agents.centering import CenteringPart, centered, shift_rate
 from expectant.agents.planner import Planner, absorb, pass_on_to_planner
-from expectant.agents.planning_agent import PlanningAgent, named_model
-from expectant.agents.untuned import LEFT_OUT, PLANNED_ACTIONS
-from expectant.backups import PrioritizedPairs
+from expectant.agents.planning_agent import PlanningAgent
+from expectant.backups import NAMED, PrioritizedPairs
 from expectant.descriptions import description, option
 from expectant.features.vector import dot
-from expectant.models.expectation import LinearExpectation
 from expectant.parts import Backups, Site
-from expectant.rules import flag, one_of
-from expectant.step_sizes import StepSize, step_part, step_size
+from expectant.step_sizes import StepSize, build_step, step_size
 from expectant.updates import move_row, q_learning, q_target
 from expectant.verbs import (
     back_up,
@@ -30,8 +28,6 @@ from expectant.verbs import (
     stored,
     tick,
 )
-
-PAIRS = PrioritizedPairs()
 
 
 class QPlanningPart(NamedTuple):
@@ -98,46 +94,33 @@ def _(agent, state, slot, discount, rng):
 class QPlanning(PlanningAgent):
     """Q-learning plus backups of action values, each of one action in one drawn state.
 
-    A distribution or sample model (``model="true"``, ``"distribution"``, ``"sample"``) backs up the
-    mean of the maxima (AAVI). ``model="expectation"`` backs up the maximum of the mean, which the
-    paper shows to be invalid in stochastic worlds; other expectation models do so only with
-    ``invalid_update=True``.
+    A distribution or sample model ("true", "distribution", "sample") backs up the mean of the
+    maxima (AAVI). An expectation model backs up the maximum of the mean, which the paper shows to
+    be invalid in stochastic environments.
     """
 
-    plans_with_options = False
-
-    untuned = PLANNED_ACTIONS
-
-    action_step: float | StepSize = option(step_size(), default=LEFT_OUT)
-    model_step: float | StepSize = option(step_size(), default=0.1)
-    stored_action: bool = option(flag(), default=False, kw_only=True)
-    invalid_update: bool = option(flag(), default=False, kw_only=True)
-    ties: str = option(one_of("random", "first"), default="random", kw_only=True)
-
-    def validate(self) -> None:
-        super().validate()
-        model = named_model(self.model, 0.0)
-        means = model.predicts_means
-        if means and type(model) is not LinearExpectation and not self.invalid_update:
-            raise ValueError(
-                f"QPlanning: model={self.model!r} predicts only the mean of the next state, and "
-                "Theorem 2 does not cover action values with such a model; invalid_update=True "
-                "asks for that update all the same"
-            )
-
-    def distribution(self) -> Backups:
-        """As for all planners; but one action is backed up, so pairs are prioritized."""
-        return PAIRS if self.backups == "prioritized" else super().distribution()
+    planning_update: ClassVar[str] = "levi"  # not used: action values have an update of their own
+    options: ClassVar[None] = None  # action values cannot plan with them
+    backup_names: ClassVar[Mapping[str, Callable[[int | None], Backups]]] = {
+        **NAMED,
+        "prioritized": lambda capacity: PrioritizedPairs(),
+    }
+    action_step: float | StepSize = option(
+        step_size(), default=0.3, meaning="step size of the action values"
+    )
+    model_step: float | StepSize = option(
+        step_size(), default=0.3, meaning="step size of a model given by name"
+    )
 
     def build(self, site: Site) -> QPlanningPart:
         return QPlanningPart(
             self.action_weights(site),
-            self.planner(site, self.model_step),
-            step_part(self, self.action_step, site, site.actions),
+            self.planner(site),
+            build_step(self.action_step, site, site.actions),
             self.epsilon,
             self.discount,
-            self.stored_action or self.distribution().draws_actions,
-            self.centering_part(),
-            self.direct,
-            self.ties == "random",
+            self.interpretation.stored_action or self.distribution().draws_actions,
+            self.centering_part(site),
+            site.learn_from_real_steps,
+            self.interpretation.ties == "random",
         )

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from expectant.agents.acting import act_on_action_values
-from expectant.agents.untuned import LEFT_OUT, RELATIVE
 from expectant.descriptions import description, option
 from expectant.features.vector import Binary, Weighted, dot, empty_state
 from expectant.parts import Agent, Site
 from expectant.rules import Rule, either, one_of, whole
-from expectant.step_sizes import StepSize, step_part, step_size
+from expectant.step_sizes import StepSize, build_step, step_size
 from expectant.updates import rvi_q_learning
 from expectant.verbs import encode, function, learn, tick
 
@@ -77,24 +76,14 @@ class RVIQLearning(Agent):
     and again is no reference: values then grow without bound.
     """
 
-    untuned = RELATIVE
-
-    action_step: float | StepSize = option(step_size(), default=LEFT_OUT)
+    discount: ClassVar[float] = 1.0  # relative values have none
+    centering: ClassVar[float] = 0.0  # the rate is that of the reference
+    action_step: float | StepSize = option(
+        step_size(), default=0.3, meaning="step size of the action values"
+    )
     reference: str | Sequence[int] = option(
         either(one_of(*KINDS), Rule("a pair of a state and an action", _pair)), default=(0, 0)
     )
-
-    def validate(self) -> None:
-        if self.centering != 0.0:
-            raise ValueError(
-                "RVIQLearning: centering must be 0, because its rate is that of the reference, got "
-                f"{self.centering!r} (QLearning takes it)"
-            )
-        if self.discount != 1.0:
-            raise ValueError(
-                f"RVIQLearning: discount must be 1, because relative values have none, got "
-                f"{self.discount!r}"
-            )
 
     def build(self, site: Site) -> RVIQLearningPart:
         state, action = self._reference(site)
@@ -104,7 +93,7 @@ class RVIQLearning(Agent):
             state,
             action,
             site.shape.size,
-            step_part(self, self.action_step, site, site.actions),
+            build_step(self.action_step, site, site.actions),
             self.epsilon,
         )
 

@@ -8,13 +8,12 @@ import numpy as np
 
 from expectant.agents.acting import act_on_action_values, epsilon_greedy
 from expectant.agents.centering import CenteringPart, centered, centering_part, shift_rate
-from expectant.agents.untuned import ACTIONS, LEFT_OUT, TRACES
 from expectant.core.memory import zeros
 from expectant.descriptions import description, option
 from expectant.features.vector import dot
 from expectant.parts import Agent, Site
 from expectant.rules import between, one_of
-from expectant.step_sizes import StepSize, step_part, step_size
+from expectant.step_sizes import Fixed, StepSize, as_step_size, build_step, step_size
 from expectant.updates import expected_sarsa, sarsa, sarsa_lambda, true_online_sarsa
 from expectant.verbs import (
     act,
@@ -121,20 +120,25 @@ class Sarsa(Agent):
     """ε-greedy Sarsa(λ) with linear action values; ``trace`` is λ.
 
     ``traces`` are "dutch", which makes it true online Sarsa(λ), or "accumulating". Without λ both
-    are one-step Sarsa. ``bounded_step`` shortens traces where an update would overshoot.
+    are one-step Sarsa. A bounded step size shortens traces where an update would overshoot.
     """
 
-    untuned = TRACES
-
-    action_step: float | StepSize = option(step_size(), default=LEFT_OUT)
-    trace: float = option(between(0, 1), default=0.0)
-    traces: str = option(one_of("dutch", "accumulating"), default="dutch", kw_only=True)
+    action_step: float | StepSize = option(
+        step_size(), default=0.2, meaning="step size of the action values"
+    )
+    trace: float = option(between(0, 1), default=0.8, meaning="λ, the decay of the traces")
+    traces: str = option(
+        one_of("dutch", "accumulating"),
+        default="dutch",
+        kw_only=True,
+        meaning="dutch traces (true online Sarsa(λ)) or accumulating ones",
+    )
 
     def validate(self) -> None:
-        if self.trace > 0.0 and not isinstance(self.action_step, float):
+        if self.trace > 0.0 and not isinstance(as_step_size(self.action_step), Fixed):
             raise ValueError(
-                f"Sarsa: with trace={self.trace:g} action_step must be a number, because traces "
-                f"have one step size for all, got {self.action_step!r}"
+                f"Sarsa: with trace={self.trace:g} action_step must be a number or "
+                f"ex.step_sizes.Fixed, because traces share one step size, got {self.action_step!r}"
             )
 
     def build(self, site: Site) -> SarsaPart:
@@ -143,12 +147,12 @@ class Sarsa(Agent):
             zeros((site.actions, site.width if self.trace > 0.0 else 0)),
             np.full(1, NONE, np.int64),
             np.zeros(1),
-            step_part(self, self.action_step, site, site.actions),
+            build_step(self.action_step, site, site.actions),
             self.epsilon,
             self.discount,
             self.trace,
             self.traces == "dutch",
-            self.bounded_step,
+            getattr(as_step_size(self.action_step), "bounded", True),
             centering_part(self.centering),
         )
 
@@ -178,14 +182,14 @@ def _(agent, transition, rng):
 class ExpectedSarsa(Agent):
     """ε-greedy one-step expected Sarsa with linear action values."""
 
-    untuned = ACTIONS
-
-    action_step: float | StepSize = option(step_size(), default=LEFT_OUT)
+    action_step: float | StepSize = option(
+        step_size(), default=0.3, meaning="step size of the action values"
+    )
 
     def build(self, site: Site) -> ExpectedSarsaPart:
         return ExpectedSarsaPart(
             self.action_weights(site),
-            step_part(self, self.action_step, site, site.actions),
+            build_step(self.action_step, site, site.actions),
             self.epsilon,
             self.discount,
             centering_part(self.centering),

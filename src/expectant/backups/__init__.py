@@ -13,6 +13,7 @@ from expectant.backups.replay import (
     Trajectory,
     TrajectoryPart,
 )
+from expectant.backups.rollout import Rollout
 from expectant.backups.sampler import SamplerPart, StateSampler
 from expectant.backups.single_features import FeatureSweeping, RowSweeping, SingleFeatures
 from expectant.backups.states import (
@@ -51,6 +52,7 @@ __all__ = [
     "RecencyReplay",
     "Replay",
     "ReplayPart",
+    "Rollout",
     "RowSweeping",
     "SamplerPart",
     "SeenPairs",

@@ -14,7 +14,7 @@ from expectant.backups.states import SeenPart, seen_row, seen_states
 from expectant.core.memory import full, zeros
 from expectant.descriptions import description, option
 from expectant.features.vector import BinaryTable, WeightedTable, empty_table
-from expectant.parts import Backups, Site
+from expectant.parts import Backups, Site, model_fits
 from expectant.rules import flag, whole
 from expectant.verbs import (
     age,
@@ -204,6 +204,7 @@ class SeenPairs(Backups):
 
     capacity: int = option(whole(1), default=10_000)
     untried: bool = option(flag(), default=False)
+    model_fits: int | str = model_fits()
 
     def build(self, site: Site) -> PairsPart:
         return latest_pairs(site, self.capacity, self.untried)

@@ -17,7 +17,7 @@ from expectant.features.vector import (
     empty_state,
     empty_table,
 )
-from expectant.parts import Backups, Site, narrowest
+from expectant.parts import Backups, Site, model_fits, narrowest
 from expectant.rules import at_least, or_none, whole
 from expectant.verbs import (
     draw,
@@ -133,6 +133,7 @@ class Replay(Backups):
     stores_transitions: ClassVar[bool] = True
 
     capacity: int | None = option(or_none(whole(1)), default=1000)
+    model_fits: int | str = model_fits()
 
     def build(self, site: Site) -> ReplayPart:
         slots = self.capacity or FIRST_ROOM
@@ -205,6 +206,7 @@ class RecencyReplay(Backups):
 
     capacity: int | None = option(or_none(whole(1)), default=1000)
     halflife: float = option(at_least(1.0), default=100.0)
+    model_fits: int | str = model_fits()
 
     def build(self, site: Site) -> RecencyPart:
         replay, log_factor = Replay(self.capacity).build(site), -math.log(2.0) / self.halflife
@@ -272,6 +274,7 @@ class Trajectory(Backups):
 
     length: int = option(whole(1), default=10)
     capacity: int | None = option(or_none(whole(1)), default=1000)
+    model_fits: int | str = model_fits()
 
     def build(self, site: Site) -> TrajectoryPart:
         return TrajectoryPart(

@@ -28,7 +28,7 @@ from expectant.core.memory import full, zeros
 from expectant.descriptions import description, option
 from expectant.features.distinct import number_of
 from expectant.features.vector import dot
-from expectant.parts import Backups, Site
+from expectant.parts import Backups, Site, model_fits
 from expectant.rules import at_least, flag, whole
 from expectant.verbs import (
     age,
@@ -371,6 +371,7 @@ class PrioritizedPairs(Backups):
     threshold: float = option(at_least(0.0), default=1e-4)
     links: int = option(whole(1), default=8)
     idles: bool = option(flag(), default=False)
+    model_fits: int | str = model_fits()
 
     def build(self, site: Site) -> PairSweepingPart:
         rows = rows_for(site, self.capacity)

@@ -21,7 +21,7 @@ from expectant.models.expectation import (
     row_of,
 )
 from expectant.parts import Model, Site
-from expectant.step_sizes import StepSize, number_or_bounded, step_size
+from expectant.step_sizes import StepSize, step_size, without_adapting
 from expectant.updates import move
 from expectant.verbs import (
     add_expected,
@@ -99,17 +99,17 @@ def _(episodic, state, action, expected):
 
 @description
 class EpisodicExpectation(Model):
-    """A linear general episodic expectation model, learned by gradient descent from zero."""
+    """A linear general episodic expectation model, learned by gradient descent from zero.
+
+    All weights share one step size; of one that adapts it uses the initial step.
+    """
 
     predicts_means: ClassVar[bool] = True
 
     step: float | StepSize = option(step_size(), default=0.1)
 
-    def validate(self) -> None:
-        number_or_bounded("EpisodicExpectation", "step", self.step)
-
     def build(self, site: Site) -> EpisodicPart:
-        model = LinearExpectation(self.step).build(site)
+        model = LinearExpectation(without_adapting(self.step)).build(site)
         return EpisodicPart(model, np.zeros_like(model.rewards))
 
 

@@ -15,7 +15,7 @@ from expectant.features.vector import dense, dot, empty_state
 from expectant.lanes import add_to_row, dot_row
 from expectant.parts import Model, Site, constant_weights
 from expectant.rules import number, or_none
-from expectant.step_sizes import StepSize, columns_part, step_size
+from expectant.step_sizes import StepSize, as_step_size, step_size
 from expectant.updates import add_columns
 from expectant.verbs import (
     adapt_columns,
@@ -161,7 +161,7 @@ class LinearExpectation(Model):
         return LinearPart(
             np.repeat(rewards[None], site.actions, axis=0),
             zeros((site.actions, site.shape.size, site.width)),
-            columns_part(self.step, site),
+            as_step_size(self.step).build_columns(site),
             zeros((1, site.width)),
         )
 

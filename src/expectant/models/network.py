@@ -13,7 +13,7 @@ heads' biases. A look-ahead costs O(k H + H D), and so does a fit.
 from __future__ import annotations
 
 import math
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple, cast
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from expectant.lanes import dot_row, dot_weighted_rows, padded
 from expectant.models.expectation import add_row, most
 from expectant.parts import Model, Site
 from expectant.rules import at_least, between, one_of, whole
+from expectant.step_sizes import Fixed, StepSize, as_step_size, step_size
 from expectant.verbs import (
     add_expected,
     backed_up_action_value,
@@ -190,13 +191,20 @@ class NetworkExpectation(Model):
     predicts_means: ClassVar[bool] = True
 
     hidden: int = option(whole(1), default=32)
-    step: float = option(at_least(0.0), default=0.01)
+    step: float | StepSize = option(step_size(), default=Fixed(0.01, per="feature"))
     optimiser: str = option(one_of("sgd", "adam"), default="sgd")
     mean_decay: float = option(between(0, 0.999999), default=0.9, kw_only=True)
     square_decay: float = option(between(0, 0.999999), default=0.999, kw_only=True)
     floor: float = option(at_least(1e-30), default=1e-8, kw_only=True)
 
+    def validate(self) -> None:
+        if not isinstance(as_step_size(self.step), Fixed):
+            raise ValueError(
+                f"NetworkExpectation: step must be a number or Fixed, got {self.step!r}"
+            )
+
     def build(self, site: Site) -> NetworkPart:
+        step = cast(Fixed, as_step_size(self.step)).per_feature(site)
         rows, units, width = site.shape.size + 1, self.hidden + 1, padded(self.hidden + 1)
         adam, inner = self.optimiser == "adam", zeros((1, rows, width))
         draws = site.rng.spawn(1)[0].normal(size=(rows, self.hidden))
@@ -217,5 +225,5 @@ class NetworkExpectation(Model):
             zeros(width),
             zeros((1, site.width)),
             np.arange(units),
-            *(self.step, adam, self.mean_decay, self.square_decay, self.floor),
+            *(step, adam, self.mean_decay, self.square_decay, self.floor),
         )

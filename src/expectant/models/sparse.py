@@ -37,7 +37,7 @@ from expectant.models.columns import (
 from expectant.models.expectation import most
 from expectant.parts import Model, Site, constant_weights
 from expectant.rules import at_least, number, or_none, whole
-from expectant.step_sizes import StepSize, adapts, listed_part, step_size
+from expectant.step_sizes import StepSize, adapts, as_step_size, step_size
 from expectant.step_sizes.adaptive import AdaptiveListsPart, learn_rate, settle_rates
 from expectant.verbs import (
     adapt_listed,
@@ -264,7 +264,7 @@ class SparseExpectation(Model):
         return SparsePart(
             np.repeat(rewards[None], site.actions, axis=0),
             traced(columns) if adapts(self.step) else columns,
-            listed_part(self.step, site),
+            as_step_size(self.step).build_listed(site),
             self.threshold,
         )
 

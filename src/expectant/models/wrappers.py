@@ -21,10 +21,12 @@ from typing import NamedTuple
 import numpy as np
 
 from expectant.core.memory import zeros
+from expectant.descriptions import description, option
 from expectant.features.vector import Weighted, dot, empty_state, outlook
 from expectant.lanes import dot_row
-from expectant.models.expectation import LinearPart
-from expectant.parts import Shape, Site
+from expectant.models.expectation import LinearExpectation, LinearPart
+from expectant.parts import Model, Shape, Site
+from expectant.rules import at_least, instance_of
 from expectant.verbs import (
     add_expected,
     answering,
@@ -32,6 +34,7 @@ from expectant.verbs import (
     backed_up_value,
     begin,
     break_off,
+    came_from,
     fit,
     follow,
     foresee,
@@ -41,7 +44,9 @@ from expectant.verbs import (
     notice,
     pass_on,
     size,
+    trace_back,
     value,
+    with_predecessors,
 )
 
 
@@ -56,7 +61,18 @@ class CuriousPart(NamedTuple):
 
 
 pass_on(
-    CuriousPart, "model", fit, add_expected, foresee, imagine, follow, begin, break_off, answering
+    CuriousPart,
+    "model",
+    fit,
+    add_expected,
+    foresee,
+    imagine,
+    follow,
+    trace_back,
+    came_from,
+    begin,
+    break_off,
+    answering,
 )
 
 
@@ -93,10 +109,45 @@ def _(curious, state, action, weights, discount):
     return promised + bonus_for(curious, state, action)
 
 
-def curious(model: object, site: Site, bonus: float) -> CuriousPart:
-    """Add a bonus to what a model promises."""
-    tried = zeros((site.actions, site.width), np.int64)
-    return CuriousPart(model, tried, np.zeros(1, np.int64), bonus)
+@with_predecessors.register(CuriousPart)
+def _(curious):
+    return curious._replace(model=with_predecessors(curious.model))
+
+
+@description
+class ExplorationBonus(Model):
+    """Add κ √τ to what a ``model`` predicts, τ being the steps since an action was last tried."""
+
+    model: Model = option(instance_of(Model, "a model"), meaning="the model that predicts")
+    kappa: float = option(at_least(0.0), meaning="κ, the weight of the bonus")
+
+    @property
+    def memory_advice(self) -> str:  # type: ignore[override]
+        return self.model.memory_advice
+
+    @property
+    def predicts_means(self) -> bool:  # type: ignore[override]
+        return self.model.predicts_means
+
+    @property
+    def imagines(self) -> str:  # type: ignore[override]
+        return self.model.imagines
+
+    @property
+    def linear(self) -> bool:  # type: ignore[override]
+        return self.model.linear
+
+    @property
+    def several_steps(self) -> bool:  # type: ignore[override]
+        return self.model.several_steps
+
+    @property
+    def learns(self) -> bool:
+        return self.model.learns
+
+    def build(self, site: Site) -> CuriousPart:
+        tried = zeros((site.actions, site.width), np.int64)
+        return CuriousPart(self.model.build(site), tried, np.zeros(1, np.int64), self.kappa)
 
 
 class MaintainedPart(NamedTuple):
@@ -145,14 +196,25 @@ def _(maintained, state, change, discount):
                 lookahead[action, j] += amount * transposed[action, i, j]
 
 
-def maintained(model: LinearPart, weights: np.ndarray, discount: float) -> MaintainedPart:
-    """Keep the look-ahead weights of a linear model up to date from here on."""
-    lookahead = model.rewards.copy()
-    transposed = zeros(model.rows.shape)
-    size = model.rows.shape[1]
-    transposed[:, :, :size] = np.swapaxes(model.rows[:, :, :size], 1, 2)
-    lookahead[:, :size] += discount * (model.rows @ weights)
-    return MaintainedPart(model, lookahead, transposed, weights, discount)
+@description
+class CachedLookahead(LinearExpectation):
+    """A linear expectation model that keeps the look-ahead weights u_a = b_a + γ F_aᵀ w.
+
+    A decision of Lookahead then costs O(A k) instead of O(A k d); learning and planning cost more.
+    For agents that decide much more often than they learn. It needs LEVI and one step size for all
+    values; elsewhere, and in other agents, it is the plain linear model.
+    """
+
+    def bind(self, part: object, weights: np.ndarray, discount: float) -> object:
+        """Keep the look-ahead weights of a linear part up to date from here on."""
+        if not isinstance(part, LinearPart):
+            return part
+        lookahead = part.rewards.copy()
+        transposed = zeros(part.rows.shape)
+        size = part.rows.shape[1]
+        transposed[:, :, :size] = np.swapaxes(part.rows[:, :, :size], 1, 2)
+        lookahead[:, :size] += discount * (part.rows @ weights)
+        return MaintainedPart(part, lookahead, transposed, weights, discount)
 
 
 class AtMeanPart(NamedTuple):

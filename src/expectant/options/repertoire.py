@@ -168,7 +168,7 @@ class Repertoire(Buildable):
     """Options for an agent to plan and act with, beside its actions.
 
     ``models`` says how their models are had: "learned" by linear off-policy learning from the
-    agent's own steps, with step size ``step`` and traces of decay λ = ``trace``; "universal" learns
+    agent's own steps, with a total step size ``step`` and traces of decay λ = ``trace``; "universal" learns
     which states an option goes through, and rewards apart; "exact" computes them for given options
     on a finite MDP. ``acting`` says how: the agent chooses "anew" at every step, is "committed" to
     an option until it stops, or takes "actions" only and plans with options. ``bounded`` shortens
@@ -200,7 +200,7 @@ class Repertoire(Buildable):
         """The site of the actions' own model."""
         return dataclasses.replace(site, actions=site.domain.actions)
 
-    def build_around(self, model: Model, site: Site, step: float, discount: float) -> ChoicesPart:
+    def build_around(self, model: Model, site: Site, discount: float) -> ChoicesPart:
         """A model of actions and options; ``site`` counts options as actions."""
         own, count = self.at(site), len(self.extended)
         options = build_options(self.extended, own)
@@ -208,7 +208,7 @@ class Repertoire(Buildable):
             extended: object = exact_models(options, count, own, discount)
         else:
             make = universal_models if self.models == "universal" else linear_models
-            size, width = site.shape.size, site.width
+            size, width, step = site.shape.size, site.width, self.step / site.shape.active
             extended = make(count, size, width, own.actions, step, self.trace, self.bounded)
         return ChoicesPart(model.build(own), extended, options, own.actions, discount, np.zeros(1))
 

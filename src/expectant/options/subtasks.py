@@ -174,7 +174,8 @@ def _(options, state, rng):
 class Subtask(Option):
     """What subtasks share: the feature to attain, and how the option for it is learned.
 
-    ``step`` is the critic's step size α, ``policy_step`` the actor's α', ``trace`` is λ.
+    ``step`` is the critic's step size α, ``policy_step`` the actor's α', both shared out among the
+    active features; ``trace`` is λ.
     """
 
     feature: int = option(whole(0))
@@ -204,6 +205,8 @@ class Subtask(Option):
                     f"{cls.__name__}: feature must be below {site.shape.size}, got {found.feature}"
                 )
         count, width, actions = len(options), site.width, site.actions
+        steps = [(found.step, found.policy_step) for found in options]
+        traces = [(found.trace,) for found in options]
         return SubtaskOptionsPart(
             zeros((count, width)),
             zeros((count, actions, width)),
@@ -211,7 +214,7 @@ class Subtask(Option):
             np.array([found.bonus for found in options]),
             np.array([found.respects for found in options]),
             np.array([found.stops_anywhere for found in options]),
-            np.array([(found.step, found.policy_step, found.trace) for found in options]),
+            np.hstack([np.array(steps) / site.shape.active, np.array(traces)]),
             zeros(width),
             zeros((count, width)),
             zeros((count, actions, width)),

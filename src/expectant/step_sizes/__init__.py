@@ -7,30 +7,26 @@ the second by being itself. Descriptions here build parts with arrays; everythin
 
 from expectant.step_sizes.adaptive import IDBD, Autostep, effective_step
 from expectant.step_sizes.step_size import (
-    Bounded,
     Decaying,
+    Fixed,
     StepSize,
     adapts,
-    as_used,
-    columns_part,
-    listed_part,
-    number_or_bounded,
-    step_part,
+    as_step_size,
+    build_step,
     step_size,
+    without_adapting,
 )
 
 __all__ = [
     "IDBD",
     "Autostep",
-    "Bounded",
     "Decaying",
+    "Fixed",
     "StepSize",
     "adapts",
-    "as_used",
-    "columns_part",
+    "as_step_size",
+    "build_step",
     "effective_step",
-    "listed_part",
-    "number_or_bounded",
-    "step_part",
     "step_size",
+    "without_adapting",
 ]

@@ -15,7 +15,7 @@ from expectant.core.memory import full, zeros
 from expectant.descriptions import description, option
 from expectant.parts import Site
 from expectant.rules import Rule, at_least, flag
-from expectant.step_sizes.step_size import StepSize, squared_length
+from expectant.step_sizes.step_size import PER, StepSize, squared_length
 from expectant.verbs import (
     adapt,
     adapt_columns,
@@ -194,7 +194,7 @@ class _Adaptive(StepSize):
         return self.replace(initial_step=self.initial_step * factor)
 
     def _rates(self, site: Site, rows: int) -> np.ndarray:
-        return full((rows, site.width), self.initial_step)
+        return full((rows, site.width), self.initial_step * self.share(site))
 
     def _peaks(self, site: Site, rows: int) -> np.ndarray:
         return zeros((rows, site.width))
@@ -231,10 +231,8 @@ class IDBD(_Adaptive):
 
     initial_step: float = option(POSITIVE, default=0.05)
     meta_step: float = option(at_least(0.0), default=0.01)
-    bounded: bool = option(flag(), default=False, kw_only=True)
-
-    def held(self) -> Self:
-        return self.replace(bounded=True)
+    per: str = option(PER, default="total", kw_only=True)
+    bounded: bool = option(flag(), default=True, kw_only=True)
 
     def _peaks(self, site: Site, rows: int) -> np.ndarray:
         return zeros((0, site.width))
@@ -254,9 +252,7 @@ class Autostep(_Adaptive):
     initial_step: float = option(POSITIVE, default=0.05)
     meta_step: float = option(at_least(0.0), default=0.01)
     memory: float = option(at_least(1.0), default=10_000.0, kw_only=True)
-
-    def held(self) -> Self:
-        return self
+    per: str = option(PER, default="total", kw_only=True)
 
     def _facts(self) -> tuple[float, float, bool]:
         return self.meta_step, self.memory, False

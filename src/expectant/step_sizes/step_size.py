@@ -1,14 +1,20 @@
-"""Step sizes that all weights share: a number, one that never overshoots, one that decays."""
+"""Step sizes that all weights share: fixed or decaying.
+
+A step size says what it is per: ``per="total"`` shares it out among the k active features, so that
+a step of 1 removes the whole error of a binary state; ``per="feature"`` is the α of the printed
+updates. A ``bounded`` one never overshoots: it is scaled down where α sᵀs would exceed one. A plain
+number, wherever a step size is taken, means ``Fixed(number)``: total and bounded.
+"""
 
 from __future__ import annotations
 
-from typing import ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from expectant.descriptions import description, option
-from expectant.parts import Agent, Buildable, Site
-from expectant.rules import Rule, at_least, flag
+from expectant.parts import Buildable, Site
+from expectant.rules import Rule, at_least, flag, one_of
 from expectant.verbs import (
     adapt,
     adapt_columns,
@@ -31,29 +37,33 @@ def squared_length(state):
     return length
 
 
+PER = one_of("total", "feature")
+
+
 class StepSize(Buildable):
-    """A step size that is more than a number, described."""
+    """Base of step sizes; ``adapts`` says that every weight has one of its own."""
 
     adapts: ClassVar[bool] = True
+    per: str
 
     def scaled(self, factor: float) -> Self:
-        """The same, beginning with a multiple of its size."""
+        """Return the same step size, starting at a multiple of its size."""
         raise NotImplementedError
 
-    def held(self) -> Self:
-        """The same, never overshooting."""
-        raise NotImplementedError
+    def share(self, site: Site) -> float:
+        """The share of one active feature."""
+        return 1.0 / site.shape.active if self.per == "total" else 1.0
 
     def build(self, site: Site, rows: int) -> object:
-        """What moves so many rows of weights."""
+        """Build what moves ``rows`` rows of weights."""
         raise NotImplementedError
 
     def build_columns(self, site: Site) -> object:
-        """What moves the columns of a linear model."""
-        raise NotImplementedError
+        """Build what moves the columns of a linear model."""
+        return self.build(site, site.actions)
 
     def build_listed(self, site: Site) -> object:
-        """What moves the columns of a sparse model."""
+        """Build what moves the columns of a sparse model."""
         return self.build_columns(site)
 
 
@@ -131,24 +141,25 @@ def _(step, action, state, surprise, errors):
 
 
 @description
-class Bounded(StepSize):
-    """A step size that never overshoots: α, or 1 / sᵀs where that is less."""
+class Fixed(StepSize):
+    """A step size that stays the same: α, or 1 / sᵀs where that is less if ``bounded``."""
 
     adapts: ClassVar[bool] = False
 
     step: float = option(at_least(0.0))
+    per: str = option(PER, default="total", kw_only=True)
+    bounded: bool = option(flag(), default=True, kw_only=True)
 
     def scaled(self, factor: float) -> Self:
         return self.replace(step=self.step * factor)
 
-    def held(self) -> Self:
-        return self
+    def per_feature(self, site: Site) -> float:
+        """The step that the update multiplies a feature with."""
+        return self.step / site.shape.active if self.per == "total" else self.step
 
-    def build(self, site: Site, rows: int) -> BoundedPart:
-        return BoundedPart(self.step, np.full(1, self.step))
-
-    def build_columns(self, site: Site) -> BoundedPart:
-        return self.build(site, site.actions)
+    def build(self, site: Site, rows: int) -> BoundedPart | float:
+        step = self.per_feature(site)
+        return BoundedPart(step, np.full(1, step)) if self.bounded else step
 
 
 class DecayingPart(NamedTuple):
@@ -207,71 +218,47 @@ class Decaying(StepSize):
     initial_step: float = option(at_least(0.0))
     offset: float = option(at_least(0.0), default=100.0)
     power: float = option(at_least(0.0), default=1.1, kw_only=True)
-    bounded: bool = option(flag(), default=False, kw_only=True)
+    per: str = option(PER, default="total", kw_only=True)
+    bounded: bool = option(flag(), default=True, kw_only=True)
 
     def scaled(self, factor: float) -> Self:
         return self.replace(initial_step=self.initial_step * factor)
 
-    def held(self) -> Self:
-        return self.replace(bounded=True)
-
     def build(self, site: Site, rows: int) -> DecayingPart:
+        step = self.initial_step * self.share(site)
         return DecayingPart(
-            self.initial_step,
-            self.offset,
-            self.power,
-            self.bounded,
-            np.zeros(1, np.int64),
-            np.full(1, self.initial_step),
+            step, self.offset, self.power, self.bounded, np.zeros(1, np.int64), np.full(1, step)
         )
-
-    def build_columns(self, site: Site) -> DecayingPart:
-        return self.build(site, site.actions)
 
 
 def step_size() -> Rule[float | StepSize]:
-    """What may stand where a step size is taken."""
+    """The rule for arguments that take a step size."""
     number = at_least(0.0)
 
     def convert(value: object) -> float | StepSize:
         return value if isinstance(value, StepSize) else number.convert(value)
 
-    return Rule(f"{number.text}, or ex.IDBD, ex.Autostep, ex.Bounded or ex.Decaying", convert)
+    return Rule(f"{number.text}, or one of ex.step_sizes", convert)
+
+
+def as_step_size(step: float | StepSize) -> StepSize:
+    """A number as the fixed step size that it means."""
+    return step if isinstance(step, StepSize) else Fixed(step)
 
 
 def adapts(step: float | StepSize) -> bool:
-    """Whether it is a step size for every weight that adapts by itself."""
-    return isinstance(step, StepSize) and step.adapts
+    """True if every weight has a step size of its own, which adapts."""
+    return as_step_size(step).adapts
 
 
-def number_or_bounded(owner: str, argument: str, step: float | StepSize) -> None:
-    """Refuse a step size that adapts."""
-    if adapts(step):
-        raise ValueError(
-            f"{owner}: {argument} must be a number, ex.Bounded or ex.Decaying, got {step!r}"
-        )
+def without_adapting(step: float | StepSize) -> float | StepSize:
+    """The initial step of one that adapts, for models whose weights share one step size."""
+    if not adapts(step):
+        return step
+    initial: Any = step
+    return Fixed(initial.initial_step, per=initial.per)
 
 
-def as_used(agent: Agent, step: float | StepSize, site: Site) -> float | StepSize:
-    """A step size as an agent's ``step_unit``, ``doubled_steps`` and ``bounded_step`` make it."""
-    if not isinstance(step, StepSize):
-        number = agent.scaled(step, site)
-        return Bounded(number) if agent.bounded_step else number
-    step = step.scaled(agent.scaled(1.0, site))
-    return step.held() if agent.bounded_step else step
-
-
-def step_part(agent: Agent, step: float | StepSize, site: Site, rows: int = 1) -> object:
-    """What an agent's update of so many rows of weights moves by: a number, or a part."""
-    used = as_used(agent, step, site)
-    return used.build(site, rows) if isinstance(used, StepSize) else used
-
-
-def columns_part(step: float | StepSize, site: Site) -> object:
-    """What a linear model moves its columns by."""
-    return step.build_columns(site) if isinstance(step, StepSize) else step
-
-
-def listed_part(step: float | StepSize, site: Site) -> object:
-    """What a sparse model moves its columns by."""
-    return step.build_listed(site) if isinstance(step, StepSize) else step
+def build_step(step: float | StepSize, site: Site, rows: int = 1) -> object:
+    """Build what an update of ``rows`` rows of weights moves by: a number, or a part."""
+    return as_step_size(step).build(site, rows)

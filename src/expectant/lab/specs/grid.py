@@ -151,12 +151,19 @@ def word(value: Any) -> str:
 
 
 def options_of_table(table: Mapping[str, Any]) -> set[str]:
-    """Return the options of the part that a table describes; none if its kind is unknown."""
+    """Return the parameters of the part that a table describes; none if its kind is unknown.
+
+    A wrapper has those of the agent inside, too.
+    """
     try:
         kind: Any = kind_named(table.get("kind"))
     except (TypeError, ValueError):
         return set()
-    return set(kind.__dataclass_fields__)
+    inner = table.get("agent")
+    known = {"preset", *kind.__dataclass_fields__}
+    if table.get("preset") == "paper":
+        known |= {"step_unit"} | ({"replay_capacity"} if "backups" in known else set())
+    return known | (options_of_table(inner) if isinstance(inner, Mapping) else set())
 
 
 def make_panel(

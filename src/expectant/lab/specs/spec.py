@@ -428,5 +428,15 @@ def _changed(panel: PanelSpec, changes: Changes) -> PanelSpec:
 
 
 def _where_known(table: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    options = options_of_table(table)
-    return {**table, **{name: value for name, value in changes.items() if name in options}}
+    """Lay changes over a table where the part has the parameter; inner tables are merged."""
+    result = dict(table)
+    if isinstance(table.get("agent"), Mapping):
+        result["agent"] = _where_known(table["agent"], changes)
+        changes = {name: value for name, value in changes.items() if name not in result["agent"]}
+    options = options_of_table({**table, "agent": None})
+    for name, value in changes.items():
+        if name in options:
+            inner = result.get(name)
+            both = isinstance(inner, Mapping) and isinstance(value, Mapping) and "kind" not in value
+            result[name] = {**inner, **value} if both else value
+    return result

@@ -1,0 +1,107 @@
+"""Agents around other agents: learn first and plan later, or learn values by planning alone."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from expectant.agents.planning_agent import PlanningAgent
+from expectant.descriptions import abstract, description, option
+from expectant.parts import Agent, Site
+from expectant.rules import instance_of, whole
+from expectant.verbs import (
+    act,
+    begin,
+    break_off,
+    followed,
+    grown,
+    learn,
+    pass_on,
+    plan,
+    policy,
+    preference,
+    relabel,
+    room,
+    wrapped,
+)
+
+
+class FreezeAfterPart(NamedTuple):
+    """``taken`` (1,) counts the real steps; up to ``steps`` of them the ``agent`` learns."""
+
+    agent: object
+    steps: int
+    taken: np.ndarray
+
+
+pass_on(
+    FreezeAfterPart,
+    "agent",
+    act,
+    preference,
+    policy,
+    relabel,
+    begin,
+    break_off,
+    room,
+    grown,
+    wrapped,
+    followed,
+)
+
+
+@learn.register(FreezeAfterPart)
+def _(frozen, transition, rng):
+    frozen.taken[0] += 1
+    if frozen.taken[0] > frozen.steps:
+        return 0.0
+    return learn(frozen.agent, transition, rng)
+
+
+@plan.register(FreezeAfterPart)
+def _(frozen, rng):
+    return plan(frozen.agent, rng) if frozen.taken[0] > frozen.steps else 0.0
+
+
+@abstract
+class AgentWrapper(Agent):
+    """Base of agents around an ``agent``, whose parameters they answer for."""
+
+    agent: Agent = option(instance_of(Agent, "an agent"), meaning="the agent inside")
+    epsilon: ClassVar[Any] = property(lambda self: self.agent.epsilon)
+    discount: ClassVar[Any] = property(lambda self: self.agent.discount)
+    initial_value: ClassVar[Any] = property(lambda self: self.agent.initial_value)
+    centering: ClassVar[Any] = property(lambda self: self.agent.centering)
+
+    def choosing(self, site: Site) -> Site:
+        return self.agent.choosing(site)
+
+    def build(self, site: Site) -> object:
+        return self.agent.build(site)
+
+
+@description
+class FreezeAfter(AgentWrapper):
+    """Learn without planning for ``steps`` real steps, then plan with learning frozen."""
+
+    steps: int = option(whole(1), meaning="real steps to learn from")
+
+    def equip(self, site: Site) -> FreezeAfterPart:
+        return FreezeAfterPart(self.agent.equip(site), self.steps, np.zeros(1, np.int64))
+
+
+@description
+class PlanningOnly(AgentWrapper):
+    """Learn values by planning alone: real steps teach the ``agent`` only its model."""
+
+    def validate(self) -> None:
+        if not isinstance(self.agent, PlanningAgent) or self.agent.planning_steps == 0:
+            raise ValueError(
+                "PlanningOnly: agent must be a planning agent with planning_steps of 1 or more, "
+                f"got {self.agent!r}"
+            )
+
+    def equip(self, site: Site) -> object:
+        return self.agent.equip(dataclasses.replace(site, learn_from_real_steps=False))
