@@ -69,44 +69,38 @@ PROBLEMS = {
     ),
     "puddle world, tiles": Problem(PuddleWorld(depth=100.0), ex.Tiles(4, 5), 40, 300, True),
 }
-COMMON: dict[str, Any] = {"step_unit": "total", "bounded_step": True, "discount": 0.99}
-GRADIENT = {**COMMON, "planning_update": "gradient"}  # planning that cannot run away
 ADAPTIVE = ex.Autostep(0.3, 0.1)
 FINE = (0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0)  # where there is one step
-FITS = (0, 2)
-GRID: dict[str, tuple[type[Any], dict[str, Any], dict[str, Sequence[Any]]]] = {
-    "q_learning": (ex.QLearning, COMMON, {"action_step": FINE}),
+FITS = (ex.Replay(model_fits=0), ex.Replay())
+GRID: dict[str, tuple[type[Any], dict[str, Sequence[Any]]]] = {
+    "q_learning": (ex.QLearning, {"action_step": FINE}),
     "sarsa": (
         ex.Sarsa,
-        {"step_unit": "total", "discount": 0.99},
         {"action_step": (0.1, 0.2, 0.3, 0.5, 1.0), "trace": (0.5, 0.8, 0.9)},
     ),
     "lookahead": (
         ex.Lookahead,
-        GRADIENT,
-        {"value_step": (0.1, 0.3), "model_step": (0.1, 0.3, 1.0, ADAPTIVE), "replayed_fits": FITS},
+        {"value_step": (0.1, 0.3), "model_step": (0.1, 0.3, 1.0, ADAPTIVE), "backups": FITS},
     ),
     "cached_values": (
         ex.CachedValues,
-        GRADIENT,
         {"value_step": (0.3,), "action_step": (0.1, 0.3, 1.0), "model_step": (0.1, 0.3, ADAPTIVE),
-         "replayed_fits": FITS},
+         "backups": FITS},
     ),
     "cached_policy": (
         ex.CachedPolicy,
-        COMMON,
         {"value_step": (0.3,), "policy_step": (0.3, 1.0, 3.0), "model_step": (0.3, ADAPTIVE),
-         "replayed_fits": FITS},
+         "backups": FITS},
     ),
 }  # fmt: skip
 
 
 def grid() -> Iterator[tuple[str, dict[str, Any], ex.Agent]]:
     """Yield every setting: the kind of agent, what is varied, and the agent."""
-    for kind, (made, common, axes) in GRID.items():
+    for kind, (made, axes) in GRID.items():
         for values in itertools.product(*axes.values()):
             varied = dict(zip(axes, values, strict=True))
-            yield kind, varied, made(**varied, **common)
+            yield kind, varied, made(**varied)
 
 
 def mean_returns(name: str, folder: Path) -> np.ndarray:
@@ -115,7 +109,7 @@ def mean_returns(name: str, folder: Path) -> np.ndarray:
     agents = {f"{kind}-{n}": agent for n, (kind, _, agent) in enumerate(grid())}
     sweep = ex.Sweep(
         name=name, domain=problem.domain, features=problem.features,
-        agents={"random": ex.QLearning(0.0, epsilon=1.0), **agents}, episodes=problem.episodes,
+        agents={"random": ex.QLearning.paper(0.0, epsilon=1.0), **agents}, episodes=problem.episodes,
         bin=problem.episodes, runs=RUNS, seed=SEED, step_limit=problem.step_limit,
     )  # fmt: skip
     rows = sweep.run(folder).table().to_pylist()
@@ -171,7 +165,10 @@ def _fresh_score(agent: ex.Agent, row: dict[str, Any]) -> float:
 
 
 def _data(varied: dict[str, Any]) -> dict[str, Any]:
-    return {key: v.to_dict() if isinstance(v, ex.Autostep) else v for key, v in varied.items()}
+    return {
+        key: v.to_dict() if isinstance(v, ex.Autostep | ex.Replay) else v
+        for key, v in varied.items()
+    }
 
 
 def _short(number: float) -> float:

@@ -28,9 +28,7 @@ SETTINGS = (  # capacity and threshold
 def learn(tiles: int, model: str | ex.Model) -> tuple[ex.Result, np.ndarray]:
     """Run Algorithm 1, optimistic enough to explore without ε; return late steps an episode."""
     steps: dict[str, Any] = {"model_step": MODEL_STEP} if isinstance(model, str) else {}
-    agent = ex.Lookahead(
-        value_step=0.2, step_unit="total", planning_steps=5, epsilon=0.0, model=model, **steps
-    )  # fmt: skip
+    agent = ex.Lookahead.paper(value_step=0.2, step_unit="total", planning_steps=5, epsilon=0.0, model=model, **steps)  # fmt: skip
     result = ex.run(DOMAIN, ex.Tiles(TILINGS, tiles), agent, episodes=EPISODES, runs=RUNS[tiles],
                     keep_agents=not isinstance(model, str), progress=False)  # fmt: skip
     return result, result.lengths[:, EPISODES // 2 :].mean(axis=1)
@@ -50,7 +48,7 @@ def compare(tiles: int) -> list[dict[str, Any]]:
     steps = ex.analysis.interval(dense)
     rows = [{**where, "capacity": "dense", "steps": steps, "entries": size}]
     for capacity, threshold in SETTINGS:
-        model = ex.SparseExpectation(MODEL_STEP / TILINGS, capacity, threshold)
+        model = ex.SparseExpectation(MODEL_STEP, capacity, threshold)
         result, late = learn(tiles, model)
         rows.append({
             **where, "capacity": capacity, "threshold": threshold,

@@ -39,15 +39,15 @@ SCALE = 1.0  # of the lengths of all runs; smaller ones only show that a row wor
 DOMAIN = ex.Corridor(slip=0.1, switch_every=500)
 FEATURES = ex.RandomBinary(size=14, active=5)
 CAR, TILES = ex.MountainCar(), ex.Tiles(8, 8)
-CAR_AGENT = ex.Lookahead(value_step=0.05, model_step=0.05, planning_steps=5)
+CAR_AGENT = ex.Lookahead.paper(value_step=0.05, model_step=0.05, planning_steps=5)
 AGENTS: dict[str, Callable[[int], Any]] = {
-    "Q-learning": lambda n: ex.QLearning(0.01),
-    "Algorithm 1": lambda n: ex.Lookahead(0.01, 0.01, planning_steps=n),
-    "Algorithm 1, maintained": lambda n: ex.Lookahead(
-        0.01, 0.01, planning_steps=n, maintained=True
+    "Q-learning": lambda n: ex.QLearning.paper(0.01),
+    "Algorithm 1": lambda n: ex.Lookahead.paper(0.01, 0.01, planning_steps=n),
+    "Algorithm 1, maintained": lambda n: ex.Lookahead.paper(
+        0.01, 0.01, planning_steps=n, model="cached_lookahead"
     ),
-    "Algorithm 2": lambda n: ex.CachedValues(0.01, 0.01, 0.01, planning_steps=n),
-    "Algorithm 3": lambda n: ex.CachedPolicy(0.01, 0.001, 0.01, planning_steps=n),
+    "Algorithm 2": lambda n: ex.CachedValues.paper(0.01, 0.01, 0.01, planning_steps=n),
+    "Algorithm 3": lambda n: ex.CachedPolicy.paper(0.01, 0.001, 0.01, planning_steps=n),
 }
 BACKUPS = ("replay", "recency", "trajectory", "current", "seen", "prioritized", "sampler")
 MODELS = ("expectation", "sparse", "episodic", "network", "distribution", "sample", "true", "exact")
@@ -129,7 +129,7 @@ def side_by_side() -> dict[str, Any]:
         }
         for steps in (0, 5, 20, 100):
             tell(f"Algorithm 1, {steps} planning steps, against C and NumPy")
-            agent = ex.Lookahead(value_step=0.01, model_step=0.02, planning_steps=steps)
+            agent = ex.Lookahead.paper(value_step=0.01, model_step=0.02, planning_steps=steps)
             episodes = scaled(200_000 / (20 + steps), 2)
             measures = {"expectant": ours(DOMAIN, FEATURES, agent, 200_000 // (20 + steps))}
             for name, function in compiled.items():
@@ -176,7 +176,7 @@ def act_at_random() -> tuple[float, int]:
 def learn_in_gym() -> tuple[float, int]:
     """Measure Q-learning in the same environment."""
     steps, domain = scaled(20_000, 200), ex.Gym("MountainCar-v0")
-    agent = ex.QLearning(0.05)
+    agent = ex.QLearning.paper(0.05)
     result = ex.run(domain, TILES, agent, steps=steps, runs=1, threads=1, progress=False)
     return result.seconds, steps
 
@@ -185,9 +185,7 @@ def sparse() -> Times:
     """The mountain car with the dense and the sparse model, by number of features."""
     measures = {}
     for name, tiles in (("expectation", 16), ("sparse", 16), ("sparse", 111), ("sparse", 353)):
-        agent = ex.Lookahead(
-            0.2, 0.2, step_unit="total", planning_steps=5, epsilon=0.0, model=name
-        )  # fmt: skip
+        agent = ex.Lookahead.paper(0.2, 0.2, step_unit="total", planning_steps=5, epsilon=0.0, model=name)  # fmt: skip
         features = ex.Tiles(8, tiles)
         try:
             measures[f"{name} {features.shape(CAR).size}"] = ours(CAR, features, agent, 60, 200)
@@ -198,7 +196,7 @@ def sparse() -> Times:
 
 def threads() -> Times:
     """The same runs on one thread and on two, in seconds."""
-    agent = ex.Lookahead(value_step=0.01, model_step=0.02, planning_steps=20)
+    agent = ex.Lookahead.paper(value_step=0.01, model_step=0.02, planning_steps=20)
 
     def seconds(count: int) -> float:
         return ex.run(
@@ -216,7 +214,9 @@ def processes() -> Times:
     """
     bounds = [(-2.4, 2.4), (-3, 3), (-0.21, 0.21), (-3, 3)]
     features = ex.Tiles(8, (2, 2, 4, 4), bounds=bounds)
-    agent = ex.QLearning(0.2, step_unit="total", epsilon=0.05, discount=0.99, initial_value=30)
+    agent = ex.QLearning.paper(
+        0.2, step_unit="total", epsilon=0.05, discount=0.99, initial_value=30
+    )
 
     def seconds(count: int) -> float:
         return ex.run(
@@ -289,7 +289,7 @@ def decisions() -> dict[str, dict[str, Times]]:
 
 def parts() -> dict[str, Times]:
     """Nanoseconds a step of Algorithm 1 with every backup distribution and every model."""
-    agent, found = ex.Lookahead(value_step=0.01, model_step=0.02, planning_steps=5), {}
+    agent, found = ex.Lookahead.paper(value_step=0.01, model_step=0.02, planning_steps=5), {}
     for option, names in (("backups", BACKUPS), ("model", MODELS)):
         measures = {}
         for name in names:
@@ -305,7 +305,7 @@ def options() -> dict[str, Times]:
 
     The least of many short rounds that take turns: a long one is never undisturbed.
     """
-    agent, steps = ex.Lookahead(0.1, 0.1, planning_steps=5, discount=0.99), scaled(5_000)
+    agent, steps = ex.Lookahead.paper(0.1, 0.1, planning_steps=5, discount=0.99), scaled(5_000)
     measures: dict[str, dict[str, Measure]] = {"given": {}, "learned": {}}
 
     def measurement(domain: Any, features: Any, changed: ex.Agent) -> Measure:

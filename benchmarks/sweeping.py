@@ -27,12 +27,12 @@ EVERY = 5  # real steps between two probes
 LIMIT = 100_000  # backups after which a run is given up, and counted as so many
 STEP_LIMIT = 10_000
 AGENTS = {
-    "learned model": ex.Lookahead(0.1, 0.3, planning_steps=5),
-    "learned model, larger steps": ex.Lookahead(0.3, 0.3, planning_steps=2),
-    "exact model": ex.Lookahead(0.1, model="exact", planning_steps=5),
-    "exact model, larger steps": ex.Lookahead(0.3, model="exact", planning_steps=2),
-    "exact model, full steps": ex.Lookahead(1.0, model="exact", planning_steps=2),
-    "bound by experience, not by planning": ex.Lookahead(0.3, 0.1, planning_steps=5),
+    "learned model": ex.Lookahead.paper(0.1, 0.3, planning_steps=5),
+    "learned model, larger steps": ex.Lookahead.paper(0.3, 0.3, planning_steps=2),
+    "exact model": ex.Lookahead.paper(0.1, model="exact", planning_steps=5),
+    "exact model, larger steps": ex.Lookahead.paper(0.3, model="exact", planning_steps=2),
+    "exact model, full steps": ex.Lookahead.paper(1.0, model="exact", planning_steps=2),
+    "bound by experience, not by planning": ex.Lookahead.paper(0.3, 0.1, planning_steps=5),
 }
 
 

@@ -123,7 +123,7 @@ def measure(world: Environment) -> dict[str, Any]:
 
     step = max(STEPS, key=tuned_return)
     agents = {
-        "random": ex.QLearning(0.0, epsilon=1.0), "q_learning": ex.QLearning(),
+        "random": ex.QLearning.paper(0.0, epsilon=1.0), "q_learning": ex.QLearning(),
         "tuned": ex.QLearning().replace(action_step=step), "sarsa": ex.Sarsa(),
         "lookahead": ex.Lookahead(**model), "cached_values": ex.CachedValues(**model),
         "cached_policy": ex.CachedPolicy(**model),

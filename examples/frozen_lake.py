@@ -6,10 +6,7 @@ import expectant as ex
 
 DISCOUNT, EPSILON = 0.97, 0.1
 lake = ex.FiniteMDP.from_gym("FrozenLake-v1")  # the environment's own table of transitions
-agent = ex.Lookahead(
-    value_step=0.1, model_step=0.05, planning_steps=10, epsilon=EPSILON, discount=DISCOUNT,
-    initial_value=0.5, replay_capacity=None,
-)  # fmt: skip
+agent = ex.Lookahead.paper(value_step=0.1, model_step=0.05, planning_steps=10, epsilon=EPSILON, discount=DISCOUNT, initial_value=0.5, replay_capacity=None)  # fmt: skip
 
 if __name__ == "__main__":
     result = ex.run(lake, ex.OneHot(), agent, episodes=3000, runs=10, keep_agents=True)

@@ -19,9 +19,9 @@ common: dict[str, Any] = {
     "planning_steps": 5,
 }
 agents = {  # values start at 0, which is more than any can be: that explores enough
-    "Q-learning": ex.QLearning(1.0, step_unit="total", epsilon=0.0),
-    "Algorithm 1": ex.Lookahead(0.2, 0.2, **common),
-    "Algorithm 2": ex.CachedValues(0.1, 0.3, 0.3, **common),
+    "Q-learning": ex.QLearning.paper(1.0, step_unit="total", epsilon=0.0),
+    "Algorithm 1": ex.Lookahead.paper(0.2, 0.2, **common),
+    "Algorithm 2": ex.CachedValues.paper(0.1, 0.3, 0.3, **common),
 }
 
 

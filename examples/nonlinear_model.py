@@ -50,6 +50,6 @@ class CellAndSignal(ex.Features):
 
 if __name__ == "__main__":
     for model in (ex.LinearExpectation(0.03), NetworkExpectation(step=0.02), ex.ExactExpectation()):
-        agent = ex.Lookahead(0.1, model=model)
+        agent = ex.Lookahead.paper(0.1, model=model)
         returns = ex.run(doors(), CellAndSignal(), agent, episodes=500, runs=20).returns
         print(f"{type(model).__name__:18} {returns[:, -100:].mean():6.2f}")

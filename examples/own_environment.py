@@ -28,7 +28,7 @@ class Thermostat(gymnasium.Env):
         return self.room, reward, False, self.steps >= 50, {}  # a time limit is no termination
 
 
-agent = ex.Lookahead(0.2, 0.2, planning_steps=5, discount=0.9)
+agent = ex.Lookahead.paper(0.2, 0.2, planning_steps=5, discount=0.9)
 
 if __name__ == "__main__":
     result = ex.run(ex.Gym(Thermostat), ex.OneHot(), agent, episodes=60, runs=5)

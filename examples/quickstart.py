@@ -8,8 +8,8 @@ domain = ex.Corridor(slip=0.1, switch_every=100)
 features = ex.RandomBinary(size=14, active=5)
 
 agents = {
-    "Q-learning": ex.QLearning(action_step=0.03),
-    "Algorithm 1": ex.Lookahead(value_step=0.1, model_step=0.01, planning_steps=1),
+    "Q-learning": ex.QLearning.paper(action_step=0.03),
+    "Algorithm 1": ex.Lookahead.paper(value_step=0.1, model_step=0.01, planning_steps=1),
 }
 
 if __name__ == "__main__":

@@ -9,7 +9,13 @@ import numpy as np
 from expectant.features.vector import Transition, empty_state
 from expectant.lanes import padded
 from expectant.parts import Site
+from expectant.step_sizes import Fixed
 from expectant.verbs import encode
+
+
+def per_feature(step: float) -> Fixed:
+    """The α of the printed updates: per active feature and unbounded."""
+    return Fixed(step, per="feature", bounded=False)
 
 
 class Built:

@@ -98,7 +98,9 @@ def _get_ready() -> None:
     with tempfile.TemporaryDirectory() as empty:  # so that it is compiled and not read
         kept = os.environ["EXPECTANT_CACHE_DIR"]
         os.environ["EXPECTANT_CACHE_DIR"] = empty
-        ex.run(ex.Corridor(), ex.OneHot(), ex.QLearning(0.1), episodes=1, runs=1, progress=False)
+        ex.run(
+            ex.Corridor(), ex.OneHot(), ex.QLearning.paper(0.1), episodes=1, runs=1, progress=False
+        )
         os.environ["EXPECTANT_CACHE_DIR"] = kept
 
 

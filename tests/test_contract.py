@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from building import Built
+from building import Built, per_feature
 from walking import walk
 
 import expectant as ex
@@ -73,8 +73,8 @@ EXAMPLES: dict[str, Any] = {  # of what cannot be made without arguments, or is 
     "shortest_path": ex.ShortestPath(2),
     "table_option": ex.TableOption((1,) * 5, (0.25,) * 5),
     "repertoire": ex.Repertoire((ex.TableOption((1,) * 5, (0.25,) * 5),), trace=0.5),
-    "bounded": ex.Bounded(0.5),
-    "decaying": ex.Decaying(0.5),
+    "bounded": ex.Fixed(0.5, per="feature"),
+    "decaying": ex.Decaying(0.5, per="feature", bounded=False),
     # small enough to be full and to wrap around
     "replay": ex.Replay(20),
     "recency_replay": ex.RecencyReplay(20, halflife=5),
@@ -107,7 +107,7 @@ def compose(component: Any) -> tuple[Any, Any, Any]:
     """A domain, features and an agent in which a component has something to do."""
     domain: Any = CORRIDOR
     features: Any = ex.OneHot()
-    agent: Any = ex.QLearning(0.1)
+    agent: Any = ex.QLearning.paper(0.1)
     if isinstance(component, Domain):
         domain = component
         features = ex.OneHot() if domain.states else ex.Tiles(2, 3)
@@ -118,16 +118,16 @@ def compose(component: Any) -> tuple[Any, Any, Any]:
         elif isinstance(component, ex.Fourier | ex.Tiles | ex.Identity | ex.Joined):
             domain = ex.MountainCar()
     elif isinstance(component, Model):
-        agent = ex.Lookahead(0.1, model=component, planning_steps=2)
+        agent = ex.Lookahead.paper(0.1, model=component, planning_steps=2)
     elif isinstance(component, Backups):
-        agent = ex.Lookahead(0.1, backups=component, planning_steps=2)
+        agent = ex.Lookahead.paper(0.1, planning_steps=2, backups=component)
     elif isinstance(component, Values):
-        agent = ex.Lookahead(0.1, value=component, planning_steps=2)
+        agent = ex.Lookahead.paper(0.1, values=component, planning_steps=2)
     elif isinstance(component, Option | Repertoire):
         options = component if isinstance(component, Repertoire) else (component,)
-        agent = ex.Lookahead(0.1, options=options, discount=0.9, planning_steps=2)
+        agent = ex.Lookahead.paper(0.1, options=options, discount=0.9, planning_steps=2)
     elif isinstance(component, StepSize):
-        agent = ex.Lookahead(component, component, planning_steps=2)
+        agent = ex.Lookahead.paper(component, component, planning_steps=2)
     elif isinstance(component, Agent):
         agent = component
     return domain, features, agent
@@ -354,7 +354,7 @@ def pairs() -> list[tuple[Any, Any]]:
     backups = [each for each in backups if not isinstance(each, LINEAR)]
     backups.sort(key=lambda each: isinstance(each, ex.StateSampler))
     models.sort(key=lambda each: not isinstance(each, PLACES))
-    models += [ex.SparseExpectation(0.1)] * (len(backups) - len(models))
+    models += [ex.SparseExpectation(per_feature(0.1))] * (len(backups) - len(models))
     mixed = list(zip(models, backups, strict=True))
     return mixed + list(zip([ex.LinearExpectation(), ex.SparseExpectation()] * 2, linear))  # noqa: B905
 
@@ -364,7 +364,7 @@ PAIRS = pairs()
 
 @pytest.mark.parametrize(("model", "backups"), PAIRS, ids=[f"{m.kind}-{b.kind}" for m, b in PAIRS])
 def test_compiled_models_and_backups_are_the_same(model, backups):
-    agent, ends = ex.Lookahead(0.1, model=model, backups=backups), []
+    agent, ends = ex.Lookahead.paper(0.1, model=model, backups=backups), []
     for compiled in (True, False):
         b = Built(CORRIDOR, ex.RandomBinary(8, 3), agent, seed=1)
         planner, width = b.agent.planner, b.setting.width
@@ -380,24 +380,21 @@ def test_compiled_models_and_backups_are_the_same(model, backups):
 
 
 LOOPS: dict[str, Any] = {  # every agent, step size, way to plan and kind of value, compiled once
-    "q_learning": ex.QLearning(0.1),
-    "sarsa": ex.Sarsa(0.3, 0.8, discount=0.9),
-    "expected_sarsa": ex.ExpectedSarsa(ex.Decaying(0.3, 20.0), centering=0.1),
-    "dyna_q": ex.DynaQ(ex.IDBD(0.1), 2, discount=0.9, bonus=0.1),
-    "rviq_learning": ex.RVIQLearning(ex.Bounded(0.1), reference="mean"),
-    "q_planning": ex.QPlanning(0.1, model="true", planning_steps=2, stored_action=True),
-    "lookahead": ex.Lookahead(0.1, 0.1, planning_steps=2, replayed_fits=1),
-    "untuned": ex.Lookahead(rollout=2),
-    "network": ex.Lookahead(0.02, model="true", value=ex.NetworkValues(3), planning_steps=2),
-    "cached_values": ex.CachedValues(0.1, 0.1, 0.1, planning_steps=2),
-    "cached_policy": ex.CachedPolicy(0.1, 0.1, 0.1, planning_steps=2, entropy=0.1, epsilon=0.05),
-    "options": ex.Lookahead(
-        0.1, 0.1, discount=0.9, planning_steps=2,
-        options=ex.Repertoire(
+    "q_learning": ex.QLearning.paper(0.1),
+    "sarsa": ex.Sarsa(per_feature(0.3), 0.8, discount=0.9),
+    "expected_sarsa": ex.ExpectedSarsa(ex.Decaying(0.3, 20.0, per="feature", bounded=False), centering=0.1, discount=1.0),
+    "dyna_q": ex.DynaQ(ex.IDBD(0.1, per="feature", bounded=False), 2, discount=0.9, bonus=0.1),
+    "rviq_learning": ex.RVIQLearning(ex.Fixed(0.1, per="feature"), reference="mean"),
+    "q_planning": ex.QPlanning.paper(0.1, model="true", planning_steps=2, interpretation=ex.Interpretation(stored_action=True)),
+    "lookahead": ex.Lookahead.paper(0.1, 0.1, planning_steps=2, interpretation=ex.Interpretation(replayed_fits=1)),
+    "untuned": ex.Lookahead(backups=ex.backups.Rollout(2)),
+    "network": ex.Lookahead.paper(0.02, model="true", values=ex.NetworkValues(3), planning_steps=2),
+    "cached_values": ex.CachedValues.paper(0.1, 0.1, 0.1, planning_steps=2),
+    "cached_policy": ex.CachedPolicy.paper(0.1, 0.1, 0.1, planning_steps=2, epsilon=0.05, interpretation=ex.Interpretation(entropy=0.1)),
+    "options": ex.Lookahead.paper(0.1, 0.1, discount=0.9, planning_steps=2, options=ex.Repertoire(
             (ex.TableOption((1,) * 9, (0.25,) * 9), ex.RewardRespecting(2, trace=0.5)),
             models="universal", trace=0.5, acting="committed",
-        ),
-    ),
+        )),
 }  # fmt: skip
 
 
@@ -447,13 +444,13 @@ def put(part: Any, path: str, inner: Any) -> Any:
 @pytest.mark.parametrize(
     ("agent", "path"),
     [
-        (ex.Lookahead(0.1), "planner.model"),
-        (ex.CachedValues(0.1, 0.1), "planner.backups"),
+        (ex.Lookahead.paper(0.1), "planner.model"),
+        (ex.CachedValues.paper(0.1, 0.1), "planner.backups"),
         (ex.Lookahead(0.1, bonus=0.5), "planner.model.model"),
-        (ex.Lookahead(0.1, value=ex.NetworkValues()), "planner.model.model"),
-        (ex.Lookahead(0.1, options=(OURS["table_option"],)), "agent.planner.model.model"),
-        (ex.Lookahead(0.1, lessons=3), "agent.planner.model"),
-        (ex.DynaQ(0.1), "memory"),
+        (ex.Lookahead.paper(0.1, values=ex.NetworkValues()), "planner.model.model"),
+        (ex.Lookahead.paper(0.1, options=(OURS["table_option"],)), "agent.planner.model.model"),
+        (ex.FreezeAfter(ex.Lookahead.paper(0.1), 3), "agent.planner.model"),
+        (ex.DynaQ(per_feature(0.1), discount=1.0), "memory"),
     ],
     ids=["model", "backups", "bonus", "at_mean", "options", "lessons", "dyna_q"],
 )

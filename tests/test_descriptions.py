@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from building import per_feature
 
 import expectant as ex
 
 
 def test_numbers_are_stored_in_one_type_so_that_sweeps_never_recompile():
-    agent = ex.QLearning(np.float32(1), epsilon=0, discount=np.int64(1))
+    agent = ex.QLearning.paper(np.float32(1), epsilon=0, discount=np.int64(1))
     assert [type(x) for x in (agent.action_step, agent.epsilon, agent.discount)] == [float] * 3
 
 
@@ -29,7 +30,7 @@ def test_a_model_that_needs_a_finite_mdp_says_so():
             return Nothing(np.zeros(1, np.int64))
 
     with pytest.raises(ValueError, match="TrueModel: needs a domain that is a finite MDP, Open"):
-        ex.run(Open(), ex.OneHot(), ex.QPlanning(0.1, model="true"), episodes=1)
+        ex.run(Open(), ex.OneHot(), ex.QPlanning.paper(0.1, model="true"), episodes=1)
 
 
 def test_options_without_a_description_are_named():
@@ -60,9 +61,12 @@ def test_parts_of_ones_own_are_written_with_their_place(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("first", "second"),
     [
-        (ex.QLearning(0.1), ex.QLearning(0.2)),
-        (ex.Sarsa(0.1), ex.Sarsa(0.1, 0.5)),
-        (ex.Lookahead(0.1, 0.1), ex.Lookahead(0.1, 0.2)),
+        (ex.QLearning.paper(0.1), ex.QLearning.paper(0.2)),
+        (
+            ex.Sarsa(per_feature(0.1), trace=0.0, discount=1.0),
+            ex.Sarsa(per_feature(0.1), 0.5, discount=1.0),
+        ),
+        (ex.Lookahead.paper(0.1, 0.1), ex.Lookahead.paper(0.1, 0.2)),
         (ex.TwoRooms(), ex.FourRooms()),
         (ex.BlockingMaze(), ex.ShortcutMaze()),
     ],

@@ -29,7 +29,7 @@ def test_a_plain_answer_about_action_values():
 
 
 def test_errors_shrink_while_an_agent_learns():
-    agent = ex.Lookahead(0.05, 0.05, planning_steps=5)
+    agent = ex.Lookahead.paper(0.05, 0.05, planning_steps=5)
     errors = ex.diagnostics.errors_over_time(
         ex.Corridor(cells=5, slip=0.1), ex.OneHot(), agent, episodes=800, every=200, runs=5
     )
@@ -46,7 +46,7 @@ def test_errors_shrink_while_an_agent_learns():
     exact = ex.diagnostics.errors_over_time(
         ex.Corridor(cells=5),
         ex.OneHot(),
-        ex.Lookahead(0.05, model="exact"),
+        ex.Lookahead.paper(0.05, model="exact"),
         episodes=20,
         every=20,
         runs=1,
@@ -69,7 +69,7 @@ def prepared(agent):
 
 
 def test_errors_of_a_model_by_hand():
-    run = prepared(ex.Lookahead(0.1, model_step=0.1))
+    run = prepared(ex.Lookahead.paper(0.1, model_step=0.1))
     # rewards 0, −1, −1 and 20 are all taken for 0, and two next states for nothing
     assert errors_of(run)[0] == pytest.approx(np.sqrt((0 + 1 + 1 + 400 + 1 + 1) / 8))
     model = run.agent.planner.model
@@ -80,10 +80,10 @@ def test_errors_of_a_model_by_hand():
 
 
 def test_errors_of_values_by_hand():
-    assert errors_of(prepared(ex.Lookahead(0.1)))[1] == pytest.approx(
+    assert errors_of(prepared(ex.Lookahead.paper(0.1)))[1] == pytest.approx(
         np.sqrt((19.0**2 + 20.0**2) / 2)
     )
-    run = prepared(ex.QLearning(0.1))
+    run = prepared(ex.QLearning.paper(0.1))
     run.agent.weights[:, :2] = [[19.0, -4.0], [3.0, 17.0]]  # the greatest are 19 and 17
     assert errors_of(run)[1] == pytest.approx(np.sqrt(9.0 / 2))
     assert np.isnan(errors_of(run)[0])
@@ -91,11 +91,16 @@ def test_errors_of_values_by_hand():
 
 def test_errors_of_model_free_and_diverging_agents():
     free = ex.diagnostics.errors_over_time(
-        ex.Corridor(), ex.OneHot(), ex.QLearning(0.1), episodes=200, every=100, runs=2
+        ex.Corridor(), ex.OneHot(), ex.QLearning.paper(0.1), episodes=200, every=100, runs=2
     )
     assert np.isnan(free.model).all()
     assert np.isfinite(free.value).all()
     lost = ex.diagnostics.errors_over_time(
-        ex.Corridor(), ex.RandomBinary(14, 5), ex.QLearning(100.0), episodes=400, every=200, runs=2
+        ex.Corridor(),
+        ex.RandomBinary(14, 5),
+        ex.QLearning.paper(100.0),
+        episodes=400,
+        every=200,
+        runs=2,
     )
     assert np.isnan(lost.value[:, -1]).all()

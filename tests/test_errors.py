@@ -452,7 +452,7 @@ def test_a_mistake_in_a_part_is_one_sentence_with_its_place(name, tmp_path):
 def test_what_a_domain_says_of_itself_is_checked(right, wrong, words, tmp_path):
     own = own_parts(tmp_path, (right, wrong))
     with pytest.raises(PartError) as told:
-        ex.run(own.Queue(), ex.OneHot(), ex.QLearning(0.1), episodes=1, progress=False)
+        ex.run(own.Queue(), ex.OneHot(), ex.QLearning.paper(0.1), episodes=1, progress=False)
     assert contains(sentence(told.value), words), told.value
 
 
@@ -555,7 +555,7 @@ def test_check_domain_names_what_is_wrong(right, wrong, words, tmp_path):
 
 # ----------------------------------------------------------------------- the borders of promises
 
-RUN = Job(ex.Corridor(cells=4), ex.OneHot(), ex.QLearning(0.1), episodes=1).prepare(0)[0]
+RUN = Job(ex.Corridor(cells=4), ex.OneHot(), ex.QLearning.paper(0.1), episodes=1).prepare(0)[0]
 VECTORS = RUN._replace(ranges=RUN.ranges._replace(states=0))
 
 

@@ -80,7 +80,7 @@ def test_less_never_replaces_more(before, now, place, tmp_path, monkeypatch):
 SWEEP: dict[str, Any] = {
     "domain": ex.Corridor(cells=3),
     "features": ex.OneHot(),
-    "agents": {"plain": ex.QLearning(0.1)},
+    "agents": {"plain": ex.QLearning.paper(0.1)},
     "grid": {"agents.plain.action_step": [0.01, 0.1, 0.5]},
     "episodes": 6,
     "bin": 2,

@@ -38,7 +38,7 @@ def test_every_seed_run_and_stream_has_numbers_of_its_own():
 def test_large_seeds_in_runs_learners_and_environments():
     def returns(seed: int) -> Any:
         return ex.run(
-            ex.Corridor(), ex.RandomBinary(5, 2), ex.QLearning(0.1), episodes=5, runs=2, seed=seed,
+            ex.Corridor(), ex.RandomBinary(5, 2), ex.QLearning.paper(0.1), episodes=5, runs=2, seed=seed,
             compiled=False, progress=False,
         ).returns  # fmt: skip
 
@@ -64,7 +64,7 @@ def test_a_seed_for_other_libraries():
 def test_the_seed_is_zero_where_none_is_given():
     def run(**seed: Any) -> ex.Result:
         return ex.run(
-            ex.Corridor(), ex.RandomBinary(5, 2), ex.QLearning(0.1), episodes=5, runs=2,
+            ex.Corridor(), ex.RandomBinary(5, 2), ex.QLearning.paper(0.1), episodes=5, runs=2,
             compiled=False, progress=False, **seed,
         )  # fmt: skip
 

@@ -82,7 +82,7 @@ def planted(tmp_path, monkeypatch) -> Any:
 
 def saved_with(path: Path, **changes: Any) -> Path:
     """A learner's file that names other parts than it was saved with."""
-    agent = ex.Lookahead(0.1, 0.1, backups=ex.Replay(5))
+    agent = ex.Lookahead.paper(0.1, 0.1, backups=ex.Replay(5))
     learner = ex.Learner(agent, ex.OneHot(), 2, states=3, compiled=False)
     learner.start(0)
     learner.save(path)

@@ -170,7 +170,7 @@ class Description:
         if name != "paper" or not hasattr(cls, "paper"):
             known = "'paper'" if hasattr(cls, "paper") else "none"
             raise ValueError(f"{cls.__name__}: unknown preset {name!r} (known: {known})")
-        return cls.paper  # type: ignore[attr-defined, no-any-return]
+        return cls.paper  # type: ignore[attr-defined]
 
     @classmethod
     def module_in(cls, data: dict[str, object]) -> str | None:

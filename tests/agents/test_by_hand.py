@@ -19,7 +19,7 @@ def built(agent):
 
 
 def test_q_learning():
-    b = built(ex.QLearning(0.5, discount=0.5))
+    b = built(ex.QLearning.paper(0.5, discount=0.5))
     assert learn(b.agent, b.transition(1, 1, 20.0, None), b.rng) == 20.0
     learn(b.agent, b.transition(0, 1, -1.0, 1), b.rng)
     # q(1, right) = 10; q(0, right) = 0.5 (−1 + 0.5 · 10)
@@ -29,19 +29,32 @@ def test_q_learning():
 
 
 def test_doubled_steps_are_twice_as_large():
-    once = built(ex.Lookahead(0.2, 0.1, planning_steps=0, doubled_steps=True))
-    twice = built(ex.Lookahead(0.4, 0.2, planning_steps=0))
+    once = built(
+        ex.Lookahead.paper(
+            0.2, 0.1, planning_steps=0, interpretation=ex.Interpretation(doubled_gradients=True)
+        )
+    )
+    twice = built(ex.Lookahead.paper(0.4, 0.2, planning_steps=0))
     for b in (once, twice):
         learn(b.agent, b.transition(0, 1, -1.0, 1), b.rng)
     np.testing.assert_array_equal(once.agent.weights, twice.agent.weights)
     np.testing.assert_array_equal(once.agent.planner.model.rows, twice.agent.planner.model.rows)
-    policy = built(ex.CachedPolicy(0.1, 0.1, doubled_steps=True)).agent
+    policy = built(
+        ex.CachedPolicy.paper(0.1, 0.1, interpretation=ex.Interpretation(doubled_gradients=True))
+    ).agent
     # what the policy follows is no gradient of a square
     assert (policy.value_step, policy.policy_step, policy.planner.model.step) == (0.2, 0.1, 0.2)
 
 
 def test_q_planning_with_the_true_model():
-    b = built(ex.QPlanning(0.5, model="true", planning_steps=1, stored_action=True))
+    b = built(
+        ex.QPlanning.paper(
+            0.5,
+            model="true",
+            planning_steps=1,
+            interpretation=ex.Interpretation(stored_action=True),
+        )
+    )
     learn(b.agent, b.transition(1, 1, 20.0, None), b.rng)
     assert b.agent.weights[1, 1] == 10.0
     plan(b.agent, b.rng)  # the only stored state and action: 10 + 0.5 (20 − 10)
@@ -49,7 +62,11 @@ def test_q_planning_with_the_true_model():
 
 
 def test_q_planning_with_a_learned_expectation_model():
-    b = built(ex.QPlanning(0.5, 0.5, planning_steps=1, stored_action=True))
+    b = built(
+        ex.QPlanning.paper(
+            0.5, 0.5, planning_steps=1, interpretation=ex.Interpretation(stored_action=True)
+        )
+    )
     learn(b.agent, b.transition(0, 1, -1.0, 1), b.rng)
     # q(0, right) = −0.5; model: r = −0.5, s̄ = 0.5 s(1); target −0.5 + 0.5 · max_a q(1, a) = −0.5
     b.agent.weights[:, 1] = [8.0, 4.0]
@@ -58,7 +75,7 @@ def test_q_planning_with_a_learned_expectation_model():
 
 
 def test_algorithm_1():
-    b = built(ex.Lookahead(0.5, 0.5, planning_steps=1, discount=0.5))
+    b = built(ex.Lookahead.paper(0.5, 0.5, planning_steps=1, discount=0.5))
     learn(b.agent, b.transition(1, 1, 20.0, None), b.rng)
     # TD: w(1) = 10. Model: r(1, right) = 10, s̄ = 0
     assert b.agent.weights[:2].tolist() == [0.0, 10.0]
@@ -73,7 +90,11 @@ def test_algorithm_1():
 
 
 def test_algorithm_1_with_the_stored_termination_flag():
-    b = built(ex.Lookahead(0.5, 0.5, planning_steps=1, stored_termination=True))
+    b = built(
+        ex.Lookahead.paper(
+            0.5, 0.5, planning_steps=1, interpretation=ex.Interpretation(stored_termination=True)
+        )
+    )
     b.agent.planner.model.rows[:, 1, 0] = 1.0  # s̄(1, ·) = s(0)
     b.agent.weights[:2] = [100.0, 0.0]
     learn(b.agent, b.transition(1, 1, 20.0, None), b.rng)
@@ -83,7 +104,7 @@ def test_algorithm_1_with_the_stored_termination_flag():
 
 
 def test_algorithm_2():
-    b = built(ex.CachedValues(0.5, 0.25, 0.5, planning_steps=1, discount=0.5))
+    b = built(ex.CachedValues.paper(0.5, 0.25, 0.5, planning_steps=1, discount=0.5))
     learn(b.agent, b.transition(1, 1, 20.0, None), b.rng)
     assert b.agent.weights[1] == 10.0
     assert b.agent.action_weights[1, 1] == 0.25 * 20.0
@@ -96,14 +117,18 @@ def test_algorithm_2():
 
 
 def test_algorithm_2_with_the_printed_delta():
-    b = built(ex.CachedValues(0.5, 0.25, 0.5, planning_steps=0, printed_delta=True))
+    b = built(
+        ex.CachedValues.paper(
+            0.5, 0.25, 0.5, planning_steps=0, interpretation=ex.Interpretation(printed_delta=True)
+        )
+    )
     b.agent.weights[1] = 4.0
     learn(b.agent, b.transition(1, 1, 20.0, None), b.rng)
     assert b.agent.action_weights[1, 1] == 0.25 * (20.0 - 4.0)
 
 
 def test_algorithm_3():
-    b = built(ex.CachedPolicy(0.5, 0.1, 0.5, planning_steps=0))
+    b = built(ex.CachedPolicy.paper(0.5, 0.1, 0.5, planning_steps=0))
     learn(b.agent, b.transition(1, 1, 20.0, None), b.rng)
     # δ = 20, π uniform: θ += 0.1 · 20 · (1[b = a] − 0.5)
     assert b.agent.weights[1] == 10.0
@@ -113,7 +138,7 @@ def test_algorithm_3():
 
 
 def test_algorithm_3_plans_along_the_error_of_a_sampled_action():
-    b = built(ex.CachedPolicy(0.5, 0.1, 1.0, planning_steps=1))
+    b = built(ex.CachedPolicy.paper(0.5, 0.1, 1.0, planning_steps=1))
     learn(b.agent, b.transition(1, 1, 20.0, None), b.rng)  # r(1, right) = 20, r(1, left) = 0
     policy = b.agent.policy[:, 1].copy()
     probability = 1 / (1 + math.exp(-2.0))
@@ -127,7 +152,7 @@ def test_algorithm_3_plans_along_the_error_of_a_sampled_action():
 def test_entropy_bonus_is_the_gradient_of_the_entropy():
     from expectant.updates import entropy_of, policy_gradient, softmax
 
-    b = built(ex.CachedPolicy(0.5, 0.1))
+    b = built(ex.CachedPolicy.paper(0.5, 0.1))
     policy, state, probabilities = np.zeros((3, 8)), b.state(0), np.zeros(3)
     policy[:, 0] = [0.3, -0.2, 1.0]
 
@@ -150,23 +175,27 @@ def test_entropy_bonus_is_the_gradient_of_the_entropy():
 def test_actions_of_no_probability_have_no_part_in_the_entropy():
     from expectant.updates import policy_gradient
 
-    state, policy = built(ex.CachedPolicy(0.5, 0.1)).state(0), np.zeros((3, 8))
+    state, policy = built(ex.CachedPolicy.paper(0.5, 0.1)).state(0), np.zeros((3, 8))
     policy_gradient(policy, state, 0, 0.0, 0.5, np.array([1.0, 0.0, 0.0]), 1.0)
     assert not policy.any()
 
 
 def test_the_errors_of_learning_fitting_and_replayed_fitting_add_up():
-    b = built(ex.Lookahead(0.5, 0.5, planning_steps=0, replayed_fits=1))
+    b = built(
+        ex.Lookahead.paper(
+            0.5, 0.5, planning_steps=0, interpretation=ex.Interpretation(replayed_fits=1)
+        )
+    )
     # δ = −1; r and s̄ are wrong by 1 each, then by a half: 0.5 and 0.5²
     assert learn(b.agent, b.transition(0, 1, -1.0, 1), b.rng) == 1.0 + (1.0 + 1.0) + (0.5 + 0.25)
 
 
 @pytest.mark.parametrize(("agent", "learning", "planning"), [
-    (ex.QLearning(0.5), 1.0, 0.0),
-    (ex.QPlanning(0.5, 0.5, planning_steps=1, stored_action=True), 1.0 + 2.0, 0.0),
-    (ex.Lookahead(0.5, 0.5, planning_steps=1), 1.0 + 2.0, 0.5),
-    (ex.CachedValues(0.5, 0.25, 0.5, planning_steps=1), 1.0 + 1.0 + 2.0, 0.5 + 0.0 + 0.25),
-    (ex.CachedPolicy(0.5, 0.1, 0.5, planning_steps=1), 1.0 + 2.0, 0.5),
+    (ex.QLearning.paper(0.5), 1.0, 0.0),
+    (ex.QPlanning.paper(0.5, 0.5, planning_steps=1, interpretation=ex.Interpretation(stored_action=True)), 1.0 + 2.0, 0.0),
+    (ex.Lookahead.paper(0.5, 0.5, planning_steps=1), 1.0 + 2.0, 0.5),
+    (ex.CachedValues.paper(0.5, 0.25, 0.5, planning_steps=1), 1.0 + 1.0 + 2.0, 0.5 + 0.0 + 0.25),
+    (ex.CachedPolicy.paper(0.5, 0.1, 0.5, planning_steps=1), 1.0 + 2.0, 0.5),
 ], ids=repr)  # fmt: skip
 def test_every_agent_tells_of_all_its_errors(agent, learning, planning):
     """δ = −1, the model is wrong by 1 and 1; then w(0) = −1/2 moves towards 0, q(0, 1) to −1/2."""
@@ -178,7 +207,11 @@ def test_every_agent_tells_of_all_its_errors(agent, learning, planning):
 @pytest.mark.parametrize(("relabelled", "reward"), [(False, 20.0), (True, 0.0)])
 def test_stored_rewards_are_relabelled_only_if_asked_for(relabelled, reward):
     domain = ex.Corridor(cells=1, slip=0.0, switch_every=10)
-    b = Built(domain, ex.OneHot(), ex.Lookahead(0.5, relabelled=relabelled))
+    b = Built(
+        domain,
+        ex.OneHot(),
+        ex.Lookahead.paper(0.5, interpretation=ex.Interpretation(relabelled_rewards=relabelled)),
+    )
     reset(b.domain, 0, b.rng)
     step(b.domain, 1, b.rng)
     transition = b.transition(0, 1, 20.0, None)._replace(outcome=int(outcome(b.domain)))
@@ -189,7 +222,11 @@ def test_stored_rewards_are_relabelled_only_if_asked_for(relabelled, reward):
 
 
 def test_replayed_fits_repeat_the_stored_transition():
-    once = built(ex.Lookahead(0.0, 0.5, planning_steps=0, replayed_fits=2))
+    once = built(
+        ex.Lookahead.paper(
+            0.0, 0.5, planning_steps=0, interpretation=ex.Interpretation(replayed_fits=2)
+        )
+    )
     learn(once.agent, once.transition(0, 1, -1.0, 1), once.rng)
     assert once.agent.planner.model.rewards[1, 0] == -(1 - 0.5**3)
     assert once.agent.planner.model.rows[1, 0, 1] == 1 - 0.5**3
@@ -220,7 +257,7 @@ def after_a_self_loop(agent):
     ({"cache_first": True, "cached_actions": "greedy"}, 3.0, 7.0),
 ])  # fmt: skip
 def test_what_a_backup_of_algorithm_2_caches_and_when(options, left, right):
-    agent = ex.CachedValues(0.5, 1.0, 1.0, planning_steps=1, discount=0.5, **options)
+    agent = ex.CachedValues.paper(0.5, 1.0, 1.0, planning_steps=1, discount=0.5, **options)
     b = after_a_self_loop(agent)
     b.agent.action_weights[1, 1] = 7.0
     assert plan(b.agent, b.rng) > 0.0
@@ -230,7 +267,14 @@ def test_what_a_backup_of_algorithm_2_caches_and_when(options, left, right):
 
 @pytest.mark.parametrize(("old", "error"), [(False, 1.75 - 5.5), (True, 3.0 - 5.5)])
 def test_which_target_a_planned_policy_step_has(old, error):
-    agent = ex.CachedPolicy(0.5, 0.1, 1.0, planning_steps=1, discount=0.5, old_target=old)
+    agent = ex.CachedPolicy.paper(
+        0.5,
+        0.1,
+        1.0,
+        planning_steps=1,
+        discount=0.5,
+        interpretation=ex.Interpretation(old_target=old),
+    )
     b = after_a_self_loop(agent)
     b.agent.policy[:, 1] = 0.0
     plan(b.agent, Zeros())  # the state, and then the action to the left

@@ -41,7 +41,7 @@ def test_a_real_error_moves_the_mean_reward_worked_by_hand(kind):
 @pytest.mark.parametrize("kind", STEPS)
 def test_the_mean_reward_moves_by_steps_that_adapt_as_well(kind):
     """As with numbers: they are 0.5 to begin with, and stay so without a rate of change."""
-    first = ex.IDBD(0.5, 0.0)
+    first = ex.IDBD(0.5, 0.0, per="feature", bounded=False)
     runs = []
     for steps in (STEPS[kind], (first, *STEPS[kind][1:])):
         b = Built(DOMAIN, ex.OneHot(), kind(*steps, centering=0.25))
@@ -113,8 +113,8 @@ def rate_of(agent: Any, steps: int) -> float:
 
 def test_planning_with_state_values_finds_the_best_gain():
     """By planning alone, with the exact model: R̄ is the best reward of a step, 0.4."""
-    agent = ex.Lookahead(
-        0.2, model="exact", direct=False, centering=0.5, planning_steps=5, epsilon=0.2
+    agent = ex.PlanningOnly(
+        ex.Lookahead.paper(0.2, model="exact", centering=0.5, planning_steps=5, epsilon=0.2)
     )
     best = ex.exact.optimal_gain(ex.TwoChoice())
     assert best == pytest.approx(0.4)
@@ -122,6 +122,6 @@ def test_planning_with_state_values_finds_the_best_gain():
 
 
 def test_differential_q_learning_finds_the_best_gain():
-    assert rate_of(ex.QLearning(0.2, centering=0.5, epsilon=0.2), 4_000) == pytest.approx(
+    assert rate_of(ex.QLearning.paper(0.2, centering=0.5, epsilon=0.2), 4_000) == pytest.approx(
         0.4, abs=0.05
     )

@@ -33,7 +33,7 @@ def with_preferences(agent, preferences):
 
 @pytest.mark.parametrize("chances", [(0.2, 0.3, 0.5), (0.5, 0.5), (0.1, 0.6, 0.1, 0.2)])
 def test_a_policy_is_drawn_as_it_says(chances):
-    agent, state = with_preferences(ex.CachedPolicy(0.1, 0.1), [math.log(p) for p in chances])
+    agent, state = with_preferences(ex.CachedPolicy.paper(0.1, 0.1), [math.log(p) for p in chances])
     found = outcomes(lambda rng: sample_policy(agent, state, rng), 1000)
     assert found == dict(enumerate(chances))
     assert outcomes(lambda rng: act(agent, state, rng), 1000) == found  # ε is 0
@@ -42,14 +42,14 @@ def test_a_policy_is_drawn_as_it_says(chances):
 
 def test_epsilon_comes_on_top_of_a_policy():
     agent, state = with_preferences(
-        ex.CachedPolicy(0.1, 0.1, epsilon=0.25), [800.0, 0.0]
+        ex.CachedPolicy.paper(0.1, 0.1, epsilon=0.25), [800.0, 0.0]
     )  # no overflow
     found = outcomes(lambda rng: act(agent, state, rng), 40, numbers=2)
     assert found == {0: 0.875, 1: 0.125}
 
 
 def test_epsilon_greedy_explores_as_often_as_it_says():
-    agent, state = with_preferences(ex.QLearning(0.1, epsilon=0.25), [0.0, 0.0, 0.0, 7.0])
+    agent, state = with_preferences(ex.QLearning.paper(0.1, epsilon=0.25), [0.0, 0.0, 0.0, 7.0])
     # the ties on the way to the best action draw two numbers, which decide nothing
     found = outcomes(lambda rng: act(agent, state, rng), 8, numbers=3)
     assert found == {0: 0.0625, 1: 0.0625, 2: 0.0625, 3: 0.8125}
@@ -62,16 +62,16 @@ def test_epsilon_greedy_explores_as_often_as_it_says():
     ([-7.0, -7.0], [0, 1]),
 ])  # fmt: skip
 def test_ties_are_even(preferences, best):
-    agent, state = with_preferences(ex.QLearning(0.1, epsilon=0.0), preferences)
+    agent, state = with_preferences(ex.QLearning.paper(0.1, epsilon=0.0), preferences)
     found = outcomes(lambda rng: greedy(agent, state, len(preferences), rng), 12, numbers=3)
     assert found == pytest.approx({action: 1 / len(best) for action in best})
 
 
 @pytest.mark.parametrize("agent", [
-    ex.QLearning(0.1, ties="first", epsilon=0.2),
-    ex.QPlanning(0.1, ties="first", epsilon=0.2),
-    ex.Lookahead(0.1, ties="first", epsilon=0.2),
-    ex.CachedValues(0.1, 0.1, ties="first", epsilon=0.2),
+    ex.QLearning.paper(0.1, epsilon=0.2, interpretation=ex.Interpretation(ties="first")),
+    ex.QPlanning.paper(0.1, epsilon=0.2, interpretation=ex.Interpretation(ties="first")),
+    ex.Lookahead.paper(0.1, epsilon=0.2, interpretation=ex.Interpretation(ties="first")),
+    ex.CachedValues.paper(0.1, 0.1, epsilon=0.2, interpretation=ex.Interpretation(ties="first")),
 ])  # fmt: skip
 def test_the_first_of_ties_is_taken_without_a_draw(agent):
     built = Built(many_actions(4), ex.OneHot(), agent)
@@ -87,7 +87,7 @@ def test_the_first_of_ties_is_taken_without_a_draw(agent):
 
 
 def test_ties_share_what_is_greedy():
-    agent, state = with_preferences(ex.QLearning(0.1), [1.0, 3.0, 2.0, 3.0])
+    agent, state = with_preferences(ex.QLearning.paper(0.1), [1.0, 3.0, 2.0, 3.0])
     probabilities = np.zeros(4)
     write_epsilon_greedy(agent, state, 0.2, probabilities)
     np.testing.assert_allclose(probabilities, [0.05, 0.45, 0.05, 0.45])
@@ -166,7 +166,7 @@ def test_q_planning_tries_every_action_alike():
     domain = many_actions(5)
 
     def tried(rng):
-        built = Built(domain, ex.OneHot(), ex.QPlanning(1.0, model="true"))
+        built = Built(domain, ex.OneHot(), ex.QPlanning.paper(1.0, model="true"))
         built.agent.weights[:, 0] = 1.0  # all actions are worth nothing: the one backed up shows it
         back_up(built.agent, built.state(0), -1, 1.0, rng)
         return int(built.agent.weights[:, 0].argmin())
@@ -180,7 +180,13 @@ def test_a_stored_action_is_that_of_a_stored_transition(slot, expected):
     domain = many_actions(5)
 
     def tried(rng):
-        built = Built(domain, ex.OneHot(), ex.QPlanning(1.0, model="true", stored_action=True))
+        built = Built(
+            domain,
+            ex.OneHot(),
+            ex.QPlanning.paper(
+                1.0, model="true", interpretation=ex.Interpretation(stored_action=True)
+            ),
+        )
         remember(built.agent.planner.backups, built.transition(0, 3, 0.0, None))
         built.agent.weights[:, 0] = 1.0
         back_up(built.agent, built.state(0), slot, 1.0, rng)

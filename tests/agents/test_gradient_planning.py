@@ -94,7 +94,7 @@ class Problem:
     def __init__(self, seed: int, discount: float) -> None:
         rng = np.random.default_rng(seed)
         self.discount = discount
-        self.agent = ex.Lookahead(0.01, planning_steps=0, planning_update="gradient")
+        self.agent = ex.Lookahead.paper(0.01, planning_steps=0, planning_update="gradient")
         self.features = ex.RandomBinary(size=4, active=2)
         self.built = Built(ex.Corridor(cells=6), self.features, self.agent, seed)
         self.model = LinearPart(np.zeros((1, 8)), np.zeros((1, 4, 8)), 0.0, np.zeros((1, 8)))
@@ -179,7 +179,10 @@ def outcome(form: str, step: Any, seed: int, discount: float, known: float) -> t
 def test_no_bounded_update_overshoots(form, seed, discount, known, size, kind):
     """Where h is at the error, the error shrinks; elsewhere it moves by the larger of the two."""
     site = planned("levi").setting
-    described = {"bounded": ex.Bounded(size), "autostep": ex.Autostep(size, 0.1)}
+    described = {
+        "bounded": ex.Fixed(size, per="feature"),
+        "autostep": ex.Autostep(size, 0.1, per="feature"),
+    }
     step = size if kind == "number" else described[kind].build(site, 1)
     before, after, expected = outcome(form, step, seed, discount, 1.0)
     assert -1e-6 <= after / before <= 1.0 + 1e-6
@@ -194,7 +197,7 @@ def test_bounded_updates_of_one_state_do_not_run_away(form, sparse):
     """s̄ = 3 s: with the largest steps the error grew from 1 to 26 within three updates."""
     model = "sparse" if sparse else "expectation"
     b = planned(form, correction_step=1.0, bounded_step=True, model=model)
-    b.agent = b.agent._replace(value_step=ex.Bounded(1.0).build(b.setting, 1))
+    b.agent = b.agent._replace(value_step=ex.Fixed(1.0, per="feature").build(b.setting, 1))
     part = b.agent.planner.model
     part.rewards[:, 0] = 1.0
     if sparse:
@@ -228,7 +231,7 @@ def test_what_a_model_adds_is_what_it_backs_up(model, weighted):
     if weighted:
         features = ex.Traces(features, decay=0.5)
     step: dict[str, Any] = {} if model == "network" else {"model_step": 0.2}
-    agent = ex.Lookahead(0.1, model=MODELS[model], **step)
+    agent = ex.Lookahead.paper(0.1, model=MODELS[model], **step)
     b = Built(ex.Corridor(cells=5), features, agent)
     for number in range(4):
         learn(b.agent, b.transition(number, number % 2, 1.0, number + 1), b.rng)

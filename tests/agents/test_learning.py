@@ -8,10 +8,10 @@ import pytest
 import expectant as ex
 
 RIGHT = {
-    "q_learning": ex.QLearning(0.1),
-    "q_planning_true": ex.QPlanning(0.1, model="true", planning_steps=5),
-    "algorithm_1": ex.Lookahead(0.1, 0.1, planning_steps=5),
-    "algorithm_2": ex.CachedValues(0.1, 0.1, 0.1, planning_steps=5),
+    "q_learning": ex.QLearning.paper(0.1),
+    "q_planning_true": ex.QPlanning.paper(0.1, model="true", planning_steps=5),
+    "algorithm_1": ex.Lookahead.paper(0.1, 0.1, planning_steps=5),
+    "algorithm_2": ex.CachedValues.paper(0.1, 0.1, 0.1, planning_steps=5),
 }
 
 
@@ -43,7 +43,7 @@ def test_converges_on_the_counterexample(name):
 
 
 def test_action_values_with_an_expectation_model_go_where_their_fixed_point_says():
-    agent = ex.QPlanning(0.1, 0.1, planning_steps=20)
+    agent = ex.QPlanning.paper(0.1, 0.1, planning_steps=20)
     level, _ = late_return(ex.Counterexample(), ex.OneHot(), agent, 6000, 4000)
     fixed = ex.exact.fixed_point(ex.Counterexample(), "invalid").start_return
     assert fixed == pytest.approx(-0.9625)
@@ -52,7 +52,7 @@ def test_action_values_with_an_expectation_model_go_where_their_fixed_point_says
 
 
 def test_algorithm_3_finds_the_better_policy_without_epsilon():
-    agent = ex.CachedPolicy(0.1, 0.1, 0.1, planning_steps=5)
+    agent = ex.CachedPolicy.paper(0.1, 0.1, 0.1, planning_steps=5)
     domain = ex.Corridor(slip=0.1)
     level, _ = late_return(domain, ex.OneHot(), agent, 3000, 1500)
     optimum = ex.exact.start_return(domain, ex.exact.optimal_values(domain))
@@ -61,7 +61,9 @@ def test_algorithm_3_finds_the_better_policy_without_epsilon():
 
 def test_algorithm_1_learns_with_function_approximation():
     domain = ex.Corridor(slip=0.1)
-    level, _ = late_return(domain, ex.RandomBinary(14, 5), ex.Lookahead(0.05, 0.05), 3000, 1500)
+    level, _ = late_return(
+        domain, ex.RandomBinary(14, 5), ex.Lookahead.paper(0.05, 0.05), 3000, 1500
+    )
     assert level > 0.8 * ex.exact.epsilon_greedy_optimal_return(domain, 0.1)
 
 
@@ -69,7 +71,10 @@ def test_planning_recovers_faster_after_the_goal_moves():
     domain = ex.Corridor(slip=0.1, switch_every=300)
     levels = [
         ex.run(domain, ex.OneHot(), agent, episodes=600, runs=30).returns[:, 300:400].mean()
-        for agent in (ex.QLearning(0.1), ex.QPlanning(0.1, model="true", planning_steps=20))
+        for agent in (
+            ex.QLearning.paper(0.1),
+            ex.QPlanning.paper(0.1, model="true", planning_steps=20),
+        )
     ]
     assert levels[1] > levels[0] + 2.0
 
@@ -78,7 +83,11 @@ def test_relabelled_replay_helps_the_model_to_follow_the_goal():
     domain = ex.Corridor(slip=0.1, switch_every=200)
     levels = []
     for relabelled in (False, True):
-        agent = ex.Lookahead(0.1, 0.1, replayed_fits=20, relabelled=relabelled)
+        agent = ex.Lookahead.paper(
+            0.1,
+            0.1,
+            interpretation=ex.Interpretation(replayed_fits=20, relabelled_rewards=relabelled),
+        )
         result = ex.run(domain, ex.OneHot(), agent, episodes=400, runs=30)
         levels.append(result.returns[:, 200:260].mean())
     assert levels[1] > levels[0] + 1.0

@@ -14,7 +14,9 @@ LINE = ex.Corridor(cells=3, slip=0.0)
 
 def test_an_agent_learns_first_and_only_plans_afterwards():
     b = Built(LINE, ex.OneHot())
-    agent = ex.Lookahead(0.5, 0.5, planning_steps=3, lessons=2, backups="all", direct=False)
+    agent = ex.FreezeAfter(
+        ex.PlanningOnly(ex.Lookahead.paper(0.5, 0.5, planning_steps=3, backups="all")), 2
+    )
     part = agent.equip(b.setting)
     inside: Any = wrapped(part)
     for lesson in (1, 2):

@@ -107,7 +107,9 @@ FORK = ex.FiniteMDP(
 
 
 def forked(model: Any, agent: Any = None, **options: Any) -> Built:
-    described = agent or ex.Lookahead(0.1, model=model, value=VALUES, discount=0.9, **options)
+    described = agent or ex.Lookahead.paper(
+        0.1, model=model, values=VALUES, discount=0.9, **options
+    )
     built = Built(FORK, ex.OneHot(), described)
     disturbed(built.agent.weights, 5)
     return built
@@ -178,7 +180,7 @@ def test_a_bonus_comes_on_top():
 
 
 def test_cached_action_values_stay_linear():
-    agent = ex.CachedValues(0.1, 0.5, model="true", value=VALUES, discount=0.9)
+    agent = ex.CachedValues.paper(0.1, 0.5, model="true", values=VALUES, discount=0.9)
     built = forked("true", agent)
     back_up(built.agent, built.state(0), -1, 0.9, built.rng)
     assert built.agent.action_weights[0, 0] == pytest.approx(0.5 * ahead(built))

@@ -26,7 +26,7 @@ LEARNED = ["expectation", "sparse", "episodic", "network", "distribution", "samp
 
 
 def built(model: Any = "expectation", features: Any = None, **options: Any) -> Built:
-    agent = ex.Lookahead(0.1, 0.1, model=model, **options)
+    agent = ex.Lookahead.paper(0.1, 0.1, model=model, **options)
     return Built(DOMAIN, features or ex.OneHot(), agent)
 
 

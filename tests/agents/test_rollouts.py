@@ -12,7 +12,9 @@ CHAIN = ex.Corridor(cells=4, slip=0.0)
 def test_a_rollout_backs_up_where_the_model_leads():
     """A deterministic chain known to the model: one rollout carries the goal's value all the way."""
     model = ex.Sample(ex.TrueModel())
-    agent = ex.CachedValues(1.0, 0.0, model=model, planning_steps=1, rollout=4, epsilon=0.0)
+    agent = ex.CachedValues.paper(
+        1.0, 0.0, model=model, planning_steps=1, epsilon=0.0, backups=ex.backups.Rollout(4)
+    )
     built = Built(CHAIN, ex.OneHot(), agent)
     built.agent.action_weights[1, :] = 1.0  # prefers to go right
     learn(built.agent, built.transition(0, 1, -1.0, 1), built.rng)
@@ -34,7 +36,9 @@ def test_a_rollout_backs_up_where_the_model_leads():
 ])  # fmt: skip
 def test_a_rollout_is_as_long_as_it_says_and_stops_at_the_end(length, expected):
     model = ex.Sample(ex.TrueModel())
-    agent = ex.CachedValues(0.5, 0.0, model=model, planning_steps=1, rollout=length, epsilon=0.0)
+    agent = ex.CachedValues.paper(
+        0.5, 0.0, model=model, planning_steps=1, epsilon=0.0, backups=ex.backups.Rollout(length)
+    )
     built = Built(CHAIN, ex.OneHot(), agent)
     learn(built.agent, built.transition(0, 1, -1.0, 1), built.rng)
     built.agent.weights[:4] = 100.0  # a backup goes half the way to one less than a neighbour
@@ -44,7 +48,9 @@ def test_a_rollout_is_as_long_as_it_says_and_stops_at_the_end(length, expected):
 
 
 def test_rollouts_are_discounted_like_all_else():
-    agent = ex.Lookahead(1.0, model="true_sample", planning_steps=1, rollout=3, discount=0.5)
+    agent = ex.Lookahead.paper(
+        1.0, model="true_sample", planning_steps=1, discount=0.5, backups=ex.backups.Rollout(3)
+    )
     built = Built(CHAIN, ex.OneHot(), agent.replace(epsilon=0.0))
     learn(built.agent, built.transition(0, 1, -1.0, 1), built.rng)
     built.agent.weights[:4] = 100.0
@@ -54,7 +60,9 @@ def test_rollouts_are_discounted_like_all_else():
 
 @pytest.mark.parametrize("length", [1, 2, 3])
 def test_the_errors_of_all_backups_add_up(length):
-    agent = ex.Lookahead(0.5, model="true_sample", planning_steps=1, rollout=length, epsilon=0.0)
+    agent = ex.Lookahead.paper(
+        0.5, model="true_sample", planning_steps=1, epsilon=0.0, backups=ex.backups.Rollout(length)
+    )
     built = Built(CHAIN, ex.OneHot(), agent)
     learn(built.agent, built.transition(0, 1, -1.0, 1), built.rng)
     built.agent.weights[:4] = 100.0
@@ -62,7 +70,11 @@ def test_the_errors_of_all_backups_add_up(length):
 
 
 def test_an_expectation_model_leads_to_a_mean():
-    built = Built(ex.Corridor(cells=3, slip=0.5), ex.OneHot(), ex.Lookahead(0.1, rollout=2))
+    built = Built(
+        ex.Corridor(cells=3, slip=0.5),
+        ex.OneHot(),
+        ex.Lookahead.paper(0.1, backups=ex.backups.Rollout(2)),
+    )
     model = built.agent.planner.model
     model.rows[0, 1, :3] = [0.5, 0.0, 0.5]
     imagined = built.agent.planner.rollout.imagined

@@ -16,13 +16,13 @@ def built(agent):
 
 
 @pytest.mark.parametrize(("agent", "fields"), [
-    (ex.QLearning(0.5, step_unit="total"), {"action_step": 0.05}),
-    (ex.QLearning(0.5), {"action_step": 0.5}),
-    (ex.QLearning(0.5, step_unit="total", doubled_steps=True), {"action_step": 0.1}),
-    (ex.QPlanning(0.5, 0.2, step_unit="total"), {"action_step": 0.05}),
-    (ex.Lookahead(0.5, 0.2, step_unit="total"), {"value_step": 0.05}),
-    (ex.CachedValues(0.5, 0.4, 0.2, step_unit="total"), {"value_step": 0.05, "action_step": 0.04}),
-    (ex.CachedPolicy(0.5, 0.4, 0.2, step_unit="total"), {"value_step": 0.05, "policy_step": 0.04}),
+    (ex.QLearning.paper(0.5, step_unit="total"), {"action_step": 0.05}),
+    (ex.QLearning.paper(0.5), {"action_step": 0.5}),
+    (ex.QLearning.paper(0.5, step_unit="total", interpretation=ex.Interpretation(doubled_gradients=True)), {"action_step": 0.1}),
+    (ex.QPlanning.paper(0.5, 0.2, step_unit="total"), {"action_step": 0.05}),
+    (ex.Lookahead.paper(0.5, 0.2, step_unit="total"), {"value_step": 0.05}),
+    (ex.CachedValues.paper(0.5, 0.4, 0.2, step_unit="total"), {"value_step": 0.05, "action_step": 0.04}),
+    (ex.CachedPolicy.paper(0.5, 0.4, 0.2, step_unit="total"), {"value_step": 0.05, "policy_step": 0.04}),
 ], ids=repr)  # fmt: skip
 def test_a_step_in_total_is_shared_out_among_the_active_features(agent, fields):
     part = built(agent).agent
@@ -33,18 +33,18 @@ def test_a_step_in_total_is_shared_out_among_the_active_features(agent, fields):
 
 
 def test_a_total_step_of_one_learns_a_target_at_once():
-    world = built(ex.QLearning(1.0, step_unit="total"))
+    world = built(ex.QLearning.paper(1.0, step_unit="total"))
     learn(world.agent, world.transition(4, 1, 7.0, None), world.rng)
     assert dot(world.state(4), world.agent.weights[1]) == pytest.approx(7.0)
 
 
 @pytest.mark.parametrize("agent", [
-    ex.QLearning(0.1, initial_value=6.0),
-    ex.QPlanning(0.1, initial_value=6.0),
-    ex.Lookahead(0.1, initial_value=6.0),
-    ex.Lookahead(0.1, initial_value=6.0, maintained=True),
-    ex.CachedValues(0.1, 0.1, initial_value=6.0),
-    ex.CachedPolicy(0.1, 0.1, initial_value=6.0),
+    ex.QLearning.paper(0.1, initial_value=6.0),
+    ex.QPlanning.paper(0.1, initial_value=6.0),
+    ex.Lookahead.paper(0.1, initial_value=6.0),
+    ex.Lookahead.paper(0.1, initial_value=6.0, model="cached_lookahead"),
+    ex.CachedValues.paper(0.1, 0.1, initial_value=6.0),
+    ex.CachedPolicy.paper(0.1, 0.1, initial_value=6.0),
 ], ids=repr)  # fmt: skip
 def test_everything_is_worth_the_initial_value_at_first(agent):
     for features in (ex.OneHot(), TEN):
@@ -57,6 +57,6 @@ def test_everything_is_worth_the_initial_value_at_first(agent):
 
 def test_a_bias_unit_alone_holds_the_initial_value():
     tiles = ex.Tiles(4, 4, bounds=[(0, 8)], bias=True)
-    weights = Built(ex.Corridor(), tiles, ex.Lookahead(0.1, initial_value=6.0)).agent.weights
+    weights = Built(ex.Corridor(), tiles, ex.Lookahead.paper(0.1, initial_value=6.0)).agent.weights
     assert weights[tiles.shape(ex.Corridor()).bias] == 6.0
     assert np.count_nonzero(weights) == 1

@@ -44,11 +44,11 @@ class Notebook(ex.Backups):
 
 
 AGENTS = {
-    "lookahead": ex.Lookahead(0.25, 0.0, backups=Notebook()),
-    "maintained": ex.Lookahead(0.25, 0.0, backups=Notebook(), maintained=True),
-    "cached_values": ex.CachedValues(0.25, 0.5, 0.0, backups=Notebook()),
-    "cached_policy": ex.CachedPolicy(0.25, 0.5, 0.0, backups=Notebook()),
-    "q_planning": ex.QPlanning(0.25, 0.0, backups=Notebook()),
+    "lookahead": ex.Lookahead.paper(0.25, 0.0, backups=Notebook()),
+    "maintained": ex.Lookahead.paper(0.25, 0.0, model="cached_lookahead", backups=Notebook()),
+    "cached_values": ex.CachedValues.paper(0.25, 0.5, 0.0, backups=Notebook()),
+    "cached_policy": ex.CachedPolicy.paper(0.25, 0.5, 0.0, backups=Notebook()),
+    "q_planning": ex.QPlanning.paper(0.25, 0.0, backups=Notebook()),
 }
 
 
@@ -120,7 +120,7 @@ class Ledger(ex.Backups):
 
 def test_an_update_of_an_action_is_told_with_its_error_and_the_agents_discount():
     """One-hot features: a step of a quarter moves the value by a quarter of its error."""
-    agent = ex.QPlanning(0.25, 0.0, backups=Ledger(), discount=0.5)
+    agent = ex.QPlanning.paper(0.25, 0.0, discount=0.5, backups=Ledger())
     built = Built(ex.Corridor(), ex.OneHot(), agent)
     built.agent.weights[1, 4] = 6.0
     learn(built.agent, built.transition(3, 1, 1.0, 4), built.rng)  # 1 + 0.5 · 6

@@ -31,7 +31,7 @@ def test_a_change_of_untuned_settings_keeps_the_others():
     """Given at first, a step size leaves the plain defaults; as a change it does not."""
     changed = ex.Lookahead().replace(value_step=0.2)
     assert (changed.discount, changed.planning_update) == (0.99, "gradient")
-    given = ex.Lookahead(value_step=0.2)
+    given = ex.Lookahead.paper(value_step=0.2)
     assert (given.discount, given.planning_update) == (1.0, "levi")
 
 
@@ -55,12 +55,12 @@ def test_defaults_are_what_the_stored_grid_has_chosen(name):
 
 
 def test_one_step_size_that_is_given_leaves_everything_as_it_was():
-    assert ex.Lookahead(0.1) == ex.Lookahead(
+    assert ex.Lookahead.paper(0.1) == ex.Lookahead(
         0.1, 0.1, step_unit="feature", bounded_step=False, discount=1.0
     )
-    assert ex.QLearning(action_step=0.1).step_unit == "feature"
+    assert ex.QLearning.paper(action_step=0.1).step_unit == "feature"
     with pytest.raises(ValueError, match="CachedValues: needs action_step"):
-        ex.CachedValues(0.1)
+        ex.CachedValues.paper(0.1)
 
 
 @pytest.mark.parametrize("kind", [ex.QLearning, ex.Sarsa, *AGENTS[6:]])

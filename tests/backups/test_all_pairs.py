@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from building import Built
+from building import Built, per_feature
 
 import expectant as ex
 from expectant.verbs import draw, learn, plan, planned, remember, stored, waiting
@@ -19,7 +19,9 @@ def test_pairs_come_in_turn():
 
 
 def test_the_drawn_action_is_backed_up():
-    agent = ex.QPlanning(1.0, model="true", backups="all_pairs", planning_steps=1, direct=False)
+    agent = ex.PlanningOnly(
+        ex.QPlanning.paper(1.0, model="true", planning_steps=1, backups="all_pairs")
+    )
     built = Built(ex.Corridor(slip=0.0, cells=3), ex.OneHot(), agent)
     for _ in range(6):
         plan(built.agent, built.rng)
@@ -28,7 +30,11 @@ def test_the_drawn_action_is_backed_up():
 
 def test_draws_of_pairs_are_counted():
     for backups in (ex.SeenPairs(), ex.PrioritizedPairs()):
-        built = Built(ex.Corridor(), ex.OneHot(), ex.DynaQ(0.1, planning_steps=3, backups=backups))
+        built = Built(
+            ex.Corridor(),
+            ex.OneHot(),
+            ex.DynaQ(per_feature(0.1), planning_steps=3, backups=backups, discount=1.0),
+        )
         remember(built.agent.memory, built.transition(3, 0, -1.0, 4))
         assert planned(built.agent) == 0
         plan(built.agent, built.rng)
@@ -39,9 +45,9 @@ def test_draws_of_pairs_are_counted():
 def test_what_idles_makes_no_update_while_nothing_waits(agent):
     swept = ex.PrioritizedPairs(threshold=0.5, idles=True)
     agents = {
-        "dyna": ex.DynaQ(1.0, planning_steps=3, backups=swept, discount=0.9),
-        "q_planning": ex.QPlanning(
-            1.0, model="latest", planning_steps=3, backups=swept, discount=0.9
+        "dyna": ex.DynaQ(per_feature(1.0), planning_steps=3, backups=swept, discount=0.9),
+        "q_planning": ex.QPlanning.paper(
+            1.0, model="latest", planning_steps=3, discount=0.9, backups=swept
         ),
     }
     built = Built(ex.Corridor(), ex.OneHot(), agents[agent])

@@ -7,7 +7,7 @@ import expectant as ex
 
 def test_with_the_true_model_it_plans_where_the_agent_never_was():
     built = Built(
-        ex.Corridor(slip=0.0), ex.OneHot(), ex.Lookahead(1.0, model="true", backups="all")
+        ex.Corridor(slip=0.0), ex.OneHot(), ex.Lookahead.paper(1.0, model="true", backups="all")
     )
     from expectant.verbs import plan
 

@@ -6,7 +6,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from building import Built
+from building import Built, per_feature
 
 import expectant as ex
 from expectant.verbs import (
@@ -108,7 +108,7 @@ def test_a_state_in_the_place_of_another_was_never_tried():
 def test_expected_errors_are_exact_in_a_world_without_chance(step):
     """The error of every tried pair, kept through a thousand updates, against its definition."""
     maze = ex.DynaMaze(step_reward=-0.01)
-    agent = ex.DynaQ(step, 3, discount=0.9, backups=ex.PrioritizedPairs(links=20))
+    agent = ex.DynaQ(per_feature(step), 3, discount=0.9, backups=ex.PrioritizedPairs(links=20))
     b, rng = Built(maze, ex.OneHot(), agent), np.random.default_rng(1)
     table = maze.mdp().outcomes
     state = int(table.start.argmax())
@@ -141,7 +141,7 @@ def test_expected_errors_are_exact_in_a_world_without_chance(step):
 
 
 def test_the_largest_error_is_backed_up_first_and_sweeps_back():
-    agent = ex.DynaQ(1.0, 0, discount=0.5, backups="prioritized")
+    agent = ex.DynaQ(per_feature(1.0), 0, discount=0.5, backups="prioritized")
     b = Built(DOMAIN, ex.OneHot(), agent)
     for state in (0, 1, 2):
         learn(b.agent, b.transition(state, 1, 0.0, state + 1), b.rng)
@@ -202,9 +202,9 @@ def test_a_successor_counts_as_often_as_it_followed():
 
 
 def test_q_planning_prioritizes_pairs():
-    assert ex.QPlanning(0.1, model="latest", backups="prioritized").distribution() == (
+    assert ex.QPlanning.paper(0.1, model="latest", backups="prioritized").distribution() == (
         ex.PrioritizedPairs()
     )
     assert isinstance(
-        ex.Lookahead(0.1, backups="prioritized").distribution(), ex.PrioritizedSweeping
+        ex.Lookahead.paper(0.1, backups="prioritized").distribution(), ex.PrioritizedSweeping
     )

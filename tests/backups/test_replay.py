@@ -76,7 +76,7 @@ def test_unlimited_replay_grows_without_losing_anything():
 
 def test_unlimited_replay_gives_the_same_run_as_a_large_one():
     agents = [
-        ex.Lookahead(0.1, 0.1, planning_steps=1, replay_capacity=capacity)
+        ex.Lookahead.paper(0.1, 0.1, planning_steps=1, replay_capacity=capacity)
         for capacity in (None, 200_000)
     ]
     unlimited, large = (

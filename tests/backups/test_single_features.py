@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from building import Built
+from building import Built, per_feature
 
 import expectant as ex
 from expectant.features.vector import Binary, Weighted
@@ -24,11 +24,16 @@ from expectant.verbs import (
 )
 
 CHAIN = ex.Corridor(cells=5)
-MODELS = {"expectation": ex.LinearExpectation(0.5), "sparse": ex.SparseExpectation(0.5)}
+MODELS = {
+    "expectation": ex.LinearExpectation(per_feature(0.5)),
+    "sparse": ex.SparseExpectation(per_feature(0.5)),
+}
 
 
 def planned(model: str, backups: Any, **options: Any) -> Built:
-    agent = ex.Lookahead(0.5, model=MODELS[model], backups=backups, planning_steps=1, **options)
+    agent = ex.Lookahead.paper(
+        0.5, model=MODELS[model], planning_steps=1, **options, backups=backups
+    )
     return Built(CHAIN, ex.OneHot(), agent)
 
 
@@ -66,8 +71,8 @@ def test_rows_of_the_model(model):
 def test_rows_of_a_sparse_model_are_kept_when_entries_are_evicted():
     """Every row of the lists against the columns, after many evictions."""
     features = ex.RandomBinary(20, 6)
-    model = ex.SparseExpectation(0.3, capacity=3, threshold=0.0)
-    built = Built(ex.Corridor(), features, ex.Lookahead(0.1, model=model, backups="pwma"))
+    model = ex.SparseExpectation(per_feature(0.3), capacity=3, threshold=0.0)
+    built = Built(ex.Corridor(), features, ex.Lookahead.paper(0.1, model=model, backups="pwma"))
     part, rng = built.agent.planner.model, np.random.default_rng(0)
     for _ in range(300):
         state, action = int(rng.integers(9)), int(rng.integers(2))
@@ -161,9 +166,12 @@ def test_a_planning_step_by_hand():
 def test_planning_ends_at_the_fixed_point_whatever_is_drawn(backups, kind):
     """θ* = (I − γ Fᵀ)⁻¹ b, from single features or from states (Sutton et al. 2008, theorem 3.1)."""
     chain, features, discount = ex.BoyanChain(13), ex.Interpolated(4), 0.9
-    model = {"expectation": ex.LinearExpectation(0.1), "sparse": ex.SparseExpectation(0.1)}[kind]
-    agent = ex.Lookahead(
-        0.2, model=model, backups=backups, planning_steps=40, discount=discount, epsilon=0.0
+    model = {
+        "expectation": ex.LinearExpectation(per_feature(0.1)),
+        "sparse": ex.SparseExpectation(per_feature(0.1)),
+    }[kind]
+    agent = ex.Lookahead.paper(
+        0.2, model=model, planning_steps=40, discount=discount, epsilon=0.0, backups=backups
     )
     built = Built(chain, features, agent)
     part, planner = built.agent, built.agent.planner

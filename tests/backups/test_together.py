@@ -27,10 +27,10 @@ SMALL: dict[str, ex.Backups] = {
 }
 
 AGENTS: dict[str, Any] = {
-    "lookahead": lambda **k: ex.Lookahead(0.1, 0.1, planning_steps=3, **k),
-    "cached_values": lambda **k: ex.CachedValues(0.1, 0.1, 0.1, planning_steps=3, **k),
-    "cached_policy": lambda **k: ex.CachedPolicy(0.1, 0.1, 0.1, planning_steps=3, **k),
-    "q_planning": lambda **k: ex.QPlanning(0.1, 0.1, planning_steps=3, **k),
+    "lookahead": lambda **k: ex.Lookahead.paper(0.1, 0.1, planning_steps=3, **k),
+    "cached_values": lambda **k: ex.CachedValues.paper(0.1, 0.1, 0.1, planning_steps=3, **k),
+    "cached_policy": lambda **k: ex.CachedPolicy.paper(0.1, 0.1, 0.1, planning_steps=3, **k),
+    "q_planning": lambda **k: ex.QPlanning.paper(0.1, 0.1, planning_steps=3, **k),
 }
 
 
@@ -48,5 +48,12 @@ def test_every_distribution_composes_with_every_agent(name, agent):
 
 
 def test_given_models_and_no_planning_fit_nothing():
-    ex.Lookahead(0.1, backups="seen", model="true", replayed_fits=3)
-    ex.Lookahead(0.1, backups="seen", planning_steps=0, replayed_fits="planning_steps")
+    ex.Lookahead.paper(
+        0.1, model="true", backups="seen", interpretation=ex.Interpretation(replayed_fits=3)
+    )
+    ex.Lookahead.paper(
+        0.1,
+        planning_steps=0,
+        backups="seen",
+        interpretation=ex.Interpretation(replayed_fits="planning_steps"),
+    )

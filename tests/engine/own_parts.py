@@ -4,6 +4,7 @@ import random  # noqa: F401  for a mistake
 from typing import Any, NamedTuple
 
 import numpy as np
+from building import per_feature
 
 import expectant as ex
 from expectant.agents.acting import epsilon_greedy
@@ -125,7 +126,7 @@ class Cautious(ex.Model):
     penalty: float = ex.option(ex.rules.at_least(0), default=0.1)
 
     def build(self, site):
-        return CautiousPart(ex.LinearExpectation(step=0.05).build(site), self.penalty)
+        return CautiousPart(ex.LinearExpectation(step=per_feature(0.05)).build(site), self.penalty)
 
 
 class LatestPart(NamedTuple):
@@ -205,8 +206,12 @@ class SoftSarsa(ex.Agent):
 
 def jobs(**options):
     """A run of one's own agent, and one of one's own model and backups."""
-    planner = ex.Lookahead(
-        0.05, model=Cautious(), backups=Latest(), planning_steps=2, replayed_fits=1
+    planner = ex.Lookahead.paper(
+        0.05,
+        model=Cautious(),
+        planning_steps=2,
+        backups=Latest(),
+        interpretation=ex.Interpretation(replayed_fits=1),
     )
     for agent in (SoftSarsa(0.05), planner):
         yield Job(Queue(), Pairs(), agent, episodes=50, **options)

@@ -23,7 +23,9 @@ def lines_of(part, besides):
 
 
 def test_runs_do_not_share_cache_lines():
-    job = Job(ex.Corridor(), ex.RandomBinary(14, 5), ex.CachedValues(0.1, 0.1, 0.1), episodes=10)
+    job = Job(
+        ex.Corridor(), ex.RandomBinary(14, 5), ex.CachedValues.paper(0.1, 0.1, 0.1), episodes=10
+    )
     control = going_on()
     prepared = [job.prepare(number, control)[0] for number in range(20)]
     lines = [lines_of(run, control) for run in prepared]

@@ -13,7 +13,7 @@ from expectant.engine.course import drive, going_on
 from expectant.engine.job import STEP_LIMIT, Job, closed
 from expectant.engine.loop import DIVERGED, DONE, EPISODE, STEPS, simulate
 
-AGENT = ex.QLearning(0.1)
+AGENT = ex.QLearning.paper(0.1)
 
 
 def test_a_world_without_an_end_is_not_broken_off_by_a_budget_of_steps():

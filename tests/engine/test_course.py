@@ -17,7 +17,7 @@ from expectant.engine.learner.saving import states_of
 from expectant.engine.loop import DIVERGED, DONE, EPISODE, STEPS, simulate
 
 FIVE = ex.Corridor(cells=5, slip=0.2, switch_every=3)
-GROWING = ex.Lookahead(0.1, 0.1, planning_steps=1, replay_capacity=None)
+GROWING = ex.Lookahead.paper(0.1, 0.1, planning_steps=1, replay_capacity=None)
 
 
 def job_of(domain: Any = FIVE, agent: Any = GROWING, episodes=0, steps=0, features=None) -> Job:
@@ -58,7 +58,7 @@ def test_nothing_has_happened_at_0_and_nothing_does_after_the_last_stop():
 
 
 def test_a_run_that_diverges_is_yielded_once_more():
-    job = job_of(agent=ex.QLearning(1e200), episodes=100)
+    job = job_of(agent=ex.QLearning.paper(1e200), episodes=100)
     with np.errstate(all="ignore"):
         found = list(drive(job, 0, simulate, going_on(), range(0, 101, 10)))
     assert [stop.status for stop in found] == [DONE] * (len(found) - 1) + [DIVERGED]
@@ -76,7 +76,7 @@ class Noted(HallEnv):
         Noted.made.append(self)
 
 
-OUTSIDE = job_of(ex.Gym(Noted), ex.QLearning(0.2), episodes=12)
+OUTSIDE = job_of(ex.Gym(Noted), ex.QLearning.paper(0.2), episodes=12)
 
 
 def test_a_world_outside_stops_between_episodes_and_is_closed():

@@ -6,6 +6,7 @@ import warnings
 from typing import Any
 
 import pytest
+from building import per_feature
 
 import expectant as ex
 from expectant.engine.divergence import _radius
@@ -22,7 +23,7 @@ def ran(agent: Any, features: Any = FEATURES, **options: Any) -> Any:
 
 
 def test_planning_that_overshoots_is_explained(capsys):
-    result = ran(ex.Lookahead(0.5, 0.1))
+    result = ran(ex.Lookahead.paper(0.5, 0.1))
     (text,) = result.divergence
     assert result.diverged.all()
     assert text.startswith("planning is diverging: Lookahead in Corridor, run 0, episode ")
@@ -34,23 +35,25 @@ def test_planning_that_overshoots_is_explained(capsys):
 @pytest.mark.parametrize(
     ("agent", "cause", "advice"),
     [
-        (ex.QLearning(0.5), "learning", "smaller step sizes or bounded_step=True"),
-        (ex.Lookahead(0.01, 0.5), "the model", OF_MODEL),
-        (ex.Lookahead(0.01, 0.5, model="sparse"), "the model", OF_MODEL),
+        (ex.QLearning.paper(0.5), "learning", "smaller step sizes or bounded_step=True"),
+        (ex.Lookahead.paper(0.01, 0.5), "the model", OF_MODEL),
+        (ex.Lookahead.paper(0.01, 0.5, model="sparse"), "the model", OF_MODEL),
         (ex.Lookahead(0.01, 0.5, model="sparse", bonus=0.1), "the model", OF_MODEL),
         (
-            ex.Lookahead(0.01, model=ex.NStepExpectation(2, model=ex.SparseExpectation(0.5))),
+            ex.Lookahead.paper(
+                0.01, model=ex.NStepExpectation(2, model=ex.SparseExpectation(per_feature(0.5)))
+            ),
             "the model",
             "a smaller step of it",
         ),
-        (ex.QPlanning(0.5, 0.1), "planning", "a smaller action_step"),
+        (ex.QPlanning.paper(0.5, 0.1), "planning", "a smaller action_step"),
         (
-            ex.Lookahead(2.0, 0.1, planning_update="gradient"),
+            ex.Lookahead.paper(2.0, 0.1, planning_update="gradient"),
             "planning",
             "bounded_step=True or a smaller value_step",
         ),
         (
-            ex.Lookahead(2.0, 0.1, planning_update="gtd2", correction_step=2.0),
+            ex.Lookahead.paper(2.0, 0.1, planning_update="gtd2", correction_step=2.0),
             "planning",
             "bounded_step=True or a smaller value_step",
         ),
@@ -63,7 +66,7 @@ def test_other_causes_are_named(agent, cause, advice):
 
 
 def test_weights_that_only_grow_are_told_of_too():
-    agent = ex.QLearning(0.5)
+    agent = ex.QLearning.paper(0.5)
     lengths = (ran(agent, steps=n, episodes=None, progress=False) for n in range(20, 400, 20))
     grown = next(result for result in lengths if result.divergence)
     assert not grown.diverged.any()
@@ -73,7 +76,7 @@ def test_weights_that_only_grow_are_told_of_too():
 @pytest.mark.parametrize(("step", "radius"), [(0.5, 0.75), (6.0, 2.0)])
 def test_the_radius_of_one_state_by_hand(step, radius):
     """A state that leads to itself: an update of step α multiplies its error by 1 − α (1 − γ)."""
-    agent = ex.Lookahead(step, 1.0, planning_steps=1, discount=0.5, epsilon=0.0)
+    agent = ex.Lookahead.paper(step, 1.0, planning_steps=1, discount=0.5, epsilon=0.0)
     learner: Any = ex.Learner(agent, ex.OneHot(), 1, states=1, compiled=False)
     learner.start(0)
     learner.step(1.0, 0, False)
@@ -83,13 +86,13 @@ def test_the_radius_of_one_state_by_hand(step, radius):
 
 @pytest.mark.parametrize("maintained", [False, True])
 def test_a_learner_says_whether_its_own_planning_converges(maintained):
-    agent = ex.Lookahead(0.1, 0.5, planning_steps=1, discount=0.9, maintained=maintained)
+    agent = ex.Lookahead.paper(0.1, 0.5, planning_steps=1, discount=0.9)
     learner = ex.Learner(agent, ex.OneHot(), 2, states=2, compiled=False)
     learner.start(0)
     for _ in range(40):
         learner.step(1.0, 0, False)
     # s̄(0) = s(0): the error of state 0 is multiplied by 1 − 0.1 (1 − 0.9)
     assert learner.planning_radius([0]).radius == pytest.approx(0.99, abs=1e-4)
-    values = ex.Learner(ex.QLearning(0.1), ex.OneHot(), 2, states=2, compiled=False)
+    values = ex.Learner(ex.QLearning.paper(0.1), ex.OneHot(), 2, states=2, compiled=False)
     with pytest.raises(ValueError, match="plans with state values"):
         values.planning_radius([0])

@@ -157,7 +157,7 @@ def test_a_planner_passes_it_on_to_its_model_and_its_backups():
         part.seen[1] += 1
 
     for agent in (
-        ex.Lookahead(0.1), ex.CachedValues(0.1, 0.1), ex.CachedPolicy(0.1, 0.1), ex.QPlanning(0.1),
+        ex.Lookahead.paper(0.1), ex.CachedValues.paper(0.1, 0.1), ex.CachedPolicy.paper(0.1, 0.1), ex.QPlanning.paper(0.1),
     ):  # fmt: skip
         part: Any = Job(ex.Corridor(), ex.OneHot(), agent, episodes=1).prepare(0)[0].agent
         model, backups = TracedPart(np.zeros(2)), TracedPart(np.zeros(2))

@@ -20,7 +20,7 @@ FORWARD = [-0.1 * (CELLS - 2 - start) + 0.9 for start in range(CELLS - 1)]  # fr
 def train(domain=None, agent=None, features=None, **options):
     options = {"episodes": 60, "runs": 2, "keep_agents": True, "compiled": False, **options}
     return ex.run(
-        domain or Hall(), features or ex.OneHot(), agent or ex.QLearning(0.5, epsilon=0.5),
+        domain or Hall(), features or ex.OneHot(), agent or ex.QLearning.paper(0.5, epsilon=0.5),
         progress=False, **options,
     )  # fmt: skip
 
@@ -61,7 +61,7 @@ def test_the_best_actions_are_taken_in_every_kind_of_world(result, domain):
 
 def test_ties_are_broken_at_random_and_seeds_seed():
     """Nothing has been learned yet: a walk to the left or to the right, as it comes."""
-    result = train(ex.Corridor(slip=0.0), ex.QLearning(0.0), episodes=1)
+    result = train(ex.Corridor(slip=0.0), ex.QLearning.paper(0.0), episodes=1)
     first, again = (evaluate(result, ex.Corridor(slip=0.0), 30) for _ in range(2))
     other = evaluate(result, ex.Corridor(slip=0.0), 30, seed=1)
     np.testing.assert_array_equal(first.returns, again.returns)
@@ -112,8 +112,8 @@ def assert_same(before, after):
 @pytest.mark.parametrize(
     ("agent", "features"),
     [
-        (ex.Lookahead(0.2, model="sample"), ex.OneHot()),  # draws when it is asked
-        (ex.CachedPolicy(0.2, 0.1, 0.2), ex.Traces(ex.OneHot(), 0.5)),
+        (ex.Lookahead.paper(0.2, model="sample"), ex.OneHot()),  # draws when it is asked
+        (ex.CachedPolicy.paper(0.2, 0.1, 0.2), ex.Traces(ex.OneHot(), 0.5)),
     ],
     ids=["sample model", "traces"],
 )
@@ -145,7 +145,7 @@ class Steps(gymnasium.Env[Any, Any]):
 
 
 def test_compiled_evaluations_are_plain_ones():
-    result = train(ex.Corridor(), ex.QLearning(0.1), episodes=30, compiled=True)
+    result = train(ex.Corridor(), ex.QLearning.paper(0.1), episodes=30, compiled=True)
     plain, compiled = (evaluate(result, ex.Corridor(), 50, compiled=c) for c in (False, True))
     np.testing.assert_array_equal(plain.returns, compiled.returns)
     outside = [evaluate(result, Steps, 10, compiled=c).returns for c in (False, True)]

@@ -74,7 +74,7 @@ def test_all_that_is_yielded_comes_in_order_and_errors_are_raised():
 @pytest.mark.parametrize("where", ["made", "loaded"])
 def test_a_step_of_very_many_backups(tmp_path, interrupted, where):
     """And the next step plans again."""
-    learner = ex.Learner(ex.Lookahead(0.1), ex.OneHot(), 2, states=3, compiled=False)
+    learner = ex.Learner(ex.Lookahead.paper(0.1), ex.OneHot(), 2, states=3, compiled=False)
     learner.start(0)
     if where == "loaded":
         learner.save(tmp_path / "l.npz")

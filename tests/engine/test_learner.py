@@ -9,12 +9,12 @@ from outside_worlds import CELLS, HallEnv
 import expectant as ex
 
 AGENTS = [
-    ex.QLearning(0.2),
-    ex.Lookahead(0.2, 0.2, planning_steps=3, maintained=True),
-    ex.QPlanning(0.2, model="sample", planning_steps=2),
-    ex.CachedPolicy(0.2, 0.1, 0.2, planning_steps=2, backups="prioritized"),
-    ex.CachedValues(0.2, 0.2, planning_steps=2, replay_capacity=None, backups="recency"),
-    ex.CachedValues(0.05, 0.2, planning_steps=2, value=ex.NetworkValues(hidden=5)),
+    ex.QLearning.paper(0.2),
+    ex.Lookahead.paper(0.2, 0.2, planning_steps=3, model="cached_lookahead"),
+    ex.QPlanning.paper(0.2, model="sample", planning_steps=2),
+    ex.CachedPolicy.paper(0.2, 0.1, 0.2, planning_steps=2, backups="prioritized"),
+    ex.CachedValues.paper(0.2, 0.2, planning_steps=2, replay_capacity=None, backups="recency"),
+    ex.CachedValues.paper(0.05, 0.2, planning_steps=2, values=ex.NetworkValues(hidden=5)),
 ]
 
 
@@ -66,7 +66,7 @@ def test_a_learner_does_what_run_does():
 
 @pytest.mark.parametrize("domain", [ex.Corridor(cells=CELLS), ex.Gym(HallEnv)], ids=["ours", "gym"])
 def test_what_a_run_has_learned_can_be_kept_and_saved(domain, tmp_path):
-    agent = ex.Lookahead(0.2, 0.2, planning_steps=3)
+    agent = ex.Lookahead.paper(0.2, 0.2, planning_steps=3)
     result = ex.run(
         domain, ex.OneHot(), agent, episodes=100, runs=2, compiled=False, progress=False,
         keep_agents=True,
@@ -84,7 +84,7 @@ def test_what_a_run_has_learned_can_be_kept_and_saved(domain, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "agent", [AGENTS[1], ex.Lookahead(0.2, model="sample")], ids=["", "sample"]
+    "agent", [AGENTS[1], ex.Lookahead.paper(0.2, model="sample")], ids=["", "sample"]
 )
 def test_greedy_neither_learns_nor_draws_from_the_run(agent):
     one, other = learner_for(agent), learner_for(agent)
@@ -115,7 +115,7 @@ def test_for_env_reads_spaces():
 
 
 def test_weights_that_overflow():
-    learner, env = learner_for(ex.QLearning(1e200), compiled=True), HallEnv()
+    learner, env = learner_for(ex.QLearning.paper(1e200), compiled=True), HallEnv()
     message = "learning is diverging: QLearning in a loop of your own, run 0, .* smaller step sizes"
     with pytest.raises(FloatingPointError, match=message):
         drive(learner, env, 100)

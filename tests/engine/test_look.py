@@ -40,7 +40,7 @@ def seen(run, asked=TOPICS, states=None, **options) -> Answers:
 
 
 def test_values_preferences_and_predictions_by_hand():
-    run = prepared(ex.Lookahead(0.1, model="exact"))
+    run = prepared(ex.Lookahead.paper(0.1, model="exact"))
     run.agent.weights[:5] = [16, 17, 18, 19, 20]
     measures = np.zeros((2, 8))
     measures[:, :5] = np.ones(5), range(5)
@@ -58,34 +58,34 @@ def test_values_preferences_and_predictions_by_hand():
 
 
 def test_ties_are_counted_from_the_first_of_the_best():
-    run = prepared(ex.QLearning(0.1), domain=ex.LocaGrid(rows=1, columns=3))
+    run = prepared(ex.QLearning.paper(0.1), domain=ex.LocaGrid(rows=1, columns=3))
     run.agent.weights[:, :3] = np.array([[1, 5, 5, 0], [2, 2, 2, 2], [0, 0, 0, 3]]).T
     found = seen(run, ("preferences",), all_states(3))
     assert (found.greedy.tolist(), found.ties.tolist()) == ([1, 0, 3], [2, 4, 1])
 
 
 def test_state_values_of_action_values_are_the_greatest():
-    run = prepared(ex.QLearning(0.1))
+    run = prepared(ex.QLearning.paper(0.1))
     run.agent.weights[:, :5] = [[1, 2, 3, 4, 5], [5, 4, 3, 2, 1]]
     assert seen(run, ("values",)).values.tolist() == [5, 4, 3, 4, 5]
 
 
 def test_a_policy_is_a_softmax_of_preferences_and_others_have_none():
-    run = prepared(ex.CachedPolicy(0.1, 0.1))
+    run = prepared(ex.CachedPolicy.paper(0.1, 0.1))
     run.agent.policy[1, :5] = [math.log(n) for n in (1, 2, 3, 4, 9)]
     found = seen(run, ("policy",)).policy
     np.testing.assert_allclose(found[:, 1], [1 / 2, 2 / 3, 3 / 4, 4 / 5, 9 / 10])
     np.testing.assert_allclose(found.sum(axis=1), 1.0)
-    assert np.isnan(seen(prepared(ex.Lookahead(0.1)), ("policy",)).policy).all()
+    assert np.isnan(seen(prepared(ex.Lookahead.paper(0.1)), ("policy",)).policy).all()
 
 
 def test_an_agent_without_a_model_predicts_nothing():
-    found = seen(prepared(ex.QLearning(0.1)), ("model",), measures=np.ones((1, 8)))
+    found = seen(prepared(ex.QLearning.paper(0.1)), ("model",), measures=np.ones((1, 8)))
     assert np.isnan(found.rewards).all() and np.isnan(found.futures).all()
 
 
 def test_memory_takes_a_state_as_the_next_one_only_after_an_action():
-    run = prepared(ex.QLearning(0.1), ex.History(ex.OneHot(), 2))
+    run = prepared(ex.QLearning.paper(0.1), ex.History(ex.OneHot(), 2))
     encode(run.features, np.array([3]), -1, run.state)
     one = States(np.array([[4]]), np.array([4]))
     begun = seen(run, ("features",), one).features[0]
@@ -102,11 +102,11 @@ def test_memory_takes_a_state_as_the_next_one_only_after_an_action():
 
 
 AGENTS = [
-    ex.Lookahead(0.1, 0.1, model="sample", backups="prioritized", planning_steps=1),
-    ex.Lookahead(0.1, 0.1, maintained=True, backups="seen", planning_steps=1),
-    ex.Lookahead(0.1, 0.1, backups="mg", planning_steps=1),
-    ex.CachedPolicy(0.1, 0.1, model="network", backups="trajectory", planning_steps=1),
-    ex.QPlanning(0.1, model="true_sample", backups="pairs", planning_steps=1),
+    ex.Lookahead.paper(0.1, 0.1, model="sample", planning_steps=1, backups="prioritized"),
+    ex.Lookahead.paper(0.1, 0.1, model="cached_lookahead", planning_steps=1, backups="seen"),
+    ex.Lookahead.paper(0.1, 0.1, planning_steps=1, backups="mg"),
+    ex.CachedPolicy.paper(0.1, 0.1, model="network", planning_steps=1, backups="trajectory"),
+    ex.QPlanning.paper(0.1, model="true_sample", planning_steps=1, backups="pairs"),
 ]
 
 
@@ -126,7 +126,7 @@ def test_a_run_that_is_looked_at_ends_in_the_same_bits(agent):
 
 def test_features_that_change_when_asked_do_so_in_the_copy():
     domain, features = ex.MountainCar(step_limit=10), ex.Tiles(2, 4, hash_size=20)
-    job = Job(domain, features, ex.QLearning(0.1), episodes=3)
+    job = Job(domain, features, ex.QLearning.paper(0.1), episodes=3)
     low, high = np.transpose(domain.bounds)
     points = np.random.default_rng(0).uniform(low, high, (30, 2))
     for stop in drive(job, 0, simulate, going_on(), range(4)):
@@ -136,7 +136,7 @@ def test_features_that_change_when_asked_do_so_in_the_copy():
 
 
 def test_compiled_answers_have_the_same_bits():
-    agent, states = ex.Lookahead(0.1, 0.1), all_states(4)
+    agent, states = ex.Lookahead.paper(0.1, 0.1), all_states(4)
     job = Job(SLIPPERY, ex.RandomBinary(6, 2), agent, episodes=30, step_limit=20)
     (end,) = drive(job, 0, loop_for(job, True, "", Silent()), going_on())
     subject = set_aside(end.run)

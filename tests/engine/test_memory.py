@@ -28,7 +28,7 @@ BOUNDS = [(-3.0, 3.0)] * 4
 HUGE = ex.Tiles(8, 10, bounds=BOUNDS)  # 8 · 11⁴ = 117,128 features
 CAR = ex.MountainCar()
 MIDDLING = ex.Tiles(8, 12)  # 8 · 13² = 1,352 features: the model has 3 · 1,352² numbers, 41.9 MiB
-AGENT = ex.Lookahead(0.1)
+AGENT = ex.Lookahead.paper(0.1)
 
 
 @pytest.fixture
@@ -71,9 +71,9 @@ def test_a_learner_refuses_at_its_first_observation(twenty_gib):
 @pytest.mark.parametrize(
     ("domain", "features", "agent", "advice"),
     [
-        (ex.Corridor(10**6), ex.OneHot(), ex.QLearning(0.1), "fewer states"),
-        (ex.LocaGrid(10**3, 10**3), ex.OneHot(), ex.QLearning(0.1), "fewer states"),
-        (ex.Outside(2, 10**9), ex.RandomBinary(100, 9), ex.QLearning(0.1), "fewer features"),
+        (ex.Corridor(10**6), ex.OneHot(), ex.QLearning.paper(0.1), "fewer states"),
+        (ex.LocaGrid(10**3, 10**3), ex.OneHot(), ex.QLearning.paper(0.1), "fewer states"),
+        (ex.Outside(2, 10**9), ex.RandomBinary(100, 9), ex.QLearning.paper(0.1), "fewer features"),
         (ex.Corridor(), ex.OneHot(), AGENT.replace(backups=ex.Replay(10**10)), "replay capacity"),
         (ex.Corridor(), ex.OneHot(), AGENT.replace(backups=ex.SeenStates(10**10)), "capacity of"),
         (ex.Corridor(), ex.RandomBinary(10**6, 5), AGENT.replace(model="network"), "hidden units"),
@@ -127,7 +127,7 @@ def test_a_part_of_ones_own_is_measured_when_it_is_built(twenty_gib, rows, sente
 
 
 def test_a_run_is_measured_by_its_arrays():
-    job = Job(ex.Corridor(cells=5), ex.RandomBinary(8, 3), ex.QLearning(0.1), episodes=7)
+    job = Job(ex.Corridor(cells=5), ex.RandomBinary(8, 3), ex.QLearning.paper(0.1), episodes=7)
     run, _ = job.prepare(0)
     size = size_of(job)
     assert 8 * 2 * 7 <= size.records < 8 * 2 * 7 + 2000  # they share a block with small arrays

@@ -10,7 +10,7 @@ from outside_worlds import CELLS, FailsIn, Hall, HallEnv
 
 import expectant as ex
 
-PLANNER = ex.Lookahead(0.2, 0.2, planning_steps=3, replay_capacity=None)
+PLANNER = ex.Lookahead.paper(0.2, 0.2, planning_steps=3, replay_capacity=None)
 
 
 def run_through(environment, agent=PLANNER, features=None, **options):
@@ -66,7 +66,7 @@ class Ended(Cut):
 
 
 def test_truncated_bootstraps_and_terminated_does_not():
-    agent = ex.QLearning(1.0, discount=0.5)
+    agent = ex.QLearning.paper(1.0, discount=0.5)
     values = {}
     for world in (Cut, Ended):
         result = run_through(world, agent, episodes=400, runs=1, keep_agents=True)

@@ -144,7 +144,7 @@ def named(part):
 
 @pytest.mark.parametrize("model", ["expectation", "true", RewardsModel()], ids=named)
 @pytest.mark.parametrize("backups", ["replay", LatestState()], ids=named)
-@pytest.mark.parametrize("agent", [ex.Lookahead(0.1), ex.CachedValues(0.1, 0.1), ex.CachedPolicy(0.1, 0.1)], ids=named)  # fmt: skip
+@pytest.mark.parametrize("agent", [ex.Lookahead.paper(0.1), ex.CachedValues.paper(0.1, 0.1), ex.CachedPolicy.paper(0.1, 0.1)], ids=named)  # fmt: skip
 def test_parts_compose_freely(agent, model, backups):
     for domain in (ex.Corridor(cells=4), RingDomain()):
         if isinstance(domain, RingDomain) and model == "true":
@@ -155,7 +155,7 @@ def test_parts_compose_freely(agent, model, backups):
 
 
 def test_parts_of_a_users_own_compose_compiled():
-    agent = ex.Lookahead(0.1, planning_steps=2, model=RewardsModel(), backups=LatestState())
+    agent = ex.Lookahead.paper(0.1, planning_steps=2, model=RewardsModel(), backups=LatestState())
     compiled = ex.run(RingDomain(), ex.OneHot(), agent, episodes=20, runs=2)
     plain = ex.run(RingDomain(), ex.OneHot(), agent, episodes=20, runs=2, compiled=False)
     np.testing.assert_array_equal(compiled.returns, plain.returns)
@@ -183,9 +183,9 @@ TO_THE_END = ex.TableOption(policy=(1,) * 9, stop=(0.0,) * 8 + (1.0,))
 
 
 @pytest.mark.parametrize(("domain", "features", "agent"), [
-    (ex.Corridor(), ex.RandomBinary(14, 5), ex.Lookahead(0.1, backups="prioritized", maintained=True)),
-    (ex.MountainCar(), ex.Traces(ex.Tiles(2, 3, hash_size=16), 0.5), ex.CachedValues(0.1, 0.1)),
-    (ex.Corridor(), ex.OneHot(), ex.Lookahead(ex.IDBD(0.1), options=(TO_THE_END,))),
+    (ex.Corridor(), ex.RandomBinary(14, 5), ex.Lookahead.paper(0.1, model="cached_lookahead", backups="prioritized")),
+    (ex.MountainCar(), ex.Traces(ex.Tiles(2, 3, hash_size=16), 0.5), ex.CachedValues.paper(0.1, 0.1)),
+    (ex.Corridor(), ex.OneHot(), ex.Lookahead.paper(ex.IDBD(0.1, per="feature", bounded=False), options=(TO_THE_END,))),
 ])  # fmt: skip
 @pytest.mark.parametrize("entry", [simulate, ask], ids=lambda entry: entry.__name__)
 def test_no_kernel_knows_a_part_by_name(entry, domain, features, agent):
@@ -227,20 +227,25 @@ def test_numbers_are_run_time_values():
         found(prepared, job.budget(), streams, np.zeros(1, np.int64))
         return found
 
-    base = kernel(ex.Corridor(), ex.RandomBinary(14, 5), ex.Lookahead(0.1, 0.1))
+    base = kernel(ex.Corridor(), ex.RandomBinary(14, 5), ex.Lookahead.paper(0.1, 0.1))
     compiled = list(base.signatures)  # others may have compiled it for a replay of wider numbers
     others = [
         kernel(
             ex.Corridor(cells=20, slip=0.0, goal_reward=3, switch_every=7),
             ex.RandomBinary(30, 2),
-            ex.Lookahead(1, 0, planning_steps=0, epsilon=1, discount=0, replay_capacity=5),
+            ex.Lookahead.paper(1, 0, planning_steps=0, epsilon=1, discount=0, replay_capacity=5),
         ),
         kernel(
             ex.Counterexample(),
             ex.OneHot(),
-            ex.Lookahead(0.2, stored_termination=True, replayed_fits=3, relabelled=True),
+            ex.Lookahead.paper(
+                0.2,
+                interpretation=ex.Interpretation(
+                    stored_termination=True, replayed_fits=3, relabelled_rewards=True
+                ),
+            ),
         ),
-        kernel(ex.Corridor(), ex.OneHot(), ex.Lookahead(0.1, 0.1, replay_capacity=None)),
+        kernel(ex.Corridor(), ex.OneHot(), ex.Lookahead.paper(0.1, 0.1, replay_capacity=None)),
     ]
     assert all(other is base for other in others)
     assert base.signatures == compiled
@@ -250,7 +255,7 @@ def test_numbers_are_run_time_values():
 
 
 def test_same_bits_for_any_number_of_threads_and_any_number_of_runs():
-    domain, features, agent = ex.Corridor(), ex.RandomBinary(14, 5), ex.Lookahead(0.1, 0.1)
+    domain, features, agent = ex.Corridor(), ex.RandomBinary(14, 5), ex.Lookahead.paper(0.1, 0.1)
     one = ex.run(domain, features, agent, episodes=50, runs=7, seed=3, threads=1)
     two = ex.run(domain, features, agent, episodes=50, runs=7, seed=3, threads=2)
     few = ex.run(domain, features, agent, episodes=50, runs=3, seed=3, threads=4)
@@ -271,16 +276,18 @@ def test_numba_can_be_switched_off_from_outside():
         [sys.executable, "-c", code],
         env={**os.environ, "NUMBA_DISABLE_JIT": "1"}, capture_output=True, text=True, check=True,
     )  # fmt: skip
-    expected = ex.run(ex.Corridor(), ex.OneHot(), ex.QLearning(0.1), episodes=3, runs=1, **PLAIN)
+    expected = ex.run(
+        ex.Corridor(), ex.OneHot(), ex.QLearning.paper(0.1), episodes=3, runs=1, **PLAIN
+    )
     assert done.stdout.strip() == str(expected.returns.tolist())
 
 
 @pytest.mark.parametrize("model", ["expectation", "true"])
 def test_q_planning_without_planning_is_q_learning_to_the_bit(model):
-    planning = ex.QPlanning(0.1, model=model, planning_steps=0)
+    planning = ex.QPlanning.paper(0.1, model=model, planning_steps=0)
     left, right = (
         ex.run(ex.Corridor(switch_every=10), ex.RandomBinary(14, 5), agent, episodes=30, **PLAIN)
-        for agent in (ex.QLearning(0.1), planning)
+        for agent in (ex.QLearning.paper(0.1), planning)
     )
     np.testing.assert_array_equal(left.returns, right.returns)
 
@@ -288,7 +295,7 @@ def test_q_planning_without_planning_is_q_learning_to_the_bit(model):
 def test_maintained_lookahead_has_the_same_returns():
     domain, features = ex.Corridor(switch_every=20), ex.RandomBinary(14, 5)
     plain, kept = (
-        ex.run(domain, features, ex.Lookahead(0.01, 0.1, maintained=kept), episodes=40, **PLAIN)
+        ex.run(domain, features, ex.Lookahead.paper(0.01, 0.1), episodes=40, **PLAIN)
         for kept in (False, True)
     )
     np.testing.assert_array_equal(plain.returns, kept.returns)
@@ -299,7 +306,7 @@ def test_maintained_lookahead_has_the_same_returns():
 
 def test_a_verb_implemented_again_is_seen_in_the_same_process(kernel_cache):
     def returns() -> float:
-        result = ex.run(RingDomain(), ex.OneHot(), ex.QLearning(0.1), episodes=5, runs=1)
+        result = ex.run(RingDomain(), ex.OneHot(), ex.QLearning.paper(0.1), episodes=5, runs=1)
         return float(result.returns.sum())
 
     original = step.implementations[Ring]
@@ -322,7 +329,7 @@ def test_a_verb_implemented_again_is_seen_in_the_same_process(kernel_cache):
 def test_truncation_is_not_termination():
     """A single place with reward −1 that never ends: v = −1 / (1 − γ), cut off or not."""
     domain = ex.FiniteMDP(np.ones((1, 1, 1)), [[-1.0]], endless=True)
-    agent = ex.QLearning(0.2, discount=0.9)
+    agent = ex.QLearning.paper(0.2, discount=0.9)
     result = ex.run(
         domain, ex.OneHot(), agent, episodes=100, runs=1, step_limit=10, keep_agents=True, **PLAIN
     )
@@ -333,7 +340,7 @@ def test_truncation_is_not_termination():
 @pytest.mark.filterwarnings("ignore")  # of NumPy, about overflows
 def test_a_diverged_run_is_counted_and_never_dropped():
     """LEVI with far too large a step overflows; the run keeps its row, as NaN from there on."""
-    agent = ex.Lookahead(1e160, 0.1, planning_steps=2)
+    agent = ex.Lookahead.paper(1e160, 0.1, planning_steps=2)
     result = ex.run(ex.Corridor(), ex.RandomBinary(14, 5), agent, episodes=20, runs=3, **PLAIN)
     assert result.diverged.tolist() == [True] * 3
     assert result.returns.shape == (3, 20) and np.isnan(result.returns[:, -1]).all()

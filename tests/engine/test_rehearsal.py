@@ -116,7 +116,7 @@ def decided(domain: Any, agent: Any) -> None:
 @pytest.mark.parametrize("way", [evaluated, performed, decided])
 def test_a_domain_is_tried_before_it_is_compiled(way):
     with pytest.raises(PartError, match="step of AbyssPart: IndexError: index 5"):
-        way(Abyss(), ex.QLearning(0.1))
+        way(Abyss(), ex.QLearning.paper(0.1))
 
 
 @pytest.mark.usefixtures("uncompiled")

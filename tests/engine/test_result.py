@@ -12,7 +12,12 @@ NAN = float("nan")
 
 def run(**options):
     return ex.run(
-        ex.Corridor(), ex.OneHot(), ex.QLearning(0.1), compiled=False, progress=False, **options
+        ex.Corridor(),
+        ex.OneHot(),
+        ex.QLearning.paper(0.1),
+        compiled=False,
+        progress=False,
+        **options,
     )
 
 
@@ -40,7 +45,7 @@ def test_the_table_of_steps():
 @pytest.mark.parametrize("steps", [1, 7, 10, 99, 100, 101, 12_345])
 @pytest.mark.parametrize("bins", [1, 3, 10, 100])
 def test_the_size_of_a_bin_is_known_from_their_number(steps, bins):
-    job = Job(ex.Corridor(), ex.OneHot(), ex.QLearning(0.1), steps=steps, bins=bins)
+    job = Job(ex.Corridor(), ex.OneHot(), ex.QLearning.paper(0.1), steps=steps, bins=bins)
     result = result_of(rewards=np.zeros((1, -(-steps // job.bin))), steps=steps)
     assert result.bin == job.bin
 

@@ -13,7 +13,7 @@ import expectant as ex
 
 
 def test_shapes_and_types():
-    result = ex.run(ex.Corridor(), ex.OneHot(), ex.QLearning(0.1), episodes=12, runs=3)
+    result = ex.run(ex.Corridor(), ex.OneHot(), ex.QLearning.paper(0.1), episodes=12, runs=3)
     assert result.returns.shape == result.lengths.shape == (3, 12)
     assert (result.returns.dtype, result.lengths.dtype) == (np.float64, np.int64)
     assert result.diverged.tolist() == [False] * 3
@@ -22,10 +22,12 @@ def test_shapes_and_types():
 
 
 def test_a_budget_of_steps():
-    result = ex.run(ex.Corridor(), ex.OneHot(), ex.QLearning(0.1), steps=1005, runs=2, bins=10)
+    result = ex.run(
+        ex.Corridor(), ex.OneHot(), ex.QLearning.paper(0.1), steps=1005, runs=2, bins=10
+    )
     assert result.rewards.shape == (2, 10)
     assert result.returns.size == 0
-    episodes = ex.run(ex.Corridor(), ex.OneHot(), ex.QLearning(0.1), episodes=500, runs=2)
+    episodes = ex.run(ex.Corridor(), ex.OneHot(), ex.QLearning.paper(0.1), episodes=500, runs=2)
     totals = result.rewards @ np.array([101] * 9 + [96])
     for run in range(2):
         ends = np.cumsum(episodes.lengths[run])
@@ -36,7 +38,12 @@ def test_a_budget_of_steps():
 
 def test_the_step_limit_cuts_episodes():
     result = ex.run(
-        ex.Corridor(cells=50), ex.OneHot(), ex.QLearning(0.0), episodes=20, runs=2, step_limit=7
+        ex.Corridor(cells=50),
+        ex.OneHot(),
+        ex.QLearning.paper(0.0),
+        episodes=20,
+        runs=2,
+        step_limit=7,
     )
     assert result.lengths.max() == 7
     assert result.returns.min() == -7.0

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from building import per_feature
 from outside_worlds import CELLS, HallEnv
 
 import expectant as ex
@@ -15,47 +16,58 @@ from expectant.backups import replay as replay_module
 from expectant.core import tree
 from expectant.engine.learner import saving
 
-PLAIN = ex.QLearning(0.1)
+PLAIN = ex.QLearning.paper(0.1)
 
 
 def planning(backups: Any, **options: Any) -> ex.Lookahead:
-    return ex.Lookahead(0.1, 0.1, backups=backups, planning_steps=2, **options)
+    return ex.Lookahead.paper(0.1, 0.1, planning_steps=2, **options, backups=backups)
 
 
 # Every part that a learner can have, in vectors of either kind where that makes a difference.
 COMPOSITIONS: dict[str, tuple[Any, Any]] = {
-    "replay": (ex.CachedPolicy(0.1, 0.1, 0.1, backups=ex.Replay(7)), ex.RandomBinary(5, 2)),
+    "replay": (ex.CachedPolicy.paper(0.1, 0.1, 0.1, backups=ex.Replay(7)), ex.RandomBinary(5, 2)),
     "replay of weighted": (planning(ex.Replay(7), rollout=2), ex.Traces(ex.OneHot())),
     "recency": (planning(ex.RecencyReplay(7), maintained=True), ex.OneHot()),
     "trajectory": (planning(ex.Trajectory(3, 7)), ex.OneHot()),
     "current": (planning(ex.CurrentState(), model="episodic"), ex.OneHot()),
     "seen": (planning(ex.SeenStates(9)), ex.OneHot()),
     "seen, given up": (planning(ex.SeenStates(3)), ex.History(ex.OneHot(), 2, actions=True)),
-    "all": (ex.CachedValues(0.1, 0.1, backups=ex.AllStates()), ex.RandomBinary(5, 2)),
-    "all pairs": (ex.QPlanning(0.1, backups="all_pairs"), ex.OneHot()),
+    "all": (ex.CachedValues.paper(0.1, 0.1, backups=ex.AllStates()), ex.RandomBinary(5, 2)),
+    "all pairs": (ex.QPlanning.paper(0.1, backups="all_pairs"), ex.OneHot()),
     "prioritized": (planning(ex.PrioritizedSweeping(4, links=2)), ex.OneHot()),
     "sampler": (planning(ex.StateSampler(3)), ex.Tiles(2, 3)),
     "distribution": (planning(ex.Replay(7), model=ex.Distribution(9, 3)), ex.OneHot()),
-    "sample": (ex.QPlanning(0.1, model=ex.Sample(ex.Distribution(9, 3)), rollout=2), ex.Fourier(2)),
+    "sample": (
+        ex.QPlanning.paper(
+            0.1, model=ex.Sample(ex.Distribution(9, 3)), backups=ex.backups.Rollout(2)
+        ),
+        ex.Fourier(2),
+    ),
     "network": (planning(ex.Replay(7), model=ex.NetworkExpectation(3)), ex.OneHot()),
-    "sparse": (planning(ex.Replay(7), model=ex.SparseExpectation(0.1, 2)), ex.RandomBinary(5, 2)),
+    "sparse": (
+        planning(ex.Replay(7), model=ex.SparseExpectation(per_feature(0.1), 2)),
+        ex.RandomBinary(5, 2),
+    ),
     "two steps": (planning(ex.Replay(7), model=ex.NStepExpectation(2)), ex.RandomBinary(5, 2)),
     "network values": (planning(ex.Replay(7), value=ex.NetworkValues(3)), ex.OneHot()),
     "features": (planning("features"), ex.OneHot()),
-    "pwma": (planning("pwma", model=ex.SparseExpectation(0.1, 2)), ex.RandomBinary(5, 2)),
+    "pwma": (
+        planning("pwma", model=ex.SparseExpectation(per_feature(0.1), 2)),
+        ex.RandomBinary(5, 2),
+    ),
     "mg": (planning("mg"), ex.OneHot()),
-    "pairs": (ex.DynaQ(0.1, planning_steps=2, bonus=0.1), ex.OneHot()),
-    "pairs, untried": (ex.QPlanning(0.1, backups=ex.SeenPairs(5, untried=True)), ex.OneHot()),
-    "swept pairs": (ex.QPlanning(0.1, backups=ex.PrioritizedPairs(5, links=2)), ex.OneHot()),
+    "pairs": (ex.DynaQ(per_feature(0.1), planning_steps=2, bonus=0.1, discount=1.0), ex.OneHot()),
+    "pairs, untried": (ex.QPlanning.paper(0.1, backups=ex.SeenPairs(5, untried=True)), ex.OneHot()),
+    "swept pairs": (ex.QPlanning.paper(0.1, backups=ex.PrioritizedPairs(5, links=2)), ex.OneHot()),
     "curious": (planning(ex.Replay(7), bonus=0.1, planning_update="gradient"), ex.OneHot()),
     "plain gradient": (planning(ex.Replay(7), planning_update="gtd2"), ex.RandomBinary(5, 2)),
-    "sarsa": (ex.Sarsa(0.1, trace=0.9), ex.OneHot()),
-    "expected sarsa": (ex.ExpectedSarsa(0.1), ex.OneHot()),
-    "relative values": (ex.RVIQLearning(0.1), ex.OneHot()),
+    "sarsa": (ex.Sarsa(per_feature(0.1), trace=0.9, discount=1.0), ex.OneHot()),
+    "expected sarsa": (ex.ExpectedSarsa(per_feature(0.1), discount=1.0), ex.OneHot()),
+    "relative values": (ex.RVIQLearning(per_feature(0.1)), ex.OneHot()),
     "interpolated": (PLAIN, ex.Interpolated(3)),
     "options": (planning(ex.Replay(7), options=[ex.RewardRespecting(1)]), ex.OneHot()),
     "lessons": (planning(ex.Replay(7), lessons=30), ex.OneHot()),
-    "decaying": (ex.QLearning(ex.Decaying(0.1)), ex.OneHot()),
+    "decaying": (ex.QLearning.paper(ex.Decaying(0.1, per="feature", bounded=False)), ex.OneHot()),
     "categories": (PLAIN, ex.Categorical((CELLS,))),
     "categories of vectors": (PLAIN, ex.Joined(ex.Categorical(), ex.Tiles(2, 3))),
     "joined": (PLAIN, ex.Joined(ex.OneHot(), ex.Traces(ex.OneHot()))),

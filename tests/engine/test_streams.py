@@ -129,7 +129,10 @@ def test_only_the_streams_that_are_drawn_from_move_on():
 @pytest.mark.parametrize("steps", [0, 5])
 def test_a_sample_model_draws_from_the_planning_stream_alone(steps):
     job = Job(
-        SLIPPERY, ex.OneHot(), ex.QPlanning(0.1, model="sample", planning_steps=steps), episodes=30
+        SLIPPERY,
+        ex.OneHot(),
+        ex.QPlanning.paper(0.1, model="sample", planning_steps=steps),
+        episodes=30,
     )
     (end,) = drive(job, 0, simulate, going_on())
     assert end.run.agent.planner.model.rng is end.streams.planning

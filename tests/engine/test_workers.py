@@ -15,6 +15,7 @@ import gymnasium
 import numpy as np
 import outside_worlds
 import pytest
+from building import per_feature
 from outside_worlds import FailsIn, HallEnv, Troubled
 
 import expectant as ex
@@ -26,8 +27,8 @@ from expectant.engine.run import Runs
 from expectant.engine.workers import Order, Processes, compile_ahead, run_on_threads
 from expectant.progress import Overall, Silent
 
-PLANNER = ex.Lookahead(
-    0.2, planning_steps=2, model=ex.SparseExpectation(0.2, capacity=2, threshold=0.0)
+PLANNER = ex.Lookahead.paper(
+    0.2, planning_steps=2, model=ex.SparseExpectation(per_feature(0.2), capacity=2, threshold=0.0)
 )
 VECTORS = ex.Tiles(2, 2, bounds=[(0, 6), (0, 6)])
 
@@ -74,13 +75,13 @@ def job_with(agent, features=None):
 
 
 def test_only_the_packages_own_parts_are_known_to_stay_as_they_are():
-    assert has_settled_types(job_with(ex.Lookahead(0.1, model=ex.Sample(), backups="seen")))
-    assert has_settled_types(job_with(ex.QLearning(0.1), ex.History(ex.OneHot(), 2)))
-    assert not has_settled_types(job_with(ex.Lookahead(0.1, model=Mine(0.1))))
+    assert has_settled_types(job_with(ex.Lookahead.paper(0.1, model=ex.Sample(), backups="seen")))
+    assert has_settled_types(job_with(ex.QLearning.paper(0.1), ex.History(ex.OneHot(), 2)))
+    assert not has_settled_types(job_with(ex.Lookahead.paper(0.1, model=Mine(0.1))))
 
 
 def test_code_that_does_not_ask_for_types_gives_the_same_run():
-    job = job_with(ex.QLearning(0.1))
+    job = job_with(ex.QLearning.paper(0.1))
     loop = loop_for(job, True, "test", Silent())
     assert not hasattr(loop, "overloads")  # the compiled code itself
     found = []
@@ -206,7 +207,7 @@ def test_an_environment_that_hangs_here_is_named(monkeypatch):
 
 def run_gym(environment, threads, **options):
     return ex.run(
-        ex.Gym(environment), ex.OneHot(), ex.QLearning(0.1), episodes=20, runs=4, threads=threads,
+        ex.Gym(environment), ex.OneHot(), ex.QLearning.paper(0.1), episodes=20, runs=4, threads=threads,
         compiled=False, progress=False, **options,
     )  # fmt: skip
 
@@ -285,7 +286,12 @@ def test_an_interruption_stops_the_workers_too(tmp_path):
 def test_every_composition_is_compiled_once_in_other_processes(tmp_path, monkeypatch, kernel_cache):
     monkeypatch.setenv("NOTES", str(tmp_path))
     monkeypatch.setattr(workers, "cores", lambda: 2)
-    agents = [ex.QLearning(0.1), ex.QLearning(0.2), ex.Lookahead(0.1), ex.Lookahead(0.3)]
+    agents = [
+        ex.QLearning.paper(0.1),
+        ex.QLearning.paper(0.2),
+        ex.Lookahead.paper(0.1),
+        ex.Lookahead.paper(0.3),
+    ]
     jobs = [job_with(agent) for agent in agents]
     with Overall("ahead", 1.0) as overall:
         compile_ahead([Order(ahead_orders.note, jobs[0], ahead_orders.no)], overall)

@@ -63,7 +63,9 @@ def test_a_tanh_by_hand():
 def test_the_gap_is_what_avi_and_levi_look_ahead_to_differ_by(phase):
     domain, features = ex.Corridor(slip=0.3, switch_every=5), ex.RandomBinary(14, 5)
     agents = {
-        model: Built(domain, features, ex.Lookahead(0.1, model=model, value=ex.NetworkValues()))
+        model: Built(
+            domain, features, ex.Lookahead.paper(0.1, model=model, values=ex.NetworkValues())
+        )
         for model in ("true", "exact")
     }
     part: Any = agents["true"].agent.weights

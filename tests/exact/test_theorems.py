@@ -151,7 +151,7 @@ def test_theorem_2_over_a_whole_run(features):
     domain = ex.Corridor(slip=0.1, switch_every=20)
     exact, true = (
         ex.run(
-            domain, features, ex.Lookahead(0.05, model=model, planning_steps=3), episodes=40,
+            domain, features, ex.Lookahead.paper(0.05, model=model, planning_steps=3), episodes=40,
             runs=1, compiled=False, keep_agents=True, progress=False,
         )
         for model in ("exact", "true")

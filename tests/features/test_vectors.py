@@ -131,5 +131,5 @@ def test_bounds_of_an_environment_without(capsys):
     assert "1: " in said and "3: " in said and "2: " not in said
     assert found == ex.bounds_of(ex.Gym("CartPole-v1"), episodes=30, margin=0.5)
     tiles = ex.Tiles(4, 2, bounds=found)
-    assert ex.run(ex.Gym("CartPole-v1"), tiles, ex.QLearning(0.1), episodes=1, runs=1,
+    assert ex.run(ex.Gym("CartPole-v1"), tiles, ex.QLearning.paper(0.1), episodes=1, runs=1,
                   compiled=False, progress=False).lengths[0, 0] > 0  # fmt: skip

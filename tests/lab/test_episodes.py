@@ -15,7 +15,7 @@ from expectant.lab.records import earned, levels_of, performer, record_from, rec
 from expectant.progress import Silent
 
 CAR = ex.LocaMountainCar(phase_steps=(300, 100, 100))
-AGENT = ex.QLearning(0.3, step_unit="total", discount=0.99, initial_value=4.0)
+AGENT = ex.QLearning.paper(0.3, step_unit="total", discount=0.99, initial_value=4.0)
 
 
 def record(every, episodes):
@@ -34,7 +34,7 @@ def test_returns_are_discounted_by_hand():
         successors=np.array([1, 2, -1]).reshape(3, 1, 1),
         start=[1.0, 0.0, 0.0],
     )
-    job = Job(chain, ex.OneHot(), ex.QLearning(0.5, discount=0.5), episodes=6)
+    job = Job(chain, ex.OneHot(), ex.QLearning.paper(0.5, discount=0.5), episodes=6)
     curve, _ = recorded(job, 0, simulate, perform_discounted, going_on(), record(3, 2))
     assert curve.tolist() == [1.0 + 0.5 * 2.0 + 0.25 * 4.0] * 3
 

@@ -2,13 +2,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from building import per_feature
 
 import expectant as ex
 from expectant.exact import optimal_policy
 from expectant.exact.solve import TIE
 from expectant.lab.looks import LOOKS, Seen, look_as, look_named, returns_within
 
-AGENT = ex.QLearning(0.1, discount=0.97)
+AGENT = ex.QLearning.paper(0.1, discount=0.97)
 
 
 @pytest.mark.parametrize(
@@ -38,7 +39,7 @@ def test_returns_by_hand():
 def test_the_error_of_values_by_hand():
     chain = ex.FiniteMDP(np.ones((2, 1, 1)), [[1.0], [2.0]], successors=[[[1]], [[-1]]])
     seen = Seen(np.array([[3.0, 2.0], [3.0, 5.0], [np.nan, 0.0]]), np.empty((0, 0, 0)), np.zeros(3))
-    found = look_named("value_error").of(chain, ex.QLearning(0.1), seen)
+    found = look_named("value_error").of(chain, ex.QLearning.paper(0.1), seen)
     np.testing.assert_allclose(found, [0.0, np.sqrt(4.5), np.nan])  # v* = (3, 2)
 
 
@@ -47,7 +48,7 @@ def preferred(*tables: list[list[float]]) -> Seen:
 
 
 def test_what_is_preferred_by_hand():
-    domain, agent = ex.Corridor(cells=2), ex.QLearning(0.1)
+    domain, agent = ex.Corridor(cells=2), ex.QLearning.paper(0.1)
     seen = preferred(
         [[-5.0, 2.0], [1.0, 1.0]], [[TIE, 0.0], [0.0, 3 * TIE]], [[np.nan, 0.0], [0.0, 1.0]]
     )
@@ -58,7 +59,7 @@ def test_what_is_preferred_by_hand():
 
 def test_actions_that_lead_to_where_the_goal_was():
     """Of four cells one is turned round already, one is undecided: 2.5 of 4 are outdated."""
-    domain, agent = ex.Corridor(cells=4, slip=0.0, switch_every=1), ex.QLearning(0.1)
+    domain, agent = ex.Corridor(cells=4, slip=0.0, switch_every=1), ex.QLearning.paper(0.1)
     right = int(optimal_policy(domain, phase=0)[0].argmax())
     still, turned = np.eye(2)[right], np.eye(2)[1 - right]
     table = np.array([still, still, turned, [0.0, 0.0]])
@@ -70,15 +71,15 @@ def test_actions_that_lead_to_where_the_goal_was():
 def test_how_sure_a_softmax_is_by_hand():
     seen = preferred([[np.log(3.0), 0.0], [0.0, 0.0]], [[1000.0, 0.0], [0.0, -1000.0]])
     look = look_named("largest_probability")
-    found = look.of(ex.Corridor(cells=2), ex.CachedPolicy(0.1, 0.1), seen)
+    found = look.of(ex.Corridor(cells=2), ex.CachedPolicy.paper(0.1, 0.1), seen)
     np.testing.assert_allclose(found, [(0.75 + 0.5) / 2, 1.0])
     with pytest.raises(ValueError, match="is of agents that keep a policy, such as CachedPolicy"):
-        look.of(ex.Corridor(cells=2), ex.QLearning(0.1), seen)
+        look.of(ex.Corridor(cells=2), ex.QLearning.paper(0.1), seen)
 
 
 def test_how_far_values_move_from_look_to_look():
     seen = Seen(np.array([[1.0, 2.0], [1.0, 4.0], [4.0, 3.0]]), np.empty((0, 0, 0)), np.zeros(3))
-    found = look_named("value_change").of(ex.Corridor(), ex.QLearning(0.1), seen)
+    found = look_named("value_change").of(ex.Corridor(), ex.QLearning.paper(0.1), seen)
     assert found.tolist() == [0.0, 2.0, 5.0]
 
 
@@ -86,7 +87,7 @@ def test_the_value_of_the_start_by_hand():
     chain = ex.FiniteMDP(
         np.ones((2, 1, 1)), [[1.0], [2.0]], successors=[[[1]], [[-1]]], start=[0.75, 0.25]
     )
-    look, agent = look_named("start_value"), ex.QLearning(0.1, discount=0.5)
+    look, agent = look_named("start_value"), ex.QLearning.paper(0.1, discount=0.5)
     seen = Seen(np.array([[4.0, 8.0], [np.nan, 0.0]]), np.empty((0, 0, 0)), np.zeros(2))
     np.testing.assert_array_equal(look.of(chain, agent, seen), [5.0, np.nan])
     assert look.levels is not None
@@ -144,7 +145,7 @@ def detour(maze: ex.DynaMaze, q: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("resolution", [1, 4])
 def test_updates_are_counted_until_the_way_is_the_best(resolution):
     """At a finer resolution there are many ways as good, in which greedy policies are at once."""
-    maze, agent = ex.DynaMaze(resolution=resolution), ex.DynaQ(0.1, discount=0.95)
+    maze, agent = ex.DynaMaze(resolution=resolution), ex.DynaQ(per_feature(0.1), discount=0.95)
     q = ex.exact.optimal_action_values(maze, discount=0.95)
     looks = np.stack([np.zeros_like(q), detour(maze, q), q, detour(maze, q), q])
     work = np.array([0.0, 10.0, 100.0, 1000.0, 10_000.0])
@@ -168,12 +169,14 @@ def test_outcomes_of_no_probability_lead_nowhere():
     )
     preferences = np.tile([[1.0, 0.0], [0.0, 1.0]], (2, 1, 1))
     asked = Seen(np.zeros((0, 0)), preferences, np.zeros(2, int), np.array([7.0, 9.0]))
-    found = look_named("solving_updates").of(domain, ex.DynaQ(0.1), asked)
+    found = look_named("solving_updates").of(
+        domain, ex.DynaQ(per_feature(0.1), discount=1.0), asked
+    )
     assert found.tolist() == [np.log10(7.0)] * 2
 
 
 def test_greedy_returns_and_decided_states_by_hand():
-    maze, agent = ex.DynaMaze(), ex.QLearning(0.1, discount=0.95)
+    maze, agent = ex.DynaMaze(), ex.QLearning.paper(0.1, discount=0.95)
     q = ex.exact.optimal_action_values(maze, discount=0.95)
     worth, decided = look_named("start_return"), look_named("decided_states")
     assert worth.of(maze, agent, seen(q))[0] == pytest.approx(0.95**13)

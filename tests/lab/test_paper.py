@@ -33,11 +33,13 @@ def agents(name, named_set="print"):
 
 def test_figures_have_the_papers_parameters():
     one = agents("1")
-    assert one["q_learning"].agent == ex.QLearning(0.3)
+    assert one["q_learning"].agent == ex.QLearning.paper(0.3)
     fits: Any = {"replayed_fits": "planning_steps"}
-    assert one["q_planning_expectation"].agent == ex.QPlanning(0.3, 0.3, planning_steps=20, **fits)
+    assert one["q_planning_expectation"].agent == ex.QPlanning.paper(
+        0.3, 0.3, planning_steps=20, **fits
+    )
     three = agents("3")
-    assert three["q_planning_true"].agent == ex.QPlanning(
+    assert three["q_planning_true"].agent == ex.QPlanning.paper(
         0.01, model="true", planning_steps=20, **fits
     )
     assert three["q_learning"].features == ex.RandomBinary(14, 5)
@@ -53,10 +55,10 @@ def test_figures_have_the_papers_parameters():
     assert four["q_learning"].domain == ex.Corridor(slip=0.3, switch_every=10_000)
     five = agents("5b", "ours")
     options: Any = {"planning_steps": 5, **fits}
-    assert five["lookahead"].agent == ex.Lookahead(0.01, 0.1, **options)
-    assert five["cached_values"].agent == ex.CachedValues(0.01, 0.01, 0.001, **options)
-    assert five["cached_policy"].agent == ex.CachedPolicy(0.01, 0.001, 0.01, **options)
-    assert five["q_learning"].agent == ex.QLearning(0.001)
+    assert five["lookahead"].agent == ex.Lookahead.paper(0.01, 0.1, **options)
+    assert five["cached_values"].agent == ex.CachedValues.paper(0.01, 0.01, 0.001, **options)
+    assert five["cached_policy"].agent == ex.CachedPolicy.paper(0.01, 0.001, 0.01, **options)
+    assert five["q_learning"].agent == ex.QLearning.paper(0.001)
 
 
 def test_every_reading_changes_something():

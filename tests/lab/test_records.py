@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from building import per_feature
 
 import expectant as ex
 from expectant.engine.job import Job
@@ -19,13 +20,13 @@ from expectant.lab.store.results import panels_of
 from expectant.lab.store.store import Store
 
 SMALL = ex.LocaGrid(rows=1, columns=4, noise=0.0, phase_steps=(600, 300, 300))
-FAST = ex.Lookahead(
+FAST = ex.Lookahead.paper(
     0.5,
-    model=ex.LinearExpectation(0.5, 8.0),
-    backups="all",
+    model=ex.LinearExpectation(per_feature(0.5), 8.0),
     initial_value=8.0,
     planning_steps=1,
     discount=0.97,
+    backups="all",
 )
 
 
@@ -86,7 +87,7 @@ def test_an_agent_that_plans_everywhere_carries_the_news():
 
 def test_an_agent_that_does_not_plan_does_not():
     grid = SMALL.replace(phase_steps=(3000, 300, 300))
-    found = run_plain(ex.QLearning(0.5, epsilon=0.5, discount=0.97), grid)
+    found = run_plain(ex.QLearning.paper(0.5, epsilon=0.5, discount=0.97), grid)
     outdated = (1 + 0.97 + 0.97**2 + 0.97**3) / 4
     at = schedule(job_of(grid, FAST), 100).at
     assert found[at == 3000] == pytest.approx([4 * outdated, outdated])
@@ -207,7 +208,7 @@ def test_looks_may_begin_late_and_count_from_there():
 def test_where_states_have_no_numbers_those_of_known_value_are_asked_about():
     """An episode of TD(0) with a step of a tenth, by the weights that it leaves."""
     car, features = ex.DrivenCar(), ex.Tiles(2, 3)
-    agent = ex.Lookahead(0.1, 0.0, planning_steps=0, epsilon=0.0)
+    agent = ex.Lookahead.paper(0.1, 0.0, planning_steps=0, epsilon=0.0)
     job = Job(car, features, agent, episodes=1)
     record = record_from({"look": "known_error", "every": 1})
     curve, stop = recorded(job, 0, simulate, ask, np.zeros(1, np.int64), record)

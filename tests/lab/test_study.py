@@ -60,7 +60,7 @@ def test_a_study_of_ones_own_is_run_and_read_again(tmp_path):
     request, panels = read_stored(out)
     assert request.study == study
     fresh = ex.run(
-        ex.Corridor(slip=0.1, switch_every=20), ex.OneHot(), ex.QLearning(0.1), episodes=60, runs=4,
+        ex.Corridor(slip=0.1, switch_every=20), ex.OneHot(), ex.QLearning.paper(0.1), episodes=60, runs=4,
         progress=False,
     )  # fmt: skip
     binned = ex.analysis.learning_curve(fresh.returns, 20)

@@ -38,7 +38,7 @@ def curve(extent: str, record: str):
 def test_curves_can_be_of_lengths():
     panel = curve("episodes = 4\nbin = 2", '["length"]')
     result = ex.run(
-        ex.DynaMaze(), ex.OneHot(), ex.QLearning(0.1), episodes=4, runs=2, compiled=False
+        ex.DynaMaze(), ex.OneHot(), ex.QLearning.paper(0.1), episodes=4, runs=2, compiled=False
     )
     expected = result.lengths.reshape(2, 2, 2).mean(axis=2)
     np.testing.assert_array_equal(panel.curves["plain"], expected)
@@ -48,7 +48,13 @@ def test_curves_can_be_of_lengths():
 def test_curves_can_be_of_the_sum_of_rewards():
     panel = curve("steps = 2500\nbins = 4", '["total reward"]')
     result = ex.run(
-        ex.DynaMaze(), ex.OneHot(), ex.QLearning(0.1), steps=2500, bins=4, runs=2, compiled=False
+        ex.DynaMaze(),
+        ex.OneHot(),
+        ex.QLearning.paper(0.1),
+        steps=2500,
+        bins=4,
+        runs=2,
+        compiled=False,
     )
     sums = np.cumsum(result.rewards * 625, axis=1)
     np.testing.assert_allclose(panel.curves["plain"], sums)

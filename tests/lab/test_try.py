@@ -68,7 +68,7 @@ def scripted(score):
 def test_the_search_begins_with_the_default_and_finds_better_steps(monkeypatch):
     monkeypatch.setattr(trying, "MOST_TRIALS", 15)
     bench, asked = scripted(lambda agent: -abs(np.log(agent.action_step / 0.1)))
-    agent = ex.QLearning(0.3)
+    agent = ex.QLearning.paper(0.3)
     candidates = {"q_learning": Candidate(agent, agent)}
     trying.search_steps(bench, candidates, Clock(1000.0), print)
     assert asked[:3] == [(0.3, 0), (0.3, 2), (0.3, 4)]
@@ -82,17 +82,21 @@ def test_the_search_begins_with_the_default_and_finds_better_steps(monkeypatch):
 
 
 def test_steps_are_scaled_with_values_together_and_the_model_apart():
-    agent: Any = trying.scale_steps(ex.Lookahead(0.3, ex.Autostep(0.3, 0.1)), 0.1, 0.5)
+    agent: Any = trying.scale_steps(
+        ex.Lookahead.paper(0.3, ex.Autostep(0.3, 0.1, per="feature")), 0.1, 0.5
+    )
     assert agent.value_step == pytest.approx(0.03)
-    assert agent.model_step == ex.Autostep(0.15, 0.1)
-    capped: Any = trying.scale_steps(ex.QLearning(0.5), 3.0, 1.0)
+    assert agent.model_step == ex.Autostep(0.15, 0.1, per="feature")
+    capped: Any = trying.scale_steps(ex.QLearning.paper(0.5), 3.0, 1.0)
     assert capped.action_step == 1.0
 
 
 def test_all_agents_have_fresh_runs_before_any_has_more():
     bench, asked = scripted(lambda agent: agent.action_step)
     keys = {"sarsa": 0.1, "lookahead": 0.2, "q_learning": 0.3}
-    candidates = {k: Candidate(ex.QLearning(s), ex.QLearning(s)) for k, s in keys.items()}
+    candidates = {
+        k: Candidate(ex.QLearning.paper(s), ex.QLearning.paper(s)) for k, s in keys.items()
+    }
     found = trying.confirm(bench, candidates, ("lookahead", "q_learning"), Clock(1000.0))
     assert asked[:4] == [(0.2, 0), (0.3, 0), (0.1, 0), (0.2, 2)]  # those compared first
     assert {each.returns.shape for each in found.values()} == {(12, 5)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from building import Built
+from building import Built, per_feature
 from scripted import Scripted
 
 import expectant as ex
@@ -121,7 +121,7 @@ def test_where_probabilities_fall_short_by_rounding_the_last_outcome_is_drawn():
 
 def test_the_episodic_model_learns_nothing_of_a_next_state_from_an_end():
     built = Built(CORRIDOR, ex.OneHot())
-    model = ex.EpisodicExpectation(0.5).build(built.setting)
+    model = ex.EpisodicExpectation(per_feature(0.5)).build(built.setting)
     assert fit(model, built.transition(1, 0, -1.0, 2)) == 0.0 + 1.0 + 1.0  # β; r, then ‖s'‖²
     assert model.model.rows[0, 1, :3].tolist() == [0.0, 0.0, 0.5]
     assert fit(model, built.transition(1, 0, 20.0, None)) == 1.0 + 20.5
@@ -137,7 +137,7 @@ def test_the_episodic_model_learns_nothing_of_a_next_state_from_an_end():
 @pytest.mark.parametrize(("ending", "alive"), [(-0.5, 1.0), (0.0, 1.0), (0.25, 0.75), (1.5, 0.0)])
 def test_the_chance_of_an_end_is_kept_between_zero_and_one(ending, alive):
     built = Built(CORRIDOR, ex.OneHot())
-    model = ex.EpisodicExpectation(0.5).build(built.setting)
+    model = ex.EpisodicExpectation(per_feature(0.5)).build(built.setting)
     model.endings[0, 1], model.model.rows[0, 1, 2] = ending, 1.0
     weights = np.zeros((2, 8))
     weights[:, 2] = [4.0, 8.0]
@@ -147,7 +147,11 @@ def test_the_chance_of_an_end_is_kept_between_zero_and_one(ending, alive):
 
 @pytest.mark.parametrize(
     "learned",
-    [ex.Distribution(), ex.EpisodicExpectation(0.01), ex.LinearExpectation(0.01)],
+    [
+        ex.Distribution(),
+        ex.EpisodicExpectation(per_feature(0.01)),
+        ex.LinearExpectation(per_feature(0.01)),
+    ],
     ids=lambda m: m.kind,
 )
 def test_learned_models_approach_the_exact_backed_up_values(learned):
@@ -166,6 +170,6 @@ def test_learned_models_approach_the_exact_backed_up_values(learned):
 
 @pytest.mark.parametrize("model", RIGHT_FOR_ACTION_VALUES)
 def test_action_values_are_right_with_distribution_and_sample_models(model):
-    agent = ex.QPlanning(0.1, 0.1, model=model, planning_steps=5)
+    agent = ex.QPlanning.paper(0.1, 0.1, model=model, planning_steps=5)
     result = ex.run(ex.Counterexample(), ex.OneHot(), agent, episodes=6000, runs=40, seed=5)
     assert abs(result.returns[:, -4000:].mean() + 0.2875) < 0.02

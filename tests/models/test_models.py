@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from backups.weighted import Values
-from building import Built
+from building import Built, per_feature
 
 import expectant as ex
 from expectant.features.vector import dense
@@ -16,7 +16,7 @@ CORRIDOR = ex.Corridor(cells=3, slip=0.25)
 
 def test_one_hot_fits_are_running_averages_worked_by_hand():
     built = Built(CORRIDOR, ex.OneHot())
-    model = ex.LinearExpectation(step=0.5).build(built.setting)
+    model = ex.LinearExpectation(step=per_feature(0.5)).build(built.setting)
     error = fit(model, built.transition(1, 0, -1.0, 0))
     assert error == 1.0 + 1.0  # |−1 − 0| + ‖(1, 0, 0)‖²
     assert model.rewards[0, 1] == -0.5
@@ -36,7 +36,7 @@ def test_one_hot_fits_are_running_averages_worked_by_hand():
 
 def test_a_fit_is_a_gradient_step_on_half_the_squared_errors():
     built = Built(ex.Corridor(), ex.RandomBinary(14, 5))
-    model = ex.LinearExpectation(step=0.1).build(built.setting)
+    model = ex.LinearExpectation(step=per_feature(0.1)).build(built.setting)
     rng = np.random.default_rng(0)
     model.rows[:, :, :14] = rng.normal(size=(2, 14, 14))
     model.rewards[:, :14] = rng.normal(size=(2, 14))
@@ -56,7 +56,7 @@ def test_a_fit_is_a_gradient_step_on_half_the_squared_errors():
 
 def test_a_fit_weighs_every_feature_by_its_value():
     built = Built(ex.Corridor(), Values())
-    model = ex.LinearExpectation(step=0.1).build(built.setting)
+    model = ex.LinearExpectation(step=per_feature(0.1)).build(built.setting)
     s, s_next = (dense(built.state(number), 7) for number in (4, 5))
     assert not np.isin(s, (0.0, 1.0)).all()
     fit(model, built.transition(4, 1, -3.0, 5))
@@ -70,7 +70,7 @@ def test_a_fit_weighs_every_feature_by_its_value():
 @pytest.mark.parametrize("features", [ex.OneHot(), ex.RandomBinary(14, 5)], ids=repr)
 def test_at_first_a_model_promises_its_initial_reward_everywhere(features):
     built = Built(ex.Corridor(), features)
-    model = ex.LinearExpectation(0.1, initial_reward=6.0).build(built.setting)
+    model = ex.LinearExpectation(per_feature(0.1), initial_reward=6.0).build(built.setting)
     for number in range(9):
         for action in (0, 1):
             value = backed_up_value(model, built.state(number), action, np.ones(16), 0.5)
@@ -117,7 +117,7 @@ def test_maintained_lookahead_weights_follow_model_and_values(features):
     size = built.shape.size
     weights, rng = np.zeros(built.setting.width), np.random.default_rng(0)
     weights[:size] = rng.normal(size=size)  # both the values and the model may be there already
-    plain, other = (ex.LinearExpectation(0.1).build(built.setting) for _ in range(2))
+    plain, other = (ex.LinearExpectation(per_feature(0.1)).build(built.setting) for _ in range(2))
     plain.rows[:, :, :size] = other.rows[:, :, :size] = rng.normal(size=(2, size, size))
     kept = maintained(other, weights, 0.9)
     state = built.state(3)

@@ -236,7 +236,7 @@ def test_adam_agrees_with_a_plain_reference(described):
     NetworkExpectation(step=1e200, optimiser="adam"),
 ], ids=["sgd", "adam"])  # fmt: skip
 def test_a_step_size_that_is_too_large_marks_the_run_as_diverged(described):
-    agent = ex.Lookahead(0.0, model=described, planning_steps=0)  # only the model overflows
+    agent = ex.Lookahead.paper(0.0, model=described, planning_steps=0)  # only the model overflows
     result = ex.run(CORRIDOR, FEATURES, agent, episodes=300, runs=1, compiled=False)
     assert result.diverged.all()
     assert np.isnan(result.returns[:, -1]).all()

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from backups.weighted import Values
-from building import Built
+from building import Built, per_feature
 
 import expectant as ex
 from expectant.features.vector import dense, empty_state
@@ -30,7 +30,7 @@ def models(features, step=0.1, **options):
     """A built setting, a dense model and a sparse one."""
     built = Built(CORRIDOR, features)
     sparse = ex.SparseExpectation(step, **options).build(built.setting)
-    return built, ex.LinearExpectation(step).build(built.setting), sparse
+    return built, ex.LinearExpectation(per_feature(step)).build(built.setting), sparse
 
 
 def some_transitions(built, count, seed=0):
@@ -51,7 +51,7 @@ def entries(model, action, j):
 def test_entries_come_in_when_their_error_exceeds_the_threshold():
     """One step of 0.5: from state 1 to 0, then to 2, with three features in a row."""
     built = Built(ex.Corridor(cells=3), ex.OneHot())
-    model = ex.SparseExpectation(0.5, threshold=0.3).build(built.setting)
+    model = ex.SparseExpectation(per_feature(0.5), threshold=0.3).build(built.setting)
     assert fit(model, built.transition(1, 0, -1.0, 0)) == 1.0 + 1.0
     assert entries(model, 0, 1) == {0: 0.5}
     fit(model, built.transition(1, 0, -1.0, 2))
@@ -68,7 +68,7 @@ def test_entries_come_in_when_their_error_exceeds_the_threshold():
 def test_small_errors_of_entries_that_are_there_count_and_others_do_not():
     built = Built(ex.Corridor(cells=3), Values())
     strict, free = (
-        ex.SparseExpectation(0.5, threshold=threshold).build(built.setting)
+        ex.SparseExpectation(per_feature(0.5), threshold=threshold).build(built.setting)
         for threshold in (0.4, 0.0)
     )
     step = built.transition(0, 1, 0.0, 1)
@@ -86,7 +86,7 @@ def test_small_errors_of_entries_that_are_there_count_and_others_do_not():
 def test_the_smallest_entry_makes_room_for_the_largest_error():
     """Column 1 of capacity 2, worked by hand: step 0.5, features of their own."""
     built = Built(ex.Corridor(cells=5), ex.OneHot())
-    model = ex.SparseExpectation(0.5, capacity=2).build(built.setting)
+    model = ex.SparseExpectation(per_feature(0.5), capacity=2).build(built.setting)
     for following in (0, 0, 2):
         fit(model, built.transition(1, 0, 0.0, following))
     assert entries(model, 0, 1) == {0: 0.375, 2: 0.5} and evicted(model) == 0
@@ -156,7 +156,11 @@ def test_it_is_a_dense_model_of_the_entries_that_were_ever_wrong(features, thres
         assert (counts == known[action].sum(axis=1)).all()
 
 
-ADAPTIVE = [ex.IDBD(0.2, 0.05), ex.IDBD(0.9, 0.1, bounded=True), ex.Autostep(0.3, 0.1)]
+ADAPTIVE = [
+    ex.IDBD(0.2, 0.05, per="feature", bounded=False),
+    ex.IDBD(0.9, 0.1, bounded=True, per="feature"),
+    ex.Autostep(0.3, 0.1, per="feature"),
+]
 
 
 @pytest.mark.parametrize("step", ADAPTIVE, ids=repr)
@@ -181,7 +185,9 @@ def test_steps_that_adapt_are_those_of_the_dense_model(features, step):
 def test_the_trace_of_an_entry_goes_and_comes_with_it():
     """Column 1 of capacity 1 and a step of 0.5 that IDBD leaves alone (meta step 0)."""
     built = Built(ex.Corridor(cells=5), ex.OneHot())
-    model = ex.SparseExpectation(ex.IDBD(0.5, 0.0), capacity=1).build(built.setting)
+    model = ex.SparseExpectation(ex.IDBD(0.5, 0.0, per="feature", bounded=False), capacity=1).build(
+        built.setting
+    )
     fit(model, built.transition(1, 0, 0.0, 0))
     assert (entries(model, 0, 1), model.columns.traces[0, 0]) == ({0: 0.5}, 0.5)
     fit(model, built.transition(1, 0, 0.0, 0))  # an error of 0.5: h = 0.5 · 0.5 + 0.5 · 0.5
@@ -192,25 +198,35 @@ def test_the_trace_of_an_entry_goes_and_comes_with_it():
 
 
 AGENTS = {
-    "lookahead": ex.Lookahead(0.05, 0.1),
-    "planning alone": ex.Lookahead(0.05, 0.1, backups="prioritized", replayed_fits=0),
-    "replayed": ex.Lookahead(0.05, 0.1, replayed_fits=2, relabelled=True, stored_termination=True),
-    "cached values": ex.CachedValues(0.05, 0.05, 0.1, backups="seen"),
-    "cached policy": ex.CachedPolicy(0.05, 0.05, 0.1, backups="recency"),
-    "q": ex.QPlanning(0.05, 0.1, backups="trajectory", stored_action=True, invalid_update=True),
+    "lookahead": ex.Lookahead.paper(0.05, 0.1),
+    "planning alone": ex.Lookahead.paper(
+        0.05, 0.1, backups="prioritized", interpretation=ex.Interpretation(replayed_fits=0)
+    ),
+    "replayed": ex.Lookahead.paper(
+        0.05,
+        0.1,
+        interpretation=ex.Interpretation(
+            replayed_fits=2, relabelled_rewards=True, stored_termination=True
+        ),
+    ),
+    "cached values": ex.CachedValues.paper(0.05, 0.05, 0.1, backups="seen"),
+    "cached policy": ex.CachedPolicy.paper(0.05, 0.05, 0.1, backups="recency"),
+    "q": ex.QPlanning.paper(
+        0.05, 0.1, backups="trajectory", interpretation=ex.Interpretation(stored_action=True)
+    ),
     "bounded": ex.Lookahead(0.05, 0.1, bounded_step=True),
-    "gradient": ex.Lookahead(0.05, 0.1, planning_update="gradient"),
-    "rollout": ex.Lookahead(0.05, 0.1, rollout=3),
-    "long rollout": ex.Lookahead(0.05, 0.1, rollout=8, planning_steps=2),
-    "gtd2": ex.Lookahead(0.05, 0.1, planning_update="gtd2", correction_step=0.1),
+    "gradient": ex.Lookahead.paper(0.05, 0.1, planning_update="gradient"),
+    "rollout": ex.Lookahead.paper(0.05, 0.1, backups=ex.backups.Rollout(3)),
+    "long rollout": ex.Lookahead.paper(0.05, 0.1, planning_steps=2, backups=ex.backups.Rollout(8)),
+    "gtd2": ex.Lookahead.paper(0.05, 0.1, planning_update="gtd2", correction_step=0.1),
     "bounded gradient": ex.Lookahead(
         0.5, 0.1, planning_update="gradient", correction_step=0.2, bounded_step=True
     ),
     "bonus": ex.Lookahead(0.05, 0.1, bonus=0.1),
-    "without direct learning": ex.Lookahead(0.05, 0.1, direct=False),
-    "centred": ex.Lookahead(0.05, 0.1, centering=0.1),
+    "without direct learning": ex.PlanningOnly(ex.Lookahead.paper(0.05, 0.1)),
+    "centred": ex.Lookahead.paper(0.05, 0.1, centering=0.1),
     **{
-        backups: ex.Lookahead(0.05, 0.1, backups=backups)
+        backups: ex.Lookahead.paper(0.05, 0.1, backups=backups)
         for backups in ("all", "current", "sampler", "features", "pwma", "mg")
     },
 }
@@ -225,8 +241,8 @@ def test_agents_have_the_dense_models_returns_to_the_bit(agent):
         options["keep_agents"] = True
         described = AGENTS[agent]
         whole = ex.run(world, features, described, **options)
-        step: Any = ex.Bounded(0.1) if described.bounded_step else 0.1
-        model = ex.SparseExpectation(step, capacity=20, threshold=0.0)
+        step: Any = ex.Fixed(0.1, per="feature") if described.bounded_step else 0.1
+        model = ex.SparseExpectation(per_feature(step), capacity=20, threshold=0.0)
         sparse = described.replace(model=model)
         found = ex.run(world, features, sparse, **options)
         np.testing.assert_array_equal(found.returns, whole.returns)
@@ -235,7 +251,7 @@ def test_agents_have_the_dense_models_returns_to_the_bit(agent):
 
 
 def test_a_learner_says_what_it_evicted():
-    agent = ex.Lookahead(0.1, model=ex.SparseExpectation(0.1, capacity=1))
+    agent = ex.Lookahead.paper(0.1, model=ex.SparseExpectation(per_feature(0.1), capacity=1))
     learner = ex.Learner(agent, ex.OneHot(), 2, states=4, compiled=False)
     assert learner.evicted == 0
     learner.start(1)

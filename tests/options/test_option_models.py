@@ -50,7 +50,7 @@ class World(Built):
         self.stops = rng.random((count, states))
         options = tuple(map(ex.TableOption, self.policies, self.stops))
         given = {"options": options, "step": 0.25, "bounded": False, **changes}
-        agent = ex.Lookahead(0.1, discount=GAMMA, options=ex.Repertoire(**given))
+        agent = ex.Lookahead.paper(0.1, discount=GAMMA, options=ex.Repertoire(**given))
         self.agent = agent.equip(self.setting)
         self.choices = self.agent.agent.planner.model
         self.behaviour = rng.dirichlet(np.full(2, 3.0), size=states)
@@ -137,7 +137,7 @@ def test_learned_models_converge_to_the_exact_ones(trace, seed):
     policy, stop = rng.integers(0, 2, size=4), rng.random(4)
     options = ex.Repertoire((ex.TableOption(policy, stop),), step=0.5, trace=trace, bounded=False)
     b = Built(mdp, ex.OneHot())
-    choices = choices_of(ex.Lookahead(0.1, discount=GAMMA, options=options), b)
+    choices = choices_of(ex.Lookahead.paper(0.1, discount=GAMMA, options=options), b)
     models, behaviour, state, starts = choices.extended, np.array([1.0, 1.0]), 0, 0
     for step in range(2400):
         action = int(policy[state])
@@ -166,7 +166,7 @@ def test_two_steps_by_hand():
     options = ex.Repertoire(
         (ex.TableOption((1, 1, 1), (0.5, 0.5, 0.5)),), step=0.25, trace=0.5, bounded=False
     )
-    choices = choices_of(ex.Lookahead(0.1, discount=0.5, options=options), b)
+    choices = choices_of(ex.Lookahead.paper(0.1, discount=0.5, options=options), b)
     models, half = choices.extended, np.array([0.5, 0.5])
     fit_options(models, choices.options, b.transition(0, 1, -1.0, 1), half, 0.5)
     # e = 2 s(0); δ_r = −1, δ_n = γβ s(1) = s(1) / 4; then e ← γλ(1 − β) e = e / 8
@@ -193,7 +193,7 @@ def test_visits_are_learned_along_the_same_trace_by_hand():
         (ex.TableOption((1, 1, 1), (0.5, 0.5, 0.5)),), models="universal", step=0.25, trace=0.5,
         bounded=False,
     )  # fmt: skip
-    choices = choices_of(ex.Lookahead(0.1, discount=0.5, options=options), b)
+    choices = choices_of(ex.Lookahead.paper(0.1, discount=0.5, options=options), b)
     models, half = choices.extended, np.array([0.5, 0.5])
     fit_options(models, choices.options, b.transition(0, 1, -1.0, 1), half, 0.5)
     assert models.visits[0, 0, :3].tolist() == [0.5, 0.0, 0.0]  # α e = s(0) / 2, δ = s(0)
@@ -210,7 +210,7 @@ def test_a_bounded_update_goes_to_its_target_and_no_further():
     b = Built(line, ex.OneHot())
     for bounded, expected in ((True, -1.0), (False, -4.0)):
         options = ex.Repertoire((ex.TableOption((1, 1, 1), (0.5,) * 3),), step=0.1, bounded=bounded)
-        choices = choices_of(ex.Lookahead(0.1, options=options), b)
+        choices = choices_of(ex.Lookahead.paper(0.1, options=options), b)
         rare = np.array([0.975, 0.025])  # ρ = 40
         fit_options(choices.extended, choices.options, b.transition(0, 1, -1.0, 1), rare, 1.0)
         assert choices.extended.rewards[0, 0] == pytest.approx(expected)
@@ -226,7 +226,7 @@ def test_durations_are_counted_in_steps_where_nothing_is_discounted():
     line = ex.Corridor(cells=3, slip=0.0)
     right = ex.TableOption((1, 1, 1), (0.0, 0.0, 1.0))
     b = Built(line, ex.OneHot())
-    agent = ex.Lookahead(0.1, discount=1.0, options=ex.Repertoire((right,), step=1.0))
+    agent = ex.Lookahead.paper(0.1, discount=1.0, options=ex.Repertoire((right,), step=1.0))
     choices = choices_of(agent, b)
     for state, successor in ((2, None), (1, 2), (0, 1)):
         seen = b.transition(state, 1, -1.0, successor)
@@ -265,7 +265,7 @@ def test_learning_sees_states_through_their_features():
     b = Built(line, ex.RandomBinary(6, 3))
     option = ex.TableOption((1,) * 5, (0.25,) * 5)
     options = ex.Repertoire((option,), step=0.1, trace=0.5, bounded=False)
-    choices = choices_of(ex.Lookahead(0.1, discount=GAMMA, options=options), b)
+    choices = choices_of(ex.Lookahead.paper(0.1, discount=GAMMA, options=options), b)
     models, rng = choices.extended, np.random.default_rng(0)
     models.rows[0, :, :6], models.rewards[0, :6] = rng.normal(size=(6, 6)), rng.normal(size=6)
     matrix, vector = models.rows[0, :, :6].T.copy(), models.rewards[0, :6].copy()
@@ -285,7 +285,7 @@ def test_the_rate_is_charged_for_every_step_of_an_option_but_the_one_that_who_as
     domain = ex.Corridor(cells=3, slip=0.0)
     right = ex.TableOption((1, 1, 1), (0.0, 0.0, 1.0))
     options = ex.Repertoire((right,), models="exact")
-    agent = ex.Lookahead(0.1, model="exact", discount=0.5, centering=0.2, options=options)
+    agent = ex.Lookahead.paper(0.1, model="exact", discount=0.5, centering=0.2, options=options)
     b = Built(domain, ex.OneHot())
     part = inside_of(agent, b)
     model, weights = part.planner.model, np.zeros(b.setting.width)

@@ -145,7 +145,9 @@ def test_from_a_subtask_to_planning_in_one_agent():
     hallway = ROOMS.named["H"]
     subtask = ex.RewardRespecting(hallway, step=0.2, policy_step=0.2)
     options = ex.Repertoire((subtask,), step=0.2, acting="actions")
-    agent = ex.Lookahead(0.2, 0.2, epsilon=1.0, discount=0.9, planning_steps=1, options=options)
+    agent = ex.Lookahead.paper(
+        0.2, 0.2, epsilon=1.0, discount=0.9, planning_steps=1, options=options
+    )
     b, part = walk(agent, 6000)
     model = part.agent.planner.model
     found, states = model.options, ROOMS.states
@@ -169,7 +171,7 @@ def test_from_a_subtask_to_planning_in_one_agent():
 def test_traces_do_not_reach_into_the_next_episode(models):
     subtasks = (ex.RewardRespecting(2, trace=0.5), ex.ShortestPath(2, trace=0.5))
     options = ex.Repertoire(subtasks, models=models, trace=0.5)
-    agent = ex.Lookahead(0.2, 0.2, epsilon=1.0, discount=0.9, options=options)
+    agent = ex.Lookahead.paper(0.2, 0.2, epsilon=1.0, discount=0.9, options=options)
     b = Built(LINE, ex.OneHot())
     part: Any = agent.equip(b.setting)
     act(part, b.state(0), b.rng)

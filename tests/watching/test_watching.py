@@ -34,7 +34,7 @@ from expectant.watching.recording import (
 
 FIVE = ex.Corridor(cells=5, slip=0.0)
 QUICK: dict[str, Any] = {"compiled": False, "progress": False}
-EXACT = ex.Lookahead(1.0, model="exact", planning_steps=10, epsilon=0.3)
+EXACT = ex.Lookahead.paper(1.0, model="exact", planning_steps=10, epsilon=0.3)
 
 
 # ------------------------------------------------------------------------------------- recording
@@ -81,9 +81,9 @@ def test_nothing_is_known_at_first_and_the_goal_moves():
 @pytest.mark.parametrize(
     ("domain", "features", "agent"),
     [
-        (FIVE.replace(slip=0.2), ex.OneHot(), ex.Lookahead(0.2, model="true_sample")),
-        (ex.MountainCar(step_limit=30), ex.Tiles(2, 4, hash_size=20), ex.Lookahead(0.1, 0.1)),
-        (ex.Gym("MountainCar-v0", max_episode_steps=20), ex.Tiles(2, 4), ex.QLearning(0.1)),
+        (FIVE.replace(slip=0.2), ex.OneHot(), ex.Lookahead.paper(0.2, model="true_sample")),
+        (ex.MountainCar(step_limit=30), ex.Tiles(2, 4, hash_size=20), ex.Lookahead.paper(0.1, 0.1)),
+        (ex.Gym("MountainCar-v0", max_episode_steps=20), ex.Tiles(2, 4), ex.QLearning.paper(0.1)),
     ],
     ids=["a model that draws", "hashed tiles", "Gymnasium"],
 )
@@ -96,7 +96,7 @@ def test_looking_does_not_change_the_run(domain, features, agent):
 
 def test_steps_can_be_counted_instead():
     domain = ex.LocaGrid(rows=2, columns=3, phase_steps=(100, 50, 50))
-    agent = ex.Lookahead(0.5, model="exact", discount=0.9)
+    agent = ex.Lookahead.paper(0.5, model="exact", discount=0.9)
     recording = record(domain, ex.OneHot(), agent, steps=210, frames=10, **QUICK)
     alone = ex.run(domain, ex.OneHot(), agent, steps=210, bins=200, runs=1, **QUICK)
     np.testing.assert_array_equal(recording.curve, alone.rewards[0])
@@ -108,7 +108,7 @@ def test_steps_can_be_counted_instead():
 def test_a_run_that_diverges_ends_there():
     with np.errstate(all="ignore"):  # plain Python warns of overflows
         recording = record(
-            FIVE, ex.OneHot(), ex.Lookahead(1e9, 1e9), episodes=500, frames=20, **QUICK
+            FIVE, ex.OneHot(), ex.Lookahead.paper(1e9, 1e9), episodes=500, frames=20, **QUICK
         )
     assert recording.diverged and recording.caption(recording.frames[-1]).endswith("diverged")
     assert recording.frames[-1].episode < 500 and len(recording.curve) < 500
@@ -259,7 +259,7 @@ def test_the_first_setting_of_an_agent_in_a_spec_is_shown(tmp_path):
     found, agent = find_scene(str(path), "second epsilon=0.4")
     assert (vars(found.domain)["slip"], agent.epsilon) == (0.5, 0.4)
     assert (found.episodes, found.steps, found.step_limit) == (12, None, 50)
-    assert find_scene(str(path), None)[1] == ex.Lookahead(0.1)
+    assert find_scene(str(path), None)[1] == ex.Lookahead.paper(0.1)
 
 
 @pytest.mark.parametrize("domain", PRESETS)
@@ -271,7 +271,7 @@ def test_presets_have_one_length_and_know_their_agents(domain):
 
 
 def test_mistakes_are_found_before_anything_is_run(tmp_path, monkeypatch):
-    arguments = (ex.Corridor(), ex.OneHot(), ex.Lookahead(0.1))
+    arguments = (ex.Corridor(), ex.OneHot(), ex.Lookahead.paper(0.1))
     with pytest.raises(ValueError, match=r"path must end in .*, got 'a\.png'"):
         watch(*arguments, "a.png", episodes=10**9)
     monkeypatch.setattr(FFMpegWriter, "isAvailable", lambda: False)

@@ -128,25 +128,23 @@ def build_paper_agent(
         f"{cls.__name__}.paper",
         {field.name: field for field in dataclasses.fields(cls)},
     )
-    names = [name for name in fields if name.endswith("_step")]
+    step_names = [name for name in fields if name.endswith("_step")]
     plans = "backups" in fields
     known = [*fields, "step_unit", *(["replay_capacity"] if plans else [])]
-    given = {**dict(zip(names, steps, strict=False)), **parameters}
+    given = {**dict(zip(step_names, steps, strict=False)), **parameters}
     for name, value in given.items():
         if name not in known:
-            raise ValueError(
-                f"{owner}: unknown parameter {name}={value!r}" + hint(name, known)
-            )
+            raise ValueError(f"{owner}: unknown parameter {name}={value!r}" + hint(name, known))
     chosen = INTERPRETATION.check(
         owner, "interpretation", given.pop("interpretation", Interpretation())
     )
     unit = one_of("feature", "total").check(owner, "step_unit", given.pop("step_unit", "feature"))
     if plans and isinstance(given.get("model", ""), str):
         given.setdefault("model_step", MODEL_STEP)
-    missing = [name for name in names if name not in given and name != "model_step"]
+    missing = [name for name in step_names if name not in given and name != "model_step"]
     if missing:
         raise ValueError(f"{owner}: needs {' and '.join(missing)}")
-    for name in set(names) & set(given):
+    for name in set(step_names) & set(given):
         step = fields[name].metadata["rule"].check(owner, name, given[name])
         step = step if isinstance(step, StepSize) else Fixed(step, per=unit, bounded=False)
         doubled = chosen.doubled_gradients and name != "policy_step"

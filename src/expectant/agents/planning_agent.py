@@ -100,6 +100,7 @@ class PlanningAgent(Agent):
         INTERPRETATION, default=Interpretation(), kw_only=True, hidden=True
     )
 
+    can_plan_values: ClassVar[bool] = True  # state values, unlike QPlanning
     backup_names: ClassVar[Mapping[str, Callable[[int | None], Backups]]] = NAMED
 
     @classmethod

@@ -99,8 +99,10 @@ class QPlanning(PlanningAgent):
     be invalid in stochastic environments.
     """
 
-    planning_update: ClassVar[str] = "levi"  # not used: action values have an update of their own
-    options: ClassVar[None] = None  # action values cannot plan with them
+    # action values have an update of their own, and cannot plan with options
+    planning_update: ClassVar[str] = "levi"  # type: ignore[misc]
+    options: ClassVar[None] = None  # type: ignore[misc]
+    can_plan_values: ClassVar[bool] = False
     backup_names: ClassVar[Mapping[str, Callable[[int | None], Backups]]] = {
         **NAMED,
         "prioritized": lambda capacity: PrioritizedPairs(),

@@ -76,8 +76,8 @@ class RVIQLearning(Agent):
     and again is no reference: values then grow without bound.
     """
 
-    discount: ClassVar[float] = 1.0  # relative values have none
-    centering: ClassVar[float] = 0.0  # the rate is that of the reference
+    discount: ClassVar[float] = 1.0  # type: ignore[misc]  # relative values have none
+    centering: ClassVar[float] = 0.0  # type: ignore[misc]  # the rate is that of the reference
     action_step: float | StepSize = option(
         step_size(), default=0.3, meaning="step size of the action values"
     )

@@ -70,10 +70,10 @@ class AgentWrapper(Agent):
     """Base of agents around an ``agent``, whose parameters they answer for."""
 
     agent: Agent = option(instance_of(Agent, "an agent"), meaning="the agent inside")
-    epsilon: ClassVar[Any] = property(lambda self: self.agent.epsilon)
-    discount: ClassVar[Any] = property(lambda self: self.agent.discount)
-    initial_value: ClassVar[Any] = property(lambda self: self.agent.initial_value)
-    centering: ClassVar[Any] = property(lambda self: self.agent.centering)
+    epsilon: ClassVar[Any] = property(lambda self: self.agent.epsilon)  # type: ignore[misc]
+    discount: ClassVar[Any] = property(lambda self: self.agent.discount)  # type: ignore[misc]
+    initial_value: ClassVar[Any] = property(lambda self: self.agent.initial_value)  # type: ignore[misc]
+    centering: ClassVar[Any] = property(lambda self: self.agent.centering)  # type: ignore[misc]
 
     def choosing(self, site: Site) -> Site:
         return self.agent.choosing(site)

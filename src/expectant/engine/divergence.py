@@ -34,9 +34,14 @@ def explained(run: Run, status: int, agent: Any, world: str) -> str:
     return f"{cause} is diverging: {where}, {when}: weights {what}{shown}; use {advice}"
 
 
+def update_of(agent: Any) -> str:
+    """The name of an agent's planning update; empty for agents without state values."""
+    return agent.update().kind if getattr(agent, "can_plan_values", False) else ""
+
+
 def learned_radius(agent: Any, run: Run, states: list[Any]) -> PlanningRadius:
     """The radius of an agent's own planning update from some states, equally often."""
-    part, update = run.agent, getattr(agent, "planning_update", "")
+    part, update = run.agent, update_of(agent)
     model = answering(part.planner.model) if update else None
     linear = isinstance(getattr(part, "weights", None), np.ndarray)
     if not linear or type(model) not in add_expected.implementations:
@@ -75,22 +80,21 @@ def _reason(run: Run, agent: Any) -> tuple[str, float, str]:
     """Return what diverges, the spectral radius (0: unknown), and what to use instead."""
     planner = getattr(run.agent, "planner", None)
     if planner is None or planner.planning_steps == 0:
-        return "learning", 0.0, "smaller step sizes or bounded_step=True"
+        return "learning", 0.0, "smaller, bounded step sizes"
     if any(not _size(array) < FAR for array in _learned_rows(planner.model)):
         named = isinstance(getattr(agent, "model", ""), str)  # others have steps of their own
-        smaller = "a smaller model_step or bounded_step=True" if named else "a smaller step of it"
+        smaller = "a smaller, bounded model_step" if named else "a smaller, bounded step of it"
         return "the model", 0.0, smaller
     advice = f"a smaller {'value_step' if hasattr(agent, 'value_step') else 'action_step'}"
-    update = getattr(agent, "planning_update", None)
+    update = update_of(agent)
     if update == "levi" and type(planner.model) in add_expected.implementations:
         return (
             "planning",
             _radius(run.agent, agent.discount),
             f"planning_update='gradient' or {advice}",
         )
-    if update in ("gradient", "gtd2"):
-        held = getattr(agent, "bounded_step", False)
-        advice = f"{'a larger correction_step' if held else 'bounded_step=True'} or {advice}"
+    if update:
+        advice = f"a larger correction_step or {advice}"
     return "planning", 0.0, advice
 
 

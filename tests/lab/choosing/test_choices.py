@@ -136,7 +136,7 @@ def test_fresh_runs_come_after_those_of_the_sweep(tmp_path, monkeypatch, undrawn
     assert choice.stage == FRESH and choice.picked is not None and choice.reported is not None
     assert choice.settings == {"agent.action_step": 0.5}
     direct = ex.run(
-        ex.Corridor(cells=3), ex.OneHot(), ex.QLearning(0.5), episodes=20, runs=12, compiled=False,
+        ex.Corridor(cells=3), ex.OneHot(), ex.QLearning.paper(0.5), episodes=20, runs=12, compiled=False,
         progress=False,
     ).returns.mean(axis=1)  # fmt: skip
     assert choice.picked.mean == pytest.approx(direct[:5].mean())

@@ -12,7 +12,7 @@ from expectant.show.references import common_optimum
 
 NAN = float("nan")
 WRONG: Any = "q"
-AGENTS = {"slow": ex.QLearning(0.01), "fast": ex.QLearning(0.3)}
+AGENTS = {"slow": ex.QLearning.paper(0.01), "fast": ex.QLearning.paper(0.3)}
 
 
 def results_of(**means):

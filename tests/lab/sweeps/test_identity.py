@@ -29,7 +29,7 @@ CELL = Cell(
     label="Q",
     domain=ex.Corridor(cells=3),
     features=ex.OneHot(),
-    agent=ex.QLearning(0.1),
+    agent=ex.QLearning.paper(0.1),
     episodes=4,
     runs=2,
     bin=2,
@@ -278,7 +278,7 @@ class Model(ex.Model):
 
     def named(text: str) -> str:
         model = fresh("my_parts", {"my_parts.py": text}).Model()
-        return cell_hash(replace(CELL, agent=ex.Lookahead(0.1, model=model)))
+        return cell_hash(replace(CELL, agent=ex.Lookahead.paper(0.1, model=model)))
 
     assert named(text) != named(text.replace("(0.1)", "(0.2)"))
 

@@ -26,7 +26,7 @@ CELL = Cell(
     label="Q",
     domain=ex.Corridor(),
     features=ex.OneHot(),
-    agent=ex.QLearning(0.1),
+    agent=ex.QLearning.paper(0.1),
     episodes=40,
     runs=25,
     bin=10,
@@ -48,7 +48,7 @@ def panel_of(*agents, domain=CELL.domain):
 
 def test_the_optimum_is_that_of_the_agent_that_explores_most():
     optimum = ex.exact.epsilon_greedy_optimal_return
-    policy, plain = ex.CachedPolicy(0.1, 0.1), ex.QLearning(0.1, epsilon=0.2)
+    policy, plain = ex.CachedPolicy.paper(0.1, 0.1), ex.QLearning.paper(0.1, epsilon=0.2)
     for agents in ((policy, plain), (plain, policy)):
         assert panel_of(*agents).optimum == pytest.approx(optimum(ex.Corridor(), 0.2))
     assert panel_of(policy).optimum == pytest.approx(optimum(ex.Corridor(), 0.0))
@@ -57,7 +57,7 @@ def test_the_optimum_is_that_of_the_agent_that_explores_most():
 def test_what_is_recorded_is_not_discounted_but_the_policy_is():
     """Going left at once pays 4, going right 5 after one step more: γ = 1/2 prefers the former."""
     domain = ex.Corridor(cells=2, slip=0.0, goal_reward=6.0, other_reward=4.0)
-    far, near = (ex.QLearning(0.1, epsilon=0.0, discount=discount) for discount in (1.0, 0.5))
+    far, near = (ex.QLearning.paper(0.1, epsilon=0.0, discount=discount) for discount in (1.0, 0.5))
     assert panel_of(far, domain=domain).optimum == (5.0 + 6.0) / 2
     assert panel_of(near, domain=domain).optimum == (4.0 + 6.0) / 2
     longer = domain.replace(cells=3)  # from the middle −1 + 6, though γ = 1/2 makes it −1 + 3
@@ -72,9 +72,11 @@ def test_there_is_no_one_optimum_where_phases_or_discounts_differ():
         (np.stack([still, moved]), False),
     ):
         domain = ex.FiniteMDP(np.ones((1, 2, 1)), rewards[..., None], ends, switch_every=5)
-        assert np.isfinite(panel_of(ex.QLearning(0.1), domain=domain).optimum) == known
-    assert np.isnan(panel_of(ex.QLearning(0.1), ex.QLearning(0.1, discount=0.9)).optimum)
-    assert np.isnan(panel_of(ex.QLearning(0.1), domain=ex.MountainCar()).optimum)
+        assert np.isfinite(panel_of(ex.QLearning.paper(0.1), domain=domain).optimum) == known
+    assert np.isnan(
+        panel_of(ex.QLearning.paper(0.1), ex.QLearning.paper(0.1, discount=0.9)).optimum
+    )
+    assert np.isnan(panel_of(ex.QLearning.paper(0.1), domain=ex.MountainCar()).optimum)
 
 
 # ------------------------------------------------------------------------------------------ shards
@@ -93,12 +95,12 @@ def test_shards_are_equal_parts_that_have_every_block_once(tmp_path, shards):
 def test_only_settings_that_differ_have_a_column():
     cells = [
         CELL,
-        replace(CELL, agent=ex.QLearning(0.2, epsilon=0.3), domain=ex.Corridor(slip=0.5)),
+        replace(CELL, agent=ex.QLearning.paper(0.2, epsilon=0.3), domain=ex.Corridor(slip=0.5)),
     ]
     assert settings_columns(cells) == {
         "domain.slip": [0.1, 0.5], "agent.epsilon": [0.1, 0.3], "agent.action_step": [0.1, 0.2],
     }  # fmt: skip
-    mixed = [CELL, replace(CELL, agent=ex.Lookahead(0.5))]
+    mixed = [CELL, replace(CELL, agent=ex.Lookahead.paper(0.5))]
     columns = settings_columns(mixed)
     assert columns["agent.kind"] == ["q_learning", "lookahead"]
     assert columns["agent.value_step"] == [None, 0.5]

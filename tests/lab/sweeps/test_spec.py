@@ -7,6 +7,7 @@ import dataclasses
 import tomllib
 
 import pytest
+from building import per_feature
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -104,8 +105,8 @@ def test_a_config_becomes_cells():
     assert [(c.panel, c.agent_key, c.domain.to_dict()["cells"]) for c in cells] == [
         ("short", "plain", 5), ("short", "ahead", 5), ("long", "plain", 15), ("long", "ahead", 15),
     ]  # fmt: skip
-    assert cells[2].agent == ex.QLearning(0.2)
-    assert cells[1].agent == ex.Lookahead(0.1, replay_capacity=None)
+    assert cells[2].agent == ex.QLearning.paper(0.2)
+    assert cells[1].agent == ex.Lookahead.paper(0.1, replay_capacity=None)
     assert cells[1].label == "Look-ahead"
     assert (cells[0].runs, cells[0].bin, cells[0].step_limit) == (4, 10, None)
     assert cells[0].id == "text/short/plain"
@@ -126,7 +127,9 @@ def test_changes_go_where_they_apply():
     )
     plain, ahead = changed.cells()[:2]
     assert plain.domain.to_dict()["slip"] == 0.4 and plain.features.to_dict()["active"] == 3
-    assert plain.agent == ex.QLearning(0.1, doubled_steps=True)
+    assert plain.agent == ex.QLearning.paper(
+        0.1, interpretation=ex.Interpretation(doubled_gradients=True)
+    )
     fits = ahead.agent.to_dict()["replayed_fits"]
     assert (ahead.agent.to_dict()["planning_steps"], fits) == (7, "planning_steps")
 
@@ -137,13 +140,15 @@ def test_everything_that_can_be_varied():
     assert parse_spec(VARIED, "x").is_sweep
     cell = cells["patient domain.cells=9 domain.slip=0.3/ahead epsilon=0.2 model.step=1"]
     assert cell.domain == ex.Corridor(cells=9, slip=0.3)
-    model = ex.LinearExpectation(step=1.0)
-    assert cell.agent == ex.Lookahead(
+    model = ex.LinearExpectation(step=per_feature(1.0))
+    assert cell.agent == ex.Lookahead.paper(
         0.1, model=model, epsilon=0.2, discount=0.5, replay_capacity=70
     )
     assert cell.label == "Look-ahead, model.step 1.0, epsilon 0.2"
     plain = cells["paper domain.cells=5 domain.slip=0.3/plain action_step=0.2"]
-    assert plain.agent == ex.QLearning(0.2)  # the part of a link that is another agent's is not its
+    assert plain.agent == ex.QLearning.paper(
+        0.2
+    )  # the part of a link that is another agent's is not its
 
 
 def test_a_setting_of_every_agent_is_one_of_those_that_have_it():
@@ -214,7 +219,7 @@ def test_the_same_sweep_from_python():
         title="x",
         domain=ex.Corridor(),
         features=ex.OneHot(),
-        agents={"ahead": ex.Lookahead(0.1, replay_capacity=None)},
+        agents={"ahead": ex.Lookahead.paper(0.1, replay_capacity=None)},
         episodes=20,
         grid={"domain.cells": [5, 9], "agents.ahead.value_step": [0.1, 0.2]},
         linked=[{"domain.slip": [0.0, 0.3], "agents.ahead.epsilon": [0.1, 0.2]}],
@@ -228,7 +233,7 @@ def test_the_same_sweep_from_python():
         Sweep(
             domain={"kind": "corridor", "slipp": 1},
             features=ex.OneHot(),
-            agents={"q": ex.QLearning(0.1)},
+            agents={"q": ex.QLearning.paper(0.1)},
             episodes=1,
         )
 

@@ -22,7 +22,7 @@ CELL = Cell(
     label="Q",
     domain=ex.Corridor(),
     features=ex.OneHot(),
-    agent=ex.QLearning(0.1),
+    agent=ex.QLearning.paper(0.1),
     episodes=40,
     runs=25,
     bin=10,
@@ -37,7 +37,7 @@ def test_the_hash_follows_what_decides_the_numbers():
     )
     assert cell_hash(same) == cell_hash(CELL)
     for changes in (
-        {"agent": ex.QLearning(0.2)}, {"domain": ex.Corridor(slip=0.2)}, {"episodes": 41},
+        {"agent": ex.QLearning.paper(0.2)}, {"domain": ex.Corridor(slip=0.2)}, {"episodes": 41},
         {"features": ex.RandomBinary(9, 1)}, {"seed": 1}, {"bin": 5}, {"step_limit": 10},
         {"lengths": True}, {"episodes": 0, "steps": 40},
     ):  # fmt: skip

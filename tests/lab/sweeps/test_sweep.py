@@ -48,7 +48,7 @@ def test_blocks_and_cells_are_tables_of_the_runs(whole):
     values = dict(zip(points, rows["value"], strict=True))
     assert len(rows["cell"]) == len(values) == 3 * 22 * 2
     direct = ex.run(
-        ex.Corridor(cells=3), ex.OneHot(), ex.QLearning(0.2), episodes=10, runs=22, compiled=False, progress=False
+        ex.Corridor(cells=3), ex.OneHot(), ex.QLearning.paper(0.2), episodes=10, runs=22, compiled=False, progress=False
     )  # fmt: skip
     for run in (0, 9, 10, 21):
         assert values["plain action_step=0.2", run, 1] == direct.returns[run, 5:].mean()
@@ -149,7 +149,7 @@ def test_steps_lengths_and_divergence(tmp_path):
     assert outcome.failed == {}  # divergence is a result
     rows = parquet.read_table(tmp_path / "a" / "blocks").to_pydict()
     direct = ex.run(
-        ex.Corridor(cells=3), ex.OneHot(), ex.QLearning(0.1), episodes=10, runs=1, compiled=False, progress=False
+        ex.Corridor(cells=3), ex.OneHot(), ex.QLearning.paper(0.1), episodes=10, runs=1, compiled=False, progress=False
     )  # fmt: skip
     found = dict(
         zip(zip(rows["cell"], rows["run"], rows["bin"], strict=True), rows["length"], strict=True)
@@ -161,7 +161,7 @@ def test_steps_lengths_and_divergence(tmp_path):
     text = spec([0.1]).replace("episodes = 10", "steps = 25\nbins = 5").replace("bin = 5\n[", "[")
     table = sweep(tmp_path / "b", text=text).table()
     direct = ex.run(
-        ex.Corridor(cells=3), ex.OneHot(), ex.QLearning(0.1), steps=25, bins=5, runs=22, compiled=False, progress=False
+        ex.Corridor(cells=3), ex.OneHot(), ex.QLearning.paper(0.1), steps=25, bins=5, runs=22, compiled=False, progress=False
     )  # fmt: skip
     np.testing.assert_array_equal(table["values"].to_pylist()[0], direct.rewards.mean(axis=1))
 

@@ -29,7 +29,7 @@ def endless():
     "changes",
     [
         [{"domain": ex.Corridor()}, {"domain": ex.Corridor(slip=0.2)}],
-        [{"agent": ex.QLearning(0.1)}, {"agent": ex.QLearning(0.1, discount=0.9)}],
+        [{"agent": ex.QLearning.paper(0.1)}, {"agent": ex.QLearning.paper(0.1, discount=0.9)}],
         [{"domain": ex.MountainCar()}],
         [{"domain": ex.LocaGrid()}],  # its phases are worth different amounts
         [{"domain": endless()}],

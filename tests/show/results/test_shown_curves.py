@@ -92,7 +92,7 @@ def test_charts_have_the_optimum_and_the_switches_of_the_domain():
 
 
 def test_known_agents_look_as_they_do_on_pages_unless_two_are_alike():
-    plain, ahead = result_of([[1.0]]), result_of([[1.0]], agent=ex.Lookahead(0.1))
+    plain, ahead = result_of([[1.0]]), result_of([[1.0]], agent=ex.Lookahead.paper(0.1))
     palette = palette_of_results({"mine": plain, "other": ahead})
     assert palette["lookahead"] == Style("other", *AGENTS["lookahead"])
     assert palette["q_learning"] == Style("mine", *AGENTS["q_learning"])

@@ -111,7 +111,7 @@ class Learner:
             else Observations(bounds=or_none(LIMITS).check("Learner", "bounds", bounds))
         )
         self._compiled = use_compiled(compiled)
-        plans = getattr(agent, "planning_steps", 0) > 0 or getattr(agent, "replayed_fits", 0) > 0
+        plans = getattr(agent, "planning_steps", 0) > 0
         self._plans = self._compiled and plans
         self._is_long = self._plans  # the next step, as far as can be told from the last
         self._show = reporter(progress)

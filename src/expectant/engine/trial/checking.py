@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from expectant.agents.lookahead import Lookahead
+from expectant.agents.paper import Interpretation
 from expectant.agents.q_learning import QLearning
 from expectant.agents.q_planning import QPlanning
 from expectant.core import tree
@@ -76,11 +77,11 @@ def check_model(
 ) -> PartCheck:
     """Check a model under Algorithm 1, and under Q-planning where it backs up action values."""
     check = _Check(Model, model, domain, features, steps, seed, compiled)
-    agent = Lookahead(0.05, model=model, planning_steps=2)
+    agent = Lookahead.paper(0.05, model=model, planning_steps=2)
     checked = check.under(agent)
     part = type(check.job(agent).prepare(0)[0].agent.planner.model)
     if part in backed_up_action_value.implementations:
-        check.under(QPlanning(0.05, model=model, planning_steps=2, invalid_update=True))
+        check.under(QPlanning.paper(0.05, model=model, planning_steps=2))
     return checked
 
 
@@ -95,8 +96,11 @@ def check_backups(
 ) -> PartCheck:
     """Check a backup distribution under Algorithm 1, with replayed fits where it can."""
     check = _Check(Backups, backups, domain, features, steps, seed, compiled)
-    fits = 1 if backups.stores_transitions else 0
-    return check.under(Lookahead(0.05, backups=backups, planning_steps=2, replayed_fits=fits))
+    return check.under(
+        Lookahead.paper(
+            0.05, backups=backups, planning_steps=2, interpretation=Interpretation(replayed_fits=1)
+        )
+    )
 
 
 def check_agent(

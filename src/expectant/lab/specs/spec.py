@@ -437,6 +437,7 @@ def _where_known(table: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[s
     for name, value in changes.items():
         if name in options:
             inner = result.get(name)
-            both = isinstance(inner, Mapping) and isinstance(value, Mapping) and "kind" not in value
-            result[name] = {**inner, **value} if both else value
+            if isinstance(inner, Mapping) and isinstance(value, Mapping) and "kind" not in value:
+                value = {**inner, **value}
+            result[name] = value
     return result
