@@ -48,8 +48,8 @@ def measure_c(
         encoding = [*arrays, features.tilings, part.each]
     seed, returns = _seed_words(streams), np.zeros(episodes)
     values = [
-        *world, *encoding, agent.value_step, agent.model_step, agent.epsilon, agent.discount,
-        agent.planning_steps, CAPACITY, episodes, step_limit, seed, returns,
+        *world, *encoding, agent.value_step.step, agent.model_step.step, agent.epsilon,
+        agent.discount, agent.planning_steps, CAPACITY, episodes, step_limit, seed, returns,
     ]  # fmt: skip
     arguments = [_argument(value) for value in values]
 

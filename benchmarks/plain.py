@@ -37,23 +37,23 @@ class Algorithm1:
     def step(self, state: np.ndarray, action: int, reward: float, next_state: np.ndarray) -> None:
         agent, weights = self.agent, self.weights
         delta = reward + agent.discount * weights @ next_state - weights @ state
-        weights += agent.value_step * delta * state
+        weights += agent.value_step.step * delta * state
         self.remember(state)
         surprise = reward - self.rewards[action] @ state
         error = next_state - self.model[action] @ state
-        self.rewards[action] += agent.model_step * surprise * state
-        self.model[action] += agent.model_step * np.outer(error, state)
+        self.rewards[action] += agent.model_step.step * surprise * state
+        self.model[action] += agent.model_step.step * np.outer(error, state)
         for _ in range(agent.planning_steps):
             drawn = self.replay[int(self.planning.random() * len(self.replay))]
             delta = self.backed_up(drawn).max() - weights @ drawn
-            weights += agent.value_step * delta * drawn
+            weights += agent.value_step.step * delta * drawn
 
     def remember(self, state: np.ndarray) -> None:
-        if len(self.replay) < self.agent.replay_capacity:
+        if len(self.replay) < self.agent.backups.capacity:
             self.replay.append(state)
         else:
             self.replay[self.slot] = state
-        self.slot = (self.slot + 1) % self.agent.replay_capacity
+        self.slot = (self.slot + 1) % self.agent.backups.capacity
 
 
 def algorithm1(

@@ -28,7 +28,7 @@ SETTINGS = (  # capacity and threshold
 def learn(tiles: int, model: str | ex.Model) -> tuple[ex.Result, np.ndarray]:
     """Run Algorithm 1, optimistic enough to explore without ε; return late steps an episode."""
     steps: dict[str, Any] = {"model_step": MODEL_STEP} if isinstance(model, str) else {}
-    agent = ex.Lookahead.paper(value_step=0.2, step_unit="total", planning_steps=5, epsilon=0.0, model=model, **steps)  # fmt: skip
+    agent = ex.Lookahead.paper(0.2, step_unit="total", epsilon=0.0, model=model, **steps)
     result = ex.run(DOMAIN, ex.Tiles(TILINGS, tiles), agent, episodes=EPISODES, runs=RUNS[tiles],
                     keep_agents=not isinstance(model, str), progress=False)  # fmt: skip
     return result, result.lengths[:, EPISODES // 2 :].mean(axis=1)

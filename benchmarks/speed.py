@@ -185,7 +185,7 @@ def sparse() -> Times:
     """The mountain car with the dense and the sparse model, by number of features."""
     measures = {}
     for name, tiles in (("expectation", 16), ("sparse", 16), ("sparse", 111), ("sparse", 353)):
-        agent = ex.Lookahead.paper(0.2, 0.2, step_unit="total", planning_steps=5, epsilon=0.0, model=name)  # fmt: skip
+        agent = ex.Lookahead.paper(0.2, 0.2, step_unit="total", epsilon=0.0, model=name)
         features = ex.Tiles(8, tiles)
         try:
             measures[f"{name} {features.shape(CAR).size}"] = ours(CAR, features, agent, 60, 200)

@@ -64,12 +64,12 @@ def main(seeds: int = 30) -> None:
     rows = []
     for name, agent in AGENTS.items():
         result = compare(agent, seeds)
-        model = agent.model if agent.model != "expectation" else agent.model_step
+        model = agent.model if agent.model != "expectation" else f"{agent.model_step.step:g}"
         factors = result["factors"]
         spread = [float(np.median(factors)), float(factors.min()), float(factors.max())]
         rows.append({
             "name": name,
-            "settings": f"{agent.value_step:g}, {model}, {agent.planning_steps}",
+            "settings": f"{agent.value_step.step:g}, {model}, {agent.planning_steps}",
             "needed": {key: float(np.median(each)) for key, each in result["needed"].items()},
             "factor": [round(number, 2) for number in spread],
         })  # fmt: skip

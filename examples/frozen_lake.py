@@ -6,7 +6,7 @@ import expectant as ex
 
 DISCOUNT, EPSILON = 0.97, 0.1
 lake = ex.FiniteMDP.from_gym("FrozenLake-v1")  # the environment's own table of transitions
-agent = ex.Lookahead.paper(value_step=0.1, model_step=0.05, planning_steps=10, epsilon=EPSILON, discount=DISCOUNT, initial_value=0.5, replay_capacity=None)  # fmt: skip
+agent = ex.Lookahead(epsilon=EPSILON, discount=DISCOUNT, initial_value=0.5, planning_steps=10)
 
 if __name__ == "__main__":
     result = ex.run(lake, ex.OneHot(), agent, episodes=3000, runs=10, keep_agents=True)
@@ -20,7 +20,7 @@ if __name__ == "__main__":
     print(f"the optimal policy, exploring as much, in {limit:.2f}")
 
     learner = ex.Learner.from_result(result, 0)
-    learned = np.array([learner.greedy(state) for state in range(lake.states)])
+    learned = np.array([learner.predict(state) for state in range(lake.states)])
     values = ex.exact.policy_values(lake, np.eye(lake.actions)[learned], discount=DISCOUNT)
     optimal = ex.exact.optimal_values(lake, discount=DISCOUNT)
     print("what its greedy policy loses, by state:")

@@ -55,9 +55,8 @@ FEATURES = {
 
 def earned(features, episodes=2000, runs=30):
     """The mean return of the second half, with its interval."""
-    returns = ex.run(
-        Maze(), features, ex.QLearning.paper(0.1), episodes=episodes, runs=runs
-    ).returns
+    agent = ex.QLearning.paper(action_step=0.1)
+    returns = ex.run(Maze(), features, agent, episodes=episodes, runs=runs).returns
     return ex.analysis.interval(returns[:, episodes // 2 :].mean(axis=1))
 
 

@@ -12,16 +12,11 @@ import expectant as ex
 
 LEVEL, WINDOW = 150, 10  # learned: ten episodes in a row take 150 steps each on average
 domain, features = ex.MountainCar(), ex.Tiles(tilings=8, tiles=8)
-common: dict[str, Any] = {
-    "step_unit": "total",
-    "epsilon": 0.0,
-    "replay_capacity": None,
-    "planning_steps": 5,
-}
+common: dict[str, Any] = {"step_unit": "total", "epsilon": 0.0}
 agents = {  # values start at 0, which is more than any can be: that explores enough
-    "Q-learning": ex.QLearning.paper(1.0, step_unit="total", epsilon=0.0),
-    "Algorithm 1": ex.Lookahead.paper(0.2, 0.2, **common),
-    "Algorithm 2": ex.CachedValues.paper(0.1, 0.3, 0.3, **common),
+    "Q-learning": ex.QLearning.paper(1.0, **common),
+    "Algorithm 1": ex.Lookahead.paper(0.2, 0.2, replay_capacity=None, **common),
+    "Algorithm 2": ex.CachedValues.paper(0.1, 0.3, 0.3, replay_capacity=None, **common),
 }
 
 

@@ -7,7 +7,6 @@ import numpy as np
 
 import expectant as ex
 from expectant.features.table import TablePart
-from expectant.models.network import NetworkExpectation
 
 SIGNALS = 2
 
@@ -49,7 +48,7 @@ class CellAndSignal(ex.Features):
 
 
 if __name__ == "__main__":
-    for model in (ex.LinearExpectation(0.03), NetworkExpectation(step=0.02), ex.ExactExpectation()):
-        agent = ex.Lookahead.paper(0.1, model=model)
+    for model in ("expectation", "network", "exact"):
+        agent = ex.Lookahead(model=model)
         returns = ex.run(doors(), CellAndSignal(), agent, episodes=500, runs=20).returns
-        print(f"{type(model).__name__:18} {returns[:, -100:].mean():6.2f}")
+        print(f"{model:12} {returns[:, -100:].mean():6.2f}")

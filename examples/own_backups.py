@@ -44,7 +44,7 @@ class Half(ex.Backups):
 
 if __name__ == "__main__":
     for backups in ("replay", Half()):
-        agent = ex.Lookahead.paper(0.05, 0.05, planning_steps=2, backups=backups)
+        agent = ex.Lookahead(planning_steps=2, backups=backups)
         domain = ex.Corridor(slip=0.1, switch_every=200)
         returns = ex.run(domain, ex.OneHot(), agent, episodes=1000, runs=30).returns
         print(f"{backups!s:7} {returns.mean():6.2f}")

@@ -44,6 +44,6 @@ class Ledge(ex.Domain):  # what users write: settings, checked by rules
 
 
 if __name__ == "__main__":
-    for agent in (ex.QLearning.paper(0.1), ex.Lookahead.paper(0.1, 0.1, planning_steps=10)):
+    for agent in (ex.QLearning(), ex.Lookahead(planning_steps=10)):
         returns = ex.run(Ledge(), ex.OneHot(), agent, episodes=500, runs=30).returns
         print(f"{type(agent).__name__:10} {returns.mean():6.2f}")

@@ -28,7 +28,7 @@ class Thermostat(gymnasium.Env):
         return self.room, reward, False, self.steps >= 50, {}  # a time limit is no termination
 
 
-agent = ex.Lookahead.paper(0.2, 0.2, planning_steps=5, discount=0.9)
+agent = ex.Lookahead(discount=0.9)
 
 if __name__ == "__main__":
     result = ex.run(ex.Gym(Thermostat), ex.OneHot(), agent, episodes=60, runs=5)
@@ -51,4 +51,4 @@ if __name__ == "__main__":
         path = Path(folder) / "thermostat.npz"
         learner.save(path)
         again = ex.Learner.load(path)
-    print("at a reading of 12 it", ("waits", "heats")[again.greedy(12)])
+    print("at a reading of 12 it", ("waits", "heats")[again.predict(12)])

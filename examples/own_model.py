@@ -41,8 +41,8 @@ class Latest(ex.Model):
 
 
 if __name__ == "__main__":
-    for model in (ex.LinearExpectation(0.05), Latest()):
-        agent = ex.Lookahead.paper(0.05, planning_steps=5, model=model)
+    for model in (ex.LinearExpectation(), Latest()):
+        agent = ex.Lookahead(model=model)
         domain = ex.Corridor(slip=0.3, switch_every=200)
         returns = ex.run(domain, ex.OneHot(), agent, episodes=1000, runs=30).returns
         print(f"{type(model).__name__:18} {returns.mean():6.2f}")

@@ -31,7 +31,7 @@ REPERTOIRES = {
 
 if __name__ == "__main__":
     for name, options in REPERTOIRES.items():
-        agent = ex.Lookahead.paper(0.2, 0.2, discount=0.97, planning_steps=5, options=options)
+        agent = ex.Lookahead(discount=0.97, options=options)
         result = ex.run(ROOMS, ex.OneHot(), agent, episodes=60, runs=10, step_limit=500)
         print(
             f"{name:26} {result.returns.mean():6.2f} a return, {result.lengths.mean():5.1f} steps"

@@ -17,6 +17,7 @@ from building import Built, per_feature
 from walking import walk
 
 import expectant as ex
+from expectant.agents import PlanningUpdate
 from expectant.core import tree
 from expectant.descriptions import KINDS, options_of
 from expectant.dispatch import borrowed
@@ -44,6 +45,7 @@ from expectant.verbs import (
 )
 
 CORRIDOR = ex.Corridor(cells=5, slip=0.2)
+CURIOUS = ex.models.ExplorationBonus(ex.LinearExpectation(), 0.5)
 ROOMS = "S.G\n.P."
 EXAMPLES: dict[str, Any] = {  # of what cannot be made without arguments, or is large
     "finite_mdp": ex.FiniteMDP([[[0.0, 0.5, 0.5]], [[1.0, 0.0, 0.0]]], [[-1.0], [0.0]]),
@@ -67,13 +69,17 @@ EXAMPLES: dict[str, Any] = {  # of what cannot be made without arguments, or is 
     "sample": ex.Sample(ex.Distribution()),
     "network_expectation": ex.NetworkExpectation(3, optimiser="adam"),
     "n_step_expectation": ex.NStepExpectation(2),
+    "exploration_bonus": CURIOUS,
+    "freeze_after": ex.FreezeAfter(ex.Lookahead(planning_steps=2), 60),
+    "planning_only": ex.PlanningOnly(ex.CachedValues(planning_steps=2)),
+    "rollout": ex.backups.Rollout(4),
     "best_option": ex.BestOption(2),
     "one_step": ex.OneStep(1),
     "reward_respecting": ex.RewardRespecting(2, trace=0.5),
     "shortest_path": ex.ShortestPath(2),
     "table_option": ex.TableOption((1,) * 5, (0.25,) * 5),
     "repertoire": ex.Repertoire((ex.TableOption((1,) * 5, (0.25,) * 5),), trace=0.5),
-    "bounded": ex.Fixed(0.5, per="feature"),
+    "fixed": ex.Fixed(0.5, per="feature"),
     "decaying": ex.Decaying(0.5, per="feature", bounded=False),
     # small enough to be full and to wrap around
     "replay": ex.Replay(20),
@@ -126,6 +132,8 @@ def compose(component: Any) -> tuple[Any, Any, Any]:
     elif isinstance(component, Option | Repertoire):
         options = component if isinstance(component, Repertoire) else (component,)
         agent = ex.Lookahead.paper(0.1, options=options, discount=0.9, planning_steps=2)
+    elif isinstance(component, PlanningUpdate):
+        agent = ex.Lookahead(planning_update=component, planning_steps=2)
     elif isinstance(component, StepSize):
         agent = ex.Lookahead.paper(component, component, planning_steps=2)
     elif isinstance(component, Agent):
@@ -171,7 +179,7 @@ def test_every_parameter_is_documented(component):
 
 
 # Numbers that choose a part by being zero, one or None, and are run-time values beyond that.
-CHOOSE = {"rollout", "bonus", "centering", "lessons", "initial_value", "kappa", "trace"}
+CHOOSE = {"bonus", "centering", "initial_value", "trace"}
 
 
 @EVERY
@@ -205,7 +213,7 @@ def test_numbers_are_run_time_values(component):
 def test_domains_keep_their_promises(component):
     """Every step is checked, repeated with the same seed, and compared with the table."""
     small = component.states is not None and component.states < 12
-    seen = ex.check_domain(component, episodes=1 if component.endless else 40 if small else 3)
+    seen = ex.check(component, episodes=1 if component.endless else 40 if small else 3)
     assert seen.steps >= 3
     assert (seen.mdp_pairs is None) == (component.mdp() is None)
 
@@ -214,7 +222,7 @@ def test_domains_keep_their_promises(component):
 def test_components_keep_their_promises(component):
     """Every call is checked; the same seed gives the same bits; two builds share no array."""
     domain, features, agent = compose(component)
-    ex.check_agent(agent, domain, features, steps=60, compiled=False)
+    ex.check(agent, domain, features, steps=60, compiled=False)
 
 
 NEED_A_DOMAIN = (  # which a learner does not have
@@ -387,10 +395,12 @@ LOOPS: dict[str, Any] = {  # every agent, step size, way to plan and kind of val
     "rviq_learning": ex.RVIQLearning(ex.Fixed(0.1, per="feature"), reference="mean"),
     "q_planning": ex.QPlanning.paper(0.1, model="true", planning_steps=2, interpretation=ex.Interpretation(stored_action=True)),
     "lookahead": ex.Lookahead.paper(0.1, 0.1, planning_steps=2, interpretation=ex.Interpretation(replayed_fits=1)),
-    "untuned": ex.Lookahead(backups=ex.backups.Rollout(2)),
+    "rollouts": ex.Lookahead(backups=ex.backups.Rollout(2)),
     "network": ex.Lookahead.paper(0.02, model="true", values=ex.NetworkValues(3), planning_steps=2),
     "cached_values": ex.CachedValues.paper(0.1, 0.1, 0.1, planning_steps=2),
     "cached_policy": ex.CachedPolicy.paper(0.1, 0.1, 0.1, planning_steps=2, epsilon=0.05, interpretation=ex.Interpretation(entropy=0.1)),
+    "freeze_after": EXAMPLES["freeze_after"],
+    "planning_only": EXAMPLES["planning_only"],
     "options": ex.Lookahead.paper(0.1, 0.1, discount=0.9, planning_steps=2, options=ex.Repertoire(
             (ex.TableOption((1,) * 9, (0.25,) * 9), ex.RewardRespecting(2, trace=0.5)),
             models="universal", trace=0.5, acting="committed",
@@ -446,13 +456,13 @@ def put(part: Any, path: str, inner: Any) -> Any:
     [
         (ex.Lookahead.paper(0.1), "planner.model"),
         (ex.CachedValues.paper(0.1, 0.1), "planner.backups"),
-        (ex.Lookahead(0.1, bonus=0.5), "planner.model.model"),
+        (ex.Lookahead(model=CURIOUS), "planner.model.model"),
         (ex.Lookahead.paper(0.1, values=ex.NetworkValues()), "planner.model.model"),
         (ex.Lookahead.paper(0.1, options=(OURS["table_option"],)), "agent.planner.model.model"),
         (ex.FreezeAfter(ex.Lookahead.paper(0.1), 3), "agent.planner.model"),
         (ex.DynaQ(per_feature(0.1), discount=1.0), "memory"),
     ],
-    ids=["model", "backups", "bonus", "at_mean", "options", "lessons", "dyna_q"],
+    ids=["model", "backups", "bonus", "at_mean", "options", "frozen", "dyna_q"],
 )
 def test_what_is_inside_hears_where_episodes_begin_and_are_cut_off(agent, path):
     b, noted = Built(CORRIDOR, ex.OneHot()), NotedPart(np.zeros(2, np.int64))

@@ -181,9 +181,7 @@ def test_versions_agree():
 
 
 def default_cell(option: dict[str, Any]) -> str:
-    usual = "required" if option["required"] else f"`{option['default']!r}`"
-    untuned = option["untuned"]
-    return usual if untuned is None else f"{usual}; `{untuned!r}` without any step"
+    return "required" if option["required"] else f"`{option['default']!r}`"
 
 
 AGENTS = {
@@ -191,7 +189,7 @@ AGENTS = {
     / "agents"
     / f"{found['kind'].replace('rviq', 'rvi_q').replace('_', '-')}.md"
     for found in catalogue()
-    if found["group"] == "agents" and found["name"] in expectant.__all__
+    if found["group"] == "agents" and found["kind"] not in ("freeze_after", "planning_only")
 }
 
 

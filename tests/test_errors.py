@@ -62,63 +62,52 @@ AGENTS = [
     ("ex.RandomBinary(3, 5)", "active must be at most size, got active=5 with size=3"),
     ("ex.Lookahead(0.1, planing_steps=1)", "unknown option planing_steps=1, did you mean 'planning_steps'"),
     ("ex.Lookahead(0.1, discount=1.01)", "discount must be a number from 0 to 1, got 1.01"),
-    ("ex.Lookahead(0.1, maintained=1)", "maintained must be True or False, got 1"),
-    ("ex.QLearning(0.1, planning_steps=3)", "Q-learning does not plan"),
+    ("ex.Lookahead(0.1, maintained=True)", "unknown option maintained=True; it is a model: model=\"cached_lookahead\""),
+    ("ex.Interpretation(cache_first=1)", "cache_first must be True or False, got 1"),
+    ("ex.QLearning(0.1, planning_steps=3)", "QLearning: unknown option planning_steps=3"),
     ("ex.Description.from_dict({'kind': 'lookahed'})", "unknown 'lookahed', did you mean 'lookahead'"),
     ("ex.Agent.from_dict({'kind': 'corridor'})", "'corridor' is not a Agent"),
     ("ex.run(ex.OneHot(), ex.Corridor(), ex.QLearning(0.1), episodes=1)", "domain must be a domain, got OneHot"),
     ("ex.run(ex.Corridor(), ex.OneHot(), ex.QLearning(0.1), episodes=3, steps=5)", "give episodes or steps, got episodes=3, steps=5"),
     ("ex.QLearning(0.1, centering=-1)", "centering must be a finite number, 0 or more"),
-    ("ex.QLearning('idbd')", "or ex.IDBD, ex.Autostep, ex.Bounded or ex.Decaying, got 'idbd'"),
-    ("ex.QLearning(0.1, step_unit='tiling')", "step_unit must be 'feature' or 'total', got 'tiling'"),
+    ("ex.QLearning('idbd')", "or one of ex.step_sizes, got 'idbd'"),
+    ("ex.QLearning.paper(0.1, step_unit='tiling')", "step_unit must be 'feature' or 'total', got 'tiling'"),
     ("Built(ex.Corridor(), ex.Traces(ex.OneHot()), ex.QLearning(0.1, initial_value=6.0))", "initial_value=6.0 needs features whose values add up"),
-    ("ex.Lookahead(0.1, direct=False, planning_steps=0)", "direct=False learns values by planning alone"),
+    ("ex.PlanningOnly(ex.Lookahead(planning_steps=0))", "PlanningOnly: agent must be a planning agent with planning_steps of 1 or more"),
     ("ex.Lookahead(0.1, planning_update='tdc')", "'levi' or 'gradient' or 'gtd2'"),
     ("ex.Lookahead(0.1, planning_update='gradient', model='sample')", "needs an expectation model"),
-    ("ex.Lookahead(0.1, planning_update='gradient', maintained=True)", "combined with planning_update='gradient': it keeps up"),
-    ("ex.Lookahead(ex.IDBD(), maintained=True)", "value_step=IDBD(…it keeps up with value steps"),
-    ("ex.Lookahead(0.1, bonus=1.0, maintained=True)", "maintained=True cannot be combined with bonus=1.0"),
-    ("ex.Lookahead(0.1, ex.IDBD(), model='episodic')", "must be a number, ex.Bounded or ex.Decaying"),
-    ("ex.Lookahead(model=ex.LinearExpectation(0.2), model_step=0.5)", "model_step=0.5 is for models by name; LinearExp…=0.2"),
-    ("ex.Lookahead(0.1, model='true', rollout=3)", "rollout=3 needs a model that leads to a next state"),
-    ("ex.Lookahead(0.1, backups='prioritized', rollout=3)", "leads to states that backups=…cannot tell apart"),
-    ("ex.Lookahead(0.1, rollout=0)", "rollout must be a whole number, 1 or more, got 0"),
+    ("ex.Lookahead(model=ex.LinearExpectation(0.2), model_step=0.5)", "model_step=0.5 is for models by name; set the step size of LinearExp"),
+    ("ex.Lookahead(model='true', backups=ex.backups.Rollout(3))", "Rollout(length=3) needs a model that leads to a next state"),
+    ("ex.Lookahead(backups=ex.backups.Rollout(3, 'prioritized'))", "leads to states that 'prioritized' cannot tell apart"),
+    ("ex.backups.Rollout(0)", "length must be a whole number, 1 or more, got 0"),
     ("ex.Lookahead(0.1, backups='prioritised')", "backups must be 'replay' or 'recency'"),
-    ("ex.Lookahead(0.1, backups='all', relabelled=True)", "relabelled=True needs stored transitions, and backups="),
-    ("ex.Lookahead(0.1, backups='features', replayed_fits=1)", "needs stored transitions"),
-    ("ex.QPlanning(0.1, backups='seen', stored_action=True)", "stored_action=True needs stored transitions"),
+    ("ex.Lookahead.paper(0.1, backups='all', interpretation=ex.Interpretation(relabelled_rewards=True))", "relabelled_rewards needs stored transitions, and backups="),
+    ("ex.QPlanning.paper(0.1, backups='seen', interpretation=ex.Interpretation(stored_action=True))", "stored_action needs stored transitions"),
     ("ex.Lookahead(0.1, backups='sampler', model='true')", "looks up the environment's own state, which backups="),
     ("ex.Lookahead(0.1, backups='mg', model='network')", "plans from single features, which needs a model that"),
-    ("ex.Lookahead(0.1, backups='mg', options=ex.Repertoire((ex.TableOption((1,) * 5, (0.5,) * 5),), models='exact'))", "look up the environment's own state"),
-    ("ex.Lookahead(0.1, model=ex.NStepExpectation(2), replayed_fits=2)", "combined with replayed_fits=2…several in a row"),
-    ("ex.CachedValues(0.1)", "CachedValues: needs action_step"),
-    ("ex.QPlanning(0.1, model='sparse')", "Theorem 2 does not cover action values"),
-    ("ex.QPlanning(0.1, model=ex.NetworkExpectation())", "predicts only the mean of the next state"),
+    ("ex.Lookahead(0.1, backups='mg', options=ex.Repertoire((ex.TableOption((1,) * 5, (0.5,) * 5),), models='exact'))", "exact models need the environment's own state"),
+    ("ex.CachedValues.paper(0.1)", "CachedValues.paper: needs action_step"),
     ("ex.DynaQ(0.1, backups=ex.SeenStates())", "DynaQ: backups must store transitions"),
     ("ex.DynaQ(0.1, bonus=0.1, backups='prioritized')", "needs the age of every pair"),
-    ("ex.RVIQLearning(0.1, discount=0.9)", "discount must be 1"),
-    ("ex.RVIQLearning(0.1, centering=0.5)", "centering must be 0"),
     ("ex.RVIQLearning(0.1, (0, 0, 0))", "a pair of a state and an action"),
     ("Built(ex.Corridor(2), ex.OneHot(), ex.RVIQLearning(0.1, (7, 0)))", "must be a state below 2"),
     ("Built(ex.Corridor(), ex.RandomBinary(4, 2), ex.RVIQLearning(0.1, 'max'))", "reference='max' needs one feature per state"),
     ("ex.Sarsa(ex.IDBD(0.1), 0.5)", "action_step must be a number"),
     ("ex.IDBD(0.0)", "initial_step must be a finite number above 0"),
     ("ex.Decaying(0.1, -1.0)", "Decaying: offset must be a finite number, 0 or more"),
-    ("ex.Lookahead(0.1, value='cubic')", "Lookahead: value must be 'linear' or ex.NetworkValues, got 'cubic'"),
-    ("ex.Lookahead(0.1, value=ex.NetworkValues(), planning_update='gradient')", "follows the gradient of linear"),
-    ("ex.Lookahead(0.1, value=ex.NetworkValues(), backups='pwma')", "combined with backups='pwma': it plans from single features"),
-    ("ex.Lookahead(0.1, value=ex.NetworkValues(), options=[ex.OneStep(0)])", "options are valued by linear values"),
-    ("ex.Lookahead(0.1, value=ex.NetworkValues(), model=ex.NStepExpectation(2))", "which only linear values"),
-    ("ex.Lookahead(0.1, value=ex.NetworkValues(), initial_value=1.0)", "initial_value=1.0: such values start at 0"),
-    ("ex.Lookahead(ex.IDBD(), value=ex.NetworkValues())", "it must be a number where values are not linear"),
-    ("ex.Lookahead(0.1, value=ex.NetworkValues(), maintained=True)", "only linear values have look-ahead weights"),
+    ("ex.Lookahead(0.1, values='cubic')", "Lookahead: values must be 'linear' or ex.NetworkValues, got 'cubic'"),
+    ("ex.Lookahead(0.1, values=ex.NetworkValues(), planning_update='gradient')", "they have no linear gradient"),
+    ("ex.Lookahead(0.1, values=ex.NetworkValues(), backups='pwma')", "combined with backups='pwma': it plans from single features"),
+    ("ex.Lookahead(0.1, values=ex.NetworkValues(), options=[ex.OneStep(0)])", "options are valued by linear values"),
+    ("ex.Lookahead(0.1, values=ex.NetworkValues(), model=ex.NStepExpectation(2))", "its discounts need linear values"),
+    ("ex.Lookahead(0.1, values=ex.NetworkValues(), initial_value=1.0)", "initial_value=1.0: such values start at 0"),
+    ("ex.Lookahead(ex.IDBD(), values=ex.NetworkValues())", "value_step=IDBD(): all weights share one"),
 ]
 OPTIONS = [
     ("ex.Lookahead(0.1, options=3)", "options must be a list of options"),
-    ("ex.QPlanning(0.1, options=(ex.TableOption((0, 1), (0, 0)),))", "plans with state values"),
-    ("ex.Lookahead(0.1, options=(ex.TableOption((0, 1), (0, 0)),), maintained=True)", "maintained=True"),
-    ("ex.Lookahead(0.1, options=(ex.TableOption((0, 1), (0, 0)),), stored_termination=True)", "one step"),
-    ("ex.Lookahead(0.1, options=(ex.TableOption((0, 1), (0, 0)),), model='sample', rollout=2)", "needs model='expectation'"),
+    ("ex.QPlanning(0.1, options=(ex.TableOption((0, 1), (0, 0)),))", "QPlanning: unknown option options="),
+    ("ex.Lookahead.paper(0.1, options=(ex.TableOption((0, 1), (0, 0)),), interpretation=ex.Interpretation(stored_termination=True))", "one step"),
+    ("ex.Lookahead(options=(ex.TableOption((0, 1), (0, 0)),), model='sample', backups=ex.backups.Rollout(2))", "rollouts a linear model"),
     ("ex.TableOption((0, 1), (0.5,))", "as many states, got 2 and 1"),
     ("ex.TableOption(((0.5, 0.6),), (0.5,))", "probabilities"),
     ("ex.TableOption((0, -1), (0.5, 0.5))", "policy must be an action"),
@@ -133,7 +122,6 @@ MODELS_AND_BACKUPS = [
     ("ex.Distribution(forgetting=1.5)", "forgetting must be a number from 0 to 1"),
     ("ex.Sample(distribution=ex.LinearExpectation())", "distribution must be a distribution model"),
     ("ex.EpisodicExpectation(step=-1)", "step must be a finite number"),
-    ("ex.EpisodicExpectation(ex.Autostep(0.3, 0.1))", "EpisodicExpectation: step must be a number"),
     ("ex.NStepExpectation(2, ex.Distribution())", "NStepExpectation: model must be"),
     ("ex.NetworkExpectation(hidden=3.0)", "hidden must be a whole number, 1 or more, got 3.0"),
     ("ex.NetworkExpectation(step=math.nan)", "step…got nan"),
@@ -194,8 +182,8 @@ DOMAINS = [
     ("ex.register('My Walk', ex.OneHot)", "name must be lower-case letters, digits and underscores"),
     ("ex.Domain.from_dict({'kind': 'no_such_module:X'}, trust=True)", "cannot import 'no_such_module:X'"),
     ("ex.Domain.from_dict({'kind': 'numpy:zeros'}, trust=True)", "must be a class made by @description"),
-    ("ex.check_domain(ex.Corridor)", "give a domain, not its class: Corridor(…)"),
-    ("ex.check_domain(ex.OneHot())", "OneHot: is not a domain"),
+    ("ex.check(ex.Corridor)", "give a domain, not its class: Corridor(…)"),
+    ("ex.check(ex.OneHot())", "OneHot: is not a domain"),
 ]
 FEATURES = [
     ("ex.Fourier(0)", "Fourier: order must be a whole number, 1 or more, got 0"),
@@ -257,11 +245,11 @@ ANALYSIS = [
     ("ex.analysis.paired_difference(np.ones(2), np.ones(2), level=95)", "level must be between 0 and 1, got 95"),
 ]
 CHECKS_OF_PARTS = [
-    ("ex.check_agent(ex.QLearning)", "check_agent: agent must be one, not the class: QLearning("),
-    ("ex.check_model(ex.QLearning(0.1))", "check_model: model must be derived from ex.Model, got QLearning"),
-    ("ex.check_features(ex.OneHot(), steps=0)", "check_features: steps must be a whole number, 1 or more, got 0"),
-    ("ex.check_agent(ex.QLearning(0.1), ex.Gym('FrozenLake-v1'))", "check_agent: domain must run in compiled code"),
-    ("ex.check_option(ex.OneStep(1))", "is just the action 1"),
+    ("ex.check(ex.QLearning)", "check: agent must be one, not the class: QLearning("),
+    ("ex.check(ex.QLearning(0.1))", "check: model must be derived from ex.Model, got QLearning"),
+    ("ex.check(ex.OneHot(), steps=0)", "check: steps must be a whole number, 1 or more, got 0"),
+    ("ex.check(ex.QLearning(0.1), ex.Gym('FrozenLake-v1'))", "check: domain must run in compiled code"),
+    ("ex.check(ex.OneStep(1))", "is just the action 1"),
 ]
 WHOLE_NUMBERS = [
     ("ex.Lookahead(0.1, planning_steps=10**30)", "Lookahead: planning_steps must be…(at most 2**63 - 1), got 1000"),
@@ -430,10 +418,10 @@ def test_right_parts_are_right(tmp_path):
     own = own_parts(tmp_path)
     try_out(own)
     for found, verb in (
-        (ex.check_features(own.Pairs(), own.Queue(), steps=60, compiled=False), "encode"),
-        (ex.check_model(own.Cautious(), steps=60, compiled=False), "fit"),
-        (ex.check_backups(own.Latest(), steps=60, compiled=False), "draw"),
-        (ex.check_agent(own.SoftSarsa(0.1), steps=60, compiled=False), "act"),
+        (ex.check(own.Pairs(), own.Queue(), steps=60, compiled=False), "encode"),
+        (ex.check(own.Cautious(), steps=60, compiled=False), "fit"),
+        (ex.check(own.Latest(), steps=60, compiled=False), "draw"),
+        (ex.check(own.SoftSarsa(0.1), steps=60, compiled=False), "act"),
     ):
         assert found.steps == 60 and found.episodes > 2 and found.calls[verb] >= 60
 
@@ -505,10 +493,10 @@ def test_a_script_with_a_mistake_ends_in_one_sentence(wrong, more, words, tmp_pa
 
 # fmt: off
 CHECKED = {  # found by a check of the part alone
-    "features": (FEATURE, "state.active[1] = 9", "check_features: Pairs: encode of PairsPart must write features from 0 to 4, got 9 (…own_parts_…py, line"),
-    "model": ("- model.penalty", "- model.penalty * np.add(SEEN, 1.0, out=SEEN)[0]", "check_model: Cautious: run once more with the same seed, the array…came out differently: draw from the rng"),
-    "backups": ("empty_state(site.shape), np.zeros(3))", "empty_state(site.shape), SHARED)", "check_backups: Latest: two runs share the array agent.planner.backups.facts: make new arrays in build"),
-    "agent": ("    return dot(state, agent.weights[action])\n", "    state.active[0] = 0\n    return dot(state, agent.weights[action])\n", "check_agent: SoftSarsa: preference of SarsaPart must not change what it is given, and changed ["),
+    "features": (FEATURE, "state.active[1] = 9", "check: Pairs: encode of PairsPart must write features from 0 to 4, got 9 (…own_parts_…py, line"),
+    "model": ("- model.penalty", "- model.penalty * np.add(SEEN, 1.0, out=SEEN)[0]", "check: Cautious: run once more with the same seed, the array…came out differently: draw from the rng"),
+    "backups": ("empty_state(site.shape), np.zeros(3))", "empty_state(site.shape), SHARED)", "check: Latest: two runs share the array agent.planner.backups.facts: make new arrays in build"),
+    "agent": ("    return dot(state, agent.weights[action])\n", "    state.active[0] = 0\n    return dot(state, agent.weights[action])\n", "check: SoftSarsa: preference of SarsaPart must not change what it is given, and changed ["),
 }
 # fmt: on
 
@@ -518,10 +506,10 @@ def test_a_check_names_what_is_wrong_with_a_part(kind, tmp_path):
     right, wrong, words = CHECKED[kind]
     own = own_parts(tmp_path, ("PRICE = 1.0", "PRICE, SHARED = 1.0, np.zeros(3)"), (right, wrong))
     check = {
-        "features": lambda **k: ex.check_features(own.Pairs(), own.Queue(), **k),
-        "model": lambda **k: ex.check_model(own.Cautious(), **k),
-        "backups": lambda **k: ex.check_backups(own.Latest(), **k),
-        "agent": lambda **k: ex.check_agent(own.SoftSarsa(0.1), **k),
+        "features": lambda **k: ex.check(own.Pairs(), own.Queue(), **k),
+        "model": lambda **k: ex.check(own.Cautious(), **k),
+        "backups": lambda **k: ex.check(own.Latest(), **k),
+        "agent": lambda **k: ex.check(own.SoftSarsa(0.1), **k),
     }[kind]
     with pytest.raises(PartError) as told:
         check(steps=60, compiled=False)
@@ -529,7 +517,7 @@ def test_a_check_names_what_is_wrong_with_a_part(kind, tmp_path):
 
 
 # fmt: off
-DOMAIN_CHECKED = [  # by ex.check_domain
+DOMAIN_CHECKED = [  # by ex.check
     (STEP, "return 1.0", "step must return (reward, alive), got 1.0"),
     (STEP, "return np.nan, 1.0", "step must return a…reward…got nan"),
     (STEP, "return -PRICE, 0.5", "step must return alive as 0.0…got 0.5"),
@@ -548,8 +536,8 @@ DOMAIN_CHECKED = [  # by ex.check_domain
 @pytest.mark.parametrize(("right", "wrong", "words"), DOMAIN_CHECKED)
 def test_check_domain_names_what_is_wrong(right, wrong, words, tmp_path):
     own = own_parts(tmp_path, (right, wrong))
-    with pytest.raises(ValueError, match=r"^check_domain: Queue: ") as told:
-        ex.check_domain(own.Queue(), episodes=2)
+    with pytest.raises(ValueError, match=r"^check: Queue: ") as told:
+        ex.check(own.Queue(), episodes=2)
     assert contains(sentence(told.value), words), told.value
 
 

@@ -42,7 +42,7 @@ def load(name):
 
 def test_parts_of_ones_own_are_compiled_and_exact():
     domain, model, backups = load("own_domain"), load("own_model"), load("own_backups")
-    agent = ex.Lookahead.paper(0.1, 0.1, model=model.Latest(), backups=backups.Half())
+    agent = ex.Lookahead.paper(0.1, model=model.Latest(), backups=backups.Half())
     compiled, plain = (
         ex.run(domain.Ledge(), ex.OneHot(), agent, episodes=30, runs=2, compiled=compiled)
         for compiled in (True, False)

@@ -100,7 +100,7 @@ def test_a_learners_file(planted):
         ex.Learner.load(path, compiled=False)
     assert f"names the class 'planted:PlantedReplay', {REFUSED}" in str(caught.value)
     assert not planted.exists() and "planted" not in sys.modules
-    ex.Learner.load(path, compiled=False, trust=True).greedy(1)
+    ex.Learner.load(path, compiled=False, trust=True).predict(1)
     assert planted.exists()
     planted.unlink()
     ex.Learner.load(path, compiled=False)  # by now it is imported, so nothing more is run

@@ -24,7 +24,7 @@ class Forgetful(ex.Model):
 
 
 def test_the_place_is_the_users_line_that_ours_called():
-    error = caught(ex.check_model, Forgetful())
+    error = caught(ex.check, Forgetful())
     assert re.search(r"test_whose\.py, line \d+", told(error)), told(error)
 
 

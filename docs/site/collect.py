@@ -239,8 +239,7 @@ def store_examples() -> None:
     rows = {}
     for name, agent in car.agents.items():
         result = ex.run(car.domain, car.features, agent, episodes=200, runs=30)
-        steps = {key: value for key, value in agent.to_dict().items() if key.endswith("_step")
-                 and key not in ("bounded_step", "correction_step")}  # fmt: skip
+        steps = {key: step.step for key, step in vars(agent).items() if key.endswith("_step")}
         needed = np.array([car.steps_to_level(row) for row in result.lengths])
         rows[name] = {
             "settings": ", ".join(f"{key[:-5]} {value}" for key, value in steps.items()),

@@ -83,8 +83,6 @@ def parts_page(group: str) -> str:
 
 def _option(option: dict[str, Any]) -> str:
     default = "required" if option["required"] else f"default {_value(option['default'])}"
-    if option["untuned"] is not None:
-        default += f"; {_value(option['untuned'])} without any step"
     values = f"{cell(option['rule'])}; {default}"
     return f"| `{option['name']}` | {cell(option['meaning'])} | {values} |"
 

@@ -375,7 +375,7 @@ def _default(value: Any) -> str:
 
 
 def maintained() -> Table:
-    """Show what ``maintained=True`` does to a decision and to a step, by number of features."""
+    """Show what cached look-ahead weights do to a decision and to a step, by number of features."""
     speed = read("measured/speed")
     cells: dict[tuple[str, ...], dict[str, str]] = {}
     for name, found in (

@@ -47,20 +47,13 @@ from expectant.domains.grids import BlockingMaze, Cliff, DynaMaze, ShortcutMaze
 from expectant.domains.gym import Gym
 from expectant.domains.loca import LocaGrid, LocaMountainCar
 from expectant.domains.mountain_car import DrivenCar, MountainCar
-from expectant.domains.own import check_domain
 from expectant.domains.rooms import FourRooms, Rooms, TwoRooms
 from expectant.domains.spaces import Outside
 from expectant.engine.evaluating import Evaluation, evaluate
 from expectant.engine.learner.learner import Learner
 from expectant.engine.result import Result
 from expectant.engine.run import run
-from expectant.engine.trial.checking import (
-    check_agent,
-    check_backups,
-    check_features,
-    check_model,
-    check_option,
-)
+from expectant.engine.trial.checking import check
 from expectant.engine.trial.mistakes import PartError
 from expectant.features.basis import Fourier, Identity
 from expectant.features.bounds import bounds_of
@@ -208,12 +201,7 @@ __all__ = [
     "analysis",
     "backups",
     "bounds_of",
-    "check_agent",
-    "check_backups",
-    "check_domain",
-    "check_features",
-    "check_model",
-    "check_option",
+    "check",
     "compare",
     "description",
     "diagnostics",

@@ -13,7 +13,7 @@ import inspect
 import os
 import re
 import sys
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 
@@ -33,7 +33,7 @@ __all__ = [
 KINDS: dict[str, type[Description]] = {}
 
 
-OPTIONS = "\n\nOptions\n"  # what the generated end of a docstring begins with
+OPTIONS = "\n\nParameters\n"  # what the generated end of a docstring begins with
 
 
 Given = TypeVar("Given")
@@ -83,12 +83,12 @@ def _documented(made: Any) -> None:
     if made.__doc__ is None:  # python -OO
         return
     lines = [
-        f"    {found['name']}: {found['meaning'] or 'no meaning given'}; {found['rule']}"
-        + f" ({default_in_words(found)})"
+        f"    {found['name']}: {found['meaning'] or 'no meaning given'} ({default_in_words(found)})"
         for found in options_of(made)
     ]
     if lines:
-        made.__doc__ = made.__doc__.partition(OPTIONS)[0].rstrip() + OPTIONS + "\n".join(lines)
+        summary = inspect.cleandoc(made.__doc__.partition(OPTIONS)[0])
+        made.__doc__ = summary + OPTIONS + "\n".join(lines)
 
 
 def hint(name: str, known: list[str]) -> str:
@@ -115,10 +115,18 @@ def _check_described(cls: type) -> None:
             )
 
 
-class Description:
+class DescriptionType(type):
+    """The type of descriptions; ``dir`` and ``help`` of a class show its public methods only."""
+
+    def __dir__(cls) -> list[str]:
+        return [*(["paper"] if hasattr(cls, "paper") else []), "replace"]
+
+
+class Description(metaclass=DescriptionType):
     """Base of everything a user describes; made concrete by :func:`description`."""
 
     kind: ClassVar[str]
+    public: ClassVar[Sequence[str]] = ()  # names beside the parameters that users ask for
 
     def __init__(self) -> None:
         """Of a class that is no description: :func:`description` gives it one with its options."""
@@ -145,11 +153,7 @@ class Description:
 
     @classmethod
     def from_dict(cls, data: dict[str, object], *, trust: bool = False) -> Self:
-        """The description that ``to_dict`` came from.
-
-        Data can name a class of somebody's own, "module:Class". It is imported, which runs its
-        module, only with ``trust=True``; one that this process has imported already is used.
-        """
+        """Make the object that ``to_dict`` came from; ``trust=True`` may import "module:Class"."""
         if not isinstance(data, dict):
             raise ValueError(f"{cls.__name__}: must be a table with a kind, got {data!r}")
         data = dict(data)
@@ -180,6 +184,12 @@ class Description:
     def replace(self, **changes: object) -> Self:
         """The same description with some arguments changed."""
         return type(self)(**{**self._arguments(), **changes})
+
+    def __dir__(self) -> list[str]:
+        """List parameters and public methods, which completion shows."""
+        fields = dataclasses.fields(self)  # type: ignore[arg-type]
+        shown = [field.name for field in fields if not field.metadata.get("hidden")]
+        return sorted({"from_dict", "to_dict", *dir(type(self)), *shown, *self.public})
 
     def __repr__(self) -> str:
         """Show what differs from the defaults."""

@@ -8,49 +8,7 @@ from __future__ import annotations
 
 MEANINGS = {
     # agents
-    "action_step": "step size of the action values",
-    "backups": "where planning starts from: which states are backed up",
-    "bounded_step": "shorten every update that would overshoot, however large the step size",
-    "bonus": "what planning adds for the untried, times the root of the time since",
-    "centering": "η, the step size of the average reward relative to that of the values; 0: off",
-    "centering_from": "which errors move the average reward: all of values, or real ones only",
-    "correction_step": "step size of the second weights that gradient planning learns",
-    "direct": "learn values from real steps too; False: by planning alone",
-    "discount": "γ, how much less a reward is worth one step later",
-    "doubled_steps": "use twice every step size, as the gradient of the whole squared error would",
-    "entropy": "weight of an entropy bonus in the policy's gradient",
-    "epsilon": "probability of a random action, which may be the greedy one",
-    "initial_value": "what everything is worth at first; a high one explores by itself",
-    "invalid_update": "allow the maximum of the mean with other expectation models, too",
-    "lessons": "real steps to learn from before planning begins; from then on it only plans",
-    "maintained": (
-        "keep the look-ahead's own weights: a decision is cheaper, a step dearer; for "
-        "agents that decide much more often than they learn"
-    ),
-    "model": "what to plan with: a learned or a given model, by name, or one of your own",
-    "model_step": (
-        "step size of the learned model, where `model` is a name (a described one has its own)"
-    ),
-    "planning_steps": "backups after every real step",
-    "planning_update": "how a backup moves the values: by LEVI, or along a gradient that is stable",
-    "policy_step": "step size of the policy's weights",
-    "printed_delta": "cache with the temporal-difference error as printed, not with the look-ahead",
-    "QLearning.planning_steps": "0: it does not plan",
     "reference": "what the rate is read off: a pair of a state and an action, or all values",
-    "relabelled": "give stored transitions the reward of the present phase when the phase changes",
-    "replay_capacity": "transitions kept for replay (None: all)",
-    "replayed_fits": "extra fits of the model to replayed transitions after every real step",
-    "rollout": "length of iterated backups: 1 is the drawn state only, more go along the model",
-    "step_unit": (
-        "whether step sizes are for every active feature, or in total, divided by how many are"
-    ),
-    "stored_action": "back up the action that was stored, not one drawn evenly",
-    "stored_termination": "bootstrap in a backup only if the replayed transition did not end",
-    "trace": "λ, how long a step is remembered for credit; 0: one step",
-    "traces": "dutch, for true online Sarsa(λ), or accumulating",
-    "value": "what state values are: linear in the features, or a network",
-    "value_step": "step size of the state values",
-    "options": "courses of action to plan and act with beside the actions",
     # options: courses of action
     "OneStep.action": "the action that it is",
     "Repertoire.acting": "choose at every step, keep to an option till it stops, or act without",
@@ -116,10 +74,6 @@ MEANINGS = {
     "History.actions": "also tell which action led to each observation",
     "active": "ones in every state's vector",
     "draw": "number of the one draw of features that all runs have; None: each run its own",
-    "cache_first": "in a backup, move the cache before the state values instead of after them",
-    "ties": "of actions that are preferred alike, take a random one, or the first",
-    "cached_actions": "which actions a backup caches: all, or the greedy one",
-    "old_target": "in a backup, measure the policy's error by the target before the values moved",
     "base": "the features of one observation",
     "bias": "add a feature that is always 1",
     "bounds": "(low, high) in every dimension; None: the domain's own",
@@ -218,7 +172,7 @@ ELSEWHERE = {
     "alpha": STEPS,
     "batch_size": ("planning_steps",),
     "beta": ("policy_step", "model_step"),
-    "buffer_size": ("replay_capacity", "capacity"),
+    "buffer_size": ("replay_capacity", "capacity", "backups"),
     "eps": ("epsilon",),
     "exploration": ("epsilon",),
     "gamma": ("discount",),
@@ -228,7 +182,7 @@ ELSEWHERE = {
     "learning_rate": STEPS,
     "lr": STEPS,
     "max_episode_steps": ("step_limit",),
-    "memory_size": ("replay_capacity", "capacity"),
+    "memory_size": ("replay_capacity", "capacity", "backups"),
     "n": ("planning_steps", "size"),
     "n_planning": ("planning_steps",),
     "n_planning_steps": ("planning_steps",),
@@ -239,6 +193,29 @@ ELSEWHERE = {
     "step_size": STEPS,
 }
 
+# Where parameters of agents went that are gone from their signatures.
+MOVED = {
+    "bonus": "wrap the model: model=ex.models.ExplorationBonus(model, kappa)",
+    "bounded_step": "a number is a bounded step; else ex.step_sizes.Fixed(step, bounded=False)",
+    "correction_step": "give it to the update: planning_update=ex.agents.Gradient(correction_step)",
+    "direct": "wrap the agent: ex.agents.PlanningOnly(agent)",
+    "lessons": "wrap the agent: ex.agents.FreezeAfter(agent, steps)",
+    "maintained": 'it is a model: model="cached_lookahead"',
+    "replay_capacity": "give it to the replay: backups=ex.backups.Replay(capacity)",
+    "replayed_fits": "give it to the replay: backups=ex.backups.Replay(model_fits=2)",
+    "rollout": "it is a backup distribution: backups=ex.backups.Rollout(length)",
+    "step_unit": 'a step size has its unit: ex.step_sizes.Fixed(step, per="feature")',
+    "value": "it is called values, of Lookahead",
+    **dict.fromkeys(
+        (
+            "cache_first", "cached_actions", "doubled_gradients", "doubled_steps", "entropy",
+            "old_target", "printed_delta", "relabelled", "relabelled_rewards", "stored_action",
+            "stored_termination", "ties",
+        ),
+        "it is a detail of the paper: Agent.paper(interpretation=ex.Interpretation(...))",
+    ),
+}  # fmt: skip
+
 
 def meaning_of(owner: str, name: str, own: str = "") -> str:
     """What an option of a class means: in its own words, or in ours."""
@@ -246,6 +223,8 @@ def meaning_of(owner: str, name: str, own: str = "") -> str:
 
 
 def known_elsewhere(name: str, known: list[str]) -> str:
-    """', did you mean …?' where a name is used elsewhere for options among the known ones."""
+    """A hint where a name is used elsewhere for a parameter, or where the parameter went."""
+    if name in MOVED and "epsilon" in known:
+        return f"; {MOVED[name]}"
     meant = [repr(option) for option in ELSEWHERE.get(name.lower(), ()) if option in known]
     return f", did you mean {' or '.join(meant)}?" if meant else ""

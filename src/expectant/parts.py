@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, Self
 import numpy as np
 
 from expectant.core.memory import zeros
-from expectant.descriptions import Description, abstract, option
+from expectant.descriptions import Description, abstract, all_ours, option
 from expectant.rules import at_least, between, either, number, one_of, whole
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ __all__ = [
     "Site",
     "Values",
     "constant_weights",
+    "equip_checked",
     "model_fits",
     "narrowest",
 ]
@@ -191,6 +192,7 @@ class Domain(Buildable):
     """
 
     memory_advice: ClassVar[str] = "fewer states"
+    public: ClassVar[Sequence[str]] = ("actions", "bounds", "mdp", "phases", "states")
     outside: ClassVar[bool] = False
     switch_every: int | None = None
 
@@ -360,8 +362,8 @@ class Backups(Buildable):
         return getattr(self, "model_fits", 0)
 
     def with_fits(self, fits: int | str) -> Backups:
-        """The same distribution with another number of fits, if it stores transitions."""
-        return self.replace(model_fits=fits) if self.stores_transitions else self
+        """Return the same distribution with another number of fits, if it has any."""
+        return self.replace(model_fits=fits) if hasattr(self, "model_fits") else self
 
     def build_with(self, site: Site, model: object) -> object:
         """Build the part, given that of the model that is planned with."""
@@ -464,3 +466,28 @@ class Agent(Buildable):
     def action_weights(self, site: Site) -> np.ndarray:
         """Weights (A, D) that give every action its initial value."""
         return np.repeat(self.state_weights(site)[None], site.actions, axis=0)
+
+
+def equip_checked(agent: Agent, site: Site) -> object:
+    """Equip an agent; refuse a parameter that a user's own agent inherits and never reads."""
+    if all_ours(agent):
+        return agent.equip(site)
+    cls: Any = type(agent)
+    read: set[str] = set()
+
+    def record(self: object, name: str) -> Any:
+        read.add(name)
+        return object.__getattribute__(self, name)
+
+    twin = object.__new__(type(cls)(cls.__name__, (cls,), {"__getattribute__": record}))
+    twin.__dict__.update(vars(agent))
+    part = twin.equip(site)
+    for field in dataclasses.fields(cls):
+        value = getattr(agent, field.name)
+        inherited = field.name not in vars(cls).get("__annotations__", {})
+        if inherited and field.name not in read and value != field.default:
+            raise ValueError(
+                f"{cls.__name__}: {field.name}={value!r} has no effect, because "
+                f"{cls.__name__} inherits the parameter and never reads it"
+            )
+    return part

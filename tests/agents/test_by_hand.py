@@ -28,7 +28,7 @@ def test_q_learning():
     assert b.agent.weights[1, 0] == 2.0 + 0.5 * (-1.0 + 5.0 - 2.0)
 
 
-def test_doubled_steps_are_twice_as_large():
+def test_doubled_gradients_are_twice_the_step():
     once = built(
         ex.Lookahead.paper(
             0.2, 0.1, planning_steps=0, interpretation=ex.Interpretation(doubled_gradients=True)
@@ -257,7 +257,14 @@ def after_a_self_loop(agent):
     ({"cache_first": True, "cached_actions": "greedy"}, 3.0, 7.0),
 ])  # fmt: skip
 def test_what_a_backup_of_algorithm_2_caches_and_when(options, left, right):
-    agent = ex.CachedValues.paper(0.5, 1.0, 1.0, planning_steps=1, discount=0.5, **options)
+    agent = ex.CachedValues.paper(
+        0.5,
+        1.0,
+        1.0,
+        planning_steps=1,
+        discount=0.5,
+        interpretation=ex.Interpretation(**options),
+    )
     b = after_a_self_loop(agent)
     b.agent.action_weights[1, 1] = 7.0
     assert plan(b.agent, b.rng) > 0.0

@@ -106,11 +106,9 @@ FORK = ex.FiniteMDP(
 )
 
 
-def forked(model: Any, agent: Any = None, **options: Any) -> Built:
-    described = agent or ex.Lookahead.paper(
-        0.1, model=model, values=VALUES, discount=0.9, **options
-    )
-    built = Built(FORK, ex.OneHot(), described)
+def forked(model: Any, **options: Any) -> Built:
+    agent = ex.Lookahead.paper(0.1, model=model, values=VALUES, discount=0.9, **options)
+    built = Built(FORK, ex.OneHot(), agent)
     disturbed(built.agent.weights, 5)
     return built
 
@@ -174,16 +172,7 @@ def test_a_real_step_moves_the_value_towards_reward_and_next_value():
 
 
 def test_a_bonus_comes_on_top():
-    plain, curious = forked("exact_episodic"), forked("exact_episodic", bonus=0.5)
+    plain = forked("exact_episodic")
+    curious = forked(ex.models.ExplorationBonus(ex.ExactEpisodic(), 0.5))
     curious.agent.planner.model.model.clock[0] = 9
     assert ahead(curious) == pytest.approx(ahead(plain) + 0.5 * 3.0)
-
-
-def test_cached_action_values_stay_linear():
-    agent = ex.CachedValues.paper(0.1, 0.5, model="true", values=VALUES, discount=0.9)
-    built = forked("true", agent)
-    back_up(built.agent, built.state(0), -1, 0.9, built.rng)
-    assert built.agent.action_weights[0, 0] == pytest.approx(0.5 * ahead(built))
-
-
-# ---------------------------------------------------------------------------------------- runs

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from building import Built
+from building import Built, per_feature
 
 import expectant as ex
 from expectant.verbs import (
@@ -26,8 +26,13 @@ LEARNED = ["expectation", "sparse", "episodic", "network", "distribution", "samp
 
 
 def built(model: Any = "expectation", features: Any = None, **options: Any) -> Built:
-    agent = ex.Lookahead.paper(0.1, 0.1, model=model, **options)
+    agent = ex.Lookahead.paper(0.1, model=model, **options)
     return Built(DOMAIN, features or ex.OneHot(), agent)
+
+
+def curious(kappa: float, features: Any = None, **options: Any) -> Built:
+    model = ex.models.ExplorationBonus(ex.LinearExpectation(per_feature(0.1)), kappa)
+    return built(model, features, **options)
 
 
 @pytest.mark.parametrize("model", LEARNED)
@@ -46,7 +51,7 @@ def test_an_action_that_was_never_tried_promises_the_initial_value(model, featur
 
 
 def test_the_bonus_of_single_states_is_that_of_dyna_q_plus():
-    b = built(bonus=0.5)
+    b = curious(0.5)
     model = b.agent.planner.model
     for _ in range(3):
         learn(b.agent, b.transition(0, 1, 0.0, 0), b.rng)
@@ -59,7 +64,7 @@ def test_the_bonus_of_single_states_is_that_of_dyna_q_plus():
 
 
 def test_the_bonus_of_shared_features_is_their_mean():
-    b = built(features=ex.RandomBinary(6, 2), bonus=2.0)
+    b = curious(2.0, ex.RandomBinary(6, 2))
     model, state = b.agent.planner.model, b.state(0)
     model.clock[0] = 25
     model.tried[1, state.active[0]], model.tried[1, state.active[1]] = 16, 9
@@ -67,7 +72,7 @@ def test_the_bonus_of_shared_features_is_their_mean():
 
 
 def test_fits_of_replayed_transitions_are_no_tries():
-    b = built(bonus=1.0, replayed_fits=3)
+    b = curious(1.0, interpretation=ex.Interpretation(replayed_fits=3))
     learn(b.agent, b.transition(0, 1, 0.0, 1), b.rng)
     assert b.agent.planner.model.clock[0] == 1
     fit(b.agent.planner.model, b.transition(1, 1, 0.0, 1))
@@ -75,7 +80,7 @@ def test_fits_of_replayed_transitions_are_no_tries():
 
 
 def test_the_rest_is_the_models_own():
-    b = built(bonus=1.0, planning_update="gradient", rollout=2)
+    b = curious(1.0, planning_update="gradient", backups=ex.backups.Rollout(2))
     outer = b.agent.planner.model
     notice(outer, b.transition(0, 1, 1.0, 1))
     fit(outer, b.transition(0, 1, 1.0, 1))
@@ -94,7 +99,8 @@ def test_a_bonus_has_bad_actions_tried_again_and_again():
     )
     tried = {}
     for bonus in (0.0, 0.24):
-        agent = ex.Lookahead(1.0, 1.0, bonus=bonus, epsilon=0.0, planning_steps=1)
+        model = ex.models.ExplorationBonus(ex.LinearExpectation(1.0), bonus)
+        agent = ex.Lookahead(1.0, model=model, epsilon=0.0, planning_steps=1, discount=1.0)
         result = ex.run(domain, ex.OneHot(), agent, episodes=180, runs=1, compiled=False)
         tried[bonus] = np.flatnonzero(result.returns[0] == 0.0)
     assert len(tried[0.0]) <= 1

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from building import Built, per_feature
+from building import Built
 
 import expectant as ex
 from expectant.dispatch import borrowed
@@ -114,22 +114,29 @@ def test_no_single_update_overshoots():
     assert unbounded[0] + 2.0 * unbounded[3] == 50.0
 
 
-def test_an_agents_steps_are_bounded_scaled_and_doubled_in_all_its_parts():
-    agent = ex.CachedValues(
-        0.8,
-        ex.IDBD(0.6, per="feature", bounded=False),
-        0.4,
-        bounded_step=True,
-        doubled_steps=True,
-        planning_update="gradient",
-    )
+def test_numbers_are_shared_out_and_bounded_in_all_parts_of_an_agent():
+    agent = ex.CachedValues(0.8, ex.IDBD(0.6), 0.4, planning_update="gradient")
     part = Built(DOMAIN, ex.RandomBinary(4, 2), agent).agent
-    assert (part.value_step.step, part.planner.model.step.step) == (1.6, 0.8)
-    assert part.update.correction_step.step == 0.02
-    assert part.action_step.bounded and (part.action_step.rates == 1.2).all()
-    total = agent.replace(step_unit="total", doubled_steps=False, bounded_step=False)
-    part = Built(DOMAIN, ex.RandomBinary(4, 2), total).agent
-    assert part.value_step == 0.4 and (part.action_step.rates == 0.3).all()
+    assert (part.value_step.step, part.planner.model.step.step) == (0.4, 0.2)
+    assert (part.update.correction_step.step, part.update.bounded) == (0.005, True)
+    assert part.action_step.bounded and (part.action_step.rates == 0.3).all()
+
+
+def test_the_papers_numbers_are_neither_and_can_be_doubled():
+    part = Built(
+        DOMAIN,
+        ex.RandomBinary(4, 2),
+        ex.CachedValues.paper(
+            0.8,
+            ex.IDBD(0.6, per="feature", bounded=False),
+            0.4,
+            planning_update="gradient",
+            interpretation=ex.Interpretation(doubled_gradients=True),
+        ),
+    ).agent
+    assert (part.value_step, part.planner.model.step) == (1.6, 0.8)
+    assert (part.update.correction_step, part.update.bounded) == (0.02, False)
+    assert not part.action_step.bounded and (part.action_step.rates == 1.2).all()
 
 
 def test_rows_of_weights_have_rates_of_their_own():
@@ -143,7 +150,7 @@ def test_rows_of_weights_have_rates_of_their_own():
 
 @pytest.mark.parametrize("described", ADAPTIVE, ids=lambda step: step.kind)
 def test_a_models_column_has_one_rate_for_all_its_outputs(described):
-    model = ex.LinearExpectation(per_feature(described)).build(built().setting)
+    model = ex.LinearExpectation(described).build(built().setting)
     b = built()
     fit(model, b.transition(0, 1, -1.0, 1))
     assert (model.rewards[1, 0], model.rows[1, 0, 1]) == (-0.5, 0.5)
@@ -226,13 +233,11 @@ def test_a_step_decays_with_real_steps_not_with_planned_ones():
     assert q.agent.weights[0, 0] == pytest.approx(0.5 + 2 / 7 * 0.5, rel=1e-12)
 
 
-def test_a_decaying_step_can_be_bounded_and_is_shared_out():
-    agent = ex.QLearning(
-        ex.Decaying(8.0, 1.0, per="feature", bounded=False), step_unit="total", bounded_step=True
-    )
+def test_a_decaying_step_is_bounded_and_shared_out():
+    agent = ex.QLearning(ex.Decaying(8.0, 1.0))
     b = Built(ex.Corridor(), ex.RandomBinary(14, 4), agent)
     learn(b.agent, b.transition(0, 0, 3.0, None), b.rng)
     assert b.agent.action_step.initial == 2.0
     assert b.agent.weights[0].sum() == pytest.approx(3.0)  # the whole error, and no more
     with pytest.raises(ValueError, match="Decaying: offset must be a finite number, 0 or more"):
-        ex.Decaying(0.1, -1.0, per="feature", bounded=False)
+        ex.Decaying(0.1, -1.0)

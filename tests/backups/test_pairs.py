@@ -202,9 +202,7 @@ def test_a_successor_counts_as_often_as_it_followed():
 
 
 def test_q_planning_prioritizes_pairs():
-    assert ex.QPlanning.paper(0.1, model="latest", backups="prioritized").distribution() == (
+    assert ex.QPlanning(model="latest", backups="prioritized").distribution() == (
         ex.PrioritizedPairs()
     )
-    assert isinstance(
-        ex.Lookahead.paper(0.1, backups="prioritized").distribution(), ex.PrioritizedSweeping
-    )
+    assert ex.Lookahead(backups="prioritized").distribution() == ex.PrioritizedSweeping()

@@ -64,4 +64,4 @@ def test_four_rooms_are_those_of_the_paper():
     table = domain.mdp().outcomes
     chances = table.probabilities[0, start_of(domain), 0]
     np.testing.assert_allclose(sorted(chances), [1 / 9, 1 / 9, 1 / 9, 2 / 3])
-    ex.check_domain(domain, episodes=3)
+    ex.check(domain, episodes=3)

@@ -201,7 +201,7 @@ class SoftSarsa(ex.Agent):
 
     def build(self, site):
         weights = np.zeros((site.actions, site.width))
-        return SarsaPart(weights, self.scaled(self.action_step, site), self.epsilon, 1.0)
+        return SarsaPart(weights, self.action_step, self.epsilon, 1.0)
 
 
 def jobs(**options):

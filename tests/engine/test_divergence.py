@@ -11,7 +11,9 @@ from building import per_feature
 import expectant as ex
 from expectant.engine.divergence import _radius
 
-OF_MODEL = "a smaller model_step or bounded_step=True"
+OF_MODEL = "a smaller, bounded model_step"
+OF_GIVEN_MODEL = "a smaller, bounded step of it"
+OF_GRADIENT = "a larger correction_step or a smaller value_step"
 DOMAIN, FEATURES = ex.Corridor(slip=0.0), ex.RandomBinary(14, 5)
 
 
@@ -35,27 +37,33 @@ def test_planning_that_overshoots_is_explained(capsys):
 @pytest.mark.parametrize(
     ("agent", "cause", "advice"),
     [
-        (ex.QLearning.paper(0.5), "learning", "smaller step sizes or bounded_step=True"),
+        (ex.QLearning.paper(0.5), "learning", "smaller, bounded step sizes"),
         (ex.Lookahead.paper(0.01, 0.5), "the model", OF_MODEL),
         (ex.Lookahead.paper(0.01, 0.5, model="sparse"), "the model", OF_MODEL),
-        (ex.Lookahead(0.01, 0.5, model="sparse", bonus=0.1), "the model", OF_MODEL),
+        (
+            ex.Lookahead.paper(
+                0.01, model=ex.models.ExplorationBonus(ex.SparseExpectation(per_feature(0.5)), 0.1)
+            ),
+            "the model",
+            OF_GIVEN_MODEL,
+        ),
         (
             ex.Lookahead.paper(
                 0.01, model=ex.NStepExpectation(2, model=ex.SparseExpectation(per_feature(0.5)))
             ),
             "the model",
-            "a smaller step of it",
+            OF_GIVEN_MODEL,
         ),
         (ex.QPlanning.paper(0.5, 0.1), "planning", "a smaller action_step"),
         (
             ex.Lookahead.paper(2.0, 0.1, planning_update="gradient"),
             "planning",
-            "bounded_step=True or a smaller value_step",
+            OF_GRADIENT,
         ),
         (
-            ex.Lookahead.paper(2.0, 0.1, planning_update="gtd2", correction_step=2.0),
+            ex.Lookahead.paper(2.0, 0.1, planning_update=ex.agents.GTD2(per_feature(2.0))),
             "planning",
-            "bounded_step=True or a smaller value_step",
+            OF_GRADIENT,
         ),
     ],
 )
@@ -84,9 +92,9 @@ def test_the_radius_of_one_state_by_hand(step, radius):
     assert learner.planning_radius([0]).radius == pytest.approx(radius)
 
 
-@pytest.mark.parametrize("maintained", [False, True])
-def test_a_learner_says_whether_its_own_planning_converges(maintained):
-    agent = ex.Lookahead.paper(0.1, 0.5, planning_steps=1, discount=0.9)
+@pytest.mark.parametrize("model", ["expectation", "cached_lookahead"])
+def test_a_learner_says_whether_its_own_planning_converges(model):
+    agent = ex.Lookahead.paper(0.1, 0.5, planning_steps=1, discount=0.9, model=model)
     learner = ex.Learner(agent, ex.OneHot(), 2, states=2, compiled=False)
     learner.start(0)
     for _ in range(40):

@@ -14,7 +14,7 @@ AGENTS = [
     ex.QPlanning.paper(0.2, model="sample", planning_steps=2),
     ex.CachedPolicy.paper(0.2, 0.1, 0.2, planning_steps=2, backups="prioritized"),
     ex.CachedValues.paper(0.2, 0.2, planning_steps=2, replay_capacity=None, backups="recency"),
-    ex.CachedValues.paper(0.05, 0.2, planning_steps=2, values=ex.NetworkValues(hidden=5)),
+    ex.Lookahead.paper(0.05, planning_steps=2, values=ex.NetworkValues(hidden=5)),
 ]
 
 
@@ -40,11 +40,11 @@ def drive(learner, env, steps, action=None):
 
 
 def test_compiled_learners_are_plain_ones_and_reload_each_other(tmp_path):
-    agent = AGENTS[1].replace(maintained=False, replay_capacity=None)
+    agent = AGENTS[1].replace(model="expectation", backups=ex.Replay(None))
     plain, fast = learner_for(agent), learner_for(agent, compiled=True)
     assert drive(plain, HallEnv(), 300) == drive(fast, HallEnv(), 300)
     fast.save(tmp_path / "fast.npz")
-    assert plain.greedy(2) == fast.greedy(2) == 1
+    assert plain.predict(2) == fast.predict(2) == 1
     assert np.array_equal(plain.preferences(2), fast.preferences(2))
     reloaded = ex.Learner.load(tmp_path / "fast.npz", compiled=True, progress=False)
     assert drive(plain, HallEnv(), 100) == drive(reloaded, HallEnv(), 100)
@@ -74,7 +74,7 @@ def test_what_a_run_has_learned_can_be_kept_and_saved(domain, tmp_path):
     first: Any = ex.Learner.from_result(result, compiled=False)
     assert np.array_equal(first._run.agent.weights, result.kept[0][0].agent.weights)
     learner = ex.Learner.from_result(result, 1, compiled=False)
-    assert [learner.greedy(cell) for cell in range(CELLS - 1)] == [1] * (CELLS - 1)
+    assert [learner.predict(cell) for cell in range(CELLS - 1)] == [1] * (CELLS - 1)
     learner.save(tmp_path / "run.npz")
     again: Any = ex.Learner.load(tmp_path / "run.npz", compiled=False)
     kept = result.kept[1][0].agent.weights
@@ -92,7 +92,7 @@ def test_greedy_neither_learns_nor_draws_from_the_run(agent):
     _, action = drive(one, first, 30)
     drive(other, env, 30)
     for cell in range(CELLS):
-        one.greedy(cell)
+        one.predict(cell)
         assert one.preferences(cell).tolist() == one.preferences(cell).tolist()
     assert drive(one, first, 50, action) == drive(other, env, 50, action)
 
@@ -104,7 +104,7 @@ def test_greedy_with_memory_leaves_the_memory_alone():
     first, second = HallEnv(), HallEnv()
     _, action = drive(one, first, 30)
     drive(other, second, 30)
-    one.greedy(3)
+    one.predict(3)
     assert drive(one, first, 50, action) == drive(other, second, 50, action)
 
 

@@ -269,7 +269,7 @@ def test_same_bits_for_any_number_of_threads_and_any_number_of_runs():
 def test_numba_can_be_switched_off_from_outside():
     code = (
         "import expectant as ex, sys;"
-        "r = ex.run(ex.Corridor(), ex.OneHot(), ex.QLearning(0.1), episodes=3, runs=1);"
+        "r = ex.run(ex.Corridor(), ex.OneHot(), ex.QLearning.paper(0.1), episodes=3, runs=1);"
         "assert 'numba' not in sys.modules; print(r.returns.tolist())"
     )
     done = subprocess.run(
@@ -292,11 +292,11 @@ def test_q_planning_without_planning_is_q_learning_to_the_bit(model):
     np.testing.assert_array_equal(left.returns, right.returns)
 
 
-def test_maintained_lookahead_has_the_same_returns():
+def test_cached_lookahead_has_the_same_returns():
     domain, features = ex.Corridor(switch_every=20), ex.RandomBinary(14, 5)
     plain, kept = (
-        ex.run(domain, features, ex.Lookahead.paper(0.01, 0.1), episodes=40, **PLAIN)
-        for kept in (False, True)
+        ex.run(domain, features, ex.Lookahead.paper(0.01, 0.1, model=model), episodes=40, **PLAIN)
+        for model in ("expectation", "cached_lookahead")
     )
     np.testing.assert_array_equal(plain.returns, kept.returns)
 

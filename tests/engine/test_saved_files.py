@@ -17,17 +17,18 @@ from expectant.core import tree
 from expectant.engine.learner import saving
 
 PLAIN = ex.QLearning.paper(0.1)
+CURIOUS = ex.models.ExplorationBonus(ex.LinearExpectation(per_feature(0.1)), 0.1)
 
 
 def planning(backups: Any, **options: Any) -> ex.Lookahead:
-    return ex.Lookahead.paper(0.1, 0.1, planning_steps=2, **options, backups=backups)
+    return ex.Lookahead.paper(0.1, planning_steps=2, **options, backups=backups)
 
 
 # Every part that a learner can have, in vectors of either kind where that makes a difference.
 COMPOSITIONS: dict[str, tuple[Any, Any]] = {
     "replay": (ex.CachedPolicy.paper(0.1, 0.1, 0.1, backups=ex.Replay(7)), ex.RandomBinary(5, 2)),
-    "replay of weighted": (planning(ex.Replay(7), rollout=2), ex.Traces(ex.OneHot())),
-    "recency": (planning(ex.RecencyReplay(7), maintained=True), ex.OneHot()),
+    "replay of weighted": (planning(ex.backups.Rollout(2, ex.Replay(7))), ex.Traces(ex.OneHot())),
+    "recency": (planning(ex.RecencyReplay(7), model="cached_lookahead"), ex.OneHot()),
     "trajectory": (planning(ex.Trajectory(3, 7)), ex.OneHot()),
     "current": (planning(ex.CurrentState(), model="episodic"), ex.OneHot()),
     "seen": (planning(ex.SeenStates(9)), ex.OneHot()),
@@ -49,7 +50,7 @@ COMPOSITIONS: dict[str, tuple[Any, Any]] = {
         ex.RandomBinary(5, 2),
     ),
     "two steps": (planning(ex.Replay(7), model=ex.NStepExpectation(2)), ex.RandomBinary(5, 2)),
-    "network values": (planning(ex.Replay(7), value=ex.NetworkValues(3)), ex.OneHot()),
+    "network values": (planning(ex.Replay(7), values=ex.NetworkValues(3)), ex.OneHot()),
     "features": (planning("features"), ex.OneHot()),
     "pwma": (
         planning("pwma", model=ex.SparseExpectation(per_feature(0.1), 2)),
@@ -59,14 +60,17 @@ COMPOSITIONS: dict[str, tuple[Any, Any]] = {
     "pairs": (ex.DynaQ(per_feature(0.1), planning_steps=2, bonus=0.1, discount=1.0), ex.OneHot()),
     "pairs, untried": (ex.QPlanning.paper(0.1, backups=ex.SeenPairs(5, untried=True)), ex.OneHot()),
     "swept pairs": (ex.QPlanning.paper(0.1, backups=ex.PrioritizedPairs(5, links=2)), ex.OneHot()),
-    "curious": (planning(ex.Replay(7), bonus=0.1, planning_update="gradient"), ex.OneHot()),
+    "curious": (
+        planning(ex.Replay(7), model=CURIOUS, planning_update="gradient"),
+        ex.OneHot(),
+    ),
     "plain gradient": (planning(ex.Replay(7), planning_update="gtd2"), ex.RandomBinary(5, 2)),
     "sarsa": (ex.Sarsa(per_feature(0.1), trace=0.9, discount=1.0), ex.OneHot()),
     "expected sarsa": (ex.ExpectedSarsa(per_feature(0.1), discount=1.0), ex.OneHot()),
     "relative values": (ex.RVIQLearning(per_feature(0.1)), ex.OneHot()),
     "interpolated": (PLAIN, ex.Interpolated(3)),
     "options": (planning(ex.Replay(7), options=[ex.RewardRespecting(1)]), ex.OneHot()),
-    "lessons": (planning(ex.Replay(7), lessons=30), ex.OneHot()),
+    "frozen": (ex.agents.FreezeAfter(planning(ex.Replay(7)), 30), ex.OneHot()),
     "decaying": (ex.QLearning.paper(ex.Decaying(0.1, per="feature", bounded=False)), ex.OneHot()),
     "categories": (PLAIN, ex.Categorical((CELLS,))),
     "categories of vectors": (PLAIN, ex.Joined(ex.Categorical(), ex.Tiles(2, 3))),

@@ -34,7 +34,7 @@ def agents(name, named_set="print"):
 def test_figures_have_the_papers_parameters():
     one = agents("1")
     assert one["q_learning"].agent == ex.QLearning.paper(0.3)
-    fits: Any = {"replayed_fits": "planning_steps"}
+    fits: Any = {"interpretation": ex.Interpretation(replayed_fits="planning_steps")}
     assert one["q_planning_expectation"].agent == ex.QPlanning.paper(
         0.3, 0.3, planning_steps=20, **fits
     )

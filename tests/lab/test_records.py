@@ -180,12 +180,10 @@ def test_looks_may_begin_late_and_count_from_there():
         [features]
         kind = "one_hot"
         [agents.ahead]
-        kind = "lookahead"
-        value_step = 1.0
-        model = "exact"
-        backups = "all"
-        direct = false
-        lessons = 30
+        kind = "freeze_after"
+        steps = 30
+        agent.kind = "planning_only"
+        agent.agent = { kind = "lookahead", preset = "paper", value_step = 1.0, model = "exact", backups = "all" }
     """
     (cell,) = parse_spec(text, "spec.toml").cells()
     assert cell.record is not None and cell.record.to_dict()["after"] == 30

@@ -7,7 +7,6 @@ from building import Built, per_feature
 
 import expectant as ex
 from expectant.features.vector import dense
-from expectant.models.wrappers import maintained
 from expectant.updates import levi_target
 from expectant.verbs import backed_up_action_value, backed_up_value, fit, follow
 
@@ -112,14 +111,15 @@ def test_action_values_lose_the_planning_gap_with_an_expectation_model():
 
 
 @pytest.mark.parametrize("features", [ex.RandomBinary(14, 5), Values()])
-def test_maintained_lookahead_weights_follow_model_and_values(features):
+def test_cached_lookahead_weights_follow_model_and_values(features):
     built = Built(ex.Corridor(), features)
     size = built.shape.size
     weights, rng = np.zeros(built.setting.width), np.random.default_rng(0)
     weights[:size] = rng.normal(size=size)  # both the values and the model may be there already
-    plain, other = (ex.LinearExpectation(per_feature(0.1)).build(built.setting) for _ in range(2))
+    described = ex.models.CachedLookahead(per_feature(0.1))
+    plain, other = (described.build(built.setting) for _ in range(2))
     plain.rows[:, :, :size] = other.rows[:, :, :size] = rng.normal(size=(2, size, size))
-    kept = maintained(other, weights, 0.9)
+    kept = described.bind(other, weights, 0.9)
     state = built.state(3)
     assert backed_up_value(kept, state, 0, weights, 0.9) == pytest.approx(
         backed_up_value(plain, state, 0, weights, 0.9)

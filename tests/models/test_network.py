@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from building import Built
+from building import Built, per_feature
 from loading import module_at
 
 import expectant as ex
@@ -19,7 +19,7 @@ from expectant.verbs import backed_up_action_value, backed_up_value, fit
 
 CORRIDOR = ex.Corridor(slip=0.3, switch_every=5)
 FEATURES = ex.RandomBinary(14, 5)
-ADAM = NetworkExpectation(5, 0.02, "adam")
+ADAM = NetworkExpectation(5, per_feature(0.02), "adam")
 
 
 def example() -> Any:
@@ -141,7 +141,7 @@ def test_a_new_network_predicts_zero_and_leaves_the_random_numbers_of_the_run_al
 @pytest.mark.parametrize("next_state", [5, None])
 def test_a_fit_is_a_step_against_the_gradient_of_every_parameter(hidden, next_state):
     built = Built(CORRIDOR, FEATURES)
-    model = disturbed(NetworkExpectation(hidden, step=1.0).build(built.setting))
+    model = disturbed(NetworkExpectation(hidden, step=per_feature(1.0)).build(built.setting))
     before = plain(model)
     transition = built.transition(4, 1, -1.0, next_state)
     after = dense(transition.next_state, 14) * transition.alive
@@ -163,7 +163,7 @@ def test_features_with_values_and_entries_that_are_off(optimiser):
     rng = np.random.default_rng(0)
     shape = ex.Shape(6, 3, weighted=True)
     setting = Site(shape, padded(6), 2, None, None, None, rng, rng)
-    model = disturbed(NetworkExpectation(4, 1.0, optimiser).build(setting))
+    model = disturbed(NetworkExpectation(4, per_feature(1.0), optimiser).build(setting))
     state = weighted([0, 2, 5], [0.5, -2.0, 0.0])
     after = weighted([1, 2, 3], [1.5, 0.0, -0.5])
     transition = Transition(state, 0, 2.0, after, 1.0, -1)
@@ -206,7 +206,7 @@ def test_adam_agrees_with_a_plain_reference(described):
     built, rng = Built(CORRIDOR, FEATURES), np.random.default_rng(3)
     model = described.build(built.setting)
     network = plain(model)
-    adam = PlainAdam(described.step, described.mean_decay, described.square_decay, described.floor)
+    adam = PlainAdam(0.02, described.mean_decay, described.square_decay, described.floor)
     for _ in range(50):
         number, action, after = int(rng.integers(9)), int(rng.integers(2)), int(rng.integers(12))
         reward = float(rng.normal())
@@ -232,8 +232,8 @@ def test_adam_agrees_with_a_plain_reference(described):
 
 @pytest.mark.filterwarnings("ignore")  # of NumPy, about overflows
 @pytest.mark.parametrize("described", [
-    NetworkExpectation(step=10.0),
-    NetworkExpectation(step=1e200, optimiser="adam"),
+    NetworkExpectation(step=per_feature(10.0)),
+    NetworkExpectation(step=per_feature(1e200), optimiser="adam"),
 ], ids=["sgd", "adam"])  # fmt: skip
 def test_a_step_size_that_is_too_large_marks_the_run_as_diverged(described):
     agent = ex.Lookahead.paper(0.0, model=described, planning_steps=0)  # only the model overflows

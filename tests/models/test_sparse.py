@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,14 +25,15 @@ from expectant.verbs import (
 )
 
 CORRIDOR = ex.Corridor(slip=0.25)
+ALPHA = per_feature(0.1)
 FEATURES = [ex.OneHot(), ex.RandomBinary(30, 5), Values()]
 
 
-def models(features, step=0.1, **options):
+def models(features, step=ALPHA, **options):
     """A built setting, a dense model and a sparse one."""
     built = Built(CORRIDOR, features)
     sparse = ex.SparseExpectation(step, **options).build(built.setting)
-    return built, ex.LinearExpectation(per_feature(step)).build(built.setting), sparse
+    return built, ex.LinearExpectation(step).build(built.setting), sparse
 
 
 def some_transitions(built, count, seed=0):
@@ -197,54 +200,69 @@ def test_the_trace_of_an_entry_goes_and_comes_with_it():
     assert evicted(model) == 1 and model.columns.traces.shape == model.columns.values.shape
 
 
-AGENTS = {
-    "lookahead": ex.Lookahead.paper(0.05, 0.1),
-    "planning alone": ex.Lookahead.paper(
-        0.05, 0.1, backups="prioritized", interpretation=ex.Interpretation(replayed_fits=0)
+# agents by the kind of their model, which takes a step size
+AGENTS: dict[str, Callable[[Callable[[Any], ex.Model]], ex.Agent]] = {
+    "lookahead": lambda model: ex.Lookahead.paper(0.05, model=model(ALPHA)),
+    "by planning only": lambda model: ex.PlanningOnly(ex.Lookahead.paper(0.05, model=model(ALPHA))),
+    "prioritized": lambda model: ex.Lookahead.paper(
+        0.05, model=model(ALPHA), backups="prioritized"
     ),
-    "replayed": ex.Lookahead.paper(
+    "replayed": lambda model: ex.Lookahead.paper(
         0.05,
-        0.1,
+        model=model(ALPHA),
         interpretation=ex.Interpretation(
             replayed_fits=2, relabelled_rewards=True, stored_termination=True
         ),
     ),
-    "cached values": ex.CachedValues.paper(0.05, 0.05, 0.1, backups="seen"),
-    "cached policy": ex.CachedPolicy.paper(0.05, 0.05, 0.1, backups="recency"),
-    "q": ex.QPlanning.paper(
-        0.05, 0.1, backups="trajectory", interpretation=ex.Interpretation(stored_action=True)
+    "cached values": lambda model: ex.CachedValues.paper(
+        0.05, 0.05, model=model(ALPHA), backups="seen"
     ),
-    "bounded": ex.Lookahead(0.05, 0.1, bounded_step=True),
-    "gradient": ex.Lookahead.paper(0.05, 0.1, planning_update="gradient"),
-    "rollout": ex.Lookahead.paper(0.05, 0.1, backups=ex.backups.Rollout(3)),
-    "long rollout": ex.Lookahead.paper(0.05, 0.1, planning_steps=2, backups=ex.backups.Rollout(8)),
-    "gtd2": ex.Lookahead.paper(0.05, 0.1, planning_update="gtd2", correction_step=0.1),
-    "bounded gradient": ex.Lookahead(
-        0.5, 0.1, planning_update="gradient", correction_step=0.2, bounded_step=True
+    "cached policy": lambda model: ex.CachedPolicy.paper(
+        0.05, 0.05, model=model(ALPHA), backups="recency"
     ),
-    "bonus": ex.Lookahead(0.05, 0.1, bonus=0.1),
-    "without direct learning": ex.PlanningOnly(ex.Lookahead.paper(0.05, 0.1)),
-    "centred": ex.Lookahead.paper(0.05, 0.1, centering=0.1),
-    **{
-        backups: ex.Lookahead.paper(0.05, 0.1, backups=backups)
-        for backups in ("all", "current", "sampler", "features", "pwma", "mg")
-    },
+    "q": lambda model: ex.QPlanning.paper(
+        0.05,
+        model=model(ALPHA),
+        backups="trajectory",
+        interpretation=ex.Interpretation(stored_action=True),
+    ),
+    "bounded": lambda model: ex.Lookahead(0.05, model=model(0.1), planning_update="levi"),
+    "gradient": lambda model: ex.Lookahead.paper(
+        0.05, model=model(ALPHA), planning_update="gradient"
+    ),
+    "gtd2": lambda model: ex.Lookahead.paper(
+        0.05, model=model(ALPHA), planning_update=ex.agents.GTD2(ALPHA)
+    ),
+    "bounded gradient": lambda model: ex.Lookahead(
+        0.5, model=model(0.1), planning_update=ex.agents.Gradient(0.2)
+    ),
+    "rollout": lambda model: ex.Lookahead.paper(
+        0.05, model=model(ALPHA), backups=ex.backups.Rollout(3)
+    ),
+    "long rollout": lambda model: ex.Lookahead.paper(
+        0.05, model=model(ALPHA), planning_steps=2, backups=ex.backups.Rollout(8)
+    ),
+    "bonus": lambda model: ex.Lookahead.paper(
+        0.05, model=ex.models.ExplorationBonus(model(ALPHA), 0.1)
+    ),
+    "centred": lambda model: ex.Lookahead.paper(0.05, model=model(ALPHA), centering=0.1),
 }
+for _name in ("all", "current", "sampler", "features", "pwma", "mg"):
+    AGENTS[_name] = partial(
+        lambda backups, model: ex.Lookahead.paper(0.05, model=model(ALPHA), backups=backups), _name
+    )
 
 
 @pytest.mark.parametrize("agent", AGENTS)
 def test_agents_have_the_dense_models_returns_to_the_bit(agent):
     world = ex.Corridor(cells=5, slip=0.2, switch_every=4)
     weighted = Values() if agent == "all" else ex.Traces(ex.OneHot(), 0.5)  # which remembers
+    listed = partial(ex.SparseExpectation, capacity=20, threshold=0.0)
     for features in (weighted,) if agent != "lookahead" else (ex.RandomBinary(14, 5), weighted):
         options: Any = {"episodes": 8, "runs": 1, "compiled": False, "progress": False}
         options["keep_agents"] = True
-        described = AGENTS[agent]
-        whole = ex.run(world, features, described, **options)
-        step: Any = ex.Fixed(0.1, per="feature") if described.bounded_step else 0.1
-        model = ex.SparseExpectation(per_feature(step), capacity=20, threshold=0.0)
-        sparse = described.replace(model=model)
-        found = ex.run(world, features, sparse, **options)
+        whole = ex.run(world, features, AGENTS[agent](ex.LinearExpectation), **options)
+        found = ex.run(world, features, AGENTS[agent](listed), **options)
         np.testing.assert_array_equal(found.returns, whole.returns)
         ours, theirs = (result.kept[0][0].agent.weights for result in (found, whole))
         np.testing.assert_array_equal(ours, theirs)

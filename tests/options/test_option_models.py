@@ -264,7 +264,8 @@ def test_learning_sees_states_through_their_features():
     line = ex.Corridor(cells=5, slip=0.0)
     b = Built(line, ex.RandomBinary(6, 3))
     option = ex.TableOption((1,) * 5, (0.25,) * 5)
-    options = ex.Repertoire((option,), step=0.1, trace=0.5, bounded=False)
+    # 0.3 of three active features is 0.1 of each
+    options = ex.Repertoire((option,), step=0.3, trace=0.5, bounded=False)
     choices = choices_of(ex.Lookahead.paper(0.1, discount=GAMMA, options=options), b)
     models, rng = choices.extended, np.random.default_rng(0)
     models.rows[0, :, :6], models.rewards[0, :6] = rng.normal(size=(6, 6)), rng.normal(size=6)

@@ -115,6 +115,11 @@ def _interpretation(value: object) -> Interpretation:
     return INTERPRETATIONS[one_of(*INTERPRETATIONS).convert(value)]
 
 
+# Parameters that a named interpretation sets as well, where the agent has them.
+NAMED_PARAMETERS: dict[str, dict[str, Any]] = {
+    "literal": {"epsilon": 0.1},
+    "authors": {"epsilon": 0.1, "replay_capacity": None},
+}
 INTERPRETATION = Rule("'literal', 'preferred', 'authors' or an ex.Interpretation", _interpretation)
 
 Published = TypeVar("Published", bound=Agent)
@@ -131,7 +136,13 @@ def build_paper_agent(
     step_names = [name for name in fields if name.endswith("_step")]
     plans = "backups" in fields
     known = [*fields, "step_unit", *(["replay_capacity"] if plans else [])]
+    if len(steps) > len(step_names) or set(step_names[: len(steps)]) & set(parameters):
+        raise ValueError(f"{owner}: takes {', '.join(step_names)} once each, got {steps!r} as well")
     given = {**dict(zip(step_names, steps, strict=False)), **parameters}
+    named = given.get("interpretation")
+    if isinstance(named, str) and named in NAMED_PARAMETERS:
+        others = NAMED_PARAMETERS[named].items()
+        given = {**{name: value for name, value in others if name in known}, **given}
     for name, value in given.items():
         if name not in known:
             raise ValueError(f"{owner}: unknown parameter {name}={value!r}" + hint(name, known))

@@ -31,7 +31,7 @@ from expectant.models.wrappers import CachedLookahead, ExplorationBonus
 from expectant.options.repertoire import REPERTOIRE, Repertoire
 from expectant.parts import Agent, Backups, Model, Option, Site
 from expectant.rules import named_or, whole
-from expectant.step_sizes import Autostep, StepSize, without_adapting
+from expectant.step_sizes import Autostep, StepSize, adapts
 from expectant.verbs import with_predecessors
 
 __all__ = [
@@ -44,7 +44,7 @@ MODELS: dict[str, Callable[[float | StepSize], Model]] = {
     "cached_lookahead": CachedLookahead,
     "sparse": SparseExpectation,
     "episodic": EpisodicExpectation,
-    "network": lambda step: NetworkExpectation(step=without_adapting(step)),
+    "network": lambda step: NetworkExpectation(**({} if adapts(step) else {"step": step})),
     "distribution": lambda step: Distribution(),
     "latest": lambda step: Distribution(outcomes=1, forgetting=1.0),
     "sample": lambda step: Sample(),
@@ -224,9 +224,12 @@ class PlanningAgent(Agent):
 
     def distribution(self) -> Backups:
         """The backup distribution that ``backups`` stands for."""
-        if isinstance(self.backups, str):
-            return self.backup_names[self.backups](REPLAY_CAPACITY)
-        return self.backups
+        backups = self.backups
+        if isinstance(backups, str):
+            return self.backup_names[backups](REPLAY_CAPACITY)
+        if isinstance(backups, Rollout) and isinstance(backups.start, str):
+            return backups.replace(start=self.backup_names[backups.start](REPLAY_CAPACITY))
+        return backups
 
     def planner(self, site: Site) -> Planner:
         """Build the part that all planning agents share."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -74,6 +74,12 @@ class AgentWrapper(Agent):
     discount: ClassVar[Any] = property(lambda self: self.agent.discount)  # type: ignore[misc]
     initial_value: ClassVar[Any] = property(lambda self: self.agent.initial_value)  # type: ignore[misc]
     centering: ClassVar[Any] = property(lambda self: self.agent.centering)  # type: ignore[misc]
+
+    def replace(self, **changes: Any) -> Self:
+        """Return the same agent with parameters changed, its own or those of the one inside."""
+        own = {field.name for field in dataclasses.fields(self)}
+        inner = {name: changes.pop(name) for name in list(changes) if name not in own}
+        return super().replace(**{"agent": self.agent.replace(**inner), **changes})
 
     def choosing(self, site: Site) -> Site:
         return self.agent.choosing(site)

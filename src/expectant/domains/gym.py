@@ -31,6 +31,13 @@ from expectant.seeds import ENVIRONMENT, sequence
 from expectant.whose import WorldError, own_place, told
 
 
+def as_domain(domain: Domain | GymSource) -> Domain:
+    """A domain as it is, a Gymnasium id or environment as ``Gym``; the rest is refused later."""
+    if isinstance(domain, str) or _is_made(domain):
+        return Gym(domain)
+    return domain  # type: ignore[return-value]
+
+
 def _is_made(environment: object) -> TypeGuard[GymEnvironment]:
     """Whether it is an environment, and not a name or a function or class that makes one."""
     return hasattr(environment, "reset") and not isinstance(environment, type)

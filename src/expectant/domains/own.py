@@ -25,7 +25,7 @@ Tally = dict[tuple[int, int, int], Counter[Result]]  # what followed a phase, st
 
 @dataclass(frozen=True)
 class DomainCheck:
-    """What :func:`check_domain` saw: ``ended`` of the ``episodes`` came to an end by themselves.
+    """The outcome of a check of a domain; ``ended`` of the ``episodes`` terminated.
 
     ``mdp_pairs`` is how many states and actions were tried often enough to compare them with the
     domain's ``mdp()``; None where it has none.
@@ -60,9 +60,9 @@ def check_domain(domain: Domain, *, episodes: int = 20, seed: int = 0) -> Domain
     Raises a ``ValueError`` that says what is wrong and what to do; otherwise returns an account of
     what was seen. A domain with an ``mdp()`` is also compared with it, by frequencies.
     """
-    whole(1).check("check_domain", "episodes", episodes)
-    SEED.check("check_domain", "seed", seed)
-    owner = f"check_domain: {type(domain).__name__}"
+    whole(1).check("check", "episodes", episodes)
+    SEED.check("check", "seed", seed)
+    owner = f"check: {type(domain).__name__}"
     try:
         _check_description(domain, owner)
         tally: Tally = {}
@@ -89,10 +89,6 @@ class WrongDomain(Exception):
 
 def _check_description(domain: Domain, owner: str) -> None:
     """Check what can be told without running it."""
-    if isinstance(domain, type):
-        raise ValueError(f"check_domain: give a domain, not its class: {domain.__name__}(…)")
-    if not isinstance(domain, Domain):
-        raise WrongDomain("is not a domain: derive it from ex.Domain")
     try:
         whole(1).check(owner, "actions", domain.actions)
     except NotImplementedError:

@@ -26,7 +26,7 @@ from expectant.engine.memory import measure, owner, refusing
 from expectant.engine.trial.rehearsal import check_counts, rehearse
 from expectant.features.vector import empty_state
 from expectant.lanes import padded
-from expectant.parts import Agent, Domain, Features, Site
+from expectant.parts import Agent, Domain, Features, Site, equip_checked
 from expectant.progress import Reporter, say
 from expectant.seeds import Streams, streams_of
 
@@ -104,7 +104,7 @@ class Job:
         prepared = Run(
             domain=domain_part,
             features=features_part,
-            agent=self.agent.equip(site),
+            agent=equip_checked(self.agent, site),
             state=empty_state(site.shape),
             next_state=empty_state(site.shape),
             ranges=Ranges(site.actions, site.shape.size, int(self.domain.states or 0)),

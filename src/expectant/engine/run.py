@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from expectant.descriptions import Description
+from expectant.domains.gym import as_domain
+from expectant.domains.spaces import GymSource
 from expectant.engine.arguments import hinting
 from expectant.engine.compile.kernels import Kernel
 from expectant.engine.course import drive, going_on, share_done
@@ -32,7 +34,7 @@ IN_A_ROW = 5  # failures after which no run is begun any more
 
 @hinting
 def run(
-    domain: Domain,
+    domain: Domain | GymSource,
     features: Features,
     agent: Agent,
     *,
@@ -50,6 +52,8 @@ def run(
     progress: bool | Reporter = True,
 ) -> Result:
     """Run an agent in a domain ``runs`` times, each for so many ``episodes`` or ``steps``.
+
+    A Gymnasium id or environment stands for ``ex.Gym`` of it.
 
     Run r draws everything from streams of its own (:mod:`expectant.seeds`), one each for the world,
     for acting, for planning and for building: the same for every setting, and the same bits for
@@ -78,6 +82,7 @@ def run(
         ("keep_agents", keep_agents, flag()),
     ):
         rule.check("run", argument, value)
+    domain = as_domain(domain)
     _check_parts(domain, features, agent)
     job = Job(
         domain,

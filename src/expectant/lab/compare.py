@@ -14,6 +14,7 @@ import numpy as np
 from expectant import formatting as tables
 from expectant.analysis.judging import holm_adjusted, paired_difference
 from expectant.descriptions import near_miss
+from expectant.domains.spaces import GymSource
 from expectant.engine.arguments import hinting
 from expectant.engine.result import Result, estimate_of, extent_of, measure_of
 from expectant.engine.run import run
@@ -156,7 +157,7 @@ def _difference_row(found: Difference, decimals: int) -> list[str]:
 
 @hinting
 def compare(
-    domain: Domain,
+    domain: Domain | GymSource,
     features: Features,
     agents: Mapping[str, Agent] | Sequence[Agent] | Agent,
     *,

@@ -170,9 +170,9 @@ class Repertoire(Buildable):
     ``models`` says how their models are had: "learned" by linear off-policy learning from the
     agent's own steps, with a total step size ``step`` and traces of decay λ = ``trace``;
     "universal" learns which states an option goes through, and rewards apart; "exact" computes them
-    for given options on a finite MDP. ``acting`` says how: the agent chooses "anew" at every step, is "committed" to
-    an option until it stops, or takes "actions" only and plans with options. ``bounded`` shortens
-    an update that would overshoot, as large ratios of probabilities make it.
+    for given options on a finite MDP. ``acting`` says how: the agent chooses "anew" at every step,
+    is "committed" to an option until it stops, or takes "actions" only and plans with options.
+    ``bounded`` shortens an update that would overshoot, as large ratios of probabilities make it.
     """
 
     options: Sequence[Option] = option(Rule("a list of options", _options))

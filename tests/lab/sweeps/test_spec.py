@@ -7,7 +7,6 @@ import dataclasses
 import tomllib
 
 import pytest
-from building import per_feature
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -43,11 +42,13 @@ active = 5
 
 [agents.plain]
 kind = "q_learning"
+preset = "paper"
 action_step = 0.1
 
 [agents.ahead]
 label = "Look-ahead"
 kind = "lookahead"
+preset = "paper"
 value_step = 0.1
 replay_capacity = "none"
 
@@ -74,10 +75,12 @@ kind = "one_hot"
 
 [agents.plain]
 kind = "q_learning"
+preset = "paper"
 
 [agents.ahead]
 label = "Look-ahead"
 kind = "lookahead"
+preset = "paper"
 value_step = 0.1
 model = { kind = "linear_expectation", step = 0.5 }
 
@@ -121,17 +124,19 @@ def test_changes_go_where_they_apply():
         Changes(
             domain={"slip": 0.4, "exit_reward": 1.0},
             features={"active": 3},
-            agents={"doubled_steps": True, "replayed_fits": "planning_steps"},
+            agents={
+                "interpretation": {"doubled_gradients": True, "replayed_fits": "planning_steps"}
+            },
             kinds={"lookahead": {"planning_steps": 7}},
         )
     )
     plain, ahead = changed.cells()[:2]
     assert plain.domain.to_dict()["slip"] == 0.4 and plain.features.to_dict()["active"] == 3
-    assert plain.agent == ex.QLearning.paper(
-        0.1, interpretation=ex.Interpretation(doubled_gradients=True)
+    chosen = ex.Interpretation(doubled_gradients=True, replayed_fits="planning_steps")
+    assert plain.agent == ex.QLearning.paper(0.1, interpretation=chosen)
+    assert ahead.agent == ex.Lookahead.paper(
+        0.1, replay_capacity=None, planning_steps=7, interpretation=chosen
     )
-    fits = ahead.agent.to_dict()["replayed_fits"]
-    assert (ahead.agent.to_dict()["planning_steps"], fits) == (7, "planning_steps")
 
 
 def test_everything_that_can_be_varied():
@@ -140,15 +145,14 @@ def test_everything_that_can_be_varied():
     assert parse_spec(VARIED, "x").is_sweep
     cell = cells["patient domain.cells=9 domain.slip=0.3/ahead epsilon=0.2 model.step=1"]
     assert cell.domain == ex.Corridor(cells=9, slip=0.3)
-    model = ex.LinearExpectation(step=per_feature(1.0))
+    model = ex.LinearExpectation(step=1.0)
     assert cell.agent == ex.Lookahead.paper(
         0.1, model=model, epsilon=0.2, discount=0.5, replay_capacity=70
     )
     assert cell.label == "Look-ahead, model.step 1.0, epsilon 0.2"
     plain = cells["paper domain.cells=5 domain.slip=0.3/plain action_step=0.2"]
-    assert plain.agent == ex.QLearning.paper(
-        0.2
-    )  # the part of a link that is another agent's is not its
+    # the part of a link that is another agent's is not its
+    assert plain.agent == ex.QLearning.paper(0.2)
 
 
 def test_a_setting_of_every_agent_is_one_of_those_that_have_it():
@@ -226,7 +230,7 @@ def test_the_same_sweep_from_python():
         variants={"paper": {}, "patient": {"agents": {"*": {"discount": 0.5}}}},
     )
     assert len(sweep.cells()) == 16
-    assert vars(sweep.cells()[0].agent)["replay_capacity"] is None
+    assert vars(sweep.cells()[0].agent)["backups"] == ex.Replay(None, model_fits=0)
     again = Sweep.from_toml(sweep.to_toml())
     assert again == sweep and again.cells() == sweep.cells() and hash(again) == hash(sweep)
     with pytest.raises(SpecError, match="Sweep: domain: Corridor: unknown option slipp"):

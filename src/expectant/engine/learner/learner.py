@@ -171,8 +171,8 @@ class Learner:
         answer = self._answer(observation, self._action, finite_reward(reward), situation)
         return answer if situation == GOES_ON else None
 
-    def greedy(self, observation: ArrayLike) -> int:
-        """The action it thinks best, without learning or exploring; ties are broken at random.
+    def predict(self, observation: ArrayLike) -> int:
+        """Return the greedy action, without learning or exploring; ties are broken at random.
 
         Features with memory take the observation as the one that follows the last.
         """

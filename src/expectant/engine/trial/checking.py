@@ -1,14 +1,9 @@
-"""Checks of feature maps, models, backup distributions and agents of one's own.
-
-Each is put together with parts of ours and run as plain Python, every call of every verb looked
-at, then once more and compiled, which must give the same bits. ``check_domain`` does the like for
-domains, by acting at random.
-"""
+"""``ex.check``: test a component of one's own before using it."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,9 +14,9 @@ from expectant.agents.paper import Interpretation
 from expectant.agents.q_learning import QLearning
 from expectant.agents.q_planning import QPlanning
 from expectant.core import tree
-from expectant.descriptions import Description
 from expectant.dispatch import watched_by
 from expectant.domains.corridor import Corridor
+from expectant.domains.own import DomainCheck, check_domain
 from expectant.engine.course import drive, going_on
 from expectant.engine.job import Job, loop_for
 from expectant.engine.loop import EPISODE, STEPS, Run, simulate
@@ -30,7 +25,7 @@ from expectant.engine.trial.mistakes import PartError
 from expectant.engine.trial.rehearsal import check_parts
 from expectant.features.table import RandomBinary
 from expectant.options.repertoire import Repertoire
-from expectant.parts import Agent, Backups, Domain, Features, Model, Option
+from expectant.parts import Agent, Backups, Buildable, Domain, Features, Model, Option
 from expectant.progress import reporter
 from expectant.rules import flag, whole
 from expectant.seeds import SEED
@@ -39,9 +34,9 @@ from expectant.verbs import Verb, backed_up_action_value
 
 @dataclass(frozen=True)
 class PartCheck:
-    """What a check saw: how many steps of how many episodes, and how often verbs were called."""
+    """The outcome of a check: steps, episodes that ended, and calls of verbs."""
 
-    part: Description
+    part: Buildable
     steps: int
     episodes: int
     calls: dict[str, int] = field(default_factory=dict)
@@ -54,132 +49,84 @@ class PartCheck:
         )
 
 
-def check_features(
-    features: Features,
-    domain: Domain | None = None,
-    *,
-    steps: int = 300,
-    seed: int = 0,
-    compiled: bool = True,
-) -> PartCheck:
-    """Check a feature map on a domain (None: a corridor), under Q-learning."""
-    return _Check(Features, features, domain, features, steps, seed, compiled).under(QLearning(0.1))
-
-
-def check_model(
-    model: Model,
+def check(
+    component: Buildable,
     domain: Domain | None = None,
     features: Features | None = None,
     *,
     steps: int = 300,
+    episodes: int = 20,
     seed: int = 0,
     compiled: bool = True,
-) -> PartCheck:
-    """Check a model under Algorithm 1, and under Q-planning where it backs up action values."""
-    check = _Check(Model, model, domain, features, steps, seed, compiled)
-    agent = Lookahead.paper(0.05, model=model, planning_steps=2)
-    checked = check.under(agent)
-    part = type(check.job(agent).prepare(0)[0].agent.planner.model)
-    if part in backed_up_action_value.implementations:
-        check.under(QPlanning.paper(0.05, model=model, planning_steps=2))
-    return checked
+) -> PartCheck | DomainCheck:
+    """Check a component of one's own: the first thing that is wrong is an error.
+
+    A domain is run for ``episodes`` with random actions. Another component is run for ``steps``
+    with parts of the package, by default in a corridor with random binary features: as plain
+    Python, where every call of every verb is checked, once more, and compiled, which must give the
+    same bits.
+    """
+    if isinstance(component, type):
+        raise ValueError(f"check: give a component, not its class: {component.__name__}(…)")
+    if isinstance(component, Domain):
+        return check_domain(component, episodes=episodes, seed=seed)
+    whole(1).check("check", "steps", steps)
+    SEED.check("check", "seed", seed)
+    flag().check("check", "compiled", compiled)
+    if domain is not None and domain.outside:
+        raise ValueError(f"check: domain must run in compiled code, got {domain!r}")
+    if isinstance(component, Features):
+        features = component
+    checks = _Check(component, domain, features, steps, seed, compiled)
+    outcomes = [checks.under(agent) for agent in _agents_for(component, checks)]
+    return outcomes[0]
 
 
-def check_backups(
-    backups: Backups,
-    domain: Domain | None = None,
-    features: Features | None = None,
-    *,
-    steps: int = 300,
-    seed: int = 0,
-    compiled: bool = True,
-) -> PartCheck:
-    """Check a backup distribution under Algorithm 1, with replayed fits where it can."""
-    check = _Check(Backups, backups, domain, features, steps, seed, compiled)
-    return check.under(
-        Lookahead.paper(
-            0.05, backups=backups, planning_steps=2, interpretation=Interpretation(replayed_fits=1)
-        )
-    )
-
-
-def check_agent(
-    agent: Agent,
-    domain: Domain | None = None,
-    features: Features | None = None,
-    *,
-    steps: int = 300,
-    seed: int = 0,
-    compiled: bool = True,
-) -> PartCheck:
-    """Check an agent on a domain (None: a corridor) with features (None: random binary ones)."""
-    return _Check(Agent, agent, domain, features, steps, seed, compiled).under(agent)
-
-
-def check_option(
-    option: Option,
-    domain: Domain | None = None,
-    features: Features | None = None,
-    *,
-    steps: int = 300,
-    seed: int = 0,
-    compiled: bool = True,
-) -> PartCheck:
-    """Check an option under Algorithm 1, which follows it until it stops and learns its model."""
-    check = _Check(Option, option, domain, features, steps, seed, compiled)
-    if option.only_action >= 0:
+def _agents_for(component: Buildable, checks: _Check) -> Iterator[Agent]:
+    """Yield the agents that a component is checked under."""
+    if isinstance(component, Agent):
+        yield component
+    elif isinstance(component, Features):
+        yield QLearning()
+    elif isinstance(component, Model):
+        agent = Lookahead.paper(0.05, model=component, planning_steps=2)
+        yield agent
+        part = type(checks.job(agent).prepare(0)[0].agent.planner.model)
+        if part in backed_up_action_value.implementations:
+            yield QPlanning.paper(0.05, model=component, planning_steps=2)
+    elif isinstance(component, Backups):
+        once = Interpretation(replayed_fits=1)
+        yield Lookahead.paper(0.05, backups=component, planning_steps=2, interpretation=once)
+    elif isinstance(component, Option) and component.only_action < 0:
+        options = Repertoire((component,), acting="committed")
+        yield Lookahead.paper(0.05, options=options, planning_steps=2, epsilon=0.3, discount=0.9)
+    else:
         raise ValueError(
-            f"check_option: option is just the action {option.only_action}, which agents have "
-            "already; there is nothing to follow"
+            "check: component must be a domain, features, a model, a backup distribution, an "
+            f"agent, or an option that is more than one action, got {component!r}"
         )
-    repertoire = Repertoire((option,), acting="committed")
-    return check.under(
-        Lookahead(0.05, options=repertoire, planning_steps=2, epsilon=0.3, discount=0.9)
-    )
 
 
 @dataclass(frozen=True)
 class _Check:
-    """The checks of one part, and what it is put together with."""
+    """A component to check, and what it is put together with."""
 
-    kind: type[Description]
-    part: Description
+    part: Buildable
     domain: Domain | None
     features: Features | None
     steps: int
     seed: int
     compiled: bool
 
-    def __post_init__(self) -> None:
-        part, name = self.part, self.kind.__name__
-        if isinstance(part, type):
-            raise ValueError(
-                f"{self.owner}: {name.lower()} must be one, not the class: {part.__name__}(…)"
-            )
-        if not isinstance(part, self.kind):
-            raise ValueError(
-                f"{self.owner}: {name.lower()} must be derived from ex.{name}, got {part!r}"
-            )
-        whole(1).check(self.owner, "steps", self.steps)
-        SEED.check(self.owner, "seed", self.seed)
-        flag().check(self.owner, "compiled", self.compiled)
-        if self.domain is not None and self.domain.outside:
-            raise ValueError(f"{self.owner}: domain must run in compiled code, got {self.domain!r}")
-
-    @property
-    def owner(self) -> str:
-        """The name of the function that checks parts of this kind."""
-        return f"check_{self.kind.__name__.lower()}"
-
     def job(self, agent: Agent) -> Job:
-        """A run in which the part has something to do."""
+        """Describe a run in which the part has something to do."""
         domain = Corridor(cells=5, slip=0.1) if self.domain is None else self.domain
         features = RandomBinary(8, 3) if self.features is None else self.features
         return Job(domain, features, agent, steps=self.steps, seed=self.seed, apart=False)
 
     def under(self, agent: Agent) -> PartCheck:
-        """Everything under one agent, in turn; the first thing that is wrong is an error."""
-        name, job = f"{self.owner}: {type(self.part).__name__}", self.job(agent)
+        """Check everything under one agent, in turn."""
+        name, job = f"check: {type(self.part).__name__}", self.job(agent)
         calls: Counter[str] = Counter()
         try:
             first = _run_watched(job, calls)

@@ -438,6 +438,7 @@ def _where_known(table: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[s
         if name in options:
             inner = result.get(name)
             if isinstance(inner, Mapping) and isinstance(value, Mapping) and "kind" not in value:
-                value = {**inner, **value}
-            result[name] = value
+                result[name] = {**inner, **value}
+            else:
+                result[name] = value
     return result

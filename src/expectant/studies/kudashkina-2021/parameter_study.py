@@ -37,7 +37,9 @@ Steps = dict[str, float]
 
 def largest_step(name: str, cell: Cell) -> float:
     """The step that removes an error at once, beyond which it overshoots; a policy's has none."""
-    doubled = 2 if getattr(cell.agent, "interpretation", Interpretation()).doubled_gradients else 1
+    doubled = (
+        2 if getattr(cell.agent, "interpretation", ex.Interpretation()).doubled_gradients else 1
+    )
     active = cell.features.shape(cell.domain).active
     return 1.0 if name == "policy_step" else 1.0 / (active * doubled)
 

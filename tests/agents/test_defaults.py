@@ -1,0 +1,269 @@
+"""One set of defaults per agent, and the paper's agents by name, in Python and in data."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import expectant as ex
+from expectant.lab.specs.spec import parse_spec
+from expectant.lab.study import the_paper
+
+ROOT = Path(__file__).parents[2]
+AGENTS: list[Any] = [
+    ex.QLearning, ex.Sarsa, ex.ExpectedSarsa, ex.DynaQ, ex.RVIQLearning, ex.QPlanning,
+    ex.Lookahead, ex.CachedValues, ex.CachedPolicy,
+]  # fmt: skip
+OTHER: dict[str, Any] = {
+    "epsilon": 0.25,
+    "discount": 0.5,
+    "initial_value": 1.0,
+    "centering": 0.5,
+    "value_step": ex.step_sizes.Fixed(0.07, per="feature"),
+    "action_step": 0.07,
+    "policy_step": 0.07,
+    "model_step": 0.07,
+    "trace": 0.5,
+    "traces": "accumulating",
+    "planning_steps": 2,
+    "bonus": 0.5,
+    "reference": (1, 1),
+    "model": "sparse",
+    "backups": ex.Replay(10),
+    "planning_update": "gtd2",
+    "options": ex.Repertoire([ex.OneStep(0)]),
+    "values": ex.NetworkValues(),
+}
+
+
+def parameters(kind: Any) -> dict[str, Any]:
+    """The parameters of a constructor with their defaults."""
+    return {name: p.default for name, p in inspect.signature(kind).parameters.items()}
+
+
+EVERY_PARAMETER = [(kind, name) for kind in AGENTS for name in parameters(kind)]
+every_parameter = pytest.mark.parametrize(
+    ("kind", "name"), EVERY_PARAMETER, ids=[f"{k.__name__}-{name}" for k, name in EVERY_PARAMETER]
+)
+
+
+@pytest.mark.parametrize("kind", AGENTS)
+def test_an_agent_needs_no_arguments_and_takes_at_most_12(kind):
+    assert len(parameters(kind)) <= 12
+    agent = kind()
+    assert agent == ex.Agent.from_dict(agent.to_dict()) == ex.Agent.from_dict({"kind": kind.kind})
+    assert repr(agent) == f"{kind.__name__}()"
+
+
+@every_parameter
+def test_giving_a_default_changes_nothing(kind, name):
+    assert kind(**{name: parameters(kind)[name]}) == kind()
+
+
+@every_parameter
+def test_giving_a_parameter_changes_that_one_only(kind, name):
+    changed, plain = kind(**{name: OTHER[name]}), kind()
+    assert getattr(changed, name) == OTHER[name] != getattr(plain, name)
+    assert changed.replace(**{name: getattr(plain, name)}) == plain
+    assert plain.replace(**{name: OTHER[name]}) == changed
+
+
+CHOSEN = {
+    "q_learning": ex.QLearning, "sarsa": ex.Sarsa, "lookahead": ex.Lookahead,
+    "cached_values": ex.CachedValues, "cached_policy": ex.CachedPolicy,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CHOSEN)
+def test_defaults_are_what_the_stored_grid_has_chosen(name):
+    """The first of docs/defaults.json, in which the best of every agent come first."""
+    stored = json.loads((ROOT / "docs/defaults.json").read_text())
+    rows = stored["best"][name]
+    assert [row["score"] for row in rows] == sorted((row["score"] for row in rows), reverse=True)
+    agent: Any = CHOSEN[name]()
+    settings = dict(rows[0]["settings"])
+    if "replayed_fits" in settings:
+        assert agent.distribution().fits == settings.pop("replayed_fits")
+    for key, value in settings.items():
+        step = ex.Description.from_dict(value) if isinstance(value, dict) else value
+        assert getattr(agent, key) == step
+    each = rows[0]["each"]
+    assert len(each) == len(stored["problems"]) and stored["runs"] >= 10
+    assert rows[0]["score"] == pytest.approx(np.mean(each), abs=1e-3)
+
+
+@pytest.mark.parametrize("kind", [ex.QLearning, ex.Sarsa, *AGENTS[6:]])
+def test_they_learn_a_corridor(kind):
+    """Random play earns about 2 in it, the best 17."""
+    found = ex.run(
+        ex.Corridor(slip=0.0), ex.OneHot(), kind(), episodes=120, runs=1, compiled=False,
+        progress=False,
+    )  # fmt: skip
+    assert np.isfinite(found.returns).all()
+    assert found.returns[:, -40:].mean() > 11.0
+
+
+# ------------------------------------------------------------------------ the paper's, by name
+
+
+def alpha(step: float) -> ex.Fixed:
+    return ex.step_sizes.Fixed(step, per="feature", bounded=False)
+
+
+def test_the_papers_agents_are_written_out():
+    assert ex.QLearning.paper(0.1) == ex.QLearning(alpha(0.1), discount=1.0)
+    assert ex.Lookahead.paper(0.1, 0.2, replay_capacity=50) == ex.Lookahead(
+        alpha(0.1),
+        alpha(0.2),
+        discount=1.0,
+        planning_update="levi",
+        backups=ex.Replay(50, model_fits=0),
+    )
+    assert ex.CachedPolicy.paper(0.1, 0.2) == ex.CachedPolicy(
+        alpha(0.1),
+        alpha(0.2),
+        alpha(0.1),
+        discount=1.0,
+        planning_update="levi",
+        backups=ex.Replay(1000, model_fits=0),
+    )
+
+
+IN_DATA: list[tuple[dict[str, Any], ex.Agent]] = [
+    ({"kind": "q_learning"}, ex.QLearning()),
+    ({"kind": "q_learning", "action_step": 0.2}, ex.QLearning(0.2)),
+    (
+        {"kind": "q_learning", "preset": "paper", "action_step": 0.2, "step_unit": "total"},
+        ex.QLearning.paper(0.2, step_unit="total"),
+    ),
+    (
+        {"kind": "q_planning", "preset": "paper", "action_step": 0.2, "model": "true"},
+        ex.QPlanning.paper(0.2, model="true"),
+    ),
+    (
+        {"kind": "lookahead", "backups": {"kind": "replay", "capacity": 9, "model_fits": 1}},
+        ex.Lookahead(backups=ex.Replay(9, model_fits=1)),
+    ),
+    (
+        {"kind": "lookahead", "value_step": {"kind": "fixed", "step": 0.1, "per": "feature"}},
+        ex.Lookahead(ex.Fixed(0.1, per="feature")),
+    ),
+    (
+        {"kind": "lookahead", "preset": "paper", "value_step": 0.1, "replay_capacity": 7},
+        ex.Lookahead.paper(0.1, replay_capacity=7),
+    ),
+    (
+        {"kind": "lookahead", "preset": "paper", "value_step": 0.1, "replay_capacity": "none"},
+        ex.Lookahead.paper(0.1, replay_capacity=None),
+    ),
+    (
+        {
+            "kind": "cached_values",
+            "preset": "paper",
+            "value_step": 0.1,
+            "action_step": 0.2,
+            "interpretation": "authors",
+        },
+        ex.CachedValues.paper(0.1, 0.2, interpretation="authors"),
+    ),
+    (
+        {
+            "kind": "cached_policy",
+            "preset": "paper",
+            "value_step": 0.1,
+            "policy_step": 0.2,
+            "interpretation": {"old_target": True, "replayed_fits": "planning_steps"},
+        },
+        ex.CachedPolicy.paper(
+            0.1,
+            0.2,
+            interpretation=ex.Interpretation(old_target=True, replayed_fits="planning_steps"),
+        ),
+    ),
+    (
+        {"kind": "freeze_after", "steps": 9, "agent": {"kind": "lookahead", "planning_steps": 2}},
+        ex.FreezeAfter(ex.Lookahead(planning_steps=2), 9),
+    ),
+    (
+        {
+            "kind": "planning_only",
+            "agent": {"kind": "lookahead", "preset": "paper", "value_step": 0.1},
+        },
+        ex.PlanningOnly(ex.Lookahead.paper(0.1)),
+    ),
+]
+
+
+def in_toml(value: Any) -> str:
+    """A value as TOML has it, tables inline."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key} = {in_toml(item)}" for key, item in value.items()) + "}"
+    return json.dumps(value)
+
+
+@pytest.mark.parametrize(("data", "agent"), IN_DATA, ids=[repr(agent) for _, agent in IN_DATA])
+def test_agents_in_data_are_those_of_the_constructors(data, agent):
+    if "none" not in data.values():  # which TOML needs, and data do not
+        assert ex.Agent.from_dict(data) == agent
+    assert ex.Agent.from_dict(json.loads(json.dumps(agent.to_dict()))) == agent
+    text = f"""
+        episodes = 1
+        domain = {{kind = "corridor"}}
+        features = {{kind = "one_hot"}}
+        agents = {{only = {in_toml(data)}}}
+    """
+    (cell,) = parse_spec(text, "a test").cells()
+    assert cell.agent == agent
+
+
+@pytest.mark.parametrize("kind", [ex.Sarsa, ex.Lookahead])
+def test_a_preset_that_does_not_exist_is_refused(kind):
+    with pytest.raises(ValueError, match=f"{kind.__name__}: unknown preset 'book'"):
+        ex.Agent.from_dict({"kind": kind.kind, "preset": "book"})
+
+
+NAMED_SETS = {"literal": "print", "preferred": "ours", "authors": "code"}
+
+
+@pytest.mark.parametrize("name", NAMED_SETS)
+def test_interpretations_by_name_are_the_sets_of_the_papers_study(name):
+    """Each has the switches that the readings give to all agents, and to those of one kind."""
+    switches: dict[str, Any] = {}
+    for reading in the_paper().readings:
+        changes = reading.chosen(NAMED_SETS[name]).changes
+        for table in (changes.agents, *changes.kinds.values()):
+            switches |= table.get("interpretation", {})
+    assert len(switches) == len(ex.Interpretation().to_dict()) - 1  # and the kind
+    agent = ex.Lookahead.paper(0.1, interpretation=name)
+    assert agent.interpretation == ex.Interpretation(**switches)
+
+
+@pytest.mark.parametrize("name", NAMED_SETS)
+def test_a_study_has_the_agents_of_the_interpretations_by_name(name):
+    """Those of figure 5b, whose exploration and replay are readings of their own."""
+    cells = the_paper().experiment("5b", NAMED_SETS[name]).cells()
+    assert {type(cell.agent) for cell in cells} == {
+        ex.QLearning, ex.Lookahead, ex.CachedValues, ex.CachedPolicy,
+    }  # fmt: skip
+    for cell in cells:
+        agent: Any = cell.agent
+        doubled = 2.0 if name == "authors" else 1.0
+        steps = {
+            key: value.scaled(1.0 if key == "policy_step" else 1.0 / doubled)
+            for key, value in vars(agent).items()
+            if key.endswith("_step")
+        }
+        own = {} if isinstance(agent, ex.QLearning) else {"planning_steps": agent.planning_steps}
+        if own:
+            own["replay_capacity"] = agent.backups.capacity
+        expected = type(agent).paper(**steps, **own, epsilon=agent.epsilon, interpretation=name)
+        if not isinstance(agent, ex.CachedPolicy):  # the only one that has an entropy
+            agent = agent.replace(
+                interpretation=agent.interpretation.replace(entropy=expected.interpretation.entropy)
+            )
+        assert agent == expected
