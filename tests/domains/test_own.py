@@ -11,6 +11,8 @@ def misdescribed(**changes):
     """A corridor that steps by one description and states another as its MDP."""
 
     class Misdescribed(ex.Corridor):
+        states, actions = 5, 2
+
         def mdp(self):
             return ex.Corridor(**changes).mdp()
 

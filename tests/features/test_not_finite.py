@@ -30,8 +30,6 @@ class Unbounded(Troubled):
 
 
 def test_bounds_are_not_estimated_from_what_is_no_number():
-    message = (
-        "observation: component 1 must be a finite number, got nan, in run 0, episode 0, step 3"
-    )
+    message = "observation: must be finite numbers, got .* in run 0, episode 0, step 3"
     with pytest.raises(ex.WorldError, match=message):
         ex.bounds_of(Unbounded)
