@@ -40,7 +40,7 @@ from expectant.domains.average_reward import AccessControl, RiverSwim, Transient
 from expectant.domains.branching import Branching, Lottery
 from expectant.domains.corridor import BoyanChain, Corridor
 from expectant.domains.counterexample import Counterexample
-from expectant.domains.finite import FiniteMDP, under_policy
+from expectant.domains.finite import FiniteMDP
 from expectant.domains.grids import BlockingMaze, Cliff, DynaMaze, ShortcutMaze
 from expectant.domains.gym import Gym
 from expectant.domains.loca import LocaGrid, LocaMountainCar
@@ -60,6 +60,7 @@ from expectant.engine.trial.checking import (
     check_option,
 )
 from expectant.engine.trial.mistakes import PartError
+from expectant.exact.solve import under_policy
 from expectant.features.basis import Fourier, Identity
 from expectant.features.bounds import bounds_of
 from expectant.features.table import Categorical, Interpolated, OneHot, RandomBinary

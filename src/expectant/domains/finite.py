@@ -442,26 +442,3 @@ class TabularDomain(Domain):
 
     def build(self, rng: np.random.Generator) -> object:
         return self.mdp().build(rng)
-
-
-def under_policy(domain: Domain, policy: ArrayLike | None = None, *, phase: int = 0) -> FiniteMDP:
-    """The finite MDP with a single action, to do as a policy (S, A) does; None: anything, equally.
-
-    Its optimal values are the values of the policy, so agents learn to predict in it, and every
-    measure of value errors is one of prediction errors.
-    """
-    from expectant.exact.solve import checked_policy, dynamics
-
-    world = dynamics(domain, phase)
-    states, actions, outcomes = world.probabilities.shape
-    given = np.full((states, actions), 1.0 / actions) if policy is None else policy
-    chances = checked_policy(given, (states, actions))
-    mdp = domain.mdp()
-    assert mdp is not None
-    flat = (states, 1, actions * outcomes)
-    return FiniteMDP(
-        probabilities=(chances[:, :, None] * world.probabilities).reshape(flat),
-        rewards=mdp.outcomes.rewards[phase].reshape(flat),
-        successors=world.successors.reshape(flat),
-        start=world.start,
-    )

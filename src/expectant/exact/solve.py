@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from expectant.domains.finite import reaches_end
+from expectant.domains.finite import FiniteMDP, reaches_end
 from expectant.parts import Domain
 from expectant.rules import between, whole
 
@@ -272,3 +272,24 @@ def best_epsilon_soft_return(
     """The expected return from the start of the best ε-soft policy."""
     values = best_epsilon_soft_values(domain, epsilon, discount=discount, phase=phase)
     return start_return(domain, values)
+
+
+def under_policy(domain: Domain, policy: ArrayLike | None = None, *, phase: int = 0) -> FiniteMDP:
+    """The finite MDP with a single action, to do as a policy (S, A) does; None: anything, equally.
+
+    Its optimal values are the values of the policy, so agents learn to predict in it, and every
+    measure of value errors is one of prediction errors.
+    """
+    world = dynamics(domain, phase)
+    states, actions, outcomes = world.probabilities.shape
+    given = np.full((states, actions), 1.0 / actions) if policy is None else policy
+    chances = checked_policy(given, (states, actions))
+    mdp = domain.mdp()
+    assert mdp is not None
+    flat = (states, 1, actions * outcomes)
+    return FiniteMDP(
+        probabilities=(chances[:, :, None] * world.probabilities).reshape(flat),
+        rewards=mdp.outcomes.rewards[phase].reshape(flat),
+        successors=world.successors.reshape(flat),
+        start=world.start,
+    )
