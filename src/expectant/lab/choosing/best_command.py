@@ -250,7 +250,7 @@ def confirm_choices(
     text = read_text(folder.path / SPEC)
     store = Store(folder.path, accepts_versions(folder.table))
     with opened(folder.path, text, parse_toml(text, SPEC)):
-        curves = compute(cells, store, threads=threads, title="fresh runs")
+        curves = compute(cells, store, threads=threads, title="fresh runs").curves()
     fresh = {
         row: mean_score(values_of(folder, measure, row, curve[start:]))
         for row, curve in zip(rows, curves, strict=True)

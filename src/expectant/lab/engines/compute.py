@@ -158,7 +158,9 @@ class Work:
             name: self.store.curves(name, index.get(name, []), cell.runs)
             for name, cell in self.unique().items()
         }
-        return [curves[name][: cell.runs] for name, cell in zip(self.names, self.cells, strict=True)]
+        return [
+            curves[name][: cell.runs] for name, cell in zip(self.names, self.cells, strict=True)
+        ]
 
 
 def order_evenly(tasks: Sequence[Task]) -> list[Task]:
