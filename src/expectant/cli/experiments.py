@@ -111,6 +111,10 @@ def best(
         int | None,
         typer.Option(callback=POSITIVE, help="Run the best this often again; report those runs."),
     ] = None,
+    margin: Annotated[
+        float | None,
+        typer.Option(help="Differences within it do not matter; by default 5 % of the mean."),
+    ] = None,
     out: Annotated[
         Path | None, typer.Option(help="Where to write best.json and figures; the folder itself.")
     ] = None,
@@ -118,27 +122,28 @@ def best(
     trust: Trust = False,
     json: Json = False,
 ) -> None:
-    """Choose the best setting of every agent: picked by some runs, reported by others.
+    """Compare the agents at their best settings, by runs that had no part in the choice.
 
     Without --confirm the first half of the runs picks and the second half reports. Writes
     best.json and sensitivity-*.png and .svg.
     """
     with plain_errors("lab", "show"):
+        from expectant.lab.choosing.best_command import BEST
         from expectant.lab.choosing.best_command import best as choose
-        from expectant.lab.choosing.best_command import best_text
+        from expectant.lab.choosing.choice_page import draw_choice
 
-        found = choose(
-            folder, measure=measure, confirm=confirm, out=out, threads=threads, trust=trust
-        )
+        place = out or folder
+        chosen = choose(
+            folder, measure=measure, confirm=confirm, margin=margin, out=place, threads=threads,
+            trust=trust,
+        )  # fmt: skip
+        paths = [place / BEST, *draw_choice(chosen, place)]
     if json:
-        print_json(found.as_data())
+        print_json(chosen.as_data())
         return
-    from expectant.show.page_tables import print_table
-
-    table, notes = best_text(found)
-    print_table(table)
-    for line in [*notes, *found.paths]:
-        print(line)
+    print(chosen)
+    for path in paths:
+        print(path)
 
 
 @app.command(rich_help_panel=EXPERIMENTS)

@@ -130,8 +130,7 @@ def read_stored(folder: Path, trust: bool = False) -> tuple[Request, list[Panel]
 def report_again(folder: Path, *, trust: bool = False) -> list[Path]:
     """Write the figures and the page of any results folder again; ``trust`` imports its modules."""
     if need_kind(folder, RUN, SWEEP, STUDY) == SWEEP:
-        from expectant.lab.choosing.choice_figures import draw_sweep
-        from expectant.lab.choosing.choice_page import report_sweep
+        from expectant.lab.choosing.choice_page import draw_sweep, report_sweep
 
         return [*draw_sweep(folder, trust=trust), report_sweep(folder, trust=trust)]
     request, panels = read_stored(folder, trust)
