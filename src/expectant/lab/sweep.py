@@ -18,7 +18,6 @@ from expectant.lab.cells import Cell, Shard
 from expectant.lab.engines.compute import Work, engine_named
 from expectant.lab.engines.tasks import Kernels
 from expectant.lab.search import SEARCH, search
-from expectant.lab.specs.grid import points
 from expectant.lab.specs.spec import (
     Experiment,
     experiment_of,
@@ -37,6 +36,8 @@ from expectant.whose import told
 
 if TYPE_CHECKING:
     import pyarrow
+
+    from expectant.lab.choosing.best_command import Best
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -121,13 +122,31 @@ class Sweep:
             accept_versions=accept_versions,
         )  # fmt: skip
 
+    def best(
+        self,
+        folder: str | Path | None = None,
+        *,
+        measure: str = "mean",
+        confirm: int | None = None,
+        margin: float | None = None,
+        threads: int | None = None,
+    ) -> Best:
+        """Compute what is missing, then compare the agents at their best settings.
+
+        Half of the runs choose the settings of each agent, the other half compare the agents run by
+        run; with ``confirm``, all runs choose and so many fresh ones compare. A difference within
+        the ``margin`` (by default 5 % of the larger mean) does not matter.
+        """
+        outcome = self.run(folder, threads=threads)
+        return outcome.best(measure=measure, confirm=confirm, margin=margin, threads=threads)
+
     def __repr__(self) -> str:
-        found = self.experiment()
-        cells = sum(1 for panel in found.panels for _ in points(panel))
-        length = f"{found.steps:,} steps" if found.steps else f"{found.episodes:,} episodes"
+        experiment = self.experiment()
+        steps, episodes = experiment.steps, experiment.episodes
+        length = f"{steps:,} steps" if steps else f"{episodes:,} episodes"
         return (
-            f"Sweep({self.name}: {cells:,} cells of {', '.join(self.agents)}, "
-            f"{found.runs:,} runs of {length} each)"
+            f"Sweep({self.name}: {len(experiment.names()):,} cells of {', '.join(self.agents)}, "
+            f"{experiment.runs:,} runs of {length} each)"
         )
 
     def __eq__(self, other: object) -> bool:
@@ -144,6 +163,11 @@ class Outcome:
     folder: Path
     work: Work
     trials: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def found(self) -> int:
+        """How many blocks were there."""
+        return self.work.found
 
     @property
     def computed(self) -> int:
@@ -173,6 +197,26 @@ class Outcome:
         if self.failed:
             raise ValueError(f"{self.folder}: not all cells are finished; run the sweep again")
         return panels_of(self.work.cells, self.work.curves())
+
+    def best(
+        self,
+        *,
+        measure: str = "mean",
+        confirm: int | None = None,
+        margin: float | None = None,
+        threads: int | None = None,
+    ) -> Best:
+        """Compare the agents at their best settings, see :meth:`Sweep.best`."""
+        from expectant.lab.choosing.best_command import best
+
+        return best(
+            self.folder,
+            measure=measure,
+            confirm=confirm,
+            margin=margin,
+            threads=threads,
+            trust=True,
+        )
 
     @property
     def troubles(self) -> list[Trouble]:

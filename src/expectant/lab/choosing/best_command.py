@@ -1,4 +1,4 @@
-"""``expectant best``: agents compared at their best settings, chosen by some runs, by other runs."""
+"""``expectant best``: agents compared at their best settings, by runs that chose none of them."""
 
 from __future__ import annotations
 
@@ -68,16 +68,8 @@ EQUAL, UNCLEAR = "equal within the margin", "unclear"
 COMPARED = "Agents compared at their best settings, on runs that had no part in the choice"
 CHOICE_HEADS = ("agent", "in", "best setting", "mean", "95 % interval", "runs", "when picked",
                 "no worse", "diverged", "unfinished")  # fmt: skip
-DIFFERENCE_HEADS = (
-    "agent",
-    "verdict",
-    "than, or to",
-    "in",
-    "difference",
-    "95 % interval",
-    "margin",
-    "p",
-)
+DIFFERENCE_HEADS = ("agent", "against", "verdict", "in", "difference", "95 % interval", "margin",
+                    "p")  # fmt: skip
 
 
 class RunScore(NamedTuple):
@@ -305,8 +297,8 @@ def difference_row(difference: Mapping[str, Any]) -> list[str]:
     chance = difference["p"]
     return [
         difference["agent"],
-        difference["verdict"],
         difference["other"],
+        difference["verdict"],
         difference["problem"],
         shown_number(difference["difference"]),
         shown_interval(difference["low"], difference["high"]),

@@ -91,12 +91,13 @@ def _optimum(cells: Sequence[Cell]) -> float:
     discount differently.
     """
     domain, mdp = cells[0].domain, cells[0].domain.mdp()
-    discounts = {cell.agent.discount for cell in cells}
-    if mdp is None or len(discounts) > 1 or domain.of_run(0) is not domain:
+    discount = cells[0].agent.discount
+    differ = any(cell.agent.discount != discount for cell in cells)
+    if mdp is None or differ or domain.of_run(0) is not domain:
         return math.nan
     epsilon = max(cell.agent.epsilon for cell in cells)
     return _one_number(
-        [_undiscounted(domain, epsilon, *discounts, phase) for phase in range(mdp.phases)]
+        [_undiscounted(domain, epsilon, discount, phase) for phase in range(mdp.phases)]
     )
 
 
