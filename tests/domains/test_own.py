@@ -32,4 +32,4 @@ def misdescribed(**changes):
 )
 def test_steps_that_the_mdp_does_not_have(changes, message):
     with pytest.raises(ValueError, match=message):
-        ex.check_domain(misdescribed(**changes), episodes=200)
+        ex.check_domain(misdescribed(**changes), episodes=60)
