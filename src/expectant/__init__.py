@@ -99,8 +99,8 @@ if TYPE_CHECKING:  # the same as _LATER
     from expectant import diagnostics
     from expectant.lab.looks import look_as
     from expectant.lab.measures import measure
+    from expectant.lab.quick_check import quick_check
     from expectant.lab.sweep import Sweep
-    from expectant.lab.trying.try_on import try_on
     from expectant.watching.animate import watch
 
 __all__ = [
@@ -219,10 +219,10 @@ __all__ = [
     "measure",
     "option",
     "plot",
+    "quick_check",
     "register",
     "rules",
     "run",
-    "try_on",
     "under_policy",
     "updates",
     "verbs",
@@ -237,7 +237,7 @@ _LATER = {
     "Sweep": "expectant.lab.sweep",
     "look_as": "expectant.lab.looks",
     "measure": "expectant.lab.measures",
-    "try_on": "expectant.lab.trying.try_on",
+    "quick_check": "expectant.lab.quick_check",
     "watch": "expectant.watching.animate",
 }
 

@@ -23,7 +23,7 @@ from expectant.rules import whole
 
 
 def _check_minutes(value: float) -> Any:
-    from expectant.lab.trying.try_on import MINUTES
+    from expectant.lab.quick_check import MINUTES
 
     return check(MINUTES)(value)
 
@@ -47,10 +47,12 @@ def try_agents(
 ) -> None:
     """Does anything learn in an environment, does planning pay there, and with which settings?"""
     with plain_errors("gym", "lab", "optuna", "show"):
-        from expectant.lab.trying.try_on import try_on
+        from expectant.lab.quick_check import folder_name, quick_check
 
-        folder = out or Path("results", "try", environment.replace(":", "-").replace("/", "-"))
-        found = try_on(environment, minutes, folder=folder, seed=seed, threads=threads, quiet=json)
+        folder = out or Path("results", "try", folder_name(environment))
+        found = quick_check(
+            environment, minutes, folder=folder, seed=seed, threads=threads, quiet=json
+        )
     if json:
         print_json(found.as_data())
     else:

@@ -16,9 +16,9 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, wait
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import fields
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
@@ -584,24 +584,44 @@ def compile_ahead(orders: Sequence[Order], overall: Overall) -> None:
     Numba compiles one function at a time in a process. Nothing depends on it: whoever needs a
     kernel that is not there compiles it, and is told what is wrong with it.
     """
-    from loky.process_executor import ProcessPoolExecutor
-
     size = min(cores(), _fitting(COMPILE_BYTES))
     wanted = _missing(orders) if size > 1 else []
     if len(wanted) < 2:
         return
     size = min(size, len(wanted))
-    executor = ProcessPoolExecutor(size, initializer=_ignore_interrupts)
-    try:
-        compiling = [_submit(executor, _compile_there, order) for order in wanted]
+    with compiling_apart(wanted, size) as compiling:
         while (found := wait(compiling, LOOK_SECONDS)).not_done:
             overall.show(
                 f"compiling {len(wanted)} loops in {size} processes (once, then cached), "
                 f"{len(found.done)} done",
                 overall.done,
             )
+
+
+@contextmanager
+def compiling_apart(pickled: Sequence[bytes], size: int) -> Iterator[list[Future[None]]]:
+    """Compile pickled orders, the first ones first, in other processes while the context lasts."""
+    from loky.process_executor import ProcessPoolExecutor
+
+    executor = ProcessPoolExecutor(size, initializer=_ignore_interrupts)
+    try:
+        yield [_submit(executor, _compile_there, order) for order in pickled]
     finally:
         executor.shutdown(kill_workers=True)
+
+
+@contextmanager
+def compiling_meanwhile(jobs: Mapping[str, Job]) -> Iterator[dict[str, Future[None]]]:
+    """Compile the loops for jobs in one other process, in order; those in the cache are left out.
+
+    So is what cannot be pickled, and everything where memory is short: it is compiled when needed.
+    """
+    wanted = {}
+    for name, job in jobs.items():
+        for order in _missing([Order(compile_loop, job)]) if _fitting(COMPILE_BYTES) else ():
+            wanted[name] = order
+    with compiling_apart([*wanted.values()], 1) as compiling:
+        yield dict(zip(wanted, compiling, strict=True))
 
 
 def _missing(orders: Sequence[Order]) -> list[bytes]:
