@@ -16,7 +16,7 @@ from expectant.analysis.judging import holm_adjusted, paired_difference
 from expectant.descriptions import near_miss
 from expectant.engine.arguments import hinting
 from expectant.engine.result import Result, estimate_of, extent_of, measure_of
-from expectant.engine.run import run
+from expectant.engine.run import compile_agents, run
 from expectant.extras import need
 from expectant.parts import Agent, Domain, Features
 from expectant.progress import Reporter
@@ -186,6 +186,7 @@ def compare(
             f"compare: reference must be the name of an agent, got {reference!r}"
             + near_miss(str(reference), list(named))
         )
+    compile_agents(domain, features, named, compiled, progress)
     results = {
         name: run(
             domain, features, agent, episodes=episodes, steps=steps, runs=runs, seed=seed,
