@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from expectant.cli.common import (
-    EXPERIMENTS,
-    POSITIVE,
     Folder,
     Json,
     Out,
     Threads,
     Trust,
-    app,
+    command,
     plain_errors,
     print_json,
 )
@@ -26,7 +24,7 @@ if TYPE_CHECKING:
     from expectant.lab.sweep import Outcome
 
 
-@app.command(rich_help_panel=EXPERIMENTS)
+@command("Experiments")
 def run(
     config: Annotated[
         str,
@@ -45,7 +43,7 @@ def run(
         str | None, typer.Option(help="optuna: try promising settings instead of the whole grid.")
     ] = None,
     trials: Annotated[
-        int, typer.Option(callback=POSITIVE, help="Settings a search tries for every agent.")
+        int, typer.Option(min=1, help="Settings a search tries for every agent.")
     ] = 20,
     accept_versions: Annotated[
         bool,
@@ -101,7 +99,7 @@ def _print_sweep(outcome: Outcome, page: Path | None, json: bool) -> None:
         print(f"page: {page}")
 
 
-@app.command(rich_help_panel=EXPERIMENTS)
+@command("Experiments")
 def best(
     folder: Annotated[Path, typer.Argument(help="A folder of a sweep, which `run` has written.")],
     measure: Annotated[
@@ -109,7 +107,7 @@ def best(
     ] = "mean",
     confirm: Annotated[
         int | None,
-        typer.Option(callback=POSITIVE, help="Run the best this often again; report those runs."),
+        typer.Option(min=1, help="Run the best this often again; report those runs."),
     ] = None,
     margin: Annotated[
         float | None,
@@ -146,7 +144,7 @@ def best(
         print(path)
 
 
-@app.command(rich_help_panel=EXPERIMENTS)
+@command("Experiments")
 def report(folder: Folder, trust: Trust = False) -> None:
     """Write the figures and the page of a results folder again."""
     with plain_errors("lab", "show"):
