@@ -303,6 +303,3 @@ def test_curves_of_a_setting_have_the_others_at_their_best_and_as_in_the_best():
     assert line.values == [1, 2]
     assert line.envelope[:, 0].tolist() == [50.0, 13.0]
     np.testing.assert_array_equal(line.envelope[:, 1:], setting_intervals(values)[[0, 7]])
-    assert line.slice is not None and line.slice.tolist() == [50.0, 10.0]  # a and c stay at 1
-    (alone,) = sensitivities(group_of({"agent.a": [1, 2]}), values[:2])
-    assert alone.slice is None

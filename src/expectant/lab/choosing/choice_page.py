@@ -41,10 +41,15 @@ from expectant.lab.measures import MEASURES, Measure
 from expectant.lab.search import SEARCH
 from expectant.lab.store.cell_tables import troubles_in, troubles_section, version_rows
 from expectant.lab.store.folder import again, place_of
-from expectant.show import Environment, Header, Parameters, Section, Table, write_page
+from expectant.show import Environment, Header, Parameters, Section, Table, draw_chart, write_page
 from expectant.show.palette import Palette
-from expectant.show.sensitivity import HeatMap, Sensitivity, draw_sensitivity
-from expectant.show.sweep_sections import SweepGroup, SweepSection
+from expectant.show.sweep_sections import (
+    HeatMap,
+    Sensitivity,
+    SweepGroup,
+    SweepSection,
+    sensitivity_chart,
+)
 from expectant.show.wording import slug
 
 REPORT = "report.html"
@@ -79,7 +84,8 @@ def draw_choice(best: Best, place: Path) -> list[Path]:
         ]
         if lines:
             label = f"{folder.quantity}, {best.measure.name}"
-            paths += draw_sensitivity(lines, heading, label, place / f"sensitivity{stem}", palette)
+            chart = sensitivity_chart(lines, label)
+            paths += draw_chart(chart, heading, place / f"sensitivity{stem}", palette)
     return paths
 
 
@@ -91,10 +97,8 @@ def sensitivities(group: Group, values: np.ndarray, less: bool = False) -> list[
     for name, points in _all_responses(group, -means if less else means).items():
         cells = [point.envelope for point in points]
         envelope = np.column_stack([means[cells], setting_intervals(own[cells])])
-        through = np.array([np.nan if p.slice is None else means[p.slice] for p in points])
-        shown = None if len(group.settings) == 1 else through
         tried = [point.value for point in points]
-        lines.append(Sensitivity(group.agent, name, tried, envelope, shown, less))
+        lines.append(Sensitivity(group.agent, name, tried, envelope, less))
     return lines
 
 
