@@ -7,16 +7,18 @@ from __future__ import annotations
 
 import json as json_format
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 from expectant.extras import MissingExtra, need
 from expectant.whose import WorldError
+
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class PlainFlags:
@@ -50,7 +52,7 @@ app = typer.Typer(
 )
 
 
-def command(group: str, name: str | None = None) -> Any:
+def command(group: str, name: str | None = None) -> Callable[[Function], Function]:
     """Add a command to a group of --help."""
     return app.command(name, rich_help_panel=group, cls=Command)
 

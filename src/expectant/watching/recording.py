@@ -183,11 +183,11 @@ def layout_of(domain: Domain) -> Layout:
     drawing = domain.drawing or _default_drawing(domain)
     bounds = domain.bounds or ()
     if domain.states is not None:
-        observations = np.arange(domain.states, dtype=np.int64).reshape(-1, 1)
+        states: np.ndarray = np.arange(domain.states, dtype=np.int64).reshape(-1, 1)
         if drawing.cells is not None:
             across, along, cells = _grid(drawing)
-            return Layout(GRID, across, along, observations, drawing, cells)
-        return Layout(ROW, np.arange(float(domain.states)), np.zeros(1), observations, drawing)
+            return Layout(GRID, across, along, states, drawing, cells)
+        return Layout(ROW, np.arange(float(domain.states)), np.zeros(1), states, drawing)
     if len(bounds) != 2 or not all(math.isfinite(end) for bound in bounds for end in bound):
         raise ValueError(
             "watch: domain must be one with numbered states, or with two components that have "
