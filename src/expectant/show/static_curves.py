@@ -92,7 +92,7 @@ def _columns(chart: Chart) -> int:
 
 
 def _draw(axes: Axes, plot: Plot, chart: Chart, palette: Palette) -> None:
-    from matplotlib.ticker import StrMethodFormatter
+    from matplotlib.ticker import FuncFormatter, NullFormatter, StrMethodFormatter
 
     for place in plot.breaks:
         axes.axvline(place, color=SWITCH_COLOUR, linewidth=0.6, zorder=1)
@@ -106,6 +106,9 @@ def _draw(axes: Axes, plot: Plot, chart: Chart, palette: Palette) -> None:
         axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
         return
     axes.set_xscale(plot.scale)
+    if plot.scale == "log":
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: shown_number(value)))
+        axes.xaxis.set_minor_formatter(NullFormatter())
     if plot.ticks:
         axes.set_xticks(range(len(plot.ticks)), plot.ticks, rotation=30, ha="right")
 

@@ -70,7 +70,8 @@ for (const sweep of sectionsOf("sweepsection")) {
     return typeof value === "number" ? String(Number(value.toPrecision(4))).replace(/^-/, "−") : String(value);
   };
   const columns = [
-    ["agent", (cell) => palette[group(cell).key].name], ["in", (cell) => group(cell).problem],
+    ["agent", (cell) => palette[group(cell).key].name],
+    ...(sweep.groups.some(({ problem }) => problem) ? [["in", (cell) => group(cell).problem]] : []),
     ...sweep.columns.map(({ name, values }) => [name.replace(/^agent\./, ""), (cell) => values[cell]]),
     ...["value", "low", "high"].map((name, n) => [name, (cell) => scores[3 * cell + n]]),
   ];
@@ -95,7 +96,7 @@ for (const sweep of sectionsOf("sweepsection")) {
       for (const [, value] of columns) {
         const field = row.insertCell();
         field.textContent = show(value(cell));
-        if (typeof value(cell) === "number") field.className = "right";
+        if (value(cell) === null || typeof value(cell) === "number") field.className = "right";
       }
       row.addEventListener("click", () => toggle(cell));
       return row;

@@ -25,6 +25,7 @@ const layout = (more) => ({
 // Only these buttons: by default there is one that sends the chart to a server.
 const config = {
   responsive: true, displaylogo: false, plotlyServerURL: "",
+  displayModeBar: matchMedia("(hover: none)").matches ? false : "hover",  // else it would hide curves
   modeBarButtons: [["toImage", "zoom2d", "pan2d", "autoScale2d", "resetScale2d"]],
 };
 
