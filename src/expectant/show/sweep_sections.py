@@ -58,7 +58,8 @@ def sensitivity_chart(lines: Sequence[Sensitivity], measure: str) -> Chart:
         curves = []
         for line in own:
             x = np.array(line.values if scale else [values.index(v) for v in line.values], float)
-            curves.append(Curve(line.agent, *line.envelope.T, runs=0, diverged=0, x=x))
+            mean, low, high = line.envelope.T
+            curves.append(Curve(line.agent, mean, low, high, runs=0, diverged=0, x=x))
         name = setting_name(setting)
         shared = {"x_name": name, "scale": scale or "linear", "ticks": ticks}
         plots.append(Plot("", curves[0].x, 0.0, curves, **shared))  # type: ignore[arg-type]

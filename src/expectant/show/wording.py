@@ -93,7 +93,7 @@ def names_of(agents: Sequence[Any]) -> list[str]:
     >>> names_of([QLearning(), Lookahead(epsilon=0.1), Lookahead(epsilon=0.2)])
     ['QLearning', 'Lookahead (Algorithm 1, epsilon=0.1)', 'Lookahead (Algorithm 1, epsilon=0.2)']
     """
-    names = []
+    names: list[str] = []
     for agent in agents:
         alike = [other for other in agents if type(other) is type(agent)]
         fields = dataclasses.fields(agent) if dataclasses.is_dataclass(agent) else ()
