@@ -182,13 +182,6 @@ def test_a_walk_ends_with_its_episode_even_if_the_next_one_starts_in_the_same_st
     assert after_the_end == {0, 1, 2, 3}  # a new walk begins, anywhere
 
 
-def test_length_one_is_uniform_replay():
-    built = Built(ex.Corridor(), ex.OneHot())
-    backups = filled(built, 1, 4, [(n, n + 1) for n in range(6)])
-    seen = np.bincount(drawn(built, backups, 8000), minlength=6) / 8000
-    np.testing.assert_allclose(seen, [0, 0, 0.25, 0.25, 0.25, 0.25], atol=0.02)
-
-
 def test_walks_go_on_over_the_wrapped_end_but_not_past_the_newest():
     built = Built(ex.Corridor(), ex.OneHot())
     steps = [(n % 8, (n + 1) % 8) for n in range(14)]  # in six slots: 12 and 13 are before 8

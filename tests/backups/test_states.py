@@ -117,34 +117,6 @@ def test_what_idles_makes_no_update_while_nothing_waits(agent):
     assert built.agent.weights[1, 3] == pytest.approx(0.9)
 
 
-def frequencies(built: Built, backups, draws: int) -> np.ndarray:
-    state, seen = built.state(0), np.zeros(built.setting.domain.states or 0)
-    for _ in range(draws):
-        assert draw(backups, state, built.rng) == -1
-        assert (state.active == built.state(state.place[0]).active).all()
-        seen[state.place[0]] += 1
-    return seen / draws
-
-
-@pytest.mark.parametrize("features", [ex.OneHot(), ex.RandomBinary(14, 5)], ids=repr)
-def test_rare_states_are_drawn_as_often_as_frequent_ones(features):
-    built = Built(ex.Corridor(), features)
-    backups = ex.SeenStates().build(built.setting)
-    for number in [3] * 50 + [4] + [5] * 7 + [3]:
-        remember(backups, built.transition(number, 0, -1.0, 8))
-    expected = [0, 0, 0, 1 / 3, 1 / 3, 1 / 3, 0, 0, 0]
-    np.testing.assert_allclose(frequencies(built, backups, 6000), expected, atol=0.025)
-
-
-def test_when_full_a_new_state_replaces_the_first():
-    built = Built(ex.Corridor(), ex.OneHot())
-    backups = ex.SeenStates(capacity=3).build(built.setting)
-    for number in [0, 1, 0, 2, 0, 7, 1, 8]:  # 7 replaces 0, then 8 replaces 1
-        remember(backups, built.transition(number, 0, -1.0, 3))
-    expected = np.isin(np.arange(9), [2, 7, 8]) / 3
-    np.testing.assert_allclose(frequencies(built, backups, 6000), expected, atol=0.025)
-
-
 def test_states_that_look_alike_are_one_with_the_latest_place():
     built = Built(ex.Corridor(cells=3), ex.OneHot())
     backups, state = ex.SeenStates().build(built.setting), built.state(0)
