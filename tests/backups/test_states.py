@@ -73,8 +73,8 @@ def test_pairs_come_in_turn():
     found = []
     for _ in range(20):
         slot = draw(backups, state, built.rng)
-        found.append((int(state.place[0]), stored(backups, slot)[0]))
-    pairs = [(cell, action) for cell in range(9) for action in (0, 1)]
+        found.append((int(state.place[0]), *stored(backups, slot)))
+    pairs = [(cell, action, 0.0, 1.0) for cell in range(9) for action in (0, 1)]
     assert found == [*pairs, *pairs[:2]]
 
 

@@ -111,11 +111,6 @@ def action_count(space: object, owner: str) -> int:
     )
 
 
-def first_action(space: object) -> int:
-    """The number that the first action has in a space that :func:`action_count` has counted."""
-    return int(getattr(space, "start", 0))
-
-
 def observations(space: object, numbered: bool | None, owner: str) -> Observations:
     """How to read a space. ``numbered`` says whether whole numbers count as states or as a vector.
 
