@@ -11,7 +11,7 @@ import json
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,7 @@ from expectant.engine.compile.compiling import kernel_for, register_overloads
 from expectant.engine.compile.overloads import with_borrowed
 from expectant.engine.job import UNLIMITED, Job, loop_is_compiled
 from expectant.engine.loop import Budget
+from expectant.engine.workers import end_idle_workers
 from expectant.features.vector import empty_state
 from expectant.seeds import streams_of
 from expectant.verbs import encode
@@ -225,18 +226,11 @@ def processes() -> Times:
         ).seconds  # fmt: skip
 
     def start_and_run() -> float:
-        stop_workers()
+        end_idle_workers()  # so that new ones are started
         return seconds(2)
 
     rounds = [(seconds(1), start_and_run(), seconds(2)) for _ in range(2)]
     return dict(zip(("one", "first", "two"), map(min, zip(*rounds, strict=True)), strict=True))
-
-
-def stop_workers() -> None:
-    """End idle worker processes, so that the next run starts new ones."""
-    from expectant.engine.workers import end_idle_workers
-
-    end_idle_workers()
 
 
 def many_actions(actions: int) -> ex.FiniteMDP:
@@ -437,39 +431,22 @@ def judge(results: dict[str, Any]) -> dict[str, tuple[float, str, bool]]:
 
 
 def report(results: dict[str, Any]) -> None:
-    """Print tables of what was measured."""
-    from rich.console import Console
-
-    console = Console(width=None if sys.stdout.isatty() else 130)
+    """Print every measured number, and the promised ratios with their targets."""
     for name, found in results.items():
-        title = (ROWS[name].__doc__ or "").partition("\n")[0]
-        nested = [value for value in found.values() if isinstance(value, dict)]
-        if nested and isinstance(next(iter(nested[0].values())), dict):
-            for kind, rows in found.items():
-                console.print(f"{title} By {kind}:", table_of(rows))
-        else:
-            console.print(title, table_of(found if nested else {"": found}))
+        print((ROWS[name].__doc__ or "").partition("\n")[0])
+        for path, value in flatten(found):
+            print(f"  {path:60} {value:>12,.4g}")
     for name, (value, promise, kept) in judge(results).items():
-        console.print(f"{name}: {value:.2f} (target {promise}) {'met' if kept else 'MISSED'}")
+        print(f"{name}: {value:.2f} (target {promise}) {'met' if kept else 'MISSED'}")
 
 
-def table_of(rows: dict[str, dict[str, Any]]) -> Any:
-    """Return a table with a line for each entry."""
-    from rich.table import Table
-
-    columns = list(dict.fromkeys(column for row in rows.values() for column in row))
-    table = Table("")
-    for column in columns:
-        table.add_column(column, justify="right")
-    for name, row in rows.items():
-        table.add_row(name, *(_cell(row.get(column)) for column in columns))
-    return table
-
-
-def _cell(value: Any) -> str:
-    if value is None or isinstance(value, bool):
-        return {None: "", True: "yes", False: "NO"}[value]
-    return f"{value:,.0f}" if isinstance(value, float) and value >= 100 else f"{value:.3g}"
+def flatten(found: dict[str, Any]) -> Iterator[tuple[str, float]]:
+    """Yield the numbers of nested mappings with their keys."""
+    for key, value in found.items():
+        if isinstance(value, dict):
+            yield from ((f"{key}, {path}", number) for path, number in flatten(value))
+        else:
+            yield key, value
 
 
 def main(as_json: bool = False, rows: Sequence[str] = ()) -> int:

@@ -119,9 +119,9 @@ class Troubled(HallEnv):
 class FailsIn(HallEnv):
     """Fails in its second step in some of the ``runs``, which are told apart by their seeds."""
 
-    def __init__(self, runs: Sequence[int] = ()) -> None:
+    def __init__(self, runs: Sequence[int] = (), dies: bool = False) -> None:
         super().__init__()
-        self.runs, self.run, self.taken = runs, -1, 0
+        self.runs, self.dies, self.run, self.taken = runs, dies, -1, 0
 
     def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Any, dict[str, Any]]:
         if seed is not None:
@@ -132,5 +132,7 @@ class FailsIn(HallEnv):
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         self.taken += 1
         if self.run in self.runs and self.taken == 2:
+            if self.dies:
+                os._exit(3)
             raise RuntimeError("motor broke")
         return super().step(action)

@@ -53,8 +53,7 @@ def test_help_lists_the_commands_in_groups():
     assert sorted(groups, key=text.index) == groups
     commands = ("reproduce", "try", "watch", "run", "best", "report", "list", "show", "bench")
     assert {name for name in commands if invoke(name, "--help").exit_code == 0} == set(commands)
-    for gone in ("sweep", "plot", "studies", "loca", "readings"):
-        assert invoke(gone, "--help").exit_code == 2
+    assert not any("<bool>" in invoke(name, "--help").output for name in commands)
 
 
 def test_an_experiment_and_its_report_again(tmp_path):
@@ -131,7 +130,7 @@ def test_reproduce_one_figure(tmp_path):
 BAD: list[tuple[list[str], str]] = [
     (["reproduce", "--figure", "6"], "unknown '6'"),
     (["reproduce", "--quick", "--runs", "3"], "cannot be combined with --runs 3"),
-    (["reproduce", "--runs", "0"], "must be a whole number, 1 or more, got 0"),
+    (["reproduce", "--runs", "0"], "Invalid value for '--runs'"),
     (["reproduce", "--seed", str(2**128)], "at most"),
     (["reproduce", "5a"], "study: unknown '5a'"),
     (["reproduce", "--figure", "5"], "unknown '5', did you mean '5a' or '5b'?"),
@@ -196,7 +195,9 @@ def test_list_and_show_components_and_studies():
     assert all(kind in text for kind in kinds)
     assert "value_step" in shown and "``" not in text + shown and ":`" not in text + shown
     assert json.loads(invoke("show", "lookahead", "--json").stdout)["name"] == "Lookahead"
-    assert "SeenStates" in invoke("show", "seen").output and '(agents: "seen")' in text
+    assert "SeenStates" in invoke("show", "seen").output and '("seen")' in text
+    assert "(Algorithm 1)" in text and len(shown.splitlines()) < 75
+    assert invoke("show", "Algorithm 1").stdout == shown
     assert "figures: planning, q_learning, published" in invoke("show", "loca").stdout
 
 

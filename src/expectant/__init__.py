@@ -42,7 +42,7 @@ from expectant.domains.average_reward import AccessControl, RiverSwim, Transient
 from expectant.domains.branching import Branching, Lottery
 from expectant.domains.corridor import BoyanChain, Corridor
 from expectant.domains.counterexample import Counterexample
-from expectant.domains.finite import FiniteMDP, under_policy
+from expectant.domains.finite import FiniteMDP
 from expectant.domains.grids import BlockingMaze, Cliff, DynaMaze, ShortcutMaze
 from expectant.domains.gym import Gym
 from expectant.domains.loca import LocaGrid, LocaMountainCar
@@ -55,6 +55,7 @@ from expectant.engine.result import Result
 from expectant.engine.run import run
 from expectant.engine.trial.checking import check
 from expectant.engine.trial.mistakes import PartError
+from expectant.exact.solve import under_policy
 from expectant.features.basis import Fourier, Identity
 from expectant.features.bounds import bounds_of
 from expectant.features.table import Categorical, Interpolated, OneHot, RandomBinary
@@ -93,8 +94,8 @@ if TYPE_CHECKING:  # the same as _LATER
     from expectant import diagnostics
     from expectant.lab.looks import look_as
     from expectant.lab.measures import measure
+    from expectant.lab.quick_check import quick_check
     from expectant.lab.sweep import Sweep
-    from expectant.lab.trying.try_on import try_on
     from expectant.watching.animate import watch
 
 __all__ = [
@@ -215,11 +216,11 @@ __all__ = [
     "option",
     "options",
     "plot",
+    "quick_check",
     "register",
     "rules",
     "run",
     "step_sizes",
-    "try_on",
     "under_policy",
     "updates",
     "verbs",
@@ -234,7 +235,7 @@ _LATER = {
     "Sweep": "expectant.lab.sweep",
     "look_as": "expectant.lab.looks",
     "measure": "expectant.lab.measures",
-    "try_on": "expectant.lab.trying.try_on",
+    "quick_check": "expectant.lab.quick_check",
     "watch": "expectant.watching.animate",
 }
 

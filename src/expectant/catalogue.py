@@ -49,6 +49,8 @@ def entry(kind: str) -> dict[str, Any]:
         "group": group,
         "kind": kind,
         "name": found.__name__,
+        "title": found.title() if group == "agents" else found.__name__,
+        "algorithm": vars(found).get("algorithm", ""),
         "short": short_names().get(kind),
         "text": inspect.cleandoc((found.__doc__ or "").partition(OPTIONS)[0]),
         "options": options_of(found),
@@ -74,12 +76,11 @@ def study_entries() -> list[dict[str, Any]]:
 
 
 def find_entry(name: str) -> dict[str, Any]:
-    """The entry of a component, by any of its names, or of a study."""
-    short = short_names()
-    for kind, found in KINDS.items():
-        if name in (kind, found.__name__, short.get(kind)):
-            return entry(kind)
-    studies = {study["name"]: study for study in study_entries()}
-    if name in studies:
-        return studies[name]
-    raise ValueError(f"unknown name {name!r}" + near_miss(name, sorted([*KINDS, *studies])))
+    """Return a component by any of its names ("Algorithm 1" is one), or a study."""
+    entries = [*catalogue(), *study_entries()]
+    for found in entries:
+        names = [found.get(key) for key in ("kind", "name", "short", "algorithm", "title")]
+        if name and name in names:
+            return found
+    known = sorted(found["kind"] for found in entries)
+    raise ValueError(f"unknown name {name!r}" + near_miss(name, known))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -123,6 +123,19 @@ def or_none(rule: Rule[First]) -> Rule[First | None]:
     return Rule(
         f"{rule.text}, or None", lambda value: None if value is None else rule.convert(value)
     )
+
+
+def list_of(rule: Rule[First], text: str, size: int | None = None) -> Rule[tuple[First, ...]]:
+    """Values that each keep a rule, ``size`` of them if that is given."""
+
+    def convert(value: object) -> tuple[First, ...]:
+        if not isinstance(value, Iterable) or isinstance(value, str):
+            raise TypeError
+        items = tuple(rule.convert(item) for item in value)
+        _require(size in (None, len(items)))
+        return items
+
+    return Rule(text, convert)
 
 
 def either(first: Rule[First], second: Rule[Second]) -> Rule[First | Second]:

@@ -29,3 +29,9 @@ def test_a_diverged_run_is_never_dropped(lost):
 
 def test_a_phase_cut_short_is_left_out():
     assert phases(panel_of(np.zeros((1, 7)))) == ([2, 4], 2)
+
+
+def test_windows_reach_to_the_first_and_the_last_bin():
+    panel = Panel("", "", "", 10, 30, 0.0, {"a": np.zeros((1, 9))}, {"a": "A"})
+    found = [len(panel.windows(before, after)) for before, after in ((3, 3), (4, 3), (3, 4))]
+    assert found == [2, 1, 1]  # switches at bins 3 and 6 of 9

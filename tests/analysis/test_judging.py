@@ -1,3 +1,5 @@
+"""Intervals, paired differences and verdicts."""
+
 from __future__ import annotations
 
 import math
@@ -5,8 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from expectant.analysis import Panel
+from expectant.analysis import Panel, holm_adjusted, interval, learning_curve, paired_difference
 from expectant.analysis.adaptation import crossed_lowests
+from expectant.analysis.curves import finite_or_nan
 from expectant.analysis.judging import (
     ABOUT,
     ABOVE,
@@ -25,6 +28,85 @@ from expectant.analysis.judging import (
     pseudo_values,
     verdict,
 )
+
+
+def test_bins_are_means_and_a_short_last_bin_is_kept():
+    curve = learning_curve(np.array([[1, 3, 5, 7, 10], [0, 0, 2, 2, 4]]), bin=2)
+    np.testing.assert_array_equal(curve, [[2, 6, 10], [0, 2, 4]])
+
+
+def test_an_interval_of_equal_runs_has_no_width():
+    found = interval(np.full((5, 2), 3.0))
+    for value in found:
+        np.testing.assert_allclose(value, 3.0)
+
+
+@pytest.mark.parametrize(
+    ("level", "low", "high"), [(0.95, 0.0, 2.0), (0.6, 0.0, 2.0), (0.4, 1.0, 1.0)]
+)
+def test_the_interval_of_two_runs_by_hand(level, low, high):
+    """A quarter of all resamples has the mean 0, a half 1, a quarter 2."""
+    found = interval(np.array([0.0, 2.0]), level=level)
+    assert (found.mean, found.low, found.high) == (1.0, low, high)
+
+
+def test_a_diverged_run_makes_its_columns_unknown():
+    samples = np.ones((4, 3))
+    samples[2, 1] = np.nan
+    assert np.isnan(interval(samples).mean).tolist() == [False, True, False]
+    assert np.isnan(interval(samples).low).tolist() == [False, True, False]
+
+
+def test_infinite_counts_as_diverged():
+    np.testing.assert_array_equal(finite_or_nan(np.array([1.0, np.inf])), [1.0, np.nan])
+
+
+NAN = float("nan")
+
+
+def test_a_paired_t_test_by_hand():
+    """Differences 1, 2, 3: mean 2, error 1/√3, t = 2√3 with two degrees of freedom."""
+    found = paired_difference(np.array([1.0, 4.0, 9.0]), np.array([0.0, 2.0, 6.0]))
+    assert found.mean == 2.0
+    assert (found.above, found.below) == (3, 0)
+    # Student's t with two degrees of freedom has P(|T| > t) = 1 − t / √(2 + t²)
+    assert found.chance == pytest.approx(1 - np.sqrt(12 / 14))
+    half = 4.302653 / np.sqrt(3)
+    assert (found.low, found.high) == pytest.approx((2 - half, 2 + half), abs=1e-6)
+
+
+def test_a_diverged_run_is_the_worst():
+    """Five runs against none: the sign test gives twice 1 in 32."""
+    good, bad = np.arange(5.0), np.full(5, NAN)
+    found = paired_difference(good, bad)
+    assert (found.above, found.below) == (5, 0)
+    assert found.chance == pytest.approx(2 / 32)
+    assert np.isnan([found.mean, found.low, found.high]).all()
+    assert paired_difference(bad, good).below == 5
+
+
+def test_two_diverged_runs_are_alike():
+    found = paired_difference(np.array([NAN, NAN, 1.0]), np.array([NAN, 5.0, -np.inf]))
+    assert (found.above, found.below, found.chance) == (1, 1, 1.0)
+    assert paired_difference(np.array([NAN]), np.array([NAN])).chance == 1.0
+
+
+def test_from_one_run_nothing_can_be_told():
+    found = paired_difference(np.array([3.0]), np.array([1.0]))
+    assert (found.mean, found.chance) == (2.0, 1.0)
+    assert np.isnan([found.low, found.high]).all()
+
+
+def test_differences_without_spread():
+    assert paired_difference(np.ones(3), np.ones(3)).chance == 1.0
+    assert paired_difference(np.ones(3), np.zeros(3)).chance == 0.0
+
+
+def test_holm_by_hand():
+    """Sorted 0.01, 0.03, 0.04 times 3, 2, 1; never less than the one before."""
+    np.testing.assert_allclose(holm_adjusted(np.array([0.04, 0.01, 0.03])), [0.06, 0.03, 0.06])
+    np.testing.assert_allclose(holm_adjusted(np.array([0.5, 0.9])), [1.0, 1.0])
+    assert holm_adjusted(np.array([])).size == 0
 
 
 def runs(mean: float, half: float, count: int = 20) -> np.ndarray:

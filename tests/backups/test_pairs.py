@@ -99,9 +99,9 @@ def test_a_state_in_the_place_of_another_was_never_tried():
     b, sweeping = made(ex.PrioritizedPairs(capacity=2))
     for state, action in ((0, 0), (0, 0), (0, 1), (1, 1)):
         remember(sweeping, b.transition(state, action, 1.0, None))
-    assert sweeping.tries.tolist() == [[2, 1], [0, 1]]
+    assert sweeping.links.tries.tolist() == [[2, 1], [0, 1]]
     remember(sweeping, b.transition(2, 1, 1.0, None))  # no room: state 0 goes
-    assert sweeping.tries.tolist() == [[0, 1], [0, 1]]
+    assert sweeping.links.tries.tolist() == [[0, 1], [0, 1]]
 
 
 @pytest.mark.parametrize("step", [0.3, 1.0])

@@ -1,4 +1,9 @@
+"""Replay: evenly, by recency and along trajectories."""
+
 from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -52,14 +57,6 @@ def test_a_slot_is_as_narrow_as_states_and_actions_allow(most):
     assert (state.place[0], state.active[0]) == (most - 1, most - 1)
 
 
-def test_the_newest_transition_can_be_drawn_at_once():
-    built = Built(ex.Corridor(), ex.OneHot())
-    replay, state = ex.Replay(10).build(built.setting), built.state(0)
-    remember(replay, built.transition(7, 0, -1.0, 8))
-    assert draw(replay, state, built.rng) == 0
-    assert state.place[0] == 7
-
-
 def test_unlimited_replay_grows_without_losing_anything():
     built = Built(ex.Corridor(), ex.OneHot())
     replay = ex.Replay(None).build(built.setting)
@@ -74,31 +71,18 @@ def test_unlimited_replay_grows_without_losing_anything():
     assert stored(replay, size) == (1, -7.0, 0.0)
 
 
-def test_unlimited_replay_gives_the_same_run_as_a_large_one():
+def test_unlimited_replay_gives_the_same_run_as_a_large_one(monkeypatch):
+    monkeypatch.setattr("expectant.backups.replay.FIRST_ROOM", 16)
     agents = [
         ex.Lookahead.paper(0.1, 0.1, planning_steps=1, replay_capacity=capacity)
-        for capacity in (None, 200_000)
+        for capacity in (None, 2000)
     ]
     unlimited, large = (
-        ex.run(ex.Corridor(), ex.OneHot(), agent, episodes=2000, runs=1) for agent in agents
+        ex.run(ex.Corridor(), ex.OneHot(), agent, episodes=20, runs=1, compiled=False)
+        for agent in agents
     )
-    assert unlimited.lengths.sum() > 2 * 4096  # it had to grow twice
+    assert 2 * 16 < unlimited.lengths.sum() < 2000  # it had to grow twice
     np.testing.assert_array_equal(unlimited.returns, large.returns)
-
-
-def test_relabelling_swaps_the_rewards_of_the_ends():
-    domain = ex.Corridor(cells=1, slip=0.0, switch_every=10)
-    built = Built(domain, ex.OneHot())
-    replay = ex.Replay(10).build(built.setting)
-    for action in (0, 1):
-        reset(built.domain, 0, built.rng)
-        reward, alive = step(built.domain, action, built.rng)
-        transition = built.transition(0, action, reward, None)
-        remember(replay, transition._replace(alive=alive, outcome=int(built.domain.now[2])))
-    assert replay.rewards[:2].tolist() == [0.0, 20.0]
-    reset(built.domain, 10, built.rng)
-    relabel(replay, built.domain)
-    assert replay.rewards[:2].tolist() == [20.0, 0.0]
 
 
 def test_all_that_is_stored_is_relabelled_after_wrapping_around_too():
@@ -114,3 +98,95 @@ def test_all_that_is_stored_is_relabelled_after_wrapping_around_too():
     reset(built.domain, 10, built.rng)
     relabel(replay, built.domain)
     assert replay.rewards.tolist() == [0.0] * 3
+
+
+DRAWS = 20_000
+
+
+def ages_drawn(halflife: float, capacity: int, stored_ones: int) -> np.ndarray:
+    """How often each age is drawn; the rewards number the transitions."""
+    built = Built(ex.Corridor(), ex.OneHot())
+    backups, state = ex.RecencyReplay(capacity, halflife).build(built.setting), built.state(0)
+    for number in range(stored_ones):
+        remember(backups, built.transition(number % 9, number % 2, float(number), None))
+    ages = np.zeros(stored_ones)
+    for _ in range(DRAWS):
+        slot = draw(backups, state, built.rng)
+        _, reward, _ = stored(backups, slot)
+        assert state.place[0] == reward % 9
+        ages[stored_ones - 1 - int(reward)] += 1
+    return ages / DRAWS
+
+
+@pytest.mark.parametrize(
+    ("halflife", "capacity", "stored_ones"),
+    [(1.0, 10, 4), (2.0, 6, 6), (2.0, 6, 15), (5.0, 4, 9), (1e12, 5, 7), (3.0, 1, 3)],
+)
+def test_weights_halve_every_halflife(halflife, capacity, stored_ones):
+    kept = min(capacity, stored_ones)
+    weights = 0.5 ** (np.arange(kept) / halflife)
+    ages = ages_drawn(halflife, capacity, stored_ones)
+    np.testing.assert_allclose(ages[:kept], weights / weights.sum(), atol=0.012)
+    assert not ages[kept:].any()  # overwritten
+
+
+def filled(built: Built, length: int, capacity: int, steps: Sequence[tuple[int, int | None]]):
+    """A trajectory replay of the given steps, whose rewards number them."""
+    backups = ex.Trajectory(length, capacity).build(built.setting)
+    for number, (here, there) in enumerate(steps):
+        remember(backups, built.transition(here, 1, float(number), there))
+    return backups
+
+
+def drawn(built: Built, backups, times: int) -> list[int]:
+    """The numbers of the steps that are drawn, one after the other."""
+    state, numbers = built.state(0), []
+    for _ in range(times):
+        slot = draw(backups, state, built.rng)
+        numbers.append(int(stored(backups, slot)[1]))
+        assert state.place[0] == backups.replay.states.places[slot]
+    return numbers
+
+
+def walks(numbers: list[int], starts_after: set[int], length: int) -> list[list[int]]:
+    """Cut a sequence of draws into walks, as they should be."""
+    found: list[list[int]] = [[]]
+    for number in numbers:
+        if found[-1] and (found[-1][-1] in starts_after or len(found[-1]) == length):
+            found.append([])
+        found[-1].append(number)
+    return found
+
+
+def test_walks_follow_experience_and_stop_where_it_stopped():
+    built = Built(ex.Corridor(), ex.OneHot())
+    # 0 1 2 ended; 3 4 was cut off (what follows starts elsewhere); 5 6 7 is the newest
+    steps = [(0, 1), (1, 2), (2, None), (5, 6), (6, 7), (2, 3), (3, 4), (4, 5)]
+    backups = filled(built, 3, 100, steps)
+    numbers = drawn(built, backups, 9000)
+    parts = walks(numbers, {2, 4, 7}, 3)[:-1]
+    for walk in parts:
+        assert walk == list(range(walk[0], walk[0] + len(walk)))
+    assert max(map(len, parts)) == 3
+    assert all(len(walk) == 3 or walk[-1] in {2, 4, 7} for walk in parts)
+    starts = np.bincount([walk[0] for walk in parts], minlength=8) / len(parts)
+    np.testing.assert_allclose(starts, 1 / 8, atol=0.025)
+
+
+def test_a_walk_ends_with_its_episode_even_if_the_next_one_starts_in_the_same_state():
+    built = Built(ex.Corridor(), ex.OneHot())
+    backups = filled(built, 10, 100, [(0, 1), (1, 1), (1, 2), (2, 3)])
+    backups.replay.alive[1] = 0.0
+    numbers = drawn(built, backups, 400)
+    after_the_end = {after for before, after in pairwise(numbers) if before == 1}
+    assert after_the_end == {0, 1, 2, 3}  # a new walk begins, anywhere
+
+
+def test_walks_go_on_over_the_wrapped_end_but_not_past_the_newest():
+    built = Built(ex.Corridor(), ex.OneHot())
+    steps = [(n % 8, (n + 1) % 8) for n in range(14)]  # in six slots: 12 and 13 are before 8
+    backups = filled(built, 50, 6, steps)
+    numbers = drawn(built, backups, 3000)
+    assert set(numbers) == {8, 9, 10, 11, 12, 13}
+    for before, after in pairwise(numbers):
+        assert before == 13 or after == before + 1

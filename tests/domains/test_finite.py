@@ -1,8 +1,13 @@
+"""Finite MDPs: from arrays, of the paper, under a policy, and drawn as rooms."""
+
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import expectant as ex
+from expectant import exact
+from expectant.domains.corridor import LEFT, RIGHT
 from expectant.domains.finite import END, PHASE, STATE
 from expectant.verbs import outcome, phase, reset, reward_now, step
 
@@ -94,3 +99,109 @@ def test_every_outcome_has_a_number_of_its_own_by_which_it_is_relabelled():
     assert seen == {number: float(number) for number in range(12)}
     reset(part, 1, rng)
     assert [reward_now(part, number) for number in range(12)] == [12.0 + n for n in range(12)]
+
+
+def test_corridor_is_what_the_paper_describes():
+    table = ex.Corridor(cells=3, slip=0.25, switch_every=7).mdp().outcomes
+    # outcome 0 is the move asked for, 1 the slip
+    np.testing.assert_array_equal(table.probabilities[0, 1, LEFT], [0.75, 0.25])
+    assert table.successors[1].tolist() == [[0, 2], [2, 0]]
+    assert table.successors[0].tolist() == [[-1, 1], [1, -1]]
+    assert table.rewards[0, 2, RIGHT].tolist() == [20.0, -1.0]
+    assert table.rewards[0, 0, LEFT].tolist() == [0.0, -1.0]
+    assert table.rewards[1, 2, RIGHT].tolist() == [0.0, -1.0]  # the other phase: goal on the left
+    assert table.rewards[1, 0, LEFT].tolist() == [20.0, -1.0]
+    np.testing.assert_allclose(table.start, 1 / 3)
+
+
+def test_corridor_without_switching_has_one_phase():
+    assert ex.Corridor().mdp().phases == 1
+    assert ex.Corridor(switch_every=500).mdp().phases == 2
+
+
+def test_counterexample_is_what_the_paper_describes():
+    table = ex.Counterexample(exit_reward=-2.0).mdp().outcomes
+    assert table.successors[0].tolist() == [[1, 2], [-1, -1]]
+    np.testing.assert_array_equal(table.probabilities[0, 0, 0], [0.5, 0.5])
+    expected = (table.probabilities * table.rewards).sum(axis=-1)[0]
+    assert expected.tolist() == [[0.0, -2.0], [0.0, -5.0], [-5.0, 0.0]]
+    assert table.start.tolist() == [1.0, 0.0, 0.0]
+
+
+def test_its_values_are_those_of_the_policy():
+    rng = np.random.default_rng(0)
+    for domain in (ex.Corridor(slip=0.2), ex.LocaGrid(rows=3, columns=5), ex.Counterexample()):
+        policy = rng.dirichlet(np.ones(domain.actions), size=domain.states)
+        chain = ex.under_policy(domain, policy)
+        assert chain.actions == 1 and chain.states == domain.states
+        np.testing.assert_allclose(
+            ex.exact.optimal_values(chain, discount=0.9),
+            ex.exact.policy_values(domain, policy, discount=0.9),
+        )
+
+
+def test_without_a_policy_it_does_anything():
+    even = np.full((9, 2), 0.5)
+    ours, theirs = (ex.under_policy(ex.Corridor(), policy) for policy in (None, even))
+    np.testing.assert_array_equal(ours.outcomes.probabilities, theirs.outcomes.probabilities)
+
+
+TINY = """
+#####
+#S.G#
+#PA.#
+#####
+"""
+
+
+def start_of(domain: ex.Rooms) -> int:
+    return int(domain.mdp().outcomes.start.argmax())
+
+
+def test_a_map_by_hand():
+    rooms = ex.Rooms(TINY)
+    assert "".join(rooms.letters) == "S.PA."
+    drawing = rooms.drawing
+    assert drawing.cells == ((1, 1), (2, 1), (1, 2), (2, 2), (3, 2))  # column and row
+    assert drawing.exits == (ex.Exit(3.0, 1.0, (1.0,)),)
+    assert rooms.named == {"A": 3}
+    table = rooms.mdp().outcomes
+    assert table.start.tolist() == [1.0, 0.0, 0.0, 0.0, 0.0]
+    # every action has one outcome, as nothing slips: up, right, down, left
+    assert table.successors[:, :, 0].tolist() == [
+        [0, 1, 2, 0],
+        [1, -1, 3, 0],
+        [0, 3, 2, 2],
+        [1, 4, 3, 2],
+        [-1, 4, 4, 3],
+    ]
+    rewards = (table.probabilities * table.rewards).sum(axis=-1)[0]
+    assert rewards.tolist() == [
+        [0, 0, -1, 0],
+        [0, 1, 0, 0],
+        [0, 0, -1, -1],  # to stay in a pit costs as much as to arrive in it
+        [0, 0, 0, -1],
+        [1, 0, 0, 0],
+    ]
+
+
+def test_a_slip_goes_any_other_way():
+    table = ex.Rooms(TINY, slip=0.3).mdp().outcomes
+    np.testing.assert_allclose(table.probabilities[0, 1, 1], [0.1, 0.7, 0.1, 0.1])
+    assert table.successors[1, 1].tolist() == [1, -1, 3, 0]
+
+
+def test_two_rooms_are_those_of_the_paper():
+    domain = ex.TwoRooms()
+    assert domain.states == 72 and domain.named == {"H": 30}
+    # 12 moves around the pits to the hallway, six more to the goal
+    assert exact.optimal_values(domain, discount=0.99)[start_of(domain)] == pytest.approx(0.99**17)
+
+
+def test_four_rooms_are_those_of_the_paper():
+    domain = ex.FourRooms()
+    assert domain.states == 103 and sorted(domain.named) == ["1", "2", "3", "4"]
+    table = domain.mdp().outcomes
+    chances = table.probabilities[0, start_of(domain), 0]
+    np.testing.assert_allclose(sorted(chances), [1 / 9, 1 / 9, 1 / 9, 2 / 3])
+    ex.check(domain, episodes=3)

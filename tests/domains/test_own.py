@@ -11,6 +11,8 @@ def misdescribed(**changes):
     """A corridor that steps by one description and states another as its MDP."""
 
     class Misdescribed(ex.Corridor):
+        states, actions = 5, 2
+
         def mdp(self):
             return ex.Corridor(**changes).mdp()
 
@@ -30,4 +32,4 @@ def misdescribed(**changes):
 )
 def test_steps_that_the_mdp_does_not_have(changes, message):
     with pytest.raises(ValueError, match=message):
-        ex.check(misdescribed(**changes), episodes=200)
+        ex.check(misdescribed(**changes), episodes=60)

@@ -17,8 +17,10 @@ import numpy as np
 import pytest
 from loading import module_at
 
+import expectant as ex
 from expectant import dispatch, version
 from expectant.engine import code_hash as fingerprint
+from expectant.engine import workers
 from expectant.engine.compile import compiled_lanes, compiled_streams, compiling, overloads
 from expectant.engine.loop import simulate
 
@@ -337,3 +339,15 @@ def test_pickling_a_part_changes_no_name():
     copyreg._slotnames(OwnPart)  # type: ignore[attr-defined]
     assert "__slotnames__" in vars(OwnPart)
     assert fingerprint.fingerprint(simulate, (OwnPart,)).name == before
+
+
+def test_the_state_of_the_package_changes_no_name(monkeypatch):
+    """Code that mentions the package and anything called ``run`` does not depend on its caches."""
+
+    def mentions(part):
+        return ex.LANES * part.run
+
+    before = fingerprint.digest(fingerprint.walk([mentions]))
+    monkeypatch.setitem(compiling._kernels, "another", mentions)
+    monkeypatch.setattr(workers, "_idle", [mentions])
+    assert fingerprint.digest(fingerprint.walk([mentions])) == before

@@ -119,7 +119,7 @@ def test_known_levels_of_the_figures(tmp_path):
         replace(c, runs=4, episodes=8000) if c.experiment == "3" else replace(c, runs=40)
         for c in cells
     ]
-    curves = compute(cells, Store(tmp_path))
+    curves = compute(cells, Store(tmp_path)).curves()
     late = {
         (c.experiment, c.agent_key): float(np.mean(x[:, -x.shape[1] // 4 :]))
         for c, x in zip(cells, curves, strict=True)

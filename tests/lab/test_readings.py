@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -72,16 +73,17 @@ def test_what_matters_is_corrected_for_being_one_of_many():
 def test_what_moves_is_found_for_every_variant(monkeypatch, tmp_path):
     """Curves that depend on one option alone: only that variant moves, and only its agent's."""
 
-    def curves(cells: Any, store: Any, **options: Any) -> list[np.ndarray]:
-        return [
+    def compute(cells: Any, store: Any, **options: Any) -> Any:
+        curves = [
             np.full((cell.runs, cell.points), float(cell.agent.ties == "first"))
             + np.arange(cell.runs)[:, None]
             if cell.agent_key == "q_learning"
             else np.zeros((cell.runs, cell.points))
             for cell in cells
         ]
+        return SimpleNamespace(curves=lambda: curves)
 
-    monkeypatch.setattr(module, "compute", curves)
+    monkeypatch.setattr(module, "compute", compute)
     rows = module.vary_readings(PAPER, tmp_path, 0, 1, ["5a"], 4)
     stored = json.loads((tmp_path / "readings.json").read_text())
     assert [row["changed"] for row in stored] == [row["changed"] for row in rows]

@@ -141,7 +141,7 @@ def test_a_record_goes_through_the_store_and_onto_a_panel(tmp_path):
     cells = parse_spec(SPEC, "test.toml").cells()
     assert cells[0].record == greedy(500) == Record("greedy_return", 500, (("horizon", 40),))
     assert cells[0].firsts.tolist() == [0, 500, 600, 600, 900, 900, 1200]
-    curves = compute(cells, Store(tmp_path))
+    curves = compute(cells, Store(tmp_path)).curves()
     plain = [run_plain(FAST, every=500, number=number) for number in range(2)]
     assert (curves[0] == np.stack(plain)).all()  # compiled and plain: the same bits
     (panel,) = panels_of(cells, curves)

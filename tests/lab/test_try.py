@@ -17,10 +17,18 @@ from typer.testing import CliRunner
 import expectant as ex
 from expectant.cli import app
 from expectant.features.bounds import RandomPlay
+from expectant.lab import quick_check as module
+from expectant.lab.quick_check import (
+    Bench,
+    Budget,
+    Candidate,
+    OutOfTime,
+    QuickCheck,
+    choose_candidate,
+    confirm,
+    propose_features,
+)
 from expectant.lab.specs.spec import read_config
-from expectant.lab.trying import try_on as trying
-from expectant.lab.trying.tried import Confirmed, Tried
-from expectant.lab.trying.try_on import Bench, Candidate, Clock, Deadline, OutOfTime, propose
 
 BOX, MANY = gymnasium.spaces.Box, gymnasium.spaces.MultiDiscrete
 
@@ -46,7 +54,7 @@ def played(components, integral=False):
     ],
 )
 def test_features_follow_from_observations(space, components, expected):
-    assert propose(world(space), played(components)) == expected
+    assert propose_features(world(space), played(components)) == expected
 
 
 def scripted(score):
@@ -54,139 +62,138 @@ def scripted(score):
     asked: list[tuple[float, int]] = []
 
     class Scripted(Bench):
-        def run(self, agent, deadline, first=0):
-            deadline.check()
+        def run(self, agent, budget, first=0):
+            budget.check()
             asked.append((agent.action_step, first))
             means = np.full(self.block, score(agent))
             returns = np.tile(means[:, None], (1, self.episodes))
-            lengths, evicted = np.ones_like(returns, int), np.zeros(self.block, int)
-            return SimpleNamespace(means=means, returns=returns, lengths=lengths, evicted=evicted)
+            return SimpleNamespace(means=means, returns=returns, evicted=np.zeros(self.block, int))
 
-    return Scripted(ex.Corridor(), ex.OneHot(), False, 1, 0), asked
+    return Scripted(ex.Corridor(), ex.OneHot(), False, 1, 0, 2), asked
 
 
-def test_the_search_begins_with_the_default_and_finds_better_steps(monkeypatch):
-    monkeypatch.setattr(trying, "MOST_TRIALS", 15)
-    bench, asked = scripted(lambda agent: -abs(np.log(agent.action_step / 0.1)))
-    agent = ex.QLearning.paper(0.3)
-    candidates = {"q_learning": Candidate(agent, agent)}
-    trying.search_steps(bench, candidates, Clock(1000.0), print)
+def distance(agent: Any) -> float:
+    return -abs(np.log(agent.action_step / 0.1)) - 10.0 * abs(agent.discount - 0.97)
+
+
+def test_the_search_begins_with_the_default_and_finds_better_settings():
+    bench, asked = scripted(distance)
+    candidate = Candidate(ex.QLearning(), module._study(0))
+    for _ in range(30):
+        candidate.run_trial(bench, Budget(1000.0))
     assert asked[:3] == [(0.3, 0), (0.3, 2), (0.3, 4)]
-    best: Any = candidates["q_learning"].best
-    assert abs(np.log(best.action_step / 0.1)) < 0.3
+    best: Any = candidate.best
+    assert abs(np.log(best.action_step / 0.1)) < 0.3 and best.discount == 0.97
     pruned = [step for step, first in asked if first == 0 and (step, 4) not in asked]
     assert pruned and best.action_step not in pruned
-    again, repeated = scripted(lambda agent: -abs(np.log(agent.action_step / 0.1)))
-    trying.search_steps(again, {"q_learning": Candidate(agent, agent)}, Clock(1000.0), print)
-    assert repeated == asked  # seeded
 
 
-def test_steps_are_scaled_with_values_together_and_the_model_apart():
-    agent: Any = trying.scale_steps(
-        ex.Lookahead.paper(0.3, ex.Autostep(0.3, 0.1, per="feature")), 0.1, 0.5
-    )
-    assert agent.value_step == pytest.approx(0.03)
-    assert agent.model_step == ex.Autostep(0.15, 0.1, per="feature")
-    capped: Any = trying.scale_steps(ex.QLearning.paper(0.5), 3.0, 1.0)
-    assert capped.action_step == 1.0
+def test_planners_and_others_have_the_same_time_and_the_best_of_each_most_of_it():
+    q, sarsa, planner = (Candidate(agent) for agent in (ex.QLearning(), ex.Sarsa(), ex.Lookahead()))
+    q.seconds = 3.0
+    assert choose_candidate([q, sarsa]) is q and choose_candidate([q, planner]) is planner
+    planner.seconds, q.trials, sarsa.trials, q.score = 9.0, 4, 2, 1.0
+    assert choose_candidate([q, sarsa, planner]) is sarsa
+    sarsa.trials = 4
+    assert choose_candidate([q, sarsa, planner]) is q
 
 
-def test_all_agents_have_fresh_runs_before_any_has_more():
+def test_fresh_runs_are_paired_and_go_on_until_the_time_is_over(monkeypatch):
+    monkeypatch.setattr(module, "MOST_RUNS", 6)
     bench, asked = scripted(lambda agent: agent.action_step)
-    keys = {"sarsa": 0.1, "lookahead": 0.2, "q_learning": 0.3}
-    candidates = {
-        k: Candidate(ex.QLearning.paper(s), ex.QLearning.paper(s)) for k, s in keys.items()
-    }
-    found = trying.confirm(bench, candidates, ("lookahead", "q_learning"), Clock(1000.0))
-    assert asked[:4] == [(0.2, 0), (0.3, 0), (0.1, 0), (0.2, 2)]  # those compared first
-    assert {each.returns.shape for each in found.values()} == {(12, 5)}
-    assert found["lookahead"].estimate[0] == pytest.approx(0.2)
+    pair = [Candidate(ex.QLearning.paper(step)) for step in (0.2, 0.3)]
+    confirm(bench, pair, Budget(1000.0))
+    assert asked == [(0.2, 0), (0.3, 0), (0.2, 2), (0.3, 2), (0.2, 4), (0.3, 4)]
+    assert [each.returns.shape for each in pair] == [(6, 4)] * 2
 
 
-def test_a_deadline_stops_runs():
-    bench = Bench(ex.Gym(HallEnv), ex.OneHot(), False, 1, 0, episodes=10**6)
+def test_a_budget_stops_runs():
+    bench = Bench(ex.Gym(HallEnv), ex.OneHot(), False, 1, 0, 2, episodes=10**6)
     start = time.monotonic()
     with pytest.raises(OutOfTime):
-        bench.run(ex.QLearning(), Deadline(0.3))
+        bench.run(ex.QLearning(), Budget(0.3))
     assert time.monotonic() - start < 20.0
 
 
 def test_an_environment_that_fails_ends_the_runs_of_that_agent():
-    bench = Bench(ex.Gym(Troubled, trouble="fails"), ex.Tiles(2, 2), False, 1, 0)
-    with pytest.raises(OutOfTime):
-        bench.run(ex.QLearning(), Deadline(100.0))
-    assert "broke at 2.5 A" in bench.failed["q_learning"]
+    bench = Bench(ex.Gym(Troubled, trouble="fails"), ex.Tiles(2, 2), False, 1, 0, 2)
+    candidate = Candidate(ex.QLearning(), module._study(0))
+    candidate.run_trial(bench, Budget(100.0))
+    assert "broke at 2.5 A" in candidate.failed and not candidate.is_ready
 
 
-@pytest.fixture(scope="module")
-def tried(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("tried")
-    start = time.monotonic()
-    found = ex.try_on(
-        "outside_worlds:HallEnv", 0.15, folder=folder, threads=1, compiled=False, quiet=True
-    )
-    assert time.monotonic() - start < 9.0 + 10.0  # the page takes a while on a busy machine
-    return found
-
-
-def test_the_printed_data_have_the_documented_shape(tried):
-    data = json.loads(json.dumps(tried.as_data()))
-    assert list(data) == ["environment", "random", "agents", "best"]
-    assert data["environment"] == "outside_worlds:HallEnv"
-    assert all(list(row) == ["agent", "settings", "mean", "low", "high"] for row in data["agents"])
-    best = next(row for row in data["agents"] if row["agent"] == data["best"])
-    assert best["low"] <= best["mean"] <= best["high"]
-    assert best["mean"] > data["random"]  # six cells in a row, of which one pays
-
-
-def test_the_folder_has_a_page_and_a_spec_that_can_be_read(tried):
-    assert "Does planning pay here" in (tried.folder / "report.html").read_text()
-    experiment = read_config(tried.folder / "spec.toml", trust=True)
-    cells = {cell.agent_key: cell.agent for cell in experiment.cells()}
-    assert cells == {key: each.agent for key, each in tried.agents.items()}
-    assert experiment.seed == tried.seed + 3  # no seed that was used before
-
-
-def test_the_command_prints_data_and_nothing_else(tried, monkeypatch, tmp_path):
-    monkeypatch.setattr(trying, "try_on", lambda *given, **options: tried)
-    done = CliRunner().invoke(app, ["try", "some", "--json", "--out", str(tmp_path)])
-    assert json.loads(done.stdout) == json.loads(json.dumps(tried.as_data()))
-
-
-def made(planning, other, random=0.0):
+def made(planning, other, random=0.0, episodes=30):
     """An outcome with the given mean returns of runs."""
-    agents = {
-        "lookahead": Confirmed(ex.Lookahead(), True, np.array(planning)[:, None], 10),
-        "q_learning": Confirmed(ex.QLearning(), True, np.array(other)[:, None], 10),
-    }
-    domain, pair = ex.Gym("outside_worlds:HallEnv"), ("lookahead", "q_learning")
-    return Tried(domain, ex.OneHot(), np.array([random]), agents, ("sarsa",), 1, 0, 1.0, pair)
+    planner, plain = (
+        Candidate(agent, trials=9, returns=np.repeat(np.array(means)[:, None], episodes, axis=1))
+        for agent, means in ((ex.Lookahead(), planning), (ex.QLearning(), other))
+    )
+    domain = ex.Gym("outside_worlds:HallEnv")
+    return QuickCheck(domain, ex.OneHot(), np.array([random]), (planner, plain), episodes, 0, 2.0)
+
+
+HIGH, LOW = [5.0, 5.1, 5.2, 5.3, 5.1], [1.0, 1.2, 1.1, 1.4, 1.1]
+MIXED = [1.0, 5.0, 1.0, 5.0, 3.0]
+
+
+def test_all_of_it_keeps_to_the_budget(tmp_path):
+    start = time.monotonic()
+    found = ex.quick_check(
+        "outside_worlds:HallEnv", 0.1, folder=tmp_path, threads=1, compiled=False, quiet=True
+    )
+    assert time.monotonic() - start < 6.0 + 15.0  # the page takes a while on a busy machine
+    assert found.random.mean() < 0.0 and (tmp_path / "report.html").exists()
+
+
+def test_the_printed_data_have_the_documented_shape(monkeypatch):
+    found = made(HIGH, LOW)
+    monkeypatch.setattr(module, "quick_check", lambda *given, **options: found)
+    done = CliRunner().invoke(app, ["try", "some", "--json"])
+    data = json.loads(done.stdout)  # and nothing else
+    assert list(data) == ["environment", "random", "agents", "best"]
+    assert (data["environment"], data["best"]) == (
+        "outside_worlds:HallEnv",
+        "Lookahead (Algorithm 1)",
+    )
+    assert all(list(row) == ["agent", "settings", "mean", "low", "high"] for row in data["agents"])
+    first = data["agents"][0]
+    assert first["low"] < first["mean"] < first["high"]
+    assert {"discount", "epsilon", "model"} <= set(first["settings"])
+
+
+def test_the_folder_has_a_page_and_a_spec_with_a_folder_of_its_own(tmp_path):
+    found = dataclasses.replace(made(HIGH, LOW), folder=tmp_path, threads=1)
+    found.write(tmp_path)
+    again = "expectant try outside_worlds:HallEnv --minutes 2 --seed 0 --threads 1"
+    assert found.command == f"{again} --out {tmp_path}"
+    assert found.command in (tmp_path / "report.html").read_text() and found.command in str(found)
+    experiment = read_config(tmp_path / "spec.toml", trust=True)
+    assert experiment.name == "outside_worlds-HallEnv"
+    assert [cell.agent for cell in experiment.cells()] == [each.agent for each in found.agents]
+    assert experiment.seed == found.seed + 3  # no seed that was used before
 
 
 @pytest.mark.parametrize(
     ("planning", "other", "verdict"),
-    [
-        ([5.0, 5.1, 5.2, 5.3], [1.0, 1.2, 1.1, 1.4], "yes"),
-        ([1.0, 1.2, 1.1, 1.4], [5.0, 5.1, 5.2, 5.3], "no"),
-        ([1.0, 5.0, 1.0, 5.0], [5.0, 1.0, 5.1, 1.0], "unclear"),
-        ([np.nan, 5.0, 5.0, 5.0], [5.0, 1.0, 5.1, 1.0], "unclear"),
-    ],
+    [(HIGH, LOW, "yes"), (LOW, HIGH, "no"), (MIXED, MIXED[::-1], "unclear")],
 )
 def test_whether_planning_pays_is_decided_by_paired_runs(planning, other, verdict):
-    findings = " ".join(made(planning, other).findings())
-    assert f"Does planning pay here: {verdict};" in findings and " learns: " in findings
+    learns, pays = made(planning, other).findings()
+    assert f"Does planning pay here: {verdict}; Lookahead (Algorithm 1) minus QLearning" in pays
+    assert " learns: " in learns
     assert "is not shown to learn" in made(planning, other, random=9.0).findings()[0]
 
 
-def test_too_little_data_are_said_to_be_too_little(tmp_path):
-    found = made([1.0, 2.0], [3.0, 5.0])
-    nothing = dataclasses.replace(found, agents={}, folder=tmp_path)
-    assert "give more minutes" in nothing.findings()[0]
+def test_no_verdict_rests_on_few_runs_or_episodes(tmp_path):
+    (few_runs,) = made(HIGH[:4], LOW[:4]).findings()
+    assert few_runs.startswith("No verdict: 4 fresh runs") and "1 more minutes" in few_runs
+    (short,) = made(HIGH, LOW, episodes=10).findings()
+    assert short.startswith("No verdict") and "about 4 more minutes would do" in short
+    nothing = dataclasses.replace(made(HIGH, LOW), agents=(), failed={"Sarsa": "motor broke"})
+    assert nothing.findings()[0].startswith("No verdict") and "motor broke" in nothing.findings()[1]
     assert nothing.as_data()["best"] is None and nothing.spec() is None
     nothing.write(tmp_path)
     assert (tmp_path / "report.html").exists() and not (tmp_path / "spec.toml").exists()
-    failed = dataclasses.replace(found, failed={"Sarsa(λ)": "motor broke"}).findings()
-    assert "motor broke" in failed[-1] and "lack of time" not in " ".join(failed)
 
 
 @pytest.mark.parametrize(
@@ -194,7 +201,7 @@ def test_too_little_data_are_said_to_be_too_little(tmp_path):
     [
         (["Pendulum-v1"], "numbered actions (Discrete)"),
         (["NoSuchWorld-v3"], "cannot make 'NoSuchWorld-v3'"),
-        (["CartPole-v1", "--minutes", "0"], "a finite number above 0"),
+        (["CartPole-v1", "--minutes", "0"], "a finite number, 0.01 or more"),
     ],
 )
 def test_what_cannot_be_tried_is_a_sentence_and_writes_nothing(

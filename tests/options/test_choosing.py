@@ -72,11 +72,6 @@ class Equipped(Built):
         self.agent = agent.equip(self.setting)
 
 
-def run(agent, domain=LINE, **changes):
-    given = {"episodes": 8, "runs": 1, "step_limit": 50, "compiled": False, "progress": False}
-    return ex.run(domain, ex.OneHot(), agent, **{**given, **changes})
-
-
 @every_agent
 def test_one_step_options_change_no_bit(agent):
     """An option that takes one action and stops at once is that action, however it is given."""
@@ -277,14 +272,6 @@ def test_an_action_that_was_taken_is_learned_about_whoever_chose_it():
     assert inside.planner.model.model.rewards[RIGHT, 3] == 10.0
 
 
-@pytest.mark.parametrize("backups", ["replay", "prioritized", "mg"])
-@every_agent
-def test_options_go_with_every_agent_and_backup_distribution(agent, backups):
-    options = ex.Repertoire((TO_THE_RIGHT, ToGoal(LEFT)), acting="committed", trace=0.5)
-    found = run(agent.replace(options=options, backups=backups), episodes=3)
-    assert not found.diverged.any() and np.isfinite(found.returns).all()
-
-
 def test_the_best_option_is_the_exact_one():
     rooms = ex.TwoRooms()
     hallway = rooms.named["H"]
@@ -299,8 +286,6 @@ def test_the_best_option_is_the_exact_one():
         found = given.table(rooms)
         np.testing.assert_array_equal(found.table(4), wanted.policy)
         np.testing.assert_array_equal(found.stop, wanted.stop)
-    with pytest.raises(ValueError, match="state=99 must be one of a finite MDP"):
-        ex.BestOption(99).table(rooms)
 
 
 @pytest.mark.parametrize(

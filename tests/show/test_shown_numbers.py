@@ -18,13 +18,8 @@ from expectant.show.page_tables import (
     curve_table,
     dependence_table,
 )
-from expectant.show.sensitivity import (
-    HeatMap,
-    Sensitivity,
-    map_data,
-    sensitivity_figure,
-)
 from expectant.show.static_curves import chart_figure
+from expectant.show.sweep_sections import HeatMap
 
 
 def printed(table: Any) -> list[list[str]]:
@@ -56,19 +51,10 @@ def test_a_cross_stands_where_a_curve_ends() -> None:
     assert (plot.curves[0].runs, plot.curves[0].diverged) == (2, 1)
 
 
-def test_error_bars_reach_from_low_to_high() -> None:
-    envelope = np.array([[2.0, 1.5, 4.0], [3.0, 1.0, 3.25]])
-    line = Sensitivity("one", "agent.step", [1, 2], envelope, np.array([2.0, 2.5]))
-    figure: Any = sensitivity_figure([line], "", "mean", Palette({"one": "One"}))
-    ((_, _, (bars,)),) = figure.axes[0].containers
-    assert [bar[:, 1].tolist() for bar in bars.get_segments()] == [[1.5, 4.0], [1.0, 3.25]]
-    assert any(drawn.get_ydata().tolist() == [2.0, 2.5] for drawn in figure.axes[0].lines)
-
-
 def test_the_page_has_a_row_of_a_map_for_every_value_of_the_second_setting() -> None:
     means, cells = np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), np.arange(6).reshape(2, 3)
     heat = HeatMap("agent.a", "agent.b", [1, 2], [7, 8, 9], means, cells)
-    found = map_data(heat)
+    found = heat.data()
     assert found["means"].tolist() == [[1.0, 4.0], [2.0, 5.0], [3.0, 6.0]]
     assert found["cells"].tolist() == [[0, 3], [1, 4], [2, 5]]
     assert (found["firstValues"], found["secondValues"]) == (["1", "2"], ["7", "8", "9"])

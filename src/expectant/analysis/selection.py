@@ -113,11 +113,10 @@ def _chances(differences: np.ndarray) -> np.ndarray:
 
 def responses(columns: Columns, means: np.ndarray, name: str, best: int) -> list[Response]:
     """What every value of one setting is worth, in the order of the values."""
-    others = {key: column for key, column in columns.items() if key != name}
-    like_best = _alike(others, best, len(means))
+    others = [column for key, column in columns.items() if key != name]
     found = []
     for value, places in by_value(columns[name]):
-        alike = [place for place in places if like_best[place]]
+        alike = [p for p in places if all(each[p] == each[best] for each in others)]
         found.append(Response(value, _pick_among(means, places), alike[0] if alike else None))
     return found
 
@@ -148,13 +147,6 @@ def spread(means: np.ndarray, found: Sequence[Response]) -> float:
     known = means[[response.envelope for response in found]]
     known = known[~np.isnan(known)]
     return float(known.max() - known.min()) if known.size else 0.0
-
-
-def _alike(columns: Columns, best: int, count: int) -> list[bool]:
-    """Which of all settings have the values of the best one in all these columns."""
-    return [
-        all(column[place] == column[best] for column in columns.values()) for place in range(count)
-    ]
 
 
 def _pick_among(means: np.ndarray, places: Sequence[int]) -> int:

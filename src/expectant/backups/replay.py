@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from expectant.core import tree
 from expectant.core.memory import zeros
 from expectant.descriptions import description, option
 from expectant.features.vector import (
@@ -109,20 +110,12 @@ def _(replay):
 @grown.register(ReplayPart)
 def _(replay):
     """Twice the room; only an unlimited replay ever asks, and it has not wrapped around."""
-
-    return replay._replace(
-        states=replay.states._make(map(_longer, replay.states)),
-        next_states=replay.next_states._make(map(_longer, replay.next_states)),
-        actions=_longer(replay.actions),
-        rewards=_longer(replay.rewards),
-        alive=_longer(replay.alive),
-        outcomes=_longer(replay.outcomes),
-        counters=np.array([replay.counters[COUNT], replay.counters[COUNT]]),
-    )
+    counters = np.full(2, replay.counters[COUNT])
+    return tree.map_leaves(_longer, replay)._replace(counters=counters)
 
 
-def _longer(array: np.ndarray) -> np.ndarray:
-    return np.concatenate([array, np.zeros_like(array)])
+def _longer(leaf: Any) -> Any:
+    return np.concatenate([leaf, np.zeros_like(leaf)]) if isinstance(leaf, np.ndarray) else leaf
 
 
 @description

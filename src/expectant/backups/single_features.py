@@ -63,11 +63,6 @@ def be_single(state, feature):
 
 
 @function
-def any_feature(count, rng):
-    return int(rng.random() * count)
-
-
-@function
 def promote(heap, feature, priority, threshold):
     """Raise the priority of a feature."""
     if priority > heap.priorities[feature]:
@@ -83,19 +78,16 @@ def pop(heap, threshold):
 
 
 @remember.register(AnyFeaturePart)
+@remember.register(SweptPart)
+@remember.register(SweptRowsPart)
 def _(backups, transition):
     pass
 
 
 @draw.register(AnyFeaturePart)
 def _(backups, state, rng):
-    be_single(state, any_feature(backups.features, rng))
+    be_single(state, int(rng.random() * backups.features))
     return -1
-
-
-@remember.register(SweptPart)
-def _(backups, transition):
-    pass
 
 
 @changed.register(SweptPart)
@@ -118,13 +110,8 @@ def _(backups, state, rng):
     if heap.length[0] > 0:
         be_single(state, pop(heap, backups.threshold))
     else:
-        be_single(state, any_feature(heap.order.shape[0], rng))
+        be_single(state, int(rng.random() * heap.order.shape[0]))
     return -1
-
-
-@remember.register(SweptRowsPart)
-def _(backups, transition):
-    pass
 
 
 @changed.register(SweptRowsPart)
@@ -143,7 +130,7 @@ def _(backups, state, rng):
         at[FEATURE] = pop(heap, backups.threshold)
         at[LINK] = trace_back(backups.model, at[FEATURE], -1)
     if at[LINK] < 0:
-        be_single(state, any_feature(heap.order.shape[0], rng))
+        be_single(state, int(rng.random() * heap.order.shape[0]))
     else:
         j, _ = came_from(backups.model, at[FEATURE], at[LINK])
         be_single(state, j)

@@ -9,7 +9,7 @@ import numpy as np
 from expectant.core.memory import full
 from expectant.descriptions import description, option
 from expectant.features.distinct import EMPTY, DistinctPart, distinct_vectors, slot_of
-from expectant.features.table import feature_table, numbered_states
+from expectant.features.table import feature_table
 from expectant.features.vector import Binary, BinaryTable, Weighted, WeightedTable, empty_state
 from expectant.parts import Backups, Shape, Site
 from expectant.rules import flag, whole
@@ -57,11 +57,6 @@ class AllStatesPart(NamedTuple):
     drawn: np.ndarray
 
 
-@remember.register(AllStatesPart)
-def _(backups, transition):
-    pass
-
-
 @function
 def next_in_sweep(backups, rng):
     """Draw one of the states that the sweep has not been to; a new sweep begins after the last."""
@@ -96,13 +91,10 @@ class AllStates(Backups):
     sweeps: bool = option(flag(), default=False)
 
     def build(self, site: Site) -> AllStatesPart:
-        states = numbered_states(site.domain, "AllStates")
-        if site.shape.remembers:
-            raise ValueError(
-                "AllStates: needs features of the present state alone, these remember earlier ones"
-            )
+        table = feature_table(site, "AllStates")
+        states = len(table.places)
         order = np.arange(states * self.sweeps)
-        return AllStatesPart(feature_table(site), states, order, np.zeros(1, np.int64))
+        return AllStatesPart(table, states, order, np.zeros(1, np.int64))
 
 
 class AllPairsPart(NamedTuple):
@@ -117,6 +109,7 @@ class AllPairsPart(NamedTuple):
     following: np.ndarray
 
 
+@remember.register(AllStatesPart)
 @remember.register(AllPairsPart)
 def _(backups, transition):
     pass
@@ -147,13 +140,9 @@ class AllPairs(Backups):
     draws_actions: ClassVar[bool] = True
 
     def build(self, site: Site) -> AllPairsPart:
-        states = numbered_states(site.domain, "AllPairs")
-        if site.shape.remembers:
-            raise ValueError(
-                "AllPairs: needs features of the present state alone, these remember earlier ones"
-            )
-        pairs = states * site.actions
-        return AllPairsPart(feature_table(site), pairs, site.actions, np.zeros(1, np.int64))
+        table, actions = feature_table(site, "AllPairs"), site.actions
+        pairs = len(table.places) * actions
+        return AllPairsPart(table, pairs, actions, np.zeros(1, np.int64))
 
 
 class SeenPart(NamedTuple):

@@ -48,28 +48,52 @@ from expectant.verbs import (
 NONE = -1
 
 
-class SweepingPart(NamedTuple):
+class LinksPart(NamedTuple):
     """``sources`` (n, L) are the serial numbers of up to L predecessors of every seen state.
 
     ``counts`` (n, L, A) says how often each came from there by each action, ``tries`` (n, A) how
-    often each action was taken in a state; ``drawn`` (1,) is the row that was drawn last.
+    often each action was taken in a state.
     """
 
-    seen: SeenPart
-    heap: HeapPart
     sources: np.ndarray
     counts: np.ndarray
     tries: np.ndarray
+
+
+class SweepingPart(NamedTuple):
+    """``links`` lead back from every seen state; ``drawn`` (1,) is the row that was drawn last."""
+
+    seen: SeenPart
+    heap: HeapPart
+    links: LinksPart
     drawn: np.ndarray
     threshold: float
 
 
+def no_links(rows: int, links: int, actions: int) -> LinksPart:
+    """Room for so many links of so many states."""
+    return LinksPart(
+        full((rows, links), NONE, np.int64),
+        zeros((rows, links, actions), np.int64),
+        zeros((rows, actions), np.int64),
+    )
+
+
 @function
-def forget_link(sweeping, row, link):
+def forget_link(links, row, link):
     """Free one link for another predecessor."""
-    sweeping.sources[row, link] = NONE
-    for action in range(sweeping.counts.shape[2]):
-        sweeping.counts[row, link, action] = 0
+    links.sources[row, link] = NONE
+    for action in range(links.counts.shape[2]):
+        links.counts[row, link, action] = 0
+
+
+@function
+def forget_row(links, row):
+    """Leave nothing in a row of the state that had it before."""
+    for action in range(links.tries.shape[1]):
+        links.tries[row, action] = 0
+    for link in range(links.sources.shape[1]):
+        forget_link(links, row, link)
 
 
 @function
@@ -79,10 +103,7 @@ def row_in(sweeping, state):
     row = seen_row(sweeping.seen, state)
     if sweeping.seen.total[0] > total:
         rank(sweeping.heap, row, 0.0, sweeping.threshold)
-        for action in range(sweeping.tries.shape[1]):
-            sweeping.tries[row, action] = 0
-        for link in range(sweeping.sources.shape[1]):
-            forget_link(sweeping, row, link)
+        forget_row(sweeping.links, row)
     return row
 
 
@@ -93,43 +114,43 @@ def is_kept(seen, serial):
 
 
 @function
-def link_from(sweeping, seen, row, serial):
+def link_from(links, seen, row, serial):
     """The link of a state to a predecessor; a new one takes a free link, or the least used."""
     chosen, fewest = 0, -1
-    for link in range(sweeping.sources.shape[1]):
-        if sweeping.sources[row, link] == serial:
+    for link in range(links.sources.shape[1]):
+        if links.sources[row, link] == serial:
             return link
         uses = 0
-        if is_kept(seen, sweeping.sources[row, link]):
-            for action in range(sweeping.counts.shape[2]):
-                uses += sweeping.counts[row, link, action]
+        if is_kept(seen, links.sources[row, link]):
+            for action in range(links.counts.shape[2]):
+                uses += links.counts[row, link, action]
         if fewest < 0 or uses < fewest:
             chosen, fewest = link, uses
-    forget_link(sweeping, row, chosen)
-    sweeping.sources[row, chosen] = serial
+    forget_link(links, row, chosen)
+    links.sources[row, chosen] = serial
     return chosen
 
 
 @function
-def chance(sweeping, row, link, source):
+def chance(links, row, link, source):
     """max_a of the share of the source's steps by action a that led to this state."""
     highest = 0.0
-    for action in range(sweeping.tries.shape[1]):
-        count = sweeping.counts[row, link, action]
-        if count > 0 and count > highest * sweeping.tries[source, action]:
-            highest = count / sweeping.tries[source, action]
+    for action in range(links.tries.shape[1]):
+        count = links.counts[row, link, action]
+        if count > 0 and count > highest * links.tries[source, action]:
+            highest = count / links.tries[source, action]
     return highest
 
 
 @function
 def sweep_back(sweeping, row, moved):
     """Raise the priorities of a state's predecessors by what its change may mean to them."""
-    heap, rows = sweeping.heap, sweeping.tries.shape[0]
-    for link in range(sweeping.sources.shape[1]):
-        serial = sweeping.sources[row, link]
+    heap, links = sweeping.heap, sweeping.links
+    for link in range(links.sources.shape[1]):
+        serial = links.sources[row, link]
         if is_kept(sweeping.seen, serial):
-            source = serial % rows
-            raised = abs(moved) * chance(sweeping, row, link, source)
+            source = serial % links.tries.shape[0]
+            raised = abs(moved) * chance(links, row, link, source)
             rank(heap, source, heap.priorities[source] + raised, sweeping.threshold)
 
 
@@ -155,13 +176,12 @@ def _(sweeping, state, moved, left):
 @remember.register(SweepingPart)
 def _(sweeping, transition):
     """Link the two states of a step."""
-    source, action = row_in(sweeping, transition.state), transition.action
+    source, action, links = row_in(sweeping, transition.state), transition.action, sweeping.links
     serial = sweeping.seen.serials[source]
-    sweeping.tries[source, action] += 1
+    links.tries[source, action] += 1
     if transition.alive > 0.0:
         row = row_in(sweeping, transition.next_state)  # may replace the first state, if that is old
-        link = link_from(sweeping, sweeping.seen, row, serial)
-        sweeping.counts[row, link, action] += 1
+        links.counts[row, link_from(links, sweeping.seen, row, serial), action] += 1
 
 
 @draw.register(SweepingPart)
@@ -197,9 +217,7 @@ class PrioritizedSweeping(Backups):
         return SweepingPart(
             seen_states(site.shape, self.capacity),
             empty_heap(self.capacity),
-            full((self.capacity, self.links), NONE, np.int64),
-            zeros((self.capacity, self.links, site.actions), np.int64),
-            zeros((self.capacity, site.actions), np.int64),
+            no_links(self.capacity, self.links, site.actions),
             np.full(1, NONE, np.int64),
             self.threshold,
         )
@@ -208,18 +226,14 @@ class PrioritizedSweeping(Backups):
 class PairSweepingPart(NamedTuple):
     """``errors`` (n · A,) are what backups of the pairs are expected to find, with their signs.
 
-    ``sources`` (n, L) are the serial numbers of up to L predecessors of every state, ``counts``
-    (n, L, A) how often each came from there by each action, ``tries`` (n, A) how often each action
-    was taken in a state; ``drawn`` (1,) is the pair that was drawn last, until it is backed up. If
-    it ``idles``, nothing is drawn while no pair waits.
+    ``links`` lead back from every state; ``drawn`` (1,) is the pair that was drawn last, until it
+    is backed up. If it ``idles``, nothing is drawn while no pair waits.
     """
 
     pairs: PairsPart
     heap: HeapPart
     errors: np.ndarray
-    sources: np.ndarray
-    counts: np.ndarray
-    tries: np.ndarray
+    links: LinksPart
     drawn: np.ndarray
     threshold: float
     idles: bool
@@ -237,22 +251,15 @@ def expect(sweeping, pair, error):
 
 
 @function
-def clear(sweeping, row):
-    """Leave nothing in a row of the state that had it before."""
-    for action in range(sweeping.tries.shape[1]):
-        sweeping.tries[row, action] = 0
-        expect(sweeping, row * sweeping.tries.shape[1] + action, 0.0)
-    for link in range(sweeping.sources.shape[1]):
-        forget_link(sweeping, row, link)
-
-
-@function
 def pair_of(sweeping, state, action):
     """The number of a pair; a state that is new begins with nothing."""
-    total = sweeping.pairs.seen.total[0]
+    total, actions = sweeping.pairs.seen.total[0], sweeping.pairs.actions
     pair = pair_in(sweeping.pairs, state, action)
     if sweeping.pairs.seen.total[0] > total:
-        clear(sweeping, pair // sweeping.tries.shape[1])
+        row = pair // actions
+        for other in range(actions):
+            expect(sweeping, row * actions + other, 0.0)
+        forget_row(sweeping.links, row)
     return pair
 
 
@@ -271,16 +278,16 @@ def gain_of(weights, state, action, moved):
 @function
 def sweep_to_sources(sweeping, row, gained):
     """Add to the errors of the pairs that led to a state what its change means to them."""
-    actions, rows = sweeping.tries.shape[1], sweeping.tries.shape[0]
-    for link in range(sweeping.sources.shape[1]):
-        serial = sweeping.sources[row, link]
+    links, actions = sweeping.links, sweeping.pairs.actions
+    for link in range(links.sources.shape[1]):
+        serial = links.sources[row, link]
         if is_kept(sweeping.pairs.seen, serial):
-            source = serial % rows
+            source = serial % links.tries.shape[0]
             for action in range(actions):
-                count = sweeping.counts[row, link, action]
+                count = links.counts[row, link, action]
                 if count > 0:
                     pair = source * actions + action
-                    share = count / sweeping.tries[source, action]
+                    share = count / links.tries[source, action]
                     expect(sweeping, pair, sweeping.errors[pair] + share * gained)
 
 
@@ -295,7 +302,7 @@ def _(sweeping, weights, state, action, moved, error, discount):
     row = number_of(sweeping.pairs.seen.distinct, state)
     if row < 0:
         return
-    pair = row * sweeping.tries.shape[1] + action
+    pair = row * sweeping.pairs.actions + action
     if pair == sweeping.drawn[0]:
         sweeping.errors[pair] = error - moved
         sweeping.drawn[0] = NONE
@@ -309,7 +316,7 @@ def _(sweeping, weights, state, action, moved, error, discount):
 @changed.register(PairSweepingPart)
 def _(sweeping, state, moved, left):
     """An agent with state values: all pairs of the state have the same error left."""
-    row, actions = number_of(sweeping.pairs.seen.distinct, state), sweeping.tries.shape[1]
+    row, actions = number_of(sweeping.pairs.seen.distinct, state), sweeping.pairs.actions
     if row < 0:
         return
     for action in range(actions):
@@ -323,17 +330,16 @@ def _(sweeping, transition):
 
     What was told of it before it was entered is lost, which concerns first states of episodes only.
     """
-    state, action = transition.state, transition.action
+    state, action, links = transition.state, transition.action, sweeping.links
     pair = pair_of(sweeping, state, action)
-    source = pair // sweeping.tries.shape[1]
+    source = pair // sweeping.pairs.actions
     serial = sweeping.pairs.seen.serials[source]
     remember(sweeping.pairs, transition)
     expect(sweeping, pair, sweeping.errors[pair])
-    sweeping.tries[source, action] += 1
+    links.tries[source, action] += 1
     if transition.alive > 0.0:
-        row = pair_of(sweeping, transition.next_state, 0) // sweeping.tries.shape[1]
-        link = link_from(sweeping, sweeping.pairs.seen, row, serial)
-        sweeping.counts[row, link, action] += 1
+        row = pair_of(sweeping, transition.next_state, 0) // sweeping.pairs.actions
+        links.counts[row, link_from(links, sweeping.pairs.seen, row, serial), action] += 1
 
 
 @waiting.register(PairSweepingPart)
@@ -380,9 +386,7 @@ class PrioritizedPairs(Backups):
             pairs,
             empty_heap(rows * site.actions),
             zeros(rows * site.actions),
-            full((rows, self.links), NONE, np.int64),
-            zeros((rows, self.links, site.actions), np.int64),
-            zeros((rows, site.actions), np.int64),
+            no_links(rows, self.links, site.actions),
             np.full(1, NONE, np.int64),
             self.threshold,
             self.idles,

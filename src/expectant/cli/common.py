@@ -10,39 +10,51 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 from expectant.extras import MissingExtra, need
-from expectant.rules import Rule, whole
-from expectant.seeds import SEED
 from expectant.whose import WorldError
 
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+class PlainFlags:
+    """Show no type beside flags in --help."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        params: list[Any] = super().get_params(ctx)  # type: ignore[misc]
+        for parameter in params:
+            if getattr(parameter, "is_flag", False):
+                parameter.metavar = ""
+        return params
+
+
+class Command(PlainFlags, TyperCommand):
+    """A command."""
+
+
+class Group(PlainFlags, TyperGroup):
+    """The command that has the others."""
+
+
 app = typer.Typer(
+    cls=Group,
     help="Planning with expectation models for control: reproduce the paper, run your own "
     "experiments, measure speed. Start with: expectant reproduce --quick",
     no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-PAPER = "The paper"  # groups of commands in --help
-ENVIRONMENT = "Your environment"
-EXPERIMENTS = "Experiments"
-INSPECT = "Inspect"
 
-
-def check(rule: Rule[Any]) -> Callable[[Any], Any]:
-    """Make a callback that refuses values of an option that break a rule."""
-
-    def convert(value: Any) -> Any:
-        try:
-            return value if value is None else rule.convert(value)
-        except ValueError as error:
-            raise typer.BadParameter(rule.broken(value, error)) from None
-
-    return convert
+def command(group: str, name: str | None = None) -> Callable[[Function], Function]:
+    """Add a command to a group of --help."""
+    return app.command(name, rich_help_panel=group, cls=Command)
 
 
 def _print_version(wanted: bool) -> None:
@@ -65,18 +77,11 @@ def options(
     """Options that come before a command."""
 
 
-POSITIVE = check(whole(1))
 Out = Annotated[
     Path | None, typer.Option(help="Folder for the results, resumed; results/NAME if not given.")
 ]
-Seed = Annotated[int, typer.Option(callback=check(SEED), help="Seed of all runs.")]
-Runs = Annotated[
-    int | None,
-    typer.Option(callback=POSITIVE, help="Runs of every agent, instead of the study's number."),
-]
-Threads = Annotated[
-    int | None, typer.Option(callback=POSITIVE, help="Threads; one per core if not given.")
-]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of all runs.")]
+Threads = Annotated[int | None, typer.Option(min=1, help="Threads; one per core if not given.")]
 Json = Annotated[bool, typer.Option("--json", help="Print data for programs on standard output.")]
 Trust = Annotated[bool, typer.Option("--trust", help="Import and run the modules that it names.")]
 Folder = Annotated[Path, typer.Argument(help="A folder that `reproduce` or `run` has written.")]
@@ -106,7 +111,7 @@ def plain_errors(*extras: str) -> Iterator[None]:
     except MemoryError as error:
         raise fail(f"not enough memory: {error}", 1) from None
     except KeyboardInterrupt:
-        raise fail("interrupted; the same command resumes where it stopped", 1) from None
+        raise fail("interrupted; finished runs of experiments are kept", 1) from None
     except RuntimeError as error:
         from expectant.lab.engines.compute import CellError
 

@@ -3,41 +3,27 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from expectant.cli.common import (
-    ENVIRONMENT,
-    POSITIVE,
     Json,
     Seed,
     Threads,
-    app,
-    check,
-    fail,
+    command,
     plain_errors,
     print_json,
 )
-from expectant.rules import whole
 
 
-def _check_minutes(value: float) -> Any:
-    from expectant.lab.trying.try_on import MINUTES
-
-    return check(MINUTES)(value)
-
-
-@app.command("try", rich_help_panel=ENVIRONMENT)
+@command("Your environment", "try")
 def try_agents(
     environment: Annotated[
         str,
         typer.Argument(metavar="ENV", help="An id of Gymnasium, or module:Class of your own."),
     ],
-    minutes: Annotated[
-        float,
-        typer.Option(callback=_check_minutes, help="How long it may take, compiling included."),
-    ] = 5.0,
+    minutes: Annotated[float, typer.Option(help="How long it may take, compiling included.")] = 5.0,
     out: Annotated[
         Path | None, typer.Option(help="Folder for the page and the spec; results/try/ENV.")
     ] = None,
@@ -47,24 +33,19 @@ def try_agents(
 ) -> None:
     """Does anything learn in an environment, does planning pay there, and with which settings?"""
     with plain_errors("gym", "lab", "optuna", "show"):
-        from expectant.lab.trying.try_on import try_on
+        from expectant.lab.quick_check import folder_name, quick_check
 
-        folder = out or Path("results", "try", environment.replace(":", "-").replace("/", "-"))
-        found = try_on(environment, minutes, folder=folder, seed=seed, threads=threads, quiet=json)
-    if json:
-        print_json(found.as_data())
-    else:
-        print(found)
+        folder = out or Path("results", "try", folder_name(environment))
+        found = quick_check(
+            environment, minutes, folder=folder, seed=seed, threads=threads, quiet=json
+        )
+    print_json(found.as_data()) if json else print(found)
 
 
-@app.command(rich_help_panel=ENVIRONMENT)
+@command("Your environment")
 def watch(
     domain: Annotated[
-        str,
-        typer.Option(
-            help="corridor, dyna_maze, loca_grid, mountain_car, loca_mountain_car, or a spec: "
-            "FILE.toml."
-        ),
+        str, typer.Option(help="A domain of `expectant list`, or a spec: FILE.toml.")
     ] = "corridor",
     agent: Annotated[
         str | None,
@@ -73,28 +54,21 @@ def watch(
     out: Annotated[
         Path, typer.Option(help="The file to write: .gif, .mp4 (with ffmpeg) or .html.")
     ] = Path("results/watch.gif"),
-    frames: Annotated[int, typer.Option(callback=check(whole(2)), help="Frames, at most.")] = 80,
-    episodes: Annotated[
-        int | None, typer.Option(callback=POSITIVE, help="Instead of as long as usual.")
-    ] = None,
-    steps: Annotated[
-        int | None, typer.Option(callback=POSITIVE, help="The same, counted in steps.")
-    ] = None,
+    frames: Annotated[int, typer.Option(min=2, help="Frames, at most.")] = 80,
+    episodes: Annotated[int | None, typer.Option(min=1, help="How long, if not as usual.")] = None,
+    steps: Annotated[int | None, typer.Option(min=1, help="The same, counted in steps.")] = None,
     seed: Seed = 0,
 ) -> None:
     """Watch an agent learn: values, policy and model over the states, as an animation."""
     with plain_errors("show"):
+        from expectant.watching.animate import find_scene
         from expectant.watching.animate import watch as animate
-        from expectant.watching.presets import find_scene
 
-        found, learner = find_scene(domain, agent)
+        scene = find_scene(domain, agent)
         if episodes is None and steps is None:
-            episodes, steps = found.episodes, found.steps
-        try:
-            path = animate(
-                found.domain, found.features, learner, out, episodes=episodes, steps=steps,
-                frames=frames, seed=seed, step_limit=found.step_limit,
-            )  # fmt: skip
-        except KeyboardInterrupt:
-            raise fail("interrupted", 1) from None
+            episodes, steps = scene.episodes, scene.steps
+        path = animate(
+            scene.domain, scene.features, scene.agent, out, episodes=episodes, steps=steps,
+            frames=frames, seed=seed, step_limit=scene.step_limit,
+        )  # fmt: skip
     print(path)

@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from expectant.cli.common import (
-    EXPERIMENTS,
-    POSITIVE,
     Folder,
     Json,
     Out,
     Threads,
     Trust,
-    app,
+    command,
     plain_errors,
     print_json,
 )
@@ -26,7 +24,7 @@ if TYPE_CHECKING:
     from expectant.lab.sweep import Outcome
 
 
-@app.command(rich_help_panel=EXPERIMENTS)
+@command("Experiments")
 def run(
     config: Annotated[
         str,
@@ -45,7 +43,7 @@ def run(
         str | None, typer.Option(help="optuna: try promising settings instead of the whole grid.")
     ] = None,
     trials: Annotated[
-        int, typer.Option(callback=POSITIVE, help="Settings a search tries for every agent.")
+        int, typer.Option(min=1, help="Settings a search tries for every agent.")
     ] = 20,
     accept_versions: Annotated[
         bool,
@@ -101,7 +99,7 @@ def _print_sweep(outcome: Outcome, page: Path | None, json: bool) -> None:
         print(f"page: {page}")
 
 
-@app.command(rich_help_panel=EXPERIMENTS)
+@command("Experiments")
 def best(
     folder: Annotated[Path, typer.Argument(help="A folder of a sweep, which `run` has written.")],
     measure: Annotated[
@@ -109,7 +107,11 @@ def best(
     ] = "mean",
     confirm: Annotated[
         int | None,
-        typer.Option(callback=POSITIVE, help="Run the best this often again; report those runs."),
+        typer.Option(min=1, help="Run the best this often again; report those runs."),
+    ] = None,
+    margin: Annotated[
+        float | None,
+        typer.Option(help="Differences within it do not matter; by default 5 % of the mean."),
     ] = None,
     out: Annotated[
         Path | None, typer.Option(help="Where to write best.json and figures; the folder itself.")
@@ -118,30 +120,31 @@ def best(
     trust: Trust = False,
     json: Json = False,
 ) -> None:
-    """Choose the best setting of every agent: picked by some runs, reported by others.
+    """Compare the agents at their best settings, by runs that had no part in the choice.
 
     Without --confirm the first half of the runs picks and the second half reports. Writes
     best.json and sensitivity-*.png and .svg.
     """
     with plain_errors("lab", "show"):
+        from expectant.lab.choosing.best_command import BEST
         from expectant.lab.choosing.best_command import best as choose
-        from expectant.lab.choosing.best_command import best_text
+        from expectant.lab.choosing.choice_page import draw_choice
 
-        found = choose(
-            folder, measure=measure, confirm=confirm, out=out, threads=threads, trust=trust
-        )
+        place = out or folder
+        chosen = choose(
+            folder, measure=measure, confirm=confirm, margin=margin, out=place, threads=threads,
+            trust=trust,
+        )  # fmt: skip
+        paths = [place / BEST, *draw_choice(chosen, place)]
     if json:
-        print_json(found.as_data())
+        print_json(chosen.as_data())
         return
-    from expectant.show.page_tables import print_table
-
-    table, notes = best_text(found)
-    print_table(table)
-    for line in [*notes, *found.paths]:
-        print(line)
+    print(chosen)
+    for path in paths:
+        print(path)
 
 
-@app.command(rich_help_panel=EXPERIMENTS)
+@command("Experiments")
 def report(folder: Folder, trust: Trust = False) -> None:
     """Write the figures and the page of a results folder again."""
     with plain_errors("lab", "show"):

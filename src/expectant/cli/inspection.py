@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import itertools
 import re
+import shutil
+import textwrap
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from expectant.cli.common import INSPECT, Json, Trust, app, plain_errors, print_json
+from expectant.cli.common import Json, Trust, command, plain_errors, print_json
+
+MOST_INDENT = 26  # letters of a parameter and its default, beside which its meaning stands
 
 
 def _plain(text: str) -> str:
-    """A docstring as people read it in a terminal: names in single quotes, without roles."""
+    """Return a docstring for a terminal: names in single quotes, without roles."""
     return re.sub(r":\w+:(?=`)", "", text).replace("``", "`")
 
 
-@app.command("list", rich_help_panel=INSPECT)
+@command("Inspect", "list")
 def list_components(json: Json = False) -> None:
     """List all components (domains, features, models, backups, agents, …) and studies."""
     from expectant.catalogue import catalogue, study_entries
@@ -25,17 +30,17 @@ def list_components(json: Json = False) -> None:
     if json:
         print_json(entries)
         return
-    group = ""
-    for entry in entries:
-        if entry["group"] != group:
-            group = entry["group"]
-            print(f"\n{group}")
-        short = f' (agents: "{entry["short"]}")' if entry.get("short") else ""
-        print(f"  {entry['kind']:24} {_plain(entry['text']).splitlines()[0]}{short}")
-    print("\n`expectant show NAME` has the options of one, `expectant reproduce NAME` runs a study")
+    for group, members in itertools.groupby(entries, key=lambda entry: entry["group"]):
+        print(f"\n{group}")
+        for entry in members:
+            names = [entry.get("algorithm"), f'"{entry["short"]}"' if entry.get("short") else ""]
+            more = f" ({', '.join(filter(None, names))})" if any(names) else ""
+            print(f"  {entry['kind']:24} {_plain(entry['text']).splitlines()[0]}{more}")
+    print('\n"name": in the arguments of agents. `expectant show NAME` has the parameters of one,')
+    print("`expectant reproduce NAME` runs a study.")
 
 
-@app.command(rich_help_panel=INSPECT)
+@command("Inspect")
 def show(
     name: Annotated[
         str, typer.Argument(help="A component such as lookahead, a study, or a spec: FILE.toml.")
@@ -43,7 +48,7 @@ def show(
     trust: Trust = False,
     json: Json = False,
 ) -> None:
-    """Show a component with its options, rules and defaults; a study; or what a spec asks for."""
+    """Show a component with its parameters and defaults, a study, or the trials of a spec."""
     with plain_errors():
         if name.endswith(".toml"):
             from expectant.lab.specs.spec import read_config
@@ -66,23 +71,38 @@ def show(
 
 
 def _print_entry(entry: dict[str, Any]) -> None:
-    from expectant.descriptions import default_in_words
-
     if entry["group"] == "studies":
         print(f"{entry['name']} (study): {entry['text']}")
         print("\n".join(filter(None, (entry.get("source"), entry.get("link")))))
         print(f"{entry.get('claims')} claims; figures: {', '.join(entry.get('figures', ()))}")
         return
-    print(f'{entry["name"]} ({entry["group"]}; kind = "{entry["kind"]}" in a spec)\n')
+    print(f'{entry["title"]}, {entry["group"]}; kind = "{entry["kind"]}" in a spec\n')
     print(_plain(entry["text"]))
     if entry["options"]:
-        print("\noptions")
-    for option in entry["options"]:
-        print(f"  {option['name']:20} {_plain(option['meaning'])}")
-        print(f"  {'':20} {option['rule']} ({default_in_words(option)})")
+        print("\nparameters")
+    names = [f"{option['name']}={_default(option)}" for option in entry["options"]]
+    indent = min(max(map(len, names), default=0), MOST_INDENT) + 4
+    width = max(shutil.get_terminal_size((110, 50)).columns - indent, 40)
+    for name, option in zip(names, entry["options"], strict=True):
+        rule = _plain(option["rule"]).replace("' or '", "', '")
+        allowed = "" if rule == "True or False" else f" ({rule})"
+        meaning = _plain(option["meaning"]) + allowed
+        first, *rest = textwrap.wrap(meaning, width)
+        separate = len(name) > indent - 4
+        print(f"  {name}" if separate else f"  {name:{indent - 2}}{first}")
+        for line in [first, *rest] if separate else rest:
+            print(" " * indent + line)
 
 
-@app.command(rich_help_panel=INSPECT)
+def _default(option: dict[str, Any]) -> str:
+    return (
+        "…"
+        if option["required"] and option["untuned"] is None
+        else repr(option["default"] if option["untuned"] is None else option["untuned"])
+    )
+
+
+@command("Inspect")
 def bench(
     rows: Annotated[
         list[str] | None,

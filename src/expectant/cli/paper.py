@@ -4,29 +4,14 @@ from __future__ import annotations
 
 import json as json_format
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from expectant.cli.common import (
-    PAPER,
-    Json,
-    Out,
-    Runs,
-    Threads,
-    app,
-    check,
-    fail,
-    plain_errors,
-    print_json,
-)
-from expectant.seeds import SEED
-
-if TYPE_CHECKING:
-    from expectant.lab.request import Request
+from expectant.cli.common import Json, Out, Threads, command, fail, plain_errors, print_json
 
 
-@app.command(rich_help_panel=PAPER)
+@command("The paper")
 def reproduce(
     study: Annotated[
         str, typer.Argument(help="A study by name (`expectant list`), or a folder of one.")
@@ -51,9 +36,11 @@ def reproduce(
         bool, typer.Option("--quick", help="5 runs of everything; verdicts are provisional.")
     ] = False,
     seed: Annotated[
-        int | None, typer.Option(callback=check(SEED), help="Seed of all runs; the study's own.")
+        int | None, typer.Option(min=0, help="Seed of all runs, instead of the study's.")
     ] = None,
-    runs: Runs = None,
+    runs: Annotated[
+        int | None, typer.Option(min=1, help="Runs of every agent, instead of the study's number.")
+    ] = None,
     threads: Threads = None,
     json: Json = False,
 ) -> None:
@@ -68,13 +55,28 @@ def reproduce(
     with plain_errors("lab", "show"):
         from expectant.lab.request import LOCA, QUICK_RUNS, request_for
         from expectant.lab.study import find_study, read_study
+        from expectant.show.page_tables import (
+            adaptation_table,
+            dependence_table,
+            print_table,
+            verdict_table,
+        )
 
         found = read_study(find_study(study), trust=True)
         request = request_for(
             found, figure or (), agent or (), backups or (), seed=seed, runs=runs, quick=quick
         )
         if vary:
-            _vary(request, out, QUICK_RUNS if quick else runs, threads, json)
+            from expectant.lab.readings import vary_readings
+
+            folder = out or Path(f"{found.out}-readings")
+            more = request.figures, QUICK_RUNS if quick else runs
+            rows = vary_readings(found, folder, request.seed or 0, threads, *more)
+            if json:
+                print_json(rows)
+                return
+            print_table(dependence_table(rows))
+            print(f"all differences: {folder / 'readings.json'}")
             return
         from expectant.lab.reproduce import LOCA_ROWS, place_for
         from expectant.lab.reproduce import reproduce as run_study
@@ -89,8 +91,6 @@ def reproduce(
     if json:
         print_json(rows or [verdict.to_dict() for verdict in verdicts])
         return
-    from expectant.show.page_tables import adaptation_table, print_table, verdict_table
-
     if rows:
         print_table(adaptation_table(rows))
     if verdicts:
@@ -98,21 +98,3 @@ def reproduce(
     if request.warning:
         print(request.warning)
     print(f"report: {place / 'report.html'}")
-
-
-def _vary(
-    request: Request, out: Path | None, runs: int | None, threads: int | None, json: bool
-) -> None:
-    """Change one interpretation at a time, and show by how much claims move."""
-    from expectant.lab.readings import vary_readings
-    from expectant.lab.study import THE_PAPER
-    from expectant.show.page_tables import dependence_table, print_table
-
-    study = request.study
-    folder = out or Path("results/readings" if study.name == THE_PAPER else f"{study.out}-readings")
-    rows = vary_readings(study, folder, request.seed or 0, threads, request.figures, runs)
-    if json:
-        print_json(rows)
-        return
-    print_table(dependence_table(rows))
-    print(f"all differences: {folder / 'readings.json'}")

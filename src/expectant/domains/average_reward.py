@@ -4,23 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import comb
-from typing import Any
 
 import numpy as np
 
 from expectant.descriptions import description, option
 from expectant.domains.finite import FiniteMDP, TabularDomain
 from expectant.parts import Drawing
-from expectant.rules import Rule, between, number, one_of, whole
+from expectant.rules import between, list_of, number, one_of, whole
 
 REJECT, ACCEPT = 0, 1
-
-
-def _priorities(value: Any) -> tuple[float, ...]:
-    priorities = tuple(number().convert(item) for item in value)
-    if not priorities:
-        raise ValueError
-    return priorities
 
 
 @description
@@ -44,10 +36,14 @@ class AccessControl(TabularDomain):
 
     servers: int = option(whole(1), default=10)
     priorities: Sequence[float] = option(
-        Rule("a list of numbers", _priorities), default=(1.0, 2.0, 4.0, 8.0)
+        list_of(number(), "a list of numbers"), default=(1.0, 2.0, 4.0, 8.0)
     )
     free_chance: float = option(between(0, 1), default=0.06)
     freed: str = option(one_of("after", "before"), default="after")
+
+    def validate(self) -> None:
+        if not self.priorities:
+            raise ValueError("AccessControl: priorities must not be empty")
 
     @property
     def states(self) -> int:

@@ -37,14 +37,6 @@ class Corridor(TabularDomain):
     switch_every: int | None = option(or_none(whole(1)), default=None)
 
     @property
-    def states(self) -> int:
-        return self.cells
-
-    @property
-    def actions(self) -> int:
-        return 2
-
-    @property
     def drawing(self) -> Drawing:
         pays = (self.goal_reward, self.other_reward)
         switched = self.switch_every is not None

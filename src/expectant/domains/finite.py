@@ -14,7 +14,7 @@ from expectant.descriptions import description, option
 from expectant.domains.gym import Gym
 from expectant.domains.spaces import GymSource
 from expectant.parts import Domain, Site
-from expectant.rules import Rule, flag, or_none, whole
+from expectant.rules import Rule, flag, list_of, or_none, whole
 from expectant.verbs import function, observation, outcome, phase, place, reset, reward_now, step
 
 END = -1  # the successor where an episode ends
@@ -33,28 +33,37 @@ class Outcomes(NamedTuple):
 
 def checked_outcomes(mdp: FiniteMDP) -> Outcomes:
     """The MDP's outcomes as (P, S, A, O) arrays without needless columns."""
-    probabilities = _with_phases(np.asarray(mdp.probabilities))
+    probabilities = np.asarray(mdp.probabilities)
+    if probabilities.ndim not in (3, 4):
+        raise _fail(
+            "probabilities must have the shape (states, actions, outcomes), or one axis more "
+            f"for phases in front, got {probabilities.shape}"
+        )
+    probabilities = probabilities.reshape(-1, *probabilities.shape[-3:])
     successors = _successors(mdp, probabilities.shape[1:])
     rewards = _rewards(np.asarray(mdp.rewards), probabilities.shape)
-    phases = max(probabilities.shape[0], rewards.shape[0])
+    phases, terminal = max(len(probabilities), len(rewards)), list(mdp.terminal)
+    if (phases > 1) != (mdp.switch_every is not None):
+        raise _fail(
+            f"switch_every, the episodes of a phase, is for several phases, got "
+            f"{mdp.switch_every} with {phases}"
+        )
     claim(8 * (3 * phases + 2) * probabilities[0].size)  # what follows copies the tables
     probabilities = np.broadcast_to(probabilities, (phases, *probabilities.shape[1:])).copy()
     rewards = np.broadcast_to(rewards, probabilities.shape).copy()
-    _check_terminal(mdp, successors.shape[0])
-    successors = np.where(np.isin(successors, mdp.terminal), -1, successors)
-    for state in mdp.terminal:
-        probabilities[:, state], rewards[:, state], successors[state] = 0.0, 0.0, -1
-        probabilities[:, state, :, 0] = 1.0
+    if terminal and max(terminal) >= len(successors):
+        raise _fail(f"terminal state {max(terminal)} must be below {len(successors)}")
+    successors = np.where(np.isin(successors, terminal), END, successors)
+    probabilities[:, terminal], rewards[:, terminal], successors[terminal] = 0.0, 0.0, END
+    probabilities[:, terminal, :, 0] = 1.0
     _check_entries(~(probabilities >= 0), probabilities, "a probability must be 0 or more")
     sums = probabilities.sum(axis=-1)
     _check_entries(~(np.abs(sums - 1.0) <= TOLERANCE), sums, "the probabilities must sum to 1")
     unknown = (probabilities > 0) & ~np.isfinite(rewards)
     _check_entries(unknown, rewards, "a reward must be finite")
-    _check_phases(mdp, phases)
-    start = _start(mdp, successors.shape[0])
-    used = np.argsort(~(probabilities > 0).any(axis=0), axis=-1, kind="stable")
-    width = int((probabilities > 0).any(axis=0).sum(axis=-1).max())
-    used = used[..., :width]
+    start = _start(mdp, len(successors))
+    taken = (probabilities > 0).any(axis=0)
+    used = np.argsort(~taken, axis=-1, kind="stable")[..., : int(taken.sum(axis=-1).max())]
     probabilities = np.take_along_axis(probabilities, used[None], axis=-1)
     rewards = np.take_along_axis(rewards, used[None], axis=-1)
     successors = np.take_along_axis(successors, used, axis=-1)
@@ -67,15 +76,6 @@ def _fail(message: str) -> ValueError:
     return ValueError(f"FiniteMDP: {message}")
 
 
-def _with_phases(probabilities: np.ndarray) -> np.ndarray:
-    if probabilities.ndim not in (3, 4):
-        raise _fail(
-            "probabilities must have the shape (states, actions, outcomes), or one axis more "
-            f"for phases in front, got {probabilities.shape}"
-        )
-    return probabilities if probabilities.ndim == 4 else probabilities[None]
-
-
 def _successors(mdp: FiniteMDP, shape: tuple[int, ...]) -> np.ndarray:
     states, _, outcomes = shape
     if mdp.successors is None:
@@ -84,31 +84,24 @@ def _successors(mdp: FiniteMDP, shape: tuple[int, ...]) -> np.ndarray:
                 f"probabilities have {outcomes} outcomes for {states} states: give successors, or "
                 f"one outcome per state ({states}), or one more for the end ({states + 1})"
             )
-        column = np.where(np.arange(outcomes) < states, np.arange(outcomes), -1)
-        return np.broadcast_to(column, shape).copy()
+        return np.broadcast_to([*range(states), END][:outcomes], shape).copy()
     successors = np.asarray(mdp.successors)
     if successors.shape != shape:
         raise _fail(f"successors must have the shape {shape}, got {successors.shape}")
-    wrong = np.argwhere((successors < -1) | (successors >= states))
-    if wrong.size:
-        state, action, outcome = wrong[0]
-        raise _fail(
-            f"state {state}, action {action}: outcome {outcome} leads to state "
-            f"{successors[state, action, outcome]}, which must be −1 (the end) or a state "
-            f"from 0 to {states - 1}"
-        )
+    wrong = (successors < END) | (successors >= states)
+    must = f"a successor must be −1 (the end) or a state from 0 to {states - 1}"
+    _check_entries(wrong[None], successors[None], must)
     return successors.copy()
 
 
 def _rewards(rewards: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """Rewards as (phases or 1, S, A, O or 1)."""
     phases, states, actions, outcomes = shape
     if rewards.shape == (states, actions):
         return rewards[None, :, :, None]
     if rewards.shape == (states, actions, outcomes):
         return rewards[None]
-    if rewards.ndim == 4 and rewards.shape[1:] == shape[1:] and 1 in (phases, rewards.shape[0]):
-        return rewards
-    if rewards.shape == shape:
+    if rewards.shape[1:] == shape[1:] and (phases == 1 or len(rewards) in (1, phases)):
         return rewards
     raise _fail(
         f"rewards must have the shape {(states, actions)}, {(states, actions, outcomes)} or "
@@ -116,26 +109,13 @@ def _rewards(rewards: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     )
 
 
-def _check_terminal(mdp: FiniteMDP, states: int) -> None:
-    for state in mdp.terminal:
-        if state >= states:
-            raise _fail(f"terminal state {state} does not exist, there are {states} states")
-
-
 def _check_entries(wrong: np.ndarray, values: np.ndarray, must: str) -> None:
     """Raise an error about the first of the outcomes, or sums over them, that are wrong."""
     if wrong.any():
         first = tuple(np.argwhere(wrong)[0])
-        phase, state, action, *outcome = first
-        where = f"state {state}, action {action}" + (f", outcome {outcome[0]}" if outcome else "")
-        raise _fail(f"{where}, phase {phase}: {must}, got {values[first]:.10g}")
-
-
-def _check_phases(mdp: FiniteMDP, phases: int) -> None:
-    if phases > 1 and mdp.switch_every is None:
-        raise _fail(f"there are {phases} phases: switch_every must say how many episodes each is")
-    if phases == 1 and mdp.switch_every is not None:
-        raise _fail(f"switch_every={mdp.switch_every} needs several phases, there is one")
+        number, state, action, *which = first
+        where = f"state {state}, action {action}" + (f", outcome {which[0]}" if which else "")
+        raise _fail(f"{where}, phase {number}: {must}, got {values[first]:.10g}")
 
 
 def _start(mdp: FiniteMDP, states: int) -> np.ndarray:
@@ -148,34 +128,31 @@ def _start(mdp: FiniteMDP, states: int) -> np.ndarray:
     start = np.asarray(mdp.start)
     if start.shape != (states,):
         raise _fail(f"start must have the shape {(states,)}, got {start.shape}")
-    wrong = np.flatnonzero(~(start >= 0))
-    if wrong.size:
-        raise _fail(f"start: state {wrong[0]} has probability {start[wrong[0]]:g}, below 0")
-    if not abs(start.sum() - 1.0) <= TOLERANCE:
-        raise _fail(f"start must sum to 1, got {start.sum():.10g}")
-    for state in mdp.terminal:
-        if start[state] > 0:
-            raise _fail(f"start: state {state} is terminal, an episode cannot start there")
+    if not ((start >= 0).all() and abs(start.sum() - 1.0) <= TOLERANCE):
+        raise _fail(f"start must be probabilities that sum to 1, got {start}")
+    if start[list(mdp.terminal)].any():
+        raise _fail(f"start must not be in a terminal state, got {start}")
     return start.copy()
 
 
 def _check_ends(probabilities: np.ndarray, successors: np.ndarray) -> None:
     """Every state must be able to reach the end, in every phase."""
     for number, present in enumerate(probabilities > 0):
-        reaches = _reaches_end(present, successors)
-        trapped = np.flatnonzero(~reaches)
+        trapped = np.flatnonzero(~reaches_end(present, successors))
         if trapped.size:
             into = np.argwhere(present & (successors == trapped[0]))
-            outside = into[reaches[into[:, 0]]]
-            state, action, _ = (*outside, *into, (trapped[0], 0, 0))[0]
+            state, action, _ = (*into, (trapped[0], 0, 0))[0]
             raise _fail(
                 f"state {state}, action {action}, phase {number}: leads to state {trapped[0]}, "
                 "which never reaches an end (say terminal= or endless=True if that is meant)"
             )
 
 
-def _reaches_end(present: np.ndarray, successors: np.ndarray) -> np.ndarray:
-    """True (S,) for every state from which an end can be reached, by search backwards from it."""
+def reaches_end(present: np.ndarray, successors: np.ndarray) -> np.ndarray:
+    """True (S,) for every state from which an end can be reached, by search backwards from it.
+
+    ``present`` (S, A, O) is True for every outcome that is possible.
+    """
     states = successors.shape[0]
     origins, targets = np.nonzero(present)[0], successors[present]
     by_target = np.argsort(targets, kind="stable")
@@ -192,7 +169,6 @@ def _reaches_end(present: np.ndarray, successors: np.ndarray) -> np.ndarray:
 
 
 Table = Mapping[int, Mapping[int, list[tuple[float, int, float, bool]]]]
-
 
 STATE, PHASE, OUTCOME = 0, 1, 2
 
@@ -301,12 +277,6 @@ _NUMBERS = Rule("an array of numbers", _array(float))
 _WHOLES = Rule("an array of whole numbers", _array(int))
 
 
-def _states(value: object) -> tuple[int, ...]:
-    if not isinstance(value, Sequence | np.ndarray):
-        raise TypeError
-    return tuple(whole(0).convert(state) for state in value)
-
-
 @description
 class FiniteMDP(Domain):
     """Any finite MDP, given by arrays.
@@ -330,7 +300,7 @@ class FiniteMDP(Domain):
     rewards: ArrayLike = option(_NUMBERS)
     successors: ArrayLike | None = option(or_none(_WHOLES), default=None)
     start: ArrayLike | None = option(or_none(_NUMBERS), default=None)
-    terminal: Sequence[int] = option(Rule("a list of states", _states), default=())
+    terminal: Sequence[int] = option(list_of(whole(0), "a list of states"), default=())
     switch_every: int | None = option(or_none(whole(1)), default=None)
     endless: bool = option(flag(), default=False)
 
@@ -472,36 +442,3 @@ class TabularDomain(Domain):
 
     def build(self, rng: np.random.Generator) -> object:
         return self.mdp().build(rng)
-
-
-def under_policy(domain: Domain, policy: ArrayLike | None = None, *, phase: int = 0) -> FiniteMDP:
-    """The finite MDP with a single action, to do as a policy (S, A) does; None: anything, equally.
-
-    Its optimal values are the values of the policy, so agents learn to predict in it, and every
-    measure of value errors is one of prediction errors.
-    """
-    mdp = domain.mdp() if isinstance(domain, Domain) else None
-    if mdp is None:
-        raise ValueError(f"under_policy: domain must be a finite MDP, got {domain!r}")
-    table = mdp.outcomes
-    phases, states, actions, outcomes = table.probabilities.shape
-    if not 0 <= phase < phases:
-        raise ValueError(f"under_policy: phase must be below {phases}, got {phase!r}")
-    chances = (
-        np.full((states, actions), 1.0 / actions) if policy is None else np.array(policy, float)
-    )
-    if chances.shape != (states, actions):
-        raise ValueError(
-            f"under_policy: policy must have the shape {(states, actions)}, got {chances.shape}"
-        )
-    if (chances < 0.0).any() or np.abs(chances.sum(axis=1) - 1.0).max() > 1e-9:
-        raise ValueError(
-            "under_policy: policy must have probabilities that add up to 1 in each row"
-        )
-    flat = (states, 1, actions * outcomes)
-    return FiniteMDP(
-        probabilities=(chances[:, :, None] * table.probabilities[phase]).reshape(flat),
-        rewards=table.rewards[phase].reshape(flat),
-        successors=table.successors.reshape(flat),
-        start=table.start,
-    )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from expectant.domains.finite import (
 )
 from expectant.domains.phases import PhaseClock, phase_clock, present_phase, tick_clock
 from expectant.parts import Drawing, Exit
-from expectant.rules import Rule, either, number, whole
+from expectant.rules import either, list_of, number, whole
 from expectant.verbs import reset, reward_now, step
 
 UP, RIGHT, DOWN, LEFT = 0, 1, 2, 3
@@ -33,27 +33,17 @@ WALL, GOAL, START = "#", "G", "S"
 BLOCKED = -2  # instead of a number: no cell to be in
 
 
-class Grid(NamedTuple):
-    """``cells`` (rows, columns) of one character each."""
-
-    cells: np.ndarray
-
-    def refined(self, rows: int, columns: int) -> Grid:
-        """The same grid with every cell split into so many rows and columns of cells."""
-        return Grid(self.cells.repeat(rows, axis=0).repeat(columns, axis=1))
+def grid_in(picture: str) -> np.ndarray:
+    """The characters (rows, columns) of a picture."""
+    return np.array([list(line.strip()) for line in picture.strip().splitlines()])
 
 
-def grid_in(picture: str) -> Grid:
-    """The grid that a picture shows."""
-    return Grid(np.array([list(line.strip()) for line in picture.strip().splitlines()]))
-
-
-def numbers_of_cells(grids: Sequence[Grid]) -> np.ndarray:
+def numbers_of_cells(grids: Sequence[np.ndarray]) -> np.ndarray:
     """The number of every cell that is free in one of these grids; END at goals, else BLOCKED."""
-    free = np.any([(grid.cells != WALL) & (grid.cells != GOAL) for grid in grids], axis=0)
+    free = np.any([(grid != WALL) & (grid != GOAL) for grid in grids], axis=0)
     numbers = np.full(free.shape, BLOCKED)
     numbers[free] = np.arange(free.sum())
-    numbers[grids[0].cells == GOAL] = END
+    numbers[grids[0] == GOAL] = END
     return numbers
 
 
@@ -62,7 +52,7 @@ def places_of(numbers: np.ndarray) -> np.ndarray:
     return np.argwhere(numbers >= 0)
 
 
-def moves_in(grid: Grid, numbers: np.ndarray) -> np.ndarray:
+def moves_in(grid: np.ndarray, numbers: np.ndarray) -> np.ndarray:
     """Where each move leads (S, 4): a state, or END; walls and edges stop it."""
     places, (rows, columns) = places_of(numbers), numbers.shape
     found = np.empty((len(places), 4), np.int64)
@@ -70,14 +60,14 @@ def moves_in(grid: Grid, numbers: np.ndarray) -> np.ndarray:
         row, column = places[:, 0] + int(down), places[:, 1] + int(across)
         inside = (row >= 0) & (row < rows) & (column >= 0) & (column < columns)
         row, column = np.clip(row, 0, rows - 1), np.clip(column, 0, columns - 1)
-        stopped = ~inside | (grid.cells[row, column] == WALL)
+        stopped = ~inside | (grid[row, column] == WALL)
         found[:, move] = np.where(stopped, np.arange(len(places)), numbers[row, column])
     return found
 
 
-def start_in(grid: Grid, numbers: np.ndarray) -> np.ndarray:
+def start_in(grid: np.ndarray, numbers: np.ndarray) -> np.ndarray:
     """The distribution (S,) that puts all on the first cell of the start, row by row."""
-    row, column = np.argwhere(grid.cells == START)[0]
+    row, column = np.argwhere(grid == START)[0]
     start = np.zeros(int(numbers.max()) + 1)
     start[numbers[row, column]] = 1.0
     return start
@@ -108,30 +98,51 @@ PICTURE = """
 """
 
 
-def _pair(value: Any) -> tuple[int, ...]:
-    pair = tuple(whole(1).convert(item) for item in value)
-    if len(pair) != 2:
-        raise ValueError
-    return pair
+RESOLUTION = either(whole(1), list_of(whole(1), "two of them, for rows and for columns", 2))
 
 
-RESOLUTION = either(whole(1), Rule("two of them, for rows and for columns", _pair))
+def maze_mdp(grids: Sequence[np.ndarray], goal_reward: float, step_reward: float) -> FiniteMDP:
+    """Grids, one for each phase, as a finite MDP; entering a goal pays and ends the episode.
 
-
-def maze_mdp(grid: Grid, goal_reward: float, step_reward: float) -> FiniteMDP:
-    """A grid as a finite MDP: moves are certain, entering a goal pays and ends the episode."""
-    numbers = numbers_of_cells([grid])
-    moves = moves_in(grid, numbers)
+    Moves are certain: outcome p of a move is the one of phase p, or the first if all do the same.
+    """
+    numbers, phases = numbers_of_cells(grids), len(grids)
+    moves = np.stack([moves_in(grid, numbers) for grid in grids], axis=-1)
+    same = (moves == moves[..., :1]).all(axis=-1)
+    own = np.eye(phases)[:, None, None]
     return FiniteMDP(
-        probabilities=np.ones((*moves.shape, 1)),
+        probabilities=np.where(same[None, ..., None], np.eye(phases)[0], own),
         rewards=np.where(moves == END, goal_reward, step_reward),
-        successors=moves[..., None],
-        start=start_in(grid, numbers),
+        successors=moves,
+        start=start_in(grids[0], numbers),
+        switch_every=1 if phases > 1 else None,
     )
 
 
+class Maze(TabularDomain):
+    """A maze of certain moves, with a picture for every phase."""
+
+    goal_reward: float
+    step_reward: float
+    phases_in_words: ClassVar[tuple[str, ...]] = ("",)
+
+    @property
+    def grids(self) -> list[np.ndarray]:
+        """The cells in each phase."""
+        raise NotImplementedError
+
+    @property
+    def drawing(self) -> Drawing:
+        words = self.phases_in_words
+        pays = (self.goal_reward,) * len(words)
+        return grid_drawing(numbers_of_cells(self.grids), pays, words)
+
+    def table(self) -> FiniteMDP:
+        return maze_mdp(self.grids, self.goal_reward, self.step_reward)
+
+
 @description
-class DynaMaze(TabularDomain):
+class DynaMaze(Maze):
     """The Dyna maze: 6 × 9 cells with seven walls (Sutton & Barto 2018, figure 8.2).
 
     Dynamics
@@ -150,19 +161,11 @@ class DynaMaze(TabularDomain):
     goal_reward: float = option(number(), default=1.0)
     step_reward: float = option(number(), default=0.0)
 
-    @cached_property
-    def grid(self) -> Grid:
-        """The cells."""
+    @property
+    def grids(self) -> list[np.ndarray]:
         given = self.resolution
         rows, columns = (given, given) if isinstance(given, int) else given
-        return grid_in(PICTURE).refined(rows, columns)
-
-    @property
-    def drawing(self) -> Drawing:
-        return grid_drawing(numbers_of_cells([self.grid]), (self.goal_reward,))
-
-    def table(self) -> FiniteMDP:
-        return maze_mdp(self.grid, self.goal_reward, self.step_reward)
+        return [grid_in(PICTURE).repeat(rows, axis=0).repeat(columns, axis=1)]
 
 
 CHANGING_PICTURE = """
@@ -205,24 +208,8 @@ def _(domain, outcome):
     return reward_now(domain.mdp, outcome)
 
 
-def changing_mdp(grids: Sequence[Grid], goal_reward: float, step_reward: float) -> FiniteMDP:
-    """Grids, one for each phase, as a finite MDP; outcome p of a move is the one of phase p."""
-    numbers = numbers_of_cells(grids)
-    moves = np.stack([moves_in(grid, numbers) for grid in grids], axis=-1)
-    chances = np.broadcast_to(np.eye(len(grids))[:, None, None], (len(grids), *moves.shape))
-    same = (moves == moves[..., :1]).all(axis=-1)
-    certain = np.eye(len(grids))[0]  # where a move does the same in all phases, one outcome is it
-    return FiniteMDP(
-        probabilities=np.where(same[None, ..., None], certain, chances),
-        rewards=np.where(moves == END, goal_reward, step_reward),
-        successors=moves,
-        start=start_in(grids[0], numbers),
-        switch_every=1,
-    )
-
-
 @abstract
-class ChangingMaze(TabularDomain):
+class ChangingMaze(Maze):
     """A maze of 6 × 9 cells whose wall, in row 3, changes once, after so many steps."""
 
     change_after: int = option(whole(1))
@@ -230,29 +217,14 @@ class ChangingMaze(TabularDomain):
     step_reward: float = option(number(), default=0.0)
 
     walls: ClassVar[tuple[str, str]]
-    phases_in_words: ClassVar[tuple[str, str]]
 
     @property
-    def grids(self) -> list[Grid]:
-        """The cells in each phase."""
+    def grids(self) -> list[np.ndarray]:
         return [grid_in(CHANGING_PICTURE.format(wall=wall)) for wall in self.walls]
-
-    @property
-    def phase_steps(self) -> tuple[int, int]:
-        """The steps of each phase; the last one lasts as long as the run does."""
-        return self.change_after, 1
-
-    @property
-    def drawing(self) -> Drawing:
-        pays = (self.goal_reward,) * 2
-        return grid_drawing(numbers_of_cells(self.grids), pays, self.phases_in_words)
-
-    def table(self) -> FiniteMDP:
-        return changing_mdp(self.grids, self.goal_reward, self.step_reward)
 
     def build(self, rng: np.random.Generator) -> ChangingPart:
         mdp = self.mdp().build(rng)
-        return ChangingPart(mdp, phase_clock(self.phase_steps), mdp.now)
+        return ChangingPart(mdp, phase_clock((self.change_after, 1)), mdp.now)
 
 
 @description
@@ -274,7 +246,7 @@ class BlockingMaze(ChangingMaze):
     change_after: int = option(whole(1), default=1000)
 
     walls: ClassVar[tuple[str, str]] = ("########.", ".########")
-    phases_in_words: ClassVar[tuple[str, str]] = ("the right way is open", "the left way is open")
+    phases_in_words: ClassVar[tuple[str, ...]] = ("the right way is open", "the left way is open")
 
 
 @description
@@ -292,7 +264,7 @@ class ShortcutMaze(ChangingMaze):
     change_after: int = option(whole(1), default=3000)
 
     walls: ClassVar[tuple[str, str]] = (".########", ".#######.")
-    phases_in_words: ClassVar[tuple[str, str]] = ("the left way is open", "both ways are open")
+    phases_in_words: ClassVar[tuple[str, ...]] = ("the left way is open", "both ways are open")
 
 
 EDGE = "C"
@@ -319,7 +291,7 @@ class Cliff(TabularDomain):
     cliff_reward: float = option(number(), default=-100.0)
 
     @cached_property
-    def grid(self) -> Grid:
+    def grid(self) -> np.ndarray:
         """The cells; those of the cliff are free to be stepped into."""
         upper = "\n".join(["." * self.columns] * (self.rows - 1))
         return grid_in(f"{upper}\nS{EDGE * (self.columns - 2)}G")
@@ -327,7 +299,7 @@ class Cliff(TabularDomain):
     @cached_property
     def numbers(self) -> np.ndarray:
         """The number of every cell, as far as it has one."""
-        return numbers_of_cells([Grid(np.where(self.grid.cells == EDGE, "#", self.grid.cells))])
+        return numbers_of_cells([np.where(self.grid == EDGE, WALL, self.grid)])
 
     @property
     def drawing(self) -> Drawing:

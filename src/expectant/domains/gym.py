@@ -20,7 +20,6 @@ from expectant.domains.spaces import (
     OutsidePart,
     action_count,
     finite_reward,
-    first_action,
     observations,
     one_world,
 )
@@ -249,7 +248,7 @@ class World:
         self.env = env
         self.reading = reading
         self.run = run
-        self.first_action = first_action(env.action_space)
+        self.first_action = int(getattr(env.action_space, "start", 0))
         words = sequence(seed, run, ENVIRONMENT).generate_state(1)
         self.seed: int | None = int(words[0] >> 1)
         self.asked, self.episode, self.taken = "", -1, 0

@@ -108,21 +108,13 @@ class LocaGrid(TabularDomain):
     step_limit: int | None = option(or_none(whole(1)), default=100)
 
     @property
-    def states(self) -> int:
-        return self.rows * self.columns
-
-    @property
-    def actions(self) -> int:
-        return 4
-
-    @property
     def drawing(self) -> Drawing:
-        middle, states = (self.rows - 1) / 2, range(self.states)
+        middle, rows, columns = (self.rows - 1) / 2, range(self.rows), range(self.columns)
         right = (self.right_reward, self.later_reward, self.later_reward)
         return Drawing(
             names=("column", "row"),
             actions=MOVES,
-            cells=tuple((state % self.columns, state // self.columns) for state in states),
+            cells=tuple((column, row) for row in rows for column in columns),
             directions=DIRECTIONS,
             exits=(
                 Exit(-1.0, middle, (self.left_reward,) * 3),
@@ -137,9 +129,9 @@ class LocaGrid(TabularDomain):
         Outcome o is the move o. Its phases are the grid's, but go by episodes there, as those of
         every ``FiniteMDP`` do, and all start evenly.
         """
-        claim(8 * 16 * 14 * self.states)  # tables of three phases, and copies
-        row, column = np.divmod(np.arange(self.states), self.columns)
-        last = self.columns - 1
+        states, last = self.rows * self.columns, self.columns - 1
+        claim(8 * 16 * 14 * states)  # tables of three phases, and copies
+        row, column = np.divmod(np.arange(states), self.columns)
         moves = np.stack(
             [
                 np.maximum(row - 1, 0) * self.columns + column,
@@ -150,11 +142,11 @@ class LocaGrid(TabularDomain):
             axis=1,
         )
         chances = np.full((4, 4), self.noise / 4) + (1.0 - self.noise) * np.eye(4)
-        exits = np.zeros((3, self.states, 4, 4))
+        exits = np.zeros((3, states, 4, 4))
         exits[:, column == 0, :, LEFT] = self.left_reward
         for present, pay in enumerate((self.right_reward, self.later_reward, self.later_reward)):
             exits[present, column == last, :, RIGHT] = pay
-        shape = (self.states, 4, 4)
+        shape = (states, 4, 4)
         return FiniteMDP(
             probabilities=np.broadcast_to(chances, shape),
             rewards=exits,
@@ -317,17 +309,6 @@ class LocaMountainCar(CarDomain):
         exits = (left_exit, Exit(zone, self.max_speed / 2, right))
         return car_drawing(exits, right_exit_pays(self.right_reward, self.later_reward))
 
-    def exits(self) -> Exits:
-        """Where the car leaves."""
-        return Exits(
-            self.max_position,
-            self.left_position,
-            self.left_stretch,
-            self.left_size,
-            self.zone_position,
-            self.zone_speed,
-        )
-
     def judge_in(self, part: LocaCarPart, phase: int) -> None:
         """Let cars start between the exits, under the rewards of one phase."""
         part.starts[:] = EVALUATION_STARTS
@@ -344,7 +325,14 @@ class LocaMountainCar(CarDomain):
         return LocaCarPart(
             np.zeros(2),
             self.valley(),
-            self.exits(),
+            Exits(
+                self.max_position,
+                self.left_position,
+                self.left_stretch,
+                self.left_size,
+                self.zone_position,
+                self.zone_speed,
+            ),
             np.array(pays),
             np.array([everywhere, zone, everywhere]),
             phase_clock(self.phase_steps),

@@ -7,11 +7,11 @@ next one starts in the next phase, the way that phase starts.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from expectant.rules import Rule, whole
+from expectant.rules import list_of, whole
 from expectant.verbs import cut, function
 
 STEPS, OVER = 0, 1
@@ -83,11 +83,4 @@ def right_exit_pays(first: float, later: float) -> tuple[str, ...]:
     )
 
 
-def _steps(value: Any) -> tuple[int, ...]:
-    steps = tuple(whole(1).convert(item) for item in value)
-    if len(steps) != 3:
-        raise ValueError
-    return steps
-
-
-PHASE_STEPS = Rule("three whole numbers, 1 or more: the steps of each phase", _steps)
+PHASE_STEPS = list_of(whole(1), "three whole numbers, 1 or more: the steps of each phase", 3)

@@ -12,7 +12,6 @@ from expectant.domains.finite import END, FiniteMDP, TabularDomain
 from expectant.domains.grids import (
     GOAL,
     START,
-    Grid,
     grid_drawing,
     grid_in,
     moves_in,
@@ -95,11 +94,11 @@ class Rooms(TabularDomain):
     def validate(self) -> None:
         if GOAL not in self.plan:
             raise ValueError(f"{type(self).__name__}: plan must have a goal G, where episodes end")
-        if not self.states:
+        if not self.letters.size:
             raise ValueError(f"{type(self).__name__}: plan must have a cell that is not a goal")
 
     @cached_property
-    def grid(self) -> Grid:
+    def grid(self) -> np.ndarray:
         """The map, a letter a cell."""
         return grid_in(self.plan)
 
@@ -111,15 +110,7 @@ class Rooms(TabularDomain):
     @property
     def letters(self) -> np.ndarray:
         """The letter of every state: (S,)."""
-        return self.grid.cells[self.numbers >= 0]
-
-    @property
-    def states(self) -> int:
-        return int(self.numbers.max()) + 1
-
-    @property
-    def actions(self) -> int:
-        return 4
+        return self.grid[self.numbers >= 0]
 
     @property
     def named(self) -> dict[str, int]:
@@ -133,7 +124,7 @@ class Rooms(TabularDomain):
         pays = np.where(letters[moves] == PIT, self.pit_reward, 0.0)
         pays = np.where(moves == END, self.goal_reward, pays)
         chances = np.full((4, 4), self.slip / 3) + (1.0 - 4 / 3 * self.slip) * np.eye(4)
-        shape, starts = (self.states, 4, 4), letters == START
+        shape, starts = (letters.size, 4, 4), letters == START
         return FiniteMDP(
             probabilities=np.broadcast_to(chances, shape),
             rewards=np.broadcast_to(pays[:, None, :], shape),

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
 from expectant.descriptions import description, option
 from expectant.parts import Domain
-from expectant.rules import Rule, or_none, whole
+from expectant.rules import Rule, list_of, or_none, whole
 from expectant.verbs import observation
 
 
@@ -62,12 +62,12 @@ class Observations(NamedTuple):
                 )
             into[:] = vector
             return
-        single, number = len(self.counts) == 1, 0
-        values = (observation,) if single else np.ravel(np.asarray(observation))
+        values = (observation,) if len(self.counts) == 1 else np.ravel(np.asarray(observation))
         if len(values) != len(self.counts):
             raise ValueError(
                 f"observation: must have {len(self.counts)} components, got {observation!r}"
             )
+        number = 0
         for value, count, start in zip(values, self.counts, self.starts, strict=True):
             place = operator.index(value) - start
             if not 0 <= place < count:
@@ -104,20 +104,11 @@ def action_count(space: object, owner: str) -> int:
 
     if isinstance(space, spaces.Discrete):
         return int(space.n)
-    advice = {
-        "Box": "wrap it so that each number stands for one of some fixed actions "
-        "(gymnasium.wrappers.TransformAction)",
-        "MultiDiscrete": "wrap it so that one number stands for each combination of actions",
-    }.get(type(space).__name__, "wrap it so that its actions are numbered from 0")
     raise ValueError(
         f"{owner}: these agents choose among numbered actions (Discrete), and its action space is "
-        f"{space}: {advice}"
+        f"{space}: wrap it so that each number stands for one of some fixed actions, or for one "
+        "combination of them (gymnasium.wrappers.TransformAction)"
     )
-
-
-def first_action(space: object) -> int:
-    """The number that the first action has in a space that :func:`action_count` has counted."""
-    return int(getattr(space, "start", 0))
 
 
 def observations(space: object, numbered: bool | None, owner: str) -> Observations:
@@ -183,16 +174,14 @@ def _(domain):
     return domain.received
 
 
-def _pairs(value: object) -> tuple[tuple[float, float], ...]:
-    if not isinstance(value, Iterable):
-        raise TypeError
-    pairs = tuple((float(low), float(high)) for low, high in value)
-    if not pairs or any(not low < high for low, high in pairs):
+def _pair(value: Any) -> tuple[float, float]:
+    low, high = map(float, value)
+    if not low < high:
         raise ValueError
-    return pairs
+    return low, high
 
 
-LIMITS = Rule("a list of (low, high) pairs, low below high", _pairs)
+LIMITS = list_of(Rule("", _pair), "a list of (low, high) with low below high")
 
 
 @description

@@ -35,6 +35,8 @@ from expectant.core import tree
 from expectant.descriptions import Description
 
 _BY_VERSION = {"numpy", "numba", "llvmlite", "scipy", "gymnasium"}
+_PLUMBING = tuple(f"expectant.{name}." for name in ("engine", "lab", "show", "cli", "watching"))
+_COMPILED = ("expectant.engine.compile.", "expectant.engine.look")
 _PLAIN = (type(None), type(...), bool, int, float, complex, str, bytes)
 _ADDRESS = re.compile(r"(0x|#)[0-9a-f]+")  # in the names of Numba's types
 _OF_NUMBA = (  # attributes of Numba's objects: the functions they compile, and with which options
@@ -165,9 +167,16 @@ def name_of(value: Any) -> str:
 
 
 def is_known_by_name(value: Any) -> bool:
-    """True if a name and a version identify it: code of Python and NumPy, our descriptions."""
+    """True if a name and a version identify it: code of Python and NumPy, our descriptions.
+
+    So are functions and classes of ours that compiled code cannot call: they have state, such as
+    the kernels of this process, which would make every hash another.
+    """
+    module = str(getattr(value, "__module__", ""))
     if isinstance(value, type) and issubclass(value, Description):
-        return value.__module__.startswith("expectant.")
+        return module.startswith("expectant.")
+    if module.startswith(_PLUMBING) and not module.startswith(_COMPILED):
+        return value not in dispatch.FUNCTIONS and not hasattr(value, "_fields")
     return _is_library(name_of(value).partition(".")[0])
 
 

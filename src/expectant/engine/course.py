@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
 Stops = Sequence[int] | np.ndarray
 
-under_way: dict[int, Any] = {}  # worlds that runs go through, for whoever watches them
-
 
 class Stop(NamedTuple):
     """A run where it has stopped, its random numbers, and the status that the loop returned."""
@@ -138,11 +136,9 @@ def world_of(domain: Domain, seed: int, number: int) -> Iterator[Any]:
         yield None
         return
     world = domain.world(seed, number)
-    under_way[id(world)] = world
     try:
         yield world
     finally:
-        del under_way[id(world)]
         world.close()
 
 

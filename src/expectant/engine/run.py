@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -14,14 +15,22 @@ from expectant.descriptions import Description
 from expectant.domains.gym import as_domain
 from expectant.domains.spaces import GymSource
 from expectant.engine.arguments import hinting
-from expectant.engine.compile.kernels import Kernel
+from expectant.engine.compile.kernels import Kernel, use_compiled
 from expectant.engine.course import drive, going_on, share_done
 from expectant.engine.divergence import explained
 from expectant.engine.job import Job, closed, cores, loop_for, tell_of_evictions
 from expectant.engine.loop import DIVERGED, Run
 from expectant.engine.memory import threads_that_fit
 from expectant.engine.result import Result
-from expectant.engine.workers import Begun, Processes, RunOne, run_on_threads
+from expectant.engine.workers import (
+    Begun,
+    Order,
+    Processes,
+    RunOne,
+    compile_ahead,
+    compile_loop,
+    run_on_threads,
+)
 from expectant.parts import Agent, Domain, Features
 from expectant.progress import Reporter, Silent, reporter, say
 from expectant.rules import flag, or_none, whole
@@ -96,13 +105,16 @@ def run(
     )
     name = f"{type(agent).__name__} in {domain.called}"
     start = time.perf_counter()
-    show = reporter(progress)
-    kernel = loop_for(job, compiled, name, show, checked)
-    threads = threads_that_fit(job, runs, threads or cores(), keep_agents)
-    ready = time.perf_counter()
-    numbers = range(first_run, first_run + runs)
+    show, at_once = reporter(progress), min(threads or cores(), runs)
     source, failures = Runs(job, compiled, checked, keep_agents), Failures()
-    finished = _run_all(source, kernel, numbers, threads, name, show, failures)
+    with Processes() as processes:
+        if domain.outside and at_once > 1:
+            processes.start(source, at_once)
+        kernel = loop_for(job, compiled, name, show, checked)
+        at_once = threads_that_fit(job, runs, at_once, keep_agents)
+        ready = time.perf_counter()
+        numbers = range(first_run, first_run + runs)
+        finished = _run_all(source, kernel, numbers, at_once, processes, name, show, failures)
     if not finished:
         failures.check(runs, None)
     records = [done.records for done in finished]
@@ -129,6 +141,24 @@ def run(
         others = f" (and {len(result.divergence) - 1} more, see result.divergence)"
         say(result.divergence[0] + (others if len(result.divergence) > 1 else ""))
     return result
+
+
+def compile_agents(
+    domain: Domain,
+    features: Features,
+    agents: Mapping[str, Agent],
+    compiled: bool | None,
+    progress: bool | Reporter,
+) -> None:
+    """Compile the loops of several agents at once; what is wrong with one is left to ``run``."""
+    orders: list[Order] = []
+    with suppress(Exception):
+        if use_compiled(compiled):
+            jobs = {
+                name: Job(domain, features, agent, episodes=1) for name, agent in agents.items()
+            }
+            orders = [Order(compile_loop, job, name=name) for name, job in jobs.items()]
+    compile_ahead(orders, reporter(progress))
 
 
 def _check_parts(domain: Any, features: Any, agent: Any) -> None:
@@ -236,6 +266,7 @@ def _run_all(
     kernel: Kernel,
     numbers: range,
     threads: int,
+    processes: Processes,
     name: str,
     show: Reporter,
     failures: Failures,
@@ -243,7 +274,7 @@ def _run_all(
     """Do all runs; returns those that have finished, in order."""
     job, control, local = source.job, going_on(), partial(source.one, kernel)
     clocks: dict[int, np.ndarray] = {}
-    several = job.domain.outside and min(threads, len(numbers)) > 1
+    several = job.domain.outside and threads > 1
 
     def one(number: int) -> Finished:
         begun = partial(clocks.__setitem__, number)
@@ -260,8 +291,8 @@ def _run_all(
         return found
 
     finished: dict[int, Finished] = {}
-    work, threads = partial(failures.pass_by, one), min(threads, len(numbers))
-    with show.running(name) as tell, Processes() as processes:
+    work = partial(failures.pass_by, one)
+    with show.running(name) as tell:
         for batch in run_on_threads(work, numbers, threads, control):
             for ended in batch:
                 found = ended.result()

@@ -16,23 +16,25 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, wait
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import fields
+from functools import partial
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
 from expectant.core.memory import available_memory, given_memory
 from expectant.core.tree import structure
 from expectant.descriptions import Description
-from expectant.engine.code_hash import digest, is_known_by_name, walk
-from expectant.engine.course import going_on, under_way
+from expectant.engine.code_hash import digest, is_known_by_name, part_types, walk
+from expectant.engine.course import going_on
 from expectant.engine.job import Job, cores, loop_for, loop_is_compiled
-from expectant.engine.loop import NUMBER
-from expectant.progress import Overall, Silent
+from expectant.engine.loop import EPISODE, NUMBER, STEP
+from expectant.engine.memory import owner
+from expectant.progress import Reporter, Silent
 from expectant.whose import WorldCrashed, WorldHangs
 
 if TYPE_CHECKING:
@@ -43,11 +45,11 @@ HEAD_START = 0.001  # seconds in which the first thread shows how long a piece o
 TINY_SECONDS = 0.0001  # threads would wait for each other longer than they work
 HAND_OVER_SECONDS = 0.005  # between two batches of results of a thread
 AHEAD = 4  # batches of a thread that may wait to be stored
-LOCAL_SECONDS = 2.0  # in this process before workers are started, which takes about as long
-HANG_SECONDS = 60.0  # without an answer of an environment
+HANG_SECONDS = 60.0  # without a step of an environment
 IDLE_SECONDS = 120.0  # after which a worker gives its memory back
 RUN_BYTES, COMPILE_BYTES = 2**29, 2**30  # that a worker takes
 KEPT = 4  # prepared jobs in a worker
+BEAT, ROW = NUMBER + 1, NUMBER + 2  # after the clock: counts while no run has begun
 
 Item = TypeVar("Item")
 Found = TypeVar("Found")
@@ -183,114 +185,53 @@ class Refused(Exception):
     """A worker cannot do the runs of a job, or would do others."""
 
 
-# ------------------------------------------------------------------------------ the pulse
-
-BEAT, ASKED, EPISODE, STEP, CLOCK = 0, 1, 2, 3, 4  # in a row
-ROW = CLOCK + NUMBER + 1
-CALLS = ("", "reset", "step")
-
-
-def _sample(row: np.ndarray, clocks: Sequence[np.ndarray], number: int) -> None:
-    """Write where a run is; the beat stands still while its environment does not answer."""
-    world = next((world for world in list(under_way.values()) if world.run == number), None)
-    before = row[ASKED:CLOCK].tolist()
-    if world is not None:
-        row[ASKED:CLOCK] = CALLS.index(world.asked), world.episode, world.taken
-    if clocks:
-        row[CLOCK:] = clocks[-1]
-    row[BEAT] += world is None or not row[ASKED] or row[ASKED:CLOCK].tolist() != before
-
-
-class Pulse:
-    """Watches the row of a run, and notices an environment that hangs."""
-
-    def __init__(self, row: np.ndarray, number: int, name: str) -> None:
-        self.row, self.number, self.name = row, number, name
-        self.beat, self.since = -1, 0.0
-
-    @property
-    def where(self) -> str:
-        place = f", episode {self.row[EPISODE]}, step {self.row[STEP]}"
-        return f"run {self.number}" + (place if self.row[BEAT] else "")
-
-    def check(self) -> None:
-        if self.row[BEAT] != self.beat:
-            self.beat, self.since = int(self.row[BEAT]), time.monotonic()
-        elif time.monotonic() - self.since > HANG_SECONDS:
-            raise WorldHangs(
-                f"{self.name}: no answer for {HANG_SECONDS:.0f} s in "
-                f"{CALLS[self.row[ASKED]] or 'step'} of {self.where}; mend what it waits for"
-            )
-
-
 class Processes:
-    """Runs of environments on several cores: in this process at first, then in workers.
+    """Worker processes for runs of environments, one for every thread that asks.
 
-    A run waits for its turn in this process or for a worker that is ready, whichever is first. So
-    a job that is over soon starts no worker, and no run waits for one to start. What a worker
-    cannot import, or would import differently, stays on threads. The numbers are the same.
+    A crash or a hang of an environment ends the worker of one run, and is the error of that run.
+    Runs that a worker cannot import, or would import differently, are done in this process.
     """
 
     def __init__(self) -> None:
-        self.turn, self.lock = threading.Lock(), threading.Lock()
-        self.start = time.monotonic()
+        self.lock = threading.Lock()
         self.payloads: dict[int, tuple[RunSource, bytes | None]] = {}
+        self.waiting: list[Worker] = []
         self.of_thread: dict[int, Worker] = {}
 
     def __enter__(self) -> Processes:
         return self
 
     def __exit__(self, *error: object) -> None:
-        for worker in self.of_thread.values():
+        for worker in (*self.waiting, *self.of_thread.values()):
             worker.keep()
+
+    def start(self, source: RunSource, count: int) -> None:
+        """Start workers that will be needed, while this process compiles or loads the loop."""
+        if self._payload(source) is not None:
+            started = [_take_idle() or Worker() for _ in range(min(count, _fitting(RUN_BYTES)))]
+            self.waiting.extend(started)
 
     def run(
         self, source: RunSource, number: int, control: np.ndarray, begun: Begun, local: RunOne
     ) -> Any:
         """Do one run; None if it was stopped through ``control``."""
-        name = repr(source.job.domain)
         while not control[0]:
-            if _idle or self.of_thread or time.monotonic() - self.start > LOCAL_SECONDS:
-                payload = self._payload(source)
-                if payload is None:
-                    return local(number, control, begun)
-                worker = self._worker(payload)
-                if worker is not None:
-                    try:
-                        return worker.run(payload, number, control, begun, name)
-                    except Refused:
-                        self._replace(worker, source, payload)
-                        continue
-                    finally:
-                        if worker.is_busy:  # it has crashed, hangs, or was stopped
-                            self._drop(worker)
-            if self.turn.acquire(timeout=LOOK_SECONDS):
-                return self._run_here(local, number, control, begun, name)
-        return None
-
-    def _run_here(
-        self, local: RunOne, number: int, control: np.ndarray, begun: Begun, name: str
-    ) -> Any:
-        """Do a run in this process, watched as those in workers are."""
-        ended, row, clocks = Future[Any](), np.zeros(ROW, np.int64), list[np.ndarray]()
-
-        def note(clock: np.ndarray) -> None:
-            clocks.append(clock)
-            begun(clock)
-
-        def attempt() -> None:
+            payload = self._payload(source)
+            worker = None if payload is None else self._worker()
+            if payload is None or worker is None:
+                return local(number, control, begun)
             try:
-                ended.set_result(local(number, control, note))
-            except BaseException as error:
-                ended.set_exception(error)
-
-        _start_thread(attempt)
-        pulse = Pulse(row, number, name)
-        while not _is_over(ended, control):
-            _sample(row, clocks, number)
-            pulse.check()  # an environment that hangs keeps its turn
-        self.turn.release()
-        return ended.result() if ended.done() else None
+                return worker.run(payload, number, control, begun, repr(source.job.domain))
+            except Refused:
+                if worker.is_new:  # others would refuse it too
+                    self.payloads[id(source)] = source, None
+                else:  # it may have imported an earlier version
+                    worker.is_busy = True
+            finally:
+                if worker.is_busy:  # it has crashed, hangs, was stopped, or is outdated
+                    worker.end()
+                    del self.of_thread[threading.get_ident()]
+        return None
 
     def _payload(self, source: RunSource) -> bytes | None:
         """The pickled job; None where a worker could not do it."""
@@ -299,40 +240,23 @@ class Processes:
                 self.payloads[id(source)] = source, _pickle_runs(source)
             return self.payloads[id(source)][1]
 
-    def _worker(self, payload: bytes) -> Worker | None:
-        """The worker of this thread, once it is ready; one is started where that is worth it."""
+    def _worker(self) -> Worker | None:
+        """The worker of this thread; None if there is no memory for one."""
         thread = threading.get_ident()
         with self.lock:
             if thread not in self.of_thread:
-                worker = _take_idle()
-                if worker is None and time.monotonic() - self.start > LOCAL_SECONDS:
-                    fits = len(self.of_thread) < _fitting(RUN_BYTES)
-                    worker = Worker(payload) if fits else None
+                worker = self.waiting.pop() if self.waiting else _take_idle()
+                if worker is None and len(self.of_thread) < _fitting(RUN_BYTES):
+                    worker = Worker()
                 if worker is not None:
                     self.of_thread[thread] = worker
-        found = self.of_thread.get(thread)
-        return found if found is not None and found.is_ready() else None
-
-    def _replace(self, worker: Worker, source: RunSource, payload: bytes) -> None:
-        """Ask a new worker for what an old one refuses; what a new one refuses is done here."""
-        if worker.is_new:
-            self.payloads[id(source)] = source, None
-        else:  # it may have imported an earlier version, or have been killed meanwhile
-            self._drop(worker)
-            self.of_thread[threading.get_ident()] = Worker(payload)
-
-    def _drop(self, worker: Worker) -> None:
-        worker.end()
-        del self.of_thread[threading.get_ident()]
+        return self.of_thread.get(thread)
 
 
 class Worker:
-    """One process, and a row in a memory-mapped file in which it says where its run is.
+    """A pool of one process, and a row in a memory-mapped file with the clock of its run."""
 
-    A pool of one process each: a crash or a hang concerns one run, and needs no search for it.
-    """
-
-    def __init__(self, payload: bytes) -> None:
+    def __init__(self) -> None:
         from loky.process_executor import ProcessPoolExecutor
 
         handle, self.path = tempfile.mkstemp(prefix="expectant-worker-")
@@ -342,43 +266,50 @@ class Worker:
             1, timeout=IDLE_SECONDS, initializer=_set_up_worker, initargs=(self.path,)
         )
         self.is_new, self.is_busy = True, False
-        self.prepared = _submit(self.executor, _prepare_there, payload)
-
-    def is_ready(self) -> bool:
-        return self.prepared.done()
+        self.started = _submit(self.executor, _import_compiler)
 
     def run(self, payload: bytes, number: int, control: np.ndarray, begun: Begun, name: str) -> Any:
         """Do one run; None if it was stopped."""
         from loky.process_executor import BrokenProcessPool
 
-        self.is_busy = True
-        self.row[:] = 0
-        begun(self.row[CLOCK:])
-        pulse = Pulse(self.row, number, name)
+        self.is_busy, self.row[:] = True, 0
+        begun(self.row)
         try:
             ended = _submit(self.executor, _run_there, payload, number)
-            while not _is_over(ended, control):
-                pulse.check()
-            if not ended.done():
+            if not self._wait_for(ended, control, f"{name}: no answer in run {number}"):
                 return None
             self.is_busy = False
             answer = ended.result()
         except BrokenProcessPool as error:
-            self.is_busy = self.is_new or bool(self.row[BEAT])
-            if not self.is_busy:
+            self.is_busy = True
+            if not (self.is_new or self.row.any()):
                 raise Refused("it was ended before the run began") from None
             status = str(error).partition("exit codes of the workers are {")[2].partition("}")[0]
             raise WorldCrashed(
-                f"{name}: its process has ended ({status or 'no exit status'}) in {pulse.where}: a "
-                "crash of the environment or too little memory; threads=1 runs it without one"
+                f"{name}: its process has ended ({status or 'no exit status'}) in run {number}"
+                f"{self._place()}: a crash of the environment or too little memory"
             ) from None
         self.is_new = False
         return answer
 
+    def _wait_for(self, ended: Future[Any], control: np.ndarray, what: str) -> bool:
+        """Wait for a run, unless its clock stands still; False if it was stopped."""
+        since, seen = time.monotonic(), self.row.tolist()
+        while not (wait([ended], LOOK_SECONDS).done or control[0]):
+            now = self.row.tolist()
+            if now != seen:
+                since, seen = time.monotonic(), now
+            elif time.monotonic() - since > HANG_SECONDS:
+                raise WorldHangs(f"{what}{self._place()} for {HANG_SECONDS:.0f} s")
+        return ended.done()
+
+    def _place(self) -> str:
+        return f", episode {self.row[EPISODE]}, after step {self.row[STEP]}"
+
     def keep(self) -> None:
         """Wait for the next job, unless it is at work or enough others wait."""
         with _lock:
-            if self.is_ready() and not self.is_busy and len(_idle) < cores():
+            if not self.is_busy and len(_idle) < cores():
                 _idle.append(self)
                 return
         self.end()
@@ -420,33 +351,35 @@ def _submit(executor: ProcessPoolExecutor, work: Callable[..., Any], *given: Any
 def _fitting(size: int) -> int:
     """How many processes of a size fit into memory; none within a worker."""
     free = given_memory() or available_memory()
-    return 0 if _there else free // size
-
-
-def _is_over(ended: Future[Any], control: np.ndarray) -> bool:
-    """Wait a moment for the end of a run, or for the stop flag."""
-    return bool(wait([ended], LOOK_SECONDS).done or control[0])
+    return 0 if Here.is_worker else free // size
 
 
 # ---------------------------------------------------------------------------- in a worker
 
-_there: list[tuple[int, list[np.ndarray]]] = []  # in a worker: number and clock of its run
-_prepared: dict[bytes, RunOne] = {}
+
+class Here:
+    """What this process is doing, if it is a worker."""
+
+    is_worker = False
+    clock: np.ndarray | None = None
+    prepared: ClassVar[dict[bytes, RunOne]] = {}
 
 
 def _set_up_worker(path: str) -> None:
-    _there.append((-1, []))
+    Here.is_worker = True
     _ignore_interrupts()
     row, parent = np.memmap(path, np.int64, "r+"), os.getppid()
 
-    def sample() -> None:
+    def copy_clock() -> None:
         while os.getppid() == parent:  # else it was killed, and nobody waits for the run
             time.sleep(LOOK_SECONDS)
-            number, clocks = _there[-1]
-            _sample(row, clocks, number)
+            if Here.clock is None:
+                row[BEAT] += 1
+            else:
+                row[:BEAT] = Here.clock
         os._exit(1)
 
-    _start_thread(sample)
+    _start_thread(copy_clock)
 
 
 def _ignore_interrupts() -> None:
@@ -454,10 +387,17 @@ def _ignore_interrupts() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def _prepare_there(payload: bytes) -> None:
+def _import_compiler() -> None:
+    """Import ahead what every compiled loop needs."""
+    from numba.core.registry import cpu_target
+
+    cpu_target.target_context.refresh()
+
+
+def _prepare_there(payload: bytes) -> RunOne:
     """Unpickle runs and load their loop, in the surroundings of whoever sent them."""
-    if payload in _prepared:
-        return
+    if payload in Here.prepared:
+        return Here.prepared[payload]
     try:
         folder, variables, sys.path[:], pickled = pickle.loads(payload)
         os.chdir(folder)
@@ -470,20 +410,19 @@ def _prepare_there(payload: bytes) -> None:
             gymnasium.registry[spec.id] = spec  # another one may have been sent before
         if _code_name(source.job) != code:
             raise ValueError("its parts are others in this process")
-        run_one = source.prepare()
+        run_one: RunOne = source.prepare()
     except Exception as error:  # whoever asks does it instead, and is told what is wrong
         raise Refused(f"{type(error).__name__}: {error}") from None
-    if len(_prepared) >= KEPT:
-        _prepared.pop(next(iter(_prepared)))
-    _prepared[payload] = run_one
+    if len(Here.prepared) >= KEPT:
+        Here.prepared.pop(next(iter(Here.prepared)))
+    Here.prepared[payload] = run_one
+    return run_one
 
 
 def _run_there(payload: bytes, number: int) -> Any:
-    _prepare_there(payload)
-    clocks = list[np.ndarray]()
-    _there[-1] = number, clocks
+    run_one = _prepare_there(payload)
     try:
-        return _prepared[payload](number, going_on(), clocks.append)
+        return run_one(number, going_on(), partial(setattr, Here, "clock"))
     except Exception as error:
         try:
             pickle.loads(pickle.dumps(error))
@@ -491,7 +430,7 @@ def _run_there(payload: bytes, number: int) -> Any:
             raise RuntimeError(f"{type(error).__name__}: {error}") from error
         raise
     finally:
-        _there[-1] = -1, []
+        Here.clock = None
 
 
 # ----------------------------------------------------------------------------- what is sent
@@ -515,7 +454,7 @@ def _pickle(thing: object) -> bytes:
     import cloudpickle
 
     specs = [getattr(module, "__spec__", None) for module in list(sys.modules.values())]
-    if _there or any(getattr(spec, "_initializing", False) for spec in specs):
+    if Here.is_worker or any(getattr(spec, "_initializing", False) for spec in specs):
         raise pickle.PicklingError("modules are being imported")
     pickled: bytes = cloudpickle.dumps(thing)
     if b"expectant_main" in pickled:
@@ -571,6 +510,7 @@ class Order(NamedTuple):
     compile: Callable[[Job], object]
     job: Job
     is_there: Callable[[Job], bool] = loop_is_compiled
+    name: str = ""
 
 
 def compile_loop(job: Job) -> None:
@@ -578,43 +518,72 @@ def compile_loop(job: Job) -> None:
     loop_for(job, True, "", Silent())
 
 
-def compile_ahead(orders: Sequence[Order], overall: Overall) -> None:
-    """Compile several kernels at once in processes, which leave them in the cache on disk.
+def compile_ahead(orders: Sequence[Order], show: Reporter) -> None:
+    """Compile several kernels at once, here and in processes, all left in the cache on disk.
 
     Numba compiles one function at a time in a process. Nothing depends on it: whoever needs a
     kernel that is not there compiles it, and is told what is wrong with it.
     """
-    from loky.process_executor import ProcessPoolExecutor
-
-    size = min(cores(), _fitting(COMPILE_BYTES))
+    size = min(cores(), 1 + _fitting(COMPILE_BYTES))
     wanted = _missing(orders) if size > 1 else []
     if len(wanted) < 2:
         return
-    size = min(size, len(wanted))
+    names = ", ".join(dict.fromkeys(order.name or owner(order.job) for order, _ in wanted))
+    (largest, _), *rest = wanted
+    with (
+        show.compiling(names, cached=False),
+        _compiling_apart([pickled for _, pickled in rest], min(size - 1, len(rest))) as compiling,
+    ):
+        _compile_here(largest)
+        for (order, _), future in reversed([*zip(rest, compiling, strict=True)]):
+            if future.cancel():
+                _compile_here(order)
+        wait(compiling)
+
+
+@contextmanager
+def compiling_meanwhile(jobs: Mapping[str, Job]) -> Iterator[dict[str, Future[None]]]:
+    """Compile the loops for jobs in one other process, in order; those in the cache are left out.
+
+    So is what cannot be pickled, and everything where memory is short: it is compiled when needed.
+    """
+    wanted = {}
+    for name, job in jobs.items():
+        for _, pickled in _missing([Order(compile_loop, job)]) if _fitting(COMPILE_BYTES) else ():
+            wanted[name] = pickled
+    with _compiling_apart([*wanted.values()], 1) as compiling:
+        yield dict(zip(wanted, compiling, strict=True))
+
+
+@contextmanager
+def _compiling_apart(pickled: Sequence[bytes], size: int) -> Iterator[list[Future[None]]]:
+    """Compile pickled orders, the first ones first, in other processes while the context lasts."""
+    from loky.process_executor import ProcessPoolExecutor
+
     executor = ProcessPoolExecutor(size, initializer=_ignore_interrupts)
     try:
-        compiling = [_submit(executor, _compile_there, order) for order in wanted]
-        while (found := wait(compiling, LOOK_SECONDS)).not_done:
-            overall.show(
-                f"compiling {len(wanted)} loops in {size} processes (once, then cached), "
-                f"{len(found.done)} done",
-                overall.done,
-            )
+        yield [_submit(executor, _compile_there, order) for order in pickled]
     finally:
         executor.shutdown(kill_workers=True)
 
 
-def _missing(orders: Sequence[Order]) -> list[bytes]:
-    """The pickled orders that are not in the cache, one for every composition."""
-    found: dict[Any, bytes] = {}
+def _missing(orders: Sequence[Order]) -> list[tuple[Order, bytes]]:
+    """The orders that are not in the cache, pickled, one for every composition, largest first."""
+    found: dict[Any, tuple[int, Order, bytes]] = {}
     for order in orders:
         with suppress(Exception):  # told where it is needed
-            kind = (order.compile, structure(order.job.prepare(0)[0]))
+            run = order.job.prepare(0)[0]
+            kind = order.compile, structure(run)
             if kind not in found and not order.is_there(order.job):
-                found[kind] = _pickle(order)
-    return list(found.values())
+                found[kind] = len(part_types(run)), order, _pickle(order)
+    by_size = sorted(found.values(), key=lambda each: -each[0])
+    return [(order, pickled) for _, order, pickled in by_size]
+
+
+def _compile_here(order: Order) -> None:
+    with suppress(Exception):  # told where it is needed
+        order.compile(order.job)
 
 
 def _compile_there(pickled: bytes) -> None:
-    order: Order = pickle.loads(pickled)
-    order.compile(order.job)
+    _compile_here(pickle.loads(pickled))

@@ -28,72 +28,66 @@ SAME = 1e-13
 
 def gain(domain: Domain, policy: ArrayLike, *, phase: int = 0) -> float:
     """The mean reward of a step, in the long run, of a policy: (S, A) or (S,) actions."""
-    world = _going_on(dynamics(domain, phase), "gain")
-    probabilities = checked_policy(policy, world.rewards.shape)
-    frequencies = _stationary(world, probabilities, "gain")
-    return float(frequencies @ (probabilities * world.rewards).sum(axis=1))
+    _, rewards, frequencies = _long_run(domain, policy, phase)
+    return float(frequencies @ rewards)
 
 
 def stationary_distribution(domain: Domain, policy: ArrayLike, *, phase: int = 0) -> np.ndarray:
     """How often each state is visited (S,), in the long run, under a policy."""
-    owner = "stationary_distribution"
-    world = _going_on(dynamics(domain, phase), owner)
-    return _stationary(world, checked_policy(policy, world.rewards.shape), owner)
+    return _long_run(domain, policy, phase)[2]
 
 
 def differential_values(domain: Domain, policy: ArrayLike, *, phase: int = 0) -> np.ndarray:
     """h = r_π − g + P_π h, (S,); of all solutions the one whose mean over visits is zero."""
-    owner = "differential_values"
-    world = _going_on(dynamics(domain, phase), owner)
-    probabilities = checked_policy(policy, world.rewards.shape)
-    frequencies = _stationary(world, probabilities, owner)
-    rewards = (probabilities * world.rewards).sum(axis=1)
+    transitions, rewards, frequencies = _long_run(domain, policy, phase)
     centred = rewards - frequencies @ rewards
-    matrix = np.eye(rewards.size) - transitions_of(world, probabilities)
+    matrix = np.eye(rewards.size) - transitions
     return np.linalg.solve(matrix + np.outer(np.ones(rewards.size), frequencies), centred)
 
 
 def optimal_gain(domain: Domain, *, phase: int = 0) -> float:
     """The highest mean reward of a step, in the long run."""
-    return _best_gain(_going_on(dynamics(domain, phase), "optimal_gain"), "optimal_gain")
+    return _best_gain(_endless(domain, phase))
 
 
 def best_epsilon_soft_gain(domain: Domain, epsilon: float = 0.1, *, phase: int = 0) -> float:
     """The highest mean reward of a step, in the long run, of an ε-soft policy."""
-    world = _going_on(dynamics(domain, phase), "best_epsilon_soft_gain")
-    return _best_gain(softened(world, epsilon), "best_epsilon_soft_gain")
+    return _best_gain(softened(_endless(domain, phase), epsilon))
 
 
-def _going_on(world: Dynamics, owner: str) -> Dynamics:
+def _endless(domain: Domain, phase: int) -> Dynamics:
+    world = dynamics(domain, phase)
     ends = (world.probabilities > 0) & (world.successors < 0)
     if ends.any():
         state = int(np.argmax(ends.any(axis=(1, 2))))
         raise ValueError(
-            f"{owner}: domain must go on for ever, and an episode can end in state {state}; let "
+            f"exact: domain must go on for ever, and an episode can end in state {state}; let "
             "its end lead back to the start (and say endless=True), or ask for policy_values"
         )
     return world
 
 
-def _stationary(world: Dynamics, policy: np.ndarray, owner: str) -> np.ndarray:
-    """The one distribution that P_π leaves as it is; an error where there are several."""
-    matrix = transitions_of(world, policy)
+def _long_run(
+    domain: Domain, policy: ArrayLike, phase: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """P_π (S, S), r_π (S,) and the one distribution (S,) that P_π leaves as it is."""
+    world = _endless(domain, phase)
+    probabilities = checked_policy(policy, world.rewards.shape)
+    matrix = transitions_of(world, probabilities)
     closed = _closed_classes(matrix > 0)
     if len(closed) > 1:
-        first, second = closed[0][0], closed[1][0]
         raise ValueError(
-            f"{owner}: the policy must end up in one set of states wherever it starts, and from "
-            f"state {first} it never comes to state {second} nor back; let it explore "
-            "(epsilon_greedy_policy), or ask about each part as a domain of its own"
+            "exact: the policy must end up in one set of states wherever it starts, and from "
+            f"state {closed[0][0]} it never comes to state {closed[1][0]} nor back; let it "
+            "explore (epsilon_greedy_policy), or ask about each part as a domain of its own"
         )
     inside = closed[0]
     part = matrix[np.ix_(inside, inside)]
     equations = np.vstack([part.T - np.eye(len(inside)), np.ones(len(inside))])
-    wanted = np.zeros(len(inside) + 1)
-    wanted[-1] = 1.0
-    found = np.zeros(len(matrix))
-    found[inside] = np.linalg.lstsq(equations, wanted, rcond=None)[0]
-    return found
+    frequencies = np.zeros(len(matrix))
+    wanted = np.eye(1, len(inside) + 1, len(inside))[0]
+    frequencies[inside] = np.linalg.lstsq(equations, wanted, rcond=None)[0]
+    return matrix, (probabilities * world.rewards).sum(axis=1), frequencies
 
 
 def _closed_classes(leads: np.ndarray) -> list[np.ndarray]:
@@ -107,7 +101,7 @@ def _closed_classes(leads: np.ndarray) -> list[np.ndarray]:
     return [np.flatnonzero(labels == label) for label in range(count) if label not in left]
 
 
-def _best_gain(world: Dynamics, owner: str) -> float:
+def _best_gain(world: Dynamics) -> float:
     """Relative value iteration (White 1963), with lazy steps so that circles settle."""
     values, scale = np.zeros(world.rewards.shape[0]), max(1.0, float(np.abs(world.rewards).max()))
     low = high = 0.0
@@ -120,7 +114,6 @@ def _best_gain(world: Dynamics, owner: str) -> float:
         values = values + LAZY * change
         values -= values[0]
     raise ValueError(
-        f"{owner}: the best gain depends on where one starts, or settles too slowly (from {low:g} "
-        f"to {high:g} after {SWEEPS:,} sweeps); use a domain in which every state can be reached "
-        "from every other"
+        f"exact: the best gain depends on where one starts, or settles too slowly (from {low:g} "
+        f"to {high:g} after {SWEEPS:,} sweeps)"
     )

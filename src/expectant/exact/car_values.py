@@ -85,31 +85,23 @@ def interpolation(grid: Lattice, cars: np.ndarray) -> Any:
     return sparse.csr_matrix(entries, shape=(len(cars), len(grid.points)))
 
 
-class OneStepAhead(NamedTuple):
-    """What each thrust leads to from some cars: ``rewards`` (N,) and ``future`` (N, n m) of it."""
-
-    rewards: list[np.ndarray]
-    future: list[Any]
-
-
 def lookahead(
     domain: LocaMountainCar, grid: Lattice, cars: np.ndarray, pays: tuple[float, float]
-) -> OneStepAhead:
-    """One step ahead of all cars by every thrust; ``pays`` are those of the left and right exit."""
-    rewards, future = [], []
+) -> list[tuple[np.ndarray, Any]]:
+    """Rewards (N,) and γ P (N, n m) of every thrust from all cars; the left and right exit pay."""
+    ahead = []
     for thrust in THRUSTS:
         after = moved(domain, cars, thrust)
         reached = exits_of(domain, after)
-        rewards.append(np.array([0.0, *pays])[reached])
         alive = (reached == INSIDE).astype(float)
-        future.append(interpolation(grid, after).multiply(DISCOUNT * alive[:, None]).tocsr())
-    return OneStepAhead(rewards, future)
+        future = interpolation(grid, after).multiply(DISCOUNT * alive[:, None]).tocsr()
+        ahead.append((np.array([0.0, *pays])[reached], future))
+    return ahead
 
 
-def action_values(ahead: OneStepAhead, values: np.ndarray) -> np.ndarray:
+def action_values(ahead: list[tuple[np.ndarray, Any]], values: np.ndarray) -> np.ndarray:
     """r + γ v(s') for every thrust: (A, N)."""
-    pairs = zip(ahead.rewards, ahead.future, strict=True)
-    return np.stack([rewards + future @ values for rewards, future in pairs])
+    return np.stack([rewards + future @ values for rewards, future in ahead])
 
 
 def grid_values(

@@ -14,7 +14,7 @@ import numpy as np
 
 from expectant.exact.solve import (
     Dynamics,
-    _discount,
+    checked_discount,
     dynamics,
     epsilon_greedy_policy,
     expected_next,
@@ -65,19 +65,30 @@ def fixed_point(
     convergence, which linear approximation does not promise.
     """
     one_of(*UPDATES).check("fixed_point", "update", update)
-    world, discount = dynamics(domain, phase), _discount(discount)
+    world, discount = dynamics(domain, phase), checked_discount(discount)
     matrix = feature_rows(features, world.rewards.shape[0])
     solve = _projection(matrix, state_weights)
     shape = (1, matrix.shape[1]) if update == "avi" else (world.rewards.shape[1], matrix.shape[1])
     weights = np.zeros(shape)
     for _ in range(SWEEPS):
         targets = _targets(update, world, matrix, weights, discount)
+        if update == "avi":
+            targets = targets.max(axis=1, keepdims=True)
         old, weights = weights, (solve @ targets).T
         size = np.abs(weights).max()
         if not np.isfinite(size) or size > 1e12:
             break
         if np.abs(weights - old).max() <= 1e-12 * max(1.0, size):
-            return _described(domain, update, world, matrix, weights, epsilon, discount, phase)
+            avi = update == "avi"
+            values = (
+                _targets(update, world, matrix, weights, discount) if avi else matrix @ weights.T
+            )
+            policy = greedy_policy(values)
+            returns = policy_values(
+                domain, epsilon_greedy_policy(policy, epsilon), discount=discount, phase=phase
+            )
+            weights = weights[0] if avi else weights
+            return FixedPoint(weights, values, policy, start_return(domain, returns))
     raise ValueError(f"fixed_point: {update!r} does not converge with these features")
 
 
@@ -181,34 +192,13 @@ def _projection(matrix: np.ndarray, state_weights: np.ndarray | None) -> np.ndar
 def _targets(
     update: str, world: Dynamics, matrix: np.ndarray, weights: np.ndarray, discount: float
 ) -> np.ndarray:
-    """The update's target in every state: (S, 1) for AVI, (S, A) for the others."""
+    """What every state and action is backed up to: (S, A); AVI takes the greatest."""
     values = matrix @ weights.T
     if update == "avi":
-        targets = world.rewards + discount * expected_next(world, values[:, 0])
-        return targets.max(axis=1, keepdims=True)
+        return world.rewards + discount * expected_next(world, values[:, 0])
     if update == "aavi":
         return world.rewards + discount * expected_next(world, values.max(axis=1))
     return world.rewards + discount * expected_next(world, values).max(axis=2)
-
-
-def _described(
-    domain: Domain,
-    update: str,
-    world: Dynamics,
-    matrix: np.ndarray,
-    weights: np.ndarray,
-    epsilon: float,
-    discount: float,
-    phase: int,
-) -> FixedPoint:
-    values = matrix @ weights.T
-    if update == "avi":
-        values = world.rewards + discount * expected_next(world, values[:, 0])
-        weights = weights[0]
-    policy = greedy_policy(values)
-    softened = epsilon_greedy_policy(policy, epsilon)
-    returns = policy_values(domain, softened, discount=discount, phase=phase)
-    return FixedPoint(weights, values, policy, start_return(domain, returns))
 
 
 def jensen_gap(
@@ -236,18 +226,18 @@ def jensen_gap(
 
 def _asked(value: Any, vectors: np.ndarray) -> np.ndarray:
     """v̂ of feature vectors, whichever way it is given."""
-    if not callable(value):
+    if callable(value):
+        values = np.asarray(value(vectors), float)
+    else:
         weights = np.asarray(value, float)
         if weights.shape != vectors.shape[1:]:
             raise ValueError(
                 f"jensen_gap: value must be {vectors.shape[1:]} weights or a function of feature "
                 f"vectors, got weights of the shape {weights.shape}"
             )
-        return vectors @ weights
-    found = np.asarray(value(vectors), float)
-    if found.shape != vectors.shape[:1]:
+        values = vectors @ weights
+    if values.shape != vectors.shape[:1]:
         raise ValueError(
-            f"jensen_gap: value must return {vectors.shape[:1]} values of as many feature vectors, "
-            f"got the shape {found.shape}"
+            f"jensen_gap: value must return {vectors.shape[:1]} values, got {values.shape}"
         )
-    return found
+    return values

@@ -14,13 +14,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from expectant.domains.finite import END, reaches_end
 from expectant.exact.solve import (
-    SWEEPS,
-    _discount,
+    checked_discount,
     checked_policy,
     dynamics,
     expected_next,
     greedy_policy,
+    iterate_values,
     transitions_of,
 )
 from expectant.formatting import in_brief
@@ -84,25 +85,21 @@ def solve_subtask(
     It may stop in the states ``where`` (S,) says so (None: in all), and does where that is at least
     as good as going on. ``rewarded=False`` leaves the rewards out. Ties are split evenly.
     """
-    world, discount = dynamics(domain, phase), _discount(discount)
+    world, discount = dynamics(domain, phase), checked_discount(discount)
     states = world.rewards.shape[0]
     worth = _numbers("solve_subtask: stopping_values", stopping_values, states)
     allowed = np.ones(states, bool) if where is None else np.asarray(where)
     if allowed.shape != (states,) or allowed.dtype != bool:
         raise ValueError(f"solve_subtask: where must be {(states,)} True or False, got {where!r}")
     rewards = world.rewards if rewarded else np.zeros_like(world.rewards)
-    values = np.zeros(states)
-    for _ in range(SWEEPS):
+
+    def action_values(values: np.ndarray) -> np.ndarray:
         ahead = np.where(allowed, np.maximum(worth, values), values)
-        action_values = rewards + discount * expected_next(world, ahead)
-        old, values = values, action_values.max(axis=1)
-        if np.abs(values - old).max() <= 1e-13 * max(1.0, np.abs(values).max()):
-            stop = (allowed & (worth >= values - 1e-9)).astype(float)
-            return SubtaskSolution(values, greedy_policy(action_values), stop)
-    raise ValueError(
-        "solve_subtask: value iteration does not converge: an option that never stops earns "
-        f"without bound, or the discount of {discount:g} is too close to 1"
-    )
+        return rewards + discount * expected_next(world, ahead)
+
+    values = iterate_values(lambda v: action_values(v).max(axis=1), np.zeros(states))
+    stop = (allowed & (worth >= values - 1e-9)).astype(float)
+    return SubtaskSolution(values, greedy_policy(action_values(values)), stop)
 
 
 def reward_respecting_option(
@@ -147,7 +144,7 @@ def choice_values(
     phase: int = 0,
 ) -> np.ndarray:
     """What every action and every option promises in every state: (S, A + n), actions first."""
-    world, discount = dynamics(domain, phase), _discount(discount)
+    world, discount = dynamics(domain, phase), checked_discount(discount)
     states = np.asarray(values, float)
     actions = world.rewards + discount * expected_next(world, states)
     extended = [rewards + successors @ states for rewards, successors in models]
@@ -170,15 +167,9 @@ def optimal_values_with_options(
     if not actions and not models:
         raise ValueError("optimal_values_with_options: models must not be empty without actions")
     first = 0 if actions else world.rewards.shape[1]
-    values = np.zeros(world.rewards.shape[0])
-    for _ in range(SWEEPS):
-        old = values
-        values = choice_values(domain, old, models, discount, phase=phase)[:, first:].max(axis=1)
-        if np.abs(values - old).max() <= 1e-13 * max(1.0, np.abs(values).max()):
-            return values
-    raise ValueError(
-        "optimal_values_with_options: value iteration does not converge at a discount of "
-        f"{discount:g}"
+    return iterate_values(
+        lambda v: choice_values(domain, v, models, discount, phase=phase)[:, first:].max(axis=1),
+        np.zeros(world.rewards.shape[0]),
     )
 
 
@@ -197,7 +188,7 @@ class _Running(NamedTuple):
 def _running(
     domain: Domain, policy: ArrayLike, stop: ArrayLike, discount: float, phase: int
 ) -> _Running:
-    world, discount = dynamics(domain, phase), _discount(discount)
+    world, discount = dynamics(domain, phase), checked_discount(discount)
     states = world.rewards.shape[0]
     probabilities = checked_policy(policy, world.rewards.shape)
     stopping = _numbers("exact: stop", stop, states)
@@ -216,12 +207,12 @@ def _running(
 def _check_stops(transitions: np.ndarray, stop: np.ndarray) -> None:
     """Without a discount an option has a model only where it can stop or end."""
     over = (transitions @ stop > 0) | (transitions.sum(axis=1) < 1.0 - 1e-12)
-    for _ in range(stop.size):
-        over = over | ((transitions > 0) & over).any(axis=1)
-    if not over.all():
+    leads = np.column_stack([transitions > 0, over])[:, None]
+    reaches = reaches_end(leads, np.broadcast_to([*range(stop.size), END], leads.shape))
+    if not reaches.all():
         raise ValueError(
-            f"exact: the option never stops from state {int(np.argmin(over))}: its model needs a "
-            "discount below 1"
+            f"exact: the option never stops from state {int(np.argmin(reaches))}: its model needs "
+            "a discount below 1"
         )
 
 

@@ -6,11 +6,13 @@ the phase whose probabilities and rewards hold. Values are (S,), action values a
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from expectant.domains.finite import FiniteMDP, reaches_end
 from expectant.parts import Domain
 from expectant.rules import between, whole
 
@@ -54,12 +56,14 @@ def backed_up(
 ) -> np.ndarray:
     """Action values one step ahead of state values: r(s, a) + γ Σ p v(s')."""
     world = dynamics(domain, phase)
-    return world.rewards + _discount(discount) * expected_next(world, np.asarray(values, float))
+    return world.rewards + checked_discount(discount) * expected_next(
+        world, np.asarray(values, float)
+    )
 
 
 def optimal_values(domain: Domain, *, discount: float = 1.0, phase: int = 0) -> np.ndarray:
     """v*, by policy iteration; by value iteration where a policy on the way never ends."""
-    world, discount = dynamics(domain, phase), _discount(discount)
+    world, discount = dynamics(domain, phase), checked_discount(discount)
     try:
         return _policy_iteration(world, discount)
     except ValueError:
@@ -93,7 +97,7 @@ def policy_values(
     domain: Domain, policy: ArrayLike, *, discount: float = 1.0, phase: int = 0
 ) -> np.ndarray:
     """v_π of a policy, (S, A) probabilities or (S,) actions, by solving its linear equations."""
-    world, discount = dynamics(domain, phase), _discount(discount)
+    world, discount = dynamics(domain, phase), checked_discount(discount)
     probabilities = checked_policy(policy, world.rewards.shape)
     if discount == 1.0:
         _check_ends(world, probabilities)
@@ -118,7 +122,7 @@ def epsilon_greedy_optimal_return(
     return start_return(domain, policy_values(domain, softened, discount=discount, phase=phase))
 
 
-def _discount(discount: float) -> float:
+def checked_discount(discount: float) -> float:
     return between(0, 1).check("exact", "discount", discount)
 
 
@@ -148,13 +152,7 @@ def checked_policy(policy: ArrayLike, shape: tuple[int, ...]) -> np.ndarray:
 def _check_ends(world: Dynamics, policy: np.ndarray) -> None:
     """Without a discount a policy has values only where it reaches an end."""
     taken = (world.probabilities > 0) & (policy[:, :, None] > 0)
-    reaches = np.zeros(policy.shape[0], bool)
-    while True:
-        leads = taken & ((world.successors == -1) | reaches[world.successors])
-        grown = leads.any(axis=(1, 2))
-        if (grown == reaches).all():
-            break
-        reaches = grown
+    reaches = reaches_end(taken, world.successors)
     if not reaches.all():
         raise ValueError(
             f"exact: the policy never ends from state {int(np.argmin(reaches))}: "
@@ -210,15 +208,22 @@ def _policy_iteration(world: Dynamics, discount: float) -> np.ndarray:
 
 
 def value_iteration(world: Dynamics, discount: float) -> np.ndarray:
-    """v* of one phase of an MDP, by sweeps until nothing changes any more."""
-    values = np.zeros(world.rewards.shape[0])
+    """v* of one phase of an MDP."""
+    return iterate_values(
+        lambda values: (world.rewards + discount * expected_next(world, values)).max(axis=1),
+        np.zeros(world.rewards.shape[0]),
+    )
+
+
+def iterate_values(back_up: Callable[[np.ndarray], np.ndarray], values: np.ndarray) -> np.ndarray:
+    """Values (S,) after sweeps of backups until nothing changes any more."""
     for _ in range(SWEEPS):
-        old, values = values, (world.rewards + discount * expected_next(world, values)).max(axis=1)
+        old, values = values, back_up(values)
         if np.abs(values - old).max() <= 1e-13 * max(1.0, np.abs(values).max()):
             return values
     raise ValueError(
-        "exact: value iteration does not converge: a policy that never ends earns without bound, "
-        f"or the discount of {discount:g} is too close to 1"
+        "exact: value iteration does not converge: something that never ends earns without "
+        "bound, or the discount is too close to 1"
     )
 
 
@@ -247,7 +252,7 @@ def best_epsilon_soft_values(
     By value iteration: a policy on the way of policy iteration may end so rarely that its linear
     equations cannot be solved in floating point.
     """
-    discount = between(0, 1).check("exact", "discount", discount)
+    discount = checked_discount(discount)
     return value_iteration(softened(dynamics(domain, phase), epsilon), discount)
 
 
@@ -267,3 +272,24 @@ def best_epsilon_soft_return(
     """The expected return from the start of the best ε-soft policy."""
     values = best_epsilon_soft_values(domain, epsilon, discount=discount, phase=phase)
     return start_return(domain, values)
+
+
+def under_policy(domain: Domain, policy: ArrayLike | None = None, *, phase: int = 0) -> FiniteMDP:
+    """The finite MDP with a single action, to do as a policy (S, A) does; None: anything, equally.
+
+    Its optimal values are the values of the policy, so agents learn to predict in it, and every
+    measure of value errors is one of prediction errors.
+    """
+    world = dynamics(domain, phase)
+    states, actions, outcomes = world.probabilities.shape
+    given = np.full((states, actions), 1.0 / actions) if policy is None else policy
+    chances = checked_policy(given, (states, actions))
+    mdp = domain.mdp()
+    assert mdp is not None
+    flat = (states, 1, actions * outcomes)
+    return FiniteMDP(
+        probabilities=(chances[:, :, None] * world.probabilities).reshape(flat),
+        rewards=mdp.outcomes.rewards[phase].reshape(flat),
+        successors=world.successors.reshape(flat),
+        start=world.start,
+    )

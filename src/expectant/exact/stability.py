@@ -81,19 +81,20 @@ def radius_of(
     return PlanningRadius(_radius(system), np.nan)
 
 
-def _radius(system: np.ndarray) -> float:
-    """The largest |1 − λ|; directions in which nothing moves are left out."""
+def _eigenvalues(system: np.ndarray) -> np.ndarray:
+    """All but those of directions in which nothing moves."""
     values = np.linalg.eigvals(system)
-    moving = np.abs(values) > 1e-12 * max(1.0, float(np.abs(system).max()))
-    return float(np.abs(1.0 - values[moving]).max()) if moving.any() else 0.0
+    return values[np.abs(values) > 1e-12 * max(1.0, float(np.abs(system).max()))]
+
+
+def _radius(system: np.ndarray) -> float:
+    """The largest |1 − λ|."""
+    return float(np.abs(1.0 - _eigenvalues(system)).max(initial=0.0))
 
 
 def _largest_step(slope: np.ndarray) -> float:
-    values = np.linalg.eigvals(slope)
-    values = values[np.abs(values) > 1e-12 * max(1.0, float(np.abs(slope).max()))]
-    if not values.size:
-        return float("inf")
-    return float(max(0.0, (2.0 * values.real / np.abs(values) ** 2).min()))
+    values = _eigenvalues(slope)
+    return float(max(0.0, (2.0 * values.real / np.abs(values) ** 2).min(initial=np.inf)))
 
 
 def _arrays(transitions: ArrayLike, states: ArrayLike) -> tuple[np.ndarray, np.ndarray]:

@@ -10,7 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from expectant.descriptions import description, option
-from expectant.features.bounds import PAIRS, known_bounds
+from expectant.domains.spaces import LIMITS
+from expectant.features.bounds import known_bounds
 from expectant.parts import Domain, Features, Shape
 from expectant.rules import flag, or_none, whole
 from expectant.verbs import encode
@@ -60,7 +61,7 @@ class Fourier(Features):
     """
 
     order: int = option(whole(1))
-    bounds: Sequence[tuple[float, float]] | None = option(or_none(PAIRS), default=None)
+    bounds: Sequence[tuple[float, float]] | None = option(or_none(LIMITS), default=None)
     scaled: bool = option(flag(), default=False)
 
     def shape(self, domain: Domain) -> Shape:
@@ -113,7 +114,7 @@ class Identity(Features):
     The one, a feature that is always on, is the last.
     """
 
-    bounds: Sequence[tuple[float, float]] | None = option(or_none(PAIRS), default=None)
+    bounds: Sequence[tuple[float, float]] | None = option(or_none(LIMITS), default=None)
 
     def shape(self, domain: Domain) -> Shape:
         size = len(known_bounds("Identity", domain, self.bounds)) + 1

@@ -14,33 +14,18 @@ from expectant.domains.gym import Gym
 from expectant.domains.spaces import GymSource, OutsidePart
 from expectant.parts import Domain, OutsideWorld
 from expectant.progress import say
-from expectant.rules import Rule, at_least, number, whole
+from expectant.rules import at_least, whole
 from expectant.seeds import SEED, generator
 from expectant.verbs import cut, observation, reset, step
 from expectant.whose import WorldError
 
-Pairs = Sequence[tuple[float, float]]
 Bounds = tuple[tuple[float, float], ...]
-
-
-def _pairs(value: object) -> Bounds:
-    if not isinstance(value, Sequence | np.ndarray) or len(value) == 0:
-        raise TypeError
-    pairs = []
-    for low, high in value:
-        pairs.append((number().convert(low), number().convert(high)))
-        if not pairs[-1][0] < pairs[-1][1]:
-            raise ValueError
-    return tuple(pairs)
-
-
-PAIRS = Rule("a list of (low, high) with finite low < high", _pairs)
 
 
 def known_bounds(
     owner: str,
     domain: Domain,
-    given: Pairs | None,
+    given: Sequence[tuple[float, float]] | None,
     dimensions: Sequence[int] | None = None,
 ) -> Bounds:
     """The bounds that were given, or else the domain's own; an error if they cannot be used.
@@ -199,9 +184,8 @@ def is_bounded(low: float, high: float) -> bool:
 
 def check_finite(seen: np.ndarray, world: OutsideWorld) -> None:
     """Refuse an observation of an environment that is not a number."""
-    wrong = np.flatnonzero(~np.isfinite(seen))
-    if wrong.size:
+    if not np.isfinite(seen).all():
         raise WorldError(
-            f"observation: component {wrong[0]} must be a finite number, got {seen[wrong[0]]}, in "
-            f"run {world.run}, episode {world.episode}, step {world.taken} of {world.env}"
+            f"observation: must be finite numbers, got {seen}, in run {world.run}, episode "
+            f"{world.episode}, step {world.taken} of {world.env}"
         )

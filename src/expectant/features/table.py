@@ -90,13 +90,13 @@ class RandomBinary(Features):
         return TablePart(np.sort(rows, axis=1))
 
 
-def feature_table(site: Site) -> BinaryTable | WeightedTable:
+def feature_table(site: Site, owner: str = "an exact model") -> BinaryTable | WeightedTable:
     """The feature vectors of all states, in the order of their numbers."""
     if site.shape.remembers:
         raise ValueError(
-            "an exact model needs features of the present state alone, these remember earlier ones"
+            f"{owner}: needs features of the present state alone, these remember earlier ones"
         )
-    states = numbered_states(site.domain, "an exact model")
+    states = numbered_states(site.domain, owner)
     table = empty_table(site.shape, states)
     encode_all(site.features_part, states, table, empty_state(site.shape))
     return table

@@ -21,9 +21,10 @@ import numpy as np
 
 from expectant.core.memory import full
 from expectant.descriptions import description, option
-from expectant.features.bounds import PAIRS, Bounds, known_bounds
+from expectant.domains.spaces import LIMITS
+from expectant.features.bounds import Bounds, known_bounds
 from expectant.parts import Domain, Features, Shape
-from expectant.rules import Rule, either, flag, or_none, whole
+from expectant.rules import Rule, either, flag, list_of, or_none, whole
 from expectant.verbs import encode, function
 
 FREE = -1
@@ -166,12 +167,7 @@ def _(features, observation, action, state):
 
 
 def wholes(low: int) -> Rule[tuple[int, ...]]:
-    def convert(value: object) -> tuple[int, ...]:
-        if not isinstance(value, Sequence | np.ndarray):
-            raise TypeError
-        return tuple(whole(low).convert(item) for item in value)
-
-    return Rule(f"a list of whole numbers, {low} or more", convert)
+    return list_of(whole(low), f"a list of whole numbers, {low} or more")
 
 
 @description
@@ -200,7 +196,7 @@ class Tiles(Features):
     memory_advice: ClassVar[str] = "fewer tiles, or hash_size="
     tilings: int = option(whole(1))
     tiles: int | Sequence[int] = option(either(whole(1), wholes(1)))
-    bounds: Sequence[tuple[float, float]] | None = option(or_none(PAIRS), default=None)
+    bounds: Sequence[tuple[float, float]] | None = option(or_none(LIMITS), default=None)
     wrap: Sequence[int] = option(wholes(0), default=())
     hash_size: int | None = option(or_none(whole(1)), default=None)
     bias: bool = option(flag(), default=False)
@@ -241,15 +237,12 @@ class Tiles(Features):
         """Those of the dimensions that are tiled."""
         return known_bounds("Tiles", domain, self.bounds, self.dimensions)
 
-    def _wrapped(self, dimensions: int) -> list[bool]:
-        """Which of the dimensions that are tiled wrap around."""
-        return [component in self.wrap for component in self._components(dimensions)]
-
     def _components(self, dimensions: int) -> Sequence[int]:
         return range(dimensions) if self.dimensions is None else self.dimensions
 
     def _part(self, bounds: Bounds, bias: int) -> TilesPart:
         dimensions, rows = len(bounds), self._rows(len(bounds))
+        components = np.array(self._components(dimensions), np.int64)
         parts = np.array(self._per_dimension(dimensions), np.int64) * self.tilings
         low, high = np.array(bounds, float).T.copy()
         odd = 2 * np.arange(dimensions)[:, None] + 1
@@ -257,13 +250,13 @@ class Tiles(Features):
             low=low,
             scale=parts / (high - low),
             parts=parts,
-            wraps=np.array(self._wrapped(dimensions), np.int64),
+            wraps=np.isin(components, self.wrap).astype(np.int64),
             displaced=odd * np.arange(self.tilings)[None, :] % self.tilings,
             rows=np.array(rows, np.int64),
             strides=np.array([math.prod(rows[i + 1 :]) for i in range(dimensions)], np.int64),
             each=math.prod(rows),
             bias=bias,
-            components=np.array(self._components(dimensions), np.int64),
+            components=components,
         )
 
     def _per_dimension(self, dimensions: int) -> tuple[int, ...]:
@@ -272,8 +265,8 @@ class Tiles(Features):
     def _rows(self, dimensions: int) -> list[int]:
         """How many tiles a tiling has in each dimension."""
         spare = 1 if self.tilings > 1 else 0
-        tiles, wrapped = self._per_dimension(dimensions), self._wrapped(dimensions)
-        return [n if wraps else n + spare for n, wraps in zip(tiles, wrapped, strict=True)]
+        each = zip(self._per_dimension(dimensions), self._components(dimensions), strict=True)
+        return [n if component in self.wrap else n + spare for n, component in each]
 
     def _features(self, dimensions: int) -> int:
         """How many features there are, without the bias unit."""

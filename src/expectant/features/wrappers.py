@@ -47,14 +47,6 @@ class HistoryPart(NamedTuple):
 
 
 @function
-def forget(values):
-    """Switch all remembered entries (n, e) off."""
-    for step in range(values.shape[0]):
-        for n in range(values.shape[1]):
-            values[step, n] = 0.0
-
-
-@function
 def grow_older(active, values):
     """Move every remembered step one step back; the last is dropped."""
     for step in range(values.shape[0] - 1, 0, -1):
@@ -67,7 +59,7 @@ def grow_older(active, values):
 def _(features, observation, action, state):
     active, values, present = features.active, features.values, features.present
     if action < 0:
-        forget(values)
+        values[:] = 0.0
     else:
         grow_older(active, values)
     encode(features.base, observation, action, present)

@@ -17,7 +17,7 @@ from expectant.descriptions import near_miss
 from expectant.domains.spaces import GymSource
 from expectant.engine.arguments import hinting
 from expectant.engine.result import Result, estimate_of, extent_of, measure_of
-from expectant.engine.run import run
+from expectant.engine.run import compile_agents, run
 from expectant.extras import need
 from expectant.parts import Agent, Domain, Features
 from expectant.progress import Reporter
@@ -187,6 +187,7 @@ def compare(
             f"compare: reference must be the name of an agent, got {reference!r}"
             + near_miss(str(reference), list(named))
         )
+    compile_agents(domain, features, named, compiled, progress)
     results = {
         name: run(
             domain, features, agent, episodes=episodes, steps=steps, runs=runs, seed=seed,
@@ -196,7 +197,9 @@ def compare(
         for name, agent in named.items()
     }  # fmt: skip
     found = Comparison(
-        results, differences_between(results, reference), common_optimum(list(results.values()))
+        results,
+        differences_between({name: result.means for name, result in results.items()}, reference),
+        common_optimum(list(results.values())),
     )
     if not quiet:
         print(found)
@@ -204,15 +207,18 @@ def compare(
 
 
 def differences_between(
-    results: Mapping[str, Result], reference: str | None = None
+    values: Mapping[str, np.ndarray], reference: str | None = None
 ) -> tuple[Difference, ...]:
-    """The differences of all pairs, the later minus the earlier, or of all minus the reference."""
+    """The differences of all pairs, the later minus the earlier, or of all minus the reference.
+
+    ``values`` (runs,) are one number per run, of which more is better.
+    """
     pairs = (
-        [(later, earlier) for earlier, later in itertools.combinations(results, 2)]
+        [(later, earlier) for earlier, later in itertools.combinations(values, 2)]
         if reference is None
-        else [(name, reference) for name in results if name != reference]
+        else [(name, reference) for name in values if name != reference]
     )
-    found = [paired_difference(results[a].means, results[b].means) for a, b in pairs]
+    found = [paired_difference(values[a], values[b]) for a, b in pairs]
     chances = holm_adjusted(np.array([difference.chance for difference in found]))
     return tuple(
         Difference(

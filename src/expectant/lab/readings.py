@@ -92,9 +92,9 @@ def vary_readings(
         raise ValueError(f"{study.name}: nothing to vary, no reading has a second option")
     claims = [claim for claim in study.claims if claim.clauses]
     cells = [cell for variant in chosen for cell in variant.cells(seed, figures, runs)]
-    curves = compute(cells, Store(folder), threads=threads, title="one reading at a time")
+    work = compute(cells, Store(folder), threads=threads, title="one reading at a time")
     panels: dict[str, list[Panel]] = {variant.name: [] for variant in chosen}
-    for panel in panels_of(cells, curves):
+    for panel in panels_of(cells, work.curves()):
         panels[panel.reading].append(panel)
     results: list[Varied] = []
     for variant in chosen:

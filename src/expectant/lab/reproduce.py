@@ -16,7 +16,7 @@ from expectant.analysis.curves import interval
 from expectant.analysis.panel import Panel
 from expectant.files import write_text
 from expectant.lab.claims import Verdict, judge_claims
-from expectant.lab.engines.compute import computed
+from expectant.lab.engines.compute import compute
 from expectant.lab.request import LOCA, Request
 from expectant.lab.specs.spec import Experiment, read_config, read_text
 from expectant.lab.store.cell_tables import Trouble, write_cells
@@ -64,9 +64,9 @@ def reproduce(
     mark(folder, STUDY)
     mark(target, STUDY)
     cells = request.cells()
-    work, curves = computed(cells, Store(folder), threads=threads, title=request.study.name)
+    work = compute(cells, Store(folder), threads=threads, title=request.study.name)
     write_cells(work, target)
-    panels = panels_of(cells, curves)
+    panels = panels_of(cells, work.curves())
     write_curves(target / CURVES, panels, {**request.facts(), "cells": settings_hashes(cells)})
     say("judging claims, drawing figures, writing the page")
     verdicts = verdicts_of(request.study, panels)
@@ -130,8 +130,7 @@ def read_stored(folder: Path, trust: bool = False) -> tuple[Request, list[Panel]
 def report_again(folder: Path, *, trust: bool = False) -> list[Path]:
     """Write the figures and the page of any results folder again; ``trust`` imports its modules."""
     if need_kind(folder, RUN, SWEEP, STUDY) == SWEEP:
-        from expectant.lab.choosing.choice_figures import draw_sweep
-        from expectant.lab.choosing.choice_page import report_sweep
+        from expectant.lab.choosing.choice_page import draw_sweep, report_sweep
 
         return [*draw_sweep(folder, trust=trust), report_sweep(folder, trust=trust)]
     request, panels = read_stored(folder, trust)

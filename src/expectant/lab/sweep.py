@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, field, fields
 from itertools import chain
 from pathlib import Path
 from shlex import quote
@@ -11,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from expectant.analysis.panel import Panel
 from expectant.descriptions import Description, names_modules
-from expectant.engine.job import cores
+from expectant.extras import need
+from expectant.files import write_text
 from expectant.lab.cells import Cell, Shard
-from expectant.lab.engines.compute import Work, engine_named, gathered
+from expectant.lab.engines.compute import Work, engine_named
 from expectant.lab.engines.tasks import Kernels
-from expectant.lab.specs.grid import points
+from expectant.lab.search import SEARCH, search
 from expectant.lab.specs.spec import (
     Experiment,
     experiment_of,
@@ -28,13 +30,14 @@ from expectant.lab.store.cell_tables import CELLS, Trouble, cell_table, troubles
 from expectant.lab.store.folder import SWEEP, opened, versions
 from expectant.lab.store.results import panels_of
 from expectant.lab.store.store import Store
-from expectant.lab.store.timings import Session, Timings
 from expectant.parts import Agent, Domain, Features
 from expectant.progress import say
 from expectant.whose import told
 
 if TYPE_CHECKING:
     import pyarrow
+
+    from expectant.lab.choosing.best_command import Best
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -119,13 +122,31 @@ class Sweep:
             accept_versions=accept_versions,
         )  # fmt: skip
 
+    def best(
+        self,
+        folder: str | Path | None = None,
+        *,
+        measure: str = "mean",
+        confirm: int | None = None,
+        margin: float | None = None,
+        threads: int | None = None,
+    ) -> Best:
+        """Compute what is missing, then compare the agents at their best settings.
+
+        Half of the runs choose the settings of each agent, the other half compare the agents run by
+        run; with ``confirm``, all runs choose and so many fresh ones compare. A difference within
+        the ``margin`` (by default 5 % of the larger mean) does not matter.
+        """
+        outcome = self.run(folder, threads=threads)
+        return outcome.best(measure=measure, confirm=confirm, margin=margin, threads=threads)
+
     def __repr__(self) -> str:
-        found = self.experiment()
-        cells = sum(1 for panel in found.panels for _ in points(panel))
-        length = f"{found.steps:,} steps" if found.steps else f"{found.episodes:,} episodes"
+        experiment = self.experiment()
+        steps, episodes = experiment.steps, experiment.episodes
+        length = f"{steps:,} steps" if steps else f"{episodes:,} episodes"
         return (
-            f"Sweep({self.name}: {cells:,} cells of {', '.join(self.agents)}, "
-            f"{found.runs:,} runs of {length} each)"
+            f"Sweep({self.name}: {len(experiment.names()):,} cells of {', '.join(self.agents)}, "
+            f"{experiment.runs:,} runs of {length} each)"
         )
 
     def __eq__(self, other: object) -> bool:
@@ -137,28 +158,30 @@ class Sweep:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a sweep has done: blocks it ``found`` and ``computed``, and the cells that ``failed``
-    with their reasons; ``session`` has the times."""
+    """What a sweep has done, and the ``trials`` of a search, the best of each agent first."""
 
     folder: Path
     work: Work
-    session: Session
+    trials: list[dict[str, Any]] = field(default_factory=list)
 
     @property
     def found(self) -> int:
+        """How many blocks were there."""
         return self.work.found
 
     @property
     def computed(self) -> int:
+        """How many blocks were computed."""
         return self.work.computed
 
     @property
     def failed(self) -> dict[str, str]:
+        """The cells that failed, with their reasons."""
         return {cell: told(error) for cell, error in self.work.failed.items()}
 
     @property
     def names_modules(self) -> bool:
-        """Whether parts are somebody's own, so that other commands want to be told to trust it."""
+        """True if parts are somebody's own, so that other commands want to be told to trust it."""
         parts = ((cell.domain, cell.features, cell.agent) for cell in self.work.cells)
         return any(names_modules(part.to_dict()) for part in chain.from_iterable(parts))
 
@@ -171,10 +194,29 @@ class Outcome:
 
     def panels(self) -> list[Panel]:
         """The curves of all runs, grouped by panel: what analyses and claims work on."""
-        curves = None if self.failed else gathered(self.work)
-        if curves is None:
+        if self.failed:
             raise ValueError(f"{self.folder}: not all cells are finished; run the sweep again")
-        return panels_of(self.work.cells, curves)
+        return panels_of(self.work.cells, self.work.curves())
+
+    def best(
+        self,
+        *,
+        measure: str = "mean",
+        confirm: int | None = None,
+        margin: float | None = None,
+        threads: int | None = None,
+    ) -> Best:
+        """Compare the agents at their best settings, see :meth:`Sweep.best`."""
+        from expectant.lab.choosing.best_command import best
+
+        return best(
+            self.folder,
+            measure=measure,
+            confirm=confirm,
+            margin=margin,
+            threads=threads,
+            trust=True,
+        )
 
     @property
     def troubles(self) -> list[Trouble]:
@@ -183,33 +225,42 @@ class Outcome:
 
     def as_data(self) -> dict[str, object]:
         """Counts and times, every failure, and what else went wrong."""
-        troubles = self.troubles
-        return {
+        work, troubles = self.work, self.troubles
+        data = {
             "folder": str(self.folder),
-            "cells": len(self.work.cells),
-            "blocks_found": self.found,
-            "blocks_computed": self.computed,
+            "cells": len(work.cells),
+            "blocks_found": work.found,
+            "blocks_computed": work.computed,
             "failed": self.failed,
-            "diverged": {found.cell: found.divergence for found in troubles if found.divergence},
-            "evicted": {found.cell: found.evicted for found in troubles if found.evicted},
-            **asdict(self.session),
+            "diverged": {each.cell: each.divergence for each in troubles if each.divergence},
+            "evicted": {each.cell: each.evicted for each in troubles if each.evicted},
+            "seconds": work.seconds,
+            "compiling": work.compiling,
+            "runs": work.runs,
         }
+        return {**data, "trials": self.trials} if self.trials else data
 
     def text(self) -> str:
-        """The same in two lines."""
-        session = self.session
-        rate = session.runs / max(session.seconds - session.compiling, 1e-9)
+        """The same in a few lines."""
+        work = self.work
         lines = [
-            f"{len(self.work.cells):,} cells: {self.computed:,} blocks computed, "
-            f"{self.found:,} were there, {len(self.failed):,} cells failed"
+            f"{len(work.cells):,} cells: {work.computed:,} blocks computed, "
+            f"{work.found:,} were there, {len(work.failed):,} cells failed"
         ]
-        if session.runs:
+        if work.runs:
+            rate = work.runs / max(work.seconds - work.compiling, 1e-9)
             lines.append(
-                f"{session.seconds:.1f} s, {session.compiling:.1f} s of it compiling or loading; "
+                f"{work.seconds:.1f} s, {work.compiling:.1f} s of it compiling or loading; "
                 f"{rate:.3g} runs/s"
             )
         choose = f"expectant best {quote(str(self.folder))}" + " --trust" * self.names_modules
-        return "\n".join([*lines, f"results: {self.folder}; the best settings: {choose}"])
+        lines.append(f"results: {self.folder}; the best settings: {choose}")
+        best: dict[tuple[str, str], str] = {}
+        for trial in self.trials:
+            if trial["value"] is not None:
+                line = f"best: {trial['cell']}: {trial['value']:.3f}"
+                best.setdefault((trial["panel"], trial["agent"]), line)
+        return "\n".join([*lines, *best.values()])
 
 
 def run_sweep(
@@ -224,23 +275,36 @@ def run_sweep(
     compiled: bool | None = None,
     kind: str = SWEEP,
     accept_versions: bool = False,
+    trials: int | None = None,
 ) -> Outcome:
-    """Compute the blocks of a spec that its folder lacks; a cell that fails stops no other."""
+    """Compute the blocks of a spec that its folder lacks; a cell that fails stops no other.
+
+    With ``trials``, a search tries so many settings of every agent instead of the whole grid.
+    """
+    if trials is not None:
+        need("--search optuna", "optuna")
     data = parse_toml(text, experiment.name)
     kernels = Kernels(compiled)
     chosen = engine_named(engine, threads, address, kernels)
     with opened(folder, text, data, shard, kind):
-        work = Work(experiment.cells(), Store(folder, accept_versions))
-        tell_of_other_versions(work)
-        timings = Timings(folder, shard.suffix if shard else "")
-        session = Session(threads or cores())
-        tasks = work.missing(shard)
-        if tasks:  # the table is there only while it is of all blocks
-            (folder / CELLS).unlink(missing_ok=True)
-        work.do(chosen, kernels, tasks, timings, session, experiment.name)
+        work = Work(experiment.cells() if trials is None else [], Store(folder, accept_versions))
+
+        def compute() -> None:
+            tasks = work.missing(shard)
+            if tasks:  # the table is there only while it is of all blocks
+                (folder / CELLS).unlink(missing_ok=True)
+            work.do(chosen, kernels, tasks, experiment.name, shard.suffix if shard else "")
+
+        if trials is None:
+            tell_of_other_versions(work)
+            compute()
+            tried = []
+        else:
+            tried = search(experiment, trials, work, compute)
+            write_text(folder / SEARCH, json.dumps(tried, indent=1) + "\n")
         if shard is None:
             write_cells(work, folder, data)
-    return Outcome(folder, work, session)
+    return Outcome(folder, work, tried)
 
 
 def tell_of_other_versions(work: Work) -> None:

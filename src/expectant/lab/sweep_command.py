@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from expectant.lab.cells import Shard
-from expectant.lab.search import run_search
 from expectant.lab.specs.grid import dotted
 from expectant.lab.specs.spec import Experiment, parse_spec, read_text
 from expectant.lab.store.folder import RUN, SWEEP
@@ -32,20 +31,16 @@ def run_file(
     text = read_text(path)
     experiment = parse_spec(text, str(path), trust=True)
     folder = out or Path("results") / experiment.name
-    if search is None:
-        return experiment, run_sweep(
-            experiment, text, folder, threads=threads, engine=engine, address=address, shard=part,
-            kind=SWEEP if experiment.is_sweep else RUN, accept_versions=accept_versions,
-        )  # fmt: skip
-    if search != "optuna":
+    if search not in (None, "optuna"):
         raise ValueError(f"--search: must be optuna, got {search!r}")
-    if part is not None:
+    if search and part is not None:
         raise ValueError(f"--shard: a search has no parts, got {shard!r} with --search")
-    if not experiment.is_sweep:
+    if search and not experiment.is_sweep:
         raise ValueError(f"--search: {path} has no grid to search")
-    return experiment, run_search(
-        experiment, text, folder, trials, threads=threads, engine=engine, address=address,
-        accept_versions=accept_versions,
+    return experiment, run_sweep(
+        experiment, text, folder, threads=threads, engine=engine, address=address, shard=part,
+        kind=SWEEP if experiment.is_sweep else RUN, accept_versions=accept_versions,
+        trials=trials if search else None,
     )  # fmt: skip
 
 

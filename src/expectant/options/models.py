@@ -19,7 +19,7 @@ from expectant.core.memory import zeros
 from expectant.domains.finite import finite_mdp, phase_now
 from expectant.exact.options import option_durations, option_model
 from expectant.features.table import feature_table
-from expectant.features.vector import dense, dot, empty_state
+from expectant.features.vector import add, dense, dot, empty_state
 from expectant.lanes import add_to_row, dot_row
 from expectant.models.expectation import ExactPart, row_of
 from expectant.parts import Site
@@ -41,13 +41,10 @@ from expectant.verbs import (
     fit_options,
     function,
     imagine,
-    index,
     load,
     pass_on,
     policy_of,
-    size,
     stop_of,
-    value,
 )
 
 
@@ -70,19 +67,6 @@ class LinearOptionsPart(NamedTuple):
 
 
 @function
-def add_state(state, work, amount):
-    """work += amount · s."""
-    for n in range(size(state)):
-        work[0, index(state, n)] += amount * value(state, n)
-
-
-@function
-def clear_work(work):
-    for i in range(work.shape[1]):
-        work[0, i] = 0.0
-
-
-@function
 def move_rows(rows, option, trace, work, step):
     """F_o += α δ eᵀ with the errors δ in ``work``, a row for every feature in the trace."""
     for j in range(rows.shape[1]):
@@ -94,9 +78,9 @@ def move_rows(rows, option, trace, work, step):
 def predict_error(models, rows, option, transition, stopping, discount):
     """Write δ_n = γ(β s' + (1 − β) F_o s') − F_o s into the scratch row; returns its square."""
     work, alive = models.work, transition.alive
-    clear_work(work)
+    clear_trace(work[0])
     add_columns(rows, option, transition.state, work[0], -1.0)
-    add_state(transition.next_state, work, discount * alive * stopping)
+    add(transition.next_state, work[0], discount * alive * stopping)
     add_columns(rows, option, transition.next_state, work[0], discount * alive * (1.0 - stopping))
     return dot_row(work, 0, work[0])
 
@@ -190,7 +174,7 @@ def _(models, state, option, weights, amount):
 
 @imagine.register(LinearOptionsPart)
 def _(models, state, option, successor):
-    clear_work(models.work)
+    clear_trace(models.work[0])
     add_columns(models.rows, option, state, models.work[0], 1.0)
     for i in range(successor.values.shape[0]):
         successor.values[i] = models.work[0, i]
@@ -201,23 +185,6 @@ def _(models, state, option, successor):
 def _(models, state, rng):
     for option in range(models.traces.shape[0]):
         clear_trace(models.traces[option])
-
-
-def linear_models(
-    count: int, size: int, width: int, actions: int, step: float, trace: float, bounded: bool
-) -> LinearOptionsPart:
-    """Models of so many options that know nothing yet."""
-    return LinearOptionsPart(
-        zeros((count, width)),
-        zeros((count, size, width)),
-        zeros((count, width)),
-        zeros((count, width)),
-        zeros((1, width)),
-        zeros(actions),
-        step,
-        trace,
-        bounded,
-    )
 
 
 class UniversalOptionsPart(NamedTuple):
@@ -236,8 +203,8 @@ pass_on(UniversalOptionsPart, "linear", add_expected, duration, imagine, begin)
 def visit_error(linear, visits, option, transition, stopping, discount):
     """Write δ_u = s + γ(1 − β) U_o s' − U_o s into the scratch row; returns its square."""
     work, going_on = linear.work, discount * transition.alive * (1.0 - stopping)
-    clear_work(work)
-    add_state(transition.state, work, 1.0)
+    clear_trace(work[0])
+    add(transition.state, work[0], 1.0)
     add_columns(visits, option, transition.state, work[0], -1.0)
     add_columns(visits, option, transition.next_state, work[0], going_on)
     return dot_row(work, 0, work[0])
@@ -248,8 +215,8 @@ def reward_step(linear, state, ratio):
     """α ρ for θ_o, short enough not to overshoot where updates are bounded."""
     step, length = linear.step * ratio, 0.0
     if linear.bounded:
-        clear_work(linear.work)
-        add_state(state, linear.work, 1.0)
+        clear_trace(linear.work[0])
+        add(state, linear.work[0], 1.0)
         length = step * dot_row(linear.work, 0, linear.work[0])
     return step / length if length > 1.0 else step
 
@@ -281,15 +248,19 @@ def _(models, state, option, weights, discount):
     return earned + dot_through(state, models.linear.rows, option, weights)
 
 
-def universal_models(
-    count: int, size: int, width: int, actions: int, step: float, trace: float, bounded: bool
-) -> UniversalOptionsPart:
-    """Universal models of so many options that know nothing yet."""
-    return UniversalOptionsPart(
-        linear_models(count, size, width, actions, step, trace, bounded),
-        zeros((count, size, width)),
-        zeros((count, width)),
+def learned_models(
+    count: int, size: int, width: int, actions: int, step: float, trace: float, bounded: bool,
+    *, universal: bool,
+) -> LinearOptionsPart | UniversalOptionsPart:  # fmt: skip
+    """Models of so many options that know nothing yet."""
+    rewards, durations, traces = (zeros((count, width)) for _ in range(3))
+    rows = zeros((count, size, width))
+    linear = LinearOptionsPart(
+        rewards, rows, durations, traces, zeros((1, width)), zeros(actions), step, trace, bounded
     )
+    if not universal:
+        return linear
+    return UniversalOptionsPart(linear, zeros(rows.shape), zeros(rewards.shape))
 
 
 OWNER = "Repertoire: models='exact'"

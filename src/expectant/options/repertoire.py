@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from expectant.descriptions import description, option
-from expectant.options.models import exact_models, linear_models, universal_models
+from expectant.options.models import exact_models, learned_models
 from expectant.parts import Buildable, Model, Option, Site
 from expectant.rules import Rule, at_least, between, flag, one_of
 from expectant.verbs import (
@@ -207,9 +207,11 @@ class Repertoire(Buildable):
         if self.models == "exact":
             extended: object = exact_models(options, count, own, discount)
         else:
-            make = universal_models if self.models == "universal" else linear_models
-            size, width, step = site.shape.size, site.width, self.step / site.shape.active
-            extended = make(count, size, width, own.actions, step, self.trace, self.bounded)
+            step = self.step / site.shape.active
+            extended = learned_models(
+                count, site.shape.size, site.width, own.actions, step, self.trace, self.bounded,
+                universal=self.models == "universal",
+            )  # fmt: skip
         return ChoicesPart(model.build(own), extended, options, own.actions, discount, np.zeros(1))
 
 

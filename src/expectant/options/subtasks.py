@@ -15,7 +15,7 @@ import numpy as np
 
 from expectant.core.memory import zeros
 from expectant.descriptions import abstract, description, option
-from expectant.features.vector import dot
+from expectant.features.vector import add, dot
 from expectant.parts import Option, Site
 from expectant.rules import at_least, between, flag, number, whole
 from expectant.updates import (
@@ -118,17 +118,8 @@ def enter_policy_trace(options, option, transition, ratio):
     for other in range(options.policies.shape[1]):
         trace = options.policy_traces[option, other]
         taken = 1.0 if other == transition.action else 0.0
-        gradient = taken - options.probabilities[other]
-        for n in range(size(state)):
-            trace[index(state, n)] += gradient * value(state, n)
+        add(state, trace, taken - options.probabilities[other])
         leave_trace(trace, ratio)
-
-
-@function
-def forget_traces(options, option):
-    clear_trace(options.value_traces[option])
-    for action in range(options.policies.shape[1]):
-        clear_trace(options.policy_traces[option, action])
 
 
 @function
@@ -167,7 +158,9 @@ def _(options, transition, behaviour, weights, discount):
 @begin.register(SubtaskOptionsPart)
 def _(options, state, rng):
     for which in range(options.values.shape[0]):
-        forget_traces(options, which)
+        clear_trace(options.value_traces[which])
+        for action in range(options.policies.shape[1]):
+            clear_trace(options.policy_traces[which, action])
 
 
 @abstract

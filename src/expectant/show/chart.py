@@ -42,7 +42,8 @@ class Plot:
     """Curves over the same ``x`` (points,), on an axis from ``begin`` to ``end``.
 
     ``breaks`` are the places where something changes. ``x_name`` is what the axis counts, where
-    that is not what the chart's others do.
+    that is not what the chart's others do. ``scale`` is "log" or "linear" where it is not counts
+    but values of a setting, which ``ticks`` name at 0, 1, … if they are not numbers.
     """
 
     heading: str
@@ -53,6 +54,8 @@ class Plot:
     levels: Sequence[Level] = ()
     begin: float = 0.0
     x_name: str = ""
+    scale: str = ""
+    ticks: Sequence[str] = ()
 
     def x_of(self, curve: Curve) -> np.ndarray:
         """Where the points of one of its curves are."""
@@ -61,13 +64,17 @@ class Plot:
 
 @dataclass(frozen=True, eq=False)
 class Chart:
-    """Plots that belong together, with one axis of values, so that they compare."""
+    """Plots that belong together, with one axis of values, so that they compare.
+
+    The axis covers what is ``always`` shown, however far below the rest.
+    """
 
     plots: Sequence[Plot]
     columns: int
     x_name: str = "episode"
     y_name: str = "return per episode"
     break_name: str = "goal moves"
+    always: Sequence[float] = ()
 
     @property
     def keys(self) -> list[str]:
@@ -80,14 +87,16 @@ class Chart:
 
     @cached_property
     def range(self) -> ValueRange:
-        """What the axis of values covers."""
+        """The ends of the axis of values."""
         values: dict[str, list[np.ndarray]] = {}
         for plot in self.plots:
             for curve in plot.curves:
                 values.setdefault(curve.key, []).extend((curve.mean, curve.low, curve.high))
         lines = [level for plot in self.plots for level in plot.levels]
         levels = [height for line in lines for height in (line.height, line.end_height)]
-        return value_range({key: np.concatenate(each) for key, each in values.items()}, levels)
+        by_key = {key: np.concatenate(each) for key, each in values.items()}
+        covered = value_range(by_key, [*levels, *self.always])
+        return covered._replace(floor=min([covered.floor, *self.always]))
 
     def note(self, key: str) -> str:
         """How far below the axis a curve goes, and how many runs diverged in each of its plots."""
@@ -124,6 +133,8 @@ class Chart:
             "begin": plot.begin,
             "end": plot.end,
             "xName": plot.x_name or self.x_name,
+            "scale": plot.scale,
+            "ticks": list(plot.ticks),
             "breaks": list(plot.breaks),
             "levels": [
                 {"from": level.start, "to": level.end, "height": level.height,

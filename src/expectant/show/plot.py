@@ -95,7 +95,7 @@ def chart_of_results(results: Mapping[str, Result]) -> Chart:
     switch, optimum = common_switch(some), common_optimum(some)
     longest = max(result.steps or result.returns.shape[1] for result in some)
     keys = keys_of(results)
-    curves = curves_of({keys[name]: result for name, result in results.items()}, switch)
+    curves = curves_of({keys[name]: result for name, result in results.items()})
     best = f"exact, ε-greedy on q*, ε = {optimum.epsilon:g}"
     levels = [Level(0, longest, optimum.value, best)] if optimum.known else []
     breaks = shown_switches(longest, switch)
@@ -137,13 +137,12 @@ def _label(name: str) -> str:
 # ---------------------------------------------------------------------------------------- curves
 
 
-def curves_of(results: Mapping[str, Result], switch_every: int | None) -> list[Curve]:
-    """A curve for every result; the bins of all are the same and begin anew at every switch."""
+def curves_of(results: Mapping[str, Result]) -> list[Curve]:
+    """Average every result in bins, the same for all."""
     if any(result.steps is not None for result in results.values()):
         return [_over_steps(name, result) for name, result in results.items()]
-    longest = max(result.returns.shape[1] for result in results.values())
-    edges = episode_edges(longest, switch_every)
-    return [_over_episodes(name, result, edges) for name, result in results.items()]
+    size = bin_size(max(result.returns.shape[1] for result in results.values()))
+    return [_over_episodes(name, result, size) for name, result in results.items()]
 
 
 def bin_size(episodes: int) -> int:
@@ -160,25 +159,6 @@ def bin_size(episodes: int) -> int:
         scale *= 10
 
 
-def episode_edges(episodes: int, switch_every: int | None = None) -> np.ndarray:
-    """Where bins begin and where the last one ends; each lies between two switches.
-
-    A phase that is not a multiple of the bin's size is cut into equal parts. Phases shorter than a
-    bin are not told apart.
-
-    >>> episode_edges(10), episode_edges(400, 150)[[0, 29, 30, 31, -2, -1]]
-    (array([ 0,  1,  2,  3,  4,  5,  6,  7,  8,  9, 10]), array([  0, 145, 150, 155, 395, 400]))
-    """
-    size = bin_size(episodes)
-    phase = switch_every if shown_switches(episodes, switch_every) else episodes
-    edges = [0]
-    for start in range(0, episodes, phase or episodes):
-        end = min(start + (phase or episodes), episodes)
-        parts = -(-(end - start) // size)
-        edges += [start + (end - start) * n // parts for n in range(1, parts + 1)]
-    return np.array(edges)
-
-
 def shown_switches(episodes: int, switch_every: int | None) -> list[int]:
     """The episodes before which a switch can be seen: none, if phases are shorter than bins."""
     if switch_every is None or switch_every < bin_size(episodes):
@@ -186,10 +166,10 @@ def shown_switches(episodes: int, switch_every: int | None) -> list[int]:
     return list(range(switch_every, episodes, switch_every))
 
 
-def _over_episodes(name: str, result: Result, edges: np.ndarray) -> Curve:
+def _over_episodes(name: str, result: Result, size: int) -> Curve:
     episodes = result.returns.shape[1]
-    edges = np.append(edges[edges < episodes], episodes)
-    return _curve(name, result, finite_or_nan(result.returns), np.ones(episodes), edges[:-1])
+    starts = np.arange(0, episodes, size)
+    return _curve(name, result, finite_or_nan(result.returns), np.ones(episodes), starts)
 
 
 def _over_steps(name: str, result: Result) -> Curve:

@@ -68,7 +68,9 @@ def chart_figure(chart: Chart, title: str, palette: Palette) -> Figure:
     figure, places = panel_figure(len(chart.plots), columns, height)
     for place, (axes, plot) in enumerate(zip(places, chart.plots, strict=True)):
         _draw(axes, plot, chart, palette)
-        axes.xaxis.set_major_locator(MaxNLocator(TICKS[columns], steps=[1, 2, 5, 10], integer=True))
+        if not plot.scale:
+            ticks = MaxNLocator(TICKS[columns], steps=[1, 2, 5, 10], integer=True)
+            axes.xaxis.set_major_locator(ticks)
         long = len(plot.heading) > LETTERS[columns]
         axes.set_title(plot.heading.replace(" · ", "\n") if long else plot.heading)
         if place % columns == 0:
@@ -90,7 +92,7 @@ def _columns(chart: Chart) -> int:
 
 
 def _draw(axes: Axes, plot: Plot, chart: Chart, palette: Palette) -> None:
-    from matplotlib.ticker import StrMethodFormatter
+    from matplotlib.ticker import FuncFormatter, NullFormatter, StrMethodFormatter
 
     for place in plot.breaks:
         axes.axvline(place, color=SWITCH_COLOUR, linewidth=0.6, zorder=1)
@@ -98,9 +100,17 @@ def _draw(axes: Axes, plot: Plot, chart: Chart, palette: Palette) -> None:
     for place, curve in enumerate(plot.curves):
         offset = place / len(plot.curves)
         _draw_curve(axes, plot.x_of(curve), curve, palette[curve.key], offset)
-    axes.set_xlim(plot.begin, plot.end)
     axes.set_ylim(chart.range.low, chart.range.high)
-    axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+    if not plot.scale:
+        axes.set_xlim(plot.begin, plot.end)
+        axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+        return
+    axes.set_xscale(plot.scale)
+    if plot.scale == "log":
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: shown_number(value)))
+        axes.xaxis.set_minor_formatter(NullFormatter())
+    if plot.ticks:
+        axes.set_xticks(range(len(plot.ticks)), plot.ticks, rotation=30, ha="right")
 
 
 def _draw_levels(axes: Axes, plot: Plot, chart: Chart) -> None:

@@ -6,17 +6,123 @@ Large arrays go to the script as base64 of 32-bit floats.
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
+from expectant.show.canvas import columns_for
+from expectant.show.chart import Chart, Curve, Plot
 from expectant.show.palette import Palette
-from expectant.show.ranges import value_range
+from expectant.show.ranges import colour_floor, value_range
 from expectant.show.sections import Section
-from expectant.show.sensitivity import HeatMap, Sensitivity, lines_data, map_data
-from expectant.show.wording import EDGE_NOTE, setting_in_words, shown_interval, shown_number
+from expectant.show.wording import (
+    EDGE_NOTE,
+    setting_in_words,
+    setting_name,
+    shown_interval,
+    shown_number,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Sensitivity:
+    """One agent and one setting: ``envelope`` (values, 3) has mean, low and high with the other
+    settings at their best, NaN where every setting diverged."""
+
+    agent: str
+    setting: str
+    values: Sequence[Any]
+    envelope: np.ndarray
+    less_is_better: bool = False
+
+    @property
+    def best(self) -> list[float]:
+        """The mean of the best value and the ends of its interval; empty if all diverged."""
+        means = self.envelope[:, 0]
+        if np.isnan(means).all():
+            return []
+        point = self.envelope[np.nanargmin(means) if self.less_is_better else np.nanargmax(means)]
+        return point[np.isfinite(point)].tolist()
+
+
+def sensitivity_chart(lines: Sequence[Sensitivity], measure: str) -> Chart:
+    """Draw a plot for every setting; the best of each agent is never cut off."""
+    plots = []
+    for setting in dict.fromkeys(line.setting for line in lines):
+        own = [line for line in lines if line.setting == setting]
+        values = list(dict.fromkeys(value for line in own for value in line.values))
+        scale = axis_scale(values)
+        ticks = [] if scale else [shown_number(value) for value in values]
+        curves = []
+        for line in own:
+            x = np.array(line.values if scale else [values.index(v) for v in line.values], float)
+            mean, low, high = line.envelope.T
+            curves.append(Curve(line.agent, mean, low, high, runs=0, diverged=0, x=x))
+        name = setting_name(setting)
+        shared = {"x_name": name, "scale": scale or "linear", "ticks": ticks}
+        plots.append(Plot("", curves[0].x, 0.0, curves, **shared))  # type: ignore[arg-type]
+    best = [height for line in lines for height in line.best]
+    return Chart(plots, columns_for(len(plots)), "", measure, always=best)
+
+
+def axis_scale(values: Iterable[Any]) -> str:
+    """The scale of a setting's axis: "log", "linear", or none where values are not numbers."""
+    listed = list(values)
+    if not all(isinstance(value, int | float) and not isinstance(value, bool) for value in listed):
+        return ""
+    return "log" if min(listed) > 0 and max(listed) >= 10 * min(listed) else "linear"
+
+
+@dataclass(frozen=True, eq=False)
+class HeatMap:
+    """Two settings of one agent: ``means`` (first, second) with the others at their best.
+
+    NaN where every setting diverged and where none was tried. ``cells`` has the row of the cell
+    behind every field, -1 where none was tried.
+    """
+
+    first: str
+    second: str
+    first_values: Sequence[Any]
+    second_values: Sequence[Any]
+    means: np.ndarray
+    cells: np.ndarray | None = None
+    less_is_better: bool = False
+
+    @property
+    def best(self) -> float | None:
+        """The best mean; None where nothing is known."""
+        known = self.means[np.isfinite(self.means)]
+        if not known.size:
+            return None
+        return float(known.min() if self.less_is_better else known.max())
+
+    @property
+    def lowest(self) -> float | None:
+        """The mean from which on colours differ; None where nothing is known."""
+        known = self.means[np.isfinite(self.means)]
+        if self.less_is_better:  # the low ones are those to look at
+            return self.best
+        return float(known[known >= colour_floor(known)].min()) if known.size else None
+
+    @property
+    def name(self) -> str:
+        return " × ".join(name.removeprefix("agent.") for name in (self.first, self.second))
+
+    def data(self) -> dict[str, Any]:
+        """Everything that the page's script draws, with rows for values of the second setting."""
+        return {
+            "first": self.first.removeprefix("agent."),
+            "second": self.second.removeprefix("agent."),
+            "firstValues": [shown_number(value) for value in self.first_values],
+            "secondValues": [shown_number(value) for value in self.second_values],
+            "means": self.means.T,
+            "cells": None if self.cells is None else self.cells.T,
+            "lowest": self.lowest,
+            "best": self.best,
+        }
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,11 +183,7 @@ class SweepSection(Section):
 
     @property
     def map_names(self) -> list[str]:
-        return [
-            f"{group.name}: {map_data(each)['first']} × {map_data(each)['second']}"
-            for group in self.groups
-            for each in group.maps
-        ]
+        return [f"{group.name}: {each.name}" for group in self.groups for each in group.maps]
 
     @staticmethod
     def describe(choice: Mapping[str, Any]) -> str:
@@ -125,8 +227,8 @@ class SweepSection(Section):
             "xName": self.x_name,
             "yName": self.y_name,
             "measure": self.measure,
-            "lines": [lines_data(lines) for lines in by_problem],
-            "maps": [map_data(each) for group in self.groups for each in group.maps],
+            "lines": [sensitivity_chart(lines, self.measure).data("") for lines in by_problem],
+            "maps": [each.data() for group in self.groups for each in group.maps],
         }
 
 

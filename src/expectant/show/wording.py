@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import math
 import re
-from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
@@ -54,7 +53,7 @@ def two_digits(value: float | None) -> str:
 def shown_interval(low: Any, high: Any) -> str:
     """The two ends of an interval; empty where there is none. An end of 0 is an end.
 
-    >>> interval(0.0, 1)
+    >>> shown_interval(0.0, 1)
     '0 to 1'
     """
     return "" if low is None or high is None else f"{shown_number(low)} to {shown_number(high)}"
@@ -89,26 +88,22 @@ def slug(text: object) -> str:
 
 
 def names_of(agents: Sequence[Any]) -> list[str]:
-    """A name for every agent, no two the same.
+    """Name every agent, no two alike: by class, number in the paper and differing settings.
 
-    >>> names_of([QLearning(0.1), Lookahead(0.1), Lookahead(0.2)])
-    ['QLearning', 'Lookahead(value_step=0.1)', 'Lookahead(value_step=0.2)']
+    >>> names_of([QLearning(), Lookahead(epsilon=0.1), Lookahead(epsilon=0.2)])
+    ['QLearning', 'Lookahead (Algorithm 1, epsilon=0.1)', 'Lookahead (Algorithm 1, epsilon=0.2)']
     """
-    names = [_name(agent, [a for a in agents if type(a) is type(agent)]) for agent in agents]
-    seen: Counter[str] = Counter()
-    found = []
-    for name in names:
-        seen[name] += 1
-        found.append(name if seen[name] == 1 else f"{name} {seen[name]}")
-    return found
-
-
-def _name(agent: Any, alike: Sequence[Any]) -> str:
-    """The kind of an agent, with the settings in which those of the same kind differ."""
-    settings = [
-        field.name
-        for field in (dataclasses.fields(agent) if dataclasses.is_dataclass(agent) else ())
-        if any(getattr(other, field.name) != getattr(agent, field.name) for other in alike)
-    ]
-    told = ", ".join(f"{name}={getattr(agent, name)!r}" for name in settings)
-    return f"{type(agent).__name__}({told})" if told else type(agent).__name__
+    names: list[str] = []
+    for agent in agents:
+        alike = [other for other in agents if type(other) is type(agent)]
+        fields = dataclasses.fields(agent) if dataclasses.is_dataclass(agent) else ()
+        told = [vars(type(agent)).get("algorithm", "")]
+        for field in fields:
+            value = getattr(agent, field.name)
+            if any(getattr(other, field.name) != value for other in alike):
+                told.append(f"{field.name}={value!r}")
+        listed = ", ".join(filter(None, told))
+        name = type(agent).__name__ + (f" ({listed})" if listed else "")
+        count = sum(other.split(" no. ")[0] == name for other in names)
+        names.append(f"{name} no. {count + 1}" if count else name)
+    return names

@@ -6,9 +6,13 @@ import html
 import re
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+from expectant.descriptions import KINDS, near_miss
+from expectant.domains.corridor import Corridor
 from expectant.extras import need
+from expectant.features.table import OneHot
+from expectant.features.tiles import Tiles
 from expectant.files import write_bytes
 from expectant.parts import Agent, Domain, Features
 from expectant.progress import Reporter, Tell, reporter
@@ -26,11 +30,11 @@ PAGE = """<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><title>{title}</title>
 <meta name="viewport" content="width=device-width, initial-scale=1"><style>
 body {{ font-family: sans-serif; }} .animation img {{ max-width: 100%; }}
-.fa {{ font-style: normal; }}
+.fa {{ font-style: normal; }} pre {{ white-space: pre-wrap; }}
 .fa-flip-horizontal {{ display: inline-block; transform: scaleX(-1); }}
 {icons}</style></head><body><h1>{title}</h1>
 {player}
-{settings}</body></html>
+<pre>{settings}</pre></body></html>
 """
 
 
@@ -44,7 +48,6 @@ def watch(
     steps: int | None = None,
     frames: int = 80,
     seed: int = 0,
-    lattice: int = 40,
     step_limit: int | None = None,
     compiled: bool | None = None,
     progress: bool | Reporter = True,
@@ -53,43 +56,40 @@ def watch(
 
     All else is as in :func:`expectant.watching.recording.record`. Returns the path.
     """
-    path = check_path(Path(path))
-    show = reporter(progress)
-    recording = record(
-        domain, features, agent, episodes=episodes, steps=steps, frames=frames, seed=seed,
-        lattice=lattice, step_limit=step_limit, compiled=compiled, progress=show,
-    )  # fmt: skip
-    settings = {"domain": domain, "features": features, "agent": agent, "seed": seed}
-    with show.running(f"drawing {path}") as tell:
-        return write_animation(recording, path, tell, settings)
-
-
-def check_path(path: Path) -> Path:
-    """Refuse what cannot be written."""
     need("watch", "show")
     from matplotlib.animation import FFMpegWriter
 
+    path = Path(path)
     if path.suffix not in SUFFIXES:
         raise ValueError(f"watch: path must end in {' or '.join(SUFFIXES)}, got {str(path)!r}")
     if path.suffix == ".mp4" and not FFMpegWriter.isAvailable():
         raise ValueError("watch: .mp4 needs the program ffmpeg, which is not there; .gif does not")
-    return path
+    show = reporter(progress)
+    recording = record(
+        domain, features, agent, episodes=episodes, steps=steps, frames=frames, seed=seed,
+        step_limit=step_limit, compiled=compiled, progress=show,
+    )  # fmt: skip
+    with show.running(f"drawing {path}") as tell:
+        return write_animation(recording, path, tell)
 
 
-def write_animation(
-    recording: Recording, path: Path, tell: Tell, settings: dict[str, Any] | None = None
-) -> Path:
-    """Draw all frames of a recording into a file; ``settings`` are listed on an .html page."""
+def write_animation(recording: Recording, path: Path, tell: Tell) -> Path:
+    """Draw all frames of a recording into a file."""
     import matplotlib
     from matplotlib.animation import FFMpegWriter, FuncAnimation, HTMLWriter, PillowWriter
 
     from expectant.show.canvas import own_settings
     from expectant.watching.drawing import draw_recording
 
-    page = path.suffix == ".html"
-    shown = list(recording.frames) if page else hold_frames(recording)
+    is_page = path.suffix == ".html"
+    shown = list(recording.frames)
+    if not is_page:  # pause right before each change and at the end
+        paused = {*recording.changes}
+        times = [AT_CHANGE if recording.time(frame) in paused else 1 for frame in shown]
+        shown = [frame for frame, count in zip(shown, times, strict=True) for _ in range(count)]
+        shown += shown[-1:] * AT_END
     writer: Any = {".gif": PillowWriter, ".mp4": FFMpegWriter, ".html": HTMLWriter}[path.suffix]
-    more = {"embed_frames": True, "default_mode": "once"} if page else {}
+    more = {"embed_frames": True, "default_mode": "once"} if is_page else {}
     with tempfile.TemporaryDirectory() as folder, own_settings():
         matplotlib.rcParams["animation.embed_limit"] = MOST_MEGABYTES
         figure, update = draw_recording(recording)
@@ -100,22 +100,51 @@ def write_animation(
             progress_callback=lambda number, total: tell((number + 1) / len(shown)),
         )  # fmt: skip
         content = target.read_bytes()
-    if page:
-        content = _page(recording.title, content.decode(), settings or {}).encode()
+    if is_page:
+        player = re.sub(r"<link[^>]*font-awesome[^>]*>", "", content.decode())
+        title, settings = html.escape(recording.title), html.escape(recording.settings)
+        content = PAGE.format(title=title, icons=ICONS, player=player, settings=settings).encode()
     return write_bytes(path, content)
 
 
-def hold_frames(recording: Recording) -> list[Any]:
-    """The frames, repeated right before each change and at the end."""
-    shown = []
-    for frame in recording.frames:
-        at_change = recording.time(frame) in recording.changes
-        shown += [frame] * (AT_CHANGE if at_change else 1)
-    return shown + [recording.frames[-1]] * AT_END
+class Scene(NamedTuple):
+    """What is watched, and for how long: one of ``episodes`` and ``steps`` is None."""
+
+    domain: Domain
+    features: Features
+    agent: Agent
+    episodes: int | None
+    steps: int | None
+    step_limit: int | None = None
 
 
-def _page(title: str, player: str, settings: dict[str, Any]) -> str:
-    """Matplotlib's player as a page that needs no network."""
-    player = re.sub(r"<link[^>]*font-awesome[^>]*>", "", player)
-    listed = "".join(f"<p>{html.escape(f'{n}: {value}')}</p>\n" for n, value in settings.items())
-    return PAGE.format(title=html.escape(title), icons=ICONS, player=player, settings=listed)
+def find_scene(domain: str, agent: str | None = None) -> Scene:
+    """Return a domain and an agent by name, with their defaults, or a trial of a spec (FILE.toml).
+
+    Of a spec it is the first trial, or the first of the agent that is named.
+    """
+    if not domain.endswith(".toml"):
+        world = Corridor(switch_every=500) if domain == "corridor" else _make(domain, Domain)
+        features: Features = Tiles(8, 8) if world.states is None else OneHot()
+        steps = sum(world.phase_steps) or None
+        episodes = None if steps else 1500 if domain == "corridor" else 150
+        return Scene(world, features, _make(agent or "lookahead", Agent), episodes, steps)
+    from expectant.lab.specs.spec import read_config
+
+    cells = {
+        cell.agent_key: cell for cell in reversed(read_config(Path(domain), trust=True).cells())
+    }
+    name = list(cells)[-1] if agent is None else agent
+    if name not in cells:
+        raise ValueError(f"--agent: unknown {name!r}" + near_miss(name, list(cells)))
+    cell = cells[name]
+    lengths = cell.episodes or None, cell.steps or None
+    return Scene(cell.domain, cell.features, cell.agent, *lengths, cell.step_limit)
+
+
+def _make(name: str, base: type) -> Any:
+    """Return a domain or an agent with its defaults."""
+    known = sorted(kind for kind, found in KINDS.items() if issubclass(found, base))
+    if name not in known:
+        raise ValueError(f"--{base.__name__.lower()}: unknown {name!r}" + near_miss(name, known))
+    return KINDS[name]()

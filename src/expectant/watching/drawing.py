@@ -5,7 +5,7 @@ Colour scales and axes are the same in all frames, so that frames can be compare
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,14 +15,12 @@ from expectant.show.palette import SWITCH_COLOUR
 from expectant.show.ranges import value_range
 from expectant.watching.recording import GRID, PLANE, ROW, UNDECIDED, Frame, Layout, Recording
 
-Update = Callable[[Frame], None]
+Update = Callable[[Frame], Any]
 Numbers = Callable[[Frame], np.ndarray]
-Scale = tuple[float, float]
 
 BAR_COLOUR, ARROW_COLOUR, GOAL_COLOUR, WALL_COLOUR = "#56B4E9", "#1b1f24", "#D55E00", "#8c959f"
 CURVE_COLOUR = "#0072B2"
 ACTION_COLOURS = ("#0072B2", "#d8dee4", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#882255")
-NO_PREFERENCE = "#ffffff"
 WIDTH, DOTS = 8.0, 110  # inches, dots per inch
 WIDE = 12  # cells from which on panels are stacked
 ROBUST = (0.5, 99.5)  # percentiles that the scales span
@@ -32,22 +30,20 @@ SMOOTHED = 50  # a point of the curve averages the last fiftieth of it
 
 
 def draw_recording(recording: Recording) -> tuple[Any, Update]:
-    """A figure and a function that shows a frame in it."""
-    layout = recording.layout
-    plane, is_wide = layout.kind == PLANE, layout.across.size > WIDE
-    panels = [draw_values, *([draw_policy] if plane else [])]
-    panels += [draw_model] if recording.has_model else []
-    stacked = not plane and is_wide
-    rows, columns = (len(panels), 1) if stacked else (1, len(panels))
-    height = _panel_height(layout) if stacked else 3.0
-    width = WIDTH if columns < 3 else 1.3 * WIDTH
-    figure = new_figure(width, rows * height + 2.2, dpi=DOTS)
-    grid = figure.add_gridspec(rows + 1, columns, height_ratios=[height] * rows + [1.5])
-    updates = [
-        panel(figure.add_subplot(grid[divmod(number, columns)]), recording)
-        for number, panel in enumerate(panels)
-    ]
-    updates.append(draw_curve(figure.add_subplot(grid[rows, :]), recording))
+    """Draw a figure; returns it and a function that shows a frame in it."""
+    layout, is_plane = recording.layout, recording.layout.kind == PLANE
+    panels = [draw_values, *[draw_policy] * is_plane, *[draw_model] * recording.has_model]
+    height, rows, columns = 3.0, 1, len(panels)
+    if not is_plane and layout.across.size > WIDE:  # cells of a grid are squares
+        grid_height = 0.85 * WIDTH * layout.along.size / layout.across.size + 0.8
+        height, rows, columns = (grid_height if layout.kind == GRID else 2.2), len(panels), 1
+    figure = new_figure(WIDTH * (1.3 if columns > 2 else 1.0), rows * height + 2.2, dpi=DOTS)
+    places = figure.add_gridspec(rows + 1, columns, height_ratios=[height] * rows + [1.5])
+    updates: list[Update] = []
+    for number, panel in enumerate(panels):
+        axes = figure.add_subplot(places[divmod(number, columns)])
+        updates += [*panel(axes, recording), _draw_exits(axes, layout)]
+    updates.append(draw_curve(figure.add_subplot(places[rows, :]), recording))
     title = figure.suptitle(" ", fontweight="bold")
 
     def update(frame: Frame) -> None:
@@ -61,58 +57,46 @@ def draw_recording(recording: Recording) -> tuple[Any, Update]:
     return figure, update
 
 
-def _panel_height(layout: Layout) -> float:
-    """Inches; cells of a grid are squares, so their number decides."""
-    if layout.kind != GRID:
-        return 2.2
-    return 0.85 * WIDTH * layout.along.size / layout.across.size + 0.8
-
-
 # ---------------------------------------------------------------------------------------- panels
 
 
-def draw_values(axes: Any, recording: Recording) -> Update:
-    """The values; in cells also the greedy actions."""
-    plane = recording.layout.kind == PLANE
-    axes.set_title("values" if plane else "values and greedy actions")
+def draw_values(axes: Any, recording: Recording) -> list[Update]:
+    """Draw the values; in cells also the greedy actions."""
     updates = [_draw_numbers(axes, recording, lambda frame: frame.values)]
-    updates.append(_draw_exits(axes, recording.layout))
-    return _combine(updates if plane else [*updates, _draw_choices(axes, recording.layout)])
+    if recording.layout.kind == PLANE:
+        axes.set_title("values")
+        return updates
+    axes.set_title("values and greedy actions")
+    return [*updates, _draw_choices(axes, recording.layout)]
 
 
-def draw_policy(axes: Any, recording: Recording) -> Update:
-    """The greedy actions of a plane, one colour each."""
+def draw_policy(axes: Any, recording: Recording) -> list[Update]:
+    """Draw the greedy actions of a plane, one colour each, white where several are equal."""
     from matplotlib.colors import ListedColormap
     from matplotlib.patches import Patch
 
-    layout = recording.layout
+    layout, actions = recording.layout, recording.layout.drawing.actions
     axes.set_title("greedy actions")
-    shades = [ACTION_COLOURS[n % len(ACTION_COLOURS)] for n in range(len(layout.drawing.actions))]
+    shades = [ACTION_COLOURS[n % len(ACTION_COLOURS)] for n in range(len(actions))]
     scale = UNDECIDED - 0.5, len(shades) - 0.5
-    image = _draw_image(axes, layout, scale, ListedColormap([NO_PREFERENCE, *shades]))
-    handles = [Patch(color=c, label=n) for c, n in zip(shades, layout.drawing.actions, strict=True)]
+    image = _draw_image(axes, layout, scale, ListedColormap(["#ffffff", *shades]))
     axes.legend(
-        handles=handles, loc="upper center", bbox_to_anchor=(0.5, -0.17), ncols=min(3, len(shades)),
+        handles=[Patch(color=c, label=n) for c, n in zip(shades, actions, strict=True)],
+        loc="upper center", bbox_to_anchor=(0.5, -0.17), ncols=min(3, len(shades)),
         frameon=False, handlelength=1.0, columnspacing=0.9, handletextpad=0.4,
     )  # fmt: skip
-    exits = _draw_exits(axes, layout)
-    return _combine([lambda frame: image.set_data(layout.image(frame.actions)), exits])
+    return [lambda frame: image.set_data(layout.image(frame.actions))]
 
 
-def draw_model(axes: Any, recording: Recording) -> Update:
-    """The model's predictions for the greedy actions: rewards and displacements."""
+def draw_model(axes: Any, recording: Recording) -> list[Update]:
+    """Draw the model's predictions for the greedy actions: rewards and displacements."""
     axes.set_title("model: their reward, and where they lead")
-    return _combine(
-        [
-            _draw_numbers(axes, recording, lambda frame: frame.rewards),
-            _draw_displacements(axes, recording),
-            _draw_exits(axes, recording.layout),
-        ]
-    )
+    rewards = _draw_numbers(axes, recording, lambda frame: frame.rewards)
+    return [rewards, _draw_displacements(axes, recording)]
 
 
 def draw_curve(axes: Any, recording: Recording) -> Update:
-    """The learning curve up to the frame, with the changes of the domain."""
+    """Draw the learning curve up to the frame, with the changes of the domain."""
     times, curve = recording.times, smooth(recording.curve)
     for change in recording.changes:
         axes.axvline(change, color=SWITCH_COLOUR, linewidth=0.8, linestyle=(0, (4, 2)))
@@ -135,7 +119,7 @@ def draw_curve(axes: Any, recording: Recording) -> Update:
 
 
 def smooth(curve: np.ndarray) -> np.ndarray:
-    """The mean of each point and the few before it."""
+    """Average each point with the few before it."""
     window = max(1, curve.size // SMOOTHED)
     sums = np.cumsum(np.concatenate([[0.0], curve]))
     ends = np.arange(1, curve.size + 1)
@@ -143,35 +127,21 @@ def smooth(curve: np.ndarray) -> np.ndarray:
     return (sums[ends] - sums[starts]) / (ends - starts)
 
 
-def _combine(updates: Iterable[Callable[[Frame], Any]]) -> Update:
-    def update(frame: Frame) -> None:
-        for each in updates:
-            each(frame)
-
-    return update
-
-
-def scale_of(recording: Recording, numbers: Numbers) -> Scale:
-    """(low, high) of nearly all finite numbers in the frames before each change and at the end.
-
-    Frames in between may be far off for a moment, such as initial values that are high.
-    """
-    *earlier, last = recording.frames
-    frames = [frame for frame in earlier if recording.time(frame) in recording.changes]
-    together = np.concatenate([numbers(frame).ravel() for frame in [*frames, last]])
-    finite = together[np.isfinite(together)]
-    if finite.size == 0:
-        return 0.0, 1.0
-    low, high = (float(end) for end in np.percentile(finite, ROBUST))
-    return (low, high) if high - low > 1e-9 else (low - 0.5, high + 0.5)
-
-
 # --------------------------------------------------------------------------- bars, images, arrows
 
 
 def _draw_numbers(axes: Any, recording: Recording, numbers: Numbers) -> Update:
-    """One number per state: bars for a row of cells, colours otherwise."""
-    layout, scale = recording.layout, scale_of(recording, numbers)
+    """Draw one number per state: bars for a row of cells, colours otherwise.
+
+    The scale spans nearly all finite numbers in the frames before each change and at the end;
+    frames in between may be far off, such as initial values that are high.
+    """
+    layout, (*earlier, last) = recording.layout, recording.frames
+    settled = [frame for frame in earlier if recording.time(frame) in recording.changes]
+    together = np.concatenate([numbers(frame).ravel() for frame in [*settled, last]])
+    finite = together[np.isfinite(together)]
+    low, high = np.percentile(finite, ROBUST).tolist() if finite.size else (0.0, 1.0)
+    scale = (low, high) if high - low > 1e-9 else (low - 0.5, high + 0.5)
     if layout.kind == ROW:
         return _draw_bars(axes, layout, scale, numbers)
     image = _draw_image(axes, layout, scale, "viridis")
@@ -179,7 +149,7 @@ def _draw_numbers(axes: Any, recording: Recording, numbers: Numbers) -> Update:
     return lambda frame: image.set_data(layout.image(numbers(frame)))
 
 
-def _draw_bars(axes: Any, layout: Layout, scale: Scale, numbers: Numbers) -> Update:
+def _draw_bars(axes: Any, layout: Layout, scale: tuple[float, float], numbers: Numbers) -> Update:
     low, high = min(scale[0], 0.0), max(scale[1], 0.0)
     bars = axes.bar(layout.across, np.zeros(layout.across.size), width=0.8, color=BAR_COLOUR)
     axes.axhline(0.0, color=SWITCH_COLOUR, linewidth=0.6)
@@ -195,40 +165,37 @@ def _draw_bars(axes: Any, layout: Layout, scale: Scale, numbers: Numbers) -> Upd
     return update
 
 
-def _draw_image(axes: Any, layout: Layout, scale: Scale, colours: Any) -> Any:
-    (left, right), (first, last) = _edges(layout.across), _edges(layout.along)
-    plane = layout.kind == PLANE
+def _draw_image(axes: Any, layout: Layout, scale: tuple[float, float], colours: Any) -> Any:
+    (left, right), (first, last) = _ends(layout.across), _ends(layout.along)
+    is_plane = layout.kind == PLANE
     image = axes.imshow(
         np.zeros((layout.along.size, layout.across.size)),
-        origin="lower" if plane else "upper",
-        extent=(left, right, first, last) if plane else (left, right, last, first),
-        aspect="auto" if plane else "equal",
+        origin="lower" if is_plane else "upper",
+        extent=(left, right, first, last) if is_plane else (left, right, last, first),
+        aspect="auto" if is_plane else "equal",
         cmap=colours, vmin=scale[0], vmax=scale[1], interpolation="nearest",
     )  # fmt: skip
-    if layout.cells is not None:
-        axes.set_facecolor(WALL_COLOUR)
-    if not plane and any(not left < place.x < right for place in layout.drawing.exits):
+    axes.set_facecolor(WALL_COLOUR)  # of cells without a state
+    if not is_plane and any(not left < place.x < right for place in layout.drawing.exits):
         axes.set_xlim(left - 1.6, right + 1.6)
     _label(axes, layout)
     return image
 
 
-def _edges(middles: np.ndarray) -> Scale:
+def _ends(middles: np.ndarray) -> tuple[float, float]:
     """Where the first cell begins and the last one ends."""
     half = float(middles[1] - middles[0]) / 2 if middles.size > 1 else 0.5
     return middles[0] - half, middles[-1] + half
 
 
 def _label(axes: Any, layout: Layout) -> None:
-    from matplotlib.ticker import MaxNLocator
-
     axes.set_xlabel(layout.drawing.names[0])
     if layout.kind != ROW:
         axes.set_ylabel(layout.drawing.names[1])
     if layout.kind != PLANE:
-        axes.xaxis.set_major_locator(MaxNLocator(8, integer=True))
+        axes.xaxis.get_major_locator().set_params(integer=True)
     if layout.kind == GRID:
-        axes.yaxis.set_major_locator(MaxNLocator(4, integer=True))
+        axes.yaxis.get_major_locator().set_params(nbins=4, integer=True)
 
 
 def _height(axes: Any, layout: Layout, y: Any) -> Any:
@@ -238,80 +205,80 @@ def _height(axes: Any, layout: Layout, y: Any) -> Any:
 
 
 def _draw_choices(axes: Any, layout: Layout) -> Update:
-    """The greedy actions of cells: arrows where actions have directions, numbers otherwise."""
+    """Draw greedy actions of cells: arrows where actions have directions, numbers otherwise."""
+    if layout.drawing.directions is not None:
+        directions = np.vstack([layout.drawing.directions, [0.0, 0.0]])  # the last: undecided
+        return _draw_arrows(axes, layout, lambda frame: SHORTER * directions[frame.actions])
     x, y = layout.points[:, 0], _height(axes, layout, layout.points[:, -1])
-    if layout.drawing.directions is None:
-        texts = [
-            axes.text(*place, "", ha="center", va="center", fontsize=7)
-            for place in zip(x, y, strict=True)
-        ]
-
-        def number(frame: Frame) -> None:
-            for text, action in zip(texts, frame.actions, strict=True):
-                text.set_text("·" if action == UNDECIDED else str(action))
-
-        return number
-    arrows = _draw_arrows(axes, layout, x, y)
-    directions = SHORTER * np.vstack(
-        [layout.drawing.directions, [0.0, 0.0]]
-    )  # the last: no preference
-    return lambda frame: arrows.set_UVC(*directions[frame.actions].T)
-
-
-def _draw_displacements(axes: Any, recording: Recording) -> Update:
-    """Where the model expects the greedy actions to lead, in all cells or some of a plane."""
-    layout, shown = recording.layout, np.arange(len(recording.layout.points))
-    x, y = layout.points[:, 0], _height(axes, layout, layout.points[:, -1])
-    stretch, most = SHORTER, LONGEST
-    if layout.kind == PLANE:  # where they would hardly be seen otherwise
-        apart = max(1, layout.across.size // ARROWS)
-        inner = slice(apart // 2, None, apart)
-        shown = layout.image(shown)[inner, inner].ravel()
-        spacing = np.array([np.ptp(layout.across), np.ptp(layout.along)]) / ARROWS
-        relative = np.abs(np.concatenate([f.moves[shown] for f in recording.frames])) / spacing
-        finite = relative[np.isfinite(relative) & (relative > 1e-6)]
-        stretch, most = 1.0 / float(np.percentile(finite, 90)) if finite.size else 1.0, np.inf
-    arrows = _draw_arrows(axes, layout, x[shown], y[shown])
+    texts = [
+        axes.text(*place, "", ha="center", va="center", fontsize=7)
+        for place in zip(x, y, strict=True)
+    ]
 
     def update(frame: Frame) -> None:
-        moves = np.nan_to_num(frame.moves[shown], posinf=0.0, neginf=0.0) * stretch
-        along = moves[:, 1] if moves.shape[1] > 1 else np.zeros(len(moves))
-        arrows.set_UVC(np.clip(moves[:, 0], -most, most), along)
+        for text, action in zip(texts, frame.actions, strict=True):
+            text.set_text("·" if action == UNDECIDED else str(action))
 
     return update
 
 
-def _draw_arrows(axes: Any, layout: Layout, x: np.ndarray, y: np.ndarray) -> Any:
-    """Arrows in the units of the axes; those of length 0 are drawn as dots."""
-    plane, nowhere = layout.kind == PLANE, np.zeros(x.size)
-    return axes.quiver(
-        x, y, nowhere, nowhere, angles="xy", scale_units="xy", scale=1.0,
-        pivot="tail" if plane else "middle",
-        units="width" if plane else "x", width=0.006 if plane else 0.07,
+def _draw_displacements(axes: Any, recording: Recording) -> Update:
+    """Draw where the model expects the greedy actions to lead.
+
+    In a plane arrows stand at some points only, and the longest of the last frame is stretched to
+    the distance between two of them.
+    """
+    layout, points = recording.layout, recording.layout.points
+    shown, unit, stretch = np.arange(len(points)), np.ones(points.shape[1]), SHORTER
+    if layout.kind == PLANE:
+        apart = max(1, layout.across.size // ARROWS)
+        shown = layout.image(shown)[apart // 2 :: apart, apart // 2 :: apart].ravel()
+        unit = np.ptp(points, axis=0) / ARROWS
+        lengths = np.abs(np.nan_to_num(recording.frames[-1].moves[shown])) / unit
+        stretch = 1.0 / max(float(lengths.max()), 1e-6)
+
+    def shifts(frame: Frame) -> np.ndarray:
+        moves = np.nan_to_num(frame.moves[shown], posinf=0.0, neginf=0.0) * stretch
+        moves = np.clip(moves, -LONGEST * unit, LONGEST * unit)
+        return np.column_stack([moves, np.zeros(len(moves))])[:, :2]
+
+    return _draw_arrows(axes, layout, shifts, shown)
+
+
+def _draw_arrows(axes: Any, layout: Layout, shifts: Numbers, shown: Any = slice(None)) -> Update:
+    """Draw arrows in the units of the axes; those of length 0 are drawn as dots."""
+    points, is_plane = layout.points[shown], layout.kind == PLANE
+    nowhere = np.zeros(len(points))
+    arrows = axes.quiver(
+        points[:, 0], _height(axes, layout, points[:, -1]), nowhere, nowhere,
+        angles="xy", scale_units="xy", scale=1.0, pivot="tail" if is_plane else "middle",
+        units="width" if is_plane else "x", width=0.006 if is_plane else 0.07,
         color=ARROW_COLOUR if layout.kind == ROW else "white",
         minlength=0.5, headwidth=4.0, headlength=4.5, headaxislength=4.0,
     )  # fmt: skip
+    return lambda frame: arrows.set_UVC(*shifts(frame).T)
 
 
 def _draw_exits(axes: Any, layout: Layout) -> Update:
-    """The exits with their rewards; the best has a star."""
+    """Draw the exits with their rewards; the best has a star."""
     from matplotlib.patheffects import withStroke
 
+    exits = layout.drawing.exits
     texts = [
         axes.text(
             place.x, _height(axes, layout, place.y), "", ha="center", va="center", fontsize=10,
             color=GOAL_COLOUR, fontweight="bold", zorder=5, linespacing=0.9,
             path_effects=[withStroke(linewidth=2.0, foreground="white")],
         )
-        for place in layout.drawing.exits
+        for place in exits
     ]  # fmt: skip
 
     def update(frame: Frame) -> None:
         rewards = [
             place.pays[min(frame.phase, len(place.pays) - 1)] if place.pays else 0.0
-            for place in layout.drawing.exits
+            for place in exits
         ]
-        for text, place, reward in zip(texts, layout.drawing.exits, rewards, strict=True):
+        for text, place, reward in zip(texts, exits, rewards, strict=True):
             star = "★" if reward == max(rewards) else ""
             text.set_text(f"{star}\n{reward:g}".strip() if place.pays else star)
 

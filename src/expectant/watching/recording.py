@@ -6,6 +6,7 @@ the learning curve; g is 1 for states in a row, 2 for states in a grid or a plan
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +14,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from expectant.core.memory import claim
 from expectant.engine.course import Stop, drive, going_on, share_done
 from expectant.engine.job import Job, loop_for
 from expectant.engine.look import States, look, look_for, set_aside
@@ -22,19 +22,19 @@ from expectant.engine.workers import iterate_interruptibly
 from expectant.lanes import padded
 from expectant.parts import Agent, Domain, Drawing, Features
 from expectant.progress import Reporter, reporter
-from expectant.rules import flag, or_none, whole
+from expectant.rules import or_none, whole
 from expectant.seeds import SEED
-from expectant.verbs import followed
 
 BINS = 200  # of the learning curve, where steps are counted
+LATTICE = 40  # points along each axis of a plane
 ROW, GRID, PLANE = "row", "grid", "plane"
 UNDECIDED = -1  # instead of a greedy action, where several are equally good
-ASKED = ("features", "values", "preferences", "model")
+TOPICS = ("values", "preferences", "model")
 
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """Where the states that are looked at lie, row by row.
+    """Positions of the states that are looked at, row by row.
 
     ``kind`` is a row of cells, a grid of cells or a plane; ``across`` are the coordinates of the
     columns, ``along`` those of the rows. ``observations`` (n, m) is what the agent sees there.
@@ -66,11 +66,11 @@ class Layout:
 
 
 class Frame(NamedTuple):
-    """What an agent knows after some episodes and steps.
+    """The agent's knowledge after some episodes and steps.
 
     ``values`` (n,), the greedy ``actions`` (n,) (−1 where several are equally good), and the
     model's predictions for them: ``rewards`` (n,) and displacements ``moves`` (n, g), NaN without
-    a model. ``option`` is the number of the option that is followed, −1 if none is.
+    a model.
     """
 
     episode: int
@@ -80,7 +80,6 @@ class Frame(NamedTuple):
     actions: np.ndarray
     rewards: np.ndarray
     moves: np.ndarray
-    option: int = -1
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +88,7 @@ class Recording:
 
     Time is counted in ``unit`` ("episode" or "step"), up to ``length``. ``times``, ``curve`` (c,)
     are the learning curve, whose axis is named ``measure``. ``changes`` are the times at which the
-    domain changes.
+    domain changes. ``settings`` are those of the run.
     """
 
     title: str
@@ -102,6 +101,7 @@ class Recording:
     measure: str
     changes: tuple[int, ...]
     diverged: bool
+    settings: str = ""
 
     @property
     def has_model(self) -> bool:
@@ -116,8 +116,7 @@ class Recording:
         phases = self.layout.drawing.phases
         phase = phases[frame.phase] if frame.phase < len(phases) else ""
         ended = "diverged" if self.diverged and frame is self.frames[-1] else ""
-        option = f"follows option {frame.option}" if frame.option >= 0 else ""
-        parts = (f"episode {frame.episode:,}", f"step {frame.step:,}", phase, option, ended)
+        parts = (f"episode {frame.episode:,}", f"step {frame.step:,}", phase, ended)
         return " · ".join(filter(None, parts))
 
 
@@ -130,28 +129,19 @@ def record(
     steps: int | None = None,
     frames: int = 80,
     seed: int = 0,
-    lattice: int = 40,
     step_limit: int | None = None,
     compiled: bool | None = None,
     progress: bool | Reporter = True,
 ) -> Recording:
     """Run an agent once and look at it in at most ``frames`` moments.
 
-    It is run 0 of ``expectant.run`` with the same arguments: looking does not change it. In a plane
-    ``lattice`` × ``lattice`` states are looked at.
+    It is run 0 of ``expectant.run`` with the same arguments: looking does not change it.
     """
     if (episodes is None) == (steps is None):
         raise ValueError(f"watch: give episodes or steps, got {episodes=}, {steps=}")
-    for argument, value, rule in (
-        ("episodes", episodes, or_none(whole(1))),
-        ("steps", steps, or_none(whole(1))),
-        ("frames", frames, whole(2)),
-        ("seed", seed, SEED),
-        ("lattice", lattice, whole(2)),
-        ("step_limit", step_limit, or_none(whole(1))),
-        ("compiled", compiled, or_none(flag())),
-    ):
-        rule.check("watch", argument, value)
+    for argument, value in (("episodes", episodes), ("steps", steps), ("frames", frames)):
+        or_none(whole(2 if argument == "frames" else 1)).check("watch", argument, value)
+    SEED.check("watch", "seed", seed)
     if steps is not None and domain.outside:
         raise ValueError(
             f"watch: an environment cannot stop within an episode, give episodes, got {steps=}"
@@ -160,23 +150,20 @@ def record(
         domain, features, agent, episodes=episodes or 0, steps=steps or 0, bins=BINS,
         step_limit=step_limit, seed=seed,
     )  # fmt: skip
-    unit, layout = "episode" if episodes else "step", layout_of(domain, lattice)
+    unit, layout = "episode" if episodes else "step", layout_of(domain)
     changes = changes_of(domain, unit, job.length)
-    name, show = f"{type(agent).__name__} in {type(domain).__name__}", reporter(progress)
-    claim(4 * 8 * len(layout.points) * features.shape(domain).size)  # least squares on all states
-    kernel, prober = loop_for(job, compiled, name, show), Prober(job, layout, compiled, name, show)
+    title, show = f"{agent.title()} in {domain.called}", reporter(progress)
+    kernel, prober = loop_for(job, compiled, title, show), Prober(job, layout, compiled, show)
     taken, control = [], going_on()
     course = drive(job, 0, kernel, control, moments(job.length, frames, changes))
-    with show.running(name) as tell:
+    with show.running(title) as tell:
         for stop in iterate_interruptibly(course, control):
-            counts = (stop.episodes, stop.steps, stop.phase)
-            seen = prober.look(stop.run)
-            taken.append(Frame._make((*counts, *seen, followed(stop.run.agent))))
+            taken.append(Frame(stop.episodes, stop.steps, stop.phase, *prober.look(stop.run)))
             tell(share_done(job, stop.run.clock))
-    times, curve, measure = _curve(job, stop)
+    settings = f"domain: {domain}\nfeatures: {features}\nagent: {agent}\nseed: {seed}"
     return Recording(
-        name, layout, tuple(taken), unit, job.length, times, curve, measure, changes,
-        stop.status != DONE,
+        title, layout, tuple(taken), unit, job.length, *_curve(job, stop), changes,
+        stop.status != DONE, settings,
     )  # fmt: skip
 
 
@@ -191,28 +178,25 @@ def _curve(job: Job, stop: Stop) -> tuple[np.ndarray, np.ndarray, str]:
     return ends[begun], run.rewards[begun] / sizes[begun], "reward per step"
 
 
-# ---------------------------------------------------------------------------------------- layout
-
-
-def layout_of(domain: Domain, lattice: int) -> Layout:
-    """How a domain is drawn; in a plane ``lattice`` × ``lattice`` points are looked at."""
+def layout_of(domain: Domain) -> Layout:
+    """Place the states of a domain; in a plane ``LATTICE`` × ``LATTICE`` points are looked at."""
     drawing = domain.drawing or _default_drawing(domain)
-    bounds, kind, cells = domain.bounds or (), ROW, None
+    bounds = domain.bounds or ()
     if domain.states is not None:
-        observations = np.arange(domain.states, dtype=np.int64).reshape(-1, 1)
-        across, along = np.arange(float(domain.states)), np.zeros(1)
+        states: np.ndarray = np.arange(domain.states, dtype=np.int64).reshape(-1, 1)
         if drawing.cells is not None:
-            kind, (across, along, cells) = GRID, _grid(drawing)
-    elif len(bounds) == 2 and all(math.isfinite(end) for bound in bounds for end in bound):
-        kind = PLANE
-        across, along = (_middles(low, high, lattice) for low, high in bounds)
-        observations = np.stack(np.meshgrid(across, along), axis=-1).reshape(-1, 2)
-    else:
+            across, along, cells = _grid(drawing)
+            return Layout(GRID, across, along, states, drawing, cells)
+        return Layout(ROW, np.arange(float(domain.states)), np.zeros(1), states, drawing)
+    if len(bounds) != 2 or not all(math.isfinite(end) for bound in bounds for end in bound):
         raise ValueError(
             "watch: domain must be one with numbered states, or with two components that have "
             f"finite bounds, got {domain!r}"
         )
-    return Layout(kind, across, along, observations, drawing, cells)
+    middles = (np.arange(LATTICE) + 0.5) / LATTICE
+    across, along = (low + (high - low) * middles for low, high in bounds)
+    observations = np.stack(np.meshgrid(across, along), axis=-1).reshape(-1, 2)
+    return Layout(PLANE, across, along, observations, drawing)
 
 
 def _default_drawing(domain: Domain) -> Drawing:
@@ -225,23 +209,14 @@ def _default_drawing(domain: Domain) -> Drawing:
     )
 
 
-def _grid(drawing: Drawing) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+def _grid(drawing: Drawing) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(across, along, cells) of a grid; exits may lie in cells of their own."""
     cells = np.array(drawing.cells, np.int64).reshape(-1, 2)
-    inside = [(place.x, place.y) for place in drawing.exits if place.x >= 0 and place.y >= 0]
     columns, rows = cells.max(axis=0) + 1
     if len(cells) < columns * rows:  # some of the missing ones may be exits at the edge
-        columns, rows = (int(n) for n in np.vstack([cells, *inside]).max(axis=0) + 1)
-    positions = cells[:, 1] * columns + cells[:, 0]
-    complete = np.array_equal(positions, np.arange(columns * rows))
-    return np.arange(float(columns)), np.arange(float(rows)), None if complete else positions
-
-
-def _middles(low: float, high: float, cells: int) -> np.ndarray:
-    return low + (high - low) * (np.arange(cells) + 0.5) / cells
-
-
-# --------------------------------------------------------------------------------------- moments
+        exits = [(place.x, place.y) for place in drawing.exits if min(place.x, place.y) >= 0]
+        columns, rows = (int(n) for n in np.vstack([cells, *exits]).max(axis=0) + 1)
+    return np.arange(float(columns)), np.arange(float(rows)), cells[:, 1] * columns + cells[:, 0]
 
 
 def changes_of(domain: Domain, unit: str, length: int) -> tuple[int, ...]:
@@ -264,56 +239,44 @@ def moments(length: int, frames: int, changes: Sequence[int]) -> list[int]:
     """
     bounds = (0, *changes, length)
     stretches = len(bounds) - 1
-    if frames - 1 < 2 * stretches:  # too few to show every change
+    share = (frames - 1) // stretches
+    if share < 2:  # too few to show every change
         return sorted({int(moment) for moment in np.linspace(0, length, frames).round()})
-    shares = np.diff(np.linspace(0, frames - 1, stretches + 1).round().astype(int))
+    squares = (np.arange(1, share + 1) / share) ** 2
     chosen = {0}
-    for start, end, share in zip(bounds[:-1], bounds[1:], shares, strict=True):
-        last = start
-        for n in range(1, int(share) + 1):
-            last = min(end, max(last + 1, round(start + (end - start) * (n / int(share)) ** 2)))
-            chosen.add(last)
+    for start, end in itertools.pairwise(bounds):
+        spread = np.round(start + (end - start) * squares).astype(int)
+        earliest = start + np.arange(1, share + 1)
+        chosen |= set(np.minimum(end, np.maximum(earliest, spread)).tolist())
     return sorted(chosen)
-
-
-# --------------------------------------------------------------------------------------- probing
 
 
 class Prober:
     """Asks the agent of one run about the same states again and again, without touching the run.
 
-    ``points`` (n, g) are the coordinates of the states. The model is asked where each coordinate
-    will be, with weights w_x for which w_xᵀs is the coordinate x of the state s. They are found by
-    least squares over the states, so it works for all features.
+    The model is asked where each coordinate will be, with weights w_x for which w_xᵀs is the
+    coordinate x of the state s. They are found by least squares over the states, so it works for
+    all features.
     """
 
-    def __init__(
-        self, job: Job, layout: Layout, compiled: bool | None, name: str, show: Reporter
-    ) -> None:
-        self.points, count = layout.points, len(layout.points)
-        numbers = np.full(count, -1) if job.domain.states is None else np.arange(count)
+    def __init__(self, job: Job, layout: Layout, compiled: bool | None, show: Reporter) -> None:
+        points = layout.points
+        numbers = np.full(len(points), -1) if job.domain.states is None else np.arange(len(points))
         self.states = States(layout.observations, numbers)
         subject = set_aside(job.prepare(0)[0])
-        self.kernel = look_for(subject, self.states, compiled, name, show)
-        self.measures: np.ndarray | None = None  # (1 + g, D), weights for a one and the coordinates
-        self.solved = self.fitted = np.zeros(0)  # the features that the measures are for
+        self.kernel = look_for(subject, self.states, compiled, job.agent.title(), show)
+        table = look(self.kernel, subject, self.states, ("features",)).features
+        wanted = np.column_stack([np.ones(len(points)), points])
+        weights = np.linalg.lstsq(table, wanted, rcond=None)[0]
+        self.measures = np.zeros((weights.shape[1], padded(table.shape[1])))  # (1 + g, D)
+        self.measures[:, : table.shape[1]] = weights.T
+        self.fitted = (table @ weights)[:, 1:]
 
     def look(self, run: Run) -> tuple[np.ndarray, ...]:
         """(values, actions, rewards, moves) of the states, see ``Frame``."""
-        answers = look(self.kernel, set_aside(run), self.states, ASKED, measures=self.measures)
-        if not np.array_equal(answers.features, self.solved):
-            self._fit_measures(answers.features)
-            answers = look(self.kernel, set_aside(run), self.states, ASKED, measures=self.measures)
-        rows, chosen = np.arange(len(self.points)), answers.greedy
+        answers = look(self.kernel, set_aside(run), self.states, TOPICS, measures=self.measures)
+        rows, chosen = np.arange(len(self.fitted)), answers.greedy
         futures = answers.futures[rows, chosen]
         moves = futures[:, 1:] - self.fitted * futures[:, :1]
         actions = np.where(answers.ties == 1, chosen, UNDECIDED)
         return answers.values, actions, answers.rewards[rows, chosen], moves
-
-    def _fit_measures(self, table: np.ndarray) -> None:
-        """Find weights that give a one and the coordinates by features (n, d)."""
-        wanted = np.column_stack([np.ones(len(self.points)), self.points])
-        weights = np.linalg.lstsq(table, wanted, rcond=None)[0]
-        self.measures = np.zeros((weights.shape[1], padded(table.shape[1])))
-        self.measures[:, : table.shape[1]] = weights.T
-        self.solved, self.fitted = table, (table @ weights)[:, 1:]

@@ -27,9 +27,3 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def folder(place: Path) -> SweepFolder:
     return read_folder(place)
-
-
-@pytest.fixture
-def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The command without its figures, which are drawn in tests of their own."""
-    monkeypatch.setattr("expectant.lab.choosing.best_command.draw_choice", lambda *_: [])

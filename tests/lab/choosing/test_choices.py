@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow
 import pytest
 from pyarrow import parquet
+from scipy import stats
 from typer.testing import CliRunner
 
 import expectant as ex
@@ -19,11 +20,12 @@ from expectant.lab.choosing.best_command import (
     FRESH,
     HALVES,
     best,
+    best_of,
     cell_of,
     choose_in_group,
 )
-from expectant.lab.choosing.choice_figures import heat_maps, sensitivities
-from expectant.lab.choosing.sweep_folder import Group, curves_of_cell, measured, read_folder
+from expectant.lab.choosing.choice_page import heat_maps, report_sweep, sensitivities
+from expectant.lab.choosing.sweep_folder import Group, measured, read_folder
 from expectant.lab.engines.tasks import Kernels
 from expectant.lab.looks import LOOKS
 from expectant.lab.measures import MEASURES
@@ -62,7 +64,7 @@ def test_groups_are_agents_in_domains(folder):
 
 
 def test_measures_are_means_of_some_bins(folder):
-    curves = curves_of_cell(folder, folder.columns["hash"][7])
+    curves = folder.curves(7)
     assert curves.shape == (8, 20)
     for name, first in (("mean", 0), ("final", 15), ("after-switch", 10)):
         found = measured(folder, MEASURES[name])
@@ -117,7 +119,7 @@ def test_unfinished_cells_are_left_out_and_counted(place, tmp_path):
 def test_the_command_prints_and_writes(place, tmp_path):
     found = run.invoke(app, ["best", str(place), "--out", str(tmp_path), "--measure", "final"])
     assert found.exit_code == 0, found.output
-    assert "picked by the first half" in found.stdout.lower() and "Holm" in found.stdout
+    assert "picked by the first half" in found.stdout.lower() and "verdict" in found.stdout
     data = json.loads((tmp_path / "best.json").read_text())
     assert data["measure"] == "final" and len(data["choices"]) == 4
     choice = data["choices"][2]
@@ -129,7 +131,7 @@ def test_the_command_prints_and_writes(place, tmp_path):
     assert run.invoke(app, ["best", str(tmp_path)]).exit_code == 2  # no folder of a sweep
 
 
-def test_fresh_runs_come_after_those_of_the_sweep(tmp_path, monkeypatch, undrawn):
+def test_fresh_runs_come_after_those_of_the_sweep(tmp_path, monkeypatch):
     monkeypatch.setattr("expectant.lab.engines.compute.Kernels", lambda: Kernels(False))
     run_sweep(parse_spec(TINY, "tiny.toml"), TINY, tmp_path, compiled=False)
     (choice,) = best(tmp_path, confirm=7).choices
@@ -153,6 +155,68 @@ def test_fresh_runs_need_the_code_of_the_sweep(folder):
     """The made-up folder has hashes that no code has."""
     with pytest.raises(ValueError, match="has changed since"):
         cell_of(folder, 0, 9)
+
+
+# ---------------------------------------------------------------------------- agents compared
+
+
+def better(cell):
+    """Look-ahead earns one more in the first domain, and the same in the second."""
+    more = isinstance(cell.agent, ex.Lookahead) and vars(cell.domain)["slip"] == 0.0
+    return 10.0 + more
+
+
+@pytest.mark.parametrize(
+    ("runs", "margin", "verdicts"),
+    [
+        (20, None, ["earns more", "equal within the margin"]),
+        (20, 3.0, ["equal within the margin"] * 2),
+        (20, 0.0, ["earns more", "unclear"]),
+        (3, 3.0, ["unclear"] * 2),  # too few to hold any out
+    ],
+)
+def test_agents_are_compared_at_their_best_on_held_out_runs(tmp_path, runs, margin, verdicts):
+    text = spec(runs=runs, steps=(0.1, 0.3), model_steps=(0.1,))
+    write_sweep(tmp_path, text, value=better, noise=0.1)
+    found = best(tmp_path, margin=margin)
+    assert [row["verdict"] for row in found.differences] == verdicts
+    plain, _, ahead, _ = (choice.held_out for choice in found.choices)
+    first = found.differences[0]
+    assert (first["agent"], first["other"], first["problem"]) == ("ahead", "Plain", "domain.slip=0")
+    assert first["difference"] == pytest.approx((ahead - plain).mean())
+    if runs > 3:
+        low, high = stats.t.interval(0.95, 9, first["difference"], stats.sem(ahead - plain))
+        assert (first["low"], first["high"]) == pytest.approx((low, high))
+        assert first["runs"] == 10 and first["p"] < 1e-6
+    assert json.loads((tmp_path / "best.json").read_text())["differences"] == found.differences
+    assert verdicts[0] in repr(found) and verdicts[0] in found._repr_html_()
+    assert verdicts[0] in report_sweep(tmp_path).read_text()
+
+
+def test_less_is_better_and_diverged_runs_are_worse(tmp_path):
+    text = spec(runs=20, steps=(0.1,), model_steps=(0.1,), slips=(0.0,))
+    write_sweep(tmp_path, text.replace("bin =", 'record = ["length"]\nbin =', 1), better, noise=0.1)
+    (row,) = best(tmp_path).differences
+    assert row["verdict"] == "does worse" and row["difference"] > 0.9  # longer episodes
+    folder = read_folder(tmp_path)
+    values = folder.values.copy()
+    values[1, 12:] = np.nan
+    found = best_of(folder, MEASURES["mean"], values)
+    assert found.choices[1].best is None and found.differences == []
+
+
+def test_a_sweep_from_python_is_run_and_compared(tmp_path, monkeypatch):
+    monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
+    sweep = ex.Sweep(
+        domain=ex.Corridor(cells=3), features=ex.OneHot(), episodes=60, runs=20,
+        agents={"slow": ex.QLearning.paper(1e-6), "quick": ex.QLearning.paper(0.1)},
+        grid={"agents.quick.action_step": [1e-5, 0.5]},
+    )  # fmt: skip
+    found = sweep.best(tmp_path)
+    (row,) = found.differences
+    assert (row["agent"], row["verdict"]) == ("quick", "earns more")
+    assert found.choices[1].settings == {"agent.action_step": 0.5}
+    assert "quick  slow     earns more" in repr(found)
 
 
 # ------------------------------------------------------------------------------- less is better
@@ -190,7 +254,6 @@ def test_every_measure_and_look_says_which_way_is_better():
         (of_look("greedy_return"), "last", False),
     ],
 )
-@pytest.mark.usefixtures("undrawn")
 def test_the_best_is_the_least_where_less_is_better(tmp_path, what, measure, less):
     """The curves rise to the same level whatever they are of; steps of 0.1 rise highest."""
     write_sweep(tmp_path, recording(what), noise=0.01)
@@ -229,7 +292,7 @@ def test_the_first_map_has_the_two_settings_that_matter_most(monkeypatch):
     lost[[1, 5], 0] = np.nan  # b = 1, c = 2, whatever a is
     assert np.isnan(heat_maps(THREE, lost)[0].means).any()
     assert heat_maps(group_of({"agent.a": [1, 2]}), VALUES[:2]) == []
-    monkeypatch.setattr("expectant.lab.choosing.choice_figures.MOST_FIELDS", 3)
+    monkeypatch.setattr("expectant.lab.choosing.choice_page.MOST_FIELDS", 3)
     assert heat_maps(THREE, VALUES) == []
 
 
@@ -240,6 +303,3 @@ def test_curves_of_a_setting_have_the_others_at_their_best_and_as_in_the_best():
     assert line.values == [1, 2]
     assert line.envelope[:, 0].tolist() == [50.0, 13.0]
     np.testing.assert_array_equal(line.envelope[:, 1:], setting_intervals(values)[[0, 7]])
-    assert line.slice is not None and line.slice.tolist() == [50.0, 10.0]  # a and c stay at 1
-    (alone,) = sensitivities(group_of({"agent.a": [1, 2]}), values[:2])
-    assert alone.slice is None

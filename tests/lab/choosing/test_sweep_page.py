@@ -15,14 +15,12 @@ from expectant.cli import app
 from expectant.lab.choosing.best_command import best
 from expectant.lab.choosing.choice_page import (
     mean_band,
-    page_sections,
     read_curves,
     report_sweep,
     sweep_section,
 )
-from expectant.lab.choosing.sweep_folder import curves_of_cell, read_folder
+from expectant.lab.choosing.sweep_folder import read_folder
 from expectant.lab.measures import MEASURES
-from expectant.show.page import page
 from lab.choosing.conftest import EVIL
 from lab.choosing.synthetic import spec, write_sweep
 
@@ -47,7 +45,7 @@ def test_many_curves_are_thinned_to_means_of_bins(folder, monkeypatch):
     monkeypatch.setattr("expectant.lab.choosing.choice_page.MOST_POINTS", 3)
     curves, positions, values = read_curves(folder, MEASURES["mean"])
     assert positions.tolist() == [30.0, 95.0, 165.0]  # bins 0 to 5, 6 to 12, 13 to 19, of ten
-    whole = curves_of_cell(folder, folder.columns["hash"][3])
+    whole = folder.curves(3)
     parts = [whole[:, :6], whole[:, 6:13], whole[:, 13:]]
     expected = mean_band(np.stack([part.mean(axis=1) for part in parts], axis=1))
     np.testing.assert_allclose(curves[3], expected, rtol=1e-5)
@@ -55,7 +53,7 @@ def test_many_curves_are_thinned_to_means_of_bins(folder, monkeypatch):
 
 
 def test_the_data_are_those_of_the_folder(folder):
-    section = sweep_section(folder)
+    section, _ = sweep_section(folder)
     data = section.data("")
     assert data is not None and data["ids"] == folder.columns["cell"]
     assert [column["name"] for column in data["columns"]] == [
@@ -69,7 +67,7 @@ def test_the_data_are_those_of_the_folder(folder):
         scores[known, 1:], setting_intervals(folder.values)[known], rtol=1e-6
     )
     curves = unpack(data["curves"], 60, 3, 20)
-    expected = mean_band(curves_of_cell(folder, folder.columns["hash"][3]))
+    expected = mean_band(folder.curves(3))
     np.testing.assert_allclose(curves[3], expected, rtol=1e-5)
     wild = folder.columns["diverged"].index(2)
     assert np.isnan(curves[wild, 0, -1]) and not np.isnan(curves[wild, 0, 0])
@@ -79,16 +77,15 @@ def test_the_data_are_those_of_the_folder(folder):
     assert len(data["lines"]) == len(section.problems) == 2
 
 
-def test_no_text_of_a_spec_can_become_code(folder):
-    section = sweep_section(folder)
-    text = page(page_sections(folder, section), section.palette)
+def test_no_text_of_a_spec_can_become_code(place, tmp_path):
+    text = report_sweep(shutil.copytree(place, tmp_path / "sweep")).read_text()
     assert EVIL not in text
     assert "<img" not in re.sub(r"<script>.*?</script>", "", text, flags=re.DOTALL)
     (data,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', text)
     assert EVIL in json.loads(data)["palette"]["plain"]["name"]
 
 
-def test_choices_of_best_are_shown_if_they_are_of_this_spec(place, tmp_path, undrawn):
+def test_choices_of_best_are_shown_if_they_are_of_this_spec(place, tmp_path):
     folder = shutil.copytree(place, tmp_path / "sweep")
     best(folder, measure="final")
     stored = json.loads((folder / "best.json").read_text())
@@ -117,7 +114,7 @@ def test_domains_that_are_looked_at_at_different_times_share_an_axis(tmp_path):
     text = text.replace("bin = 10", 'record = { look = "value_error", every = 30 }\nbin = 10')
     text = text.replace("domain.slip", "domain.switch_every").replace("[0.0]", "[100, 70]")
     write_sweep(tmp_path, text.replace("switch_every = 100", "", 1))
-    section = sweep_section(read_folder(tmp_path))
+    section, _ = sweep_section(read_folder(tmp_path))
     assert section.positions.size == section.curves.shape[2] == 11  # 0, 30, 60, 70 | 70, … | 140, …
     assert np.isfinite(section.curves).all() and section.y_name == "error of the state values"
     assert section.measure.endswith(", less is better")

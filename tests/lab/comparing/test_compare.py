@@ -20,9 +20,13 @@ def results_of(**means):
     return {name: result_of([[value] for value in values]) for name, values in means.items()}
 
 
+def differences_of(results, reference=None):
+    return differences_between({name: each.means for name, each in results.items()}, reference)
+
+
 def comparison_of(results, reference=None):
     optimum = common_optimum(list(results.values()))
-    return Comparison(results, differences_between(results, reference), optimum)
+    return Comparison(results, differences_of(results, reference), optimum)
 
 
 def compare(*arguments, **options):
@@ -34,7 +38,7 @@ def compare(*arguments, **options):
 
 
 def test_all_pairs_are_compared_the_later_with_the_earlier():
-    found = differences_between(results_of(a=[1.0, 2.0], b=[4.0, 4.0], c=[0.0, 3.0]))
+    found = differences_of(results_of(a=[1.0, 2.0], b=[4.0, 4.0], c=[0.0, 3.0]))
     assert [(one.name, one.reference, one.mean) for one in found] == [
         ("b", "a", 2.5),
         ("c", "a", 0.0),
@@ -43,7 +47,7 @@ def test_all_pairs_are_compared_the_later_with_the_earlier():
 
 
 def test_a_reference_is_compared_with_all_others():
-    found = differences_between(results_of(a=[1.0, 2.0], b=[4.0, 4.0], c=[0.0, 3.0]), "b")
+    found = differences_of(results_of(a=[1.0, 2.0], b=[4.0, 4.0], c=[0.0, 3.0]), "b")
     assert [(one.name, one.reference, one.mean) for one in found] == [
         ("a", "b", -2.5),
         ("c", "b", -2.5),
@@ -54,11 +58,11 @@ def test_verdicts_come_after_holms_correction():
     """p = 0.033 alone, 0.067 as the larger of two."""
     runs = np.arange(8.0)
     noise = np.array([1.0, -1.0] * 4)
-    alone = differences_between(results_of(a=runs, b=runs + noise + 1.0))
+    alone = differences_of(results_of(a=runs, b=runs + noise + 1.0))
     assert alone[0].chance == pytest.approx(0.0331, abs=1e-4)
     assert alone[0].verdict == "better"
     three = results_of(a=runs, b=runs + noise + 1.0, c=runs - noise - 1.0)
-    both = differences_between(three, "a")
+    both = differences_of(three, "a")
     assert [one.chance for one in both] == pytest.approx([0.0662] * 2, abs=1e-4)
     assert [one.verdict for one in both] == ["unclear", "unclear"]
 
@@ -66,11 +70,11 @@ def test_verdicts_come_after_holms_correction():
 def test_a_diverged_run_counts_as_the_worst():
     good = np.arange(10.0)
     results = results_of(fine=good, broken=[NAN] * 9 + [100.0])
-    (found,) = differences_between(results)
+    (found,) = differences_of(results)
     assert (found.above, found.below) == (1, 9)
     assert found.chance == pytest.approx(2 * 11 / 1024)
     assert found.verdict == "worse"
-    (turned,) = differences_between(results, "broken")
+    (turned,) = differences_of(results, "broken")
     assert (turned.above, turned.below, turned.verdict) == (9, 1, "better")
     text = str(comparison_of(results))
     assert "broken" in text and "above in 1, below in 9" in text

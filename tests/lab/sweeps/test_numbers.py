@@ -15,7 +15,7 @@ from expectant.lab.specs.spec import parse_spec
 from expectant.lab.store.cell_tables import settings_columns
 from expectant.lab.store.results import panels_of
 from expectant.lab.store.store import Store
-from expectant.lab.store.timings import Timings, step_nanoseconds
+from expectant.lab.store.timings import add_times, step_nanoseconds
 from lab.sweeps.sweeping import spec
 
 CELL = Cell(
@@ -107,18 +107,11 @@ def test_only_settings_that_differ_have_a_column():
     assert settings_columns([CELL]) == {}
 
 
-# -------------------------------------------------------------------------------------------- runs
-
-
 # ------------------------------------------------------------------------------------------- times
 
 
 def test_times_of_a_cell_add_up_over_sessions(tmp_path):
-    for seconds in (1.0, 3.0):
-        timings = Timings(tmp_path)
-        timings.add("cell", seconds, 1000)
-        timings.add("cell", seconds, 1000)
-        timings.write()
-    assert Timings(tmp_path).cells == {"cell": [8.0, 4000]}
+    for seconds in (2.0, 6.0):
+        add_times(tmp_path, {"cell": (seconds, 2000)})
     found = step_nanoseconds(["cell", "other"], tmp_path)
     assert found[0] == 2e6 and np.isnan(found[1])

@@ -5,8 +5,9 @@ import json
 
 import pytest
 
-from expectant.lab.search import run_search, spaces
+from expectant.lab.search import spaces
 from expectant.lab.specs.spec import parse_spec
+from expectant.lab.sweep import run_sweep
 from lab.sweeps.sweeping import results, spec
 
 pytestmark = pytest.mark.skipif(
@@ -20,7 +21,7 @@ RANGED = (
 
 
 def search(folder, text=RANGED, trials=9):
-    return run_search(parse_spec(text, "tiny.toml"), text, folder, trials, compiled=False)
+    return run_sweep(parse_spec(text, "tiny.toml"), text, folder, trials=trials, compiled=False)
 
 
 def test_domains_are_not_for_choosing():

@@ -48,7 +48,7 @@ def test_the_hash_follows_what_decides_the_numbers():
 
 def test_computed_once_and_then_loaded(tmp_path, monkeypatch):
     store = Store(tmp_path)
-    (first,) = compute([CELL], store)
+    (first,) = compute([CELL], store).curves()
     assert first.shape == (25, 4)
     direct = ex.run(CELL.domain, CELL.features, CELL.agent, episodes=40, runs=25, step_limit=1000)
     np.testing.assert_array_equal(first, ex.analysis.learning_curve(direct.returns, 10))
@@ -57,7 +57,7 @@ def test_computed_once_and_then_loaded(tmp_path, monkeypatch):
         raise AssertionError("computed again")
 
     monkeypatch.setattr("expectant.lab.engines.tasks.run_one", forbidden)
-    again, fewer = compute([CELL, replace(CELL, runs=20, label="other")], store)
+    again, fewer = compute([CELL, replace(CELL, runs=20, label="other")], store).curves()
     np.testing.assert_array_equal(again, first)
     np.testing.assert_array_equal(fewer, first[:20])
     with pytest.raises(CellError, match="text/q: AssertionError: computed again"):

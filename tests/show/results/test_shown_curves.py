@@ -14,7 +14,6 @@ from expectant.show.plot import (
     bin_size,
     chart_of_results,
     curves_of,
-    episode_edges,
     palette_of_results,
     shown_switches,
 )
@@ -36,23 +35,14 @@ def test_bins_are_round_and_not_too_many(episodes, size):
     assert bin_size(episodes) == size
 
 
-def test_bins_begin_anew_at_every_switch():
-    edges = episode_edges(400, 101)  # bins of 5: 101 are cut into 21 parts
-    assert set(range(0, 400, 101)) <= set(edges.tolist())
-    assert (edges[0], edges[-1]) == (0, 400)
-    assert set(np.diff(edges)) <= {4, 5}
+def test_switches_are_shown_unless_phases_are_shorter_than_a_bin():
     assert shown_switches(400, 101) == [101, 202, 303]
-
-
-def test_phases_shorter_than_a_bin_are_not_told_apart():
-    assert episode_edges(400, 4).tolist() == list(range(0, 401, 5))
-    assert shown_switches(400, 4) == []
-    assert shown_switches(400, None) == []
+    assert shown_switches(400, 4) == shown_switches(400, None) == []
 
 
 def test_a_curve_over_episodes_by_hand():
     returns = [[1.0] * 81 + [5.0], [3.0] * 81 + [5.0]]  # 82 episodes, two by two
-    (curve,) = curves_of({"a": result_of(returns)}, None)
+    (curve,) = curves_of({"a": result_of(returns)})
     assert places(curve)[:2].tolist() == [1.0, 3.0] and places(curve).size == 41
     assert curve.mean[:2].tolist() == [2.0, 2.0]
     assert curve.mean[-1] == (3.0 + 4.0) / 2  # (1 + 5) / 2 and (3 + 5) / 2
@@ -62,7 +52,7 @@ def test_a_curve_over_episodes_by_hand():
 
 def test_a_curve_over_steps_weighs_bins_by_their_steps():
     rewards = np.arange(150.0)[None]  # of two steps each, the last of one
-    (curve,) = curves_of({"a": result_of(rewards=rewards, steps=299)}, None)
+    (curve,) = curves_of({"a": result_of(rewards=rewards, steps=299)})
     assert curve.mean.size == 75
     assert curve.mean[0] == 0.5 and places(curve)[0] == 2.0
     assert curve.mean[-1] == pytest.approx((2 * 148 + 149) / 3)
@@ -71,14 +61,14 @@ def test_a_curve_over_steps_weighs_bins_by_their_steps():
 
 
 def test_a_curve_ends_where_a_run_diverged():
-    (curve,) = curves_of({"a": result_of([[1.0, 2.0, 3.0], [1.0, NAN, NAN]])}, None)
+    (curve,) = curves_of({"a": result_of([[1.0, 2.0, 3.0], [1.0, NAN, NAN]])})
     np.testing.assert_array_equal(curve.mean, [1.0, NAN, NAN])
     assert (curve.runs, curve.diverged) == (2, 1)
 
 
 def test_results_of_different_lengths_share_their_bins():
     long, short = result_of(np.zeros((2, 400))), result_of(np.zeros((2, 37)))
-    one, other = curves_of({"long": long, "short": short}, 100)
+    one, other = curves_of({"long": long, "short": short})
     assert places(other)[:-1].tolist() == places(one)[:7].tolist()
     assert places(other)[-1] == 36.0  # of episodes 35 and 36
 

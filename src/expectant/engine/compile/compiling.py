@@ -88,11 +88,9 @@ def _kernel(
     @contextmanager
     def as_it_is_now() -> Iterator[None]:
         now = made_from()
-        if now.name != name:
-            raise RuntimeError(
-                f"the code of {entry.__name__} or of a part has changed since this kernel was "
-                "asked for: ask for it again"
-            )
+        if now.name != name:  # keep it under the name of the code that it is compiled from
+            _kernels.pop(name, None)
+            keep_on_disk(kernel, now.name)
         _forget_changed(now.accounts, switches)
         with helpers_anew((account.thing for account in now.accounts), checked):
             yield

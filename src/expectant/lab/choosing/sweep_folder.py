@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from expectant.analysis.panel import Panel, Unavailable
 from expectant.lab.cells import Cell
 from expectant.lab.engines.compute import Work
 from expectant.lab.measures import Measure
-from expectant.lab.specs.grid import PanelSpec, word
+from expectant.lab.specs.grid import word
 from expectant.lab.specs.spec import (
     Describer,
     Experiment,
@@ -60,6 +60,7 @@ class SweepFolder:
     experiment: Experiment
     store: Store
     table: Any
+    _axes: dict[Any, dict[str, Any]] = field(default_factory=dict)
 
     @cached_property
     def index(self) -> dict[str, list[Span]]:
@@ -72,30 +73,19 @@ class SweepFolder:
         names = [name for name in self.table.column_names if name != "values"]
         return {name: self.table[name].to_pylist() for name in names}
 
-    @property
-    def settings(self) -> list[str]:
-        """The columns of the table that are settings."""
-        return [name for name in self.columns if name.startswith(("domain.", *CHOSEN))]
-
     @cached_property
     def values(self) -> np.ndarray:
         """The mean of every run's curve, (cells, runs); NaN as well where a cell is unfinished."""
-        found = np.full((self.table.num_rows, self.experiment.runs), np.nan)
+        means = np.full((self.table.num_rows, self.experiment.runs), np.nan)
         for row, values in enumerate(self.table["values"].to_pylist()):
             if len(values) == self.experiment.runs:
-                found[row] = values
-        return found
+                means[row] = values
+        return means
 
     @cached_property
     def groups(self) -> list[Group]:
         """Every agent in every domain, in the order of the table."""
         return list(_groups(self))
-
-    @property
-    def width(self) -> int:
-        """How many episodes, or steps, a bin of a curve has."""
-        experiment = self.experiment
-        return -(-experiment.steps // experiment.bins) if experiment.steps else experiment.bin
 
     @property
     def quantity(self) -> str:
@@ -105,27 +95,22 @@ class SweepFolder:
             return experiment.record.found.title
         return QUANTITIES.get(experiment.curve) or ("reward" if experiment.steps else "return")
 
-    def positions(self, row: int) -> np.ndarray:
-        """Where the points of a curve in the row of a finished cell stand; a bin in its middle."""
-        if self.experiment.record is not None:
-            return np.asarray(self.axes(row)["points"])
-        length = self.experiment.steps or self.experiment.episodes
-        return (np.arange(-(-length // self.width)) + 0.5) * self.width
-
-    def axes(self, row: int) -> dict[str, Any]:
-        """Where and of what looks are in the row of a finished cell; nothing without looks."""
-        if self.experiment.record is None:
-            return {}
+    def panel(self, row: int, curves: np.ndarray) -> Panel:
+        """The curves (runs, bins) of a row's cell as a panel, without any exact solution."""
         varied = [name for name in self.columns if name.startswith("domain.")]
-        named = ("base_panel", "base_agent", "agent.discount", *varied)
-        key = tuple(word(self.columns[name][row]) for name in named if name in self.columns)
+        names = ("base_panel", "base_agent", "agent.discount", *varied)
+        key = tuple(word(self.columns[name][row]) for name in names if name in self.columns)
         if key not in self._axes:
-            self._axes[key] = axes_of_panel([self.cell(row, self.experiment.runs)])
-        return self._axes[key]
-
-    @cached_property
-    def _axes(self) -> dict[Any, dict[str, Any]]:
-        return {}
+            cell = self.cell(row, self.experiment.runs)
+            switches = not cell.steps and cell.record is None
+            self._axes[key] = {
+                "bin": cell.width,
+                "switch_every": cell.domain.switch_every if switches else None,
+                "optimum": math.nan,
+                **({} if cell.record is None else axes_of_panel([cell])),
+            }
+        axes = self._axes[key]
+        return Panel(self.experiment.name, "", "", curves={"": curves}, labels={"": ""}, **axes)
 
     def cell(self, row: int, runs: int) -> Cell:
         """The cell of a row, with so many runs, from what its first block says about it."""
@@ -134,8 +119,7 @@ class SweepFolder:
         spans = self.index.get(name)
         facts = self.store.facts_of(name, spans[0]) if spans else None
         if facts is None:
-            raise self.damaged()
-        described: Mapping[str, Any] = facts.described
+            raise self.store.incomplete()
         return Cell(
             experiment=self.experiment.name,
             panel=columns["panel"][row],
@@ -144,27 +128,22 @@ class SweepFolder:
             label=columns["label"][row],
             base_panel=columns["base_panel"][row],
             base_agent=columns["base_agent"][row],
-            domain=describe(Domain, "domain", described["domain"]),
-            features=describe(Features, "features", described["features"]),
-            agent=describe(Agent, "agents", described["agent"]),
+            domain=describe(Domain, "domain", facts.described["domain"]),
+            features=describe(Features, "features", facts.described["features"]),
+            agent=describe(Agent, "agents", facts.described["agent"]),
             **{**self.experiment.common(), "runs": runs},
         )
 
-    def damaged(self) -> ValueError:
-        """The error for a block that cannot be used."""
-        return ValueError(
-            f"{self.path}: blocks are missing or damaged; run `expectant run` again, which "
-            "computes only those"
-        )
+    def curves(self, row: int) -> np.ndarray:
+        """The curves (runs, bins) of a row's cell."""
+        name = self.columns["hash"][row]
+        return self.store.curves(name, self.index.get(name, []), self.experiment.runs)
 
-    def switch_every(self, row: int) -> int | None:
-        """After how many episodes the goal moves in the cell of a row; None: never."""
-        column = self.columns.get("domain.switch_every")
-        panels = {panel.name: panel for panel in self.experiment.panels}
-        panel = panels[self.columns["base_panel"][row]]
-        every: Any = panel.domain.get("switch_every") if column is None else column[row]
-        known = isinstance(every, int | float) and not isinstance(every, bool)
-        return int(every) if known else None
+    def all_curves(self) -> Iterator[tuple[int, np.ndarray]]:
+        """Every finished row of the table with its curves (runs, bins), read a few at a time."""
+        rows = [row for group in self.groups for row in group.rows.tolist()]
+        with ThreadPoolExecutor(READERS) as pool:
+            yield from zip(rows, pool.map(self.curves, rows), strict=True)
 
     @property
     def cells_hash(self) -> str:
@@ -190,48 +169,37 @@ def read_folder(path: Path, *, trust: bool = False) -> SweepFolder:
     if table is None or not is_of_spec(table, given):
         say(f"{path}: the sweep is not finished; cells that lack runs are left out")
         table = cell_table(Work(experiment.cells(), store))
-    if table.num_rows == 0:
-        raise ValueError(f"{path}: the sweep has no cells")
     return SweepFolder(path, experiment, store, table)
 
 
-def _groups(folder: SweepFolder) -> Iterable[Group]:
+def _groups(folder: SweepFolder) -> Iterator[Group]:
     panels = {panel.name: panel for panel in folder.experiment.panels}
     columns = folder.columns
     members: dict[tuple[str, str], list[int]] = {}
-    for row, named in enumerate(zip(columns["base_panel"], columns["base_agent"], strict=True)):
-        panel, agent = named
-        if panel not in panels or agent not in panels[panel].agents:
-            cell = columns["cell"][row]
-            raise ValueError(f"{folder.path / CELLS}: {cell!r} is not in the spec beside it")
-        members.setdefault(named, []).append(row)
-    domain = [name for name in columns if name.startswith("domain.")]
-    for (name, agent), rows in members.items():
-        varied = _varied(columns, domain, rows)
-        parts: dict[str, list[int]] = {}
+    for row, names in enumerate(zip(columns["base_panel"], columns["base_agent"], strict=True)):
+        members.setdefault(names, []).append(row)
+    for (panel, agent), rows in members.items():
+        problems: dict[str, list[int]] = {}
+        varied = _varied(columns, ("domain.",), rows)
         for row in rows:
-            around = [f"{key}={word(columns[key][row])}" for key in varied]
-            parts.setdefault(" ".join(filter(None, [name, *around])), []).append(row)
-        for problem, some in parts.items():
-            yield _group(folder, panels[name], agent, problem, some)
+            around = [f"{name}={word(columns[name][row])}" for name in varied]
+            problems.setdefault(" ".join(filter(None, [panel, *around])), []).append(row)
+        label = str(panels[panel].agents[agent].get("label", agent))
+        for problem, own in problems.items():
+            finished = [row for row in own if columns["runs"][row] == folder.experiment.runs]
+            settings = {
+                name: [columns[name][row] for row in finished]
+                for name in _varied(columns, CHOSEN, own)
+            }
+            unfinished = np.setdiff1d(own, finished)
+            yield Group(agent, label, problem, np.array(finished, int), settings, unfinished)
 
 
-def _group(
-    folder: SweepFolder, panel: PanelSpec, agent: str, problem: str, rows: Sequence[int]
-) -> Group:
-    columns = folder.columns
-    finished = [row for row in rows if columns["runs"][row] == folder.experiment.runs]
-    unfinished = np.setdiff1d(rows, finished)
-    chosen = [name for name in columns if name.startswith(CHOSEN)]
-    settings = {
-        name: [columns[name][row] for row in finished] for name in _varied(columns, chosen, rows)
-    }
-    label = str(panel.agents[agent].get("label", agent))
-    return Group(agent, label, problem, np.array(finished, int), settings, unfinished)
-
-
-def _varied(columns: dict[str, list[Any]], names: Iterable[str], rows: Sequence[int]) -> list[str]:
-    """The columns that are not the same in all these rows."""
+def _varied(
+    columns: dict[str, list[Any]], prefixes: tuple[str, ...], rows: Sequence[int]
+) -> Iterable[str]:
+    """The settings that are not the same in all these rows."""
+    names = [name for name in columns if name.startswith(prefixes)]
     return [name for name in names if len({word(columns[name][row]) for row in rows}) > 1]
 
 
@@ -242,10 +210,10 @@ def measured(folder: SweepFolder, measure: Measure) -> np.ndarray:
     """
     if measure.name == "mean":
         return folder.values
-    found = np.full_like(folder.values, np.nan)
-    for row, curves in all_curves(folder):
-        found[row] = values_of(folder, measure, row, curves)
-    return found
+    values = np.full_like(folder.values, np.nan)
+    for row, curves in folder.all_curves():
+        values[row] = values_of(folder, measure, row, curves)
+    return values
 
 
 def values_of(folder: SweepFolder, measure: Measure, row: int, curves: np.ndarray) -> np.ndarray:
@@ -255,32 +223,8 @@ def values_of(folder: SweepFolder, measure: Measure, row: int, curves: np.ndarra
             f"--measure {measure.name}: compares with acting ε-greedily on q*, "
             "which sweeps do not keep"
         )
-    experiment = folder.experiment
-    by_bins = not experiment.steps and experiment.record is None
-    every = folder.switch_every(row) if by_bins else None
-    axes = {"optimum": math.nan, **folder.axes(row)}
-    panel = Panel(
-        experiment.name, "", "", folder.width, every, curves={"": curves}, labels={"": ""}, **axes
-    )
     try:
-        return measure.of(panel, curves)
+        return measure.of(folder.panel(row, curves), curves)
     except Unavailable as reason:
         cell = folder.columns["cell"][row]
         raise ValueError(f"--measure {measure.name}: {cell!r}: {reason}") from None
-
-
-def all_curves(folder: SweepFolder) -> Iterator[tuple[int, np.ndarray]]:
-    """Every finished row of the table with its curves (runs, bins), read a few at a time."""
-    rows = [row for group in folder.groups for row in group.rows.tolist()]
-    names = folder.columns["hash"]
-    with ThreadPoolExecutor(READERS) as pool:
-        found = pool.map(lambda row: curves_of_cell(folder, names[row]), rows)
-        yield from zip(rows, found, strict=True)
-
-
-def curves_of_cell(folder: SweepFolder, name: str) -> np.ndarray:
-    """The curves (runs, bins) of one cell, from its blocks, which are checked as they are read."""
-    found = folder.store.curves(name, folder.index.get(name, []), folder.experiment.runs)
-    if found is None:
-        raise folder.damaged()
-    return found

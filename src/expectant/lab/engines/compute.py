@@ -10,13 +10,11 @@ import numpy as np
 
 from expectant.descriptions import near_miss
 from expectant.engine.compile.kernels import use_compiled
-from expectant.engine.job import cores
 from expectant.engine.workers import compile_ahead
-from expectant.files import StoreError
 from expectant.lab.cells import BLOCK, Cell, Hashes, Shard, cost
 from expectant.lab.engines.tasks import Engine, Kernels, Task, threads_engine
 from expectant.lab.store.store import Facts, Span, Store
-from expectant.lab.store.timings import Session, Timings
+from expectant.lab.store.timings import Times, add_times
 from expectant.progress import Overall, say
 from expectant.whose import told
 
@@ -33,7 +31,9 @@ class Work:
     """Some cells, the store they go to, and what has become of them.
 
     ``names`` are those under which cells are stored; ``failed`` maps a cell's id to its error, and
-    ``facts`` is what is known of blocks that were checked or computed.
+    ``facts`` is what is known of blocks that were checked or computed: ``found`` and ``computed``
+    of them. ``seconds`` have passed, of which ``compiling`` before the first block, for so many
+    ``runs``.
     """
 
     cells: Sequence[Cell]
@@ -44,124 +44,137 @@ class Work:
     codes: dict[str, str] = field(default_factory=dict)  # names by the code that is here now
     found: int = 0
     computed: int = 0
+    runs: int = 0
+    seconds: float = 0.0
+    compiling: float = 0.0
 
     def __post_init__(self) -> None:
-        hashes = Hashes()
-        for cell in self.cells:
+        cells, self.cells = self.cells, []
+        self.add(cells)
+
+    def add(self, cells: Sequence[Cell]) -> None:
+        """Add cells, under the names that they are stored by."""
+        hashes, names = Hashes(), list[str]()
+        for cell in cells:
             try:
-                self.names.append(hashes.name(cell))
+                names.append(hashes.name(cell))
             except Exception as error:  # parts that do not go together, each in its own way
-                self.names.append("")
+                names.append("")
                 self.failed[cell.id] = error
-        if self.store.accept_versions:
-            current, self.names = self.names, self.store.of_any_version(self.names)
-            self.codes = dict(zip(self.names, current, strict=True))
+        stored = self.store.of_any_version(names) if self.store.accept_versions else names
+        self.codes.update(zip(stored, names, strict=True))
+        self.cells = [*self.cells, *cells]
+        self.names += stored
 
     def unique(self) -> dict[str, Cell]:
         """The cells by name; of equal ones the first by id, with as many runs as any has."""
-        found: dict[str, Cell] = {}
+        cells: dict[str, Cell] = {}
         for name, cell in zip(self.names, self.cells, strict=True):
             if name:
-                known = found.get(name, cell)
+                known = cells.get(name, cell)
                 first = min(cell, known, key=lambda either: either.id)
-                found[name] = replace(first, runs=max(cell.runs, known.runs))
-        return found
+                cells[name] = replace(first, runs=max(cell.runs, known.runs))
+        return cells
 
     def missing(self, shard: Shard | None = None) -> list[Task]:
         """The blocks that are still to be computed, damaged ones included."""
         index = self.store.index()
         tasks: list[Task] = []
-        position = spoilt = 0
+        position = spoilt = usable = 0
         for name, cell in self.unique().items():
-            start, there = position, index.get(name, [])
-            spans = self._usable(name, there, cell)
+            there, identity = index.get(name, []), cell.identity()
             for span in there:
-                if span not in spans and _ours(shard, start, span):
+                facts = self.facts.get((name, span)) or self.store.facts_of(name, span)
+                if facts is not None and facts.is_of(identity):
+                    self.facts[name, span] = facts
+                elif _is_ours(shard, position, span):
                     self.store.path(name, *span).unlink(missing_ok=True)
                     spoilt += 1
-            for span in self.store.missing(cell, spans):
-                if _ours(shard, start, span):
-                    tasks.append(Task(cell, name, *span, self.codes.get(name, name)))
-            self.found += len(spans)
+            whole = [span for span in there if (name, span) in self.facts]
+            tasks += [
+                Task(cell, name, *span, self.codes[name])
+                for span in self.store.missing(cell, whole)
+                if _is_ours(shard, position, span)
+            ]
+            usable += len(whole)
             position += -(-cell.runs // BLOCK)
+        self.found = usable - self.computed
         if spoilt:
             say(f"{spoilt} blocks in {self.store.folder} are damaged; they are computed again")
         return tasks
 
-    def _usable(self, name: str, spans: Sequence[Span], cell: Cell) -> list[Span]:
-        """The blocks that are whole and of this cell, each of which is read once."""
-        identity = cell.identity()
-        for span in spans:
-            facts = self.facts.get((name, span)) or self.store.facts_of(name, span)
-            if facts is not None and facts.is_of(identity):
-                self.facts[name, span] = facts
-        return [span for span in spans if (name, span) in self.facts]
-
     def do(
-        self, engine: Engine, kernels: Kernels, tasks: Sequence[Task], timings: Timings,
-        session: Session, title: str,
-    ) -> None:  # fmt: skip
-        """Compute tasks and store their blocks as they come; failures are kept for later."""
-        start = time.perf_counter()
+        self, engine: Engine, kernels: Kernels, tasks: Sequence[Task], title: str, suffix: str = ""
+    ) -> None:
+        """Compute tasks and store their blocks as they come; failures are kept for later.
+
+        Processor seconds and steps go to a file of measurements with a ``suffix``.
+        """
+        start, times = time.perf_counter(), Times()
         total = sum(cost(task.cell) * task.size for task in tasks)
         try:
             with Overall(title, total) as overall:
                 self._compile(tasks, kernels, overall)
-                session.compiling = time.perf_counter() - start
-                for done in engine(
-                    self._left(evenly_ordered(tasks)),
+                self.compiling += time.perf_counter() - start
+                for task, block, error, seconds, steps in engine(
+                    self._left(order_evenly(tasks)),
                     lambda cell, part: overall.show(cell.id, overall.done + part),
                 ):
-                    task = done.task
                     overall.done += cost(task.cell) * task.size
                     overall.show(task.cell.id, overall.done)
-                    if done.error is not None or done.block is None:
-                        self.failed[task.cell.id] = done.error or RuntimeError("no result")
+                    if error is not None or block is None:
+                        self.failed[task.cell.id] = error or RuntimeError("no result")
                         continue
-                    span = Span(task.first, task.size)
-                    self.facts[task.name, span] = self.store.save(
-                        task.name, task.first, done.block, task.cell
-                    )
+                    facts = self.store.save(task.name, task.first, block, task.cell)
+                    self.facts[task.name, Span(task.first, task.size)] = facts
                     self.computed += 1
-                    timings.add(task.name, done.seconds, done.steps)
-                    session.runs += task.size
+                    self.runs += task.size
+                    before = times.get(task.name, (0.0, 0))
+                    times[task.name] = before[0] + seconds, before[1] + steps
         finally:
-            session.seconds = time.perf_counter() - start
-            timings.write()
+            self.seconds += time.perf_counter() - start
+            add_times(self.store.folder.parent, times, suffix)
 
     def _compile(self, tasks: Sequence[Task], kernels: Kernels, overall: Overall) -> None:
         """Compile every composition before anything runs, several at once where there are more."""
         if use_compiled(kernels.compiled):
             with overall.counted_apart():
-                compile_ahead(kernels.one_of_each(tasks), overall)
-        seen: set[str] = set()
-        for task in tasks:
-            if task.name not in seen:
-                seen.add(task.name)
-                try:
-                    kernels.for_task(task, overall)
-                except Exception as error:  # of Numba, or of a part of somebody's own
-                    self.failed[task.cell.id] = error
+                compile_ahead(kernels.orders(tasks), overall)
+        for task in {task.name: task for task in tasks}.values():
+            try:
+                kernels.loop_for(task, overall)
+                kernels.look_for(task, overall)
+            except Exception as error:  # of Numba, or of a part of somebody's own
+                self.failed[task.cell.id] = error
 
     def _left(self, tasks: Sequence[Task]) -> Iterator[Task]:
         """The tasks one by one, without those of cells that have failed meanwhile."""
-        for task in tasks:
-            if task.cell.id not in self.failed:
-                yield task
+        return (task for task in tasks if task.cell.id not in self.failed)
+
+    def curves(self) -> list[np.ndarray]:
+        """The curves (runs, bins) of all cells from the store; an error if a block is missing."""
+        index = self.store.index()
+        curves = {
+            name: self.store.curves(name, index.get(name, []), cell.runs)
+            for name, cell in self.unique().items()
+        }
+        return [
+            curves[name][: cell.runs] for name, cell in zip(self.names, self.cells, strict=True)
+        ]
 
 
-def evenly_ordered(tasks: Sequence[Task]) -> list[Task]:
+def order_evenly(tasks: Sequence[Task]) -> list[Task]:
     """The tasks in an order any beginning of which comes evenly from all over the list.
 
     So what has been done tells how long the rest will take, and an unfinished sweep has something
     of everything. The multiples of the golden ratio leave no large gaps.
     """
-    places = [position * GOLDEN_RATIO % 1.0 for position in range(len(tasks))]
-    return [task for _, task in sorted(zip(places, tasks, strict=True), key=lambda pair: pair[0])]
+    places = sorted(range(len(tasks)), key=lambda place: place * GOLDEN_RATIO % 1.0)
+    return [tasks[place] for place in places]
 
 
-def _ours(shard: Shard | None, start: int, span: Span) -> bool:
-    """Whether a block is for this process, if those of its cell are counted from ``start``."""
+def _is_ours(shard: Shard | None, start: int, span: Span) -> bool:
+    """True if a block is for this process, if those of its cell are counted from ``start``."""
     return shard is None or shard.has(start + span.first // BLOCK)
 
 
@@ -180,33 +193,10 @@ def engine_named(name: str, threads: int | None, address: str | None, kernels: K
 
 def compute(
     cells: Sequence[Cell], store: Store, *, threads: int | None = None, title: str = "running"
-) -> list[np.ndarray]:
-    """The curves (runs, bins) of all cells, in order; equal cells are computed once."""
-    return computed(cells, store, threads=threads, title=title)[1]
-
-
-def computed(
-    cells: Sequence[Cell], store: Store, *, threads: int | None = None, title: str = "running"
-) -> tuple[Work, list[np.ndarray]]:
-    """What has become of all cells, and their curves (runs, bins), in order."""
+) -> Work:
+    """Compute all cells on threads; equal ones once. A cell that fails is an error."""
     kernels, work = Kernels(), Work(cells, store)
-    timings, session = Timings(store.folder.parent), Session(threads or cores())
-    work.do(threads_engine(threads, kernels), kernels, work.missing(), timings, session, title)
+    work.do(threads_engine(threads, kernels), kernels, work.missing(), title)
     for cell, error in work.failed.items():
         raise CellError(f"{cell}: {told(error)}") from error
-    curves = gathered(work)
-    if curves is None:
-        raise StoreError(f"blocks in {store.folder} are damaged by others; check the disk")
-    return work, curves
-
-
-def gathered(work: Work) -> list[np.ndarray] | None:
-    """The curves of all cells from the store; None if a block has been damaged meanwhile."""
-    known: dict[str, np.ndarray] = {}
-    index = work.store.index()
-    for name, cell in work.unique().items():
-        curves = work.store.curves(name, index.get(name, []), cell.runs)
-        if curves is None:
-            return None
-        known[name] = curves
-    return [known[name][: cell.runs] for name, cell in zip(work.names, work.cells, strict=True)]
+    return work

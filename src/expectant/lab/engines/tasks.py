@@ -84,51 +84,45 @@ Clocks = dict[tuple[str, int], tuple[Cell, np.ndarray]]  # of the runs under way
 
 @dataclass
 class Kernels:
-    """The loop for every composition of parts, compiled when it is first asked for.
+    """The loop, and the look, for every composition of parts, compiled when first asked for.
 
-    ``known`` has kernels, or the error of one that cannot be compiled, by composition and by name
-    of a cell.
+    ``known`` has kernels, or the error of one that cannot be compiled.
     """
 
     compiled: bool | None = None
     known: dict[object, Kernel | Exception] = field(default_factory=dict)
-    keys: dict[str, object] = field(default_factory=dict)
+    compositions: dict[str, object] = field(default_factory=dict)  # by name of a cell
     sources: dict[str, TaskRuns] = field(default_factory=dict)
 
     def source_for(self, task: Task) -> TaskRuns:
         """The runs of a cell for workers, the same for all its tasks."""
         return self.sources.setdefault(task.name, TaskRuns(task, self.compiled))
 
-    def one_of_each(self, tasks: Sequence[Task]) -> list[Order]:
-        """What to compile, once for every composition; what cannot be prepared is left out."""
-        found: dict[object, Order] = {}
+    def orders(self, tasks: Sequence[Task]) -> list[Order]:
+        """List what to compile, once for every composition; leave out what cannot be prepared."""
+        orders: dict[object, Order] = {}
         for task in {task.name: task for task in tasks}.values():
             with suppress(Exception):  # told where it is needed
-                self.keys[task.name] = key = self._key(task.cell)
-                orders = [Order(compile_loop, task.cell.job)]
+                key, job = self._composition(task), task.cell.job
+                orders.setdefault(key, Order(compile_loop, job))
                 if task.cell.record is not None:
-                    orders.append(ordered_look(task.cell.job, task.cell.record))
-                for order in orders:
-                    found.setdefault((key, order.compile), order)
-        return list(found.values())
+                    look = ordered_look(job, task.cell.record)
+                    orders.setdefault((key, look.compile), look)
+        return list(orders.values())
 
-    def for_task(self, task: Task, show: Reporter | None = None) -> Kernel:
-        """The loop for a task, looked up once for every cell."""
-        loop = self._made(task.name, lambda: self.of(task.cell, show, self.keys.get(task.name)))
-        if task.cell.record is not None:
-            self.look_for(task, show)
-        return loop
+    def loop_for(self, task: Task, show: Reporter | None = None) -> Kernel:
+        """The loop for a task."""
+        make = partial(loop_for, task.cell.job, self.compiled, _title(task), show or Silent())
+        return self._made(self._composition(task), make)
 
-    def look_for(self, task: Task, show: Reporter | None = None) -> Kernel:
-        """The kernel that looks at the agent of a task."""
-        cell, show = task.cell, show or Silent()
-        assert cell.record is not None
-        make = partial(compiled_look, cell.job, cell.record, self.compiled, _title(cell), show)
-        return self._made(("look", task.name), make)
-
-    def of(self, cell: Cell, show: Reporter | None = None, key: object = None) -> Kernel:
-        make = partial(loop_for, cell.job, self.compiled, _title(cell), show or Silent())
-        return self._made(key or self._key(cell), make)
+    def look_for(self, task: Task, show: Reporter | None = None) -> Kernel | None:
+        """The kernel that looks at the agent of a task, if its cell has a record."""
+        job, record = task.cell.job, task.cell.record
+        if record is None:
+            return None
+        title = _title(task)
+        make = partial(compiled_look, job, record, self.compiled, title, show or Silent())
+        return self._made((self._composition(task), record.look), make)
 
     def _made(self, key: object, make: Callable[[], Kernel]) -> Kernel:
         if key not in self.known:
@@ -138,17 +132,21 @@ class Kernels:
                 raise
             except Exception as error:
                 self.known[key] = error
-        found = self.known[key]
-        if isinstance(found, Exception):
-            raise found
-        return found
+        kernel = self.known[key]
+        if isinstance(kernel, Exception):
+            raise kernel
+        return kernel
 
-    def _key(self, cell: Cell) -> object:
-        return tree.structure(cell.job.prepare(0)[0]), has_settled_types(cell.job)
+    def _composition(self, task: Task) -> object:
+        if task.name not in self.compositions:
+            job = task.cell.job
+            types = tree.structure(job.prepare(0)[0]), has_settled_types(job)
+            self.compositions[task.name] = types
+        return self.compositions[task.name]
 
 
-def _title(cell: Cell) -> str:
-    return f"{type(cell.agent).__name__} in {cell.domain.called}"
+def _title(task: Task) -> str:
+    return f"{type(task.cell.agent).__name__} in {task.cell.domain.called}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,7 +162,8 @@ class TaskRuns:
 
     def prepare(self) -> RunOne:
         kernels = Kernels(self.compiled)
-        kernels.for_task(self.task)
+        kernels.loop_for(self.task)
+        kernels.look_for(self.task)
         return partial(run_task, self.task, kernels)
 
 
@@ -197,19 +196,19 @@ def run_task(
     task: Task, kernels: Kernels, number: int, control: np.ndarray, begun: Begun
 ) -> Ran | None:
     """One run of a task in this process; None if it was stopped through ``control``."""
-    cell, job, loop = task.cell, task.cell.job, kernels.for_task(task)
-    if cell.record is None:
+    cell, job = task.cell, task.cell.job
+    loop, look = kernels.loop_for(task), kernels.look_for(task)
+    start = time.thread_time()
+    if cell.record is None or look is None:
         course = drive(job, number, loop, control, (0, job.length))
         begun(next(course).run.clock)
-    start = time.thread_time()
-    if cell.record is None:
+        start = time.thread_time()
         stop = next(course)
         course.close()
     else:
         values, stop = recorded(
-            job, number, loop, kernels.look_for(task), control, cell.record,
-            lambda stop: begun(stop.run.clock),
-        )  # fmt: skip
+            job, number, loop, look, control, cell.record, lambda stop: begun(stop.run.clock)
+        )
     seconds = time.thread_time() - start
     if control[0]:
         return None
@@ -247,11 +246,6 @@ def assembled(task: Task, runs: list[Ran]) -> Done:
     block = Block(curves, diverged, lengths, given_up, reasons)
     seconds, steps = sum(ran.seconds for ran in runs), sum(ran.steps for ran in runs)
     return Done(task, block, None, seconds, steps)
-
-
-def under_way(clocks: Clocks) -> float:
-    """The cost of what runs under way have done so far."""
-    return sum(cost(cell) * share_done(cell.job, clock) for cell, clock in list(clocks.values()))
 
 
 # --------------------------------------------------------------------------------- on one machine
@@ -303,7 +297,9 @@ def threads_engine(threads: int | None, kernels: Kernels) -> Engine:
                         ended = [part.runs[number] for number in sorted(part.runs)]
                         yield Done(part.task, None, error) if error else assembled(part.task, ended)
                 if not batch and parts:
-                    ended_cost = sum(cost(part.task.cell) * len(part.runs) for part in list(parts))
-                    watch(next(iter(parts)).task.cell, ended_cost + under_way(clocks))
+                    spent = sum(cost(part.task.cell) * len(part.runs) for part in list(parts))
+                    for cell, clock in list(clocks.values()):
+                        spent += cost(cell) * share_done(cell.job, clock)
+                    watch(next(iter(parts)).task.cell, spent)
 
     return engine

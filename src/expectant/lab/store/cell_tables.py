@@ -25,8 +25,8 @@ CELLS = "cells.parquet"
 TOLD, LISTED = 10, 100  # cells in which something went wrong, by a command and on a page
 
 
-class Ended(NamedTuple):
-    """One run: the mean of its values, whether it diverged and why, and what its model evicted."""
+class RunFacts(NamedTuple):
+    """One run: the mean of its values, whether it diverged, what its model evicted, and why."""
 
     mean: float
     diverged: bool
@@ -46,60 +46,47 @@ def cell_table(work: Work) -> Any:
     """
     import pyarrow as arrow
 
-    values = run_values(work)
-    kept = [
-        [ended for run, ended in sorted(values.get(name, {}).items()) if run < cell.runs]
-        for name, cell in zip(work.names, work.cells, strict=True)
-    ]
-    values_of = [[run.mean for run in runs] for runs in kept]
-    means = [float(np.mean(values)) if values else float("nan") for values in values_of]
+    cells, finished = work.cells, finished_runs(work)
+    values = [[run.mean for run in runs] for runs in finished]
     columns: dict[str, Any] = {
-        "cell": [cell.id for cell in work.cells],
+        "cell": [cell.id for cell in cells],
         "hash": work.names,
-        "panel": [cell.panel for cell in work.cells],
-        "agent": [cell.agent_key for cell in work.cells],
-        "base_panel": [cell.base_panel for cell in work.cells],
-        "base_agent": [cell.base_agent for cell in work.cells],
-        "label": [cell.label for cell in work.cells],
-        **settings_columns(work.cells),
-        "runs": [len(runs) for runs in kept],
-        "diverged": [sum(run.diverged for run in runs) for runs in kept],
-        "divergence": [next((r.divergence for r in runs if r.divergence), "") for runs in kept],
-        "evicted": [sum(run.evicted for run in runs) for runs in kept],
-        "mean": means,
-        "values": arrow.array(values_of, arrow.list_(arrow.float64())),
+        "panel": [cell.panel for cell in cells],
+        "agent": [cell.agent_key for cell in cells],
+        "base_panel": [cell.base_panel for cell in cells],
+        "base_agent": [cell.base_agent for cell in cells],
+        "label": [cell.label for cell in cells],
+        **settings_columns(cells),
+        "runs": [len(runs) for runs in finished],
+        "diverged": [sum(run.diverged for run in runs) for runs in finished],
+        "divergence": [next((r.divergence for r in runs if r.divergence), "") for runs in finished],
+        "evicted": [sum(run.evicted for run in runs) for runs in finished],
+        "mean": [float(np.mean(means)) if means else float("nan") for means in values],
+        "values": arrow.array(values, arrow.list_(arrow.float64())),
     }
     return arrow.table(columns)
 
 
-def write_cells(work: Work, folder: Path, spec: Mapping[str, Any] | None = None) -> Path:
+def write_cells(work: Work, folder: Path, spec: Mapping[str, Any] | None = None) -> None:
     """Write the table of all cells beside their blocks.
 
     Its metadata say which ``spec`` asked for them, and with which versions how many blocks were
     computed.
     """
-    counts = Counter(_text(facts.described["versions"]) for _, facts in blocks_of(work))
-    told = {
+    counts = Counter(
+        json.dumps(facts.described["versions"], sort_keys=True) for _, facts in _blocks(work)
+    )
+    facts = {
         "cells_of": None if spec is None else cells_hash(spec),
         "versions": [[json.loads(text), count] for text, count in sorted(counts.items())],
         "accept_versions": work.store.accept_versions,
     }
-    write_table(cell_table(work), folder / CELLS, told)
-    return folder / CELLS
-
-
-def _text(data: object) -> str:
-    return json.dumps(data, sort_keys=True)
+    write_table(cell_table(work), folder / CELLS, facts)
 
 
 def read_cells(folder: Path) -> Any:
     """The table that a sweep has written, as an Arrow table."""
-    try:
-        return read_table(folder / CELLS)
-    except FileNotFoundError:
-        raise FileNotFoundError(
-            f"{folder / CELLS} does not exist: `expectant run` writes it at its end"
-        ) from None
+    return read_table(folder / CELLS)
 
 
 def accepts_versions(table: Any) -> bool:
@@ -109,44 +96,44 @@ def accepts_versions(table: Any) -> bool:
 
 def is_of_spec(table: Any, spec: Mapping[str, Any]) -> bool:
     """True if the cells of a table are those of a spec, which may have been changed since."""
-    return facts_of_table(table).get("cells_of") == cells_hash(spec)
+    return bool(facts_of_table(table).get("cells_of") == cells_hash(spec))
 
 
 def version_rows(folder: Path) -> list[tuple[str, str]]:
     """The versions that the blocks of a folder were computed with; how many, where they differ."""
-    known = facts_of_table(read_cells(folder))["versions"] if (folder / CELLS).exists() else []
-    if len(known) <= 1:
-        return list((known[0][0] if known else versions()).items())
-    rows = []
-    for name in dict.fromkeys(name for found, _ in known for name in found):
+    stored = facts_of_table(read_cells(folder))["versions"] if (folder / CELLS).exists() else []
+    known, rows = stored or [(versions(), 0)], []
+    for name in dict.fromkeys(name for used, _ in known for name in used):
         counts: Counter[str] = Counter()
-        for found, blocks in known:
-            counts[found.get(name, "unknown")] += blocks
+        for used, blocks in known:
+            counts[used.get(name, "unknown")] += blocks
         several = [f"{version} ({blocks:,} blocks)" for version, blocks in sorted(counts.items())]
         rows.append((name, ", ".join(several) if len(counts) > 1 else next(iter(counts))))
     return rows
 
 
-def blocks_of(work: Work) -> Iterator[tuple[tuple[str, Span], Facts]]:
+def _blocks(work: Work) -> Iterator[tuple[tuple[str, Span], Facts]]:
     """Every block of some cells with its facts; those not checked yet are checked now."""
     index = work.store.index()
     for name, cell in work.unique().items():
         for span in index.get(name, []):
-            if span.first >= cell.runs:  # of an earlier spec, or of fresh runs of the best
-                continue
-            facts = work.facts.get((name, span)) or work.store.facts_of(name, span)
-            if facts is not None:
-                work.facts[name, span] = facts
-                yield (name, span), facts
+            if span.first < cell.runs:  # others are of an earlier spec, or fresh runs of the best
+                facts = work.facts.get((name, span)) or work.store.facts_of(name, span)
+                if facts is not None:
+                    work.facts[name, span] = facts
+                    yield (name, span), facts
 
 
-def run_values(work: Work) -> dict[str, dict[int, Ended]]:
-    """For every cell by name and every run: what came of it."""
-    values: dict[str, dict[int, Ended]] = {}
-    for (name, span), facts in blocks_of(work):
-        runs = map(Ended, facts.means, facts.diverged, facts.evicted, facts.divergence)
-        values.setdefault(name, {}).update(zip(span.runs, runs, strict=True))
-    return values
+def finished_runs(work: Work) -> list[list[RunFacts]]:
+    """The runs of every cell that are there, in order."""
+    by_name: dict[str, dict[int, RunFacts]] = {}
+    for (name, span), facts in _blocks(work):
+        runs = map(RunFacts, facts.means, facts.diverged, facts.evicted, facts.divergence)
+        by_name.setdefault(name, {}).update(zip(span.runs, runs, strict=True))
+    return [
+        [facts for run, facts in sorted(by_name.get(name, {}).items()) if run < cell.runs]
+        for name, cell in zip(work.names, work.cells, strict=True)
+    ]
 
 
 def settings_columns(cells: Sequence[Cell]) -> dict[str, list[Any]]:
@@ -163,20 +150,16 @@ def settings_columns(cells: Sequence[Cell]) -> dict[str, list[Any]]:
 
 def _settings(cell: Cell) -> dict[str, Any]:
     parts = {"domain": cell.domain, "features": cell.features, "agent": cell.agent}
-    return {
-        dotted(path): value
-        for part, described in parts.items()
-        for path, value in leaves(described.to_dict(), (part,))
-    }
+    tables = {name: part.to_dict() for name, part in parts.items()}
+    return {dotted(path): value for path, value in leaves(tables)}
 
 
 def _one_type(column: list[Any]) -> list[Any]:
     """Numbers or truth values as they are if there is nothing else, otherwise words."""
     kinds = {type(value) for value in column if value is not None}
-    if kinds <= {int, float}:
-        whole = kinds <= {int}
-        return [value if value is None or whole else float(value) for value in column]
-    if kinds in ({bool}, {str}):
+    if kinds == {int, float}:
+        return [None if value is None else float(value) for value in column]
+    if len(kinds) == 1 and kinds <= {int, float, bool, str}:
         return column
     return [None if value is None else word(value) for value in column]
 
@@ -200,32 +183,30 @@ class Trouble(NamedTuple):
 def troubles_in(table: Any) -> list[Trouble]:
     """The cells of a table in which something went wrong."""
     rows = zip(*(table[name].to_pylist() for name in Trouble._fields), strict=True)
-    return [found for found in map(Trouble._make, rows) if found.divergence or found.evicted]
+    return [row for row in map(Trouble._make, rows) if row.divergence or row.evicted]
 
 
 def troubles_of(folder: Path) -> list[Trouble]:
     """The same of the table in a folder, if there is one."""
-    path = folder / CELLS
-    return troubles_in(read_table(path)) if path.exists() else []
+    return troubles_in(read_cells(folder)) if (folder / CELLS).exists() else []
 
 
-def tell_troubles(found: Sequence[Trouble]) -> None:
+def tell_troubles(troubles: Sequence[Trouble]) -> None:
     """Say what went wrong, once for every cell; of very many cells only how many."""
-    for trouble in found[:TOLD]:
-        say(f"{trouble.cell}: {trouble.text}")
-    if len(found) > TOLD:
-        say(_others(len(found) - TOLD))
+    for cell, text in _trouble_rows(troubles, TOLD):
+        say(f"{cell}: {text}")
 
 
-def troubles_section(found: Sequence[Trouble]) -> Section:
+def troubles_section(troubles: Sequence[Trouble]) -> Section:
     """The same on a page, where it is empty if nothing went wrong."""
     from expectant.show import Table
 
-    rows = [[trouble.cell, trouble.text] for trouble in found[:LISTED]]
-    if len(found) > LISTED:
-        rows.append(["", _others(len(found) - LISTED)])
+    rows = [list(row) for row in _trouble_rows(troubles, LISTED)]
     return Table("What went wrong", ["cell", "what happened"], rows)
 
 
-def _others(count: int) -> str:
-    return f"and {count:,} more cells, in the columns divergence and evicted of {CELLS}"
+def _trouble_rows(troubles: Sequence[Trouble], most: int) -> Iterator[tuple[str, str]]:
+    yield from ((trouble.cell, trouble.text) for trouble in troubles[:most])
+    if len(troubles) > most:
+        more = f"{len(troubles) - most:,} more cells"
+        yield more, f"see the columns divergence and evicted of {CELLS}"

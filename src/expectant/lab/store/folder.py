@@ -84,12 +84,8 @@ def need_kind(folder: Path, *wanted: str) -> str:
 
 
 def about(folder: Path) -> str:
-    """Which command made a folder that was given for something else, and which goes on with it."""
-    kind, name = kind_of(folder), quote(str(folder))
-    goes_on = f"{COMMANDS[kind]} … --out {name}"
-    if kind in (RUN, SWEEP, TRY):
-        goes_on = f"run {name}/{SPEC}" + f" --out {name}" * (kind != TRY)
-    return f"has results of `expectant {COMMANDS[kind]}`; `expectant {goes_on}` goes on with it"
+    """Which command made a folder that was given for something else."""
+    return f"has results of `expectant {COMMANDS[kind_of(folder)]}`"
 
 
 def again(command: str, folder: Path) -> str:

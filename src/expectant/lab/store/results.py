@@ -52,19 +52,15 @@ def panels_of(cells: Sequence[Cell], curves: Sequence[np.ndarray]) -> list[Panel
 
 def axes_of_panel(cells: Sequence[Cell]) -> dict[str, Any]:
     """What the curves of a panel are of, over what, and what they are held against."""
-    first, unknown = cells[0], float("nan")
-    unit = "step" if first.steps else "episode"
-    if first.curve:
-        quantity = QUANTITIES[first.curve]
-        return {"unit": unit, "quantity": quantity, "optimum": unknown, "changes": _changes(first)}
-    if first.record is None:
-        if first.steps:
-            quantity = "reward per step"
-            changes = _changes(first)
-            return {"unit": unit, "quantity": quantity, "optimum": unknown, "changes": changes}
+    first = cells[0]
+    if first.record is None and not first.curve and not first.steps:
         optimum = _optimum(cells)
         floor = _floor(first, optimum)
         return {"optimum": optimum, "best_soft": _best_soft(cells), "floor": floor}
+    axes: dict[str, Any] = {"unit": "step" if first.steps else "episode", "optimum": math.nan}
+    if first.record is None:
+        quantity = QUANTITIES.get(first.curve, "reward per step")
+        return {**axes, "quantity": quantity, "changes": _changes(first)}
     after = first.record.after
     when = first.record.schedule(first.job)
     levels = [
@@ -73,12 +69,11 @@ def axes_of_panel(cells: Sequence[Cell]) -> dict[str, Any]:
         if line.end > after
     ]
     return {
-        "unit": unit,
+        **axes,
         "quantity": first.record.found.title,
         "points": when.at - after,
         "phases": when.phases,
         "levels": tuple(levels),
-        "optimum": unknown,
         "of_errors": first.record.found.of_errors,
     }
 
@@ -96,16 +91,19 @@ def _optimum(cells: Sequence[Cell]) -> float:
     discount differently.
     """
     domain, mdp = cells[0].domain, cells[0].domain.mdp()
-    if mdp is None or len({cell.agent.discount for cell in cells}) > 1:
-        return float("nan")
-    if domain.of_run(0) is not domain:
-        return float("nan")
+    discount = cells[0].agent.discount
+    differ = any(cell.agent.discount != discount for cell in cells)
+    if mdp is None or differ or domain.of_run(0) is not domain:
+        return math.nan
     epsilon = max(cell.agent.epsilon for cell in cells)
-    returns = [
-        _undiscounted(domain, epsilon, cells[0].agent.discount, phase)
-        for phase in range(mdp.phases)
-    ]
-    return returns[0] if max(returns) - min(returns) < 1e-9 else float("nan")
+    return _one_number(
+        [_undiscounted(domain, epsilon, discount, phase) for phase in range(mdp.phases)]
+    )
+
+
+def _one_number(returns: Sequence[float]) -> float:
+    """The return in all phases; NaN where they differ."""
+    return returns[0] if max(returns) - min(returns) < 1e-9 else math.nan
 
 
 def _floor(cell: Cell, optimum: float) -> float:
@@ -126,13 +124,14 @@ def _best_soft(cells: Sequence[Cell]) -> float:
     """
     domain, mdp = cells[0].domain, cells[0].domain.mdp()
     if mdp is None or mdp.endless or mdp.states > MOST_STATES:
-        return float("nan")
+        return math.nan
     epsilon = max(cell.agent.epsilon for cell in cells)
     try:
-        found = [best_epsilon_soft_return(domain, epsilon, phase=n) for n in range(mdp.phases)]
+        return _one_number(
+            [best_epsilon_soft_return(domain, epsilon, phase=n) for n in range(mdp.phases)]
+        )
     except ValueError:  # no policy ends for certain
-        return float("nan")
-    return found[0] if max(found) - min(found) < 1e-9 else float("nan")
+        return math.nan
 
 
 def _undiscounted(domain: Any, epsilon: float, discount: float, phase: int) -> float:
@@ -141,7 +140,7 @@ def _undiscounted(domain: Any, epsilon: float, discount: float, phase: int) -> f
     try:
         return start_return(domain, policy_values(domain, policy, phase=phase))
     except ValueError:  # a policy that never ends
-        return float("nan")
+        return math.nan
 
 
 def write_curves(path: Path, panels: Iterable[Panel], facts: dict[str, Any]) -> None:

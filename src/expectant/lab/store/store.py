@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from expectant.extras import need
-from expectant.files import StoreError, read_whole, write_bytes
+from expectant.files import read_whole, write_bytes
 from expectant.lab.cells import Cell, blocks
 from expectant.lab.gym_code import environment_versions
 from expectant.lab.store.folder import check_layout, commit, mark, versions
@@ -51,6 +51,11 @@ class Facts(NamedTuple):
     divergence: list[str]
     described: Mapping[str, Any]
 
+    @classmethod
+    def of(cls, block: Block, described: Mapping[str, Any]) -> Facts:
+        means, diverged = block.curves.mean(axis=1).tolist(), block.diverged.tolist()
+        return cls(means, diverged, described["evicted"], described["divergence"], described)
+
     def is_of(self, identity: Mapping[str, object]) -> bool:
         """True if the block was computed with these settings."""
         known = {key: self.described.get(key) for key in identity}
@@ -71,9 +76,8 @@ class Span(NamedTuple):
 class Store:
     """A folder of blocks.
 
-    A block that is not there, or damaged, is read as None; one that is there and cannot be read is
-    a ``StoreError``. With ``accept_versions``, blocks that were computed with other versions of
-    libraries, or of this package, are used as well.
+    With ``accept_versions``, blocks that were computed with other versions of libraries, or of this
+    package, are used as well.
     """
 
     def __init__(self, folder: Path, accept_versions: bool = False) -> None:
@@ -92,8 +96,6 @@ class Store:
             files = os.listdir(self.folder)
         except FileNotFoundError:
             return {}
-        except OSError as error:
-            raise StoreError(f"cannot read {self.folder}: {error.strerror}") from None
         for file in sorted(files):
             cell, *span = file.removesuffix(".parquet").rsplit("-", 2)
             if len(span) == 2 and file.endswith(".parquet") and all(map(str.isdecimal, span)):
@@ -117,7 +119,7 @@ class Store:
                 yield Span(left[0], left[-1] - left[0] + 1)
 
     def load(self, name: str, span: Span) -> tuple[Block, Facts] | None:
-        """A finished block, its checksums verified."""
+        """A finished block, its checksums verified; None if it is not there, or damaged."""
         try:
             return _read_block(read_table(self.path(name, *span)), name, span)
         except (FileNotFoundError, KeyError, TypeError, ValueError):
@@ -128,17 +130,23 @@ class Store:
         loaded = self.load(name, span)
         return None if loaded is None else loaded[1]
 
-    def curves(self, name: str, spans: Sequence[Span], runs: int) -> np.ndarray | None:
-        """The curves (runs, bins) of a cell from its blocks; None also if runs are missing."""
+    def curves(self, name: str, spans: Sequence[Span], runs: int) -> np.ndarray:
+        """The curves (runs, bins) of a cell from its blocks, which are checked as they are read."""
         rows: dict[int, np.ndarray] = {}
         for span in spans:
             loaded = self.load(name, span)
-            if loaded is None:
-                return None
-            rows.update(zip(span.runs, loaded[0].curves, strict=True))
+            if loaded is not None:
+                rows.update(zip(span.runs, loaded[0].curves, strict=True))
         if not all(run in rows for run in range(runs)):
-            return None
+            raise self.incomplete()
         return np.stack([rows[run] for run in range(runs)])
+
+    def incomplete(self) -> ValueError:
+        """The error for a block that cannot be used."""
+        return ValueError(
+            f"{self.folder.parent}: blocks are missing or damaged; run the command that wrote it "
+            "again, which computes only those"
+        )
 
     def save(self, name: str, first: int, block: Block, cell: Cell) -> Facts:
         """Write a block in one piece."""
@@ -155,8 +163,8 @@ class Store:
             "commit": commit(),
             "versions": {**versions(), **environment_versions(cell.domain)},
         }
-        write_table(_table(block, cell, described), self.path(name, first, runs), described)
-        return _facts(block, described)
+        write_table(_block_table(block, cell, described), self.path(name, first, runs), described)
+        return Facts.of(block, described)
 
 
 def write_table(table: Any, path: Path, facts: Mapping[str, Any]) -> None:
@@ -189,13 +197,7 @@ def facts_of_table(table: Any) -> dict[str, Any]:
     return facts
 
 
-def _facts(block: Block, described: Mapping[str, Any]) -> Facts:
-    means = block.curves.mean(axis=1).tolist()
-    told = described["evicted"], described["divergence"]
-    return Facts(means, block.diverged.tolist(), *told, described)
-
-
-def _table(block: Block, cell: Cell, described: Mapping[str, Any]) -> Any:
+def _block_table(block: Block, cell: Cell, described: Mapping[str, Any]) -> Any:
     import pyarrow as arrow
 
     first, (runs, bins) = described["first"], block.curves.shape
@@ -232,4 +234,4 @@ def _read_block(table: Any, name: str, span: Span) -> tuple[Block, Facts] | None
         described["evicted"],
         described["divergence"],
     )
-    return block, _facts(block, described)
+    return block, Facts.of(block, described)

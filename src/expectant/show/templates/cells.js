@@ -5,36 +5,15 @@ const DASHES = ["solid", "dot", "dash", "dashdot", "longdash"];
 const unpack = (text) => new Float32Array(Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0)).buffer);
 
 // ---- the best with every value of a setting
-const responseTraces = (line, edge) => {
-  const { colour, name, dash, symbol } = palette[line.key], { values: x, mean } = line;
-  const bars = (ends) => ends.map((end, n) => Math.abs((end ?? mean[n]) - mean[n]));
-  const diverged = x.filter((_, n) => mean[n] === null);
-  return [
-    { x, y: mean, type: "scatter", mode: x.length < MANY_VALUES ? "lines+markers" : "lines", name: plain(name),
-      error_y: { type: "data", symmetric: false, array: bars(line.high), arrayminus: bars(line.low), thickness: 1, width: 3 },
-      line: { color: colour, width: 2, dash }, marker: { color: colour, symbol, size: 7 },
-      hovertemplate: "%{x}: %{y:.4g} %{fullData.name}<extra></extra>" },
-    { x, y: line.slice ?? [], type: "scatter", mode: "lines", hoverinfo: "skip", line: { color: colour, width: 1, dash: "dot" } },
-    { x: diverged, y: diverged.map(() => edge), type: "scatter", mode: "markers", hoverinfo: "skip",
-      cliponaxis: false, marker: { symbol: "x-thin", size: 9, line: { color: colour, width: 2 } } },
-  ];
-};
-const drawSensitivity = ({ settings, range }, measure) => {
+const drawSensitivity = (chart) => {
   const rest = byId("sensitivity-plots");
   rest.querySelectorAll("div.plot").forEach((plot) => Plotly.purge(plot));
   rest.replaceChildren();
-  for (const { name, scale, ticks, lines } of settings) {
-    const figure = document.createElement("figure"), plot = document.createElement("div");
-    const caption = document.createElement("figcaption");
-    caption.textContent = name;
-    plot.className = "plot";
-    figure.append(caption, plot);
-    rest.append(figure);
-    const marks = { log: { dtick: 1 }, linear: ticks ? { tickvals: ticks } : {}, category: {} }[scale];
-    Plotly.newPlot(plot, lines.flatMap((line) => responseTraces(line, range[0])), layout({
-      hovermode: "closest",
-      xaxis: axis("", { type: scale, exponentformat: "power", ...marks }), yaxis: axis(measure, { range: range.slice() }),
-    }), config);
+  for (const plot of chart.plots) {
+    const element = document.createElement("div");
+    element.className = "plot";
+    rest.append(element);
+    drawPlot(chart, { ...plot, element });
   }
 };
 
@@ -91,7 +70,8 @@ for (const sweep of sectionsOf("sweepsection")) {
     return typeof value === "number" ? String(Number(value.toPrecision(4))).replace(/^-/, "−") : String(value);
   };
   const columns = [
-    ["agent", (cell) => palette[group(cell).key].name], ["in", (cell) => group(cell).problem],
+    ["agent", (cell) => palette[group(cell).key].name],
+    ...(sweep.groups.some(({ problem }) => problem) ? [["in", (cell) => group(cell).problem]] : []),
     ...sweep.columns.map(({ name, values }) => [name.replace(/^agent\./, ""), (cell) => values[cell]]),
     ...["value", "low", "high"].map((name, n) => [name, (cell) => scores[3 * cell + n]]),
   ];
@@ -116,7 +96,7 @@ for (const sweep of sectionsOf("sweepsection")) {
       for (const [, value] of columns) {
         const field = row.insertCell();
         field.textContent = show(value(cell));
-        if (typeof value(cell) === "number") field.className = "right";
+        if (value(cell) === null || typeof value(cell) === "number") field.className = "right";
       }
       row.addEventListener("click", () => toggle(cell));
       return row;
@@ -138,7 +118,7 @@ for (const sweep of sectionsOf("sweepsection")) {
 
   // ---- together
   const problem = byId("problem"), map = byId("map");
-  const drawLines = () => drawSensitivity(sweep.lines[problem?.selectedIndex ?? 0], sweep.measure);
+  const drawLines = () => drawSensitivity(sweep.lines[problem?.selectedIndex ?? 0]);
   const drawMap = () => drawHeat(sweep.maps[map.selectedIndex], toggle);
   drawCurves();
   drawRows();

@@ -25,6 +25,7 @@ const layout = (more) => ({
 // Only these buttons: by default there is one that sends the chart to a server.
 const config = {
   responsive: true, displaylogo: false, plotlyServerURL: "",
+  displayModeBar: matchMedia("(hover: none)").matches ? false : "hover",  // else it would hide curves
   modeBarButtons: [["toImage", "zoom2d", "pan2d", "autoScale2d", "resetScale2d"]],
 };
 
@@ -99,11 +100,18 @@ const curveLayout = (names, more) => layout({
   ...more.rest,
 });
 
+// The axis of a setting's values, which may be names.
+const settingAxis = ({ scale, ticks, xName }) => ({
+  type: scale, tickformat: "", exponentformat: "power", ...(scale === "log" ? { dtick: 1 } : {}),
+  ...(ticks.length ? { tickvals: [...ticks.keys()], ticktext: ticks } : {}),
+  unifiedhovertitle: { text: `${plain(xName)} %{x}` },
+});
+
 const drawPlot = (figure, plot) => {
   const drawn = plot.curves.map((curve) => [curve.x || plot.x, curve, palette[curve.key], { agent: figure.keys.indexOf(curve.key) }]);
-  const ended = plot.levels.filter(({ to }) => to >= plot.end);
-  Plotly.newPlot(plot.id, curveTraces(drawn), curveLayout({ xName: plot.xName, yName: figure.yName }, {
-    xaxis: { range: [plot.begin, plot.end] },
+  const ended = plot.levels.filter(({ to }) => !plot.scale && to >= plot.end);
+  Plotly.newPlot(plot.element ?? plot.id, curveTraces(drawn), curveLayout({ xName: plot.xName, yName: figure.yName }, {
+    xaxis: plot.scale ? settingAxis(plot) : { range: [plot.begin, plot.end] },
     yaxis: { range: figure.range.slice() },
     rest: {
       margin: { l: 48, r: ended.length ? 52 : 22, t: 8, b: 40 },

@@ -1,8 +1,12 @@
 # mypy: disable-error-code="arg-type"
+"""Feature maps that remember, and observations that are not finite."""
+
 from __future__ import annotations
 
+import gymnasium
 import numpy as np
 import pytest
+from outside_worlds import Troubled
 
 import expectant as ex
 from expectant.features.basis import Fourier
@@ -78,3 +82,34 @@ def test_shapes():
         assert features.shape(Plane()).bias == 30
         found = vectors(features, Plane(), [(1.0, 1.0), (2.0, 0.1), (3.0, 1.9)])
         np.testing.assert_array_equal(found[:, 30], 1.0)
+
+
+EVERYTHING = History(Traces(Tiles(4, 3, hash_size=40, bias=True), 0.7), 3, actions=True)
+
+
+@pytest.mark.parametrize("features", [EVERYTHING, Fourier(2)], ids=["tiles", "fourier"])
+def test_a_run_stops_at_an_observation_that_is_not_finite(features):
+    message = "observation: component 1 must be a finite number, got nan, in run 0, episode 0"
+    with pytest.raises(ValueError, match=message):
+        ex.run(
+            Plane(breaks_at=3),
+            features,
+            ex.QLearning.paper(0.05),
+            episodes=5,
+            runs=1,
+            compiled=False,
+        )
+
+
+class Unbounded(Troubled):
+    """The same without bounds, which have to be estimated."""
+
+    def __init__(self) -> None:
+        super().__init__("nan")
+        self.observation_space = gymnasium.spaces.Box(-np.inf, np.inf, (2,))
+
+
+def test_bounds_are_not_estimated_from_what_is_no_number():
+    message = "observation: must be finite numbers, got .* in run 0, episode 0, step 3"
+    with pytest.raises(ex.WorldError, match=message):
+        ex.bounds_of(Unbounded)

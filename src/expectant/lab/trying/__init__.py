@@ -1,1 +1,0 @@
-"""Trying agents on somebody's environment within a promised time: ``ex.try_on``."""
