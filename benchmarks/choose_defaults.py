@@ -69,7 +69,7 @@ PROBLEMS = {
     ),
     "puddle world, tiles": Problem(PuddleWorld(depth=100.0), ex.Tiles(4, 5), 40, 300, True),
 }
-ADAPTIVE = ex.Autostep(0.3, 0.1, per="feature")
+ADAPTIVE = ex.Autostep(0.3, 0.1)
 FINE = (0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0)  # where there is one step
 FITS = (ex.Replay(model_fits=0), ex.Replay())
 GRID: dict[str, tuple[type[Any], dict[str, Sequence[Any]]]] = {
@@ -109,7 +109,7 @@ def mean_returns(name: str, folder: Path) -> np.ndarray:
     agents = {f"{kind}-{n}": agent for n, (kind, _, agent) in enumerate(grid())}
     sweep = ex.Sweep(
         name=name, domain=problem.domain, features=problem.features,
-        agents={"random": ex.QLearning.paper(0.0, epsilon=1.0), **agents}, episodes=problem.episodes,
+        agents={"random": ex.QLearning(0.0, epsilon=1.0), **agents}, episodes=problem.episodes,
         bin=problem.episodes, runs=RUNS, seed=SEED, step_limit=problem.step_limit,
     )  # fmt: skip
     rows = sweep.run(folder).table().to_pylist()

@@ -48,7 +48,7 @@ def compare(tiles: int) -> list[dict[str, Any]]:
     steps = ex.analysis.interval(dense)
     rows = [{**where, "capacity": "dense", "steps": steps, "entries": size}]
     for capacity, threshold in SETTINGS:
-        model = ex.SparseExpectation(ex.step_sizes.PER_FEATURE(MODEL_STEP), capacity, threshold)
+        model = ex.SparseExpectation(MODEL_STEP, capacity, threshold)
         result, late = learn(tiles, model)
         rows.append({
             **where, "capacity": capacity, "threshold": threshold,

@@ -118,13 +118,13 @@ def measure(world: Environment) -> dict[str, Any]:
         )  # fmt: skip
 
     def tuned_return(step: float) -> float:
-        means = earn(ex.QLearning.paper(step), TUNING_RUNS, TUNING_SEED).means
+        means = earn(ex.QLearning(step), TUNING_RUNS, TUNING_SEED).means
         return float(np.nan_to_num(means.mean(), nan=-math.inf))
 
     step = max(STEPS, key=tuned_return)
     agents = {
-        "random": ex.QLearning.paper(0.0, epsilon=1.0), "q_learning": ex.QLearning(),
-        "tuned": ex.QLearning.paper(step), "sarsa": ex.Sarsa(),
+        "random": ex.QLearning(0.0, epsilon=1.0), "q_learning": ex.QLearning(),
+        "tuned": ex.QLearning(step), "sarsa": ex.Sarsa(),
         "lookahead": ex.Lookahead(**model), "cached_values": ex.CachedValues(**model),
         "cached_policy": ex.CachedPolicy(**model),
     }  # fmt: skip

@@ -116,15 +116,15 @@ def alpha(step: float) -> ex.Fixed:
 
 
 def test_the_papers_agents_are_written_out():
-    assert ex.QLearning.paper(0.1) == ex.QLearning.paper(alpha(0.1), discount=1.0)
-    assert ex.Lookahead.paper(0.1, 0.2, replay_capacity=50) == ex.Lookahead.paper(
+    assert ex.QLearning.paper(0.1) == ex.QLearning(alpha(0.1), discount=1.0)
+    assert ex.Lookahead.paper(0.1, 0.2, replay_capacity=50) == ex.Lookahead(
         alpha(0.1),
         alpha(0.2),
         discount=1.0,
         planning_update="levi",
         backups=ex.Replay(50, model_fits=0),
     )
-    assert ex.CachedPolicy.paper(0.1, 0.2) == ex.CachedPolicy.paper(
+    assert ex.CachedPolicy.paper(0.1, 0.2) == ex.CachedPolicy(
         alpha(0.1),
         alpha(0.2),
         alpha(0.1),
@@ -136,7 +136,7 @@ def test_the_papers_agents_are_written_out():
 
 IN_DATA: list[tuple[dict[str, Any], ex.Agent]] = [
     ({"kind": "q_learning"}, ex.QLearning()),
-    ({"kind": "q_learning", "action_step": 0.2}, ex.QLearning.paper(0.2)),
+    ({"kind": "q_learning", "action_step": 0.2}, ex.QLearning(0.2)),
     (
         {"kind": "q_learning", "preset": "paper", "action_step": 0.2, "step_unit": "total"},
         ex.QLearning.paper(0.2, step_unit="total"),
@@ -151,7 +151,7 @@ IN_DATA: list[tuple[dict[str, Any], ex.Agent]] = [
     ),
     (
         {"kind": "lookahead", "value_step": {"kind": "fixed", "step": 0.1, "per": "feature"}},
-        ex.Lookahead.paper(ex.Fixed(0.1, per="feature")),
+        ex.Lookahead(ex.Fixed(0.1, per="feature")),
     ),
     (
         {"kind": "lookahead", "preset": "paper", "value_step": 0.1, "replay_capacity": 7},

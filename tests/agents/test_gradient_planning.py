@@ -199,7 +199,7 @@ def test_no_bounded_update_overshoots(form, seed, discount, known, size, kind):
 def test_bounded_updates_of_one_state_do_not_run_away(form, sparse):
     """s̄ = 3 s: with the largest steps the error grew from 1 to 26 within three updates."""
     model = "sparse" if sparse else "expectation"
-    agent = ex.Lookahead.paper(1.0, 0.5, planning_update=FORMS[form](1.0), model=model)
+    agent = ex.Lookahead(1.0, 0.5, planning_update=FORMS[form](1.0), model=model)
     b = Built(DOMAIN, ex.OneHot(), agent)
     part = b.agent.planner.model
     part.rewards[:, 0] = 1.0

@@ -99,8 +99,8 @@ def test_a_bonus_has_bad_actions_tried_again_and_again():
     )
     tried = {}
     for bonus in (0.0, 0.24):
-        model = ex.models.ExplorationBonus(ex.LinearExpectation(per_feature(1.0)), bonus)
-        agent = ex.Lookahead.paper(1.0, model=model, epsilon=0.0, planning_steps=1, discount=1.0)
+        model = ex.models.ExplorationBonus(ex.LinearExpectation(1.0), bonus)
+        agent = ex.Lookahead(1.0, model=model, epsilon=0.0, planning_steps=1, discount=1.0)
         result = ex.run(domain, ex.OneHot(), agent, episodes=180, runs=1, compiled=False)
         tried[bonus] = np.flatnonzero(result.returns[0] == 0.0)
     assert len(tried[0.0]) <= 1

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from building import Built, per_feature
+from building import Built
 
 import expectant as ex
 from expectant.dispatch import borrowed
@@ -115,9 +115,7 @@ def test_no_single_update_overshoots():
 
 
 def test_numbers_are_shared_out_and_bounded_in_all_parts_of_an_agent():
-    agent = ex.CachedValues.paper(
-        0.8, ex.IDBD(0.6, per="feature", bounded=False), 0.4, planning_update="gradient"
-    )
+    agent = ex.CachedValues(0.8, ex.IDBD(0.6), 0.4, planning_update="gradient")
     part = Built(DOMAIN, ex.RandomBinary(4, 2), agent).agent
     assert (part.value_step.step, part.planner.model.step.step) == (0.4, 0.2)
     assert (part.update.correction_step.step, part.update.bounded) == (0.005, True)
@@ -152,7 +150,7 @@ def test_rows_of_weights_have_rates_of_their_own():
 
 @pytest.mark.parametrize("described", ADAPTIVE, ids=lambda step: step.kind)
 def test_a_models_column_has_one_rate_for_all_its_outputs(described):
-    model = ex.LinearExpectation(per_feature(described)).build(built().setting)
+    model = ex.LinearExpectation(described).build(built().setting)
     b = built()
     fit(model, b.transition(0, 1, -1.0, 1))
     assert (model.rewards[1, 0], model.rows[1, 0, 1]) == (-0.5, 0.5)
@@ -236,10 +234,10 @@ def test_a_step_decays_with_real_steps_not_with_planned_ones():
 
 
 def test_a_decaying_step_is_bounded_and_shared_out():
-    agent = ex.QLearning.paper(ex.Decaying(8.0, 1.0, per="feature", bounded=False))
+    agent = ex.QLearning(ex.Decaying(8.0, 1.0))
     b = Built(ex.Corridor(), ex.RandomBinary(14, 4), agent)
     learn(b.agent, b.transition(0, 0, 3.0, None), b.rng)
     assert b.agent.action_step.initial == 2.0
     assert b.agent.weights[0].sum() == pytest.approx(3.0)  # the whole error, and no more
     with pytest.raises(ValueError, match="Decaying: offset must be a finite number, 0 or more"):
-        ex.Decaying(0.1, -1.0, per="feature", bounded=False)
+        ex.Decaying(0.1, -1.0)

@@ -90,7 +90,7 @@ def test_dutch_traces_make_it_the_online_lambda_return_algorithm():
     ],
 )
 def test_bounded_traces_by_hand(step, traces, trace, values):
-    b = built(ex.Sarsa(per_feature(step), 1.0, traces=traces, epsilon=0.0, discount=1.0))
+    b = built(ex.Sarsa(step, 1.0, traces=traces, epsilon=0.0, discount=1.0))
     for value in values:
         learn(b.agent, b.transition(0, 1, 3.0, None), b.rng)
         assert b.agent.weights[1, 0] == pytest.approx(value, rel=1e-12)

@@ -67,7 +67,7 @@ def test_by_planning_only_the_mean_reward_ignores_real_steps():
 
 @pytest.mark.parametrize("agent", [
     ex.Lookahead.paper(0.1, 0.2, discount=0.9),
-    ex.Lookahead.paper(1.5, 0.2, planning_update="levi"),  # the bound makes it 1
+    ex.Lookahead(1.5, 0.2, planning_update="levi"),  # the bound makes it 1
     ex.PlanningOnly(ex.Lookahead.paper(0.1, 0.2)),
 ], ids=repr)  # fmt: skip
 def test_a_cached_lookahead_stays_that_of_the_model(agent):
@@ -93,7 +93,7 @@ def test_a_cached_lookahead_stays_that_of_the_model(agent):
 
 @pytest.mark.parametrize("agent", [
     ex.Lookahead(model="cached_lookahead", planning_update="gradient"),
-    ex.Lookahead.paper(ex.IDBD(0.1, per="feature", bounded=False), model="cached_lookahead", planning_update="levi"),
+    ex.Lookahead(ex.IDBD(0.1), model="cached_lookahead", planning_update="levi"),
     ex.CachedValues(model="cached_lookahead"),
     ex.QPlanning(model="cached_lookahead"),
 ], ids=repr)  # fmt: skip
@@ -105,7 +105,7 @@ def test_a_cached_lookahead_is_the_plain_model_where_it_cannot_be_kept(agent):
 def test_a_rollout_begins_where_its_start_says():
     """From the last state that was seen, two states further to the right."""
     model = ex.Sample(ex.TrueModel())
-    agent = ex.CachedValues.paper(
+    agent = ex.CachedValues(
         per_feature(1.0),
         0.0,
         model=model,

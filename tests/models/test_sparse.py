@@ -33,7 +33,7 @@ def models(features, step=ALPHA, **options):
     """A built setting, a dense model and a sparse one."""
     built = Built(CORRIDOR, features)
     sparse = ex.SparseExpectation(step, **options).build(built.setting)
-    return built, ex.LinearExpectation(per_feature(step)).build(built.setting), sparse
+    return built, ex.LinearExpectation(step).build(built.setting), sparse
 
 
 def some_transitions(built, count, seed=0):
@@ -226,14 +226,14 @@ AGENTS: dict[str, Callable[[Callable[[Any], ex.Model]], ex.Agent]] = {
         backups="trajectory",
         interpretation=ex.Interpretation(stored_action=True),
     ),
-    "bounded": lambda model: ex.Lookahead.paper(0.05, model=model(0.1), planning_update="levi"),
+    "bounded": lambda model: ex.Lookahead(0.05, model=model(0.1), planning_update="levi"),
     "gradient": lambda model: ex.Lookahead.paper(
         0.05, model=model(ALPHA), planning_update="gradient"
     ),
     "gtd2": lambda model: ex.Lookahead.paper(
         0.05, model=model(ALPHA), planning_update=ex.agents.GTD2(ALPHA)
     ),
-    "bounded gradient": lambda model: ex.Lookahead.paper(
+    "bounded gradient": lambda model: ex.Lookahead(
         0.5, model=model(0.1), planning_update=ex.agents.Gradient(0.2)
     ),
     "rollout": lambda model: ex.Lookahead.paper(

@@ -7,7 +7,6 @@ import dataclasses
 import tomllib
 
 import pytest
-from building import per_feature
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -77,7 +76,6 @@ kind = "one_hot"
 [agents.plain]
 kind = "q_learning"
 preset = "paper"
-action_step = 0.5
 
 [agents.ahead]
 label = "Look-ahead"
@@ -147,7 +145,7 @@ def test_everything_that_can_be_varied():
     assert parse_spec(VARIED, "x").is_sweep
     cell = cells["patient domain.cells=9 domain.slip=0.3/ahead epsilon=0.2 model.step=1"]
     assert cell.domain == ex.Corridor(cells=9, slip=0.3)
-    model = ex.LinearExpectation(step=per_feature(1.0))
+    model = ex.LinearExpectation(step=1.0)
     assert cell.agent == ex.Lookahead.paper(
         0.1, model=model, epsilon=0.2, discount=0.5, replay_capacity=70
     )

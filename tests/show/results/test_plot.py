@@ -105,7 +105,11 @@ def test_mistakes_are_told(call, message):
 
 
 def test_agents_are_named_by_what_they_differ_in():
-    agents = [ex.QLearning.paper(0.1), ex.Lookahead.paper(0.1, 0.2), ex.Lookahead.paper(0.1, 0.2, epsilon=0.3)]
+    agents = [
+        ex.QLearning.paper(0.1),
+        ex.Lookahead.paper(0.1, 0.2),
+        ex.Lookahead.paper(0.1, 0.2, epsilon=0.3),
+    ]
     first, *planners = names_of(agents)
     assert first == "QLearning"
     assert planners == [f"Lookahead (Algorithm 1, epsilon={step})" for step in (0.1, 0.3)]
