@@ -109,8 +109,8 @@ def mean_returns(name: str, folder: Path) -> np.ndarray:
     agents = {f"{kind}-{n}": agent for n, (kind, _, agent) in enumerate(grid())}
     sweep = ex.Sweep(
         name=name, domain=problem.domain, features=problem.features,
-        agents={"random": ex.QLearning(0.0, epsilon=1.0), **agents}, episodes=problem.episodes,
-        bin=problem.episodes, runs=RUNS, seed=SEED, step_limit=problem.step_limit,
+        agents={"random": ex.QLearning(0.0, epsilon=1.0), **agents},
+        episodes=problem.episodes, bin=problem.episodes, runs=RUNS, seed=SEED, step_limit=problem.step_limit,
     )  # fmt: skip
     rows = sweep.run(folder).table().to_pylist()
     found = {row["agent"]: row["mean"] if row["diverged"] == 0 else np.nan for row in rows}

@@ -64,7 +64,7 @@ def main(seeds: int = 30) -> None:
     rows = []
     for name, agent in AGENTS.items():
         result = compare(agent, seeds)
-        model = agent.model if agent.model != "expectation" else f"{agent.model_step.step:g}"
+        model = agent.model if agent.model != "expectation" else f"{agent.model_step:g}"
         factors = result["factors"]
         spread = [float(np.median(factors)), float(factors.min()), float(factors.max())]
         rows.append({

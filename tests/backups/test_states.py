@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from building import Built
+from building import Built, per_feature
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import expectant as ex
-from building import per_feature
 from expectant.backups.states import seen_row, seen_states
 from expectant.features.distinct import number_of
 from expectant.features.vector import empty_state

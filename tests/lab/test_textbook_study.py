@@ -74,10 +74,12 @@ task_per_run = true
 [features]
 kind = "one_hot"
 [agents.uniform]
+kind = "planning_only"
+[agents.uniform.agent]
 kind = "q_planning"
+preset = "paper"
 action_step = 1.0
 model = "true"
-direct = false
 planning_steps = 1
 backups = "all_pairs"
 """

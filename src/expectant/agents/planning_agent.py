@@ -38,13 +38,15 @@ __all__ = [
     "PlanningAgent",
 ]
 
+NETWORK_STEP = NetworkExpectation().step  # instead of a step size that adapts
+
 # What the names of models stand for, given the agent's model step.
 MODELS: dict[str, Callable[[float | StepSize], Model]] = {
     "expectation": LinearExpectation,
     "cached_lookahead": CachedLookahead,
     "sparse": SparseExpectation,
     "episodic": EpisodicExpectation,
-    "network": lambda step: NetworkExpectation(**({} if adapts(step) else {"step": step})),
+    "network": lambda step: NetworkExpectation(step=NETWORK_STEP if adapts(step) else step),
     "distribution": lambda step: Distribution(),
     "latest": lambda step: Distribution(outcomes=1, forgetting=1.0),
     "sample": lambda step: Sample(),

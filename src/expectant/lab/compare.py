@@ -14,6 +14,7 @@ import numpy as np
 from expectant import formatting as tables
 from expectant.analysis.judging import holm_adjusted, paired_difference
 from expectant.descriptions import near_miss
+from expectant.domains.gym import as_domain
 from expectant.domains.spaces import GymSource
 from expectant.engine.arguments import hinting
 from expectant.engine.result import Result, estimate_of, extent_of, measure_of
@@ -187,6 +188,7 @@ def compare(
             f"compare: reference must be the name of an agent, got {reference!r}"
             + near_miss(str(reference), list(named))
         )
+    domain = as_domain(domain)
     compile_agents(domain, features, named, compiled, progress)
     results = {
         name: run(

@@ -16,7 +16,7 @@ from expectant.agents.q_planning import QPlanning
 from expectant.core import tree
 from expectant.dispatch import watched_by
 from expectant.domains.corridor import Corridor
-from expectant.domains.own import DomainCheck, check_domain
+from expectant.domains.own import check_domain
 from expectant.engine.course import drive, going_on
 from expectant.engine.job import Job, loop_for
 from expectant.engine.loop import EPISODE, STEPS, Run, simulate
@@ -58,7 +58,7 @@ def check(
     episodes: int = 20,
     seed: int = 0,
     compiled: bool = True,
-) -> PartCheck | DomainCheck:
+) -> Any:
     """Check a component of one's own: the first thing that is wrong is an error.
 
     A domain is run for ``episodes`` with random actions. Another component is run for ``steps``
