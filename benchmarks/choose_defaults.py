@@ -110,7 +110,8 @@ def mean_returns(name: str, folder: Path) -> np.ndarray:
     sweep = ex.Sweep(
         name=name, domain=problem.domain, features=problem.features,
         agents={"random": ex.QLearning(0.0, epsilon=1.0), **agents},
-        episodes=problem.episodes, bin=problem.episodes, runs=RUNS, seed=SEED, step_limit=problem.step_limit,
+        episodes=problem.episodes, bin=problem.episodes, runs=RUNS, seed=SEED,
+        step_limit=problem.step_limit,
     )  # fmt: skip
     rows = sweep.run(folder).table().to_pylist()
     found = {row["agent"]: row["mean"] if row["diverged"] == 0 else np.nan for row in rows}

@@ -35,7 +35,7 @@ def compile_c(world: str, folder: Path, *flags: str) -> Any:
 
 
 def measure_c(
-    function: Any, domain: Any, features: Any, agent: ex.Lookahead, episodes: int, step_limit: int
+    function: Any, domain: Any, features: Any, agent: Any, episodes: int, step_limit: int
 ) -> Measure:
     """Return a measurement of one run in C: seconds, steps and returns."""
     streams = streams_of(0, 0)

@@ -26,7 +26,7 @@ SHARE = 0.1
 EVERY = 5  # real steps between two probes
 LIMIT = 100_000  # backups after which a run is given up, and counted as so many
 STEP_LIMIT = 10_000
-AGENTS = {
+AGENTS: dict[str, Any] = {
     "learned model": ex.Lookahead.paper(0.1, 0.3, planning_steps=5),
     "learned model, larger steps": ex.Lookahead.paper(0.3, 0.3, planning_steps=2),
     "exact model": ex.Lookahead.paper(0.1, model="exact", planning_steps=5),
@@ -64,7 +64,7 @@ def main(seeds: int = 30) -> None:
     rows = []
     for name, agent in AGENTS.items():
         result = compare(agent, seeds)
-        model = agent.model if agent.model != "expectation" else f"{agent.model_step:g}"
+        model = agent.model if agent.model != "expectation" else f"{agent.model_step.step:g}"
         factors = result["factors"]
         spread = [float(np.median(factors)), float(factors.min()), float(factors.max())]
         rows.append({
