@@ -53,6 +53,8 @@ MEANINGS = {
     "Decaying.initial_step": "α₀, the step size of the first step",
     "offset": "N₀: the larger, the later the step size becomes small",
     "power": "of the number of steps that the step size falls with",
+    "per": "what the step is for: in total, shared out among the active features, or each of them",
+    "Fixed.step": "α, the step size",
     "bounded": "keep a step from going beyond its target",
     "initial_step": "what every step size is at first",
     "memory": "over how many steps the largest gradient is remembered",

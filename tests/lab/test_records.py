@@ -128,6 +128,7 @@ phase_steps = [600, 300, 300]
 kind = "one_hot"
 [agents.lookahead]
 kind = "lookahead"
+preset = "paper"
 value_step = 0.5
 model = { kind = "linear_expectation", step = 0.5, initial_reward = 8.0 }
 backups = "all"

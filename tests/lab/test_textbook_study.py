@@ -21,6 +21,7 @@ kind = "dyna_maze"
 kind = "one_hot"
 [agents.plain]
 kind = "q_learning"
+preset = "paper"
 action_step = 0.1
 """
 

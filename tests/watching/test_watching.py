@@ -244,8 +244,8 @@ step_limit = 50
 domain = {kind = "corridor", cells = 4, switch_every = 6}
 features = {kind = "one_hot"}
 [agents]
-first = {kind = "lookahead", value_step = 0.1}
-second = {kind = "q_learning", action_step = 0.1}
+first = {kind = "lookahead", preset = "paper", value_step = 0.1}
+second = {kind = "q_learning", preset = "paper", action_step = 0.1}
 [grid]
 agents.second.epsilon = [0.3, 0.4]
 domain.slip = [0.5, 0.6]

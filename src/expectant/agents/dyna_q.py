@@ -133,7 +133,10 @@ class DynaQ(Agent):
         at_least(0.0), default=0.0, meaning="κ, the weight of Dyna-Q+'s exploration bonus"
     )
     backups: str | Backups = option(
-        named_or(*NAMED, kind=Backups, words="a backup distribution"), default="pairs", kw_only=True
+        named_or(*NAMED, kind=Backups, words="a backup distribution"),
+        default="pairs",
+        kw_only=True,
+        meaning="where planning starts from: tried pairs, evenly or by prioritized sweeping",
     )
 
     def validate(self) -> None:

@@ -94,7 +94,7 @@ def _reason(run: Run, agent: Any) -> tuple[str, float, str]:
             f"planning_update='gradient' or {advice}",
         )
     if update:
-        advice = f"a larger correction_step or {advice}"
+        advice = f"a larger correction_step of planning_update or {advice}"
     return "planning", 0.0, advice
 
 

@@ -24,13 +24,16 @@ size = 14
 active = 5
 [agents.wild]
 kind = "lookahead"
+preset = "paper"
 value_step = 2.0
 [agents.full]
 kind = "lookahead"
+preset = "paper"
 value_step = 0.02
 model = { kind = "sparse_expectation", step = 0.1, capacity = 2 }
 [agents.tame]
 kind = "q_learning"
+preset = "paper"
 action_step = 0.1
 """
 
