@@ -50,8 +50,6 @@ AGENTS: dict[str, Callable[[int], Any]] = {
     "Algorithm 2": lambda n: ex.CachedValues.paper(0.01, 0.01, 0.01, planning_steps=n),
     "Algorithm 3": lambda n: ex.CachedPolicy.paper(0.01, 0.001, 0.01, planning_steps=n),
 }
-BACKUPS = ("replay", "recency", "trajectory", "current", "seen", "prioritized", "sampler")
-MODELS = ("expectation", "sparse", "episodic", "network", "distribution", "sample", "true", "exact")
 Measure = Callable[[], tuple[Any, ...]]  # returns seconds, steps and maybe returns
 Times = dict[str, float]
 
@@ -281,19 +279,6 @@ def decisions() -> dict[str, dict[str, Times]]:
     })  # fmt: skip
 
 
-def parts() -> dict[str, Times]:
-    """Nanoseconds a step of Algorithm 1 with every backup distribution and every model."""
-    agent, found = ex.Lookahead.paper(value_step=0.01, model_step=0.02, planning_steps=5), {}
-    for option, names in (("backups", BACKUPS), ("model", MODELS)):
-        measures = {}
-        for name in names:
-            tell(f"Algorithm 1 with {option} = {name}")
-            changed = agent.replace(**{option: name})
-            measures[name] = ours(ex.Corridor(), FEATURES, changed, 3000)
-        found[option] = interleave(measures, 3)
-    return found
-
-
 def options() -> dict[str, Times]:
     """Nanoseconds of processor time a step with 0 to 16 options beside four actions.
 
@@ -372,7 +357,7 @@ def encodings() -> dict[str, Times]:
 
 ROWS: dict[str, Callable[[], dict[str, Any]]] = {
     row.__name__: row
-    for row in (side_by_side, mountain_car, sparse, threads, processes, growth, decisions, parts,
+    for row in (side_by_side, mountain_car, sparse, threads, processes, growth, decisions,
                 options, encodings)
 }  # fmt: skip
 

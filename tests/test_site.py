@@ -38,16 +38,13 @@ def test_every_page_has_its_place_in_the_site():
     made = {f"reference/{page}" for page in site("reference").pages()}
     pages = {str(path.relative_to(ROOT / "docs")) for path in (ROOT / "docs").rglob("*.md")}
     assert sorted(listed) == sorted((pages | made) - {"index.md"})
-    text = gather.for_machines(parts)
-    assert "- [The idea](docs/idea.html): Why plan with means" in text
-    assert text.count("\n- [") > 30
 
 
 def test_the_reference_has_every_component_function_verb_and_command():
     pages = site("reference").pages()
     for entry in catalogue():
         page = pages[f"{entry['group'].replace(' ', '-').replace('_', '-')}.md"]
-        assert f"\n## {entry['name']}\n" in page
+        assert f"\n## {entry['title']}\n" in page
         for option in entry["options"]:
             assert f"| `{option['name']}` | " in page
     program: Any = get_command(app)

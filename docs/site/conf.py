@@ -13,7 +13,6 @@ suppress_warnings = ["myst.header", "misc.highlighting_failure"]
 
 html_theme = "furo"
 html_title = "expectant"
-html_extra_path = ["extra"]
 html_copy_source = False
 html_show_copyright = False  # the licence is on the page that says how to start
 html_show_sphinx = False

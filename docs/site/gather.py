@@ -26,9 +26,7 @@ ROW = re.compile(r"^\| \[([^\]]+)\]\(([^)]+)\) \| (.*?) \|", re.MULTILINE)
 def gather(folder: Path) -> None:
     """Write everything; what was there is gone."""
     shutil.rmtree(folder, ignore_errors=True)
-    for name in PAGES:
-        _copy(name, folder)
-    for name in BESIDE:
+    for name in (*PAGES, *BESIDE):
         _copy(name, folder)
     shutil.copytree(
         ROOT / "docs", folder / "docs", ignore=shutil.ignore_patterns("site", "*.ipynb")
@@ -42,7 +40,6 @@ def gather(folder: Path) -> None:
     parts = arrangement()
     (folder / "docs/index.md").unlink()
     _write(folder / "index.md", front(parts))
-    _write(folder / "extra/llms.txt", for_machines(parts))
     shutil.copy(Path(__file__).with_name("conf.py"), folder)
     (folder / "static").mkdir()
     shutil.copy(Path(__file__).with_name("site.css"), folder / "static")
@@ -71,7 +68,7 @@ def front(parts: dict[str, list[tuple[str, str, str]]]) -> str:
     """The first page: what it is, the two commands, and all parts with their pages."""
     readme = (ROOT / "README.md").read_text()
     first = readme.split("\n## ")[0]
-    out = [first.replace("# expectant", "# expectant", 1), ""]
+    out = [first, ""]
     out += ["```{toctree}", ":hidden:", "", "Start <README>", "```", ""]
     out += ["**[Install and start](README.md)** · all pages are listed below", ""]
     for head, rows in parts.items():
@@ -88,22 +85,6 @@ def front(parts: dict[str, list[tuple[str, str, str]]]) -> str:
 def _local(text: str) -> str:
     """Links of the contents as seen from one folder further up."""
     return re.sub(r"\]\((?![a-z]+:|#)([^)]+)\)", r"](docs/\1)", text)
-
-
-def for_machines(parts: dict[str, list[tuple[str, str, str]]]) -> str:
-    """llms.txt: the whole site as a list of pages with a sentence about each."""
-    readme = (ROOT / "README.md").read_text()
-    summary = " ".join(readme.split("\n\n")[1].split())
-    out = ["# expectant", "", f"> {summary}", "", "- [Install and start](README.html)"]
-    for head, rows in parts.items():
-        out += ["", f"## {head}", ""]
-        out += [f"- [{name}](docs/{page.removesuffix('.md')}.html): {_plain(says)}"
-                for name, page, says in rows]  # fmt: skip
-    return "\n".join(out) + "\n"
-
-
-def _plain(text: str) -> str:
-    return re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", text)
 
 
 def _copy(name: str, folder: Path) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import expectant
-from expectant import verbs
+from expectant import extend, verbs
 from expectant.catalogue import GROUPS, catalogue
 from expectant.descriptions import OPTIONS, Description
 
@@ -26,7 +26,11 @@ MODULES = {
     "diagnostics": "Diagnostics",
     "updates": "Published updates",
     "extend": "Components of your own",
+    "verbs": "Verbs",
 }
+
+
+PARTLY = (expectant, extend)  # whose verbs have a page of their own
 
 
 def _file(group: str) -> str:
@@ -37,25 +41,25 @@ def _title(group: str) -> str:
     return GROUP_TITLES.get(group, f"{group.capitalize()} with their options")
 
 
-CONTENTS = [
-    *((_file(group), _title(group), f"every option of all {group}: meaning, rule, default")
-      for group in GROUPS),
-    ("python.md", "Functions and results", "what `import expectant as ex` has besides parts"),
-    *((f"{name}.md", title, f"the functions of `ex.{name}`") for name, title in MODULES.items()
-      if hasattr(expectant, name)),
-    ("verbs.md", "Verbs", "what parts of your own implement"),
-    ("commands.md", "Command line", "every command with its options"),
-]  # fmt: skip
+def _contents() -> Iterator[tuple[str, str, str]]:
+    for group in GROUPS:
+        yield _file(group), _title(group), f"every option of all {group}: meaning, rule, default"
+    yield "python.md", "Functions and results", "what `import expectant as ex` has besides parts"
+    for name, title in MODULES.items():
+        yield f"{name}.md", title, f"the functions of `ex.{name}`"
+    yield "commands.md", "Command line", "every command with its options"
+
+
+CONTENTS = list(_contents())
 
 
 def pages() -> dict[str, str]:
     """All pages of the reference by their names."""
     made = {_file(group): parts_page(group) for group in GROUPS}
-    made["python.md"] = python_page()
+    made["python.md"] = names_page(expectant, "Functions and results", "ex")
     for name, title in MODULES.items():
-        if hasattr(expectant, name):
-            made[f"{name}.md"] = module_page(name, title)
-    made["verbs.md"] = verbs_page()
+        module = importlib.import_module(f"expectant.{name}")
+        made[f"{name}.md"] = names_page(module, title, f"ex.{name}")
     made["commands.md"] = commands_page()
     return made
 
@@ -72,7 +76,7 @@ def parts_page(group: str) -> str:
         if entry["group"] != group:
             continue
         short = f', or `"{entry["short"]}"` in an agent' if entry["short"] else ""
-        out += [f"## {entry['name']}", "", f'`kind = "{entry["kind"]}"` in a spec{short}.', ""]
+        out += [f"## {entry['title']}", "", f'`kind = "{entry["kind"]}"` in a spec{short}.', ""]
         out += [prose(entry["text"]), ""]
         if entry["options"]:
             out += ["| option | meaning | values |", "|---|---|---|"]
@@ -92,36 +96,18 @@ def _value(value: Any) -> str:
     return code(text if len(text) < 60 else f"{text[:57]}...")
 
 
-def python_page() -> str:
-    """Functions and classes of the package that are not descriptions of parts."""
-    out = ["# Functions and results", "", "After `import expectant as ex`.", ""]
-    for name in expectant.__all__:
-        thing = getattr(expectant, name)
-        described = isinstance(thing, type) and issubclass(thing, Description)
-        if callable(thing) and not described and not is_verb(thing):
-            out += section(f"ex.{name}", thing, 2)
-    return "\n".join(out)
-
-
-def module_page(name: str, title: str) -> str:
-    """What a module has to offer."""
-    module = importlib.import_module(f"expectant.{name}")
+def names_page(module: Any, title: str, prefix: str) -> str:
+    """The functions and classes of a module; components and verbs have pages of their own."""
     out = [f"# {title}", "", prose(module.__doc__ or ""), ""]
     listed = getattr(module, "__all__", None) or [key for key in vars(module) if key[0] != "_"]
-    for key in listed:
-        thing = getattr(module, key)
-        if callable(thing) and getattr(thing, "__module__", "").startswith("expectant"):
-            out += section(f"ex.{name}.{key}", thing, 2)
-    return "\n".join(out)
-
-
-def verbs_page() -> str:
-    """Every verb with its arguments."""
-    out = ["# Verbs", "", prose(verbs.__doc__ or ""), ""]
-    for name in verbs.__all__:
-        thing = getattr(verbs, name)
-        if is_verb(thing):
-            out += section(f"ex.verbs.{name}", thing, 2)
+    for name in listed:
+        thing = getattr(module, name)
+        is_ours = callable(thing) and getattr(thing, "__module__", "").startswith("expectant")
+        is_component = isinstance(thing, type) and issubclass(thing, Description)
+        is_verb = hasattr(thing, "implementations")
+        elsewhere = is_verb or (is_component and module is expectant)
+        if is_verb if module is verbs else is_ours and not (elsewhere and module in PARTLY):
+            out += section(f"{prefix}.{name}", thing)
     return "\n".join(out)
 
 
@@ -154,9 +140,9 @@ def _default(parameter: Any) -> str:
     return "" if value is None or value is False or callable(value) else code(str(value))
 
 
-def section(name: str, thing: Any, level: int) -> list[str]:
+def section(name: str, thing: Any) -> list[str]:
     """A heading, the signature and the docstring of something, and of its public methods."""
-    out = [f"{'#' * level} {name}", "", "```python", signature(name, thing), "```", ""]
+    out = [f"## {name}", "", "```python", signature(name, thing), "```", ""]
     text = (inspect.getdoc(thing) or "").partition(OPTIONS)[0]
     out += [prose(text), ""]
     if isinstance(thing, type) and issubclass(thing, BaseException):
@@ -164,10 +150,6 @@ def section(name: str, thing: Any, level: int) -> list[str]:
     for key, method in methods(thing):
         out += [f"`{signature(f'.{key}', method)}`", f": {first_paragraph(method)}", ""]
     return out
-
-
-def is_verb(thing: Any) -> bool:
-    return hasattr(thing, "implementations")
 
 
 def methods(thing: Any) -> Iterator[tuple[str, Any]]:

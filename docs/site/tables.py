@@ -348,6 +348,54 @@ def floor_sentence() -> str:
     return f"Bins that count as the floor, by claim: {said or 'none'}."
 
 
+def differences_sentence() -> str:
+    """Count the differences that :func:`differences` shows."""
+    rows = [r for r in read("measured/readings:rows") if r["set"] == "ours" and r["reading"]]
+    moved = [row["moved"].get(str(claim)) for row in rows for claim in FIGURE_5]
+    parts = [part for part in moved if part]
+    beyond = sum(part["matters"] for part in parts)
+    return (
+        f"{len(rows)} changes and {len(FIGURE_5)} claims are {len(moved)} pairs, of which "
+        f"{len(parts)} have a difference. {beyond} of these are beyond the margin with Holm's "
+        "correction; of intervals that are not corrected one in twenty misses."
+    )
+
+
+def joint_sentence() -> str:
+    """Summarise the joint search over all interpretations of figure 5."""
+    form = (
+        "**Can it be obtained?** All of claims {published[claims][0]} to {published[claims][7]} "
+        "hold in {published[holds]:d} of {combinations:,} combinations, each with {runs} runs. In "
+        "the best of them a figure of the published size shows them all with a chance of "
+        "{published[chance]:.1%} ({published[fresh_chance]:.1%} on fresh runs). Of "
+        "{alone[0][settings]} settings of `{alone[0][agent]}`, claims {alone[0][claims]} hold at "
+        "once in {alone[0][holds]}. At most {most} of the {all} hold at once, in "
+        "{sets[0][combinations]} combinations, and on fresh runs in {sets[0][confirmed]} of "
+        "{sets[0][again]} that were run again."
+    )
+    joint = read("measured/joint")
+    sizes = {"most": len(joint["sets"][0]["claims"]), "all": len(joint["published"]["claims"])}
+    return CELLS.format(form, **joint, **sizes)
+
+
+def printed_sentence() -> str:
+    """Count the agents whose printed step sizes are the best of the grid, or as good."""
+    choices, verdicts = read("measured/parameters:choices"), read("measured/parameters:verdicts")
+    keys = ("agent", "panel", "printed", "best", "behind", "best_return")
+    said = []
+    for one in verdicts:  # of results that are the same in two figures one counts
+        own = {json.dumps([c[k] for k in keys]): c for c in choices if c["set"] == one["reading"]}
+        best = sum(choice["rank"] == 1 for choice in own.values())
+        good = sum(choice["verdict"] == "holds" for choice in own.values())
+        said.append(f"`{one['reading']}` {best} and {good} of {len(own)}")
+    held = sum(one["verdict"] == "holds" for one in verdicts)
+    return (
+        f"**Claim 22.** Under {held or 'none'} of the {len(verdicts)} sets would all printed step "
+        "sizes be chosen. Agents for which they are the best of the grid, and for which they are "
+        f"as good: {', '.join(said)}."
+    )
+
+
 # ------------------------------------------------------------------------------------ other tables
 
 
@@ -395,7 +443,10 @@ TABLES: dict[str, Callable[..., Table]] = {
     "defaults": defaults,
     "maintained": maintained,
 }
-SENTENCES = {"verdicts": verdicts_sentence, "seeds": seeds_sentence, "floor": floor_sentence}
+SENTENCES = {
+    "verdicts": verdicts_sentence, "seeds": seeds_sentence, "floor": floor_sentence,
+    "differences": differences_sentence, "joint": joint_sentence, "printed": printed_sentence,
+}  # fmt: skip
 
 
 # ------------------------------------------------------------------------------------------- pages

@@ -287,3 +287,20 @@ def test_which_target_a_planned_policy_step_has(old, error):
     plan(b.agent, Zeros())  # the state, and then the action to the left
     assert b.agent.weights[1] == 5.5
     assert b.agent.policy[:, 1] == pytest.approx([0.1 * error * 0.5, -0.1 * error * 0.5])
+
+
+@pytest.mark.parametrize(
+    "agent",
+    [
+        ex.Lookahead(0.5, 0.5, direct=False),
+        ex.CachedValues(0.5, 0.5, 0.5, direct=False),
+        ex.CachedPolicy(0.5, 0.5, 0.5, direct=False),
+    ],
+    ids=lambda agent: agent.kind,
+)
+def test_without_direct_learning_errors_count_and_values_stay(agent):
+    built = Built(ex.Corridor(), ex.OneHot(), agent)
+    built.agent.weights[3] = 4.0
+    # |10 − 4| of the values, and |10 − 0| of the model, which predicts nothing after the end
+    assert learn(built.agent, built.transition(3, 1, 10.0, None), built.rng) == 6.0 + 10.0
+    assert built.agent.weights[3] == 4.0

@@ -77,17 +77,3 @@ def test_planning_recovers_faster_after_the_goal_moves():
         )
     ]
     assert levels[1] > levels[0] + 2.0
-
-
-def test_relabelled_replay_helps_the_model_to_follow_the_goal():
-    domain = ex.Corridor(slip=0.1, switch_every=200)
-    levels = []
-    for relabelled in (False, True):
-        agent = ex.Lookahead.paper(
-            0.1,
-            0.1,
-            interpretation=ex.Interpretation(replayed_fits=20, relabelled_rewards=relabelled),
-        )
-        result = ex.run(domain, ex.OneHot(), agent, episodes=400, runs=30)
-        levels.append(result.returns[:, 200:260].mean())
-    assert levels[1] > levels[0] + 1.0

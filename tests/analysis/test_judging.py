@@ -18,6 +18,7 @@ from expectant.analysis.judging import (
     EQUAL,
     FAILS,
     HOLDS,
+    TAIL,
     UNCLEAR,
     Finding,
     Statement,
@@ -264,3 +265,10 @@ def test_diverged_bins_are_as_bad_as_the_worst():
 def test_no_bin_counts_below_the_floor():
     one, other = floored([np.array([[1.0, np.nan]]), np.array([[-30.0, np.inf]])], -5.0)
     np.testing.assert_array_equal([one[0], other[0]], [[1.0, -5.0], [-5.0, -5.0]])
+
+
+def test_a_p_value_at_the_border_counts():
+    found = Finding(Statement(), 0.0, -1.0, 1.0, against=1.0, alike=TAIL)
+    assert verdict([found])[0] == EQUAL
+    assert verdict([found._replace(against=TAIL)])[0] == FAILS
+    assert falls_short([found._replace(short=TAIL)])

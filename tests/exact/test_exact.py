@@ -193,8 +193,10 @@ def test_linear_model_is_aligned_or_refused():
         exact.linear_model(domain, np.repeat(np.eye(3), 3, axis=0))
 
 
-def test_never_ending_may_be_the_best():
+@pytest.mark.parametrize("dense", [0, 1500])
+def test_never_ending_may_be_the_best(dense, monkeypatch):
     """In state 0 staying costs nothing; state 1 leads there for 2, the end costs 1 everywhere."""
+    monkeypatch.setattr("expectant.exact.solve.DENSE_STATES", dense)
     mdp = ex.FiniteMDP(
         probabilities=np.ones((2, 2, 1)),
         rewards=np.array([[[0.0], [-1.0]], [[2.0], [-1.0]]]),

@@ -196,15 +196,15 @@ def test_ties_are_noted_as_they_are_broken():
 
 
 def test_a_softmax_is_noted_with_what_explores():
-    b = Equipped(ex.CachedPolicy.paper(0.1, 0.1, epsilon=0.3, options=(HALF,)))
-    b.agent.agent.policy[:, 1] = np.log([1.0, 2.0, 3.0])
+    b = Equipped(ex.CachedPolicy(0.1, 0.1, epsilon=0.4, options=(HALF, TO_THE_RIGHT)))
+    b.agent.agent.policy[:, 1] = np.log([1.0, 2.0, 3.0, 4.0])
     act(b.agent, b.state(1), b.rng)
-    choices = 0.1 + 0.7 * np.array([1, 2, 3]) / 6
-    mixed = choices[:2] + choices[2] * np.array([0.25, 0.75])
+    choices = 0.1 + 0.6 * np.array([1, 2, 3, 4]) / 10
+    mixed = choices[:2] + choices[2] * np.array([0.25, 0.75]) + choices[3] * np.array([0, 1])
     np.testing.assert_allclose(b.agent.behaviour, mixed)
     written = np.zeros(2)
     policy(b.agent, b.state(1), written)
-    np.testing.assert_allclose(written, np.array([1, 2]) / 6 + 0.5 * np.array([0.25, 0.75]))
+    np.testing.assert_allclose(written, [0.1 + 0.3 * 0.25, 0.2 + 0.3 * 0.75 + 0.4])
 
 
 def test_a_committed_agent_goes_on_until_the_option_stops():

@@ -115,7 +115,7 @@ class Result:
             *([f"{int(self.evicted.sum()):,} entries evicted"] if self.evicted.any() else []),
             f"{self.seconds:.2f} s",
         ]
-        where = f"{type(self.agent).__name__} in {self.domain.called}"
+        where = f"{self.agent.title()} in {self.domain.called}"
         return f"Result({where}: {', '.join(facts)})"
 
     def _repr_html_(self) -> str:

@@ -46,7 +46,9 @@ def plot(
     of the domain and the exact ε-greedy optimum are marked where all results share them. ``path``
     writes the figure as .png, .svg or .pdf. The figure shows itself in a notebook.
     """
-    target = None if path is None else _target(path)
+    target = None if path is None else Path(path)
+    if target is not None and target.suffix.lower() not in KINDS:
+        raise ValueError(f"plot: path must end in .png, .svg or .pdf, got {os.fspath(target)!r}")
     named = _named(results)
     need("drawing", "show")
     chart, palette = chart_of_results(named), palette_of_results(named)
@@ -55,13 +57,6 @@ def plot(
         if target is not None:
             write_bytes(target, rendered(figure, target.suffix[1:].lower()))
     return figure
-
-
-def _target(path: str | os.PathLike[str]) -> Path:
-    target = Path(path)
-    if target.suffix.lower() not in KINDS:
-        raise ValueError(f"plot: path must end in .png, .svg or .pdf, got {os.fspath(path)!r}")
-    return target
 
 
 def _named(results: Any) -> dict[str, Result]:
@@ -77,11 +72,7 @@ def _named(results: Any) -> dict[str, Result]:
         got = repr(wrong[0]) if wrong else "none"
         raise ValueError(f"plot: results must be results of ex.run, at least one, got {got}")
     if len({result.steps is None for result in named.values()}) > 1:
-        budgets = ", ".join(
-            f"{name!r} over {'episodes' if result.steps is None else 'steps'}"
-            for name, result in named.items()
-        )
-        raise ValueError(f"plot: results must all be over episodes or over steps, got {budgets}")
+        raise ValueError("plot: results must all be over episodes or all over steps, got both")
     return named
 
 

@@ -7,10 +7,9 @@ right by how far its states are from the start.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -27,9 +26,8 @@ MOST_STATES = 12  # of a world that is drawn
 RADIUS, LINE, INK = 0.3, 0.9, "#333333"
 
 
-@dataclass(frozen=True)
-class Arrow:
-    """What an action can lead to: ``pays`` is the reward in each phase, ``target`` −1 the end."""
+class Arrow(NamedTuple):
+    """An outcome of an action: ``pays`` is the reward in each phase, ``target`` −1 the end."""
 
     state: int
     action: int
@@ -155,7 +153,11 @@ def _row(drawing: Drawing, arrows: Sequence[Arrow], states: int) -> Figure:
     ends = {True: min(e.x for e in drawing.exits), False: max(e.x for e in drawing.exits)}
     for state in range(states):
         _state(axes, state, 0.0, str(state + 1))
-    for state, place in sorted({(a.state, _place(a, states, ends)) for a in arrows}):
+    places = {  # the end that is meant is the one beside its state
+        (a.state, float(a.target) if a.target != END else ends[a.state < states / 2])
+        for a in arrows
+    }
+    for state, place in sorted(places):
         _edge(axes, (state, 0.0), (place, 0.0), "", head=True, bend=-0.45)
     middle = [a for a in arrows if a.state == states // 2]
     for action, name in enumerate(drawing.actions):
@@ -172,11 +174,6 @@ def _row(drawing: Drawing, arrows: Sequence[Arrow], states: int) -> Figure:
     axes.text(states / 2 - 0.5, -0.75, f"every other step: {' or '.join(inner)}", ha="center",
               va="top", fontsize=SMALL)  # fmt: skip
     return figure
-
-
-def _place(arrow: Arrow, states: int, ends: dict[bool, float]) -> float:
-    """Where an arrow ends; the end that is meant is the one beside its state."""
-    return float(arrow.target) if arrow.target != END else ends[arrow.state < states / 2]
 
 
 # ------------------------------------------------------------------------------------ the strokes

@@ -97,7 +97,7 @@ def test_a_notebook_shows_the_figure_and_pyplot_is_left_alone():
     (lambda: ex.plot({}), "at least one, got none"),
     (lambda: ex.plot({"a": WRONG}), "got 5"),
     (lambda: result_of(RETURNS).plot("figure.gif"), "plot: path must end in .png, .svg or .pdf, got 'figure.gif'"),
-    (lambda: ex.plot({"a": result_of(RETURNS), "b": result_of(rewards=RETURNS, steps=9)}), "over steps, got 'a' over episodes, 'b' over steps"),
+    (lambda: ex.plot({"a": result_of(RETURNS), "b": result_of(rewards=RETURNS, steps=9)}), "all over steps, got both"),
 ])  # fmt: skip
 def test_mistakes_are_told(call, message):
     with pytest.raises(ValueError, match=message.replace("(", r"\(")):
