@@ -292,9 +292,9 @@ def test_which_target_a_planned_policy_step_has(old, error):
 @pytest.mark.parametrize(
     "agent",
     [
-        ex.Lookahead(0.5, 0.5, direct=False),
-        ex.CachedValues(0.5, 0.5, 0.5, direct=False),
-        ex.CachedPolicy(0.5, 0.5, 0.5, direct=False),
+        ex.PlanningOnly(ex.Lookahead.paper(0.5, 0.5)),
+        ex.PlanningOnly(ex.CachedValues.paper(0.5, 0.5, 0.5)),
+        ex.PlanningOnly(ex.CachedPolicy.paper(0.5, 0.5, 0.5)),
     ],
     ids=lambda agent: agent.kind,
 )

@@ -196,7 +196,7 @@ def test_ties_are_noted_as_they_are_broken():
 
 
 def test_a_softmax_is_noted_with_what_explores():
-    b = Equipped(ex.CachedPolicy(0.1, 0.1, epsilon=0.4, options=(HALF, TO_THE_RIGHT)))
+    b = Equipped(ex.CachedPolicy.paper(0.1, 0.1, epsilon=0.4, options=(HALF, TO_THE_RIGHT)))
     b.agent.agent.policy[:, 1] = np.log([1.0, 2.0, 3.0, 4.0])
     act(b.agent, b.state(1), b.rng)
     choices = 0.1 + 0.6 * np.array([1, 2, 3, 4]) / 10
