@@ -126,27 +126,16 @@ class ConfigFile(PartTables, Varied):
     variants: Mapping[str, PartTables] = key(table_of(table(PartTables)), {})
 
     def __post_init__(self) -> None:
-        if self.episodes and self.steps:
-            raise SpecError(
-                f"must not be given together with episodes, got {self.steps} and {self.episodes}",
-                "steps",
-            )
-        if not self.episodes and not self.steps:
-            raise SpecError(
-                "is missing; it must be a whole number, 1 or more (or steps)", "episodes"
-            )
+        if bool(self.episodes) == bool(self.steps):
+            raise SpecError("must be given, or steps instead of it", "episodes")
         counted, width, other = (
             ("episodes", "bin", "bins") if self.episodes else ("steps", "bins", "bin")
         )
         if getattr(self, other) is not None:
             raise SpecError(f"does not go with {counted}, which has {width} instead", other)
-        length, given = self.episodes or self.steps, getattr(self, width)
-        if given is not None and given > length:
+        length, given = self.episodes or self.steps, getattr(self, width) or 1
+        if given > length:
             raise SpecError(f"must be at most {counted} ({length}), got {given}", width)
-        names = [panel.name for panel in self.panels]
-        for place, name in enumerate(names):
-            if names.count(name) > 1:
-                raise SpecError(f"must be a text of its own, got {name!r}", "panels", place, "name")
 
     def expand_panels(self) -> Iterator[PanelSpec]:
         """Yield panels times variants, with the common tables filled in."""
