@@ -121,5 +121,4 @@ def _ray() -> Any:
 
 
 def _first_line(error: Exception) -> str:
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return lines[0][:LONGEST_LINE] if lines else type(error).__name__
+    return (str(error).strip() or type(error).__name__).splitlines()[0][:LONGEST_LINE].strip()
