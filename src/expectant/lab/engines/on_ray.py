@@ -107,7 +107,8 @@ def _connect(ray: Any, address: str | None) -> bool:
     if ray.is_initialized():
         return False
     try:
-        ray.init(address=address, include_dashboard=None if address else False, log_to_driver=False)
+        dashboard = None if address else False
+        ray.init(address=address or "local", include_dashboard=dashboard, log_to_driver=False)
     except (ConnectionError, ValueError, RuntimeError) as error:
         raise ConnectionError(f"no Ray cluster at {address!r}: {_first_line(error)}") from None
     return True
