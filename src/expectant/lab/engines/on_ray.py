@@ -109,7 +109,7 @@ def _connect(ray: Any, address: str | None) -> bool:
     try:
         dashboard = None if address else False
         ray.init(address=address or "local", include_dashboard=dashboard, log_to_driver=False)
-    except (ConnectionError, ValueError, RuntimeError) as error:
+    except Exception as error:  # Ray raises plain ones, too
         raise ConnectionError(f"no Ray cluster at {address!r}: {_first_line(error)}") from None
     return True
 
