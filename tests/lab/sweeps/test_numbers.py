@@ -61,6 +61,11 @@ def test_there_is_no_one_optimum_where_phases_or_discounts_differ():
     assert np.isnan(panel_of(ex.QLearning(0.1), domain=ex.MountainCar()).optimum)
 
 
+def test_a_panel_says_when_its_domain_changes():
+    cell = replace(CELL, domain=ex.BlockingMaze(change_after=7), episodes=0, steps=20, bins=4)
+    assert panels_of([cell], [np.zeros((25, 4))])[0].changes == (7.0,)
+
+
 # ------------------------------------------------------------------------------------------ shards
 
 
