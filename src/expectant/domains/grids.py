@@ -222,9 +222,14 @@ class ChangingMaze(Maze):
     def grids(self) -> list[np.ndarray]:
         return [grid_in(CHANGING_PICTURE.format(wall=wall)) for wall in self.walls]
 
+    @property
+    def phase_steps(self) -> tuple[int, int]:
+        """The steps of each phase; the last one lasts as long as the run does."""
+        return self.change_after, 1
+
     def build(self, rng: np.random.Generator) -> ChangingPart:
         mdp = self.mdp().build(rng)
-        return ChangingPart(mdp, phase_clock((self.change_after, 1)), mdp.now)
+        return ChangingPart(mdp, phase_clock(self.phase_steps), mdp.now)
 
 
 @description

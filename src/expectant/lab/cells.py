@@ -20,7 +20,7 @@ from expectant.engine.job import Job
 from expectant.engine.look import ask
 from expectant.engine.loop import simulate
 from expectant.lab.gym_code import OWN, environment_code
-from expectant.lab.records import Record, looking_bytes, recorded
+from expectant.lab.records import Record, recorded
 from expectant.parts import Agent, Domain, Features
 
 LENGTH, TOTAL = "length", "total reward"  # what can be the curve instead of returns or rewards
@@ -84,11 +84,6 @@ class Cell:
             seed=self.seed,
         )
 
-    @cached_property
-    def beside(self) -> int:
-        """The memory that is held beside every run: what looks at it have found."""
-        return 0 if self.record is None else looking_bytes(self.job, self.record)
-
     @property
     def points(self) -> int:
         """How many points a curve has."""
@@ -110,11 +105,8 @@ class Cell:
     def identity(self) -> dict[str, object]:
         """What decides the numbers of a run (not how many runs, nor what they are called)."""
         length = {"steps": self.steps} if self.steps else {"episodes": self.episodes}
-        lengths: dict[str, Any] = {"lengths": True} if self.lengths else {}
-        if self.record is not None:
-            lengths["record"] = self.record.to_dict()
-        if self.curve:
-            lengths["curve"] = self.curve
+        record = None if self.record is None else self.record.to_dict()
+        curve = {"lengths": self.lengths, "record": record, "curve": self.curve}
         return {
             "domain": self.domain.to_dict(),
             "features": self.features.to_dict(),
@@ -123,7 +115,7 @@ class Cell:
             "bin": self.width,
             "seed": self.seed,
             "step_limit": self.job.budget().step_limit,
-            **lengths,
+            **{name: value for name, value in curve.items() if value},
         }
 
 

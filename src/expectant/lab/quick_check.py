@@ -47,7 +47,7 @@ from expectant.features.tiles import Tiles
 from expectant.features.wrappers import Joined
 from expectant.files import write_text
 from expectant.lab.search import create_study
-from expectant.lab.specs.toml import to_toml
+from expectant.lab.specs.tables import to_toml
 from expectant.lab.store.folder import TRY, mark, versions
 from expectant.parts import Agent, Domain, Features
 from expectant.progress import Silent, Tell, say

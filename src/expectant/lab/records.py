@@ -8,9 +8,9 @@ one number of the answers; the numbers of a run, in order, are its curve.
 from __future__ import annotations
 
 import copy
-import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -31,7 +31,6 @@ from expectant.engine.look import (
     set_aside,
 )
 from expectant.engine.loop import DONE, NOT_FINITE, Budget, Run
-from expectant.engine.memory import size_of
 from expectant.engine.trial.mistakes import broken_promise
 from expectant.engine.trial.rehearsal import rehearse
 from expectant.engine.workers import Order
@@ -153,30 +152,18 @@ def compiled_look(
 
 def ordered_look(job: Job, record: Record) -> Order:
     """What looks at the agent of a job, to be left in the cache by another process."""
+    return Order(partial(compile_look, record), job, partial(_look_is_compiled, record))
+
+
+def compile_look(record: Record, job: Job) -> None:
+    """Leave what looks at the agent of a job in the cache."""
+    compiled_look(job, record, True, "", Silent())
+
+
+def _look_is_compiled(record: Record, job: Job) -> bool:
     if RETURNS in record.found.topics:
-        return Order(compile_performer, job, _performer_is_compiled)
-    return Order(compile_state_look, job, _state_look_is_compiled)
-
-
-def compile_state_look(job: Job) -> None:
-    """Leave what asks about all states in the cache."""
-    look_for(set_aside(job.prepare(0)[0]), _states(job), True, "", Silent())
-
-
-def _state_look_is_compiled(job: Job) -> bool:
+        return is_compiled(perform_discounted, _no_episodes(job))
     return look_is_compiled(set_aside(job.prepare(0)[0]), _states(job))
-
-
-def compile_performer(job: Job) -> None:
-    """Leave what acts greedily in the cache."""
-    performer(job, True, "", Silent())
-
-
-def looking_bytes(job: Job, record: Record) -> int:
-    """Return the memory of the looks of a run: all answers, and a copy of the run to be asked."""
-    shapes = _shapes(job, record, record.schedule(job).at.size, _count(job, record))
-    asked = (shape for topic, shape in shapes.items() if topic in record.found.topics)
-    return 8 * sum(map(math.prod, asked)) + size_of(job).own
 
 
 def recorded(
@@ -208,35 +195,41 @@ def recorded(
 
 
 def _nothing_seen(job: Job, record: Record, when: Schedule) -> Seen:
-    """Room for all that the looks of a run ask for."""
-    topics = record.found.topics
-    room = {
-        topic: full(shape if topic in topics else (0,) * len(shape), np.nan)
-        for topic, shape in _shapes(job, record, when.at.size, _count(job, record)).items()
-    }
-    return Seen(phases=when.phases, **room)
-
-
-def _shapes(job: Job, record: Record, looks: int, states: int) -> dict[str, tuple[int, ...]]:
-    """The shape of the answers on every topic, of so many looks at so many states."""
-    return {
+    """Arrays of NaN for all that the looks of a run ask for, empty for what they do not."""
+    topics, looks, states = record.found.topics, when.at.size, 0
+    if {"values", "preferences"} & set(topics):
+        states = job.domain.states or len(_states(job).places)
+    shapes: dict[str, tuple[int, ...]] = {
         "values": (looks, states),
         "preferences": (looks, states, job.domain.actions),
         "work": (looks,),
         RETURNS: (looks, record.episodes),
     }
-
-
-def _count(job: Job, record: Record) -> int:
-    """How many states a look asks about."""
-    if not {"values", "preferences"} & set(record.found.topics):
-        return 0
-    return job.domain.states or len(_states(job).places)
+    answers = {
+        topic: full(shape if topic in topics else (0,) * len(shape), np.nan)
+        for topic, shape in shapes.items()
+    }
+    return Seen(phases=when.phases, **answers)
 
 
 def levels_of(job: Job, record: Record) -> tuple[Level, ...]:
-    """The lines to hold a record against, joined where they go on from phase to phase."""
-    return (*_level_lines(job, record), *_course_lines(job, record))
+    """The lines to hold a record against, joined where they go on from phase to phase.
+
+    Where every run has a domain of its own, no one number can be told.
+    """
+    lines, levels, start = list[Level](), record.found.levels, 0.0
+    if levels is not None and job.of_run(0) is job:
+        lengths = _phases(job)
+        known = levels(job.domain, job.agent, len(lengths), **dict(record.options))
+        for length, heights in zip(lengths, known, strict=True):
+            for name, height in heights.items():
+                ending = [line for line in lines if (line.name, line.end) == (name, start)]
+                if ending and ending[0].height == height:
+                    lines[lines.index(ending[0])] = ending[0]._replace(end=start + length)
+                else:
+                    lines.append(Level(start, start + length, height, name))
+            start += length
+    return (*lines, *_course_lines(job, record))
 
 
 def _course_lines(job: Job, record: Record) -> list[Level]:
@@ -250,30 +243,6 @@ def _course_lines(job: Job, record: Record) -> list[Level]:
         for m in range(at.size - 1)
         if np.isfinite(expected[m : m + 2]).all()
     ]
-
-
-def _level_lines(job: Job, record: Record) -> list[Level]:
-    levels = record.found.levels
-    if levels is None or _differ(job):
-        return []
-    lines: list[Level] = []
-    start = 0.0
-    lengths = _phases(job)
-    known = levels(job.domain, job.agent, len(lengths), **dict(record.options))
-    for length, heights in zip(lengths, known, strict=True):
-        for name, height in heights.items():
-            before = next((line for line in lines if (line.name, line.end) == (name, start)), None)
-            if before is not None and before.height == height:
-                lines[lines.index(before)] = before._replace(end=start + length)
-            else:
-                lines.append(Level(start, start + length, height, name))
-        start += length
-    return lines
-
-
-def _differ(job: Job) -> bool:
-    """Whether every run has a domain of its own, of which no one number can be told."""
-    return job.of_run(0) is not job
 
 
 def _states(job: Job) -> States:
@@ -300,10 +269,6 @@ def performer(job: Job, compiled: bool | None, name: str, show: Reporter) -> Ker
     arguments = _no_episodes(job)
     rehearse(job, arguments[0], arguments[3], perform)
     return compiled_for(perform_discounted, arguments, f"{name}, greedily", show)
-
-
-def _performer_is_compiled(job: Job) -> bool:
-    return is_compiled(perform_discounted, _no_episodes(job))
 
 
 def _no_episodes(job: Job) -> tuple[Run, Budget, float, Streams, np.ndarray]:

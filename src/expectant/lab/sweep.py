@@ -25,7 +25,7 @@ from expectant.lab.specs.spec import (
     read_text,
     spec_hash,
 )
-from expectant.lab.specs.toml import to_toml
+from expectant.lab.specs.tables import to_toml
 from expectant.lab.store.cell_tables import CELLS, Trouble, cell_table, troubles_in, write_cells
 from expectant.lab.store.folder import SWEEP, opened, versions
 from expectant.lab.store.results import panels_of
@@ -198,25 +198,11 @@ class Outcome:
             raise ValueError(f"{self.folder}: not all cells are finished; run the sweep again")
         return panels_of(self.work.cells, self.work.curves())
 
-    def best(
-        self,
-        *,
-        measure: str = "mean",
-        confirm: int | None = None,
-        margin: float | None = None,
-        threads: int | None = None,
-    ) -> Best:
-        """Compare the agents at their best settings, see :meth:`Sweep.best`."""
+    def best(self, **options: Any) -> Best:
+        """Compare the agents at their best settings, with the options of :meth:`Sweep.best`."""
         from expectant.lab.choosing.best_command import best
 
-        return best(
-            self.folder,
-            measure=measure,
-            confirm=confirm,
-            margin=margin,
-            threads=threads,
-            trust=True,
-        )
+        return best(self.folder, trust=True, **options)
 
     @property
     def troubles(self) -> list[Trouble]:

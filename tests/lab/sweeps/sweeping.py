@@ -7,6 +7,24 @@ import subprocess
 import sys
 from pathlib import Path
 
+import expectant as ex
+from expectant.lab.cells import Cell
+
+CELL = Cell(
+    experiment="e",
+    panel="",
+    reading="text",
+    agent_key="q",
+    label="Q",
+    domain=ex.Corridor(),
+    features=ex.OneHot(),
+    agent=ex.QLearning(0.1),
+    episodes=40,
+    runs=25,
+    bin=10,
+    seed=0,
+    step_limit=1000,
+)
 SPEC = """
 name = "tiny"
 episodes = {episodes}

@@ -5,11 +5,9 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-import expectant as ex
 from expectant.lab.engines import on_ray
 from expectant.lab.engines.tasks import Done, Kernels, Task
-from expectant.whose import told
-from lab.sweeps.test_numbers import CELL
+from lab.sweeps.sweeping import CELL
 
 
 class Lost(Exception):
@@ -64,13 +62,3 @@ def test_blocks_are_handed_out_and_cancelled_when_nobody_waits_any_more(monkeypa
     assert lost.task.name == "gone" and repr(lost.error) == "RuntimeError('the node has died')"
     course.close()
     assert ray.cancelled == ["c", "d", "e"] and ray.left
-
-
-def test_an_environment_that_fails_is_told_as_elsewhere(monkeypatch):
-    def fails(*arguments):
-        raise ex.WorldError("it broke, in step of run 3")
-
-    monkeypatch.setattr(on_ray, "_check_code", lambda task, sender: None)
-    monkeypatch.setattr(on_ray, "run_one", fails)
-    done = on_ray.run_block(Task(CELL, "any", 3, 2), False)
-    assert done.error is not None and told(done.error) == "it broke, in step of run 3"

@@ -9,30 +9,14 @@ import numpy as np
 import pytest
 
 import expectant as ex
-from expectant.lab.cells import Cell, Shard
+from expectant.lab.cells import Shard
 from expectant.lab.engines.compute import Work
 from expectant.lab.specs.spec import parse_spec
 from expectant.lab.store.cell_tables import settings_columns
 from expectant.lab.store.results import panels_of
 from expectant.lab.store.store import Store
 from expectant.lab.store.timings import add_times, step_nanoseconds
-from lab.sweeps.sweeping import spec
-
-CELL = Cell(
-    experiment="e",
-    panel="",
-    reading="",
-    agent_key="q",
-    label="Q",
-    domain=ex.Corridor(),
-    features=ex.OneHot(),
-    agent=ex.QLearning.paper(0.1),
-    episodes=40,
-    runs=25,
-    bin=10,
-    seed=0,
-    step_limit=1000,
-)
+from lab.sweeps.sweeping import CELL, spec
 
 
 def panel_of(*agents, domain=CELL.domain):
@@ -77,6 +61,11 @@ def test_there_is_no_one_optimum_where_phases_or_discounts_differ():
         panel_of(ex.QLearning.paper(0.1), ex.QLearning.paper(0.1, discount=0.9)).optimum
     )
     assert np.isnan(panel_of(ex.QLearning.paper(0.1), domain=ex.MountainCar()).optimum)
+
+
+def test_a_panel_says_when_its_domain_changes():
+    cell = replace(CELL, domain=ex.BlockingMaze(change_after=7), episodes=0, steps=20, bins=4)
+    assert panels_of([cell], [np.zeros((25, 4))])[0].changes == (7.0,)
 
 
 # ------------------------------------------------------------------------------------------ shards

@@ -9,26 +9,11 @@ from faults import unreadable
 
 import expectant as ex
 from expectant.files import StoreError
-from expectant.lab.cells import Cell, cell_hash
+from expectant.lab.cells import cell_hash
 from expectant.lab.engines.compute import CellError, compute
 from expectant.lab.store.results import panels_of, read_curves, read_facts, write_curves
 from expectant.lab.store.store import Block, Span, Store
-
-CELL = Cell(
-    experiment="e",
-    panel="",
-    reading="text",
-    agent_key="q",
-    label="Q",
-    domain=ex.Corridor(),
-    features=ex.OneHot(),
-    agent=ex.QLearning.paper(0.1),
-    episodes=40,
-    runs=25,
-    bin=10,
-    seed=0,
-    step_limit=1000,
-)
+from lab.sweeps.sweeping import CELL
 
 
 def test_the_hash_follows_what_decides_the_numbers():
@@ -76,13 +61,6 @@ def test_curves_go_through_the_file(tmp_path):
     assert facts == {"seed": 7}
     with pytest.raises(ValueError, match="holds no curve of 'other'"):
         read_curves(tmp_path / "c.parquet", [replace(CELL, agent_key="other")])
-
-
-def test_what_is_missing_of_a_cell(tmp_path):
-    store = Store(tmp_path)
-    assert list(store.missing(CELL, [])) == [Span(0, 10), Span(10, 10), Span(20, 5)]
-    assert list(store.missing(CELL, [Span(0, 10), Span(20, 3)])) == [Span(10, 10), Span(23, 2)]
-    assert list(store.missing(CELL, [Span(0, 10), Span(10, 10), Span(20, 10)])) == []
 
 
 @pytest.fixture

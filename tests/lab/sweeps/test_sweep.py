@@ -21,7 +21,7 @@ from expectant.lab.choosing.sweep_folder import read_folder
 from expectant.lab.specs.spec import parse_spec, parse_toml
 from expectant.lab.store.cell_tables import read_cells, version_rows
 from expectant.lab.store.folder import opened, versions
-from expectant.lab.sweep import Sweep, run_sweep
+from expectant.lab.sweep import run_sweep
 from lab.sweeps.sweeping import results, spec, start
 
 STEPS = [0.05, 0.1, 0.2]
@@ -265,18 +265,3 @@ def test_killed_often_and_started_again_gives_the_same_bytes(tmp_path):
     rows = parquet.read_table(tmp_path / "b" / "blocks", columns=["cell", "run", "bin"]).to_pydict()
     points = list(zip(rows["cell"], rows["run"], rows["bin"], strict=True))
     assert len(points) == len(set(points)) == 30 * 22 * 4
-
-
-# ------------------------------------------------------------------------- scale and the command
-
-
-def test_a_sweep_from_python(tmp_path):
-    grid = {"agents.plain.action_step": STEPS}
-    made = Sweep(
-        name="tiny", domain=ex.Corridor(cells=3), features=ex.OneHot(), episodes=10, runs=22, bin=5,
-        agents={"plain": {"kind": "q_learning"}}, grid=grid,
-    )  # fmt: skip
-    outcome = made.run(tmp_path, threads=2, compiled=False)
-    assert outcome.table()["cell"].to_pylist() == [f"plain action_step={step}" for step in STEPS]
-    again = Sweep.from_toml(tmp_path / "spec.toml")
-    assert again.cells() == made.cells()

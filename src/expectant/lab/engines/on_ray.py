@@ -107,8 +107,9 @@ def _connect(ray: Any, address: str | None) -> bool:
     if ray.is_initialized():
         return False
     try:
-        ray.init(address=address, include_dashboard=None if address else False, log_to_driver=False)
-    except (ConnectionError, ValueError, RuntimeError) as error:
+        dashboard = None if address else False
+        ray.init(address=address or "local", include_dashboard=dashboard, log_to_driver=False)
+    except Exception as error:  # Ray raises plain ones, too
         raise ConnectionError(f"no Ray cluster at {address!r}: {_first_line(error)}") from None
     return True
 
@@ -121,5 +122,4 @@ def _ray() -> Any:
 
 
 def _first_line(error: Exception) -> str:
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return lines[0][:LONGEST_LINE] if lines else type(error).__name__
+    return (str(error).strip() or type(error).__name__).splitlines()[0][:LONGEST_LINE].strip()

@@ -278,7 +278,7 @@ def threads_engine(threads: int | None, kernels: Kernels) -> Engine:
 
         def work(item: tuple[_Part, int]) -> Ran | None:
             part, number = item
-            with room.taken_by(part.task.cell.job, part.task.cell.beside):
+            with room.taken_by(part.task.cell.job):
                 away = processes if size > 1 else None
                 return run_one(part.task, number, kernels, control, clocks, away)
 

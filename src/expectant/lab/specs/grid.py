@@ -39,8 +39,7 @@ def _values(value: object) -> list[Any]:
     return value
 
 
-VALUES = Rule("a list of values", _values)
-VALUES_OR_RANGE = Rule("a list of values, or a range {low = …, high = …}", _values)
+VALUES = Rule("a list of values, or in a grid a range {low = …, high = …}", _values)
 
 
 @dataclass(frozen=True)
@@ -92,9 +91,8 @@ class Axis:
 
 
 def _concerns(path: Path, agent: str, options: set[str]) -> bool:
-    if path[0] != "agents":
-        return True
-    return path[1] == agent or (path[1] == EVERY and path[2] in options)
+    of_all = path[0] == "agents" and path[1] == EVERY and path[2] in options
+    return of_all or path[0] != "agents" or path[1] == agent
 
 
 @dataclass(frozen=True)
@@ -185,16 +183,14 @@ def make_panel(
     for axis in axes:
         for path in axis.paths:
             _check_path(path, axis.where, agents)
-    plain_agents = {agent: _without_varied(own) for agent, own in agents.items()}
-    panel = PanelSpec(
-        name, _without_varied(domain), _without_varied(features), plain_agents, tuple(axes), title
-    )
+    plain = {
+        above: {key: value for key, value in own.items() if key not in VARIED}
+        for above, own in owners.items()
+    }
+    plain_agents = {agent: plain["agents", agent] for agent in agents}
+    panel = PanelSpec(name, plain["domain",], plain["features",], plain_agents, tuple(axes), title)
     _check_varied_once(panel)
     return panel
-
-
-def _without_varied(table: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in table.items() if name not in VARIED}
 
 
 def _axes(varied: Varied, above: Path) -> Iterator[Axis]:
@@ -205,7 +201,7 @@ def _axes(varied: Varied, above: Path) -> Iterator[Axis]:
             with inside(where):
                 yield Axis((full,), (), where, read_table(Range, values))
             continue
-        rows = tuple((value,) for value in checked(VALUES_OR_RANGE, values, where))
+        rows = tuple((value,) for value in checked(VALUES, values, where))
         if len({word(value) for (value,) in rows}) < len(rows):
             raise SpecError(f"must be a list of different values, got {values!r}", where)
         yield Axis((full,), rows, where)

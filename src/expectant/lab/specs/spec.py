@@ -7,6 +7,7 @@ of listed values. Where an option may be None, the word "none" stands for it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -55,15 +56,11 @@ __all__ = [
 ]  # fmt: skip
 
 
-def _is_folder_name(name: str) -> bool:
-    odd = not name or len(name) > LONGEST_NAME or name.startswith(".") or set(name) & set('/\\"')
-    return not odd and name.isprintable()
-
-
 def _folder_name(value: object) -> str:
-    if not isinstance(value, str) or not _is_folder_name(value):
+    name = text().convert(value)
+    if not name.isprintable() or not re.fullmatch(rf'[^./\\"][^/\\"]{{,{LONGEST_NAME - 1}}}', name):
         raise ValueError
-    return value
+    return name
 
 
 FOLDER_NAME = Rule(f"the name of a folder, at most {LONGEST_NAME} characters", _folder_name)
@@ -126,27 +123,16 @@ class ConfigFile(PartTables, Varied):
     variants: Mapping[str, PartTables] = key(table_of(table(PartTables)), {})
 
     def __post_init__(self) -> None:
-        if self.episodes and self.steps:
-            raise SpecError(
-                f"must not be given together with episodes, got {self.steps} and {self.episodes}",
-                "steps",
-            )
-        if not self.episodes and not self.steps:
-            raise SpecError(
-                "is missing; it must be a whole number, 1 or more (or steps)", "episodes"
-            )
+        if bool(self.episodes) == bool(self.steps):
+            raise SpecError("must be given, or steps instead of it", "episodes")
         counted, width, other = (
             ("episodes", "bin", "bins") if self.episodes else ("steps", "bins", "bin")
         )
         if getattr(self, other) is not None:
             raise SpecError(f"does not go with {counted}, which has {width} instead", other)
-        length, given = self.episodes or self.steps, getattr(self, width)
-        if given is not None and given > length:
+        length, given = self.episodes or self.steps, getattr(self, width) or 1
+        if given > length:
             raise SpecError(f"must be at most {counted} ({length}), got {given}", width)
-        names = [panel.name for panel in self.panels]
-        for place, name in enumerate(names):
-            if names.count(name) > 1:
-                raise SpecError(f"must be a text of its own, got {name!r}", "panels", place, "name")
 
     def expand_panels(self) -> Iterator[PanelSpec]:
         """Yield panels times variants, with the common tables filled in."""
@@ -341,8 +327,7 @@ def experiment_of(data: Mapping[str, Any], source: str, *, trust: bool = False) 
 def _name_of(path: Path) -> str:
     """Name a config without a name: after its file, or the folder of results that keeps it."""
     kept = path.name == "spec.toml" and (path.parent / "blocks").is_dir()
-    folder = path.resolve().parent.name
-    return folder if kept and _is_folder_name(folder) else path.stem
+    return path.resolve().parent.name if kept else path.stem
 
 
 def _experiment(data: dict[str, Any], stem: str, trust: bool) -> Experiment:

@@ -10,6 +10,7 @@ import contextlib
 import dataclasses
 import hashlib
 import json
+import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -163,3 +164,49 @@ def spec_hash(data: Mapping[str, Any]) -> str:
     """Hash the contents of a config file; order, comments and layout do not matter."""
     text = json.dumps(data, sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:20]
+
+
+# ------------------------------------------------------------------------------------ writing TOML
+
+
+def to_toml(data: Mapping[str, Any]) -> str:
+    """The text from which ``tomllib`` reads the same data."""
+    return "\n".join(_lines(data)) + "\n"
+
+
+def _lines(data: Mapping[str, Any]) -> Iterator[str]:
+    tables = {key: item for key, item in data.items() if isinstance(item, Mapping) and item}
+    for key, item in data.items():
+        if key not in tables:
+            yield f"{_toml_key(key)} = {_toml_value(item)}"
+    for key, table in tables.items():
+        yield f"\n[{_toml_key(key)}]"
+        for inner, item in table.items():
+            yield f"{_toml_key(inner)} = {_toml_value(item)}"
+
+
+def _toml_key(key: str) -> str:
+    return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else _toml_text(key)
+
+
+def _toml_value(item: Any) -> str:
+    if isinstance(item, bool):
+        return str(item).lower()
+    if isinstance(item, int | float):
+        return repr(item)
+    if isinstance(item, str):
+        return _toml_text(item)
+    if isinstance(item, list | tuple):
+        return "[" + ", ".join(map(_toml_value, item)) + "]"
+    if isinstance(item, Mapping):
+        inside = ", ".join(
+            f"{_toml_key(key)} = {_toml_value(inner)}" for key, inner in item.items()
+        )
+        return "{ " + inside + " }" if inside else "{}"
+    if item is None:  # which TOML lacks
+        return '"none"'
+    raise ValueError(f"to_toml: cannot write {item!r}")
+
+
+def _toml_text(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
