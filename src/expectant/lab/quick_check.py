@@ -58,7 +58,7 @@ from expectant.whose import WorldError
 
 # Where each stage ends, as a share of the budget; the search goes on until LATEST for want of a
 # planner or of a model-free agent. The rest is for the page.
-PLAYED, SEARCHED, LATEST, CONFIRMED = 0.08, 0.6, 0.8, 0.95
+PLAYED, SEARCHED, LATEST, CONFIRMED = 0.08, 0.6, 0.85, 0.95
 PLAY_EPISODES, FEWEST_PLAYED = 100, 3
 FIRST_EPISODES, MOST_EPISODES = 4, 2_000  # of a run
 FEWEST_EPISODES, FEWEST_RUNS = 30, 5  # that a verdict may rest on
@@ -352,11 +352,12 @@ def _count_categories(domain: Domain, play: RandomPlay) -> float:
 
 def choose_length(bench: Bench, agent: Agent, budget: Budget) -> Bench:
     """Double the episodes of a run for as long as the search has time for enough blocks of them."""
+    budget = budget.until(LATEST)  # SEARCHED may be over once an agent is compiled
     with suppress(OutOfTime, WorldError):
         while 2 * bench.episodes <= MOST_EPISODES:
-            seconds = bench.run(agent, budget.until(SEARCHED)).seconds
+            seconds = bench.run(agent, budget).seconds
             rounds = ROUNDS if bench.episodes >= FEWEST_EPISODES else FEWEST_ROUNDS
-            if 2 * rounds * seconds > budget.until(SEARCHED).left:
+            if 2 * rounds * seconds > budget.left:
                 break
             bench = replace(bench, episodes=2 * bench.episodes)
     return bench
@@ -373,8 +374,8 @@ def search(
         if deadline.left <= 0.0:
             return
         ready = [each for each in candidates if each.is_ready]
-        if not ready:
-            time.sleep(0.1)
+        if not enough and all(each.trials >= 2 * EACH for each in ready):
+            time.sleep(0.1)  # leave the cores to the compiler
             continue
         compiling = len(ready) < len(candidates)  # which takes a core
         threads = max(1, bench.threads - compiling)
