@@ -277,6 +277,7 @@ def quick_check(
     best = best_of_each_kind(candidates)
     names = " and ".join(each.name for each in best)
     tell(f"fresh runs of {names or 'nothing'}, {budget.until(1.0).left:.0f} s left")
+    bench = lengthen(bench, best, budget.until(CONFIRMED))
     confirm(replace(bench, seed=seed + 2), best, budget.until(CONFIRMED))
     confirmed = tuple(each for each in best if each.returns.size)
     outcome = QuickCheck(
@@ -354,6 +355,7 @@ def choose_length(bench: Bench, agent: Agent, budget: Budget) -> Bench:
     """Double the episodes of a run for as long as the search has time for enough blocks of them."""
     budget = budget.until(LATEST)  # SEARCHED may be over once an agent is compiled
     with suppress(OutOfTime, WorldError):
+        bench.run(agent, budget)  # loads compiled code and starts workers
         while 2 * bench.episodes <= MOST_EPISODES:
             seconds = bench.run(agent, budget).seconds
             rounds = ROUNDS if bench.episodes >= FEWEST_EPISODES else FEWEST_ROUNDS
@@ -406,6 +408,14 @@ def best_of_each_kind(candidates: Sequence[Candidate]) -> list[Candidate]:
         own = [each for each in candidates if each.plans == plans and math.isfinite(each.score)]
         found += [max(own, key=lambda each: each.score)] if own else []
     return found
+
+
+def lengthen(bench: Bench, candidates: Sequence[Candidate], budget: Budget) -> Bench:
+    """Let fresh runs have as many episodes as a verdict needs, if there is time for it."""
+    trial = sum(each.seconds / each.trials for each in candidates)  # of one block at least
+    blocks = math.ceil(FEWEST_RUNS / bench.block)
+    fits = blocks * trial * FEWEST_EPISODES / bench.episodes < budget.left
+    return replace(bench, episodes=max(bench.episodes, FEWEST_EPISODES)) if fits else bench
 
 
 def confirm(bench: Bench, candidates: Sequence[Candidate], budget: Budget) -> None:
