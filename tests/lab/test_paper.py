@@ -85,7 +85,6 @@ def test_the_commands_make_the_same_request_again():
     assert "quick" in Request(quick=True).warning
     assert {cell.runs for cell in Request(quick=True).cells()} == {5}
     assert {cell.runs for cell in Request(("5a",)).cells()} == {PAPER.claim_runs["5a"]}
-    assert {cell.runs for cell in Request(("5a",)).cells(drawn=True)} == {30}
     assert {cell.runs for cell in request.cells()} == {7}
     assert {cell.seed for cell in request.cells()} == {3}
 

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from expectant.cli.common import Json, Out, Threads, command, fail, plain_errors, print_json
+from expectant.seeds import SEED
 
 
 @command("The paper")
@@ -62,6 +63,7 @@ def reproduce(
             verdict_table,
         )
 
+        SEED.check("reproduce", "seed", seed or 0)
         found = read_study(find_study(study), trust=True)
         request = request_for(
             found, figure or (), agent or (), backups or (), seed=seed, runs=runs, quick=quick

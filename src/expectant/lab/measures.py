@@ -112,9 +112,7 @@ def last_bins(curve: np.ndarray, least: int = 1) -> np.ndarray:
     return curve[..., -max(least, round(FINAL_SHARE * curve.shape[-1])) :]
 
 
-@of_mean_curve("mean", "mean over all episodes", "return")
-def mean(panel: Panel, curve: np.ndarray) -> np.ndarray:
-    return np.asarray(curve.mean(axis=-1))
+of_mean_curve("mean", "mean over all episodes", "return")(lambda panel, curve: curve.mean(axis=-1))
 
 
 @of_mean_curve("final", f"mean over {LAST}", "final level")
@@ -301,26 +299,20 @@ def settling(panel: Panel, curve: np.ndarray) -> np.ndarray:
     return np.append(panel.first_episodes[1:], panel.end)[np.minimum(beyond, curve.shape[-1] - 1)]
 
 
-@measure(
+measure(
     "learned-share",
     f"mean of the last {LOOKS_AT_END} looks of the first phase, divided by the optimum",
     "share of the optimum before the change",
     unit="share of the optimum",
     less_is_better=False,
-)
-def learned_share(panel: Panel, curves: np.ndarray) -> np.ndarray:
-    return score(panel, curves).first
-
-
-@measure(
+)(lambda panel, curves: score(panel, curves).first)
+measure(
     "adaptation",
     f"mean of the last {LOOKS_AT_END} looks of the second phase, on a scale where the policy "
     "that was best before has 0 and the new optimum 1",
     unit="share of the way",
     less_is_better=False,
-)
-def adaptation(panel: Panel, curves: np.ndarray) -> np.ndarray:
-    return score(panel, curves).adaptation
+)(lambda panel, curves: score(panel, curves).adaptation)
 
 
 @measure(

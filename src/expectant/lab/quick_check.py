@@ -58,7 +58,7 @@ from expectant.whose import WorldError
 
 # Where each stage ends, as a share of the budget; the search goes on until LATEST for want of a
 # planner or of a model-free agent. The rest is for the page.
-PLAYED, SEARCHED, LATEST, CONFIRMED = 0.08, 0.6, 0.8, 0.95
+PLAYED, SEARCHED, LATEST, CONFIRMED = 0.08, 0.6, 0.85, 0.95
 PLAY_EPISODES, FEWEST_PLAYED = 100, 3
 FIRST_EPISODES, MOST_EPISODES = 4, 2_000  # of a run
 FEWEST_EPISODES, FEWEST_RUNS = 30, 5  # that a verdict may rest on
@@ -277,6 +277,7 @@ def quick_check(
     best = best_of_each_kind(candidates)
     names = " and ".join(each.name for each in best)
     tell(f"fresh runs of {names or 'nothing'}, {budget.until(1.0).left:.0f} s left")
+    bench = lengthen(bench, best, budget.until(CONFIRMED))
     confirm(replace(bench, seed=seed + 2), best, budget.until(CONFIRMED))
     confirmed = tuple(each for each in best if each.returns.size)
     outcome = QuickCheck(
@@ -352,11 +353,13 @@ def _count_categories(domain: Domain, play: RandomPlay) -> float:
 
 def choose_length(bench: Bench, agent: Agent, budget: Budget) -> Bench:
     """Double the episodes of a run for as long as the search has time for enough blocks of them."""
+    budget = budget.until(LATEST)  # SEARCHED may be over once an agent is compiled
     with suppress(OutOfTime, WorldError):
+        bench.run(agent, budget)  # loads compiled code and starts workers
         while 2 * bench.episodes <= MOST_EPISODES:
-            seconds = bench.run(agent, budget.until(SEARCHED)).seconds
+            seconds = bench.run(agent, budget).seconds
             rounds = ROUNDS if bench.episodes >= FEWEST_EPISODES else FEWEST_ROUNDS
-            if 2 * rounds * seconds > budget.until(SEARCHED).left:
+            if 2 * rounds * seconds > budget.left:
                 break
             bench = replace(bench, episodes=2 * bench.episodes)
     return bench
@@ -373,8 +376,8 @@ def search(
         if deadline.left <= 0.0:
             return
         ready = [each for each in candidates if each.is_ready]
-        if not ready:
-            time.sleep(0.1)
+        if not enough and all(each.trials >= 2 * EACH for each in ready):
+            time.sleep(0.1)  # leave the cores to the compiler
             continue
         compiling = len(ready) < len(candidates)  # which takes a core
         threads = max(1, bench.threads - compiling)
@@ -405,6 +408,14 @@ def best_of_each_kind(candidates: Sequence[Candidate]) -> list[Candidate]:
         own = [each for each in candidates if each.plans == plans and math.isfinite(each.score)]
         found += [max(own, key=lambda each: each.score)] if own else []
     return found
+
+
+def lengthen(bench: Bench, candidates: Sequence[Candidate], budget: Budget) -> Bench:
+    """Let fresh runs have as many episodes as a verdict needs, if there is time for it."""
+    trial = sum(each.seconds / each.trials for each in candidates)  # of one block at least
+    blocks = math.ceil(FEWEST_RUNS / bench.block)
+    fits = blocks * trial * FEWEST_EPISODES / bench.episodes < budget.left
+    return replace(bench, episodes=max(bench.episodes, FEWEST_EPISODES)) if fits else bench
 
 
 def confirm(bench: Bench, candidates: Sequence[Candidate], budget: Budget) -> None:

@@ -53,18 +53,18 @@ class Request:
                 if agents:
                     yield replace(panel, agents=agents)
 
-    def cells(self, *, drawn: bool = False) -> list[Cell]:
-        """List all cells in the order in which they are shown; they are expanded once per request.
+    def cells(self) -> list[Cell]:
+        """All cells in the order in which they are shown, expanded once.
 
-        Each has as many runs as claims are judged by, or only those that are ``drawn``.
+        Each has as many runs as claims are judged by.
         """
         if not self._expanded:
             for figure in self.figures:
                 for named_set in self.study.sets_of(figure):
-                    self._expanded.extend(self.experiment(figure, named_set).cells(named_set))
-        count = self.drawn if drawn else self.judged
-        runs = {figure: count(figure) for figure in self.figures}
-        return [replace(cell, runs=runs[cell.experiment]) for cell in self._expanded]
+                    experiment = self.experiment(figure, named_set)
+                    judged = replace(experiment, runs=self.judged(figure))
+                    self._expanded.extend(judged.cells(named_set))
+        return self._expanded
 
     def drawn(self, figure: str) -> int:
         """How many runs of a figure are drawn."""
