@@ -46,6 +46,7 @@ from expectant.exact.solve import (
     optimal_values,
     policy_values,
     start_return,
+    under_policy,
 )
 from expectant.exact.stability import PlanningRadius, planning_radius
 
@@ -88,5 +89,6 @@ __all__ = [
     "start_return",
     "stationary_distribution",
     "targets",
+    "under_policy",
     "universal_option_model",
 ]
