@@ -19,7 +19,7 @@ from outside_worlds import FailsIn, HallEnv, Troubled
 
 import expectant as ex
 from expectant.engine import workers
-from expectant.engine.compile.compiling import kernel_for
+from expectant.engine.compile.kernels import kernel_for
 from expectant.engine.course import going_on
 from expectant.engine.job import Job, has_settled_types, loop_for
 from expectant.engine.run import Runs
