@@ -488,8 +488,8 @@ result = ex.run(Queue(), Pairs(), SoftSarsa(0.05), episodes=500, runs=2, progres
         ("queue.waiting[7]", "", "PartError: step of QueuePart: IndexError: index 7"),
         (
             "queue.waiting[70 * (rng.random() < 0.002)]",
-            ", checked=True",
-            "PartError: a part indexes beyond an array: index is out of bounds, in run",
+            ", compiled=False",
+            "PartError: a part indexes beyond an array: index 70 is out of bounds…, in run…, line ",
         ),
     ],
 )

@@ -15,7 +15,6 @@ import numba
 import numpy as np
 import pytest
 
-from expectant import lanes
 from expectant.dispatch import borrowed
 from expectant.engine.compile import kernels
 from expectant.engine.compile.kernel_cache import KEEP_DAYS, forget_old, say_once
@@ -217,47 +216,6 @@ def test_only_old_kernels_are_removed(kernel_cache):
         os.utime(path, (time.time() - (KEEP_DAYS + 1) * 86400,) * 2)
     forget_old(kernel_cache)
     assert {*kernel_cache.iterdir()} == {ours, *kept}
-
-
-# ---------------------------------------------------------------------------------------- checked
-
-
-def test_a_checked_kernel_finds_what_is_beyond_an_array(kernel_cache):
-    plain: Any = kernels.kernel_for(shelf(), fill)
-    checked: Any = kernels.kernel_for(shelf(), fill, checked=True)
-    for way in (0, 1, 2):  # a verb, a function, a helper of Numba's
-        for at in (0, 3, -1):
-            assert checked(shelf(at, way)) == plain(shelf(at, way)) == (at == 0)
-        for at in (4, -5):
-            with pytest.raises(IndexError):
-                checked(shelf(at, way))
-    assert len(list(kernel_cache.iterdir())) == 2
-
-
-class Rows(NamedTuple):
-    rows: np.ndarray
-    active: np.ndarray
-    weights: np.ndarray
-    action: int
-
-
-def add_up(part):
-    part = borrowed(part)
-    return lanes.dot_rows(part.rows, part.action, part.active, part.weights)
-
-
-def test_vector_code_is_checked_too():
-    numbers = np.random.default_rng(0).normal(size=(2, 3, 8))
-    right = Rows(numbers, np.array([0, 2]), numbers[0, 0] * 3, 1)
-    checked: Any = kernels.kernel_for(right, add_up, checked=True)
-    assert checked(right) == add_up(right)
-    wrong: list[dict[str, Any]] = [
-        {"active": np.array([3, 0])}, {"active": np.array([-1, 0])}, {"weights": np.ones(16)},
-        {"action": 2}, {"action": -1},
-    ]  # fmt: skip
-    for changes in wrong:
-        with pytest.raises(IndexError):
-            checked(right._replace(**changes))
 
 
 # ------------------------------------------------------------------------------------ never stale

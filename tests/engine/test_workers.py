@@ -106,7 +106,7 @@ def processes():
 
 def source_for(domain, features=None, agent=PLANNER, episodes=4, keep=False):
     job = Job(domain, features or ex.OneHot(), agent, episodes=episodes)
-    return Runs(job, False, False, keep)
+    return Runs(job, False, keep)
 
 
 def not_here(number, control, begun):

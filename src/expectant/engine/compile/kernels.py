@@ -42,15 +42,13 @@ def use_compiled(compiled: bool | None) -> bool:
     return said in ("", "0") if compiled is None else compiled
 
 
-def compiled_for(
-    entry: Kernel, arguments: tuple[Any, ...], name: str, show: Reporter, checked: bool = False
-) -> Kernel:
+def compiled_for(entry: Kernel, arguments: tuple[Any, ...], name: str, show: Reporter) -> Kernel:
     """An entry function, compiled by calling it once with such arguments; the first is a run."""
     from numba.core.errors import NumbaError, UnsupportedBytecodeError
 
     from expectant.engine.compile.kernel_cache import has_kernel
 
-    kernel = kernel_for(arguments[0], entry, checked)
+    kernel = kernel_for(arguments[0], entry)
     with show.compiling(name, cached=has_kernel(kernel, arguments)):
         try:
             kernel(*arguments)
@@ -94,24 +92,21 @@ def register_overloads() -> None:
             overloads.overload_function(plain)
 
 
-def kernel_for(
-    part: Any, entry: Callable[..., Any] = simulate, checked: bool = False
-) -> Callable[..., Any]:
+def kernel_for(part: Any, entry: Callable[..., Any] = simulate) -> Callable[..., Any]:
     """A function compiled for the types in a part, by default the loop for a run.
 
     It is compiled when it is first called, if it is not on the disk yet. ``entry`` is a module's
-    own function that borrows its arguments. If ``checked``, an index beyond the end of an array is
-    an IndexError instead of a wrong number or a crash, at some cost in speed.
+    own function that borrows its arguments.
     """
     kinds = part_types(part)
 
     def made_from() -> Fingerprint:
-        return fingerprint(entry, kinds, (checked, *_switches()))
+        return fingerprint(entry, kinds, _switches())
 
     name = made_from().name
     with _lock:
         if name not in _kernels:
-            _kernels[name] = _kernel(entry, name, made_from, checked)
+            _kernels[name] = _kernel(entry, name, made_from)
         return _kernels[name]
 
 
@@ -122,19 +117,12 @@ def _switches() -> list[tuple[str, str]]:
     return [(name, repr(getattr(config, name, None))) for name in _SWITCHES]
 
 
-def _kernel(
-    entry: Callable[..., Any], name: str, made_from: Callable[[], Fingerprint], checked: bool
-) -> Any:
+def _kernel(entry: Callable[..., Any], name: str, made_from: Callable[[], Fingerprint]) -> Any:
     import numba
 
     from expectant.engine.compile.inside_numba import compiler_with, helpers_anew
     from expectant.engine.compile.kernel_cache import keep_on_disk
     from expectant.engine.compile.overloads import KERNEL_OPTIONS, with_borrowed
-
-    if checked and numba.config.BOUNDSCHECK == 0:
-        raise ValueError(
-            "checked: NUMBA_BOUNDSCHECK=0 in the environment switches all checks off, remove it"
-        )
 
     @contextmanager
     def as_it_is_now() -> Iterator[None]:
@@ -143,14 +131,14 @@ def _kernel(
             _kernels.pop(name, None)
             keep_on_disk(kernel, now.name)
         _forget_changed(now.accounts, switches)
-        with helpers_anew((account.thing for account in now.accounts), checked):
+        with helpers_anew(account.thing for account in now.accounts):
             yield
 
     switches = tuple(_switches())
     register_overloads()
-    kernel = numba.njit(
-        **KERNEL_OPTIONS, boundscheck=checked, pipeline_class=compiler_with(as_it_is_now)
-    )(with_borrowed(entry))
+    kernel = numba.njit(**KERNEL_OPTIONS, pipeline_class=compiler_with(as_it_is_now))(
+        with_borrowed(entry)
+    )
     keep_on_disk(kernel, name)
     return kernel
 

@@ -194,16 +194,17 @@ def _check_verbs(part_type: type) -> None:
 
 def _drawn_from(verb: Callable[..., Any]) -> str:
     """The name by which a verb, or a function that it calls, draws from what is global, or ""."""
-    waiting, seen = [verb], set[Any]()
+    waiting: list[Any] = [verb]
+    seen = set[Any]()
     while waiting:
         function = waiting.pop()
         if not isinstance(function, types.FunctionType) or function in seen or is_ours(function):
             continue
         seen.add(function)
-        loaded = [each.argval for each in dis.get_instructions(function)]
-        closure = inspect.getclosurevars(function)
-        for name, value in {**closure.globals, **closure.nonlocals}.items():
-            if value is np and (name, "random") in itertools.pairwise(loaded):
+        code = [(each.opname, each.argval) for each in dis.get_instructions(function)]
+        for (operation, name), (_, attribute) in itertools.pairwise(code):
+            value = function.__globals__.get(name) if operation == "LOAD_GLOBAL" else None
+            if value is np and attribute == "random":
                 return f"{name}.random"
             is_global = value is random or value is np.random
             if is_global or isinstance(getattr(value, "__self__", value), _SOURCES):
