@@ -26,7 +26,7 @@ import expectant as ex
 from expectant.core.memory import TooLargeError
 from expectant.diagnostics import decision_nanoseconds
 from expectant.dispatch import borrowed
-from expectant.engine.compile.compiling import kernel_for, register_overloads
+from expectant.engine.compile.kernels import kernel_for, register_overloads
 from expectant.engine.compile.overloads import with_borrowed
 from expectant.engine.job import UNLIMITED, Job, loop_is_compiled
 from expectant.engine.loop import Budget

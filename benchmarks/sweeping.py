@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 import expectant as ex
-from expectant.engine.compile.compiling import kernel_for
+from expectant.engine.compile.kernels import kernel_for
 from expectant.engine.job import UNLIMITED, Job
 from expectant.engine.loop import Budget
 

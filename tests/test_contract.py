@@ -21,7 +21,7 @@ from expectant.agents import PlanningUpdate
 from expectant.core import tree
 from expectant.descriptions import KINDS, options_of
 from expectant.dispatch import borrowed
-from expectant.engine.compile.compiling import kernel_for
+from expectant.engine.compile.kernels import kernel_for
 from expectant.engine.job import Job
 from expectant.engine.loop import simulate
 from expectant.features.vector import Transition, dot, empty_state

@@ -374,8 +374,8 @@ PARTS = {  # name: (what is right, what is written instead, what must be said)
     "a bad row in load": (DRAW, "    load(empty_table(TWO, 3), 3, state)\n    return 0\n", "draw of LatestPart: IndexError: index 3 is out of bounds…own_parts_…py, line "),
     "a stored action that does not exist": (STORED, "return 5, latest.facts[1], latest.facts[2]", "stored of LatestPart must return an action, a whole number from 0 to 1, got 5"),
     "stored without alive": (STORED, "return int(latest.facts[0]), latest.facts[1]", "stored of LatestPart must return (action, reward, alive), got"),
-    "random numbers of Python's own": ("if rng.random() < queue.arrival", "if random.random() < queue.arrival", "step of QueuePart draws from random.random, which no seed reaches: draw from the rng that is passed in"),
-    "a helper that draws from what is global": (STEP, "return -chance(), 1.0", "step of QueuePart draws from np.random.random, which no seed reaches"),
+    "random numbers of Python's own": ("if rng.random() < queue.arrival", "if random.random() < queue.arrival", "step of QueuePart draws from random, which no seed reaches: draw from the rng that is passed in"),
+    "a helper that draws from what is global": (STEP, "return -chance(), 1.0", "step of QueuePart draws from np.random, which no seed reaches"),
 }
 BESIDE = {  # what is needed beside the change
     "a draw of a slot that does not exist": ("    copy(state, latest.state)\n    return 0\n", "    copy(state, latest.state)\n    return 2\n"),
@@ -476,8 +476,8 @@ result = ex.run(Queue(), Pairs(), SoftSarsa(0.05), episodes=500, runs=2, progres
         ("queue.waiting[7]", "", "PartError: step of QueuePart: IndexError: index 7"),
         (
             "queue.waiting[70 * (rng.random() < 0.002)]",
-            ", checked=True",
-            "PartError: a part indexes beyond an array: index is out of bounds, in run",
+            ", compiled=False",
+            "PartError: a part indexes beyond an array: index 70 is out of bounds…, in run…, line ",
         ),
     ],
 )

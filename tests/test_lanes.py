@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from expectant import lanes
-from expectant.engine.compile.compiling import register_overloads
+from expectant.engine.compile.kernels import register_overloads
 
 
 @pytest.fixture(scope="module")

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import time
 from typing import NamedTuple
 
 import numpy as np
 
 from expectant.core.memory import claim
-from expectant.engine.course import drive, going_on
-from expectant.engine.deciding import decision_nanoseconds
+from expectant.dispatch import borrowed
+from expectant.engine.compile.kernels import compiled_for
+from expectant.engine.course import begun, drive, going_on
 from expectant.engine.job import Job, loop_for
 from expectant.engine.look import Answers, all_states, look, look_for, set_aside
 from expectant.engine.loop import DONE
+from expectant.engine.trial.rehearsal import rehearse
 from expectant.engine.workers import iterate_interruptibly
 from expectant.exact import optimal_values, planning_gap
 from expectant.exact.solve import Dynamics, dynamics, expected_next
@@ -22,6 +25,7 @@ from expectant.parts import Agent, Domain, Features
 from expectant.progress import Silent
 from expectant.rules import flag, or_none, whole
 from expectant.seeds import SEED
+from expectant.verbs import act, function
 
 __all__ = ["Errors", "Safety", "action_values_safe", "decision_nanoseconds", "errors_over_time"]
 
@@ -138,3 +142,35 @@ def _model_error(answers: Answers, world: Dynamics) -> float:
     rewards = (answers.rewards - world.rewards) ** 2
     means = ((answers.futures - expected) ** 2).sum(axis=-1)
     return float(np.sqrt(np.mean(np.stack([rewards, means], axis=-1))))
+
+
+@function
+def decide(run, rng, repeats):
+    """Choose an action so many times in the present state; returns the sum of the choices."""
+    run, rng = borrowed(run), borrowed(rng)
+    total = 0
+    for _ in range(repeats):
+        total += act(run.agent, run.state, rng)
+    return total
+
+
+def decision_nanoseconds(
+    domain: Domain, features: Features, agent: Agent, *, repeats: int = 2000, rounds: int = 5
+) -> float:
+    """How long one decision takes, the best of some rounds; ε is set to 0, so that all decide.
+
+    All are made where the first episode begins, by an agent that has learned nothing.
+    """
+    if agent.epsilon > 0.0:
+        agent = agent.replace(epsilon=0.0)
+    job = Job(domain, features, agent, episodes=1, step_limit=1)
+    rehearse(job, *job.prepare(0))
+    run, streams, _ = begun(job, 0)
+    rng = streams.acting
+    kernel = compiled_for(decide, (run, rng, 1), "decisions", Silent())
+    best = float("inf")
+    for _ in range(rounds):
+        start = time.perf_counter()
+        kernel(run, rng, repeats)
+        best = min(best, time.perf_counter() - start)
+    return best / repeats * 1e9

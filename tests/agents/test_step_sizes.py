@@ -11,7 +11,7 @@ from building import Built
 
 import expectant as ex
 from expectant.dispatch import borrowed
-from expectant.engine.compile.compiling import kernel_for
+from expectant.engine.compile.kernels import kernel_for
 from expectant.features.vector import Weighted
 from expectant.step_sizes import effective_step
 from expectant.updates import move, move_row

@@ -89,7 +89,7 @@ def test_environments_are_seeded_anew(result):
         evaluate(result, make, 2, seed=seed)
         seeds += [tuple(env.seeds) for env in made if env.seeds]
         made.clear()
-    train(ex.Gym(make), episodes=2)
+    train(ex.Gym(make), episodes=2, threads=1)
     seeds += [tuple(env.seeds) for env in made if env.seeds]
     assert len(set(seeds)) == 6  # two runs each
     assert all(env.closed for env in made)

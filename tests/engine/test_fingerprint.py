@@ -21,7 +21,7 @@ import expectant as ex
 from expectant import dispatch, version
 from expectant.engine import code_hash as fingerprint
 from expectant.engine import workers
-from expectant.engine.compile import compiled_lanes, compiled_streams, compiling, overloads
+from expectant.engine.compile import compiled_lanes, compiled_streams, kernels, overloads
 from expectant.engine.loop import simulate
 
 USER = '''
@@ -291,7 +291,7 @@ def test_the_code_generator_belongs_to_it(module, attribute, value, monkeypatch,
 ])  # fmt: skip
 def test_settings_of_numba_belong_to_a_kernel_but_not_to_results(switch, value, monkeypatch):
     def names() -> tuple[str, str]:
-        options = compiling._switches()
+        options = kernels._switches()
         return (
             fingerprint.fingerprint(simulate, [], options).name,
             fingerprint.fingerprint(simulate, []).name,
@@ -348,6 +348,6 @@ def test_the_state_of_the_package_changes_no_name(monkeypatch):
         return ex.LANES * part.run
 
     before = fingerprint.digest(fingerprint.walk([mentions]))
-    monkeypatch.setitem(compiling._kernels, "another", mentions)
+    monkeypatch.setitem(kernels._kernels, "another", mentions)
     monkeypatch.setattr(workers, "_idle", [mentions])
     assert fingerprint.digest(fingerprint.walk([mentions])) == before

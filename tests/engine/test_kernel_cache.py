@@ -15,9 +15,8 @@ import numba
 import numpy as np
 import pytest
 
-from expectant import lanes
 from expectant.dispatch import borrowed
-from expectant.engine.compile import compiling
+from expectant.engine.compile import kernels
 from expectant.engine.compile.kernel_cache import KEEP_DAYS, forget_old, say_once
 from expectant.verbs import function, place, size
 
@@ -80,20 +79,20 @@ def shelf(at: int = 0, way: int = 0) -> Shelf:
 
 def forget() -> None:
     """As if this process had asked for no kernel yet."""
-    compiling._kernels.clear()
+    kernels._kernels.clear()
     say_once.cache_clear()
 
 
 @pytest.fixture(autouse=True)
 def _fresh(kernel_cache, monkeypatch):
-    monkeypatch.setattr(compiling, "_kernels", {})
+    monkeypatch.setattr(kernels, "_kernels", {})
     say_once.cache_clear()
 
 
 def call() -> Any:
     """Ask for the kernel anew and call it; it must work whatever the disk is like."""
     forget()
-    kernel: Any = compiling.kernel_for(shelf(), fill)
+    kernel: Any = kernels.kernel_for(shelf(), fill)
     assert kernel(shelf(0)) == 1
     return kernel
 
@@ -219,53 +218,12 @@ def test_only_old_kernels_are_removed(kernel_cache):
     assert {*kernel_cache.iterdir()} == {ours, *kept}
 
 
-# ---------------------------------------------------------------------------------------- checked
-
-
-def test_a_checked_kernel_finds_what_is_beyond_an_array(kernel_cache):
-    plain: Any = compiling.kernel_for(shelf(), fill)
-    checked: Any = compiling.kernel_for(shelf(), fill, checked=True)
-    for way in (0, 1, 2):  # a verb, a function, a helper of Numba's
-        for at in (0, 3, -1):
-            assert checked(shelf(at, way)) == plain(shelf(at, way)) == (at == 0)
-        for at in (4, -5):
-            with pytest.raises(IndexError):
-                checked(shelf(at, way))
-    assert len(list(kernel_cache.iterdir())) == 2
-
-
-class Rows(NamedTuple):
-    rows: np.ndarray
-    active: np.ndarray
-    weights: np.ndarray
-    action: int
-
-
-def add_up(part):
-    part = borrowed(part)
-    return lanes.dot_rows(part.rows, part.action, part.active, part.weights)
-
-
-def test_vector_code_is_checked_too():
-    numbers = np.random.default_rng(0).normal(size=(2, 3, 8))
-    right = Rows(numbers, np.array([0, 2]), numbers[0, 0] * 3, 1)
-    checked: Any = compiling.kernel_for(right, add_up, checked=True)
-    assert checked(right) == add_up(right)
-    wrong: list[dict[str, Any]] = [
-        {"active": np.array([3, 0])}, {"active": np.array([-1, 0])}, {"weights": np.ones(16)},
-        {"action": 2}, {"action": -1},
-    ]  # fmt: skip
-    for changes in wrong:
-        with pytest.raises(IndexError):
-            checked(right._replace(**changes))
-
-
 # ------------------------------------------------------------------------------------ never stale
 
 
 def test_a_helpers_constant_that_changes_in_the_process_is_seen(monkeypatch):
     def asked() -> float:
-        kernel: Any = compiling.kernel_for(shelf(), ask)
+        kernel: Any = kernels.kernel_for(shelf(), ask)
         return kernel(shelf())
 
     assert asked() == 20.0
@@ -315,7 +273,7 @@ EDITS = (
 )
 ASK = """
 import kinds
-from expectant.engine.compile.compiling import kernel_for
+from expectant.engine.compile.kernels import kernel_for
 for part in kinds.PARTS:
     kernel = kernel_for(part(2.0), kinds.ask)
     print(kernel(part(2.0)), kinds.ask(part(2.0)), sum(kernel.stats.cache_hits.values()))

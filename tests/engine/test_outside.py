@@ -14,7 +14,14 @@ PLANNER = ex.Lookahead.paper(0.2, 0.2, planning_steps=3, replay_capacity=None)
 
 
 def run_through(environment, agent=PLANNER, features=None, **options):
-    options = {"episodes": 30, "runs": 2, "progress": False, "compiled": False, **options}
+    options = {
+        "episodes": 30,
+        "runs": 2,
+        "threads": 1,
+        "progress": False,
+        "compiled": False,
+        **options,
+    }
     return ex.run(ex.Gym(environment), features or ex.OneHot(), agent, **options)
 
 

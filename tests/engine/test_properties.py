@@ -14,7 +14,7 @@ import pytest
 
 import expectant as ex
 from expectant.engine.code_hash import fingerprint, part_types
-from expectant.engine.compile import compiling
+from expectant.engine.compile import kernels
 from expectant.engine.job import Job
 from expectant.engine.look import TOPICS, _questions, all_states, ask, set_aside
 from expectant.engine.loop import simulate
@@ -223,7 +223,7 @@ def test_numbers_are_run_time_values():
     def kernel(domain, features, agent):
         job = Job(domain, features, agent, episodes=5, step_limit=100)
         prepared, streams = job.prepare(0)
-        found = compiling.kernel_for(prepared)
+        found = kernels.kernel_for(prepared)
         found(prepared, job.budget(), streams, np.zeros(1, np.int64))
         return found
 

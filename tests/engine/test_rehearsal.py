@@ -9,7 +9,8 @@ import pytest
 from outside_worlds import CELLS, Hall
 
 import expectant as ex
-from expectant.engine import deciding, evaluating
+from expectant import diagnostics
+from expectant.engine import evaluating
 from expectant.engine import look as looking
 from expectant.engine.job import Job
 from expectant.engine.trial.mistakes import PartError
@@ -83,7 +84,7 @@ def uncompiled(monkeypatch: pytest.MonkeyPatch) -> None:
     def crash(*_: Any) -> None:
         raise AssertionError("compiled without a trial")
 
-    for module in (deciding, evaluating, looking, records):
+    for module in (diagnostics, evaluating, looking, records):
         monkeypatch.setattr(module, "compiled_for", crash)
 
 

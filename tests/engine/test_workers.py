@@ -20,7 +20,7 @@ from outside_worlds import FailsIn, HallEnv, Troubled
 
 import expectant as ex
 from expectant.engine import workers
-from expectant.engine.compile.compiling import kernel_for
+from expectant.engine.compile.kernels import kernel_for
 from expectant.engine.course import going_on
 from expectant.engine.job import Job, has_settled_types, loop_for
 from expectant.engine.run import Runs
@@ -107,7 +107,7 @@ def processes():
 
 def source_for(domain, features=None, agent=PLANNER, episodes=4, keep=False):
     job = Job(domain, features or ex.OneHot(), agent, episodes=episodes)
-    return Runs(job, False, False, keep)
+    return Runs(job, False, keep)
 
 
 def not_here(number, control, begun):

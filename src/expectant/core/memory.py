@@ -169,31 +169,14 @@ def _left_in_groups(root: Path = Path("/")) -> Iterator[int]:
         lines = (root / "proc/self/cgroup").read_text().splitlines()
     except OSError:
         return
-    for line in lines:
-        _, controllers, path = line.split(":", 2)
-        if controllers == "":
-            top, limit, usage = "sys/fs/cgroup", "memory.max", "memory.current"
-        elif "memory" in controllers.split(","):
-            top, limit, usage = (
-                "sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes",
-            )  # fmt: skip
-        else:
+    inner = next((Path(line[4:]) for line in lines if line.startswith("0::/")), Path())
+    for folder in (inner, *inner.parents):
+        group = root / "sys/fs/cgroup" / folder
+        try:
+            left = int((group / "memory.max").read_text())
+            left -= int((group / "memory.current").read_text())
+            stat = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
+        except (OSError, ValueError):  # not visible from here, or without a limit ("max")
             continue
-        inner = Path(path.lstrip("/"))
-        for folder in (inner, *inner.parents):
-            try:
-                group = root / top / folder
-                left = int((group / limit).read_text()) - int((group / usage).read_text())
-                yield max(0, left + _cached_files(group))
-            except (OSError, ValueError):  # not visible from here, or without a limit ("max")
-                continue
-
-
-def _cached_files(group: Path) -> int:
-    """Return how much of a group's usage are cached files, which can be dropped."""
-    pairs = (line.split() for line in (group / "memory.stat").read_text().splitlines())
-    counts = {name: int(count) for name, count in pairs}
-    return sum(
-        counts.get(f"total_{kind}_file", counts.get(f"{kind}_file", 0))
-        for kind in ("active", "inactive")
-    )
+        cached = int(stat.get("active_file", 0)) + int(stat.get("inactive_file", 0))
+        yield max(0, left + cached)

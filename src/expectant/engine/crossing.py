@@ -94,10 +94,10 @@ def first_response(run: Run, streams: Any) -> tuple[Any, ...]:
     return run, -1, 0.0, FIRST, streams
 
 
-def responder(run: Run, streams: Any, name: str, show: Reporter, checked: bool = False) -> Kernel:
+def responder(run: Run, streams: Any, name: str, show: Reporter) -> Kernel:
     """``respond``, compiled for runs and streams like these; what is in them is used up."""
     arguments = first_response(run, streams)
-    return entry_point(compiled_for(respond, arguments, name, show, checked), *arguments)
+    return entry_point(compiled_for(respond, arguments, name, show), *arguments)
 
 
 def answered(

@@ -150,19 +150,17 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def loop_for(
-    job: Job, compiled: bool | None, name: str, show: Reporter, checked: bool = False
-) -> Kernel:
-    """The loop to call, compiled unless asked not to, with a check of every index if asked to."""
+def loop_for(job: Job, compiled: bool | None, name: str, show: Reporter) -> Kernel:
+    """The loop to call, compiled unless asked not to."""
     prepared, drawn = job.prepare(0)
     outside = job.domain.outside
     if not use_compiled(compiled):
         return respond if outside else simulate
     rehearse(job, prepared, drawn)
     if outside:
-        return responder(prepared, drawn, name, show, checked)
+        return responder(prepared, drawn, name, show)
     arguments = _no_steps(prepared, drawn)
-    kernel = compiled_for(simulate, arguments, name, show, checked)
+    kernel = compiled_for(simulate, arguments, name, show)
     return entry_point(kernel, *arguments) if has_settled_types(job) else kernel
 
 

@@ -56,7 +56,6 @@ def run(
     step_limit: int | None = None,
     first_run: int = 0,
     compiled: bool | None = None,
-    checked: bool = False,
     keep_agents: bool = False,
     progress: bool | Reporter = True,
 ) -> Result:
@@ -70,8 +69,8 @@ def run(
     episode longer than ``step_limit`` (None: the domain's own, or 10,000; no limit for ``steps`` in
     a domain without an end) is cut off, which is not a termination.
     ``first_run`` numbers the runs from there on, to add to earlier ones. ``compiled=False`` runs
-    the same code as plain Python, with the same numbers, for debugging. ``checked=True`` compiles
-    with a check of every index, which is slower: for parts of one's own that end in a crash.
+    the same code as plain Python, with the same numbers, for debugging: for parts of one's own that
+    end in a crash.
     ``keep_agents=True`` keeps what every run has learned, for ``Learner.from_result``. If an
     environment fails in some runs, the others finish before that is raised, as ``ex.WorldError``.
     """
@@ -87,7 +86,6 @@ def run(
         ("step_limit", step_limit, or_none(whole(1))),
         ("first_run", first_run, whole(0)),
         ("compiled", compiled, or_none(flag())),
-        ("checked", checked, flag()),
         ("keep_agents", keep_agents, flag()),
     ):
         rule.check("run", argument, value)
@@ -106,11 +104,11 @@ def run(
     name = f"{type(agent).__name__} in {domain.called}"
     start = time.perf_counter()
     show, at_once = reporter(progress), min(threads or cores(), runs)
-    source, failures = Runs(job, compiled, checked, keep_agents), Failures()
+    source, failures = Runs(job, compiled, keep_agents), Failures()
     with Processes() as processes:
         if domain.outside and at_once > 1:
             processes.start(source, at_once)
-        kernel = loop_for(job, compiled, name, show, checked)
+        kernel = loop_for(job, compiled, name, show)
         at_once = threads_that_fit(job, runs, at_once, keep_agents)
         ready = time.perf_counter()
         numbers = range(first_run, first_run + runs)
@@ -199,11 +197,10 @@ class Runs:
 
     job: Job
     compiled: bool | None
-    checked: bool
     keep: bool
 
     def prepare(self) -> RunOne:
-        return partial(self.one, loop_for(self.job, self.compiled, "", Silent(), self.checked))
+        return partial(self.one, loop_for(self.job, self.compiled, "", Silent()))
 
     def one(self, kernel: Kernel, number: int, control: np.ndarray, begun: Begun) -> Finished:
         """A run from its first step to its last."""

@@ -56,8 +56,8 @@ from expectant.seeds import SEED
 from expectant.step_sizes import StepSize
 from expectant.whose import WorldError
 
-# Where each stage ends, as a share of the budget; the search goes on until LATEST for want of a
-# planner or of a model-free agent. The rest is for the page.
+# Where each stage ends, as a share of the budget; the search goes on until LATEST while
+# a planner or a model-free agent has had fewer trials than EACH. The rest is for the page.
 PLAYED, SEARCHED, LATEST, CONFIRMED = 0.08, 0.6, 0.85, 0.95
 PLAY_EPISODES, FEWEST_PLAYED = 100, 3
 FIRST_EPISODES, MOST_EPISODES = 4, 2_000  # of a run
@@ -371,12 +371,13 @@ def search(
     """Run trials of the agents that are compiled until the time for it is over."""
     told = time.monotonic()
     while any(not each.failed for each in candidates):
-        enough = len(best_of_each_kind(candidates)) == 2
-        deadline = budget.until(SEARCHED if enough else LATEST)
+        best = best_of_each_kind(candidates)
+        tuned = len(best) == 2 and all(each.trials >= EACH for each in best)
+        deadline = budget.until(SEARCHED if tuned else LATEST)
         if deadline.left <= 0.0:
             return
         ready = [each for each in candidates if each.is_ready]
-        if not enough and all(each.trials >= 2 * EACH for each in ready):
+        if len(best) < 2 and all(each.trials >= 2 * EACH for each in ready):
             time.sleep(0.1)  # leave the cores to the compiler
             continue
         compiling = len(ready) < len(candidates)  # which takes a core

@@ -7,10 +7,9 @@ from contextlib import contextmanager
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.extending import intrinsic, overload, register_jitable
+from numba.extending import intrinsic, overload
 
 from expectant import lanes
-from expectant.engine.compile.overloads import checking
 
 _LANES = lanes.LANES
 _WORD = ir.IntType(64)
@@ -203,107 +202,39 @@ def _gather(builder, indices, start, weights):
     return listed
 
 
-@register_jitable
-def _within(rows, action, active, weights):
-    """An IndexError where the vector code would read beyond the rows."""
-    if action < 0 or action >= rows.shape[0] or weights.shape[0] != rows.shape[2]:
-        raise IndexError("the weights, or the action, do not fit the rows")
-    for n in range(active.shape[0]):
-        if active[n] < 0 or active[n] >= rows.shape[1]:
-            raise IndexError("an active feature is out of bounds for the rows")
-
-
 def install() -> None:
-    """Let compiled code find the vector versions under the plain names.
-
-    They do not look at bounds, so checked code looks before it calls them.
-    """
+    """Let compiled code find the vector versions under the plain names; they check no bounds."""
 
     @overload(lanes.dot_rows)
     def _rows(rows, action, active, weights):
-        checked = checking()
-
-        def implementation(rows, action, active, weights):
-            if checked:
-                _within(rows, action, active, weights)
-            return _dot_rows(rows, action, active, weights)
-
-        return implementation
+        return lambda rows, action, active, weights: _dot_rows(rows, action, active, weights)
 
     @overload(lanes.dot_weighted_rows)
     def _weighted(rows, action, active, values, weights):
-        checked = checking()
-
-        def implementation(rows, action, active, values, weights):
-            if checked:
-                _within(rows, action, active, weights)
-                if values.shape[0] < active.shape[0]:
-                    raise IndexError("an active feature has no value")
-            return _dot_weighted_rows(rows, action, active, values, weights)
-
-        return implementation
+        return lambda rows, action, active, values, weights: _dot_weighted_rows(
+            rows, action, active, values, weights
+        )
 
     @overload(lanes.sum_rows)
     def _sum(total, rows, action, active):
-        checked = checking()
-
-        def implementation(total, rows, action, active):
-            if checked:
-                _within(rows, action, active, total)
-            _sum_rows(total, rows, action, active)
-
-        return implementation
+        return lambda total, rows, action, active: _sum_rows(total, rows, action, active)
 
     @overload(lanes.sum_weighted_rows)
     def _sum_weighted(total, rows, action, active, values):
-        checked = checking()
-
-        def implementation(total, rows, action, active, values):
-            if checked:
-                _within(rows, action, active, total)
-                if values.shape[0] < active.shape[0]:
-                    raise IndexError("an active feature has no value")
-            _sum_weighted_rows(total, rows, action, active, values)
-
-        return implementation
+        return lambda total, rows, action, active, values: _sum_weighted_rows(
+            total, rows, action, active, values
+        )
 
     @overload(lanes.add_to_row)
     def _add(rows, action, row, amount, added):
-        checked = checking()
-
-        def implementation(rows, action, row, amount, added):
-            if checked:
-                if row < 0 or row >= rows.shape[1]:
-                    raise IndexError("the row is out of bounds for the rows")
-                if action < 0 or action >= rows.shape[0] or added.shape[0] != rows.shape[2]:
-                    raise IndexError("what is added, or the action, does not fit the rows")
-            _add_to_row(rows, action, row, amount, added)
-
-        return implementation
+        return lambda rows, action, row, amount, added: _add_to_row(
+            rows, action, row, amount, added
+        )
 
     @overload(lanes.dot_row)
     def _row(rows, row, weights):
-        checked = checking()
-
-        def implementation(rows, row, weights):
-            fits = 0 <= row < rows.shape[0] and weights.shape[0] == rows.shape[1]
-            if checked and not fits:
-                raise IndexError("the weights, or the row, do not fit the rows")
-            return _dot_row(rows, row, weights)
-
-        return implementation
+        return lambda rows, row, weights: _dot_row(rows, row, weights)
 
     @overload(lanes.dot_listed)
     def _listed(values, indices, row, weights):
-        checked = checking()
-
-        def implementation(values, indices, row, weights):
-            if checked:
-                if row < 0 or row >= values.shape[0] or values.shape != indices.shape:
-                    raise IndexError("the row does not fit the lists")
-                for e in range(indices.shape[1]):
-                    if indices[row, e] < 0 or indices[row, e] >= weights.shape[0]:
-                        raise IndexError("an index is out of bounds for the weights")
-            return _dot_listed(values, indices, row, weights)
-
-        return implementation
+        return lambda values, indices, row, weights: _dot_listed(values, indices, row, weights)

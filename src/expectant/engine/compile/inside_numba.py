@@ -59,7 +59,7 @@ def forget_overloads() -> None:
 
 
 @contextmanager
-def helpers_anew(things: Iterable[Any], checked: bool) -> Iterator[None]:
+def helpers_anew(things: Iterable[Any]) -> Iterator[None]:
     """Have the helpers among some things compiled anew, from what is in them now.
 
     What they had compiled before is theirs again afterwards, and theirs alone is what they keep on
@@ -68,14 +68,14 @@ def helpers_anew(things: Iterable[Any], checked: bool) -> Iterator[None]:
     with ExitStack() as stack:
         for thing in things:
             if isinstance(thing, Dispatcher):
-                stack.enter_context(_anew(thing, checked))
+                stack.enter_context(_anew(thing))
         yield
 
 
 @contextmanager
-def _anew(helper: Any, checked: bool) -> Iterator[None]:
+def _anew(helper: Any) -> Iterator[None]:
     compiler = helper._compiler
-    kept = helper.overloads, helper._cache, compiler.targetoptions, compiler._failed_cache
+    kept = helper.overloads, helper._cache, compiler._failed_cache
     fixed = [] if helper._can_compile else [known.signature for known in kept[0].values()]
     ask = helper.get_call_template
 
@@ -92,11 +92,9 @@ def _anew(helper: Any, checked: bool) -> Iterator[None]:
         return ask(args, kws)
 
     helper.overloads, helper._cache, compiler._failed_cache = OrderedDict(), NullCache(), {}
-    if checked:
-        compiler.targetoptions = {**compiler.targetoptions, "boundscheck": True}
     helper.add_overload, helper.get_call_template = note, with_fixed_signatures
     try:
         yield
     finally:
         del helper.add_overload, helper.get_call_template
-        helper.overloads, helper._cache, compiler.targetoptions, compiler._failed_cache = kept
+        helper.overloads, helper._cache, compiler._failed_cache = kept

@@ -1,15 +1,34 @@
-"""Getting a function ready to be called: compiled and with progress, or as it is."""
+"""Kernels: functions compiled for the types in a part, found again by the hash of their code."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
+from expectant import dispatch
+from expectant.engine.code_hash import Account, Fingerprint, fingerprint, part_types
 from expectant.engine.compile.numba_errors import error_explained
+from expectant.engine.loop import simulate
 from expectant.progress import Reporter
 
 Kernel = Callable[..., int]
+
+# the settings of Numba that change the code it makes
+_SWITCHES = (
+    "BOUNDSCHECK", "OPT", "LOOP_VECTORIZE", "SLP_VECTORIZE", "ENABLE_AVX", "DISABLE_INTEL_SVML",
+    "CPU_NAME", "CPU_FEATURES", "DEBUGINFO_DEFAULT", "EXTEND_VARIABLE_LIFETIMES",
+    "LLVM_REFPRUNE_PASS", "LLVM_REFPRUNE_FLAGS", "DEBUG_NRT", "USING_SVML", "ENABLE_PROFILING",
+    "DEBUG_ARRAY_OPT_RUNTIME", "PARFOR_MAX_TUPLE_SIZE",
+)  # fmt: skip
+
+_registered: set[int] = set()
+_kernels: dict[str, Callable[..., Any]] = {}
+_compiled: dict[int, Account] = {}
+_compiled_with: list[tuple[Any, ...]] = []
+_lock = threading.Lock()
 
 
 def use_compiled(compiled: bool | None) -> bool:
@@ -23,16 +42,13 @@ def use_compiled(compiled: bool | None) -> bool:
     return said in ("", "0") if compiled is None else compiled
 
 
-def compiled_for(
-    entry: Kernel, arguments: tuple[Any, ...], name: str, show: Reporter, checked: bool = False
-) -> Kernel:
+def compiled_for(entry: Kernel, arguments: tuple[Any, ...], name: str, show: Reporter) -> Kernel:
     """An entry function, compiled by calling it once with such arguments; the first is a run."""
     from numba.core.errors import NumbaError, UnsupportedBytecodeError
 
-    from expectant.engine.compile.compiling import kernel_for
     from expectant.engine.compile.kernel_cache import has_kernel
 
-    kernel = kernel_for(arguments[0], entry, checked)
+    kernel = kernel_for(arguments[0], entry)
     with show.compiling(name, cached=has_kernel(kernel, arguments)):
         try:
             kernel(*arguments)
@@ -54,7 +70,92 @@ def entry_point(kernel: Any, *arguments: Any) -> Kernel:
 
 def is_compiled(entry: Kernel, arguments: tuple[Any, ...]) -> bool:
     """Whether an entry function need not be compiled any more for such arguments."""
-    from expectant.engine.compile.compiling import kernel_for
     from expectant.engine.compile.kernel_cache import has_kernel
 
     return has_kernel(kernel_for(arguments[0], entry), arguments)
+
+
+def register_overloads() -> None:
+    """Tell Numba about every verb and function declared so far."""
+    from expectant.engine.compile import compiled_lanes, compiled_streams, overloads
+
+    if not _registered:
+        compiled_lanes.install()
+        _registered.update((id(compiled_lanes), id(compiled_streams)))
+    for verb in dispatch.VERBS:
+        if id(verb) not in _registered:
+            _registered.add(id(verb))
+            overloads.overload_verb(verb)
+    for plain in dispatch.FUNCTIONS:
+        if id(plain) not in _registered:
+            _registered.add(id(plain))
+            overloads.overload_function(plain)
+
+
+def kernel_for(part: Any, entry: Callable[..., Any] = simulate) -> Callable[..., Any]:
+    """A function compiled for the types in a part, by default the loop for a run.
+
+    It is compiled when it is first called, if it is not on the disk yet. ``entry`` is a module's
+    own function that borrows its arguments.
+    """
+    kinds = part_types(part)
+
+    def made_from() -> Fingerprint:
+        return fingerprint(entry, kinds, _switches())
+
+    name = made_from().name
+    with _lock:
+        if name not in _kernels:
+            _kernels[name] = _kernel(entry, name, made_from)
+        return _kernels[name]
+
+
+def _switches() -> list[tuple[str, str]]:
+    from numba.core import config
+
+    config.reload_config()
+    return [(name, repr(getattr(config, name, None))) for name in _SWITCHES]
+
+
+def _kernel(entry: Callable[..., Any], name: str, made_from: Callable[[], Fingerprint]) -> Any:
+    import numba
+
+    from expectant.engine.compile.inside_numba import compiler_with, helpers_anew
+    from expectant.engine.compile.kernel_cache import keep_on_disk
+    from expectant.engine.compile.overloads import KERNEL_OPTIONS, with_borrowed
+
+    @contextmanager
+    def as_it_is_now() -> Iterator[None]:
+        now = made_from()
+        if now.name != name:  # keep it under the name of the code that it is compiled from
+            _kernels.pop(name, None)
+            keep_on_disk(kernel, now.name)
+        _forget_changed(now.accounts, switches)
+        with helpers_anew(account.thing for account in now.accounts):
+            yield
+
+    switches = tuple(_switches())
+    register_overloads()
+    kernel = numba.njit(**KERNEL_OPTIONS, pipeline_class=compiler_with(as_it_is_now))(
+        with_borrowed(entry)
+    )
+    keep_on_disk(kernel, name)
+    return kernel
+
+
+def _forget_changed(found: list[Account], switches: tuple[Any, ...]) -> None:
+    """Make Numba compile verbs and functions anew if any has changed since it last did.
+
+    Numba keeps the first version of every function it compiles in a process. Where a verb has been
+    implemented again, or a name in a function stands for something else by now, that would be
+    stale, and would then be written to the disk as if it were not.
+    """
+    known = ((account, _compiled.get(id(account.thing))) for account in found)
+    changed = any(before is not None and now.differs(before) for now, before in known)
+    if changed or _compiled_with != [switches]:
+        from expectant.engine.compile.inside_numba import forget_overloads
+
+        forget_overloads()
+        _compiled.clear()
+        _compiled_with[:] = [switches]
+    _compiled.update({id(account.thing): account for account in found})

@@ -1,8 +1,6 @@
 """What Numba is told about verbs and functions: which code stands for them, and how to compile it.
 
-A verb is chosen by part type while a kernel is compiled. In a *checked* kernel every index is
-compared with the length of its array, in all the verbs and functions that it calls too: a function
-passes on to those it calls whether it was compiled so.
+A verb is chosen by part type while a kernel is compiled.
 
 Every access to an array that a kernel owns a share of costs an atomic count. Inside one call the
 caller holds all arrays anyway, so the kernel works on *borrowed* ones, which nobody counts.
@@ -26,7 +24,6 @@ from numba.core import cgutils
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
 from numba.core.errors import TypingError
-from numba.core.targetconfig import ConfigStack
 from numba.core.types.npytypes import NumPyRandomGeneratorType
 from numba.extending import intrinsic, overload
 
@@ -135,35 +132,23 @@ def without_collecting() -> Iterator[None]:
             gc.enable()
 
 
-def checking() -> bool:
-    """Whether the function that is being compiled has its indices checked."""
-    flags = ConfigStack.top_or_none()
-    return flags is not None and bool(flags.boundscheck)
-
-
 def overload_verb(verb: verbs.Verb[object]) -> None:
     """Let compiled code call a verb.
 
     The package's own code neither makes arrays nor keeps them, so it is compiled without any
     reference counting; other people's may do as it likes.
     """
-    for checked in (False, True):
-        for ours in (True, False):
-            counted = verb is verbs.observation or not ours  # it returns an array
-            overload(verb, strict=False, jit_options=_options(counted, checked))(
-                lambda *arguments, ours=ours, checked=checked: (
-                    _implementation(verb, arguments[0], ours) if checking() == checked else None
-                )
-            )
+    for ours in (True, False):
+        counted = verb is verbs.observation or not ours  # it returns an array
+        overload(verb, strict=False, jit_options=_options(counted))(
+            lambda *arguments, ours=ours: _implementation(verb, arguments[0], ours)
+        )
 
 
 def overload_function(plain: Callable[..., Any]) -> None:
     """Let compiled code call a plain function."""
     counted = not plain.__module__.startswith("expectant.")
-    for checked in (False, True):
-        overload(plain, strict=False, jit_options=_options(counted, checked))(
-            lambda *arguments, checked=checked: plain if checking() == checked else None
-        )
+    overload(plain, strict=False, jit_options=_options(counted))(lambda *arguments: plain)
 
 
 def with_borrowed(entry: Any) -> Any:
@@ -172,8 +157,8 @@ def with_borrowed(entry: Any) -> Any:
     return types.FunctionType(entry.__code__, names, entry.__name__)
 
 
-def _options(counted: bool, checked: bool) -> dict[str, Any]:
-    options = {**_OPTIONS, "_nrt": counted, "boundscheck": checked}
+def _options(counted: bool) -> dict[str, Any]:
+    options = {**_OPTIONS, "_nrt": counted}
     return options if counted else {**options, "pipeline_class": Inlined}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from expectant import verbs
 from expectant.engine.loop import (
     ACTION,
     EPISODE,
@@ -16,7 +17,8 @@ from expectant.engine.loop import (
     Run,
     unusable,
 )
-from expectant.verbs import index, observation, place, size
+from expectant.verbs import index, observation, size
+from expectant.whose import own_place
 
 __all__ = ["PartError"]
 
@@ -26,8 +28,10 @@ class PartError(ValueError):
 
 
 def beyond_an_array(run: Run, error: IndexError) -> PartError:
-    """The error for an index that compiled code with a check of every index has found."""
-    return PartError(f"a part indexes beyond an array: {error}, {_when(run)}")
+    """The error for an index that plain Python, or a check of Numba's, has found."""
+    place = own_place(error)
+    where = f" ({place})" if place else ""
+    return PartError(f"a part indexes beyond an array: {error}, {_when(run)}{where}")
 
 
 def broken_promise(run: Run, status: int) -> PartError:
@@ -54,7 +58,7 @@ def _promise(run: Run, status: int) -> str:
         NO_STATE: f"observation of {domain} must hold a state's number from 0 to "
         f"{ranges.states - 1}, got {seen[0]}",
         NO_PLACE: f"place of {domain} must return a state's number from 0 to "
-        f"{ranges.states - 1}, or −1, got {place(run.domain)}",
+        f"{ranges.states - 1}, or −1, got {verbs.place(run.domain)}",
         NO_FEATURE: f"encode of {type(run.features).__name__} must write features from 0 to "
         f"{ranges.features - 1}, got {_no_feature(run)}",
     }.get(

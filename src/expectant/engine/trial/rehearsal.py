@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import dis
 import inspect
+import itertools
 import random
 import time
 import types
@@ -50,8 +51,6 @@ STEPS = 40
 SECONDS = 0.25
 EPISODE = 12  # steps of an episode that is made up
 
-_LOADS = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF", "LOAD_CLASSDEREF")
-_GLOBAL = (random, np.random)  # random numbers that no seed reaches
 _SOURCES = (random.Random, np.random.RandomState, np.random.Generator)
 _ALLOWED = (bool, int, float, np.bool_, np.integer, np.floating, np.random.Generator)
 
@@ -202,30 +201,16 @@ def _drawn_from(verb: Callable[..., Any]) -> str:
         if not isinstance(function, types.FunctionType) or function in seen or is_ours(function):
             continue
         seen.add(function)
-        for chain in sorted(_chains_in(function.__code__)):
-            value = function.__globals__.get(chain[0])
-            for attribute in chain[1:]:
-                if isinstance(value, types.ModuleType) and value not in _GLOBAL:
-                    value = getattr(value, attribute, None)
-            is_global = isinstance(value, types.ModuleType) and value in _GLOBAL
+        code = [(each.opname, each.argval) for each in dis.get_instructions(function)]
+        for (operation, name), (_, attribute) in itertools.pairwise(code):
+            value = function.__globals__.get(name) if operation == "LOAD_GLOBAL" else None
+            if value is np and attribute == "random":
+                return f"{name}.random"
+            is_global = value is random or value is np.random
             if is_global or isinstance(getattr(value, "__self__", value), _SOURCES):
-                return ".".join(chain)
+                return name
             waiting.append(getattr(value, "py_func", value))
     return ""
-
-
-def _chains_in(code: types.CodeType) -> set[tuple[str, ...]]:
-    """Every name that code looks up with the attributes read right from it: ("a", "b") for a.b."""
-    found: set[tuple[str, ...]] = set()
-    chain: tuple[str, ...] = ()
-    for instruction in dis.get_instructions(code):
-        if chain and instruction.opname in ("LOAD_ATTR", "LOAD_METHOD"):
-            chain = (*chain, instruction.argval)
-        elif instruction.opname not in ("PUSH_NULL", "EXTENDED_ARG", "CACHE", "PRECALL"):
-            found.add(chain)
-            chain = (instruction.argval,) if instruction.opname in _LOADS else ()
-    inner = (constant for constant in code.co_consts if isinstance(constant, types.CodeType))
-    return found.union(*map(_chains_in, inner)) - {()}
 
 
 def _converse(run: Run, streams: Streams, bounds: Any) -> None:
