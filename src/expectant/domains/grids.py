@@ -212,7 +212,7 @@ def _(domain, outcome):
 class ChangingMaze(Maze):
     """A maze of 6 × 9 cells whose wall, in row 3, changes once, after so many steps."""
 
-    change_after: int = option(whole(1))
+    change_after: int = option(whole(1))  # type: ignore[misc]
     goal_reward: float = option(number(), default=1.0)
     step_reward: float = option(number(), default=0.0)
 
