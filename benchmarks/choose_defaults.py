@@ -53,25 +53,27 @@ PROBLEMS = {
     "corridor, slip 0.1": Problem(ex.Corridor(slip=0.1), ex.OneHot(), 150, 2_000, True),
     "corridor, slip 0.3": Problem(ex.Corridor(slip=0.3), ex.OneHot(), 150, 2_000, True),
     "corridor, slip 0.1, random binary": Problem(ex.Corridor(slip=0.1), FEW, 300, 2_000, True),
-    "Dyna maze": Problem(ex.DynaMaze(), ex.OneHot(), 40, 100, False),
+    "Dyna maze": Problem(ex.domains.DynaMaze(), ex.OneHot(), 40, 100, False),
     "Dyna maze, steps cost 1": Problem(
-        ex.DynaMaze(goal_reward=0.0, step_reward=-1.0), ex.OneHot(), 60, 1_000, False
+        ex.domains.DynaMaze(goal_reward=0.0, step_reward=-1.0), ex.OneHot(), 60, 1_000, False
     ),
     "LoCA grid, first phase": Problem(
-        ex.LocaGrid(phase_steps=(10_000_000, 1, 1)), ex.OneHot(), 300, 100, True
+        ex.domains.LocaGrid(phase_steps=(10_000_000, 1, 1)), ex.OneHot(), 300, 100, True
     ),
-    "river swim, 4 states": Problem(ex.RiverSwim(4, **SWIM), ex.OneHot(), 100, 100, True),
-    "two rooms, slip 0.1": Problem(ex.TwoRooms(slip=0.1), ex.OneHot(), 100, 200, True),
-    "two rooms, random binary": Problem(ex.TwoRooms(), SOME, 60, 300, False),
-    "maze with pits, slip 0.3": Problem(ex.Rooms(MAZE, slip=0.3), ex.OneHot(), 150, 200, True),
+    "river swim, 4 states": Problem(ex.domains.RiverSwim(4, **SWIM), ex.OneHot(), 100, 100, True),
+    "two rooms, slip 0.1": Problem(ex.domains.TwoRooms(slip=0.1), ex.OneHot(), 100, 200, True),
+    "two rooms, random binary": Problem(ex.domains.TwoRooms(), SOME, 60, 300, False),
+    "maze with pits, slip 0.3": Problem(
+        ex.domains.Rooms(MAZE, slip=0.3), ex.OneHot(), 150, 200, True
+    ),
     "random task, 50 states": Problem(
-        ex.Branching(states=50, branches=3), ex.OneHot(), 500, 2_000, True
+        ex.domains.Branching(states=50, branches=3), ex.OneHot(), 500, 2_000, True
     ),
     "puddle world, tiles": Problem(PuddleWorld(depth=100.0), ex.Tiles(4, 5), 40, 300, True),
 }
-ADAPTIVE = ex.Autostep(0.3, 0.1)
+ADAPTIVE = ex.step_sizes.Autostep(0.3, 0.1)
 FINE = (0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0)  # where there is one step
-FITS = (ex.Replay(model_fits=0), ex.Replay())
+FITS = (ex.backups.Replay(model_fits=0), ex.backups.Replay())
 GRID: dict[str, tuple[type[Any], dict[str, Sequence[Any]]]] = {
     "q_learning": (ex.QLearning, {"action_step": FINE}),
     "sarsa": (
@@ -167,7 +169,7 @@ def _fresh_score(agent: ex.Agent, row: dict[str, Any]) -> float:
 
 def _data(varied: dict[str, Any]) -> dict[str, Any]:
     return {
-        key: v.to_dict() if isinstance(v, ex.Autostep | ex.Replay) else v
+        key: v.to_dict() if isinstance(v, ex.step_sizes.Autostep | ex.backups.Replay) else v
         for key, v in varied.items()
     }
 

@@ -61,16 +61,15 @@ def _(world):
     return world.place
 
 
-@ex.description
 class PuddleWorld(ex.Domain):
     """A square with two puddles, to be crossed to its upper right corner from anywhere.
 
     Moves of ``stride`` with Gaussian noise cost 1, and ``depth`` per unit of the way into a puddle.
     """
 
-    stride: float = ex.option(ex.rules.between(0, 1), default=0.05)
-    noise: float = ex.option(ex.rules.at_least(0), default=0.01)
-    depth: float = ex.option(ex.rules.at_least(0), default=400.0)
+    stride: float = ex.parameter(ex.rules.between(0, 1), default=0.05)
+    noise: float = ex.parameter(ex.rules.at_least(0), default=0.01)
+    depth: float = ex.parameter(ex.rules.at_least(0), default=400.0)
     actions = 4
     bounds = ((0.0, 1.0), (0.0, 1.0))
     step_limit = 500

@@ -17,7 +17,7 @@ from expectant.models.columns import COUNT
 STORED = Path(__file__).parents[1] / "docs" / "measured" / "sparse.json"
 DOMAIN, TILINGS, MODEL_STEP = ex.MountainCar(), 8, 0.2
 RUNS, EPISODES = {8: 120, 16: 60}, 100  # runs by the tiles a side
-DEFAULT = ex.SparseExpectation()
+DEFAULT = ex.models.SparseExpectation()
 SETTINGS = (  # capacity and threshold
     (DEFAULT.capacity, DEFAULT.threshold),
     (2 * DEFAULT.capacity, DEFAULT.threshold),
@@ -48,7 +48,7 @@ def compare(tiles: int) -> list[dict[str, Any]]:
     steps = ex.analysis.interval(dense)
     rows = [{**where, "capacity": "dense", "steps": steps, "entries": size}]
     for capacity, threshold in SETTINGS:
-        model = ex.SparseExpectation(MODEL_STEP, capacity, threshold)
+        model = ex.models.SparseExpectation(MODEL_STEP, capacity, threshold)
         result, late = learn(tiles, model)
         rows.append({
             **where, "capacity": capacity, "threshold": threshold,

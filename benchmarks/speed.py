@@ -24,6 +24,7 @@ from in_c import compile_c, measure_c
 
 import expectant as ex
 from expectant.core.memory import TooLargeError
+from expectant.core.verbs import encode
 from expectant.diagnostics import decision_nanoseconds
 from expectant.dispatch import borrowed
 from expectant.engine.compile.kernels import kernel_for, register_overloads
@@ -33,7 +34,6 @@ from expectant.engine.loop import Budget
 from expectant.engine.workers import end_idle_workers
 from expectant.features.vector import empty_state
 from expectant.seeds import streams_of
-from expectant.verbs import encode
 
 REPEATS = 5
 SCALE = 1.0  # of the lengths of all runs; smaller ones only show that a row works
@@ -300,11 +300,11 @@ def options() -> dict[str, Times]:
         return measure
 
     for count in (0, 4, 8, 16):
-        some = tuple(ex.BestOption(state) for state in range(count))
+        some = tuple(ex.options.BestOption(state) for state in range(count))
         for name, more in (("given", {"models": "exact"}), ("learned", {"step": 0.01})):
             tell(f"{count} options with {name} models")
-            changed = agent.replace(options=ex.Repertoire(some, **more)) if some else agent
-            measures[name][str(count)] = measurement(ex.TwoRooms(), ex.OneHot(), changed)
+            changed = agent.replace(options=ex.options.Repertoire(some, **more)) if some else agent
+            measures[name][str(count)] = measurement(ex.domains.TwoRooms(), ex.OneHot(), changed)
             measures[name][str(count)]()  # compiles
     return {name: interleave(each, scaled(25)) for name, each in measures.items()}
 
@@ -335,8 +335,8 @@ def encodings() -> dict[str, Times]:
         "8 tilings of 8×8": TILES,
         "the same, hashed to 1,024": ex.Tiles(8, 8, hash_size=1024),
         "Fourier, order 3": ex.Fourier(3),
-        "the last 4 of those tilings": ex.History(TILES, 4),
-        "traces of those tilings": ex.Traces(TILES, 0.9),
+        "the last 4 of those tilings": ex.features.History(TILES, 4),
+        "traces of those tilings": ex.features.Traces(TILES, 0.9),
     }
     register_overloads()
     found, square = {}, Square()

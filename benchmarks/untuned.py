@@ -67,7 +67,9 @@ def join_tiles(coarse: ex.Tiles) -> ex.Features:
     """Return coarse tiles of all components, and fine ones of pairs."""
     found: ex.Features = coarse
     for first in range(0, len(coarse.bounds or ()), 2):
-        found = ex.Joined(found, ex.Tiles(4, 6, coarse.bounds, dimensions=(first, first + 1)))
+        found = ex.features.Joined(
+            found, ex.Tiles(4, 6, coarse.bounds, dimensions=(first, first + 1))
+        )
     return found
 
 

@@ -36,9 +36,8 @@ def _(maze):
     return maze.seen
 
 
-@ex.description
 class Maze(ex.Domain):
-    passage: int = ex.option(ex.rules.whole(0), default=4)  # cells that look alike
+    passage: int = ex.parameter(ex.rules.whole(0), default=4)  # cells that look alike
     actions, states = 2, 4
 
     def build(self, rng):
@@ -46,10 +45,10 @@ class Maze(ex.Domain):
 
 
 FEATURES = {
-    "no memory": ex.History(ex.OneHot(), steps=1),
-    "the last 3 observations": ex.History(ex.OneHot(), steps=3),
-    "the last 6 observations": ex.History(ex.OneHot(), steps=6),
-    "fading traces": ex.Traces(ex.OneHot(), decay=0.8),
+    "no memory": ex.features.History(ex.OneHot(), steps=1),
+    "the last 3 observations": ex.features.History(ex.OneHot(), steps=3),
+    "the last 6 observations": ex.features.History(ex.OneHot(), steps=6),
+    "fading traces": ex.features.Traces(ex.OneHot(), decay=0.8),
 }
 
 

@@ -35,12 +35,11 @@ def doors(cells: int = 6) -> ex.FiniteMDP:
     return ex.FiniteMDP(np.full(shape, 1.0 / SIGNALS), rewards, successors, start)
 
 
-@ex.description
 class CellAndSignal(ex.Features):
     """Two ones: which cell, and which signal."""
 
-    def shape(self, domain: Any) -> ex.Shape:
-        return ex.Shape(domain.states // SIGNALS + SIGNALS, 2)
+    def shape(self, domain: Any) -> ex.extend.Shape:
+        return ex.extend.Shape(domain.states // SIGNALS + SIGNALS, 2)
 
     def build(self, domain: Any, rng: np.random.Generator) -> TablePart:
         cell, signal = np.divmod(np.arange(domain.states), SIGNALS)

@@ -36,10 +36,9 @@ def _(backups, slot, state):
     load_successor(backups.replay, slot, state)
 
 
-@ex.description
 class Half(ex.Backups):
     def build(self, site):
-        return HalfPart(ex.Replay(1000).build(site), empty_state(site.shape))
+        return HalfPart(ex.backups.Replay(1000).build(site), empty_state(site.shape))
 
 
 if __name__ == "__main__":

@@ -32,10 +32,9 @@ def _(ledge):
     return ledge.place
 
 
-@ex.description
 class Ledge(ex.Domain):  # what users write: settings, checked by rules
-    length: int = ex.option(ex.rules.whole(2), default=12)
-    wind: float = ex.option(ex.rules.between(0, 1), default=0.02)
+    length: int = ex.parameter(ex.rules.whole(2), default=12)
+    wind: float = ex.parameter(ex.rules.between(0, 1), default=0.02)
     actions = 2
     states = property(lambda self: self.length)
 

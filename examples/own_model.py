@@ -33,7 +33,6 @@ def _(model, state, action, weights, discount):
     return dot(state, model.rewards[action]) + discount * future
 
 
-@ex.description
 class Latest(ex.Model):
     def build(self, site):
         d, width = site.shape.size, site.width
@@ -41,7 +40,7 @@ class Latest(ex.Model):
 
 
 if __name__ == "__main__":
-    for model in (ex.LinearExpectation(), Latest()):
+    for model in (ex.models.LinearExpectation(), Latest()):
         agent = ex.Lookahead(model=model)
         domain = ex.Corridor(slip=0.3, switch_every=200)
         returns = ex.run(domain, ex.OneHot(), agent, episodes=1000, runs=30).returns

@@ -2,7 +2,7 @@
 
 import expectant as ex
 
-ROOMS = ex.Rooms(  # walls, a start, pits, a goal, and a door with a name
+ROOMS = ex.domains.Rooms(  # walls, a start, pits, a goal, and a door with a name
     """
     ###########
     #S..#.....#
@@ -16,17 +16,17 @@ DOOR = ROOMS.named["D"]
 RIGHT = 1
 
 # to the right until the door, whatever is in the way: what to do in each state, where to stop
-straight = ex.TableOption(
+straight = ex.options.TableOption(
     policy=[RIGHT] * ROOMS.states,
     stop=[1.0 if state == DOOR else 0.0 for state in range(ROOMS.states)],
 )
 # to the door without falling into pits: learned by the agent as it goes
-careful = ex.RewardRespecting(feature=DOOR, bonus=1.0, step=0.2, policy_step=0.2)
+careful = ex.options.RewardRespecting(feature=DOOR, bonus=1.0, step=0.2, policy_step=0.2)
 
 REPERTOIRES = {
     "actions only": None,
-    "straight on": ex.Repertoire((straight,)),
-    "around the pits, learned": ex.Repertoire((careful,), step=0.2, acting="committed"),
+    "straight on": ex.options.Repertoire((straight,)),
+    "around the pits, learned": ex.options.Repertoire((careful,), step=0.2, acting="committed"),
 }
 
 if __name__ == "__main__":

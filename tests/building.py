@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from expectant.core.verbs import encode
 from expectant.features.vector import Transition, empty_state
 from expectant.lanes import padded
 from expectant.parts import Site
 from expectant.step_sizes import Fixed
-from expectant.verbs import encode
 
 
 def per_feature(step: float) -> Fixed:

@@ -11,7 +11,7 @@ import gymnasium
 import numpy as np
 
 import expectant as ex
-from expectant.verbs import observation, reset, step
+from expectant.core.verbs import observation, reset, step
 
 CELLS = 6
 
@@ -37,7 +37,6 @@ def _(hall):
     return hall.cell
 
 
-@ex.description
 class Hall(ex.Domain):
     """Nothing in it is drawn, so that only the agent uses random numbers."""
 

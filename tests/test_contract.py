@@ -19,16 +19,8 @@ from walking import walk
 import expectant as ex
 from expectant.agents import PlanningUpdate
 from expectant.core import tree
-from expectant.descriptions import KINDS, options_of
-from expectant.dispatch import borrowed
-from expectant.engine.compile.kernels import kernel_for
-from expectant.engine.job import Job
-from expectant.engine.loop import simulate
-from expectant.features.vector import Transition, dot, empty_state
-from expectant.options.repertoire import Repertoire
-from expectant.parts import Agent, Backups, Domain, Features, Model, Option, Values
-from expectant.step_sizes import StepSize
-from expectant.verbs import (
+from expectant.core.config import KINDS, parameters_of
+from expectant.core.verbs import (
     backed_up_value,
     begin,
     break_off,
@@ -43,53 +35,63 @@ from expectant.verbs import (
     reset,
     step,
 )
+from expectant.dispatch import borrowed
+from expectant.engine.compile.kernels import kernel_for
+from expectant.engine.job import Job
+from expectant.engine.loop import simulate
+from expectant.features.vector import Transition, dot, empty_state
+from expectant.options.repertoire import Repertoire
+from expectant.parts import Agent, Backups, Domain, Features, Model, Option, Values
+from expectant.step_sizes import StepSize
 
 CORRIDOR = ex.Corridor(cells=5, slip=0.2)
-CURIOUS = ex.models.ExplorationBonus(ex.LinearExpectation(), 0.5)
+CURIOUS = ex.models.ExplorationBonus(ex.models.LinearExpectation(), 0.5)
 ROOMS = "S.G\n.P."
 EXAMPLES: dict[str, Any] = {  # of what cannot be made without arguments, or is large
     "finite_mdp": ex.FiniteMDP([[[0.0, 0.5, 0.5]], [[1.0, 0.0, 0.0]]], [[-1.0], [0.0]]),
-    "rooms": ex.Rooms(ROOMS),
-    "branching": ex.Branching(states=6, branches=2),
-    "boyan_chain": ex.BoyanChain(length=9),
-    "access_control": ex.AccessControl(servers=2),
-    "cliff": ex.Cliff(rows=3, columns=4),
-    "loca_grid": ex.LocaGrid(rows=2, columns=4, phase_steps=(300, 100, 100)),
-    "loca_mountain_car": ex.LocaMountainCar(phase_steps=(300, 100, 100)),
-    "blocking_maze": ex.BlockingMaze(change_after=50),
-    "shortcut_maze": ex.ShortcutMaze(change_after=50),
+    "rooms": ex.domains.Rooms(ROOMS),
+    "branching": ex.domains.Branching(states=6, branches=2),
+    "boyan_chain": ex.domains.BoyanChain(length=9),
+    "access_control": ex.domains.AccessControl(servers=2),
+    "cliff": ex.domains.Cliff(rows=3, columns=4),
+    "loca_grid": ex.domains.LocaGrid(rows=2, columns=4, phase_steps=(300, 100, 100)),
+    "loca_mountain_car": ex.domains.LocaMountainCar(phase_steps=(300, 100, 100)),
+    "blocking_maze": ex.domains.BlockingMaze(change_after=50),
+    "shortcut_maze": ex.domains.ShortcutMaze(change_after=50),
     "fourier": ex.Fourier(2),
-    "history": ex.History(ex.OneHot(), 2, actions=True),
-    "interpolated": ex.Interpolated(3),
-    "joined": ex.Joined(ex.Tiles(2, 3, dimensions=(1,)), ex.Identity()),
+    "history": ex.features.History(ex.OneHot(), 2, actions=True),
+    "interpolated": ex.features.Interpolated(3),
+    "joined": ex.features.Joined(ex.Tiles(2, 3, dimensions=(1,)), ex.features.Identity()),
     "random_binary": ex.RandomBinary(8, 3),
     "tiles": ex.Tiles(4, 3, hash_size=40, bias=True),
-    "traces": ex.Traces(ex.OneHot(), 0.5),
-    "categorical": ex.Categorical((2, 3)),
-    "sample": ex.Sample(ex.Distribution()),
-    "network_expectation": ex.NetworkExpectation(3, optimiser="adam"),
-    "n_step_expectation": ex.NStepExpectation(2),
+    "traces": ex.features.Traces(ex.OneHot(), 0.5),
+    "categorical": ex.features.Categorical((2, 3)),
+    "sample": ex.models.Sample(ex.models.Distribution()),
+    "network_expectation": ex.models.NetworkExpectation(3, optimiser="adam"),
+    "n_step_expectation": ex.models.NStepExpectation(2),
     "exploration_bonus": CURIOUS,
-    "freeze_after": ex.FreezeAfter(ex.Lookahead(planning_steps=2), 60),
-    "planning_only": ex.PlanningOnly(ex.CachedValues(planning_steps=2)),
+    "freeze_after": ex.agents.FreezeAfter(ex.Lookahead(planning_steps=2), 60),
+    "planning_only": ex.agents.PlanningOnly(ex.CachedValues(planning_steps=2)),
     "rollout": ex.backups.Rollout(4),
-    "best_option": ex.BestOption(2),
-    "one_step": ex.OneStep(1),
-    "reward_respecting": ex.RewardRespecting(2, trace=0.5),
-    "shortest_path": ex.ShortestPath(2),
-    "table_option": ex.TableOption((1,) * 5, (0.25,) * 5),
-    "repertoire": ex.Repertoire((ex.TableOption((1,) * 5, (0.25,) * 5),), trace=0.5),
-    "fixed": ex.Fixed(0.5, per="feature"),
-    "decaying": ex.Decaying(0.5, per="feature", bounded=False),
+    "best_option": ex.options.BestOption(2),
+    "one_step": ex.options.OneStep(1),
+    "reward_respecting": ex.options.RewardRespecting(2, trace=0.5),
+    "shortest_path": ex.options.ShortestPath(2),
+    "table_option": ex.options.TableOption((1,) * 5, (0.25,) * 5),
+    "repertoire": ex.options.Repertoire(
+        (ex.options.TableOption((1,) * 5, (0.25,) * 5),), trace=0.5
+    ),
+    "fixed": ex.step_sizes.Fixed(0.5, per="feature"),
+    "decaying": ex.step_sizes.Decaying(0.5, per="feature", bounded=False),
     # small enough to be full and to wrap around
-    "replay": ex.Replay(20),
-    "recency_replay": ex.RecencyReplay(20, halflife=5),
-    "trajectory": ex.Trajectory(4, capacity=20),
-    "seen_states": ex.SeenStates(3),
-    "seen_pairs": ex.SeenPairs(3, untried=True),
-    "prioritized_pairs": ex.PrioritizedPairs(3, links=2),
-    "prioritized_sweeping": ex.PrioritizedSweeping(3, links=2),
-    "state_sampler": ex.StateSampler(3),
+    "replay": ex.backups.Replay(20),
+    "recency_replay": ex.backups.RecencyReplay(20, halflife=5),
+    "trajectory": ex.backups.Trajectory(4, capacity=20),
+    "seen_states": ex.backups.SeenStates(3),
+    "seen_pairs": ex.backups.SeenPairs(3, untried=True),
+    "prioritized_pairs": ex.backups.PrioritizedPairs(3, links=2),
+    "prioritized_sweeping": ex.backups.PrioritizedSweeping(3, links=2),
+    "state_sampler": ex.backups.StateSampler(3),
 }
 OUTSIDE = {"gym", "outside"}  # worlds that are not compiled have tests of their own
 OURS: dict[str, Any] = {
@@ -119,9 +121,11 @@ def compose(component: Any) -> tuple[Any, Any, Any]:
         features = ex.OneHot() if domain.states else ex.Tiles(2, 3)
     elif isinstance(component, Features):
         features = component
-        if isinstance(component, ex.Categorical):
+        if isinstance(component, ex.features.Categorical):
             domain = ex.Corridor(cells=6, slip=0.2)
-        elif isinstance(component, ex.Fourier | ex.Tiles | ex.Identity | ex.Joined):
+        elif isinstance(
+            component, ex.Fourier | ex.Tiles | ex.features.Identity | ex.features.Joined
+        ):
             domain = ex.MountainCar()
     elif isinstance(component, Model):
         agent = ex.Lookahead.paper(0.1, model=component, planning_steps=2)
@@ -157,24 +161,24 @@ def same(one: Any, other: Any) -> None:
 def test_settings_go_through_data_and_back(component):
     data = json.loads(json.dumps(component.to_dict()))
     assert data == component.to_dict()  # plain data to begin with
-    again = ex.Description.from_dict(data)
+    again = ex.extend.Config.from_dict(data)
     assert again == component == component.replace() == copy.deepcopy(component)
     assert hash(again) == hash(component) and repr(again) == repr(component)
 
 
 @EVERY
 def test_settings_do_not_change_and_unknown_ones_are_refused_with_the_near_miss(component):
-    names = [found["name"] for found in options_of(type(component))]
+    names = [found["name"] for found in parameters_of(type(component))]
     for name in names[:1]:
         with pytest.raises(dataclasses.FrozenInstanceError):
             setattr(component, name, None)
-        with pytest.raises(ValueError, match=f"unknown option .*did you mean .*'{name}'"):
+        with pytest.raises(ValueError, match=f"unknown parameter .*did you mean .*'{name}'"):
             component.replace(**{name[:-1]: 3})
 
 
 @EVERY
 def test_every_parameter_is_documented(component):
-    for found in options_of(type(component)):
+    for found in parameters_of(type(component)):
         assert found["meaning"], found["name"]
 
 
@@ -226,8 +230,8 @@ def test_components_keep_their_promises(component):
 
 
 NEED_A_DOMAIN = (  # which a learner does not have
-    ex.ExactExpectation, ex.ExactEpisodic, ex.TrueModel, ex.TableOption, ex.BestOption, Repertoire,
-    ex.AllStates, ex.AllPairs,
+    ex.models.ExactExpectation, ex.models.ExactEpisodic, ex.models.TrueModel, ex.options.TableOption, ex.options.BestOption, Repertoire,
+    ex.backups.AllStates, ex.backups.AllPairs,
 )  # fmt: skip
 
 
@@ -351,8 +355,12 @@ def practise(task, rng):
             reset(domain, n, rng)
 
 
-LINEAR = (ex.SingleFeatures, ex.FeatureSweeping, ex.RowSweeping)  # need a model that is traced back
-PLACES = (ex.ExactExpectation, ex.ExactEpisodic, ex.TrueModel)
+LINEAR = (
+    ex.backups.SingleFeatures,
+    ex.backups.FeatureSweeping,
+    ex.backups.RowSweeping,
+)  # need a model that is traced back
+PLACES = (ex.models.ExactExpectation, ex.models.ExactEpisodic, ex.models.TrueModel)
 
 
 def pairs() -> list[tuple[Any, Any]]:
@@ -360,11 +368,13 @@ def pairs() -> list[tuple[Any, Any]]:
     models, backups = list(of_kind(Model).values()), list(of_kind(Backups).values())
     linear = [each for each in backups if isinstance(each, LINEAR)]
     backups = [each for each in backups if not isinstance(each, LINEAR)]
-    backups.sort(key=lambda each: isinstance(each, ex.StateSampler))
+    backups.sort(key=lambda each: isinstance(each, ex.backups.StateSampler))
     models.sort(key=lambda each: not isinstance(each, PLACES))
-    models += [ex.SparseExpectation(per_feature(0.1))] * (len(backups) - len(models))
+    models += [ex.models.SparseExpectation(per_feature(0.1))] * (len(backups) - len(models))
     mixed = list(zip(models, backups, strict=True))
-    return mixed + list(zip([ex.LinearExpectation(), ex.SparseExpectation()] * 2, linear))  # noqa: B905
+    return mixed + list(
+        zip([ex.models.LinearExpectation(), ex.models.SparseExpectation()] * 2, linear)
+    )
 
 
 PAIRS = pairs()
@@ -390,19 +400,19 @@ def test_compiled_models_and_backups_are_the_same(model, backups):
 LOOPS: dict[str, Any] = {  # every agent, step size, way to plan and kind of value, compiled once
     "q_learning": ex.QLearning.paper(0.1),
     "sarsa": ex.Sarsa(per_feature(0.3), 0.8, discount=0.9),
-    "expected_sarsa": ex.ExpectedSarsa(ex.Decaying(0.3, 20.0, per="feature", bounded=False), centering=0.1, discount=1.0),
-    "dyna_q": ex.DynaQ(ex.IDBD(0.1, per="feature", bounded=False), 2, discount=0.9, bonus=0.1),
-    "rviq_learning": ex.RVIQLearning(ex.Fixed(0.1, per="feature"), reference="mean"),
+    "expected_sarsa": ex.ExpectedSarsa(ex.step_sizes.Decaying(0.3, 20.0, per="feature", bounded=False), centering=0.1, discount=1.0),
+    "dyna_q": ex.DynaQ(ex.step_sizes.IDBD(0.1, per="feature", bounded=False), 2, discount=0.9, bonus=0.1),
+    "rviq_learning": ex.RVIQLearning(ex.step_sizes.Fixed(0.1, per="feature"), reference="mean"),
     "q_planning": ex.QPlanning.paper(0.1, model="true", planning_steps=2, interpretation=ex.Interpretation(stored_action=True)),
     "lookahead": ex.Lookahead.paper(0.1, 0.1, planning_steps=2, interpretation=ex.Interpretation(replayed_fits=1)),
     "rollouts": ex.Lookahead(backups=ex.backups.Rollout(2)),
-    "network": ex.Lookahead.paper(0.02, model="true", values=ex.NetworkValues(3), planning_steps=2),
+    "network": ex.Lookahead.paper(0.02, model="true", values=ex.agents.NetworkValues(3), planning_steps=2),
     "cached_values": ex.CachedValues.paper(0.1, 0.1, 0.1, planning_steps=2),
     "cached_policy": ex.CachedPolicy.paper(0.1, 0.1, 0.1, planning_steps=2, epsilon=0.05, interpretation=ex.Interpretation(entropy=0.1)),
     "freeze_after": EXAMPLES["freeze_after"],
     "planning_only": EXAMPLES["planning_only"],
-    "options": ex.Lookahead.paper(0.1, 0.1, discount=0.9, planning_steps=2, options=ex.Repertoire(
-            (ex.TableOption((1,) * 9, (0.25,) * 9), ex.RewardRespecting(2, trace=0.5)),
+    "options": ex.Lookahead.paper(0.1, 0.1, discount=0.9, planning_steps=2, options=ex.options.Repertoire(
+            (ex.options.TableOption((1,) * 9, (0.25,) * 9), ex.options.RewardRespecting(2, trace=0.5)),
             models="universal", trace=0.5, acting="committed",
         )),
 }  # fmt: skip
@@ -457,9 +467,9 @@ def put(part: Any, path: str, inner: Any) -> Any:
         (ex.Lookahead.paper(0.1), "planner.model"),
         (ex.CachedValues.paper(0.1, 0.1), "planner.backups"),
         (ex.Lookahead(model=CURIOUS), "planner.model.model"),
-        (ex.Lookahead.paper(0.1, values=ex.NetworkValues()), "planner.model.model"),
+        (ex.Lookahead.paper(0.1, values=ex.agents.NetworkValues()), "planner.model.model"),
         (ex.Lookahead.paper(0.1, options=(OURS["table_option"],)), "agent.planner.model.model"),
-        (ex.FreezeAfter(ex.Lookahead.paper(0.1), 3), "agent.planner.model"),
+        (ex.agents.FreezeAfter(ex.Lookahead.paper(0.1), 3), "agent.planner.model"),
         (ex.DynaQ(per_feature(0.1), discount=1.0), "memory"),
     ],
     ids=["model", "backups", "bonus", "at_mean", "options", "frozen", "dyna_q"],

@@ -35,7 +35,7 @@ def test_a_model_that_needs_a_finite_mdp_says_so():
 
 def test_options_without_a_description_are_named():
     class Careful(ex.QLearning):
-        patience: int = ex.option(ex.rules.whole(1), default=2)
+        patience: int = ex.parameter(ex.rules.whole(1), default=2)
 
     with pytest.raises(ValueError, match="Careful: patience is an option, so that the class needs"):
         Careful(0.1)
@@ -49,13 +49,13 @@ def test_options_without_a_description_are_named():
 def test_parts_of_ones_own_are_written_with_their_place(tmp_path, monkeypatch):
     (tmp_path / "somewhere.py").write_text(
         "import expectant as ex\n\n\n@ex.description\nclass Nowhere(ex.Domain):\n"
-        "    size: int = ex.option(ex.rules.whole(1), default=2)\n"
+        "    size: int = ex.parameter(ex.rules.whole(1), default=2)\n"
     )
     monkeypatch.syspath_prepend(str(tmp_path))
     module = __import__("somewhere")
     data = module.Nowhere(3).to_dict()
     assert data == {"kind": "somewhere:Nowhere", "size": 3}
-    assert ex.Description.from_dict(data) == module.Nowhere(3)
+    assert ex.extend.Config.from_dict(data) == module.Nowhere(3)
 
 
 @pytest.mark.parametrize(
@@ -67,8 +67,8 @@ def test_parts_of_ones_own_are_written_with_their_place(tmp_path, monkeypatch):
             ex.Sarsa(per_feature(0.1), 0.5, discount=1.0),
         ),
         (ex.Lookahead.paper(0.1, 0.1), ex.Lookahead.paper(0.1, 0.2)),
-        (ex.TwoRooms(), ex.FourRooms()),
-        (ex.BlockingMaze(), ex.ShortcutMaze()),
+        (ex.domains.TwoRooms(), ex.domains.FourRooms()),
+        (ex.domains.BlockingMaze(), ex.domains.ShortcutMaze()),
     ],
 )
 def test_what_differs_in_any_argument_is_not_equal(first, second):
@@ -79,7 +79,6 @@ def test_what_differs_in_any_argument_is_not_equal(first, second):
 
 
 def test_a_class_that_lacks_a_method_is_told_which_and_what_is_near():
-    @ex.description
     class Misspelt(ex.Features):
         def biuld(self, domain, rng):
             raise AssertionError

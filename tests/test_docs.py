@@ -14,9 +14,10 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 import expectant
-from expectant import extend, verbs
+from expectant import extend
 from expectant.catalogue import catalogue, entry
 from expectant.cli import app
+from expectant.core import verbs
 from expectant.lab.study import the_paper
 
 ROOT = Path(__file__).parents[1]

@@ -60,7 +60,9 @@ def test_exact_numbers_within_the_text():
     values = ex.exact.backed_up(world, ex.exact.policy_values(world, policy))
     levels = look_named("greedy_return").levels
     assert levels is not None
-    before, after, _ = levels(ex.LocaGrid(), ex.QLearning.paper(0.1, discount=0.97), 3, horizon=40)
+    before, after, _ = levels(
+        ex.domains.LocaGrid(), ex.QLearning.paper(0.1, discount=0.97), 3, horizon=40
+    )
     said = {
         "what-holds": [
             f"{ex.exact.epsilon_greedy_optimal_return(world, 0.1):.4f}",

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 import expectant as ex
 from expectant.catalogue import catalogue
 from expectant.cli import app
-from expectant.descriptions import KINDS
+from expectant.core.config import KINDS
 from expectant.lab.choosing.best_command import best
 from expectant.lab.reproduce import place_for
 from expectant.lab.request import QUICK_RUNS, Request
@@ -43,7 +43,7 @@ def test_every_option_of_every_component_has_a_meaning():
         (ex.Lookahead, {"lr": 0.1}, "'value_step' or 'model_step'?"),
         (ex.Lookahead, {"value_step": 0.1, "gamma": 0.9}, "'discount'?"),
         (ex.Lookahead, {"value_step": 0.1, "planing_steps": 5}, "'planning_steps'?"),
-        (ex.Autostep, {"alpha": 0.1}, "'initial_step'?"),
+        (ex.step_sizes.Autostep, {"alpha": 0.1}, "'initial_step'?"),
         (ex.run, {"n_episodes": 5}, "run: unknown argument n_episodes=5, did you mean 'episodes'?"),
         (ex.run, {"max_episode_steps": 5}, "'step_limit'?"),
         (ex.compare, {"n_runs": 5}, "'runs'?"),

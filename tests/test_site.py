@@ -53,7 +53,7 @@ def test_the_reference_has_every_component_function_verb_and_command():
     for name in ("run", "compare", "Learner", "Result", "evaluate", "plot"):
         assert f"\n## ex.{name}\n" in pages["python.md"]
     assert "\n## ex.exact.planning_gap\n" in pages["exact.md"]
-    assert "\n## ex.verbs.backed_up_value\n" in pages["verbs.md"]
+    assert "\n## ex.extend.backed_up_value\n" in pages["verbs.md"]
 
 
 @pytest.mark.parametrize("page", TUTORIALS, ids=lambda page: page.stem)

@@ -27,18 +27,15 @@ import gymnasium
 import expectant as ex
 
 
-@ex.description
 class PlantedWalk(ex.Corridor):
     pass
 
 
-@ex.description
 class PlantedTable(ex.OneHot):
     pass
 
 
-@ex.description
-class PlantedReplay(ex.Replay):
+class PlantedReplay(ex.backups.Replay):
     pass
 
 
@@ -66,7 +63,7 @@ REFUSED = "which would be imported and run; pass trust=True (command line: --tru
 @pytest.fixture
 def planted(tmp_path, monkeypatch) -> Any:
     """A working directory with the module in it; what it leaves behind in the process is undone."""
-    from expectant.descriptions import KINDS
+    from expectant.core.config import KINDS
 
     (tmp_path / "planted.py").write_text(PLANTED)
     monkeypatch.chdir(tmp_path)
@@ -82,7 +79,7 @@ def planted(tmp_path, monkeypatch) -> Any:
 
 def saved_with(path: Path, **changes: Any) -> Path:
     """A learner's file that names other parts than it was saved with."""
-    agent = ex.Lookahead.paper(0.1, 0.1, backups=ex.Replay(5))
+    agent = ex.Lookahead.paper(0.1, 0.1, backups=ex.backups.Replay(5))
     learner = ex.Learner(agent, ex.OneHot(), 2, states=3, compiled=False)
     learner.start(0)
     learner.save(path)

@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 import pytest
 
-from expectant import dispatch, verbs
+from expectant import dispatch
+from expectant.core import verbs
 
 
 class Bare(NamedTuple):

@@ -9,9 +9,10 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import expectant
-from expectant import extend, verbs
+from expectant import extend
 from expectant.catalogue import GROUPS, catalogue
-from expectant.descriptions import OPTIONS, Description
+from expectant.core import verbs
+from expectant.core.config import OPTIONS, Config
 
 GROUP_TITLES = {
     "domains": "Domains with their options",
@@ -103,7 +104,7 @@ def names_page(module: Any, title: str, prefix: str) -> str:
     for name in listed:
         thing = getattr(module, name)
         is_ours = callable(thing) and getattr(thing, "__module__", "").startswith("expectant")
-        is_component = isinstance(thing, type) and issubclass(thing, Description)
+        is_component = isinstance(thing, type) and issubclass(thing, Config)
         is_verb = hasattr(thing, "implementations")
         elsewhere = is_verb or (is_component and module is expectant)
         if is_verb if module is verbs else is_ours and not (elsewhere and module in PARTLY):

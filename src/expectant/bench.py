@@ -6,7 +6,7 @@ import importlib.util
 from collections.abc import Sequence
 from pathlib import Path
 
-from expectant.descriptions import near_miss
+from expectant.core.config import near_miss
 
 
 def benchmark_file() -> Path:

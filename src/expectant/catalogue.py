@@ -7,13 +7,13 @@ from typing import Any
 
 from expectant.agents.planning_agent import MODELS
 from expectant.backups import NAMED
-from expectant.descriptions import KINDS, OPTIONS, Description, near_miss, options_of
+from expectant.core.config import KINDS, OPTIONS, Config, near_miss, parameters_of
 from expectant.extras import MissingExtra
 from expectant.options.repertoire import Repertoire
 from expectant.parts import Agent, Backups, Domain, Features, Model, Option, Values
 from expectant.step_sizes import StepSize
 
-GROUPS: dict[str, type[Description] | tuple[type[Description], ...]] = {
+GROUPS: dict[str, type[Config] | tuple[type[Config], ...]] = {
     "domains": Domain,
     "features": Features,
     "models": Model,
@@ -53,7 +53,7 @@ def entry(kind: str) -> dict[str, Any]:
         "algorithm": vars(found).get("algorithm", ""),
         "short": short_names().get(kind),
         "text": inspect.cleandoc((found.__doc__ or "").partition(OPTIONS)[0]),
-        "options": options_of(found),
+        "options": parameters_of(found),
     }
 
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from expectant.core.memory import claim
+from expectant.core.verbs import act, function
 from expectant.dispatch import borrowed
 from expectant.engine.compile.kernels import compiled_for
 from expectant.engine.course import begun, drive, going_on
@@ -25,7 +26,6 @@ from expectant.parts import Agent, Domain, Features
 from expectant.progress import Silent
 from expectant.rules import flag, or_none, whole
 from expectant.seeds import SEED
-from expectant.verbs import act, function
 
 __all__ = ["Errors", "Safety", "action_values_safe", "decision_nanoseconds", "errors_over_time"]
 

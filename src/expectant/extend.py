@@ -6,7 +6,9 @@ docs/own-parts.md says which of them each kind of component needs.
 """
 
 # ruff: noqa: F403, PLC0414
-from expectant import descriptions, parts, step_sizes, updates, verbs
+from typing import Any
+
+from expectant import parts, step_sizes, updates
 from expectant import rules as rules
 from expectant.agents import acting, centering, planner, planning_agent, planning_update
 from expectant.agents.acting import *
@@ -14,7 +16,9 @@ from expectant.agents.centering import *
 from expectant.agents.planner import *
 from expectant.agents.planning_agent import *
 from expectant.agents.planning_update import *
-from expectant.descriptions import *
+from expectant.core import config, verbs
+from expectant.core.config import *
+from expectant.core.verbs import *
 from expectant.engine.trial import mistakes
 from expectant.engine.trial.mistakes import *
 from expectant.features import vector
@@ -22,12 +26,11 @@ from expectant.features.vector import *
 from expectant.parts import *
 from expectant.step_sizes import *
 from expectant.updates import *
-from expectant.verbs import *
 
-__all__: list[str] = ["rules"]
+__all__: list[str] = ["look_as", "measure", "rules"]  # noqa: F405
 __all__ += acting.__all__
 __all__ += centering.__all__
-__all__ += descriptions.__all__
+__all__ += config.__all__
 __all__ += mistakes.__all__
 __all__ += parts.__all__
 __all__ += planner.__all__
@@ -37,6 +40,19 @@ __all__ += step_sizes.__all__
 __all__ += updates.__all__
 __all__ += vector.__all__
 __all__ += verbs.__all__
+
+
+def __getattr__(name: str) -> Any:
+    """Import what belongs to experiments when it is first used."""
+    if name == "look_as":
+        from expectant.lab.looks import look_as
+
+        return look_as
+    if name == "measure":
+        from expectant.lab.measures import measure
+
+        return measure
+    raise AttributeError(f"module 'expectant.extend' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

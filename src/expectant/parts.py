@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, Self
 
 import numpy as np
 
+from expectant.core.config import Config, all_ours, parameter
 from expectant.core.memory import zeros
-from expectant.descriptions import Description, abstract, all_ours, option
 from expectant.rules import at_least, between, either, number, one_of, whole
 
 if TYPE_CHECKING:
@@ -164,7 +164,7 @@ def constant_weights(shape: Shape, width: int, value: float, owner: str) -> np.n
     return weights
 
 
-class Buildable(Description):
+class Buildable(Config, abstract=True):
     """A description from which a part is built for every run.
 
     ``memory_advice`` says what makes it smaller, for the sentence that refuses what does not fit.
@@ -180,7 +180,7 @@ class Buildable(Description):
         return NotImplementedError(f"{said}; it has {near[0]}" if near else said)
 
 
-class Domain(Buildable):
+class Domain(Buildable, abstract=True):
     """A world to act in, described.
 
     Its observations are either the numbers of its states (``states`` of them) or vectors whose
@@ -194,12 +194,15 @@ class Domain(Buildable):
     memory_advice: ClassVar[str] = "fewer states"
     public: ClassVar[Sequence[str]] = ("actions", "bounds", "mdp", "phases", "states")
     outside: ClassVar[bool] = False
-    switch_every: int | None = None
 
     @property
     def called(self) -> str:
         """What people are told that something runs in."""
         return type(self).__name__
+
+    @property
+    def switch_every(self) -> int | None:
+        return None
 
     @property
     def phase_steps(self) -> Sequence[int]:
@@ -284,7 +287,7 @@ class Domain(Buildable):
         raise self.lacking("build")
 
 
-class Features(Buildable):
+class Features(Buildable, abstract=True):
     """A state-update function u, described."""
 
     def shape(self, domain: Domain) -> Shape:
@@ -296,7 +299,7 @@ class Features(Buildable):
         raise self.lacking("build")
 
 
-class Model(Buildable):
+class Model(Buildable, abstract=True):
     """A model of the world, described.
 
     ``predicts_means`` says that it knows only the mean of the next state, which the theory allows
@@ -327,7 +330,7 @@ class Model(Buildable):
 
 def model_fits() -> Any:
     """The parameter ``model_fits`` of backup distributions that store transitions."""
-    return option(
+    return parameter(
         either(whole(0), one_of("planning_steps")),
         default=2,
         kw_only=True,
@@ -335,7 +338,7 @@ def model_fits() -> Any:
     )
 
 
-class Backups(Buildable):
+class Backups(Buildable, abstract=True):
     """A backup distribution, described.
 
     ``stores_transitions`` says that every draw is a stored transition, whose action, reward and
@@ -374,7 +377,7 @@ class Backups(Buildable):
         return Shape(site.shape.size, 1) if self.draws_features else site.shape
 
 
-class Values(Buildable):
+class Values(Buildable, abstract=True):
     """State values v̂ that are not linear in the features, described.
 
     Its part stands where agents have weights (D,), and has the verbs ``outlook``, v̂(s),
@@ -387,7 +390,7 @@ class Values(Buildable):
         raise self.lacking("build")
 
 
-class Option(Buildable):
+class Option(Buildable, abstract=True):
     """A course of action, described: what is done in each state, and where it stops.
 
     Its part has the verbs ``policy``, π_o(a | s), and ``stop``, β_o(s).
@@ -413,27 +416,26 @@ class Option(Buildable):
         raise self.lacking("build")
 
 
-@abstract
-class Agent(Buildable):
+class Agent(Buildable, abstract=True):
     """An agent, described; ``algorithm`` is its name in the paper."""
 
     algorithm: ClassVar[str] = ""
-    epsilon: float = option(
+    epsilon: float = parameter(
         between(0, 1),
         default=0.1,
         kw_only=True,
         meaning="probability of a random action, which may be the greedy one",
     )
-    discount: float = option(
+    discount: float = parameter(
         between(0, 1), default=0.99, kw_only=True, meaning="γ, the discount factor"
     )
-    initial_value: float = option(
+    initial_value: float = parameter(
         number(),
         default=0.0,
         kw_only=True,
         meaning="initial value of every state and action; a high one makes the agent explore",
     )
-    centering: float = option(
+    centering: float = parameter(
         at_least(0),
         default=0.0,
         kw_only=True,
@@ -479,7 +481,9 @@ def equip_checked(agent: Agent, site: Site) -> object:
         read.add(name)
         return object.__getattribute__(self, name)
 
-    twin = object.__new__(type(cls)(cls.__name__, (cls,), {"__getattribute__": record}))
+    twin = object.__new__(
+        type(cls)(cls.__name__, (cls,), {"__getattribute__": record}, abstract=True)
+    )
     twin.__dict__.update(vars(agent))
     part = twin.equip(site)
     for field in dataclasses.fields(cls):

@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import math
 
-from expectant.features.vector import add, dot, greatest, outlook
-from expectant.verbs import (
+from expectant.core.verbs import (
     adapt,
     add_expected,
     backed_up_value,
@@ -24,6 +23,7 @@ from expectant.verbs import (
     size,
     value,
 )
+from expectant.features.vector import add, dot, greatest, outlook
 
 __all__ = [
     "accumulate",

@@ -9,7 +9,7 @@ import pytest
 from building import Built
 
 import expectant as ex
-from expectant.verbs import act, learn, outcome, plan, preference, relabel, reset, step
+from expectant.core.verbs import act, learn, outcome, plan, preference, relabel, reset, step
 
 DOMAIN = ex.Corridor(cells=2, slip=0.0)
 
@@ -292,9 +292,9 @@ def test_which_target_a_planned_policy_step_has(old, error):
 @pytest.mark.parametrize(
     "agent",
     [
-        ex.PlanningOnly(ex.Lookahead.paper(0.5, 0.5)),
-        ex.PlanningOnly(ex.CachedValues.paper(0.5, 0.5, 0.5)),
-        ex.PlanningOnly(ex.CachedPolicy.paper(0.5, 0.5, 0.5)),
+        ex.agents.PlanningOnly(ex.Lookahead.paper(0.5, 0.5)),
+        ex.agents.PlanningOnly(ex.CachedValues.paper(0.5, 0.5, 0.5)),
+        ex.agents.PlanningOnly(ex.CachedPolicy.paper(0.5, 0.5, 0.5)),
     ],
     ids=lambda agent: agent.kind,
 )

@@ -8,7 +8,7 @@ import pytest
 from building import Built, per_feature
 
 import expectant as ex
-from expectant.verbs import learn, plan
+from expectant.core.verbs import learn, plan
 
 DOMAIN = ex.Corridor(cells=2, slip=0.0)
 STEPS: dict[Any, tuple[float, ...]] = {
@@ -39,7 +39,7 @@ def test_a_real_error_moves_the_mean_reward_worked_by_hand(kind):
 @pytest.mark.parametrize("kind", STEPS)
 def test_the_mean_reward_moves_by_steps_that_adapt_as_well(kind):
     """As with numbers: they are 0.5 to begin with, and stay so without a rate of change."""
-    first = ex.IDBD(0.5, 0.0, per="feature", bounded=False)
+    first = ex.step_sizes.IDBD(0.5, 0.0, per="feature", bounded=False)
     runs = []
     for steps in (STEPS[kind], (first, *STEPS[kind][1:])):
         b = Built(DOMAIN, ex.OneHot(), kind.paper(*steps, centering=0.25))
@@ -83,17 +83,17 @@ def test_gradient_planning_is_centred(update):
 
 
 def rate_of(agent: Any, steps: int) -> float:
-    result = ex.run(ex.TwoChoice(), ex.OneHot(), agent, steps=steps, runs=1, compiled=False,
+    result = ex.run(ex.domains.TwoChoice(), ex.OneHot(), agent, steps=steps, runs=1, compiled=False,
                     keep_agents=True)  # fmt: skip
     return float(result.kept[0][0].agent.centering.rate[0])
 
 
 def test_planning_with_state_values_finds_the_best_gain():
     """By planning alone, with the exact model: R̄ is the best reward of a step, 0.4."""
-    agent = ex.PlanningOnly(
+    agent = ex.agents.PlanningOnly(
         ex.Lookahead.paper(0.2, model="exact", centering=0.5, planning_steps=5, epsilon=0.2)
     )
-    best = ex.exact.optimal_gain(ex.TwoChoice())
+    best = ex.exact.optimal_gain(ex.domains.TwoChoice())
     assert best == pytest.approx(0.4)
     assert rate_of(agent, 1_500) == pytest.approx(best, abs=1e-3)
 

@@ -34,10 +34,10 @@ OTHER: dict[str, Any] = {
     "bonus": 0.5,
     "reference": (1, 1),
     "model": "sparse",
-    "backups": ex.Replay(10),
+    "backups": ex.backups.Replay(10),
     "planning_update": "gtd2",
-    "options": ex.Repertoire([ex.OneStep(0)]),
-    "values": ex.NetworkValues(),
+    "options": ex.options.Repertoire([ex.options.OneStep(0)]),
+    "values": ex.agents.NetworkValues(),
 }
 
 
@@ -90,7 +90,7 @@ def test_defaults_are_what_the_stored_grid_has_chosen(name):
     if "replayed_fits" in settings:
         assert agent.distribution().fits == settings.pop("replayed_fits")
     for key, value in settings.items():
-        step = ex.Description.from_dict(value) if isinstance(value, dict) else value
+        step = ex.extend.Config.from_dict(value) if isinstance(value, dict) else value
         assert getattr(agent, key) == step
     each = rows[0]["each"]
     assert len(each) == len(stored["problems"]) and stored["runs"] >= 10
@@ -111,7 +111,7 @@ def test_they_learn_a_corridor(kind):
 # ------------------------------------------------------------------------ the paper's, by name
 
 
-def alpha(step: float) -> ex.Fixed:
+def alpha(step: float) -> ex.step_sizes.Fixed:
     return ex.step_sizes.Fixed(step, per="feature", bounded=False)
 
 
@@ -122,7 +122,7 @@ def test_the_papers_agents_are_written_out():
         alpha(0.2),
         discount=1.0,
         planning_update="levi",
-        backups=ex.Replay(50, model_fits=0),
+        backups=ex.backups.Replay(50, model_fits=0),
     )
     assert ex.CachedPolicy.paper(0.1, 0.2) == ex.CachedPolicy(
         alpha(0.1),
@@ -130,7 +130,7 @@ def test_the_papers_agents_are_written_out():
         alpha(0.1),
         discount=1.0,
         planning_update="levi",
-        backups=ex.Replay(1000, model_fits=0),
+        backups=ex.backups.Replay(1000, model_fits=0),
     )
 
 
@@ -147,11 +147,11 @@ IN_DATA: list[tuple[dict[str, Any], ex.Agent]] = [
     ),
     (
         {"kind": "lookahead", "backups": {"kind": "replay", "capacity": 9, "model_fits": 1}},
-        ex.Lookahead(backups=ex.Replay(9, model_fits=1)),
+        ex.Lookahead(backups=ex.backups.Replay(9, model_fits=1)),
     ),
     (
         {"kind": "lookahead", "value_step": {"kind": "fixed", "step": 0.1, "per": "feature"}},
-        ex.Lookahead(ex.Fixed(0.1, per="feature")),
+        ex.Lookahead(ex.step_sizes.Fixed(0.1, per="feature")),
     ),
     (
         {"kind": "lookahead", "preset": "paper", "value_step": 0.1, "replay_capacity": 7},
@@ -187,14 +187,14 @@ IN_DATA: list[tuple[dict[str, Any], ex.Agent]] = [
     ),
     (
         {"kind": "freeze_after", "steps": 9, "agent": {"kind": "lookahead", "planning_steps": 2}},
-        ex.FreezeAfter(ex.Lookahead(planning_steps=2), 9),
+        ex.agents.FreezeAfter(ex.Lookahead(planning_steps=2), 9),
     ),
     (
         {
             "kind": "planning_only",
             "agent": {"kind": "lookahead", "preset": "paper", "value_step": 0.1},
         },
-        ex.PlanningOnly(ex.Lookahead.paper(0.1)),
+        ex.agents.PlanningOnly(ex.Lookahead.paper(0.1)),
     ),
 ]
 

@@ -12,8 +12,8 @@ from scripted import outcomes
 import expectant as ex
 from expectant.agents.acting import greedy, write_epsilon_greedy
 from expectant.agents.cached_policy import sample_policy
+from expectant.core.verbs import act, back_up, draw, draw_outcome, fit, preference, remember
 from expectant.domains.finite import sample
-from expectant.verbs import act, back_up, draw, draw_outcome, fit, preference, remember
 
 DOMAIN = ex.Corridor(cells=5, slip=0.25)
 
@@ -121,14 +121,14 @@ def drawn_from(model, built, number, action):
 
 def test_the_true_model_draws_as_it_says():
     built = Built(DOMAIN, ex.OneHot())
-    model = ex.TrueModel().build(built.setting)
+    model = ex.models.TrueModel().build(built.setting)
     assert outcomes(drawn_from(model, built, 2, 1), 16) == {(1, -1.0): 0.25, (3, -1.0): 0.75}
     assert outcomes(drawn_from(model, built, 4, 1), 16) == {(-1, 20.0): 0.75, (3, -1.0): 0.25}
 
 
 def test_a_learned_distribution_is_drawn_as_counted():
     built = Built(DOMAIN, ex.OneHot())
-    model = ex.Distribution().build(built.setting)
+    model = ex.models.Distribution().build(built.setting)
     for successor, reward in ((1, -1.0), (3, -3.0), (None, 6.0), (3, -5.0)):
         fit(model, built.transition(2, 0, reward, successor))
     found = outcomes(drawn_from(model, built, 2, 0), 16)
@@ -140,14 +140,14 @@ def test_a_learned_distribution_is_drawn_as_counted():
 
 
 @pytest.mark.parametrize(("backups", "visits", "expected"), [
-    (ex.Replay(4), [0, 0, 1, 2, 2, 2], {1: 0.25, 2: 0.75}),
-    (ex.Trajectory(1, 4), [0, 0, 1, 2, 2, 2], {1: 0.25, 2: 0.75}),
-    (ex.SeenStates(), [0, 0, 1, 2, 2, 2, 4], {0: 0.25, 1: 0.25, 2: 0.25, 4: 0.25}),
-    (ex.SeenStates(2), [0, 0, 1, 2, 2, 2, 4], {2: 0.5, 4: 0.5}),
-    (ex.AllStates(), [3], dict.fromkeys(range(5), 0.2)),
-    (ex.RecencyReplay(2, 1.0), [0, 1, 2, 3], {2: 1 / 3, 3: 2 / 3}),
-    (ex.StateSampler(), [0, 1, 1, 4, 4, 4], {0: 1 / 6, 1: 1 / 3, 4: 1 / 2}),
-    (ex.CurrentState(), [0, 1], {2: 1.0}),
+    (ex.backups.Replay(4), [0, 0, 1, 2, 2, 2], {1: 0.25, 2: 0.75}),
+    (ex.backups.Trajectory(1, 4), [0, 0, 1, 2, 2, 2], {1: 0.25, 2: 0.75}),
+    (ex.backups.SeenStates(), [0, 0, 1, 2, 2, 2, 4], {0: 0.25, 1: 0.25, 2: 0.25, 4: 0.25}),
+    (ex.backups.SeenStates(2), [0, 0, 1, 2, 2, 2, 4], {2: 0.5, 4: 0.5}),
+    (ex.backups.AllStates(), [3], dict.fromkeys(range(5), 0.2)),
+    (ex.backups.RecencyReplay(2, 1.0), [0, 1, 2, 3], {2: 1 / 3, 3: 2 / 3}),
+    (ex.backups.StateSampler(), [0, 1, 1, 4, 4, 4], {0: 1 / 6, 1: 1 / 3, 4: 1 / 2}),
+    (ex.backups.CurrentState(), [0, 1], {2: 1.0}),
 ], ids=repr)  # fmt: skip
 def test_states_to_plan_from_are_drawn_as_often_as_they_should(backups, visits, expected):
     built = Built(DOMAIN, ex.OneHot())

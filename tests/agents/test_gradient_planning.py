@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import expectant as ex
+from expectant.core.verbs import add_expected, backed_up_value, improve, learn, plan
 from expectant.features.vector import Weighted
 from expectant.models.columns import append
 from expectant.models.expectation import LinearPart
 from expectant.updates import own_error
-from expectant.verbs import add_expected, backed_up_value, improve, learn, plan
 
 FORMS = {"gradient": ex.agents.Gradient, "gtd2": ex.agents.GTD2}
 DOMAIN = ex.Corridor(cells=2, slip=0.0)
@@ -183,8 +183,8 @@ def test_no_bounded_update_overshoots(form, seed, discount, known, size, kind):
     """Where h is at the error, the error shrinks; elsewhere it moves by the larger of the two."""
     site = planned("levi").setting
     described = {
-        "bounded": ex.Fixed(size, per="feature"),
-        "autostep": ex.Autostep(size, 0.1, per="feature"),
+        "bounded": ex.step_sizes.Fixed(size, per="feature"),
+        "autostep": ex.step_sizes.Autostep(size, 0.1, per="feature"),
     }
     step = size if kind == "number" else described[kind].build(site, 1)
     before, after, expected = outcome(form, step, seed, discount, 1.0)
@@ -220,7 +220,7 @@ MODELS: dict[str, str | ex.Model] = {
     "episodic": "episodic",
     "exact": "exact",
     "exact_episodic": "exact_episodic",
-    "network": ex.NetworkExpectation(hidden=3, step=0.1),
+    "network": ex.models.NetworkExpectation(hidden=3, step=0.1),
 }
 
 
@@ -232,7 +232,7 @@ def test_what_a_model_adds_is_what_it_backs_up(model, weighted):
     """wᵀs̄ by ``backed_up_value`` and u + a s̄ by ``add_expected`` have the same s̄."""
     features: Any = ex.RandomBinary(size=6, active=2)
     if weighted:
-        features = ex.Traces(features, decay=0.5)
+        features = ex.features.Traces(features, decay=0.5)
     step: dict[str, Any] = {} if model == "network" else {"model_step": 0.2}
     agent = ex.Lookahead.paper(0.1, model=MODELS[model], **step)
     b = Built(ex.Corridor(cells=5), features, agent)

@@ -11,13 +11,13 @@ from building import Built
 
 import expectant as ex
 from expectant.agents.network_values import NetworkValuesPart
+from expectant.core.verbs import back_up, backed_up_value, learn
 from expectant.features.vector import Weighted, dense, outlook
 from expectant.models.wrappers import AtMeanPart
 from expectant.updates import correct, displacement
-from expectant.verbs import back_up, backed_up_value, learn
 
 CORRIDOR, FEATURES = ex.Corridor(slip=0.3), ex.RandomBinary(14, 5)
-VALUES = ex.NetworkValues(hidden=5)
+VALUES = ex.agents.NetworkValues(hidden=5)
 
 
 def disturbed(part: Any, hidden: int, seed: int = 1) -> Any:
@@ -36,7 +36,7 @@ def by_numpy(part: NetworkValuesPart, vector: np.ndarray) -> float:
 
 def test_values_agree_with_numpy_and_are_zero_at_the_end_and_at_first():
     built = Built(CORRIDOR, FEATURES)
-    part: Any = ex.NetworkValues(hidden=11).build(built.setting)
+    part: Any = ex.agents.NetworkValues(hidden=11).build(built.setting)
     assert all(outlook(part, built.state(n)) == 0.0 for n in range(9))
     disturbed(part, 11)
     for number in range(9):
@@ -50,7 +50,7 @@ def test_values_agree_with_numpy_and_are_zero_at_the_end_and_at_first():
 def test_hidden_weights_are_normal_and_leave_the_numbers_of_the_run_alone():
     built = Built(CORRIDOR, FEATURES)
     before = built.rng.bit_generator.state
-    part: Any = ex.NetworkValues(hidden=100).build(built.setting)
+    part: Any = ex.agents.NetworkValues(hidden=100).build(built.setting)
     assert built.rng.bit_generator.state == before
     assert part.inner[:, :100].std() == pytest.approx(5**-0.5, rel=0.1)
     assert not part.inner[:, 100:].any() and part.inner.shape == (14, 104)
@@ -173,6 +173,6 @@ def test_a_real_step_moves_the_value_towards_reward_and_next_value():
 
 def test_a_bonus_comes_on_top():
     plain = forked("exact_episodic")
-    curious = forked(ex.models.ExplorationBonus(ex.ExactEpisodic(), 0.5))
+    curious = forked(ex.models.ExplorationBonus(ex.models.ExactEpisodic(), 0.5))
     curious.agent.planner.model.model.clock[0] = 9
     assert ahead(curious) == pytest.approx(ahead(plain) + 0.5 * 3.0)

@@ -10,7 +10,7 @@ import pytest
 from building import Built, per_feature
 
 import expectant as ex
-from expectant.verbs import (
+from expectant.core.verbs import (
     add_expected,
     backed_up_action_value,
     backed_up_value,
@@ -31,7 +31,7 @@ def built(model: Any = "expectation", features: Any = None, **options: Any) -> B
 
 
 def curious(kappa: float, features: Any = None, **options: Any) -> Built:
-    model = ex.models.ExplorationBonus(ex.LinearExpectation(per_feature(0.1)), kappa)
+    model = ex.models.ExplorationBonus(ex.models.LinearExpectation(per_feature(0.1)), kappa)
     return built(model, features, **options)
 
 
@@ -99,7 +99,7 @@ def test_a_bonus_has_bad_actions_tried_again_and_again():
     )
     tried = {}
     for bonus in (0.0, 0.24):
-        model = ex.models.ExplorationBonus(ex.LinearExpectation(1.0), bonus)
+        model = ex.models.ExplorationBonus(ex.models.LinearExpectation(1.0), bonus)
         agent = ex.Lookahead(1.0, model=model, epsilon=0.0, planning_steps=1, discount=1.0)
         result = ex.run(domain, ex.OneHot(), agent, episodes=180, runs=1, compiled=False)
         tried[bonus] = np.flatnonzero(result.returns[0] == 0.0)

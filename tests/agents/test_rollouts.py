@@ -4,14 +4,14 @@ import pytest
 from building import Built
 
 import expectant as ex
-from expectant.verbs import imagine, learn, plan
+from expectant.core.verbs import imagine, learn, plan
 
 CHAIN = ex.Corridor(cells=4, slip=0.0)
 
 
 def test_a_rollout_backs_up_where_the_model_leads():
     """A deterministic chain known to the model: one rollout carries the goal's value all the way."""
-    model = ex.Sample(ex.TrueModel())
+    model = ex.models.Sample(ex.models.TrueModel())
     agent = ex.CachedValues.paper(
         1.0, 0.0, model=model, planning_steps=1, epsilon=0.0, backups=ex.backups.Rollout(4)
     )
@@ -35,7 +35,7 @@ def test_a_rollout_backs_up_where_the_model_leads():
     (9, [99.5, 99.5, 99.5, 99.25]),
 ])  # fmt: skip
 def test_a_rollout_is_as_long_as_it_says_and_stops_at_the_end(length, expected):
-    model = ex.Sample(ex.TrueModel())
+    model = ex.models.Sample(ex.models.TrueModel())
     agent = ex.CachedValues.paper(
         0.5, 0.0, model=model, planning_steps=1, epsilon=0.0, backups=ex.backups.Rollout(length)
     )

@@ -10,17 +10,17 @@ import pytest
 from building import Built
 
 import expectant as ex
+from expectant.core.verbs import fit, learn, mean_rate, moved_by, plan
 from expectant.dispatch import borrowed
 from expectant.engine.compile.kernels import kernel_for
 from expectant.features.vector import Weighted
 from expectant.step_sizes import effective_step
 from expectant.updates import move, move_row
-from expectant.verbs import fit, learn, mean_rate, moved_by, plan
 
 DOMAIN = ex.Corridor(cells=2, slip=0.0)
 ADAPTIVE = (
-    ex.IDBD(0.5, 0.1, per="feature", bounded=False),
-    ex.Autostep(0.5, 0.1, memory=10.0, per="feature"),
+    ex.step_sizes.IDBD(0.5, 0.1, per="feature", bounded=False),
+    ex.step_sizes.Autostep(0.5, 0.1, memory=10.0, per="feature"),
 )
 
 
@@ -44,7 +44,7 @@ def test_a_rate_grows_while_errors_agree_worked_by_hand(described):
     # an error the other way: α shrinks, by Autostep with the slope over its fading maximum
     error = move(weights, b.state(0), 1.0, step)
     slope = error * 1.0
-    if isinstance(described, ex.Autostep):
+    if isinstance(described, ex.step_sizes.Autostep):
         slope /= max(abs(slope), 1.0 + rate / 10.0 * (abs(slope) - 1.0))
     assert error < 0.0
     assert step.rates[0, 0] == pytest.approx(rate * math.exp(0.1 * slope), rel=1e-12)
@@ -57,7 +57,7 @@ def two_active() -> Weighted:
 
 def test_a_rate_jumps_by_e_squared_at_most_and_never_vanishes():
     b, weights = built(), np.zeros(8)
-    step = ex.IDBD(0.5, 100.0, per="feature", bounded=False).build(b.setting, 1)
+    step = ex.step_sizes.IDBD(0.5, 100.0, per="feature", bounded=False).build(b.setting, 1)
     step.traces[0, :2] = [1.0, -1.0]
     move(weights, b.state(0), 1.0, step)  # θ δ x h = 100
     assert step.rates[0, 0] == pytest.approx(0.5 * math.exp(2.0))
@@ -71,12 +71,12 @@ def test_a_rate_jumps_by_e_squared_at_most_and_never_vanishes():
 def test_features_that_are_not_one_count_by_their_squares():
     """x = 2, δ = 1: of a trace nothing is left once α x² is above one."""
     b, state = built(), two_active()
-    step = ex.IDBD(0.5, 0.0, per="feature", bounded=False).build(b.setting, 1)
+    step = ex.step_sizes.IDBD(0.5, 0.0, per="feature", bounded=False).build(b.setting, 1)
     step.traces[0, 3] = 1.0
     move(np.zeros(8), state, 1.0, step)
     assert step.traces[0, 3] == 0.5 * 2.0
     # Autostep: the slope is δ x h = 2, and the maximum of 5 fades by α x² / τ = 0.04 towards it
-    step = ex.Autostep(0.1, 0.1, memory=10.0, per="feature").build(b.setting, 1)
+    step = ex.step_sizes.Autostep(0.1, 0.1, memory=10.0, per="feature").build(b.setting, 1)
     step.traces[0, 3], step.peaks[0, 3] = 1.0, 5.0
     move(np.zeros(8), state, 1.0, step)
     assert step.peaks[0, 3] == pytest.approx(5.0 - 0.04 * 3.0)
@@ -87,7 +87,7 @@ def test_features_that_are_not_one_count_by_their_squares():
 
 def test_the_mean_rate_is_weighted_by_squares():
     """Rates 1/8 and 1/2 at features of 1 and 2: (1/8 + 4/2) / 5."""
-    step = ex.IDBD(0.5, 0.0, per="feature", bounded=False).build(built().setting, 1)
+    step = ex.step_sizes.IDBD(0.5, 0.0, per="feature", bounded=False).build(built().setting, 1)
     step.rates[0, 0] = 0.125
     assert mean_rate(step, 0, two_active()) == (0.125 + 4 * 0.5) / 5
     nothing = Weighted(np.array([0, 3]), np.zeros(2), np.array([-1]))
@@ -97,25 +97,30 @@ def test_the_mean_rate_is_weighted_by_squares():
 def test_no_single_update_overshoots():
     b, state = built(), two_active()
     for described in (
-        ex.Fixed(1.0, per="feature"),
-        ex.Autostep(1.0, per="feature"),
-        ex.IDBD(1.0, bounded=True, per="feature"),
+        ex.step_sizes.Fixed(1.0, per="feature"),
+        ex.step_sizes.Autostep(1.0, per="feature"),
+        ex.step_sizes.IDBD(1.0, bounded=True, per="feature"),
     ):
         weights, step = np.zeros(8), described.build(b.setting, 1)
         move(weights, state, 10.0, step)
         assert effective_step(step, 0, state) == pytest.approx(1.0)
         assert weights[0] + 2.0 * weights[3] == pytest.approx(10.0)
         assert moved_by(step, 0, state, 10.0) == pytest.approx(10.0)
-    weights, step = np.zeros(8), ex.Fixed(0.1, per="feature").build(b.setting, 1)
+    weights, step = np.zeros(8), ex.step_sizes.Fixed(0.1, per="feature").build(b.setting, 1)
     move(weights, state, 10.0, step)
     assert weights[3] == 0.1 * 10.0 * 2.0  # small ones are left alone
     unbounded = np.zeros(8)
-    move(unbounded, state, 10.0, ex.IDBD(1.0, per="feature", bounded=False).build(b.setting, 1))
+    move(
+        unbounded,
+        state,
+        10.0,
+        ex.step_sizes.IDBD(1.0, per="feature", bounded=False).build(b.setting, 1),
+    )
     assert unbounded[0] + 2.0 * unbounded[3] == 50.0
 
 
 def test_numbers_are_shared_out_and_bounded_in_all_parts_of_an_agent():
-    agent = ex.CachedValues(0.8, ex.IDBD(0.6), 0.4, planning_update="gradient")
+    agent = ex.CachedValues(0.8, ex.step_sizes.IDBD(0.6), 0.4, planning_update="gradient")
     part = Built(DOMAIN, ex.RandomBinary(4, 2), agent).agent
     assert (part.value_step.step, part.planner.model.step.step) == (0.4, 0.2)
     assert (part.update.correction_step.step, part.update.bounded) == (0.005, True)
@@ -128,7 +133,7 @@ def test_the_papers_numbers_are_neither_and_can_be_doubled():
         ex.RandomBinary(4, 2),
         ex.CachedValues.paper(
             0.8,
-            ex.IDBD(0.6, per="feature", bounded=False),
+            ex.step_sizes.IDBD(0.6, per="feature", bounded=False),
             0.4,
             planning_update="gradient",
             interpretation=ex.Interpretation(doubled_gradients=True),
@@ -141,7 +146,7 @@ def test_the_papers_numbers_are_neither_and_can_be_doubled():
 
 def test_rows_of_weights_have_rates_of_their_own():
     b, weights = built(), np.zeros((2, 8))
-    step = ex.IDBD(0.5, 0.1, per="feature", bounded=False).build(b.setting, 2)
+    step = ex.step_sizes.IDBD(0.5, 0.1, per="feature", bounded=False).build(b.setting, 2)
     for _ in range(2):
         move_row(weights, b.state(0), 2.0, step, 1)
     assert weights[0].tolist() == [0.0] * 8
@@ -150,13 +155,13 @@ def test_rows_of_weights_have_rates_of_their_own():
 
 @pytest.mark.parametrize("described", ADAPTIVE, ids=lambda step: step.kind)
 def test_a_models_column_has_one_rate_for_all_its_outputs(described):
-    model = ex.LinearExpectation(described).build(built().setting)
+    model = ex.models.LinearExpectation(described).build(built().setting)
     b = built()
     fit(model, b.transition(0, 1, -1.0, 1))
     assert (model.rewards[1, 0], model.rows[1, 0, 1]) == (-0.5, 0.5)
     # errors −0.5 and 0.5, traces −0.5 and 0.5: the slope is 0.25 + 0.25
     fit(model, b.transition(0, 1, -1.0, 1))
-    slope = 1.0 if isinstance(described, ex.Autostep) else 0.5
+    slope = 1.0 if isinstance(described, ex.step_sizes.Autostep) else 0.5
     rate = 0.5 * math.exp(0.1 * slope)
     step: Any = model.step
     assert step.rates[1, 0] == pytest.approx(rate, rel=1e-12)
@@ -210,14 +215,14 @@ def test_idbd_finds_which_inputs_matter_as_in_1992():
     fixed = min(late_error(tracked(step, 30_000)) for step in (0.03, 0.04))
     assert fixed == pytest.approx(3.5, abs=0.2)
     assert late_error(
-        tracked(ex.IDBD(0.05, 0.01, per="feature", bounded=False), 30_000)
+        tracked(ex.step_sizes.IDBD(0.05, 0.01, per="feature", bounded=False), 30_000)
     ) == pytest.approx(1.5, abs=0.2)
-    assert late_error(tracked(ex.Autostep(0.05, 0.01, per="feature"), 30_000)) < 2.4
+    assert late_error(tracked(ex.step_sizes.Autostep(0.05, 0.01, per="feature"), 30_000)) < 2.4
 
 
 def test_a_step_decays_with_real_steps_not_with_planned_ones():
     """α₀ = 0.5, N₀ = 3, p = 2: 0.5 · 4 / (3 + t²) is 1/2, 2/7 and 1/6 in the first three steps."""
-    step = ex.Decaying(0.5, 3.0, power=2.0, per="feature", bounded=False)
+    step = ex.step_sizes.Decaying(0.5, 3.0, power=2.0, per="feature", bounded=False)
     for planning_steps in (0, 4):
         agent = ex.Lookahead.paper(step, step, planning_steps=planning_steps, backups="current")
         b = Built(DOMAIN, ex.OneHot(), agent)
@@ -234,10 +239,10 @@ def test_a_step_decays_with_real_steps_not_with_planned_ones():
 
 
 def test_a_decaying_step_is_bounded_and_shared_out():
-    agent = ex.QLearning(ex.Decaying(8.0, 1.0))
+    agent = ex.QLearning(ex.step_sizes.Decaying(8.0, 1.0))
     b = Built(ex.Corridor(), ex.RandomBinary(14, 4), agent)
     learn(b.agent, b.transition(0, 0, 3.0, None), b.rng)
     assert b.agent.action_step.initial == 2.0
     assert b.agent.weights[0].sum() == pytest.approx(3.0)  # the whole error, and no more
     with pytest.raises(ValueError, match="Decaying: offset must be a finite number, 0 or more"):
-        ex.Decaying(0.1, -1.0)
+        ex.step_sizes.Decaying(0.1, -1.0)

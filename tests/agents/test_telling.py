@@ -10,8 +10,8 @@ from backups.weighted import Values
 from building import Built
 
 import expectant as ex
+from expectant.core.verbs import back_up, changed, changed_action, copy, draw, learn, remember
 from expectant.features.vector import dense, dot, empty_state
-from expectant.verbs import back_up, changed, changed_action, copy, draw, learn, remember
 
 
 class NotebookPart(NamedTuple):
@@ -37,7 +37,6 @@ def _(notebook, state, moved, left):
     notebook.told.append((dense(state, 7).tolist(), float(moved), float(left)))
 
 
-@ex.description
 class Notebook(ex.Backups):
     def build(self, site):
         return NotebookPart(empty_state(site.shape), [])
@@ -112,7 +111,6 @@ def _(ledger, weights, state, action, moved, error, discount):
     ledger.told.append((action, float(moved), float(error), discount))
 
 
-@ex.description
 class Ledger(ex.Backups):
     def build(self, site):
         return LedgerPart(empty_state(site.shape), [])

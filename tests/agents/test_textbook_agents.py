@@ -9,7 +9,7 @@ import pytest
 from building import Built, per_feature
 
 import expectant as ex
-from expectant.verbs import act, begin, break_off, learn, plan
+from expectant.core.verbs import act, begin, break_off, learn, plan
 
 DOMAIN = ex.Corridor(cells=2, slip=0.0)
 LEFT, RIGHT = 0, 1
@@ -167,7 +167,7 @@ def test_dyna_q_is_q_planning_with_the_latest_outcome_to_the_bit(backups):
     )
     agent = ex.DynaQ(per_feature(0.3), 2, backups=backups, discount=0.9)
     first, second = (
-        ex.run(ex.DynaMaze(), ex.OneHot(), each, episodes=3, runs=1, compiled=False)
+        ex.run(ex.domains.DynaMaze(), ex.OneHot(), each, episodes=3, runs=1, compiled=False)
         for each in (planner, agent)
     )
     assert (first.lengths == second.lengths).all()
@@ -197,7 +197,7 @@ def test_rewards_are_measured_against_their_mean(agent):
 
 
 def test_rvi_q_learning_by_hand():
-    chain = ex.TransientChain(length=1)
+    chain = ex.domains.TransientChain(length=1)
     b = built(ex.RVIQLearning(per_feature(0.5), reference=(0, 1)), chain)
     b.agent.weights[1, :2] = [0.25, 4.0]
     learn(b.agent, b.transition(1, 1, 1.0, 1), b.rng)

@@ -9,8 +9,8 @@ import pytest
 from building import Built, per_feature
 
 import expectant as ex
+from expectant.core.verbs import act, learn, plan, preference, wrapped
 from expectant.models.wrappers import MaintainedPart
-from expectant.verbs import act, learn, plan, preference, wrapped
 
 LINE = ex.Corridor(cells=3, slip=0.0)
 STEPS: dict[Any, tuple[float, ...]] = {
@@ -30,7 +30,7 @@ def equipped(agent: ex.Agent, features: Any = None) -> Built:
 
 def test_a_frozen_agent_learns_first_and_only_plans_afterwards():
     agent = ex.Lookahead.paper(0.5, 0.5, planning_steps=3, backups="all")
-    b = equipped(ex.FreezeAfter(ex.PlanningOnly(agent), 2))
+    b = equipped(ex.agents.FreezeAfter(ex.agents.PlanningOnly(agent), 2))
     inside: Any = wrapped(b.agent)
     for lesson in (1, 2):
         act(b.agent, b.state(2), b.rng)
@@ -47,7 +47,7 @@ def test_a_frozen_agent_learns_first_and_only_plans_afterwards():
 
 @pytest.mark.parametrize("kind", STEPS)
 def test_by_planning_only_a_real_step_moves_no_values(kind):
-    b = equipped(ex.PlanningOnly(kind.paper(*STEPS[kind], planning_steps=1)))
+    b = equipped(ex.agents.PlanningOnly(kind.paper(*STEPS[kind], planning_steps=1)))
     learn(b.agent, b.transition(1, 1, 20.0, None), b.rng)
     assert not b.agent.weights.any()
     for name in ("action_weights", "policy"):
@@ -60,7 +60,7 @@ def test_by_planning_only_a_real_step_moves_no_values(kind):
 
 
 def test_by_planning_only_the_mean_reward_ignores_real_steps():
-    b = equipped(ex.PlanningOnly(ex.Lookahead.paper(0.5, 0.5, centering=0.25)))
+    b = equipped(ex.agents.PlanningOnly(ex.Lookahead.paper(0.5, 0.5, centering=0.25)))
     learn(b.agent, b.transition(1, 1, 20.0, None), b.rng)
     assert b.agent.centering.rate[0] == 0.0
 
@@ -68,7 +68,7 @@ def test_by_planning_only_the_mean_reward_ignores_real_steps():
 @pytest.mark.parametrize("agent", [
     ex.Lookahead.paper(0.1, 0.2, discount=0.9),
     ex.Lookahead(1.5, 0.2, planning_update="levi"),  # the bound makes it 1
-    ex.PlanningOnly(ex.Lookahead.paper(0.1, 0.2)),
+    ex.agents.PlanningOnly(ex.Lookahead.paper(0.1, 0.2)),
 ], ids=repr)  # fmt: skip
 def test_a_cached_lookahead_stays_that_of_the_model(agent):
     """b(s, a, w) from the kept weights, through real steps and planned ones."""
@@ -76,7 +76,7 @@ def test_a_cached_lookahead_stays_that_of_the_model(agent):
     inner = getattr(agent, "agent", agent)
     cached = inner.replace(model="cached_lookahead")
     if inner is not agent:
-        cached = ex.PlanningOnly(cached)
+        cached = ex.agents.PlanningOnly(cached)
     plain, kept = equipped(agent, features), equipped(cached, features)
     assert isinstance(kept.agent.planner.model, MaintainedPart)
     for b in (plain, kept):
@@ -93,7 +93,7 @@ def test_a_cached_lookahead_stays_that_of_the_model(agent):
 
 @pytest.mark.parametrize("agent", [
     ex.Lookahead(model="cached_lookahead", planning_update="gradient"),
-    ex.Lookahead(ex.IDBD(0.1), model="cached_lookahead", planning_update="levi"),
+    ex.Lookahead(ex.step_sizes.IDBD(0.1), model="cached_lookahead", planning_update="levi"),
     ex.CachedValues(model="cached_lookahead"),
     ex.QPlanning(model="cached_lookahead"),
 ], ids=repr)  # fmt: skip
@@ -104,7 +104,7 @@ def test_a_cached_lookahead_is_the_plain_model_where_it_cannot_be_kept(agent):
 
 def test_a_rollout_begins_where_its_start_says():
     """From the last state that was seen, two states further to the right."""
-    model = ex.Sample(ex.TrueModel())
+    model = ex.models.Sample(ex.models.TrueModel())
     agent = ex.CachedValues(
         per_feature(1.0),
         0.0,

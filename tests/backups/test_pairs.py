@@ -9,7 +9,7 @@ import pytest
 from building import Built, per_feature
 
 import expectant as ex
-from expectant.verbs import (
+from expectant.core.verbs import (
     age,
     changed,
     changed_action,
@@ -42,7 +42,7 @@ def drawn(b, pairs, count=1):
 
 
 def test_every_tried_pair_is_drawn_alike():
-    b, pairs = made(ex.SeenPairs())
+    b, pairs = made(ex.backups.SeenPairs())
     for _ in range(50):
         remember(pairs, b.transition(0, 1, -1.0, 1))
     remember(pairs, b.transition(0, 0, -1.0, None))
@@ -53,7 +53,7 @@ def test_every_tried_pair_is_drawn_alike():
 
 
 def test_the_latest_outcome_is_kept_and_its_age_is_known():
-    b, pairs = made(ex.SeenPairs())
+    b, pairs = made(ex.backups.SeenPairs())
     remember(pairs, b.transition(0, 1, -1.0, 1))
     remember(pairs, b.transition(0, 1, 7.0, 3))
     remember(pairs, b.transition(2, 0, 0.5, None))
@@ -71,7 +71,7 @@ def test_the_latest_outcome_is_kept_and_its_age_is_known():
 
 
 def test_untried_actions_of_visited_states_lead_nowhere():
-    b, pairs = made(ex.SeenPairs(untried=True))
+    b, pairs = made(ex.backups.SeenPairs(untried=True))
     remember(pairs, b.transition(1, 1, -1.0, 2))
     assert set(drawn(b, pairs, 100)) == {(1, 0), (1, 1)}  # nothing was done in state 2
     state, successor = b.state(0), b.state(0)
@@ -85,7 +85,7 @@ def test_untried_actions_of_visited_states_lead_nowhere():
 
 
 def test_a_state_that_is_given_up_takes_its_pairs_along():
-    b, pairs = made(ex.SeenPairs(capacity=2))
+    b, pairs = made(ex.backups.SeenPairs(capacity=2))
     for state in (0, 1):
         for action in (0, 1):
             remember(pairs, b.transition(state, action, 1.0, 3))
@@ -96,7 +96,7 @@ def test_a_state_that_is_given_up_takes_its_pairs_along():
 
 
 def test_a_state_in_the_place_of_another_was_never_tried():
-    b, sweeping = made(ex.PrioritizedPairs(capacity=2))
+    b, sweeping = made(ex.backups.PrioritizedPairs(capacity=2))
     for state, action in ((0, 0), (0, 0), (0, 1), (1, 1)):
         remember(sweeping, b.transition(state, action, 1.0, None))
     assert sweeping.links.tries.tolist() == [[2, 1], [0, 1]]
@@ -107,8 +107,10 @@ def test_a_state_in_the_place_of_another_was_never_tried():
 @pytest.mark.parametrize("step", [0.3, 1.0])
 def test_expected_errors_are_exact_in_a_world_without_chance(step):
     """The error of every tried pair, kept through a thousand updates, against its definition."""
-    maze = ex.DynaMaze(step_reward=-0.01)
-    agent = ex.DynaQ(per_feature(step), 3, discount=0.9, backups=ex.PrioritizedPairs(links=20))
+    maze = ex.domains.DynaMaze(step_reward=-0.01)
+    agent = ex.DynaQ(
+        per_feature(step), 3, discount=0.9, backups=ex.backups.PrioritizedPairs(links=20)
+    )
     b, rng = Built(maze, ex.OneHot(), agent), np.random.default_rng(1)
     table = maze.mdp().outcomes
     state = int(table.start.argmax())
@@ -164,7 +166,7 @@ def drawn_next(b):
 def test_steps_to_nowhere_pay_nothing_whatever_the_phase():
     """What was never tried has no outcome that could pay something else."""
     domain = ex.Corridor(cells=4, slip=0.1, switch_every=1, step_reward=-1.0, other_reward=3.0)
-    b, pairs = made(ex.SeenPairs(untried=True), domain)
+    b, pairs = made(ex.backups.SeenPairs(untried=True), domain)
     remember(pairs, b.transition(1, 1, 7.0, 2))  # outcome 0: left out of cell 0, which pays 3
     reset(b.domain, 0, b.rng)
     relabel(pairs, b.domain)
@@ -176,7 +178,7 @@ def test_steps_to_nowhere_pay_nothing_whatever_the_phase():
 
 def test_only_pairs_that_were_tried_wait_for_a_backup():
     """All actions of a state are as wrong as its value, but of one only it is known what follows."""
-    b, sweeping = made(ex.PrioritizedPairs())
+    b, sweeping = made(ex.backups.PrioritizedPairs())
     remember(sweeping, b.transition(0, 1, -1.0, 1))
     changed(sweeping, b.state(0), 0.0, 5.0)
     assert sweeping.errors[:2].tolist() == [5.0, 5.0]
@@ -188,7 +190,7 @@ def test_only_pairs_that_were_tried_wait_for_a_backup():
 
 def test_a_successor_counts_as_often_as_it_followed():
     """One step in four led from 0 to 1, whose greatest value rises from 2 to 10: γ · 8 / 4."""
-    b, sweeping = made(ex.PrioritizedPairs())
+    b, sweeping = made(ex.backups.PrioritizedPairs())
     for following in (1, 2, 2, 2):
         remember(sweeping, b.transition(0, 1, 0.0, following))
     weights = np.zeros((2, b.setting.width))
@@ -203,6 +205,6 @@ def test_a_successor_counts_as_often_as_it_followed():
 
 def test_q_planning_prioritizes_pairs():
     assert ex.QPlanning(model="latest", backups="prioritized").distribution() == (
-        ex.PrioritizedPairs()
+        ex.backups.PrioritizedPairs()
     )
-    assert ex.Lookahead(backups="prioritized").distribution() == ex.PrioritizedSweeping()
+    assert ex.Lookahead(backups="prioritized").distribution() == ex.backups.PrioritizedSweeping()

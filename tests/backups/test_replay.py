@@ -10,7 +10,7 @@ import pytest
 from building import Built
 
 import expectant as ex
-from expectant.verbs import (
+from expectant.core.verbs import (
     draw,
     grown,
     load_successor,
@@ -25,7 +25,7 @@ from expectant.verbs import (
 
 def test_replay_keeps_the_latest_transitions_and_draws_them_evenly():
     built = Built(ex.Corridor(), ex.OneHot())
-    replay = ex.Replay(capacity=4).build(built.setting)
+    replay = ex.backups.Replay(capacity=4).build(built.setting)
     state = built.state(0)
     for number in range(6):  # 0 and 1 are overwritten
         remember(replay, built.transition(number, number % 2, float(number), number + 1))
@@ -47,7 +47,7 @@ def test_a_slot_is_as_narrow_as_states_and_actions_allow(most):
     dynamics = [np.eye(most)] * most  # every action stays where it is
     domain = ex.FiniteMDP(np.stack(dynamics), np.zeros((most, most)), endless=True)
     built = Built(domain, ex.OneHot())
-    replay = ex.Replay(4).build(built.setting)
+    replay = ex.backups.Replay(4).build(built.setting)
     remember(replay, built.transition(most - 1, most - 1, 0.5, most - 1))
     remember(replay, built.transition(most - 1, 0, 0.5, None))
     assert stored(replay, 0) == (most - 1, 0.5, 1.0) and stored(replay, 1) == (0, 0.5, 0.0)
@@ -59,7 +59,7 @@ def test_a_slot_is_as_narrow_as_states_and_actions_allow(most):
 
 def test_unlimited_replay_grows_without_losing_anything():
     built = Built(ex.Corridor(), ex.OneHot())
-    replay = ex.Replay(None).build(built.setting)
+    replay = ex.backups.Replay(None).build(built.setting)
     size = room(replay)
     for number in range(size):
         remember(replay, built.transition(number % 9, 0, float(number), 1))
@@ -88,7 +88,7 @@ def test_unlimited_replay_gives_the_same_run_as_a_large_one(monkeypatch):
 def test_all_that_is_stored_is_relabelled_after_wrapping_around_too():
     domain = ex.Corridor(cells=1, slip=0.0, switch_every=10)
     built = Built(domain, ex.OneHot())
-    replay = ex.Replay(3).build(built.setting)
+    replay = ex.backups.Replay(3).build(built.setting)
     for action in (0, 1, 1, 1):  # the last one is in the first slot
         reset(built.domain, 0, built.rng)
         reward, _ = step(built.domain, action, built.rng)
@@ -106,7 +106,10 @@ DRAWS = 20_000
 def ages_drawn(halflife: float, capacity: int, stored_ones: int) -> np.ndarray:
     """How often each age is drawn; the rewards number the transitions."""
     built = Built(ex.Corridor(), ex.OneHot())
-    backups, state = ex.RecencyReplay(capacity, halflife).build(built.setting), built.state(0)
+    backups, state = (
+        ex.backups.RecencyReplay(capacity, halflife).build(built.setting),
+        built.state(0),
+    )
     for number in range(stored_ones):
         remember(backups, built.transition(number % 9, number % 2, float(number), None))
     ages = np.zeros(stored_ones)
@@ -132,7 +135,7 @@ def test_weights_halve_every_halflife(halflife, capacity, stored_ones):
 
 def filled(built: Built, length: int, capacity: int, steps: Sequence[tuple[int, int | None]]):
     """A trajectory replay of the given steps, whose rewards number them."""
-    backups = ex.Trajectory(length, capacity).build(built.setting)
+    backups = ex.backups.Trajectory(length, capacity).build(built.setting)
     for number, (here, there) in enumerate(steps):
         remember(backups, built.transition(here, 1, float(number), there))
     return backups

@@ -8,14 +8,14 @@ from backups.weighted import Values
 from building import Built
 
 import expectant as ex
+from expectant.core.verbs import draw, remember
 from expectant.features.vector import dense, empty_state
-from expectant.verbs import draw, remember
 
 VISITS = [0] * 5 + [1] * 30 + [2] * 10 + [5] * 15 + [8] * 40
 
 
 def learned(built: Built, clusters: int, visits: list[int] = VISITS) -> Any:
-    backups = ex.StateSampler(clusters).build(built.setting)
+    backups = ex.backups.StateSampler(clusters).build(built.setting)
     for number in built.rng.permutation(visits):
         remember(backups, built.transition(int(number), 0, -1.0, 3))
     return backups
@@ -61,7 +61,7 @@ def test_every_feature_is_active_as_often_as_in_experience(clusters):
 
 def test_a_state_that_is_known_takes_no_prototype_of_another():
     built = Built(ex.Corridor(), ex.RandomBinary(14, 5))
-    backups = ex.StateSampler(3).build(built.setting)
+    backups = ex.backups.StateSampler(3).build(built.setting)
     for number in [4, 4, 2, 4, 2]:
         remember(backups, built.transition(number, 0, -1.0, 3))
     assert backups.uses.tolist() == [3, 2, 0] and backups.total[0] == 5
@@ -85,7 +85,7 @@ def test_values_are_the_means_of_what_was_active_and_zeros_stay_off():
 def test_states_that_hardly_differ_are_the_same(apart, uses):
     """Up to a squared distance of a billionth of their length."""
     built = Built(ex.Corridor(), Values())
-    backups: Any = ex.StateSampler(2).build(built.setting)
+    backups: Any = ex.backups.StateSampler(2).build(built.setting)
     for first in (1.0, 1.0 + apart):
         state = built.state(0)
         state.active[:], state.values[:] = (0, 1, 2), (first, 0.0, 0.0)

@@ -9,9 +9,7 @@ import pytest
 from building import Built, per_feature
 
 import expectant as ex
-from expectant.features.vector import Binary, Weighted
-from expectant.models.columns import NONE
-from expectant.verbs import (
+from expectant.core.verbs import (
     backed_up_value,
     came_from,
     changed,
@@ -22,11 +20,13 @@ from expectant.verbs import (
     trace_back,
     unfinished,
 )
+from expectant.features.vector import Binary, Weighted
+from expectant.models.columns import NONE
 
 CHAIN = ex.Corridor(cells=5)
 MODELS = {
-    "expectation": ex.LinearExpectation(per_feature(0.5)),
-    "sparse": ex.SparseExpectation(per_feature(0.5)),
+    "expectation": ex.models.LinearExpectation(per_feature(0.5)),
+    "sparse": ex.models.SparseExpectation(per_feature(0.5)),
 }
 
 
@@ -71,7 +71,7 @@ def test_rows_of_the_model(model):
 def test_rows_of_a_sparse_model_are_kept_when_entries_are_evicted():
     """Every row of the lists against the columns, after many evictions."""
     features = ex.RandomBinary(20, 6)
-    model = ex.SparseExpectation(per_feature(0.3), capacity=3, threshold=0.0)
+    model = ex.models.SparseExpectation(per_feature(0.3), capacity=3, threshold=0.0)
     built = Built(ex.Corridor(), features, ex.Lookahead.paper(0.1, model=model, backups="pwma"))
     part, rng = built.agent.planner.model, np.random.default_rng(0)
     for _ in range(300):
@@ -165,10 +165,10 @@ def test_a_planning_step_by_hand():
 )
 def test_planning_ends_at_the_fixed_point_whatever_is_drawn(backups, kind):
     """θ* = (I − γ Fᵀ)⁻¹ b, from single features or from states (Sutton et al. 2008, theorem 3.1)."""
-    chain, features, discount = ex.BoyanChain(13), ex.Interpolated(4), 0.9
+    chain, features, discount = ex.domains.BoyanChain(13), ex.features.Interpolated(4), 0.9
     model = {
-        "expectation": ex.LinearExpectation(per_feature(0.1)),
-        "sparse": ex.SparseExpectation(per_feature(0.1)),
+        "expectation": ex.models.LinearExpectation(per_feature(0.1)),
+        "sparse": ex.models.SparseExpectation(per_feature(0.1)),
     }[kind]
     agent = ex.Lookahead.paper(
         0.2, model=model, planning_steps=40, discount=discount, epsilon=0.0, backups=backups

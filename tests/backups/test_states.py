@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 
 import expectant as ex
 from expectant.backups.states import seen_row, seen_states
+from expectant.core.verbs import draw, learn, plan, planned, remember, stored, waiting
 from expectant.features.distinct import number_of
 from expectant.features.vector import empty_state
-from expectant.verbs import draw, learn, plan, planned, remember, stored, waiting
 
 
 def test_it_is_the_state_just_reached_or_the_last_before_the_end():
     built = Built(ex.Corridor(), ex.RandomBinary(14, 5))
-    backups, state = ex.CurrentState().build(built.setting), built.state(0)
+    backups, state = ex.backups.CurrentState().build(built.setting), built.state(0)
     for here, there, now in [(3, 4, 4), (4, 5, 5), (8, None, 8), (2, 1, 1)]:
         remember(backups, built.transition(here, 0, -1.0, there))
         for _ in range(2):
@@ -33,7 +33,7 @@ def test_with_the_true_model_it_plans_where_the_agent_never_was():
     built = Built(
         ex.Corridor(slip=0.0), ex.OneHot(), ex.Lookahead.paper(1.0, model="true", backups="all")
     )
-    from expectant.verbs import plan
+    from expectant.core.verbs import plan
 
     for _ in range(200):
         plan(built.agent, built.rng)
@@ -55,21 +55,21 @@ def drawn(backups, count, seed=0):
 
 
 def test_a_sweep_goes_to_every_state_once():
-    found = np.array(drawn(ex.AllStates(sweeps=True), 100)).reshape(20, 5)
+    found = np.array(drawn(ex.backups.AllStates(sweeps=True), 100)).reshape(20, 5)
     assert (np.sort(found, axis=1) == np.arange(5)).all()
     assert len(set(map(tuple, found))) > 10  # each in an order of its own
 
 
 def test_every_order_is_as_likely():
     """Who comes first: 600 sweeps, each state within five deviations of a fifth of them."""
-    firsts = Counter(drawn(ex.AllStates(sweeps=True), 3000)[::5])
+    firsts = Counter(drawn(ex.backups.AllStates(sweeps=True), 3000)[::5])
     spread = np.sqrt(600 * 0.2 * 0.8)
     assert all(abs(firsts[state] - 120) < 5 * spread for state in range(5))
 
 
 def test_pairs_come_in_turn():
     built = Built(ex.Corridor(), ex.OneHot())
-    backups, state = ex.AllPairs().build(built.setting), built.state(0)
+    backups, state = ex.backups.AllPairs().build(built.setting), built.state(0)
     found = []
     for _ in range(20):
         slot = draw(backups, state, built.rng)
@@ -79,7 +79,7 @@ def test_pairs_come_in_turn():
 
 
 def test_the_drawn_action_is_backed_up():
-    agent = ex.PlanningOnly(
+    agent = ex.agents.PlanningOnly(
         ex.QPlanning.paper(1.0, model="true", planning_steps=1, backups="all_pairs")
     )
     built = Built(ex.Corridor(slip=0.0, cells=3), ex.OneHot(), agent)
@@ -89,7 +89,7 @@ def test_the_drawn_action_is_backed_up():
 
 
 def test_draws_of_pairs_are_counted():
-    for backups in (ex.SeenPairs(), ex.PrioritizedPairs()):
+    for backups in (ex.backups.SeenPairs(), ex.backups.PrioritizedPairs()):
         built = Built(
             ex.Corridor(),
             ex.OneHot(),
@@ -103,7 +103,7 @@ def test_draws_of_pairs_are_counted():
 
 @pytest.mark.parametrize("agent", ["dyna", "q_planning"])
 def test_what_idles_makes_no_update_while_nothing_waits(agent):
-    swept = ex.PrioritizedPairs(threshold=0.5, idles=True)
+    swept = ex.backups.PrioritizedPairs(threshold=0.5, idles=True)
     agents = {
         "dyna": ex.DynaQ(per_feature(1.0), planning_steps=3, backups=swept, discount=0.9),
         "q_planning": ex.QPlanning.paper(
@@ -125,7 +125,7 @@ def test_what_idles_makes_no_update_while_nothing_waits(agent):
 
 def test_states_that_look_alike_are_one_with_the_latest_place():
     built = Built(ex.Corridor(cells=3), ex.OneHot())
-    backups, state = ex.SeenStates().build(built.setting), built.state(0)
+    backups, state = ex.backups.SeenStates().build(built.setting), built.state(0)
     for place in (1, 2):
         transition = built.transition(0, 0, -1.0, 1)
         transition.state.place[0] = place
@@ -143,7 +143,7 @@ def test_states_that_look_alike_are_one_with_the_latest_place():
 )
 def test_every_state_is_found_in_its_row_whatever_came_before(capacity, visits, weighted):
     """Against a list: the latest ``capacity`` first sights, in the order of the sights."""
-    shape = ex.Shape(10, 2, weighted)
+    shape = ex.extend.Shape(10, 2, weighted)
     seen = seen_states(shape, capacity)
 
     def vector(number: int):

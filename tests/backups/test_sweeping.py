@@ -9,7 +9,7 @@ import pytest
 from building import Built
 
 import expectant as ex
-from expectant.verbs import changed, draw, remember
+from expectant.core.verbs import changed, draw, remember
 
 
 class World(Built):
@@ -17,7 +17,7 @@ class World(Built):
 
     def __init__(self, features: Any = None, **options: Any) -> None:
         super().__init__(ex.Corridor(), features or ex.OneHot())
-        self.backups = ex.PrioritizedSweeping(**options).build(self.setting)
+        self.backups = ex.backups.PrioritizedSweeping(**options).build(self.setting)
 
     def step(self, here: int, action: int, there: int | None) -> None:
         remember(self.backups, self.transition(here, action, -1.0, there))

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 import expectant as ex
-from expectant.verbs import encode
+from expectant.core.verbs import encode
 
 
 class ValuesPart(NamedTuple):
@@ -23,12 +23,11 @@ def _(features, observation, action, state):
         state.values[n] = features.values[row, n]
 
 
-@ex.description
 class Values(ex.Features):
     """Three entries of seven per state; every third entry is zero."""
 
     def shape(self, domain):
-        return ex.Shape(7, 3, weighted=True)
+        return ex.extend.Shape(7, 3, weighted=True)
 
     def build(self, domain, rng):
         states = domain.states

@@ -7,9 +7,9 @@ import pytest
 
 import expectant as ex
 from expectant import exact
+from expectant.core.verbs import outcome, phase, reset, reward_now, step
 from expectant.domains.corridor import LEFT, RIGHT
 from expectant.domains.finite import END, PHASE, STATE
-from expectant.verbs import outcome, phase, reset, reward_now, step
 
 # two states, two actions: action 0 moves on, action 1 stays or ends
 PROBABILITIES = np.array([[[0.0, 1.0, 0.0], [0.5, 0.0, 0.5]], [[0.0, 0.0, 1.0], [0.25, 0.75, 0.0]]])
@@ -130,9 +130,13 @@ def test_counterexample_is_what_the_paper_describes():
 
 def test_its_values_are_those_of_the_policy():
     rng = np.random.default_rng(0)
-    for domain in (ex.Corridor(slip=0.2), ex.LocaGrid(rows=3, columns=5), ex.Counterexample()):
+    for domain in (
+        ex.Corridor(slip=0.2),
+        ex.domains.LocaGrid(rows=3, columns=5),
+        ex.Counterexample(),
+    ):
         policy = rng.dirichlet(np.ones(domain.actions), size=domain.states)
-        chain = ex.under_policy(domain, policy)
+        chain = ex.exact.under_policy(domain, policy)
         assert chain.actions == 1 and chain.states == domain.states
         np.testing.assert_allclose(
             ex.exact.optimal_values(chain, discount=0.9),
@@ -142,7 +146,7 @@ def test_its_values_are_those_of_the_policy():
 
 def test_without_a_policy_it_does_anything():
     even = np.full((9, 2), 0.5)
-    ours, theirs = (ex.under_policy(ex.Corridor(), policy) for policy in (None, even))
+    ours, theirs = (ex.exact.under_policy(ex.Corridor(), policy) for policy in (None, even))
     np.testing.assert_array_equal(ours.outcomes.probabilities, theirs.outcomes.probabilities)
 
 
@@ -154,16 +158,16 @@ TINY = """
 """
 
 
-def start_of(domain: ex.Rooms) -> int:
+def start_of(domain: ex.domains.Rooms) -> int:
     return int(domain.mdp().outcomes.start.argmax())
 
 
 def test_a_map_by_hand():
-    rooms = ex.Rooms(TINY)
+    rooms = ex.domains.Rooms(TINY)
     assert "".join(rooms.letters) == "S.PA."
     drawing = rooms.drawing
     assert drawing.cells == ((1, 1), (2, 1), (1, 2), (2, 2), (3, 2))  # column and row
-    assert drawing.exits == (ex.Exit(3.0, 1.0, (1.0,)),)
+    assert drawing.exits == (ex.extend.Exit(3.0, 1.0, (1.0,)),)
     assert rooms.named == {"A": 3}
     table = rooms.mdp().outcomes
     assert table.start.tolist() == [1.0, 0.0, 0.0, 0.0, 0.0]
@@ -186,20 +190,20 @@ def test_a_map_by_hand():
 
 
 def test_a_slip_goes_any_other_way():
-    table = ex.Rooms(TINY, slip=0.3).mdp().outcomes
+    table = ex.domains.Rooms(TINY, slip=0.3).mdp().outcomes
     np.testing.assert_allclose(table.probabilities[0, 1, 1], [0.1, 0.7, 0.1, 0.1])
     assert table.successors[1, 1].tolist() == [1, -1, 3, 0]
 
 
 def test_two_rooms_are_those_of_the_paper():
-    domain = ex.TwoRooms()
+    domain = ex.domains.TwoRooms()
     assert domain.states == 72 and domain.named == {"H": 30}
     # 12 moves around the pits to the hallway, six more to the goal
     assert exact.optimal_values(domain, discount=0.99)[start_of(domain)] == pytest.approx(0.99**17)
 
 
 def test_four_rooms_are_those_of_the_paper():
-    domain = ex.FourRooms()
+    domain = ex.domains.FourRooms()
     assert domain.states == 103 and sorted(domain.named) == ["1", "2", "3", "4"]
     table = domain.mdp().outcomes
     chances = table.probabilities[0, start_of(domain), 0]

@@ -7,10 +7,10 @@ import pytest
 from scripted import Scripted
 
 import expectant as ex
+from expectant.core.verbs import cut, outcome, phase, place, reset, reward_now, step
 from expectant.domains.grids import DOWN, LEFT, RIGHT, UP
 from expectant.domains.loca import INSIDE, LEFT_EXIT, RIGHT_EXIT, exit_of, place_in
 from expectant.exact import optimal_values
-from expectant.verbs import cut, outcome, phase, place, reset, reward_now, step
 
 
 def walk(grid, steps: int, seed: int = 0):
@@ -33,7 +33,7 @@ def walk(grid, steps: int, seed: int = 0):
 
 
 def test_moves_by_hand():
-    table = ex.LocaGrid().mdp().outcomes
+    table = ex.domains.LocaGrid().mdp().outcomes
     np.testing.assert_allclose(table.probabilities[0, 7, RIGHT], [0.0625, 0.8125, 0.0625, 0.0625])
     assert table.successors[0, UP].tolist() == [0, 1, 25, -1]  # the corner of row 0, column 0
     assert table.successors[24, UP].tolist() == [24, -1, 49, 24]  # left does not lead out of here
@@ -48,7 +48,7 @@ def test_moves_by_hand():
 
 
 def test_phases_go_by_steps_and_cut_the_episode():
-    found = walk(ex.LocaGrid(phase_steps=(2000, 1000, 500)), 4000)
+    found = walk(ex.domains.LocaGrid(phase_steps=(2000, 1000, 500)), 4000)
     phases = np.array([row[0] for row in found])
     assert (phases == np.repeat([0, 1, 2], [2000, 1000, 1000])).all()
     assert [n for n, row in enumerate(found) if row[-1]] == [1999, 2999]  # and never again
@@ -58,14 +58,14 @@ def test_phases_go_by_steps_and_cut_the_episode():
 
 def test_the_chances_of_starts_by_hand():
     """Of two rows and three columns; the zone is the last column."""
-    found = ex.LocaGrid(rows=2, columns=3).start_distributions()
+    found = ex.domains.LocaGrid(rows=2, columns=3).start_distributions()
     even, zone = [1 / 6] * 6, [0.0, 0.0, 0.5] * 2
     np.testing.assert_allclose(found, [even, zone, even])
 
 
 def test_outcomes_can_be_relabelled():
     rng = np.random.default_rng(0)
-    part = ex.LocaGrid(noise=0.0, phase_steps=(1, 5, 5)).build(rng)
+    part = ex.domains.LocaGrid(noise=0.0, phase_steps=(1, 5, 5)).build(rng)
     part.now[0] = 24
     assert step(part, RIGHT, rng) == (4.0, 0.0)
     assert cut(part)
@@ -76,7 +76,7 @@ def test_outcomes_can_be_relabelled():
 
 
 def test_exact_tools_take_every_phase():
-    grid = ex.LocaGrid(noise=0.0)
+    grid = ex.domains.LocaGrid(noise=0.0)
     assert optimal_values(grid, discount=0.97, phase=0)[24] == pytest.approx(4.0)
     assert optimal_values(grid, discount=0.97, phase=1)[24] == pytest.approx(1.0)
     assert optimal_values(grid, discount=0.97, phase=2)[0] == pytest.approx(2.0)
@@ -84,7 +84,7 @@ def test_exact_tools_take_every_phase():
 
 
 def part_at(position: float, speed: float, **options):
-    part = ex.LocaMountainCar(**options).build(np.random.default_rng(0))
+    part = ex.domains.LocaMountainCar(**options).build(np.random.default_rng(0))
     part.car[:] = position, speed
     return part
 
@@ -121,7 +121,7 @@ def test_the_zone_pushes_right_whatever_the_action():
 
 def test_rewards_by_phase_and_zone_starts():
     rng = np.random.default_rng(3)
-    part = ex.LocaMountainCar(phase_steps=(3000, 500, 3000)).build(rng)
+    part = ex.domains.LocaMountainCar(phase_steps=(3000, 500, 3000)).build(rng)
     reset(part, 0, rng)
     starts: dict[int, list[np.ndarray]] = {0: [], 1: [], 2: []}
     pays: dict[int, set[float]] = {0: set(), 1: set(), 2: set()}

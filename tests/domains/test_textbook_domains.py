@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import expectant as ex
+from expectant.core.verbs import phase, place, reset, step
 from expectant.domains.grids import DOWN, LEFT, RIGHT, UP
 from expectant.exact import optimal_values, policy_values, start_return
-from expectant.verbs import phase, place, reset, step
 
 
 def at(domain: Any, row: int, column: int) -> int:
@@ -36,7 +36,7 @@ def steps_to_goal(domain: Any, phase: int = 0) -> int:
 
 
 def test_the_dyna_maze_by_hand():
-    maze = ex.DynaMaze()
+    maze = ex.domains.DynaMaze()
     assert (maze.states, maze.actions) == (46, 4)
     assert maze.mdp().outcomes.start[at(maze, 2, 0)] == 1.0
     assert followed(maze, "r") == at(maze, 2, 1)
@@ -53,12 +53,12 @@ def test_the_dyna_maze_by_hand():
 
 @pytest.mark.parametrize(("resolution", "states"), [(2, 184), ((1, 2), 92), ((8, 16), 46 * 128)])
 def test_a_finer_maze_has_as_many_times_more_states(resolution, states):
-    maze = ex.DynaMaze(resolution=resolution)
+    maze = ex.domains.DynaMaze(resolution=resolution)
     assert maze.states == states
 
 
 def test_a_finer_maze_is_the_same_maze():
-    maze = ex.DynaMaze(resolution=2)
+    maze = ex.domains.DynaMaze(resolution=2)
     start = int(maze.mdp().outcomes.start.argmax())
     assert start == at(maze, 4, 0)
     # two steps where there was one, less what the nearer cells of start and goal save
@@ -72,7 +72,7 @@ def test_a_finer_maze_is_the_same_maze():
 
 
 def test_the_changing_mazes_by_hand():
-    blocking, shortcut = ex.BlockingMaze(), ex.ShortcutMaze()
+    blocking, shortcut = ex.domains.BlockingMaze(), ex.domains.ShortcutMaze()
     assert (blocking.states, shortcut.states) == (46, 46)
     # 5 to the right and 5 up; or 3 to the left, 5 up and 8 to the right
     assert [steps_to_goal(blocking, n) for n in (0, 1)] == [10, 16]
@@ -84,7 +84,7 @@ def test_the_changing_mazes_by_hand():
 
 
 def test_a_maze_changes_after_so_many_steps_whatever_the_episode():
-    maze, rng = ex.BlockingMaze(change_after=3), np.random.default_rng(0)
+    maze, rng = ex.domains.BlockingMaze(change_after=3), np.random.default_rng(0)
     part = maze.build(rng)
     reset(part, 0, rng)
     found = []
@@ -103,7 +103,7 @@ def test_a_maze_changes_after_so_many_steps_whatever_the_episode():
 
 
 def test_who_stands_in_the_new_wall_can_leave_it():
-    maze, rng = ex.BlockingMaze(change_after=1), np.random.default_rng(0)
+    maze, rng = ex.domains.BlockingMaze(change_after=1), np.random.default_rng(0)
     part = maze.build(rng)
     reset(part, 0, rng)
     step(part, UP, rng)
@@ -115,7 +115,7 @@ def test_who_stands_in_the_new_wall_can_leave_it():
 
 
 def test_the_cliff_by_hand():
-    cliff = ex.Cliff()
+    cliff = ex.domains.Cliff()
     assert cliff.states == 37
     values = optimal_values(cliff)
     start = at(cliff, 3, 0)
@@ -129,7 +129,7 @@ def test_the_cliff_by_hand():
 
 
 def test_branching_tasks_are_drawn_from_their_seed():
-    task = ex.Branching(states=50, branches=3, task_seed=7)
+    task = ex.domains.Branching(states=50, branches=3, task_seed=7)
     table = task.mdp().outcomes
     assert table.probabilities.shape == (1, 50, 2, 4)
     np.testing.assert_allclose(
@@ -139,45 +139,47 @@ def test_branching_tasks_are_drawn_from_their_seed():
     assert (table.rewards[..., -1] == 0.0).all()
     inner = np.sort(table.successors[..., :-1], axis=-1)
     assert (np.diff(inner) > 0).all()  # three different ones
-    again = ex.Branching(states=50, branches=3, task_seed=7).mdp().outcomes
-    other = ex.Branching(states=50, branches=3, task_seed=8).mdp().outcomes
+    again = ex.domains.Branching(states=50, branches=3, task_seed=7).mdp().outcomes
+    other = ex.domains.Branching(states=50, branches=3, task_seed=8).mdp().outcomes
     assert (again.rewards == table.rewards).all()
     assert (other.rewards != table.rewards)[..., :-1].all()
-    paid = ex.Branching(states=50, branches=3, ends_pay=True).mdp().outcomes.rewards
+    paid = ex.domains.Branching(states=50, branches=3, ends_pay=True).mdp().outcomes.rewards
     assert abs(paid.mean()) < 4 / np.sqrt(paid.size)
     assert abs(paid.var() - 1) < 4 * np.sqrt(2 / paid.size)
     with pytest.raises(ValueError, match="branches must be at most states=2, got 3"):
-        ex.Branching(states=2, branches=3)
+        ex.domains.Branching(states=2, branches=3)
 
 
 def test_a_lottery_pays_one_of_its_prizes():
-    table = ex.Lottery(prizes=4, task_seed=1).mdp().outcomes
+    table = ex.domains.Lottery(prizes=4, task_seed=1).mdp().outcomes
     assert table.probabilities.tolist() == [[[[0.25] * 4]]]
     assert (table.successors == -1).all()
     prizes = np.concatenate(
-        [ex.Lottery(50, task_seed=n).mdp().outcomes.rewards.ravel() for n in range(40)]
+        [ex.domains.Lottery(50, task_seed=n).mdp().outcomes.rewards.ravel() for n in range(40)]
     )
     assert abs(prizes.mean()) < 4 / np.sqrt(prizes.size)
     assert abs(prizes.var() - 1) < 4 * np.sqrt(2 / prizes.size)
     np.testing.assert_allclose(
-        ex.Lottery(4).sampling_error(np.array([1, 2, 300])), [0.75, 0.375, 0.0025]
+        ex.domains.Lottery(4).sampling_error(np.array([1, 2, 300])), [0.75, 0.375, 0.0025]
     )
-    assert np.isnan(ex.Lottery(4).sampling_error(np.array([0]))[0])
+    assert np.isnan(ex.domains.Lottery(4).sampling_error(np.array([0]))[0])
 
 
 def test_a_branching_task_ends_after_ten_steps_on_average():
-    task = ex.Branching(states=5, branches=2)
+    task = ex.domains.Branching(states=5, branches=2)
     table = task.mdp()
     counting = ex.FiniteMDP(table.probabilities, np.ones((5, 2)), table.successors)
     np.testing.assert_allclose(policy_values(counting, np.zeros(5, int)), 10.0)
 
 
 def test_boyans_chain_is_worth_twice_the_number_of_the_state():
-    np.testing.assert_allclose(optimal_values(ex.BoyanChain()), -2.0 * np.arange(98))
+    np.testing.assert_allclose(optimal_values(ex.domains.BoyanChain()), -2.0 * np.arange(98))
 
 
 def test_interpolated_features_are_boyans_own_on_his_chain():
-    features = ex.exact.feature_matrix(ex.BoyanChain(length=13), ex.Interpolated(4))
+    features = ex.exact.feature_matrix(
+        ex.domains.BoyanChain(length=13), ex.features.Interpolated(4)
+    )
     np.testing.assert_allclose(features[12], [0, 0, 0, 1])
     np.testing.assert_allclose(features[11], [0, 0, 0.25, 0.75])
     np.testing.assert_allclose(features[4], [0, 1, 0, 0])
@@ -185,11 +187,13 @@ def test_interpolated_features_are_boyans_own_on_his_chain():
     values = np.linalg.lstsq(features, -2.0 * np.arange(13), rcond=None)[0]
     np.testing.assert_allclose(features @ values, -2.0 * np.arange(13), atol=1e-9)
     with pytest.raises(ValueError, match="size must be at most the 3 states of the domain, got 4"):
-        ex.Interpolated(4).shape(ex.BoyanChain(length=3))
+        ex.features.Interpolated(4).shape(ex.domains.BoyanChain(length=3))
 
 
 def test_access_control_by_hand():
-    after = ex.AccessControl(servers=2, priorities=(1.0, 8.0), free_chance=0.5).mdp().outcomes
+    after = (
+        ex.domains.AccessControl(servers=2, priorities=(1.0, 8.0), free_chance=0.5).mdp().outcomes
+    )
     dense = np.zeros((6, 2, 6))
     np.add.at(
         dense,
@@ -202,15 +206,17 @@ def test_access_control_by_hand():
     np.testing.assert_allclose(dense[0, 1], dense[0, 0])  # none free: nobody is accepted
     assert after.rewards[0, 0, 1].max() == 0.0
     assert after.rewards[0, 3, 1].max() == 8.0
-    before = ex.AccessControl(servers=2, priorities=(1.0, 8.0), free_chance=0.5, freed="before")
+    before = ex.domains.AccessControl(
+        servers=2, priorities=(1.0, 8.0), free_chance=0.5, freed="before"
+    )
     assert before.next_free(1, 1).tolist() == [0.5, 0.5, 0.0]  # the one just given away stays so
     assert before.next_free(2, 1).tolist() == [0.0, 1.0, 0.0]
-    assert ex.AccessControl().states == 44
-    assert ex.AccessControl().endless
+    assert ex.domains.AccessControl().states == 44
+    assert ex.domains.AccessControl().endless
 
 
 def test_two_choice_by_hand():
-    table = ex.TwoChoice().mdp().outcomes
+    table = ex.domains.TwoChoice().mdp().outcomes
     assert table.successors[:, :, 0].tolist() == [
         [1, 5], [2, 2], [3, 3], [4, 4], [0, 0], [6, 6], [7, 7], [8, 8], [0, 0],
     ]  # fmt: skip
@@ -220,7 +226,7 @@ def test_two_choice_by_hand():
 
 
 def test_river_swim_by_hand():
-    river = ex.RiverSwim()
+    river = ex.domains.RiverSwim()
     given, rewards = np.asarray(river.mdp().probabilities), np.asarray(river.mdp().rewards)
     np.testing.assert_allclose(given[0, 1], [0.7, 0.3, 0, 0, 0, 0])
     np.testing.assert_allclose(given[2, 1], [0, 0.1, 0.6, 0.3, 0, 0])
@@ -232,6 +238,6 @@ def test_river_swim_by_hand():
 
 
 def test_the_transient_chain_by_hand():
-    table = ex.TransientChain().mdp().outcomes
+    table = ex.domains.TransientChain().mdp().outcomes
     assert table.successors[:, :, 0].tolist() == [[0, 1], [1, 2], [2, 3], [3, 3]]
     assert table.rewards[0, :, :, 0].tolist() == [[0, 0], [0, 0], [0, 0], [0, 1]]

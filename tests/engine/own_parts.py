@@ -8,10 +8,7 @@ from building import per_feature
 
 import expectant as ex
 from expectant.agents.acting import epsilon_greedy
-from expectant.engine.job import Job
-from expectant.features.vector import dot, empty_state, greatest
-from expectant.updates import move
-from expectant.verbs import (
+from expectant.core.verbs import (
     act,
     backed_up_value,
     copy,
@@ -28,6 +25,9 @@ from expectant.verbs import (
     step,
     stored,
 )
+from expectant.engine.job import Job
+from expectant.features.vector import dot, empty_state, greatest
+from expectant.updates import move
 
 PRICE = 1.0
 NAMES = {"ease": 0}
@@ -75,10 +75,9 @@ def _(queue):
     return queue.waiting
 
 
-@ex.description
 class Queue(ex.Domain):
-    room: int = ex.option(ex.rules.whole(1), default=8)
-    arrival: float = ex.option(ex.rules.between(0, 1), default=0.2)
+    room: int = ex.parameter(ex.rules.whole(1), default=8)
+    arrival: float = ex.parameter(ex.rules.between(0, 1), default=0.2)
     actions = 2
     states = property(lambda self: self.room)
 
@@ -96,10 +95,9 @@ def _(features, observation, action, state):
     state.active[1] = features.last
 
 
-@ex.description
 class Pairs(ex.Features):
     def shape(self, domain):
-        return ex.Shape(size=(domain.states + 1) // 2 + 1, active=2)
+        return ex.extend.Shape(size=(domain.states + 1) // 2 + 1, active=2)
 
     def build(self, domain, rng):
         return PairsPart((domain.states + 1) // 2)
@@ -120,13 +118,14 @@ def _(model, state, action, weights, discount):
     return backed_up_value(model.inner, state, action, weights, discount) - model.penalty
 
 
-@ex.description
 class Cautious(ex.Model):
     predicts_means = True
-    penalty: float = ex.option(ex.rules.at_least(0), default=0.1)
+    penalty: float = ex.parameter(ex.rules.at_least(0), default=0.1)
 
     def build(self, site):
-        return CautiousPart(ex.LinearExpectation(step=per_feature(0.05)).build(site), self.penalty)
+        return CautiousPart(
+            ex.models.LinearExpectation(step=per_feature(0.05)).build(site), self.penalty
+        )
 
 
 class LatestPart(NamedTuple):
@@ -160,7 +159,6 @@ def _(latest, slot, state):
     copy(state, latest.next_state)
 
 
-@ex.description
 class Latest(ex.Backups):
     stores_transitions = True
 
@@ -195,9 +193,8 @@ def _(agent, transition, rng):
     return abs(move(weights[transition.action], transition.state, target, agent.step))
 
 
-@ex.description
 class SoftSarsa(ex.Agent):
-    action_step: float = ex.option(ex.rules.at_least(0))
+    action_step: float = ex.parameter(ex.rules.at_least(0))
 
     def build(self, site):
         weights = np.zeros((site.actions, site.width))

@@ -17,7 +17,7 @@ AGENT = ex.QLearning.paper(0.1)
 
 
 def test_a_world_without_an_end_is_not_broken_off_by_a_budget_of_steps():
-    job = Job(ex.TwoChoice(), ex.OneHot(), AGENT, steps=12_000)
+    job = Job(ex.domains.TwoChoice(), ex.OneHot(), AGENT, steps=12_000)
     run, _, status = next(drive(job, 0, simulate, going_on()))
     assert (status, run.clock[EPISODE], run.clock[STEPS]) == (DONE, 0, 12_000)
     assert replace(job, step_limit=5).budget().step_limit == 5

@@ -42,14 +42,20 @@ def test_planning_that_overshoots_is_explained(capsys):
         (ex.Lookahead.paper(0.01, 0.5, model="sparse"), "the model", OF_MODEL),
         (
             ex.Lookahead.paper(
-                0.01, model=ex.models.ExplorationBonus(ex.SparseExpectation(per_feature(0.5)), 0.1)
+                0.01,
+                model=ex.models.ExplorationBonus(
+                    ex.models.SparseExpectation(per_feature(0.5)), 0.1
+                ),
             ),
             "the model",
             OF_GIVEN_MODEL,
         ),
         (
             ex.Lookahead.paper(
-                0.01, model=ex.NStepExpectation(2, model=ex.SparseExpectation(per_feature(0.5)))
+                0.01,
+                model=ex.models.NStepExpectation(
+                    2, model=ex.models.SparseExpectation(per_feature(0.5))
+                ),
             ),
             "the model",
             OF_GIVEN_MODEL,

@@ -8,9 +8,7 @@ import numpy as np
 import pytest
 
 import expectant as ex
-from expectant.engine.job import Job
-from expectant.features.vector import Binary
-from expectant.verbs import (
+from expectant.core.verbs import (
     act,
     begin,
     break_off,
@@ -21,6 +19,8 @@ from expectant.verbs import (
     reset,
     step,
 )
+from expectant.engine.job import Job
+from expectant.features.vector import Binary
 
 BEGIN, BREAK_OFF, ACT, LEARN = 1, 2, 3, 4
 
@@ -56,10 +56,9 @@ def _(row):
     return row.cell[0] == row.breaks
 
 
-@ex.description
 class Row(ex.Domain):
-    cells: int = ex.option(ex.rules.whole(1), default=3)
-    breaks: int = ex.option(ex.rules.whole(0), default=0)
+    cells: int = ex.parameter(ex.rules.whole(1), default=3)
+    breaks: int = ex.parameter(ex.rules.whole(0), default=0)
     actions = 1
     states = property(lambda self: self.cells)
 
@@ -80,7 +79,7 @@ def note(agent, what, state):
     agent.line[0] += 1
 
 
-note = ex.verbs.function(note)
+note = ex.extend.function(note)
 
 
 @begin.register(DiaryPart)
@@ -110,7 +109,6 @@ def _(agent, transition, rng):
     return 0.0
 
 
-@ex.description
 class Diary(ex.Agent):
     def build(self, site):
         return DiaryPart(np.zeros((200, 2), np.int64), np.zeros(1, np.int64))

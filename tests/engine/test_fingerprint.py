@@ -30,7 +30,7 @@ from typing import NamedTuple
 import numba, numpy as np
 import user_other
 from user_other import imported
-from expectant.verbs import function, observation, optional, place, step
+from expectant.core.verbs import function, observation, optional, place, step
 
 GOAL, START = 3, 4
 SMALL = 0.0

@@ -15,10 +15,10 @@ import numba
 import numpy as np
 import pytest
 
+from expectant.core.verbs import function, place, size
 from expectant.dispatch import borrowed
 from expectant.engine.compile import kernels
 from expectant.engine.compile.kernel_cache import KEEP_DAYS, forget_old, say_once
-from expectant.verbs import function, place, size
 
 LIMIT = 10.0
 
@@ -238,7 +238,7 @@ def test_a_helpers_constant_that_changes_in_the_process_is_seen(monkeypatch):
 KINDS = """
 from typing import NamedTuple
 from expectant.dispatch import borrowed
-from expectant.verbs import function, size
+from expectant.core.verbs import function, size
 
 GOAL, START = 3.0, 4.0
 def made(first, second):

@@ -14,7 +14,7 @@ AGENTS = [
     ex.QPlanning.paper(0.2, model="sample", planning_steps=2),
     ex.CachedPolicy.paper(0.2, 0.1, 0.2, planning_steps=2, backups="prioritized"),
     ex.CachedValues.paper(0.2, 0.2, planning_steps=2, replay_capacity=None, backups="recency"),
-    ex.Lookahead.paper(0.05, planning_steps=2, values=ex.NetworkValues(hidden=5)),
+    ex.Lookahead.paper(0.05, planning_steps=2, values=ex.agents.NetworkValues(hidden=5)),
 ]
 
 
@@ -40,7 +40,7 @@ def drive(learner, env, steps, action=None):
 
 
 def test_compiled_learners_are_plain_ones_and_reload_each_other(tmp_path):
-    agent = AGENTS[1].replace(model="expectation", backups=ex.Replay(None))
+    agent = AGENTS[1].replace(model="expectation", backups=ex.backups.Replay(None))
     plain, fast = learner_for(agent), learner_for(agent, compiled=True)
     assert drive(plain, HallEnv(), 300) == drive(fast, HallEnv(), 300)
     fast.save(tmp_path / "fast.npz")
@@ -98,7 +98,7 @@ def test_greedy_neither_learns_nor_draws_from_the_run(agent):
 
 
 def test_greedy_with_memory_leaves_the_memory_alone():
-    features = ex.History(ex.OneHot(), 2)
+    features = ex.features.History(ex.OneHot(), 2)
     one = ex.Learner(AGENTS[0], features, 2, states=CELLS, compiled=False)
     other = ex.Learner(AGENTS[0], features, 2, states=CELLS, compiled=False)
     first, second = HallEnv(), HallEnv()

@@ -10,6 +10,7 @@ import pytest
 
 import expectant as ex
 from expectant.core import tree
+from expectant.core.verbs import encode
 from expectant.engine.course import drive, going_on
 from expectant.engine.job import Job, loop_for
 from expectant.engine.learner.saving import states_of
@@ -25,7 +26,6 @@ from expectant.engine.look import (
 )
 from expectant.engine.loop import simulate
 from expectant.progress import Silent
-from expectant.verbs import encode
 
 FIVE = ex.Corridor(cells=5, slip=0.0)
 SLIPPERY = ex.Corridor(cells=4, slip=0.2)
@@ -58,7 +58,7 @@ def test_values_preferences_and_predictions_by_hand():
 
 
 def test_ties_are_counted_from_the_first_of_the_best():
-    run = prepared(ex.QLearning.paper(0.1), domain=ex.LocaGrid(rows=1, columns=3))
+    run = prepared(ex.QLearning.paper(0.1), domain=ex.domains.LocaGrid(rows=1, columns=3))
     run.agent.weights[:, :3] = np.array([[1, 5, 5, 0], [2, 2, 2, 2], [0, 0, 0, 3]]).T
     found = seen(run, ("preferences",), all_states(3))
     assert (found.greedy.tolist(), found.ties.tolist()) == ([1, 0, 3], [2, 4, 1])
@@ -85,7 +85,7 @@ def test_an_agent_without_a_model_predicts_nothing():
 
 
 def test_memory_takes_a_state_as_the_next_one_only_after_an_action():
-    run = prepared(ex.QLearning.paper(0.1), ex.History(ex.OneHot(), 2))
+    run = prepared(ex.QLearning.paper(0.1), ex.features.History(ex.OneHot(), 2))
     encode(run.features, np.array([3]), -1, run.state)
     one = States(np.array([[4]]), np.array([4]))
     begun = seen(run, ("features",), one).features[0]

@@ -72,10 +72,25 @@ def test_a_learner_refuses_at_its_first_observation(twenty_gib):
     ("domain", "features", "agent", "advice"),
     [
         (ex.Corridor(10**6), ex.OneHot(), ex.QLearning.paper(0.1), "fewer states"),
-        (ex.LocaGrid(10**3, 10**3), ex.OneHot(), ex.QLearning.paper(0.1), "fewer states"),
-        (ex.Outside(2, 10**9), ex.RandomBinary(100, 9), ex.QLearning.paper(0.1), "fewer features"),
-        (ex.Corridor(), ex.OneHot(), AGENT.replace(backups=ex.Replay(10**10)), "replay capacity"),
-        (ex.Corridor(), ex.OneHot(), AGENT.replace(backups=ex.SeenStates(10**10)), "capacity of"),
+        (ex.domains.LocaGrid(10**3, 10**3), ex.OneHot(), ex.QLearning.paper(0.1), "fewer states"),
+        (
+            ex.domains.Outside(2, 10**9),
+            ex.RandomBinary(100, 9),
+            ex.QLearning.paper(0.1),
+            "fewer features",
+        ),
+        (
+            ex.Corridor(),
+            ex.OneHot(),
+            AGENT.replace(backups=ex.backups.Replay(10**10)),
+            "replay capacity",
+        ),
+        (
+            ex.Corridor(),
+            ex.OneHot(),
+            AGENT.replace(backups=ex.backups.SeenStates(10**10)),
+            "capacity of",
+        ),
         (ex.Corridor(), ex.RandomBinary(10**6, 5), AGENT.replace(model="network"), "hidden units"),
     ],
     ids=["corridor", "grid", "features", "replay", "seen", "network"],
@@ -98,7 +113,6 @@ def test_a_cell_that_does_not_fit_stops_no_other(twenty_gib, tmp_path):
     assert reason.startswith("TooLargeError: Lookahead in Corridor: needs 596 GiB")
 
 
-@ex.description
 class Hungry(ex.Model):
     """A model that allocates with NumPy alone: so many rows of a million numbers."""
 

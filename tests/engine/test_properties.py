@@ -13,13 +13,7 @@ import numpy as np
 import pytest
 
 import expectant as ex
-from expectant.engine.code_hash import fingerprint, part_types
-from expectant.engine.compile import kernels
-from expectant.engine.job import Job
-from expectant.engine.look import TOPICS, _questions, all_states, ask, set_aside
-from expectant.engine.loop import simulate
-from expectant.features.vector import empty_state
-from expectant.verbs import (
+from expectant.core.verbs import (
     backed_up_value,
     draw,
     fit,
@@ -30,6 +24,12 @@ from expectant.verbs import (
     step,
     stored,
 )
+from expectant.engine.code_hash import fingerprint, part_types
+from expectant.engine.compile import kernels
+from expectant.engine.job import Job
+from expectant.engine.look import TOPICS, _questions, all_states, ask, set_aside
+from expectant.engine.loop import simulate
+from expectant.features.vector import empty_state
 
 PLAIN: Any = {"compiled": False, "progress": False}
 
@@ -61,7 +61,6 @@ def _(domain):
     return domain.where
 
 
-@ex.description
 class RingDomain(ex.Domain):
     states = 10
     actions = 2
@@ -179,13 +178,13 @@ KNOWN_TO_ALL = {
     "States",
     "Answers",
 }
-TO_THE_END = ex.TableOption(policy=(1,) * 9, stop=(0.0,) * 8 + (1.0,))
+TO_THE_END = ex.options.TableOption(policy=(1,) * 9, stop=(0.0,) * 8 + (1.0,))
 
 
 @pytest.mark.parametrize(("domain", "features", "agent"), [
     (ex.Corridor(), ex.RandomBinary(14, 5), ex.Lookahead.paper(0.1, model="cached_lookahead", backups="prioritized")),
-    (ex.MountainCar(), ex.Traces(ex.Tiles(2, 3, hash_size=16), 0.5), ex.CachedValues.paper(0.1, 0.1)),
-    (ex.Corridor(), ex.OneHot(), ex.Lookahead.paper(ex.IDBD(0.1, per="feature", bounded=False), options=(TO_THE_END,))),
+    (ex.MountainCar(), ex.features.Traces(ex.Tiles(2, 3, hash_size=16), 0.5), ex.CachedValues.paper(0.1, 0.1)),
+    (ex.Corridor(), ex.OneHot(), ex.Lookahead.paper(ex.step_sizes.IDBD(0.1, per="feature", bounded=False), options=(TO_THE_END,))),
 ])  # fmt: skip
 @pytest.mark.parametrize("entry", [simulate, ask], ids=lambda entry: entry.__name__)
 def test_no_kernel_knows_a_part_by_name(entry, domain, features, agent):

@@ -10,13 +10,13 @@ from outside_worlds import CELLS, Hall
 
 import expectant as ex
 from expectant import diagnostics
+from expectant.core.verbs import act, learn, observation, preference, reset, step
 from expectant.engine import evaluating
 from expectant.engine import look as looking
 from expectant.engine.job import Job
 from expectant.engine.trial.mistakes import PartError
 from expectant.lab import records
 from expectant.progress import Silent
-from expectant.verbs import act, learn, observation, preference, reset, step
 
 
 class AbyssPart(NamedTuple):
@@ -39,7 +39,6 @@ def _(abyss):
     return abyss.place
 
 
-@ex.description
 class Abyss(ex.Domain):
     """A world whose steps write beyond its array."""
 
@@ -69,7 +68,6 @@ def _(hermit, state, action):
     return hermit.values[action + 1]
 
 
-@ex.description
 class Hermit(ex.Agent):
     """An agent that does not act by its preferences, which are wrong."""
 

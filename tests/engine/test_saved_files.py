@@ -17,7 +17,7 @@ from expectant.core import tree
 from expectant.engine.learner import saving
 
 PLAIN = ex.QLearning.paper(0.1)
-CURIOUS = ex.models.ExplorationBonus(ex.LinearExpectation(per_feature(0.1)), 0.1)
+CURIOUS = ex.models.ExplorationBonus(ex.models.LinearExpectation(per_feature(0.1)), 0.1)
 
 
 def planning(backups: Any, **options: Any) -> ex.Lookahead:
@@ -26,59 +26,95 @@ def planning(backups: Any, **options: Any) -> ex.Lookahead:
 
 # Every part that a learner can have, in vectors of either kind where that makes a difference.
 COMPOSITIONS: dict[str, tuple[Any, Any]] = {
-    "replay": (ex.CachedPolicy.paper(0.1, 0.1, 0.1, backups=ex.Replay(7)), ex.RandomBinary(5, 2)),
-    "replay of weighted": (planning(ex.backups.Rollout(2, ex.Replay(7))), ex.Traces(ex.OneHot())),
-    "recency": (planning(ex.RecencyReplay(7), model="cached_lookahead"), ex.OneHot()),
-    "trajectory": (planning(ex.Trajectory(3, 7)), ex.OneHot()),
-    "current": (planning(ex.CurrentState(), model="episodic"), ex.OneHot()),
-    "seen": (planning(ex.SeenStates(9)), ex.OneHot()),
-    "seen, given up": (planning(ex.SeenStates(3)), ex.History(ex.OneHot(), 2, actions=True)),
-    "all": (ex.CachedValues.paper(0.1, 0.1, backups=ex.AllStates()), ex.RandomBinary(5, 2)),
+    "replay": (
+        ex.CachedPolicy.paper(0.1, 0.1, 0.1, backups=ex.backups.Replay(7)),
+        ex.RandomBinary(5, 2),
+    ),
+    "replay of weighted": (
+        planning(ex.backups.Rollout(2, ex.backups.Replay(7))),
+        ex.features.Traces(ex.OneHot()),
+    ),
+    "recency": (planning(ex.backups.RecencyReplay(7), model="cached_lookahead"), ex.OneHot()),
+    "trajectory": (planning(ex.backups.Trajectory(3, 7)), ex.OneHot()),
+    "current": (planning(ex.backups.CurrentState(), model="episodic"), ex.OneHot()),
+    "seen": (planning(ex.backups.SeenStates(9)), ex.OneHot()),
+    "seen, given up": (
+        planning(ex.backups.SeenStates(3)),
+        ex.features.History(ex.OneHot(), 2, actions=True),
+    ),
+    "all": (ex.CachedValues.paper(0.1, 0.1, backups=ex.backups.AllStates()), ex.RandomBinary(5, 2)),
     "all pairs": (ex.QPlanning.paper(0.1, backups="all_pairs"), ex.OneHot()),
-    "prioritized": (planning(ex.PrioritizedSweeping(4, links=2)), ex.OneHot()),
-    "sampler": (planning(ex.StateSampler(3)), ex.Tiles(2, 3)),
-    "distribution": (planning(ex.Replay(7), model=ex.Distribution(9, 3)), ex.OneHot()),
+    "prioritized": (planning(ex.backups.PrioritizedSweeping(4, links=2)), ex.OneHot()),
+    "sampler": (planning(ex.backups.StateSampler(3)), ex.Tiles(2, 3)),
+    "distribution": (
+        planning(ex.backups.Replay(7), model=ex.models.Distribution(9, 3)),
+        ex.OneHot(),
+    ),
     "sample": (
         ex.QPlanning.paper(
-            0.1, model=ex.Sample(ex.Distribution(9, 3)), backups=ex.backups.Rollout(2)
+            0.1, model=ex.models.Sample(ex.models.Distribution(9, 3)), backups=ex.backups.Rollout(2)
         ),
         ex.Fourier(2),
     ),
-    "network": (planning(ex.Replay(7), model=ex.NetworkExpectation(3)), ex.OneHot()),
+    "network": (planning(ex.backups.Replay(7), model=ex.models.NetworkExpectation(3)), ex.OneHot()),
     "sparse": (
-        planning(ex.Replay(7), model=ex.SparseExpectation(per_feature(0.1), 2)),
+        planning(ex.backups.Replay(7), model=ex.models.SparseExpectation(per_feature(0.1), 2)),
         ex.RandomBinary(5, 2),
     ),
-    "two steps": (planning(ex.Replay(7), model=ex.NStepExpectation(2)), ex.RandomBinary(5, 2)),
-    "network values": (planning(ex.Replay(7), values=ex.NetworkValues(3)), ex.OneHot()),
+    "two steps": (
+        planning(ex.backups.Replay(7), model=ex.models.NStepExpectation(2)),
+        ex.RandomBinary(5, 2),
+    ),
+    "network values": (
+        planning(ex.backups.Replay(7), values=ex.agents.NetworkValues(3)),
+        ex.OneHot(),
+    ),
     "features": (planning("features"), ex.OneHot()),
     "pwma": (
-        planning("pwma", model=ex.SparseExpectation(per_feature(0.1), 2)),
+        planning("pwma", model=ex.models.SparseExpectation(per_feature(0.1), 2)),
         ex.RandomBinary(5, 2),
     ),
     "mg": (planning("mg"), ex.OneHot()),
     "pairs": (ex.DynaQ(per_feature(0.1), planning_steps=2, bonus=0.1, discount=1.0), ex.OneHot()),
-    "pairs, untried": (ex.QPlanning.paper(0.1, backups=ex.SeenPairs(5, untried=True)), ex.OneHot()),
-    "swept pairs": (ex.QPlanning.paper(0.1, backups=ex.PrioritizedPairs(5, links=2)), ex.OneHot()),
-    "curious": (
-        planning(ex.Replay(7), model=CURIOUS, planning_update="gradient"),
+    "pairs, untried": (
+        ex.QPlanning.paper(0.1, backups=ex.backups.SeenPairs(5, untried=True)),
         ex.OneHot(),
     ),
-    "plain gradient": (planning(ex.Replay(7), planning_update="gtd2"), ex.RandomBinary(5, 2)),
+    "swept pairs": (
+        ex.QPlanning.paper(0.1, backups=ex.backups.PrioritizedPairs(5, links=2)),
+        ex.OneHot(),
+    ),
+    "curious": (
+        planning(ex.backups.Replay(7), model=CURIOUS, planning_update="gradient"),
+        ex.OneHot(),
+    ),
+    "plain gradient": (
+        planning(ex.backups.Replay(7), planning_update="gtd2"),
+        ex.RandomBinary(5, 2),
+    ),
     "sarsa": (ex.Sarsa(per_feature(0.1), trace=0.9, discount=1.0), ex.OneHot()),
     "expected sarsa": (ex.ExpectedSarsa(per_feature(0.1), discount=1.0), ex.OneHot()),
     "relative values": (ex.RVIQLearning(per_feature(0.1)), ex.OneHot()),
-    "interpolated": (PLAIN, ex.Interpolated(3)),
-    "options": (planning(ex.Replay(7), options=[ex.RewardRespecting(1)]), ex.OneHot()),
-    "frozen": (ex.agents.FreezeAfter(planning(ex.Replay(7)), 30), ex.OneHot()),
-    "decaying": (ex.QLearning.paper(ex.Decaying(0.1, per="feature", bounded=False)), ex.OneHot()),
-    "categories": (PLAIN, ex.Categorical((CELLS,))),
-    "categories of vectors": (PLAIN, ex.Joined(ex.Categorical(), ex.Tiles(2, 3))),
-    "joined": (PLAIN, ex.Joined(ex.OneHot(), ex.Traces(ex.OneHot()))),
-    "identity": (PLAIN, ex.Joined(ex.Identity(), ex.Tiles(2, 3, dimensions=(0,)))),
+    "interpolated": (PLAIN, ex.features.Interpolated(3)),
+    "options": (
+        planning(ex.backups.Replay(7), options=[ex.options.RewardRespecting(1)]),
+        ex.OneHot(),
+    ),
+    "frozen": (ex.agents.FreezeAfter(planning(ex.backups.Replay(7)), 30), ex.OneHot()),
+    "decaying": (
+        ex.QLearning.paper(ex.step_sizes.Decaying(0.1, per="feature", bounded=False)),
+        ex.OneHot(),
+    ),
+    "categories": (PLAIN, ex.features.Categorical((CELLS,))),
+    "categories of vectors": (PLAIN, ex.features.Joined(ex.features.Categorical(), ex.Tiles(2, 3))),
+    "joined": (PLAIN, ex.features.Joined(ex.OneHot(), ex.features.Traces(ex.OneHot()))),
+    "identity": (
+        PLAIN,
+        ex.features.Joined(ex.features.Identity(), ex.Tiles(2, 3, dimensions=(0,))),
+    ),
     "hashed": (PLAIN, ex.Tiles(2, 9, hash_size=8, bias=True)),
     "wrapped": (PLAIN, ex.Tiles(4, 5, wrap=(0,))),
-    "history of traces": (PLAIN, ex.History(ex.Traces(ex.Tiles(2, 3)), 2)),
+    "history of traces": (PLAIN, ex.features.History(ex.features.Traces(ex.Tiles(2, 3)), 2)),
 }
 
 
@@ -201,7 +237,7 @@ def test_arrays_of_another_make(saved, array, message):
 
 def test_a_replay_without_limit_may_have_grown(tmp_path, monkeypatch):
     monkeypatch.setattr(replay_module, "FIRST_ROOM", 16)
-    learner = learner_for(planning(ex.Replay(None)), ex.OneHot())
+    learner = learner_for(planning(ex.backups.Replay(None)), ex.OneHot())
     drive(learner)
     learner.save(tmp_path / "saved.npz")
     facts, arrays = saving.read(tmp_path / "saved.npz")

@@ -8,14 +8,13 @@ import numpy as np
 import pytest
 
 import expectant as ex
-from expectant.descriptions import description
+from expectant.core.verbs import act, learn, plan, preference
 from expectant.engine.course import drive, going_on
 from expectant.engine.job import Job
 from expectant.engine.learner.saving import states_of
 from expectant.engine.loop import simulate
 from expectant.parts import Agent, Site
 from expectant.seeds import evaluation_streams, generator, streams_of
-from expectant.verbs import act, learn, plan, preference
 
 SLIPPERY = ex.Corridor(cells=5, slip=0.3, switch_every=7)
 OPTIONS: Any = {"episodes": 30, "runs": 2, "compiled": False, "progress": False}
@@ -55,7 +54,6 @@ def _(agent, state, action):
     return 0.0
 
 
-@description
 class Spendthrift(Agent):
     acting: int = 0
     learning: int = 0
@@ -87,7 +85,6 @@ def _(agent, state, action):
     return float(action)
 
 
-@description
 class AlwaysRight(Agent):
     drawn: int = 0
 

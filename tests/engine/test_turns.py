@@ -8,14 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from expectant.domains.spaces import OutsidePart
-from expectant.engine.course import advanced
-from expectant.engine.crossing import play, respond
-from expectant.engine.loop import DIVERGED, DONE, FULL, STOPPED, Budget, Ranges, Run, simulate
-from expectant.features.vector import empty_state
-from expectant.parts import Shape
-from expectant.seeds import Streams
-from expectant.verbs import (
+from expectant.core.verbs import (
     act,
     cut,
     encode,
@@ -31,6 +24,13 @@ from expectant.verbs import (
     room,
     step,
 )
+from expectant.domains.spaces import OutsidePart
+from expectant.engine.course import advanced
+from expectant.engine.crossing import play, respond
+from expectant.engine.loop import DIVERGED, DONE, FULL, STOPPED, Budget, Ranges, Run, simulate
+from expectant.features.vector import empty_state
+from expectant.parts import Shape
+from expectant.seeds import Streams
 
 CELLS, MANY = 20, 1000
 NOBODY: Any = None

@@ -28,7 +28,9 @@ from expectant.engine.workers import Order, Processes, compile_ahead, run_on_thr
 from expectant.progress import Silent
 
 PLANNER = ex.Lookahead.paper(
-    0.2, planning_steps=2, model=ex.SparseExpectation(per_feature(0.2), capacity=2, threshold=0.0)
+    0.2,
+    planning_steps=2,
+    model=ex.models.SparseExpectation(per_feature(0.2), capacity=2, threshold=0.0),
 )
 VECTORS = ex.Tiles(2, 2, bounds=[(0, 6), (0, 6)])
 
@@ -65,8 +67,7 @@ def test_leaving_stops_everything(error):
 # ---------------------------------------------------------------------- types that stay
 
 
-@ex.description
-class Mine(ex.LinearExpectation):
+class Mine(ex.models.LinearExpectation):
     """A model of somebody's own."""
 
 
@@ -75,8 +76,10 @@ def job_with(agent, features=None):
 
 
 def test_only_the_packages_own_parts_are_known_to_stay_as_they_are():
-    assert has_settled_types(job_with(ex.Lookahead.paper(0.1, model=ex.Sample(), backups="seen")))
-    assert has_settled_types(job_with(ex.QLearning.paper(0.1), ex.History(ex.OneHot(), 2)))
+    assert has_settled_types(
+        job_with(ex.Lookahead.paper(0.1, model=ex.models.Sample(), backups="seen"))
+    )
+    assert has_settled_types(job_with(ex.QLearning.paper(0.1), ex.features.History(ex.OneHot(), 2)))
     assert not has_settled_types(job_with(ex.Lookahead.paper(0.1, model=Mine(0.1))))
 
 

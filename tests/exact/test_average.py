@@ -22,7 +22,7 @@ def every_policy(states: int, actions: int) -> np.ndarray:
 
 
 def test_two_choice_by_hand():
-    domain = ex.TwoChoice()
+    domain = ex.domains.TwoChoice()
     first, second = np.zeros(9, int), np.ones(9, int)
     assert exact.gain(domain, first) == pytest.approx(0.2)
     assert exact.gain(domain, second) == pytest.approx(0.4)
@@ -62,7 +62,7 @@ def test_differential_values_solve_their_equation(seed):
 
 
 def test_transient_states_do_not_count():
-    domain = ex.TransientChain(length=3)
+    domain = ex.domains.TransientChain(length=3)
     assert exact.gain(domain, np.ones(4, int)) == pytest.approx(1.0)
     np.testing.assert_allclose(exact.stationary_distribution(domain, np.ones(4, int)), [0, 0, 0, 1])
     np.testing.assert_allclose(exact.differential_values(domain, np.ones(4, int)), [-3, -2, -1, 0])
@@ -93,7 +93,7 @@ def test_the_best_soft_return_is_the_best_of_all_soft_policies(seed, epsilon, di
 
 
 def test_near_a_cliff_greedy_about_the_optimum_is_far_from_the_best():
-    cliff = ex.Cliff()
+    cliff = ex.domains.Cliff()
     assert exact.epsilon_greedy_optimal_return(cliff, 0.1) == pytest.approx(-50.80, abs=5e-3)
     assert exact.best_epsilon_soft_return(cliff, 0.1) == pytest.approx(-20.71, abs=5e-3)
     policy = exact.best_epsilon_soft_policy(cliff, 0.1)

@@ -9,14 +9,14 @@ from expectant.exact.car_values import car_references, exits_of, moved
 
 
 def test_references_are_the_published_ones():
-    found = car_references(ex.LocaMountainCar(), size=(171, 141), starts=7)
+    found = car_references(ex.domains.LocaMountainCar(), size=(171, 141), starts=7)
     assert found.before == pytest.approx(1.936, rel=0.01)
     assert found.after == pytest.approx(1.309, rel=0.01)
     assert found.outdated == pytest.approx(0.484, rel=0.01)
 
 
 def test_many_cars_move_as_one_does():
-    domain, rng = ex.LocaMountainCar(), np.random.default_rng(0)
+    domain, rng = ex.domains.LocaMountainCar(), np.random.default_rng(0)
     part = domain.build(rng)
     low, high = np.array(domain.bounds).T
     cars = rng.uniform(low, high, size=(400, 2))

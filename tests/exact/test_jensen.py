@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import expectant as ex
-from expectant.verbs import backed_up_value
+from expectant.core.verbs import backed_up_value
 
 
 def random_mdp(seed: int) -> tuple[ex.FiniteMDP, np.ndarray, np.ndarray]:
@@ -64,7 +64,7 @@ def test_the_gap_is_what_avi_and_levi_look_ahead_to_differ_by(phase):
     domain, features = ex.Corridor(slip=0.3, switch_every=5), ex.RandomBinary(14, 5)
     agents = {
         model: Built(
-            domain, features, ex.Lookahead.paper(0.1, model=model, values=ex.NetworkValues())
+            domain, features, ex.Lookahead.paper(0.1, model=model, values=ex.agents.NetworkValues())
         )
         for model in ("true", "exact")
     }

@@ -48,8 +48,8 @@ def test_the_values_of_the_least_squares_model_are_the_lstd_solution(seed, size,
 
 def test_values_that_are_linear_in_the_features_are_found_exactly():
     """Boyan's chain: state n is worth −2 n, and its features interpolate."""
-    chain = ex.BoyanChain()
-    matrix = ex.exact.feature_matrix(chain, ex.Interpolated(25))
+    chain = ex.domains.BoyanChain()
+    matrix = ex.exact.feature_matrix(chain, ex.features.Interpolated(25))
     world = ex.exact.solve.dynamics(chain)
     expected = ex.exact.solve.expected_next(world, matrix)[:, 0]
     weights = lstd(matrix, world.rewards[:, 0], expected)

@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import expectant as ex
+from expectant.core.verbs import backed_up_action_value
 from expectant.exact import targets
 from expectant.updates import levi_target
-from expectant.verbs import backed_up_action_value
 
 EXAMPLES = settings(max_examples=300, deadline=None)
 seeds = st.integers(0, 2**32 - 1)
@@ -112,7 +112,8 @@ def test_the_models_of_a_finite_mdp_back_up_the_references(seed, discount):
     action_weights = np.zeros((domain.actions, built.setting.width))
     action_weights[:, :size] = rng.normal(size=(domain.actions, size))
     models = [
-        m.build(built.setting) for m in (ex.TrueModel(), ex.ExactExpectation(), ex.ExactEpisodic())
+        m.build(built.setting)
+        for m in (ex.models.TrueModel(), ex.models.ExactExpectation(), ex.models.ExactEpisodic())
     ]
     number = int(rng.integers(domain.states))
     state, table = built.state(number), domain.mdp().outcomes

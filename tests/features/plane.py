@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import expectant as ex
+from expectant.core.verbs import encode, observation, reset, step
 from expectant.features.vector import dense, empty_state
-from expectant.verbs import encode, observation, reset, step
 
 
 class PlanePart(NamedTuple):
@@ -37,11 +37,10 @@ def _(plane):
     return plane.now
 
 
-@ex.description
 class Plane(ex.Domain):
     """A walk to the right edge of a plane."""
 
-    breaks_at: int = ex.option(ex.rules.whole(-1), default=-1)
+    breaks_at: int = ex.parameter(ex.rules.whole(-1), default=-1)
     actions = 4
     bounds = ((0.0, 4.0), (0.0, 2.0))
 

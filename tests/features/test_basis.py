@@ -20,7 +20,7 @@ def test_cosines_by_hand():
 
 def test_the_first_feature_is_the_constant():
     features = Fourier(3)
-    assert features.shape(Plane()) == ex.Shape(16, 16, weighted=True, bias=0)
+    assert features.shape(Plane()) == ex.extend.Shape(16, 16, weighted=True, bias=0)
     rng = np.random.default_rng(0)
     np.testing.assert_array_equal(vectors(features, Plane(), rng.random((9, 2)) * 5)[:, 0], 1.0)
 

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import expectant as ex
+from expectant.core.verbs import encode
 from expectant.features.tiles import FREE, HashedPart, Tiles, collisions, first_slot, slot_of_tile
 from expectant.features.vector import empty_state
-from expectant.verbs import encode
 from features.plane import Plane
 
 
@@ -52,16 +52,16 @@ def active(features: Tiles, seen: Any, domain: Any = None, part: Any = None) -> 
 ])  # fmt: skip
 def test_two_tilings_by_hand(seen, expected):
     features = Tiles(2, (4, 2))
-    assert features.shape(Plane()) == ex.Shape(30, 2)
+    assert features.shape(Plane()) == ex.extend.Shape(30, 2)
     assert active(features, seen) == expected
 
 
 def test_a_bias_unit_is_the_last_feature_and_always_on():
     features = Tiles(2, (4, 2), bias=True)
-    assert features.shape(Plane()) == ex.Shape(31, 3, bias=30)
+    assert features.shape(Plane()) == ex.extend.Shape(31, 3, bias=30)
     assert active(features, (1.6, 0.3)) == [3, 21, 30]
     hashed = features.replace(hash_size=12)
-    assert hashed.shape(Plane()) == ex.Shape(13, 3, bias=12)
+    assert hashed.shape(Plane()) == ex.extend.Shape(13, 3, bias=12)
     assert active(hashed, (1.6, 0.3))[2] == 12
 
 

@@ -9,9 +9,9 @@ import pytest
 from gymnasium.envs.toy_text.taxi import TaxiEnv
 
 import expectant as ex
+from expectant.core.verbs import copy, encode, load, matches, save
 from expectant.features.vector import add, dense, dot, empty_state, empty_table, greatest
 from expectant.parts import Shape
-from expectant.verbs import copy, encode, load, matches, save
 
 
 def test_random_binary_vectors_have_the_ones_asked_for_and_differ_between_runs():
@@ -119,24 +119,24 @@ def vector(features: Any, domain: Any, seen: Any) -> list[float]:
 
 def test_identity_by_hand():
     domain = Box((0.0, 4.0), (-1.0, 1.0))
-    assert ex.Identity().shape(domain) == ex.Shape(3, 3, weighted=True, bias=2)
-    assert vector(ex.Identity(), domain, [3.0, -0.25]) == [0.5, -0.25, 1.0]
-    assert vector(ex.Identity(), domain, [9.0, -7.0]) == [1.0, -1.0, 1.0]  # at the bound
-    assert vector(ex.Identity([(0, 2), (0, 4)]), domain, [2.0, 1.0]) == [1.0, -0.5, 1.0]
+    assert ex.features.Identity().shape(domain) == ex.extend.Shape(3, 3, weighted=True, bias=2)
+    assert vector(ex.features.Identity(), domain, [3.0, -0.25]) == [0.5, -0.25, 1.0]
+    assert vector(ex.features.Identity(), domain, [9.0, -7.0]) == [1.0, -1.0, 1.0]  # at the bound
+    assert vector(ex.features.Identity([(0, 2), (0, 4)]), domain, [2.0, 1.0]) == [1.0, -0.5, 1.0]
     with pytest.raises(ValueError, match=r"Identity: dimension 1 .* ex\.bounds_of"):
-        ex.Identity().shape(Box((0.0, 1.0), (0.0, np.inf)))
+        ex.features.Identity().shape(Box((0.0, 1.0), (0.0, np.inf)))
 
 
 def test_categories_of_vectors_by_hand():
     domain = Box((0.0, 2.0), (5.0, 6.0))
-    assert ex.Categorical().shape(domain) == ex.Shape(5, 2)
-    assert vector(ex.Categorical(), domain, [1.0, 6.0]) == [0, 1, 0, 0, 1]
-    assert vector(ex.Categorical(), domain, [9.0, -3.0]) == [0, 0, 1, 1, 0]
+    assert ex.features.Categorical().shape(domain) == ex.extend.Shape(5, 2)
+    assert vector(ex.features.Categorical(), domain, [1.0, 6.0]) == [0, 1, 0, 0, 1]
+    assert vector(ex.features.Categorical(), domain, [9.0, -3.0]) == [0, 0, 1, 1, 0]
 
 
 def test_digits_of_numbered_states_by_hand():
-    features = ex.Categorical(counts=(2, 3, 2))
-    assert features.shape(Box(states=12)) == ex.Shape(7, 3)
+    features = ex.features.Categorical(counts=(2, 3, 2))
+    assert features.shape(Box(states=12)) == ex.extend.Shape(7, 3)
     found = [vector(features, Box(states=12), [n]) for n in range(12)]
     for n, row in enumerate(found):
         expected = np.zeros(7)
@@ -146,7 +146,7 @@ def test_digits_of_numbered_states_by_hand():
 
 def test_taxi_by_its_digits():
     """Row, column, passenger and destination; four digits tell every state apart."""
-    taxi, features = ex.Gym(TaxiEnv), ex.Categorical((5, 5, 5, 4))
+    taxi, features = ex.Gym(TaxiEnv), ex.features.Categorical((5, 5, 5, 4))
     made: Any = taxi.make()
     env = made.unwrapped
     for number in (0, 3, 123, 499):
@@ -171,20 +171,20 @@ def test_tiles_of_some_dimensions_are_those_of_a_smaller_observation():
 
 def test_joined_maps_stand_side_by_side():
     domain = Box((0.0, 1.0), (0.0, 1.0))
-    tiles, plain = ex.Tiles(2, 3, dimensions=(1,)), ex.Identity()
-    both = ex.Joined(tiles, ex.Joined(plain, tiles))
-    assert both.shape(domain) == ex.Shape(8 + 3 + 8, 2 + 3 + 2, weighted=True, bias=10)
+    tiles, plain = ex.Tiles(2, 3, dimensions=(1,)), ex.features.Identity()
+    both = ex.features.Joined(tiles, ex.features.Joined(plain, tiles))
+    assert both.shape(domain) == ex.extend.Shape(8 + 3 + 8, 2 + 3 + 2, weighted=True, bias=10)
     seen = [0.3, 0.8]
     left, right = vector(tiles, domain, seen), vector(plain, domain, seen)
     assert vector(both, domain, seen) == left + right + left
-    assert ex.Joined(tiles, tiles).shape(domain) == ex.Shape(16, 4)
-    assert both == ex.Joined.from_dict(both.to_dict())
+    assert ex.features.Joined(tiles, tiles).shape(domain) == ex.extend.Shape(16, 4)
+    assert both == ex.features.Joined.from_dict(both.to_dict())
     with pytest.raises(ValueError, match="Joined: second must be a feature map"):
-        ex.Joined(tiles, 3)  # type: ignore[arg-type]
+        ex.features.Joined(tiles, 3)  # type: ignore[arg-type]
 
 
 def test_joined_maps_remember_as_their_parts_do():
-    features = ex.Joined(ex.OneHot(), ex.History(ex.OneHot(), 2))
+    features = ex.features.Joined(ex.OneHot(), ex.features.History(ex.OneHot(), 2))
     corridor = ex.Corridor(cells=3)
     assert features.shape(corridor).remembers
     part, state = (
@@ -200,19 +200,19 @@ def test_joined_maps_remember_as_their_parts_do():
 
 
 def test_bounds_that_are_known_stay_as_they_are(capsys):
-    assert ex.bounds_of(ex.MountainCar()) == [(-1.2, 0.6), (-0.07, 0.07)]
+    assert ex.features.bounds_of(ex.MountainCar()) == [(-1.2, 0.6), (-0.07, 0.07)]
     assert capsys.readouterr().err == ""
 
 
 def test_bounds_of_an_environment_without(capsys):
-    found = ex.bounds_of("CartPole-v1", episodes=30, margin=0.5)
+    found = ex.features.bounds_of("CartPole-v1", episodes=30, margin=0.5)
     (_, far), (low, high), (_, angle), (_, turning) = found
     assert far == pytest.approx(4.8) and angle == pytest.approx(0.418, abs=1e-3)
     assert 1.0 < high < 6.0 and low == pytest.approx(-high, rel=0.9) and 1.0 < turning < 8.0
     said = capsys.readouterr().err
     assert "bounds_of: components without bounds in Gym('CartPole-v1'), estimated from 30" in said
     assert "1: " in said and "3: " in said and "2: " not in said
-    assert found == ex.bounds_of(ex.Gym("CartPole-v1"), episodes=30, margin=0.5)
+    assert found == ex.features.bounds_of(ex.Gym("CartPole-v1"), episodes=30, margin=0.5)
     tiles = ex.Tiles(4, 2, bounds=found)
     assert ex.run(ex.Gym("CartPole-v1"), tiles, ex.QLearning.paper(0.1), episodes=1, runs=1,
                   compiled=False, progress=False).lengths[0, 0] > 0  # fmt: skip

@@ -32,7 +32,7 @@ def test_the_last_observations_side_by_side():
 
 def test_with_the_actions_that_led_to_them():
     features = History(ex.OneHot(), 2, actions=True)
-    assert features.shape(THREE) == ex.Shape(10, 4, weighted=True, remembers=True)
+    assert features.shape(THREE) == ex.extend.Shape(10, 4, weighted=True, remembers=True)
     found = vectors(features, THREE, [[0], [1], [2]], [-1, 1, 0])
     assert found.tolist() == [
         [1, 0, 0, 0, 0, 0, 0, 0, 0, 0],  # no action led to the first
@@ -75,8 +75,10 @@ def test_weighted_vectors_are_remembered_with_their_values():
 
 
 def test_shapes():
-    assert History(ex.RandomBinary(14, 5), 3).shape(THREE) == ex.Shape(42, 15, True, -1, True)
-    assert Traces(ex.RandomBinary(14, 5)).shape(THREE) == ex.Shape(28, 19, True, -1, True)
+    assert History(ex.RandomBinary(14, 5), 3).shape(THREE) == ex.extend.Shape(
+        42, 15, True, -1, True
+    )
+    assert Traces(ex.RandomBinary(14, 5)).shape(THREE) == ex.extend.Shape(28, 19, True, -1, True)
     biased = Tiles(2, (4, 2), bias=True)
     for features in (History(biased, 2), Traces(biased)):
         assert features.shape(Plane()).bias == 30
@@ -112,4 +114,4 @@ class Unbounded(Troubled):
 def test_bounds_are_not_estimated_from_what_is_no_number():
     message = "observation: must be finite numbers, got .* in run 0, episode 0, step 3"
     with pytest.raises(ex.WorldError, match=message):
-        ex.bounds_of(Unbounded)
+        ex.features.bounds_of(Unbounded)

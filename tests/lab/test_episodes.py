@@ -14,7 +14,7 @@ from expectant.exact.car_values import judged_levels
 from expectant.lab.records import earned, levels_of, performer, record_from, recorded
 from expectant.progress import Silent
 
-CAR = ex.LocaMountainCar(phase_steps=(300, 100, 100))
+CAR = ex.domains.LocaMountainCar(phase_steps=(300, 100, 100))
 AGENT = ex.QLearning.paper(0.3, step_unit="total", discount=0.99, initial_value=4.0)
 
 
@@ -75,7 +75,7 @@ def test_a_diverged_agent_earns_nothing_that_is_known():
 def test_what_cannot_be_judged_by_episodes():
     with pytest.raises(ValueError, match=r"LocaGrid: has phases.*judge_in"):
         recorded(
-            Job(ex.LocaGrid(), ex.OneHot(), AGENT, steps=10), 0, simulate, perform_discounted,
+            Job(ex.domains.LocaGrid(), ex.OneHot(), AGENT, steps=10), 0, simulate, perform_discounted,
             going_on(), record(5, 1),
         )  # fmt: skip
     outside = Job(ex.Gym("FrozenLake-v1"), ex.OneHot(), AGENT, episodes=3)

@@ -18,14 +18,14 @@ AGENT = ex.QLearning.paper(0.1, discount=0.97)
 def test_levels_are_the_published_ones(noise, expected):
     levels = look_named("greedy_return").levels
     assert levels is not None
-    before, local, after = levels(ex.LocaGrid(noise=noise), AGENT, 3, horizon=40)
+    before, local, after = levels(ex.domains.LocaGrid(noise=noise), AGENT, 3, horizon=40)
     found = before["optimum"], local["optimum"], local["outdated policy"]
     assert [round(x, 3) for x in found] == list(expected)
     assert "outdated policy" not in before and local == after
 
 
 def test_returns_by_hand():
-    grid = ex.LocaGrid(rows=1, columns=3, noise=0.0)
+    grid = ex.domains.LocaGrid(rows=1, columns=3, noise=0.0)
     right = np.tile([0.0, 1.0, 0.0, 0.0], (1, 3, 1))
     # 4 after one, two and three steps: the last is the first to lie beyond a horizon of two
     three = returns_within(grid, right, 0, discount=0.5, horizon=3)
@@ -113,7 +113,7 @@ def test_a_look_of_ones_own():
 
 def test_errors_of_known_values():
     """Off by 3 and by 4 in two of a hundred states, and not known once it has diverged."""
-    car, look = ex.DrivenCar(), look_named("known_error")
+    car, look = ex.domains.DrivenCar(), look_named("known_error")
     known = car.known_values(0.97)
     values = np.stack([known.values, known.values, np.full(100, np.nan)])
     values[1, :2] += (3.0, -4.0)
@@ -135,7 +135,7 @@ def seen(preferences: np.ndarray) -> Seen:
     return Seen(np.zeros((0, 0)), preferences[None], np.zeros(1, int))
 
 
-def detour(maze: ex.DynaMaze, q: np.ndarray) -> np.ndarray:
+def detour(maze: ex.domains.DynaMaze, q: np.ndarray) -> np.ndarray:
     """Values by which the first step is one into the wall, again and again."""
     wrong = q.copy()
     wrong[int(maze.mdp().outcomes.start.argmax())] = [0.0, 0.0, 0.0, 1.0]
@@ -145,7 +145,10 @@ def detour(maze: ex.DynaMaze, q: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("resolution", [1, 4])
 def test_updates_are_counted_until_the_way_is_the_best(resolution):
     """At a finer resolution there are many ways as good, in which greedy policies are at once."""
-    maze, agent = ex.DynaMaze(resolution=resolution), ex.DynaQ(per_feature(0.1), discount=0.95)
+    maze, agent = (
+        ex.domains.DynaMaze(resolution=resolution),
+        ex.DynaQ(per_feature(0.1), discount=0.95),
+    )
     q = ex.exact.optimal_action_values(maze, discount=0.95)
     looks = np.stack([np.zeros_like(q), detour(maze, q), q, detour(maze, q), q])
     work = np.array([0.0, 10.0, 100.0, 1000.0, 10_000.0])
@@ -176,7 +179,7 @@ def test_outcomes_of_no_probability_lead_nowhere():
 
 
 def test_greedy_returns_and_decided_states_by_hand():
-    maze, agent = ex.DynaMaze(), ex.QLearning.paper(0.1, discount=0.95)
+    maze, agent = ex.domains.DynaMaze(), ex.QLearning.paper(0.1, discount=0.95)
     q = ex.exact.optimal_action_values(maze, discount=0.95)
     worth, decided = look_named("start_return"), look_named("decided_states")
     assert worth.of(maze, agent, seen(q))[0] == pytest.approx(0.95**13)

@@ -7,15 +7,15 @@ import pytest
 from building import Built
 
 import expectant as ex
-from expectant.verbs import learn_options
+from expectant.core.verbs import learn_options
 
 
 @pytest.mark.parametrize("anywhere", [False, True])
 def test_only_an_option_that_stops_in_its_subgoal_can_look_worse_than_one_bad_step(anywhere):
     """Random steps in two rooms: published values of the start fall to about −1.2."""
-    rooms = ex.TwoRooms()
+    rooms = ex.domains.TwoRooms()
     b = Built(rooms, ex.OneHot(), seed=1)
-    options = ex.RewardRespecting(rooms.named["H"], anywhere=anywhere).build(b.setting)
+    options = ex.options.RewardRespecting(rooms.named["H"], anywhere=anywhere).build(b.setting)
     table, state, start = rooms.mdp().outcomes, 24, 24
     even, none, lowest = np.full(4, 0.25), np.zeros(72), 0.0
     for action in b.rng.integers(4, size=4000):

@@ -19,10 +19,10 @@ from expectant.lab.specs.spec import parse_spec
 from expectant.lab.store.results import panels_of
 from expectant.lab.store.store import Store
 
-SMALL = ex.LocaGrid(rows=1, columns=4, noise=0.0, phase_steps=(600, 300, 300))
+SMALL = ex.domains.LocaGrid(rows=1, columns=4, noise=0.0, phase_steps=(600, 300, 300))
 FAST = ex.Lookahead.paper(
     0.5,
-    model=ex.LinearExpectation(per_feature(0.5), 8.0),
+    model=ex.models.LinearExpectation(per_feature(0.5), 8.0),
     initial_value=8.0,
     planning_steps=1,
     discount=0.97,
@@ -206,7 +206,7 @@ def test_looks_may_begin_late_and_count_from_there():
 
 def test_where_states_have_no_numbers_those_of_known_value_are_asked_about():
     """An episode of TD(0) with a step of a tenth, by the weights that it leaves."""
-    car, features = ex.DrivenCar(), ex.Tiles(2, 3)
+    car, features = ex.domains.DrivenCar(), ex.Tiles(2, 3)
     agent = ex.Lookahead.paper(0.1, 0.0, planning_steps=0, epsilon=0.0)
     job = Job(car, features, agent, episodes=1)
     record = record_from({"look": "known_error", "every": 1})

@@ -224,7 +224,7 @@ def test_a_measure_of_ones_own_can_be_claimed(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     (tmp_path / "my_measures_for_a_test.py").write_text(
         "import expectant as ex\n"
-        "@ex.measure('first bin', 'the first bin')\n"
+        "@ex.extend.measure('first bin', 'the first bin')\n"
         "def first(panel, curves):\n    return curves[..., 0]\n"
     )
     claims = CLAIM % "measure = 'first bin', of = ['plain'], low = -100.0"
@@ -238,7 +238,7 @@ def test_a_measure_of_ones_own_can_be_claimed(tmp_path, monkeypatch):
         assert verdict.verdict == "holds"
         assert "First bin: the first bin." in verdict.rule
         with pytest.raises(ValueError, match="measure: the name 'first bin' is taken"):
-            ex.measure("first bin", "again")(lambda panel, curves: curves[..., 0])
+            ex.extend.measure("first bin", "again")(lambda panel, curves: curves[..., 0])
     finally:
         MEASURES.pop("first bin", None)
         sys.modules.pop("my_measures_for_a_test", None)

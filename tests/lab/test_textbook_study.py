@@ -39,7 +39,12 @@ def curve(extent: str, record: str):
 def test_curves_can_be_of_lengths():
     panel = curve("episodes = 4\nbin = 2", '["length"]')
     result = ex.run(
-        ex.DynaMaze(), ex.OneHot(), ex.QLearning.paper(0.1), episodes=4, runs=2, compiled=False
+        ex.domains.DynaMaze(),
+        ex.OneHot(),
+        ex.QLearning.paper(0.1),
+        episodes=4,
+        runs=2,
+        compiled=False,
     )
     expected = result.lengths.reshape(2, 2, 2).mean(axis=2)
     np.testing.assert_array_equal(panel.curves["plain"], expected)
@@ -49,7 +54,7 @@ def test_curves_can_be_of_lengths():
 def test_curves_can_be_of_the_sum_of_rewards():
     panel = curve("steps = 2500\nbins = 4", '["total reward"]')
     result = ex.run(
-        ex.DynaMaze(),
+        ex.domains.DynaMaze(),
         ex.OneHot(),
         ex.QLearning.paper(0.1),
         steps=2500,
@@ -95,7 +100,7 @@ def test_every_run_has_a_task_of_its_own_and_is_held_against_it():
     panel = panels_of(cells, [block.curves])[0]
     assert panel.levels == ()  # there is no one optimum
     for number in range(3):
-        own = ex.Branching(states=6, branches=2, task_seed=number)
+        own = ex.domains.Branching(states=6, branches=2, task_seed=number)
         q = np.zeros((6, 2))
         for _ in range(40 // 12):  # whole sweeps, in the order of the pairs
             for pair in range(12):

@@ -47,10 +47,10 @@ def played(components, integral=False):
     [
         (gymnasium.spaces.Discrete(6), 1, ex.OneHot()),
         (MANY([3, 2]), 1, ex.OneHot()),
-        (MANY([100, 100]), 1, ex.Categorical()),
+        (MANY([100, 100]), 1, ex.features.Categorical()),
         (BOX(-1.0, 1.0, (2,)), 2, ex.Tiles(8, 8, [(-1, 1)] * 2)),
         (BOX(-np.inf, np.inf, (1,)), 1, ex.Tiles(8, 10, [(-1.2, 1.2)])),  # a tenth on both sides
-        (BOX(-1.0, 1.0, (20,)), 20, ex.Identity([(-1, 1)] * 20)),
+        (BOX(-1.0, 1.0, (20,)), 20, ex.features.Identity([(-1, 1)] * 20)),
     ],
 )
 def test_features_follow_from_observations(space, components, expected):

@@ -8,9 +8,9 @@ from building import Built, per_feature
 from scripted import Scripted
 
 import expectant as ex
+from expectant.core.verbs import backed_up_action_value, backed_up_value, draw_outcome, fit
 from expectant.features.distinct import distinct_vectors, number_of, numbered
 from expectant.models.distribution import probability
-from expectant.verbs import backed_up_action_value, backed_up_value, draw_outcome, fit
 
 CORRIDOR = ex.Corridor(cells=3, slip=0.25)
 
@@ -37,7 +37,7 @@ def test_distinct_vectors_are_numbered_in_the_order_they_are_seen():
 
 def test_the_exact_episodic_model_predicts_the_states_that_survive():
     built = Built(CORRIDOR, ex.OneHot())
-    model = ex.ExactEpisodic().build(built.setting)
+    model = ex.models.ExactEpisodic().build(built.setting)
     weights = np.zeros(8)
     weights[:3] = [4.0, 8.0, 16.0]
     # in the last cell, going right: it ends (20) three times in four, else goes left (−1)
@@ -50,7 +50,7 @@ def test_the_exact_episodic_model_predicts_the_states_that_survive():
 
 def test_counts_become_probabilities_worked_by_hand():
     built = Built(CORRIDOR, ex.OneHot())
-    model = ex.Distribution().build(built.setting)
+    model = ex.models.Distribution().build(built.setting)
     for reward, successor in ((-1.0, 0), (-1.0, 2), (-1.0, 0), (20.0, None)):
         fit(model, built.transition(1, 0, reward, successor))
     number = int(number_of(model.states, built.state(1)))
@@ -70,19 +70,19 @@ def test_counts_become_probabilities_worked_by_hand():
 
 def test_forgetting_lets_old_counts_fade():
     built = Built(CORRIDOR, ex.OneHot())
-    model = ex.Distribution(forgetting=0.5).build(built.setting)
+    model = ex.models.Distribution(forgetting=0.5).build(built.setting)
     fit(model, built.transition(1, 0, 20.0, None))
     fit(model, built.transition(1, 0, -1.0, 0))
     fit(model, built.transition(1, 0, -1.0, 0))
     number = int(number_of(model.states, built.state(1)))
     assert float(probability(model, number, 0, 0)) == pytest.approx(0.25 / 1.75)
-    keeps = ex.Distribution(forgetting=0.1)
-    assert ex.Description.from_dict(keeps.to_dict()) == keeps
+    keeps = ex.models.Distribution(forgetting=0.1)
+    assert ex.extend.Config.from_dict(keeps.to_dict()) == keeps
 
 
 def test_a_new_outcome_takes_the_place_of_the_rarest():
     built = Built(ex.Corridor(), ex.OneHot())
-    model = ex.Distribution(outcomes=2).build(built.setting)
+    model = ex.models.Distribution(outcomes=2).build(built.setting)
     for successor in (1, 1, 2, 3):
         fit(model, built.transition(0, 0, -1.0, successor))
     kept = {int(model.successors[0, 0, o]) for o in range(2)}
@@ -91,7 +91,7 @@ def test_a_new_outcome_takes_the_place_of_the_rarest():
 
 def test_what_was_counted_of_an_outcome_goes_with_it():
     built = Built(ex.Corridor(), ex.OneHot())
-    model = ex.Distribution(outcomes=2).build(built.setting)
+    model = ex.models.Distribution(outcomes=2).build(built.setting)
     for successor, reward in ((1, -1.0), (1, -1.0), (1, -1.0), (2, 40.0), (2, 40.0)):
         fit(model, built.transition(0, 0, reward, successor))
     assert fit(model, built.transition(0, 0, 6.0, 3)) == 6.0  # nothing was expected of it yet
@@ -102,7 +102,7 @@ def test_what_was_counted_of_an_outcome_goes_with_it():
 
 def test_what_there_is_no_room_for_is_not_counted():
     built = Built(ex.Corridor(), ex.OneHot())
-    model = ex.Distribution(states=1).build(built.setting)
+    model = ex.models.Distribution(states=1).build(built.setting)
     assert fit(model, built.transition(0, 0, -1.0, 1)) == 0.0  # 1 has no number
     assert fit(model, built.transition(1, 0, -1.0, 0)) == 0.0
     assert not model.counts.any()
@@ -112,7 +112,7 @@ def test_what_there_is_no_room_for_is_not_counted():
 
 def test_where_probabilities_fall_short_by_rounding_the_last_outcome_is_drawn():
     built = Built(CORRIDOR, ex.OneHot())
-    model, successor = ex.TrueModel().build(built.setting), built.state(0)
+    model, successor = ex.models.TrueModel().build(built.setting), built.state(0)
     model.probabilities[0, 1, 0] = [0.25, 0.5]
     draw_outcome(model, built.state(1), 0, successor, Scripted([0.9]))
     assert successor.place[0] == 2
@@ -120,7 +120,7 @@ def test_where_probabilities_fall_short_by_rounding_the_last_outcome_is_drawn():
 
 def test_the_episodic_model_learns_nothing_of_a_next_state_from_an_end():
     built = Built(CORRIDOR, ex.OneHot())
-    model = ex.EpisodicExpectation(per_feature(0.5)).build(built.setting)
+    model = ex.models.EpisodicExpectation(per_feature(0.5)).build(built.setting)
     assert fit(model, built.transition(1, 0, -1.0, 2)) == 0.0 + 1.0 + 1.0  # β; r, then ‖s'‖²
     assert model.model.rows[0, 1, :3].tolist() == [0.0, 0.0, 0.5]
     assert fit(model, built.transition(1, 0, 20.0, None)) == 1.0 + 20.5
@@ -136,7 +136,7 @@ def test_the_episodic_model_learns_nothing_of_a_next_state_from_an_end():
 @pytest.mark.parametrize(("ending", "alive"), [(-0.5, 1.0), (0.0, 1.0), (0.25, 0.75), (1.5, 0.0)])
 def test_the_chance_of_an_end_is_kept_between_zero_and_one(ending, alive):
     built = Built(CORRIDOR, ex.OneHot())
-    model = ex.EpisodicExpectation(per_feature(0.5)).build(built.setting)
+    model = ex.models.EpisodicExpectation(per_feature(0.5)).build(built.setting)
     model.endings[0, 1], model.model.rows[0, 1, 2] = ending, 1.0
     weights = np.zeros((2, 8))
     weights[:, 2] = [4.0, 8.0]
@@ -147,9 +147,9 @@ def test_the_chance_of_an_end_is_kept_between_zero_and_one(ending, alive):
 @pytest.mark.parametrize(
     "learned",
     [
-        ex.Distribution(),
-        ex.EpisodicExpectation(per_feature(0.01)),
-        ex.LinearExpectation(per_feature(0.01)),
+        ex.models.Distribution(),
+        ex.models.EpisodicExpectation(per_feature(0.01)),
+        ex.models.LinearExpectation(per_feature(0.01)),
     ],
     ids=lambda m: m.kind,
 )
@@ -157,7 +157,7 @@ def test_learned_models_approach_the_exact_backed_up_values(learned):
     built = Built(CORRIDOR, ex.OneHot())
     model = learned.build(built.setting)
     feed(model, built, 8000)
-    exact = ex.ExactExpectation().build(built.setting)
+    exact = ex.models.ExactExpectation().build(built.setting)
     weights = np.zeros(8)
     weights[:3] = [5.0, -3.0, 10.0]
     for number in range(3):

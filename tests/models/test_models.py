@@ -6,16 +6,16 @@ from backups.weighted import Values
 from building import Built, per_feature
 
 import expectant as ex
+from expectant.core.verbs import backed_up_action_value, backed_up_value, fit, follow
 from expectant.features.vector import dense
 from expectant.updates import levi_target
-from expectant.verbs import backed_up_action_value, backed_up_value, fit, follow
 
 CORRIDOR = ex.Corridor(cells=3, slip=0.25)
 
 
 def test_one_hot_fits_are_running_averages_worked_by_hand():
     built = Built(CORRIDOR, ex.OneHot())
-    model = ex.LinearExpectation(step=per_feature(0.5)).build(built.setting)
+    model = ex.models.LinearExpectation(step=per_feature(0.5)).build(built.setting)
     error = fit(model, built.transition(1, 0, -1.0, 0))
     assert error == 1.0 + 1.0  # |−1 − 0| + ‖(1, 0, 0)‖²
     assert model.rewards[0, 1] == -0.5
@@ -35,7 +35,7 @@ def test_one_hot_fits_are_running_averages_worked_by_hand():
 
 def test_a_fit_is_a_gradient_step_on_half_the_squared_errors():
     built = Built(ex.Corridor(), ex.RandomBinary(14, 5))
-    model = ex.LinearExpectation(step=per_feature(0.1)).build(built.setting)
+    model = ex.models.LinearExpectation(step=per_feature(0.1)).build(built.setting)
     rng = np.random.default_rng(0)
     model.rows[:, :, :14] = rng.normal(size=(2, 14, 14))
     model.rewards[:, :14] = rng.normal(size=(2, 14))
@@ -55,7 +55,7 @@ def test_a_fit_is_a_gradient_step_on_half_the_squared_errors():
 
 def test_a_fit_weighs_every_feature_by_its_value():
     built = Built(ex.Corridor(), Values())
-    model = ex.LinearExpectation(step=per_feature(0.1)).build(built.setting)
+    model = ex.models.LinearExpectation(step=per_feature(0.1)).build(built.setting)
     s, s_next = (dense(built.state(number), 7) for number in (4, 5))
     assert not np.isin(s, (0.0, 1.0)).all()
     fit(model, built.transition(4, 1, -3.0, 5))
@@ -69,7 +69,7 @@ def test_a_fit_weighs_every_feature_by_its_value():
 @pytest.mark.parametrize("features", [ex.OneHot(), ex.RandomBinary(14, 5)], ids=repr)
 def test_at_first_a_model_promises_its_initial_reward_everywhere(features):
     built = Built(ex.Corridor(), features)
-    model = ex.LinearExpectation(per_feature(0.1), initial_reward=6.0).build(built.setting)
+    model = ex.models.LinearExpectation(per_feature(0.1), initial_reward=6.0).build(built.setting)
     for number in range(9):
         for action in (0, 1):
             value = backed_up_value(model, built.state(number), action, np.ones(16), 0.5)
@@ -81,8 +81,8 @@ def test_exact_and_true_models_back_up_the_same_state_values(features):
     """Theorem 2: LEVI with the aligned expectation model equals AVI, aliased features or not."""
     domain = ex.Corridor(slip=0.3, switch_every=10)
     built = Built(domain, features)
-    true = ex.TrueModel().build(built.setting)
-    exact = ex.ExactExpectation().build(built.setting)
+    true = ex.models.TrueModel().build(built.setting)
+    exact = ex.models.ExactExpectation().build(built.setting)
     weights = np.zeros(built.setting.width)
     weights[: built.shape.size] = np.random.default_rng(1).normal(size=built.shape.size) * 10
     for phase in (0, 1):
@@ -102,8 +102,8 @@ def test_action_values_lose_the_planning_gap_with_an_expectation_model():
     built = Built(domain, ex.OneHot())
     weights = np.zeros((2, 8))
     weights[:, :3] = ex.exact.optimal_action_values(domain).T
-    true = ex.TrueModel().build(built.setting)
-    exact = ex.ExactExpectation().build(built.setting)
+    true = ex.models.TrueModel().build(built.setting)
+    exact = ex.models.ExactExpectation().build(built.setting)
     state = built.state(0)
     assert backed_up_action_value(true, state, 0, weights, 1.0) == 0.0  # mean of the maxima
     assert backed_up_action_value(exact, state, 0, weights, 1.0) == -2.5  # maximum of the mean

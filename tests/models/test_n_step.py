@@ -9,7 +9,7 @@ import pytest
 from building import Built, per_feature
 
 import expectant as ex
-from expectant.verbs import backed_up_value, begin, break_off, fit
+from expectant.core.verbs import backed_up_value, begin, break_off, fit
 
 WORLD = ex.Corridor(cells=5, slip=0.0)
 
@@ -18,7 +18,7 @@ def made(steps=2, discount=0.5, step=1.0):
     agent = ex.Lookahead.paper(
         0.1,
         discount=discount,
-        model=ex.NStepExpectation(steps, ex.LinearExpectation(per_feature(step))),
+        model=ex.models.NStepExpectation(steps, ex.models.LinearExpectation(per_feature(step))),
     )
     built = Built(WORLD, ex.OneHot(), agent)
     return built, built.agent.planner.model
@@ -67,9 +67,12 @@ def test_nothing_reaches_from_one_episode_into_the_next(end):
 def test_one_step_is_the_model_itself():
     options: Any = {"episodes": 10, "runs": 2, "compiled": False, "progress": False}
     world, features = ex.Corridor(slip=0.2), ex.RandomBinary(14, 5)
-    for model in (ex.LinearExpectation(per_feature(0.05)), ex.SparseExpectation(per_feature(0.05))):
+    for model in (
+        ex.models.LinearExpectation(per_feature(0.05)),
+        ex.models.SparseExpectation(per_feature(0.05)),
+    ):
         agent = ex.Lookahead.paper(0.05, model=model, discount=0.9)
-        alike = agent.replace(model=ex.NStepExpectation(1, model))
+        alike = agent.replace(model=ex.models.NStepExpectation(1, model))
         ours, theirs = (ex.run(world, features, each, **options) for each in (alike, agent))
         np.testing.assert_array_equal(ours.returns, theirs.returns)
 
@@ -79,7 +82,7 @@ def test_it_learns_where_the_behaviour_leads_after_two_steps():
     chance = np.array([[0.0, 0.7, 0.3], [0.5, 0.0, 0.5], [0.0, 0.2, 0.6]])
     moves = np.concatenate([chance, 1.0 - chance.sum(axis=1, keepdims=True)], axis=1)[:, None]
     rewards = np.array([[1.0], [-2.0], [4.0]])
-    agent = ex.Lookahead.paper(0.1, discount=0.8, planning_steps=0, model=ex.NStepExpectation(2, ex.LinearExpectation(ex.Decaying(0.5, 20.0, power=0.8, per="feature", bounded=False))))  # fmt: skip
+    agent = ex.Lookahead.paper(0.1, discount=0.8, planning_steps=0, model=ex.models.NStepExpectation(2, ex.models.LinearExpectation(ex.step_sizes.Decaying(0.5, 20.0, power=0.8, per="feature", bounded=False))))  # fmt: skip
     found = ex.run(
         ex.FiniteMDP(moves, rewards), ex.OneHot(), agent, steps=6_000, runs=1, compiled=False,
         keep_agents=True, progress=False,

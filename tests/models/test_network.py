@@ -11,11 +11,11 @@ from building import Built, per_feature
 from loading import module_at
 
 import expectant as ex
+from expectant.core.verbs import backed_up_action_value, backed_up_value, fit
 from expectant.features.vector import Transition, Weighted, dense
 from expectant.lanes import padded
 from expectant.models.network import NetworkExpectation, NetworkPart
 from expectant.parts import Site
-from expectant.verbs import backed_up_action_value, backed_up_value, fit
 
 CORRIDOR = ex.Corridor(slip=0.3, switch_every=5)
 FEATURES = ex.RandomBinary(14, 5)
@@ -161,7 +161,7 @@ def test_a_fit_is_a_step_against_the_gradient_of_every_parameter(hidden, next_st
 @pytest.mark.parametrize("optimiser", ["sgd", "adam"])
 def test_features_with_values_and_entries_that_are_off(optimiser):
     rng = np.random.default_rng(0)
-    shape = ex.Shape(6, 3, weighted=True)
+    shape = ex.extend.Shape(6, 3, weighted=True)
     setting = Site(shape, padded(6), 2, None, None, None, rng, rng)
     model = disturbed(NetworkExpectation(4, per_feature(1.0), optimiser).build(setting))
     state = weighted([0, 2, 5], [0.5, -2.0, 0.0])

@@ -12,10 +12,7 @@ from backups.weighted import Values
 from building import Built, per_feature
 
 import expectant as ex
-from expectant.features.vector import dense, empty_state
-from expectant.models.columns import COUNT, written_out
-from expectant.parts import Shape
-from expectant.verbs import (
+from expectant.core.verbs import (
     add_expected,
     backed_up_action_value,
     backed_up_value,
@@ -23,6 +20,9 @@ from expectant.verbs import (
     fit,
     imagine,
 )
+from expectant.features.vector import dense, empty_state
+from expectant.models.columns import COUNT, written_out
+from expectant.parts import Shape
 
 CORRIDOR = ex.Corridor(slip=0.25)
 ALPHA = per_feature(0.1)
@@ -32,8 +32,8 @@ FEATURES = [ex.OneHot(), ex.RandomBinary(30, 5), Values()]
 def models(features, step=ALPHA, **options):
     """A built setting, a dense model and a sparse one."""
     built = Built(CORRIDOR, features)
-    sparse = ex.SparseExpectation(step, **options).build(built.setting)
-    return built, ex.LinearExpectation(step).build(built.setting), sparse
+    sparse = ex.models.SparseExpectation(step, **options).build(built.setting)
+    return built, ex.models.LinearExpectation(step).build(built.setting), sparse
 
 
 def some_transitions(built, count, seed=0):
@@ -54,7 +54,7 @@ def entries(model, action, j):
 def test_entries_come_in_when_their_error_exceeds_the_threshold():
     """One step of 0.5: from state 1 to 0, then to 2, with three features in a row."""
     built = Built(ex.Corridor(cells=3), ex.OneHot())
-    model = ex.SparseExpectation(per_feature(0.5), threshold=0.3).build(built.setting)
+    model = ex.models.SparseExpectation(per_feature(0.5), threshold=0.3).build(built.setting)
     assert fit(model, built.transition(1, 0, -1.0, 0)) == 1.0 + 1.0
     assert entries(model, 0, 1) == {0: 0.5}
     fit(model, built.transition(1, 0, -1.0, 2))
@@ -71,7 +71,7 @@ def test_entries_come_in_when_their_error_exceeds_the_threshold():
 def test_small_errors_of_entries_that_are_there_count_and_others_do_not():
     built = Built(ex.Corridor(cells=3), Values())
     strict, free = (
-        ex.SparseExpectation(per_feature(0.5), threshold=threshold).build(built.setting)
+        ex.models.SparseExpectation(per_feature(0.5), threshold=threshold).build(built.setting)
         for threshold in (0.4, 0.0)
     )
     step = built.transition(0, 1, 0.0, 1)
@@ -89,7 +89,7 @@ def test_small_errors_of_entries_that_are_there_count_and_others_do_not():
 def test_the_smallest_entry_makes_room_for_the_largest_error():
     """Column 1 of capacity 2, worked by hand: step 0.5, features of their own."""
     built = Built(ex.Corridor(cells=5), ex.OneHot())
-    model = ex.SparseExpectation(per_feature(0.5), capacity=2).build(built.setting)
+    model = ex.models.SparseExpectation(per_feature(0.5), capacity=2).build(built.setting)
     for following in (0, 0, 2):
         fit(model, built.transition(1, 0, 0.0, following))
     assert entries(model, 0, 1) == {0: 0.375, 2: 0.5} and evicted(model) == 0
@@ -160,9 +160,9 @@ def test_it_is_a_dense_model_of_the_entries_that_were_ever_wrong(features, thres
 
 
 ADAPTIVE = [
-    ex.IDBD(0.2, 0.05, per="feature", bounded=False),
-    ex.IDBD(0.9, 0.1, bounded=True, per="feature"),
-    ex.Autostep(0.3, 0.1, per="feature"),
+    ex.step_sizes.IDBD(0.2, 0.05, per="feature", bounded=False),
+    ex.step_sizes.IDBD(0.9, 0.1, bounded=True, per="feature"),
+    ex.step_sizes.Autostep(0.3, 0.1, per="feature"),
 ]
 
 
@@ -188,9 +188,9 @@ def test_steps_that_adapt_are_those_of_the_dense_model(features, step):
 def test_the_trace_of_an_entry_goes_and_comes_with_it():
     """Column 1 of capacity 1 and a step of 0.5 that IDBD leaves alone (meta step 0)."""
     built = Built(ex.Corridor(cells=5), ex.OneHot())
-    model = ex.SparseExpectation(ex.IDBD(0.5, 0.0, per="feature", bounded=False), capacity=1).build(
-        built.setting
-    )
+    model = ex.models.SparseExpectation(
+        ex.step_sizes.IDBD(0.5, 0.0, per="feature", bounded=False), capacity=1
+    ).build(built.setting)
     fit(model, built.transition(1, 0, 0.0, 0))
     assert (entries(model, 0, 1), model.columns.traces[0, 0]) == ({0: 0.5}, 0.5)
     fit(model, built.transition(1, 0, 0.0, 0))  # an error of 0.5: h = 0.5 · 0.5 + 0.5 · 0.5
@@ -203,7 +203,9 @@ def test_the_trace_of_an_entry_goes_and_comes_with_it():
 # agents by the kind of their model, which takes a step size
 AGENTS: dict[str, Callable[[Callable[[Any], ex.Model]], ex.Agent]] = {
     "lookahead": lambda model: ex.Lookahead.paper(0.05, model=model(ALPHA)),
-    "by planning only": lambda model: ex.PlanningOnly(ex.Lookahead.paper(0.05, model=model(ALPHA))),
+    "by planning only": lambda model: ex.agents.PlanningOnly(
+        ex.Lookahead.paper(0.05, model=model(ALPHA))
+    ),
     "prioritized": lambda model: ex.Lookahead.paper(
         0.05, model=model(ALPHA), backups="prioritized"
     ),
@@ -256,12 +258,14 @@ for _name in ("all", "current", "sampler", "features", "pwma", "mg"):
 @pytest.mark.parametrize("agent", AGENTS)
 def test_agents_have_the_dense_models_returns_to_the_bit(agent):
     world = ex.Corridor(cells=5, slip=0.2, switch_every=4)
-    weighted = Values() if agent == "all" else ex.Traces(ex.OneHot(), 0.5)  # which remembers
-    listed = partial(ex.SparseExpectation, capacity=20, threshold=0.0)
+    weighted = (
+        Values() if agent == "all" else ex.features.Traces(ex.OneHot(), 0.5)
+    )  # which remembers
+    listed = partial(ex.models.SparseExpectation, capacity=20, threshold=0.0)
     for features in (weighted,) if agent != "lookahead" else (ex.RandomBinary(14, 5), weighted):
         options: Any = {"episodes": 8, "runs": 1, "compiled": False, "progress": False}
         options["keep_agents"] = True
-        whole = ex.run(world, features, AGENTS[agent](ex.LinearExpectation), **options)
+        whole = ex.run(world, features, AGENTS[agent](ex.models.LinearExpectation), **options)
         found = ex.run(world, features, AGENTS[agent](listed), **options)
         np.testing.assert_array_equal(found.returns, whole.returns)
         ours, theirs = (result.kept[0][0].agent.weights for result in (found, whole))
@@ -269,7 +273,7 @@ def test_agents_have_the_dense_models_returns_to_the_bit(agent):
 
 
 def test_a_learner_says_what_it_evicted():
-    agent = ex.Lookahead.paper(0.1, model=ex.SparseExpectation(per_feature(0.1), capacity=1))
+    agent = ex.Lookahead.paper(0.1, model=ex.models.SparseExpectation(per_feature(0.1), capacity=1))
     learner = ex.Learner(agent, ex.OneHot(), 2, states=4, compiled=False)
     assert learner.evicted == 0
     learner.start(1)

@@ -13,9 +13,7 @@ import expectant as ex
 from expectant import exact
 from expectant.agents.acting import draw_from
 from expectant.core import tree
-from expectant.engine.job import Job
-from expectant.features.vector import Transition
-from expectant.verbs import (
+from expectant.core.verbs import (
     act,
     backed_up_value,
     begin,
@@ -26,11 +24,13 @@ from expectant.verbs import (
     reset,
     stop,
 )
+from expectant.engine.job import Job
+from expectant.features.vector import Transition
 
 LINE = ex.Corridor(cells=4, slip=0.0)
 LEFT, RIGHT = 0, 1
-TO_THE_RIGHT = ex.TableOption(policy=(RIGHT,) * 4, stop=(0.0, 0.0, 0.0, 1.0))
-HALF = ex.TableOption(policy=((0.25, 0.75),) * 4, stop=(0.5,) * 4)
+TO_THE_RIGHT = ex.options.TableOption(policy=(RIGHT,) * 4, stop=(0.0, 0.0, 0.0, 1.0))
+HALF = ex.options.TableOption(policy=((0.25, 0.75),) * 4, stop=(0.5,) * 4)
 AGENTS = {
     "lookahead": ex.Lookahead.paper(0.3, 0.3, discount=0.9),
     "cached values": ex.CachedValues.paper(0.3, 0.3, 0.3, discount=0.9),
@@ -55,10 +55,9 @@ def _(option, state):
     return option.stopping
 
 
-@ex.description
 class ToGoal(ex.Option):
-    action: int = ex.option(ex.rules.whole(0))
-    stopping: float = ex.option(ex.rules.number(), default=0.25)
+    action: int = ex.parameter(ex.rules.whole(0))
+    stopping: float = ex.parameter(ex.rules.number(), default=0.25)
 
     def build(self, site):
         return ToGoalPart(self.action, self.stopping)
@@ -76,9 +75,9 @@ class Equipped(Built):
 def test_one_step_options_change_no_bit(agent):
     """An option that takes one action and stops at once is that action, however it is given."""
     options = [
-        (ex.OneStep(LEFT), ex.OneStep(RIGHT)),
-        (ex.TableOption((RIGHT,) * 4, (1.0,) * 4),),
-        (ex.TableOption(((0.0, 1.0),) * 4, (1.0,) * 4), ex.OneStep(LEFT)),
+        (ex.options.OneStep(LEFT), ex.options.OneStep(RIGHT)),
+        (ex.options.TableOption((RIGHT,) * 4, (1.0,) * 4),),
+        (ex.options.TableOption(((0.0, 1.0),) * 4, (1.0,) * 4), ex.options.OneStep(LEFT)),
     ]
     jobs = [
         Job(domain=LINE, features=ex.OneHot(), agent=found, episodes=6, steps=0, bins=1,
@@ -113,7 +112,7 @@ def test_planning_counts_the_discount_once():
 
 
 def test_exact_models_are_the_exact_ones():
-    options = ex.Repertoire((TO_THE_RIGHT, HALF), models="exact")
+    options = ex.options.Repertoire((TO_THE_RIGHT, HALF), models="exact")
     b = Equipped(
         ex.Lookahead.paper(0.5, model="exact", discount=0.5, options=options, backups="all")
     )
@@ -131,7 +130,7 @@ def test_exact_models_are_those_of_the_phase():
     rewards = np.array([1.0, 4.0])[:, None, None, None] * np.ones((2, 1, 2, 1))
     ends = np.full((1, 2, 1), -1)
     domain = ex.FiniteMDP(np.ones((1, 2, 1)), rewards, ends, switch_every=1)
-    options = ex.Repertoire((ex.TableOption((RIGHT,), (0.5,)),), models="exact")
+    options = ex.options.Repertoire((ex.options.TableOption((RIGHT,), (0.5,)),), models="exact")
     b = Equipped(ex.Lookahead.paper(0.5, model="exact", options=options, backups="all"), domain)
     model = b.agent.agent.planner.model
     for episode, paid in ((0, 1.0), (1, 4.0), (2, 1.0)):
@@ -140,9 +139,11 @@ def test_exact_models_are_those_of_the_phase():
 
 
 def test_planning_with_options_ends_in_the_optimal_values():
-    domain = ex.TwoRooms()
+    domain = ex.domains.TwoRooms()
     best = exact.reward_respecting_option(domain, domain.named["H"], 1.0, 0.99)
-    options = ex.Repertoire((ex.TableOption(best.policy, best.stop),), models="exact")
+    options = ex.options.Repertoire(
+        (ex.options.TableOption(best.policy, best.stop),), models="exact"
+    )
     agent = ex.Lookahead.paper(
         1.0, model="exact", discount=0.99, options=options, planning_steps=4000, backups="all"
     )
@@ -154,10 +155,17 @@ def test_planning_with_options_ends_in_the_optimal_values():
 
 def test_options_of_several_kinds_keep_their_order():
     """Tables that stand together share a part; numbers go on through all of them."""
-    options = (HALF, TO_THE_RIGHT, ToGoal(LEFT), ex.OneStep(LEFT), ToGoal(RIGHT, 0.75), HALF)
+    options = (
+        HALF,
+        TO_THE_RIGHT,
+        ToGoal(LEFT),
+        ex.options.OneStep(LEFT),
+        ToGoal(RIGHT, 0.75),
+        HALF,
+    )
     b = Equipped(ex.Lookahead.paper(0.1, options=options))
     part, found = b.agent.agent.planner.model.options, []
-    from expectant.verbs import policy_of, stop_of
+    from expectant.core.verbs import policy_of, stop_of
 
     for number in range(5):  # the action among them is no choice of its own
         probabilities = np.zeros(2)
@@ -188,7 +196,7 @@ def test_what_is_noted_is_how_likely_actions_are():
 
 
 def test_ties_are_noted_as_they_are_broken():
-    third = ex.TableOption(((1 / 3, 2 / 3),) * 4, (0.5,) * 4)
+    third = ex.options.TableOption(((1 / 3, 2 / 3),) * 4, (0.5,) * 4)
     b = Equipped(ex.Lookahead.paper(0.1, epsilon=0.0, options=(third,)))
     frequencies = outcomes(lambda rng: act(b.agent, b.state(1), rng), 6, 4)
     assert frequencies == pytest.approx({LEFT: 1 / 3 + 1 / 9, RIGHT: 1 / 3 + 2 / 9})
@@ -208,7 +216,7 @@ def test_a_softmax_is_noted_with_what_explores():
 
 
 def test_a_committed_agent_goes_on_until_the_option_stops():
-    options = ex.Repertoire((TO_THE_RIGHT,), acting="committed")
+    options = ex.options.Repertoire((TO_THE_RIGHT,), acting="committed")
     b = Equipped(ex.Lookahead.paper(0.1, epsilon=0.0, options=options))
     prefer_the_option(b)
     assert act(b.agent, b.state(0), b.rng) == RIGHT and b.agent.active[0] == 0
@@ -221,7 +229,7 @@ def test_a_committed_agent_goes_on_until_the_option_stops():
 
 
 def test_a_committed_agent_still_explores():
-    options = ex.Repertoire((TO_THE_RIGHT,), acting="committed")
+    options = ex.options.Repertoire((TO_THE_RIGHT,), acting="committed")
     b = Equipped(ex.Lookahead.paper(0.1, epsilon=0.5, options=options))
     b.agent.active[0] = 0
 
@@ -244,7 +252,9 @@ def test_an_agent_that_does_not_commit_chooses_at_every_step():
 def test_an_agent_may_plan_with_options_and_act_without():
     """ε = 0.5 over the two actions alone, however good the option is."""
     b = Equipped(
-        ex.Lookahead.paper(0.1, epsilon=0.5, options=ex.Repertoire((HALF,), acting="actions"))
+        ex.Lookahead.paper(
+            0.1, epsilon=0.5, options=ex.options.Repertoire((HALF,), acting="actions")
+        )
     )
     prefer_the_option(b)
     b.agent.agent.planner.model.model.rewards[LEFT, 1] = 1.0
@@ -273,15 +283,18 @@ def test_an_action_that_was_taken_is_learned_about_whoever_chose_it():
 
 
 def test_the_best_option_is_the_exact_one():
-    rooms = ex.TwoRooms()
+    rooms = ex.domains.TwoRooms()
     hallway = rooms.named["H"]
     for given, wanted in (
-        (ex.BestOption(hallway), exact.reward_respecting_option(rooms, hallway, 1.0, 0.99)),
+        (ex.options.BestOption(hallway), exact.reward_respecting_option(rooms, hallway, 1.0, 0.99)),
         (
-            ex.BestOption(hallway, 2.0, anywhere=True, discount=0.9),
+            ex.options.BestOption(hallway, 2.0, anywhere=True, discount=0.9),
             exact.reward_respecting_option(rooms, hallway, 2.0, 0.9, anywhere=True),
         ),
-        (ex.BestOption(hallway, rewarded=False), exact.shortest_path_option(rooms, hallway, 0.99)),
+        (
+            ex.options.BestOption(hallway, rewarded=False),
+            exact.shortest_path_option(rooms, hallway, 0.99),
+        ),
     ):
         found = given.table(rooms)
         np.testing.assert_array_equal(found.table(4), wanted.policy)

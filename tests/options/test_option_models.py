@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 
 import expectant as ex
 from expectant import exact
-from expectant.features.vector import Transition
-from expectant.verbs import (
+from expectant.core.verbs import (
     add_expected,
     backed_up_value,
     begin,
     duration,
     fit_options,
 )
+from expectant.features.vector import Transition
 
 GAMMA = 0.9
 FIELDS = ("rewards", "rows", "durations")
@@ -48,9 +48,9 @@ class World(Built):
         self.mdp, self.states, self.count = domain, states, count
         self.policies = rng.dirichlet(np.ones(2), size=(count, states))
         self.stops = rng.random((count, states))
-        options = tuple(map(ex.TableOption, self.policies, self.stops))
+        options = tuple(map(ex.options.TableOption, self.policies, self.stops))
         given = {"options": options, "step": 0.25, "bounded": False, **changes}
-        agent = ex.Lookahead.paper(0.1, discount=GAMMA, options=ex.Repertoire(**given))
+        agent = ex.Lookahead.paper(0.1, discount=GAMMA, options=ex.options.Repertoire(**given))
         self.agent = agent.equip(self.setting)
         self.choices = self.agent.agent.planner.model
         self.behaviour = rng.dirichlet(np.full(2, 3.0), size=states)
@@ -135,7 +135,9 @@ def test_learned_models_converge_to_the_exact_ones(trace, seed):
     successors[rng.integers(4), rng.integers(2)] = -1
     mdp = ex.FiniteMDP(np.ones((4, 2, 1)), rng.normal(size=(4, 2)), successors, endless=True)
     policy, stop = rng.integers(0, 2, size=4), rng.random(4)
-    options = ex.Repertoire((ex.TableOption(policy, stop),), step=0.5, trace=trace, bounded=False)
+    options = ex.options.Repertoire(
+        (ex.options.TableOption(policy, stop),), step=0.5, trace=trace, bounded=False
+    )
     b = Built(mdp, ex.OneHot())
     choices = choices_of(ex.Lookahead.paper(0.1, discount=GAMMA, options=options), b)
     models, behaviour, state, starts = choices.extended, np.array([1.0, 1.0]), 0, 0
@@ -163,8 +165,8 @@ def test_two_steps_by_hand():
     """ρ = 2, α = 1/4, γ = 1/2, λ = 1/2; to the right along three cells, stopping with 1/2."""
     line = ex.Corridor(cells=3, slip=0.0)
     b = Built(line, ex.OneHot())
-    options = ex.Repertoire(
-        (ex.TableOption((1, 1, 1), (0.5, 0.5, 0.5)),), step=0.25, trace=0.5, bounded=False
+    options = ex.options.Repertoire(
+        (ex.options.TableOption((1, 1, 1), (0.5, 0.5, 0.5)),), step=0.25, trace=0.5, bounded=False
     )
     choices = choices_of(ex.Lookahead.paper(0.1, discount=0.5, options=options), b)
     models, half = choices.extended, np.array([0.5, 0.5])
@@ -189,8 +191,8 @@ def test_two_steps_by_hand():
 def test_visits_are_learned_along_the_same_trace_by_hand():
     """ρ = 2, α = 1/4, γ = 1/2, λ = 1/2, β = 1/2: what was visited is the state and a quarter of U."""
     b = Built(ex.Corridor(cells=3, slip=0.0), ex.OneHot())
-    options = ex.Repertoire(
-        (ex.TableOption((1, 1, 1), (0.5, 0.5, 0.5)),), models="universal", step=0.25, trace=0.5,
+    options = ex.options.Repertoire(
+        (ex.options.TableOption((1, 1, 1), (0.5, 0.5, 0.5)),), models="universal", step=0.25, trace=0.5,
         bounded=False,
     )  # fmt: skip
     choices = choices_of(ex.Lookahead.paper(0.1, discount=0.5, options=options), b)
@@ -209,7 +211,9 @@ def test_a_bounded_update_goes_to_its_target_and_no_further():
     line = ex.Corridor(cells=3, slip=0.0)
     b = Built(line, ex.OneHot())
     for bounded, expected in ((True, -1.0), (False, -4.0)):
-        options = ex.Repertoire((ex.TableOption((1, 1, 1), (0.5,) * 3),), step=0.1, bounded=bounded)
+        options = ex.options.Repertoire(
+            (ex.options.TableOption((1, 1, 1), (0.5,) * 3),), step=0.1, bounded=bounded
+        )
         choices = choices_of(ex.Lookahead.paper(0.1, options=options), b)
         rare = np.array([0.975, 0.025])  # ρ = 40
         fit_options(choices.extended, choices.options, b.transition(0, 1, -1.0, 1), rare, 1.0)
@@ -224,9 +228,9 @@ def test_durations_are_counted_in_steps_where_nothing_is_discounted():
         np.testing.assert_allclose(found, world.exact(option)[2])
     assert duration(world.choices, world.state(0), 1) == 1.0
     line = ex.Corridor(cells=3, slip=0.0)
-    right = ex.TableOption((1, 1, 1), (0.0, 0.0, 1.0))
+    right = ex.options.TableOption((1, 1, 1), (0.0, 0.0, 1.0))
     b = Built(line, ex.OneHot())
-    agent = ex.Lookahead.paper(0.1, discount=1.0, options=ex.Repertoire((right,), step=1.0))
+    agent = ex.Lookahead.paper(0.1, discount=1.0, options=ex.options.Repertoire((right,), step=1.0))
     choices = choices_of(agent, b)
     for state, successor in ((2, None), (1, 2), (0, 1)):
         seen = b.transition(state, 1, -1.0, successor)
@@ -263,9 +267,9 @@ def test_learning_sees_states_through_their_features():
     """With shared features the update is outer(δ, e), as the equations have it."""
     line = ex.Corridor(cells=5, slip=0.0)
     b = Built(line, ex.RandomBinary(6, 3))
-    option = ex.TableOption((1,) * 5, (0.25,) * 5)
+    option = ex.options.TableOption((1,) * 5, (0.25,) * 5)
     # 0.3 of three active features is 0.1 of each
-    options = ex.Repertoire((option,), step=0.3, trace=0.5, bounded=False)
+    options = ex.options.Repertoire((option,), step=0.3, trace=0.5, bounded=False)
     choices = choices_of(ex.Lookahead.paper(0.1, discount=GAMMA, options=options), b)
     models, rng = choices.extended, np.random.default_rng(0)
     models.rows[0, :, :6], models.rewards[0, :6] = rng.normal(size=(6, 6)), rng.normal(size=6)
@@ -284,8 +288,8 @@ def test_learning_sees_states_through_their_features():
 def test_the_rate_is_charged_for_every_step_of_an_option_but_the_one_that_who_asks_takes_off():
     """To the right until the last cell, γ = 1/2: from cell 0 it takes 1 + 1/2 and pays −1.5."""
     domain = ex.Corridor(cells=3, slip=0.0)
-    right = ex.TableOption((1, 1, 1), (0.0, 0.0, 1.0))
-    options = ex.Repertoire((right,), models="exact")
+    right = ex.options.TableOption((1, 1, 1), (0.0, 0.0, 1.0))
+    options = ex.options.Repertoire((right,), models="exact")
     agent = ex.Lookahead.paper(0.1, model="exact", discount=0.5, centering=0.2, options=options)
     b = Built(domain, ex.OneHot())
     part = inside_of(agent, b)

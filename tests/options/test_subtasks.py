@@ -10,12 +10,22 @@ from building import Built
 
 import expectant as ex
 from expectant import exact
+from expectant.core.verbs import (
+    act,
+    begin,
+    learn,
+    learn_options,
+    plan,
+    policy_of,
+    reset,
+    step,
+    stop_of,
+)
 from expectant.options.subtasks import stopping_value, stops
-from expectant.verbs import act, begin, learn, learn_options, plan, policy_of, reset, step, stop_of
 
 LINE = ex.Corridor(cells=3, slip=0.0)
 HALF = np.array([0.5, 0.5])
-ROOMS = ex.Rooms(
+ROOMS = ex.domains.Rooms(
     """
     #######
     #SP.#.#
@@ -32,16 +42,16 @@ def options_of(subtask, domain=LINE, features=None):
 
 
 def test_stopping_is_worth_the_bonus_instead_of_the_features_own_value():
-    b, options = options_of(ex.RewardRespecting(2, 1.5))
+    b, options = options_of(ex.options.RewardRespecting(2, 1.5))
     options.weights[:3] = [4.0, 5.0, 6.0]
     assert [stopping_value(options, 0, b.state(n)) for n in range(3)] == [4.0, 5.0, 1.5]
-    b, options = options_of(ex.ShortestPath(2, 1.5))
+    b, options = options_of(ex.options.ShortestPath(2, 1.5))
     options.weights[:3] = [4.0, 5.0, 6.0]
     assert [stopping_value(options, 0, b.state(n)) for n in range(3)] == [0.0, 0.0, 1.5]
 
 
 def test_stopping_is_worth_what_the_agents_values_say_now():
-    b, options = options_of(ex.RewardRespecting(2, 1.5))
+    b, options = options_of(ex.options.RewardRespecting(2, 1.5))
     for told in ([4.0, 5.0, 6.0], [7.0, 8.0, 9.0]):
         weights = np.array([*told, *[0.0] * 5])
         learn_options(options, b.transition(0, 1, -1.0, 1), HALF, weights, 0.5)
@@ -49,7 +59,7 @@ def test_stopping_is_worth_what_the_agents_values_say_now():
 
 
 def test_with_shared_features_only_the_one_is_replaced():
-    b, options = options_of(ex.RewardRespecting(0, 10.0), features=ex.RandomBinary(4, 2))
+    b, options = options_of(ex.options.RewardRespecting(0, 10.0), features=ex.RandomBinary(4, 2))
     options.weights[:4] = [1.0, 2.0, 4.0, 8.0]
     for n in range(3):
         active = b.state(n).active
@@ -61,7 +71,7 @@ def test_where_an_option_stops():
     """Where z ≥ v_o, in the subgoal only or anywhere; a softmax of zeros is even."""
     found = {}
     for anywhere in (False, True):
-        b, options = options_of(ex.RewardRespecting(2, 1.0, anywhere=anywhere))
+        b, options = options_of(ex.options.RewardRespecting(2, 1.0, anywhere=anywhere))
         options.values[0, :3] = [-0.5, 0.5, 0.5]
         found[anywhere] = [stops(options, 0, b.state(n)) for n in range(3)]
         options.values[0, 2] = 1.0  # going on is just as good
@@ -76,7 +86,9 @@ def test_where_an_option_stops():
 
 def test_a_step_of_actor_and_critic_by_hand():
     """ρ = 1, α = 1/2, α' = 1/4, γ = 1/2, λ = 1/2: cell 1 to cell 2, where the option stops."""
-    b, options = options_of(ex.RewardRespecting(2, 8.0, step=0.5, policy_step=0.25, trace=0.5))
+    b, options = options_of(
+        ex.options.RewardRespecting(2, 8.0, step=0.5, policy_step=0.25, trace=0.5)
+    )
     none = np.zeros(8)
     learn_options(options, b.transition(0, 1, -1.0, 1), HALF, none, 0.5)
     # δ = −1, e = s(0); ∇log π is ±1/2; then e ← γλ e = e / 4
@@ -94,7 +106,7 @@ def test_a_step_of_actor_and_critic_by_hand():
 
 
 def test_a_shortest_path_does_not_see_rewards():
-    b, options = options_of(ex.ShortestPath(2, step=0.5))
+    b, options = options_of(ex.options.ShortestPath(2, step=0.5))
     learn_options(options, b.transition(0, 1, -1.0, 1), HALF, np.full(8, 9.0), 0.5)
     assert not options.values.any()
     learn_options(options, b.transition(1, 1, -1.0, 2), HALF, np.full(8, 9.0), 0.5)
@@ -106,7 +118,9 @@ def test_the_best_options_value_is_where_the_critic_rests(anywhere):
     """Under the best policy the mean change is zero, in every state."""
     hallway = ROOMS.named["H"]
     best = exact.reward_respecting_option(ROOMS, hallway, 1.0, 0.9, anywhere=anywhere)
-    b, options = options_of(ex.RewardRespecting(hallway, anywhere=anywhere, policy_step=0.0), ROOMS)
+    b, options = options_of(
+        ex.options.RewardRespecting(hallway, anywhere=anywhere, policy_step=0.0), ROOMS
+    )
     options.values[0, : ROOMS.states] = best.values
     options.policies[0, :, : ROOMS.states] = np.log(best.policy + 1e-300).T
     table, before = ROOMS.mdp().outcomes, options.values.copy()
@@ -143,8 +157,8 @@ def walk(agent, steps, seed=0):
 def test_from_a_subtask_to_planning_in_one_agent():
     """Subtask, option, model, plan: online, from random actions, and all come out right."""
     hallway = ROOMS.named["H"]
-    subtask = ex.RewardRespecting(hallway, step=0.2, policy_step=0.2)
-    options = ex.Repertoire((subtask,), step=0.2, acting="actions")
+    subtask = ex.options.RewardRespecting(hallway, step=0.2, policy_step=0.2)
+    options = ex.options.Repertoire((subtask,), step=0.2, acting="actions")
     agent = ex.Lookahead.paper(
         0.2, 0.2, epsilon=1.0, discount=0.9, planning_steps=1, options=options
     )
@@ -169,8 +183,8 @@ def test_from_a_subtask_to_planning_in_one_agent():
 
 @pytest.mark.parametrize("models", ["learned", "universal"])
 def test_traces_do_not_reach_into_the_next_episode(models):
-    subtasks = (ex.RewardRespecting(2, trace=0.5), ex.ShortestPath(2, trace=0.5))
-    options = ex.Repertoire(subtasks, models=models, trace=0.5)
+    subtasks = (ex.options.RewardRespecting(2, trace=0.5), ex.options.ShortestPath(2, trace=0.5))
+    options = ex.options.Repertoire(subtasks, models=models, trace=0.5)
     agent = ex.Lookahead.paper(0.2, 0.2, epsilon=1.0, discount=0.9, options=options)
     b = Built(LINE, ex.OneHot())
     part: Any = agent.equip(b.setting)

@@ -94,7 +94,7 @@ def test_looking_does_not_change_the_run(domain, features, agent):
 
 
 def test_steps_can_be_counted_instead():
-    domain = ex.LocaGrid(rows=2, columns=3, phase_steps=(100, 50, 50))
+    domain = ex.domains.LocaGrid(rows=2, columns=3, phase_steps=(100, 50, 50))
     agent = ex.Lookahead.paper(0.5, model="exact", discount=0.9)
     recording = record(domain, ex.OneHot(), agent, steps=210, frames=10, **QUICK)
     alone = ex.run(domain, ex.OneHot(), agent, steps=210, bins=200, runs=1, **QUICK)
@@ -137,11 +137,11 @@ def test_a_corridor_is_a_row_between_its_ends():
 
 
 def test_a_grid_has_rows_and_a_maze_has_walls():
-    layout = layout_of(ex.LocaGrid(rows=2, columns=3))
+    layout = layout_of(ex.domains.LocaGrid(rows=2, columns=3))
     assert layout.kind == GRID
     np.testing.assert_array_equal(layout.points[4], [1, 1])  # second row, second column
     np.testing.assert_array_equal(layout.image(np.arange(6)), [[0, 1, 2], [3, 4, 5]])
-    maze = layout_of(ex.DynaMaze())
+    maze = layout_of(ex.domains.DynaMaze())
     picture = maze.image(np.arange(len(maze.points), dtype=float))
     assert picture.shape == (6, 9) and np.isnan(picture).sum() == 54 - len(maze.points)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
+from expectant.core.verbs import act, function, preference, shares_ties
 from expectant.features.vector import dot
-from expectant.verbs import act, function, preference, shares_ties
 
 __all__ = [
     "act_on_action_values",

@@ -11,14 +11,9 @@ from expectant.agents.centering import CenteringPart, centered, shift_rate
 from expectant.agents.planner import Planner, absorb, pass_on_to_planner, report, tell
 from expectant.agents.planning_agent import UPDATE, PlanningAgent
 from expectant.agents.planning_update import PlanningUpdate
+from expectant.core.config import parameter
 from expectant.core.memory import zeros
-from expectant.descriptions import description, option
-from expectant.features.vector import dot
-from expectant.parts import Site
-from expectant.rules import between
-from expectant.step_sizes import StepSize, build_step, step_size
-from expectant.updates import move, policy_gradient, softmax, td_target
-from expectant.verbs import (
+from expectant.core.verbs import (
     act,
     back_up,
     backed_up_value,
@@ -30,6 +25,11 @@ from expectant.verbs import (
     preference,
     tick,
 )
+from expectant.features.vector import dot
+from expectant.parts import Site
+from expectant.rules import between
+from expectant.step_sizes import StepSize, build_step, step_size
+from expectant.updates import move, policy_gradient, softmax, td_target
 
 
 class CachedPolicyPart(NamedTuple):
@@ -133,7 +133,6 @@ def _(agent, state, slot, discount, rng):
     return abs(error)
 
 
-@description
 class CachedPolicy(PlanningAgent):
     """TD(0) and planning on state values; acts by a softmax policy learned from their errors.
 
@@ -141,22 +140,22 @@ class CachedPolicy(PlanningAgent):
     """
 
     algorithm: ClassVar[str] = "Algorithm 3"
-    value_step: float | StepSize = option(
+    value_step: float | StepSize = parameter(
         step_size(), default=0.3, meaning="step size of the state values"
     )
-    policy_step: float | StepSize = option(
+    policy_step: float | StepSize = parameter(
         step_size(), default=0.3, meaning="step size of the policy's weights"
     )
-    model_step: float | StepSize = option(
+    model_step: float | StepSize = parameter(
         step_size(), default=0.3, meaning="step size of a model given by name"
     )
-    epsilon: float = option(
+    epsilon: float = parameter(
         between(0, 1),
         default=0.0,
         kw_only=True,
         meaning="probability of a random action on top of the softmax",
     )
-    planning_update: str | PlanningUpdate = option(
+    planning_update: str | PlanningUpdate = parameter(
         UPDATE, default="levi", kw_only=True, meaning="how a backup moves the state values"
     )
 

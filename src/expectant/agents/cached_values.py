@@ -11,12 +11,8 @@ from expectant.agents.acting import epsilon_greedy, write_epsilon_greedy
 from expectant.agents.centering import CenteringPart, centered, shift_rate
 from expectant.agents.planner import Planner, absorb, pass_on_to_planner, tell
 from expectant.agents.planning_agent import DEFAULT_MODEL_STEP, PlanningAgent
-from expectant.descriptions import description, option
-from expectant.features.vector import dot, outlook
-from expectant.parts import Site
-from expectant.step_sizes import StepSize, build_step, step_size
-from expectant.updates import displacement, move, move_row, td_target
-from expectant.verbs import (
+from expectant.core.config import parameter
+from expectant.core.verbs import (
     act,
     back_up,
     backed_up_value,
@@ -28,6 +24,10 @@ from expectant.verbs import (
     shares_ties,
     tick,
 )
+from expectant.features.vector import dot, outlook
+from expectant.parts import Site
+from expectant.step_sizes import StepSize, build_step, step_size
+from expectant.updates import displacement, move, move_row, td_target
 
 
 class CachedValuesPart(NamedTuple):
@@ -130,7 +130,6 @@ def _(agent, state, slot, discount, rng):
     return errors + abs(error)
 
 
-@description
 class CachedValues(PlanningAgent):
     """TD(0) and planning on state values, cached into action values; acts ε-greedily in those.
 
@@ -138,13 +137,13 @@ class CachedValues(PlanningAgent):
     """
 
     algorithm: ClassVar[str] = "Algorithm 2"
-    value_step: float | StepSize = option(
+    value_step: float | StepSize = parameter(
         step_size(), default=0.3, meaning="step size of the state values"
     )
-    action_step: float | StepSize = option(
+    action_step: float | StepSize = parameter(
         step_size(), default=1.0, meaning="step size of the action values"
     )
-    model_step: float | StepSize = option(
+    model_step: float | StepSize = parameter(
         step_size(), default=DEFAULT_MODEL_STEP, meaning="step size of a model given by name"
     )
 

@@ -10,13 +10,8 @@ import numpy as np
 from expectant.agents.acting import act_on_action_values
 from expectant.agents.centering import CenteringPart, centered, centering_part, shift_rate
 from expectant.backups import PrioritizedPairs, SeenPairs
-from expectant.descriptions import description, option
-from expectant.features.vector import Binary, Weighted, empty_state, greatest
-from expectant.parts import Agent, Backups, Site
-from expectant.rules import at_least, named_or, whole
-from expectant.step_sizes import StepSize, build_step, step_size
-from expectant.updates import move_row, q_learning
-from expectant.verbs import (
+from expectant.core.config import parameter
+from expectant.core.verbs import (
     age,
     begin,
     break_off,
@@ -36,6 +31,11 @@ from expectant.verbs import (
     tick,
     waiting,
 )
+from expectant.features.vector import Binary, Weighted, empty_state, greatest
+from expectant.parts import Agent, Backups, Site
+from expectant.rules import at_least, named_or, whole
+from expectant.step_sizes import StepSize, build_step, step_size
+from expectant.updates import move_row, q_learning
 
 NAMED = {"pairs": SeenPairs, "prioritized": PrioritizedPairs}
 
@@ -114,7 +114,6 @@ def _(agent, domain):
     """A model is not told that the world has changed."""
 
 
-@description
 class DynaQ(Agent):
     """Q-learning plus ``planning_steps`` updates a step by remembered outcomes (S&B section 8.2).
 
@@ -125,14 +124,14 @@ class DynaQ(Agent):
     planned too, as steps that stay in the state and pay 0.
     """
 
-    action_step: float | StepSize = option(
+    action_step: float | StepSize = parameter(
         step_size(), default=0.3, meaning="step size of the action values"
     )
-    planning_steps: int = option(whole(0), default=5, meaning="updates after every real step")
-    bonus: float = option(
+    planning_steps: int = parameter(whole(0), default=5, meaning="updates after every real step")
+    bonus: float = parameter(
         at_least(0.0), default=0.0, meaning="κ, the weight of Dyna-Q+'s exploration bonus"
     )
-    backups: str | Backups = option(
+    backups: str | Backups = parameter(
         named_or(*NAMED, kind=Backups, words="a backup distribution"),
         default="pairs",
         kw_only=True,

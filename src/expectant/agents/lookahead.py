@@ -9,14 +9,8 @@ from expectant.agents.centering import CenteringPart, centered, shift_rate
 from expectant.agents.planner import Planner, absorb, pass_on_to_planner, tell
 from expectant.agents.planning_agent import DEFAULT_MODEL_STEP, PlanningAgent
 from expectant.agents.planning_update import Levi
-from expectant.descriptions import description, option
-from expectant.features.vector import outlook
-from expectant.models.wrappers import at_mean
-from expectant.parts import Site, Values
-from expectant.rules import Rule, one_of
-from expectant.step_sizes import Fixed, StepSize, adapts, as_step_size, build_step, step_size
-from expectant.updates import displacement, move, td_target
-from expectant.verbs import (
+from expectant.core.config import parameter
+from expectant.core.verbs import (
     act,
     back_up,
     backed_up_value,
@@ -30,6 +24,12 @@ from expectant.verbs import (
     shares_ties,
     tick,
 )
+from expectant.features.vector import outlook
+from expectant.models.wrappers import at_mean
+from expectant.parts import Site, Values
+from expectant.rules import Rule, one_of
+from expectant.step_sizes import Fixed, StepSize, adapts, as_step_size, build_step, step_size
+from expectant.updates import displacement, move, td_target
 
 
 class LookaheadPart(NamedTuple):
@@ -114,7 +114,6 @@ def _value_function(value: object) -> str | Values:
     return value if isinstance(value, Values) else one_of("linear").convert(value)
 
 
-@description
 class Lookahead(PlanningAgent):
     """TD(0) and planning on state values; acts ε-greedily in b(s, a, w) = r + γ s̄ᵀw.
 
@@ -122,14 +121,14 @@ class Lookahead(PlanningAgent):
     """
 
     algorithm: ClassVar[str] = "Algorithm 1"
-    value_step: float | StepSize = option(
+    value_step: float | StepSize = parameter(
         step_size(), default=0.3, meaning="step size of the state values"
     )
-    model_step: float | StepSize = option(
+    model_step: float | StepSize = parameter(
         step_size(), default=DEFAULT_MODEL_STEP, meaning="step size of a model given by name"
     )
-    values: str | Values = option(
-        Rule("'linear' or ex.NetworkValues", _value_function),
+    values: str | Values = parameter(
+        Rule("'linear' or ex.agents.NetworkValues", _value_function),
         default="linear",
         kw_only=True,
         meaning="form of the state values",

@@ -12,15 +12,15 @@ from typing import NamedTuple
 
 import numpy as np
 
+from expectant.core.config import parameter
 from expectant.core.memory import zeros
-from expectant.descriptions import description, option
+from expectant.core.verbs import function, index, size, value
 from expectant.features.vector import outlook
 from expectant.lanes import dot_row, padded
 from expectant.models.network import tanh
 from expectant.parts import Site, Values
 from expectant.rules import whole
 from expectant.updates import correct, displacement
-from expectant.verbs import function, index, size, value
 
 
 class NetworkValuesPart(NamedTuple):
@@ -77,7 +77,6 @@ def _(values, state, error, step):
     return values.moved[0]
 
 
-@description
 class NetworkValues(Values):
     """State values with a layer of ``hidden`` tanh units, v̂(s) = uᵀ tanh(Wᵀ s).
 
@@ -85,7 +84,7 @@ class NetworkValues(Values):
     generator for building, so that its features stay those of other agents.
     """
 
-    hidden: int = option(whole(1), default=16)
+    hidden: int = parameter(whole(1), default=16)
 
     def build(self, site: Site) -> NetworkValuesPart:
         width, inner = padded(self.hidden), zeros((site.shape.size, padded(self.hidden)))

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from expectant.agents.planning_update import UPDATES
 from expectant.backups import Rollout
-from expectant.descriptions import Description, description, hint, option
+from expectant.core.config import Config, hint, parameter
 from expectant.parts import Agent, Backups
 from expectant.rules import Rule, at_least, either, flag, one_of, whole
 from expectant.step_sizes import Fixed, StepSize
@@ -19,71 +19,70 @@ from expectant.step_sizes import Fixed, StepSize
 REPLAY_CAPACITY, MODEL_STEP, CORRECTION_STEP = 1000, 0.1, 0.01
 
 
-@description
-class Interpretation(Description):
+class Interpretation(Config):
     """Details that the paper leaves open; each agent uses those that concern it."""
 
-    replayed_fits: int | str = option(
+    replayed_fits: int | str = parameter(
         either(whole(0), one_of("planning_steps")),
         default=0,
         kw_only=True,
         meaning="fits of the model to replayed transitions in a step",
     )
-    relabelled_rewards: bool = option(
+    relabelled_rewards: bool = parameter(
         flag(),
         default=False,
         kw_only=True,
         meaning="give stored transitions the reward of the present phase when the goal moves",
     )
-    doubled_gradients: bool = option(
+    doubled_gradients: bool = parameter(
         flag(),
         default=False,
         kw_only=True,
         meaning="follow the gradient of error² instead of ½ error² (never for the policy)",
     )
-    stored_termination: bool = option(
+    stored_termination: bool = parameter(
         flag(),
         default=False,
         kw_only=True,
         meaning="bootstrap in a backup only if the replayed transition did not terminate",
     )
-    stored_action: bool = option(
+    stored_action: bool = parameter(
         flag(),
         default=False,
         kw_only=True,
         meaning="Q-planning: back up the stored action, not one drawn uniformly",
     )
-    printed_delta: bool = option(
+    printed_delta: bool = parameter(
         flag(),
         default=False,
         kw_only=True,
         meaning="Algorithm 2: move q̂ towards δ, as printed, not towards r + γ v̂(s')",
     )
-    cache_first: bool = option(
+    cache_first: bool = parameter(
         flag(),
         default=False,
         kw_only=True,
         meaning="Algorithm 2: in a backup, move q̂ before w",
     )
-    cached_actions: str = option(
+    cached_actions: str = parameter(
         one_of("all", "greedy"),
         default="all",
         kw_only=True,
         meaning="Algorithm 2: the actions that a backup caches",
     )
-    old_target: bool = option(
+    old_target: bool = parameter(
         flag(),
         default=False,
         kw_only=True,
         meaning="Algorithm 3: in a backup, take the policy's target from before w moved",
     )
-    entropy: float = option(
+    entropy: float = parameter(
         at_least(0.0),
         default=0.0,
         kw_only=True,
         meaning="Algorithm 3: weight of an entropy bonus in the policy's gradient",
     )
-    ties: str = option(
+    ties: str = parameter(
         one_of("random", "first"),
         default="random",
         kw_only=True,

@@ -6,9 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from expectant.features.vector import Binary, Transition, Weighted, empty_state
-from expectant.parts import Model, Shape, Site
-from expectant.verbs import (
+from expectant.core.verbs import (
     act,
     back_up,
     begin,
@@ -34,6 +32,8 @@ from expectant.verbs import (
     waiting,
     without_planning,
 )
+from expectant.features.vector import Binary, Transition, Weighted, empty_state
+from expectant.parts import Model, Shape, Site
 
 __all__ = [
     "Planner",

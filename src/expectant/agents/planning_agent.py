@@ -18,7 +18,8 @@ from expectant.agents.planner import Planner, rollout_part
 from expectant.agents.planning_update import UPDATES, Levi, PlanningUpdate
 from expectant.agents.with_options import with_options
 from expectant.backups import NAMED, Rollout
-from expectant.descriptions import abstract, option
+from expectant.core.config import parameter
+from expectant.core.verbs import with_predecessors
 from expectant.features.vector import empty_state
 from expectant.models.distribution import Distribution
 from expectant.models.episodic import EpisodicExpectation, ExactEpisodic
@@ -32,7 +33,6 @@ from expectant.options.repertoire import REPERTOIRE, Repertoire
 from expectant.parts import Agent, Backups, Model, Option, Site
 from expectant.rules import named_or, whole
 from expectant.step_sizes import Autostep, StepSize, adapts
-from expectant.verbs import with_predecessors
 
 __all__ = [
     "PlanningAgent",
@@ -69,36 +69,35 @@ def named_model(model: str | Model, step: float | StepSize) -> Model:
     return model_by_name(model, step) if isinstance(model, str) else model
 
 
-@abstract
-class PlanningAgent(Agent):
+class PlanningAgent(Agent, abstract=True):
     """Base of agents with a model, a backup distribution and a planning update."""
 
-    planning_steps: int = option(
+    planning_steps: int = parameter(
         whole(0), default=5, kw_only=True, meaning="backups after every real step"
     )
-    model: str | Model = option(
+    model: str | Model = parameter(
         named_or(*MODELS, kind=Model, words="a model"),
         default="expectation",
         kw_only=True,
         meaning="what to plan with: a learned or given model",
     )
-    backups: str | Backups = option(
+    backups: str | Backups = parameter(
         named_or(*NAMED, kind=Backups, words="a backup distribution"),
         default="replay",
         kw_only=True,
         meaning="the backup distribution: which states planning starts from",
     )
-    planning_update: str | PlanningUpdate = option(
+    planning_update: str | PlanningUpdate = parameter(
         UPDATE,
         default="auto",
         kw_only=True,
         meaning='how a backup moves the values; "auto": "gradient" where the model predicts means, '
         'else "levi"',
     )
-    options: Repertoire | Sequence[Option] | None = option(
+    options: Repertoire | Sequence[Option] | None = parameter(
         REPERTOIRE, default=None, kw_only=True, meaning="options to plan and act with"
     )
-    interpretation: Interpretation = option(
+    interpretation: Interpretation = parameter(
         INTERPRETATION, default=Interpretation(), kw_only=True, hidden=True
     )
 

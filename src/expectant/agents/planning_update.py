@@ -7,12 +7,12 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from expectant.descriptions import abstract, description, option
+from expectant.core.config import parameter
+from expectant.core.verbs import improve
 from expectant.features.vector import dot
 from expectant.parts import Buildable, Site
 from expectant.step_sizes import StepSize, as_step_size, build_step, step_size
 from expectant.updates import displacement, gradient_planning, gtd2_planning, levi_target, move
-from expectant.verbs import improve
 
 __all__ = [
     "GTD2",
@@ -74,7 +74,7 @@ def _(update, model, actions, weights, state, discount, step, rate):
     return error, dot(state, weights) - before
 
 
-class PlanningUpdate(Buildable):
+class PlanningUpdate(Buildable, abstract=True):
     """Base of planning updates; ``needs_means`` says that it needs the model's mean next state."""
 
     needs_means: ClassVar[bool] = False
@@ -84,7 +84,6 @@ class PlanningUpdate(Buildable):
         raise NotImplementedError
 
 
-@description
 class Levi(PlanningUpdate):
     """Linear expectation value iteration: w towards max_a [r(s, a) + γ wᵀs̄(s, a)]."""
 
@@ -92,12 +91,11 @@ class Levi(PlanningUpdate):
         return LeviPart(0.0)
 
 
-@abstract
-class _Corrected(PlanningUpdate):
+class _Corrected(PlanningUpdate, abstract=True):
     needs_means: ClassVar[bool] = True
     part_type: ClassVar[type]
 
-    correction_step: float | StepSize = option(
+    correction_step: float | StepSize = parameter(
         step_size(), default=0.01, meaning="step size of the second weights"
     )
 
@@ -108,14 +106,12 @@ class _Corrected(PlanningUpdate):
         return self.part_type(np.zeros(site.width), step, bounded and corrects)
 
 
-@description
 class Gradient(_Corrected):
     """LEVI plus a correction along the gradient of the projected error, which keeps it stable."""
 
     part_type: ClassVar[type] = GradientPart
 
 
-@description
 class GTD2(_Corrected):
     """The gradient of the projected error alone."""
 

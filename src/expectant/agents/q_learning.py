@@ -9,11 +9,11 @@ import numpy as np
 from expectant.agents.acting import act_on_action_values
 from expectant.agents.centering import CenteringPart, centered, centering_part, shift_rate
 from expectant.agents.paper import INTERPRETATION, Interpretation, build_paper_agent
-from expectant.descriptions import description, option
+from expectant.core.config import parameter
+from expectant.core.verbs import learn, shares_ties, tick
 from expectant.parts import Agent, Site
 from expectant.step_sizes import StepSize, build_step, step_size
 from expectant.updates import q_learning
-from expectant.verbs import learn, shares_ties, tick
 
 
 class QLearningPart(NamedTuple):
@@ -42,14 +42,13 @@ def _(agent, transition, rng):
     return abs(error)
 
 
-@description
 class QLearning(Agent):
     """ε-greedy one-step Q-learning with linear action values."""
 
-    action_step: float | StepSize = option(
+    action_step: float | StepSize = parameter(
         step_size(), default=0.3, meaning="step size of the action values"
     )
-    interpretation: Interpretation = option(
+    interpretation: Interpretation = parameter(
         INTERPRETATION, default=Interpretation(), kw_only=True, hidden=True
     )
 

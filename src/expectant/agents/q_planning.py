@@ -12,12 +12,8 @@ from expectant.agents.centering import CenteringPart, centered, shift_rate
 from expectant.agents.planner import Planner, absorb, pass_on_to_planner
 from expectant.agents.planning_agent import PlanningAgent
 from expectant.backups import NAMED, PrioritizedPairs
-from expectant.descriptions import description, option
-from expectant.features.vector import dot
-from expectant.parts import Backups, Site
-from expectant.step_sizes import StepSize, build_step, step_size
-from expectant.updates import move_row, q_learning, q_target
-from expectant.verbs import (
+from expectant.core.config import parameter
+from expectant.core.verbs import (
     back_up,
     backed_up_action_value,
     changed_action,
@@ -28,6 +24,10 @@ from expectant.verbs import (
     stored,
     tick,
 )
+from expectant.features.vector import dot
+from expectant.parts import Backups, Site
+from expectant.step_sizes import StepSize, build_step, step_size
+from expectant.updates import move_row, q_learning, q_target
 
 
 class QPlanningPart(NamedTuple):
@@ -90,7 +90,6 @@ def _(agent, state, slot, discount, rng):
     return abs(error)
 
 
-@description
 class QPlanning(PlanningAgent):
     """Q-learning plus backups of action values, each of one action in one drawn state.
 
@@ -107,10 +106,10 @@ class QPlanning(PlanningAgent):
         **NAMED,
         "prioritized": lambda capacity: PrioritizedPairs(),
     }
-    action_step: float | StepSize = option(
+    action_step: float | StepSize = parameter(
         step_size(), default=0.3, meaning="step size of the action values"
     )
-    model_step: float | StepSize = option(
+    model_step: float | StepSize = parameter(
         step_size(), default=0.3, meaning="step size of a model given by name"
     )
 

@@ -8,13 +8,13 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from expectant.agents.acting import act_on_action_values
-from expectant.descriptions import description, option
+from expectant.core.config import parameter
+from expectant.core.verbs import encode, function, learn, tick
 from expectant.features.vector import Binary, Weighted, dot, empty_state
 from expectant.parts import Agent, Site
 from expectant.rules import Rule, either, one_of, whole
 from expectant.step_sizes import StepSize, build_step, step_size
 from expectant.updates import rvi_q_learning
-from expectant.verbs import encode, function, learn, tick
 
 PAIR, GREATEST, MEAN = 0, 1, 2
 KINDS = {"max": GREATEST, "mean": MEAN}
@@ -67,7 +67,6 @@ def _pair(value: object) -> tuple[int, int]:
     return pair[0], pair[1]
 
 
-@description
 class RVIQLearning(Agent):
     """ε-greedy RVI Q-learning: relative action values for average reward, without a discount.
 
@@ -78,10 +77,10 @@ class RVIQLearning(Agent):
 
     discount: ClassVar[float] = 1.0  # type: ignore[misc]  # relative values have none
     centering: ClassVar[float] = 0.0  # type: ignore[misc]  # the rate is that of the reference
-    action_step: float | StepSize = option(
+    action_step: float | StepSize = parameter(
         step_size(), default=0.3, meaning="step size of the action values"
     )
-    reference: str | Sequence[int] = option(
+    reference: str | Sequence[int] = parameter(
         either(one_of(*KINDS), Rule("a pair of a state and an action", _pair)), default=(0, 0)
     )
 

@@ -8,14 +8,9 @@ import numpy as np
 
 from expectant.agents.acting import act_on_action_values, epsilon_greedy
 from expectant.agents.centering import CenteringPart, centered, centering_part, shift_rate
+from expectant.core.config import parameter
 from expectant.core.memory import zeros
-from expectant.descriptions import description, option
-from expectant.features.vector import dot
-from expectant.parts import Agent, Site
-from expectant.rules import between, one_of
-from expectant.step_sizes import Fixed, StepSize, as_step_size, build_step, step_size
-from expectant.updates import expected_sarsa, sarsa, sarsa_lambda, true_online_sarsa
-from expectant.verbs import (
+from expectant.core.verbs import (
     act,
     adapt,
     begin,
@@ -26,6 +21,11 @@ from expectant.verbs import (
     preference,
     tick,
 )
+from expectant.features.vector import dot
+from expectant.parts import Agent, Site
+from expectant.rules import between, one_of
+from expectant.step_sizes import Fixed, StepSize, as_step_size, build_step, step_size
+from expectant.updates import expected_sarsa, sarsa, sarsa_lambda, true_online_sarsa
 
 NONE = -1
 
@@ -115,7 +115,6 @@ def learned(agent, transition, following):
     return sarsa_lambda(weights, traces, transition, following, discount, trace, step, bounded)
 
 
-@description
 class Sarsa(Agent):
     """ε-greedy Sarsa(λ) with linear action values; ``trace`` is λ.
 
@@ -123,11 +122,11 @@ class Sarsa(Agent):
     are one-step Sarsa. A bounded step size shortens traces where an update would overshoot.
     """
 
-    action_step: float | StepSize = option(
+    action_step: float | StepSize = parameter(
         step_size(), default=0.2, meaning="step size of the action values"
     )
-    trace: float = option(between(0, 1), default=0.8, meaning="λ, the decay of the traces")
-    traces: str = option(
+    trace: float = parameter(between(0, 1), default=0.8, meaning="λ, the decay of the traces")
+    traces: str = parameter(
         one_of("dutch", "accumulating"),
         default="dutch",
         kw_only=True,
@@ -178,11 +177,10 @@ def _(agent, transition, rng):
     return abs(error)
 
 
-@description
 class ExpectedSarsa(Agent):
     """ε-greedy one-step expected Sarsa with linear action values."""
 
-    action_step: float | StepSize = option(
+    action_step: float | StepSize = parameter(
         step_size(), default=0.3, meaning="step size of the action values"
     )
 

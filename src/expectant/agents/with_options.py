@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from expectant.agents.acting import draw_from, epsilon_greedy, write_epsilon_greedy
-from expectant.parts import Site
-from expectant.verbs import (
+from expectant.core.verbs import (
     act,
     begin,
     behave,
@@ -36,6 +35,7 @@ from expectant.verbs import (
     stop_of,
     wrapped,
 )
+from expectant.parts import Site
 
 NONE = -1  # instead of an option, while an action is taken
 ANEW, COMMITTED, ACTIONS = range(3)  # how options are acted on

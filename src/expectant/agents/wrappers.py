@@ -8,10 +8,8 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from expectant.agents.planning_agent import PlanningAgent
-from expectant.descriptions import abstract, description, option
-from expectant.parts import Agent, Site
-from expectant.rules import instance_of, whole
-from expectant.verbs import (
+from expectant.core.config import parameter
+from expectant.core.verbs import (
     act,
     begin,
     break_off,
@@ -26,6 +24,8 @@ from expectant.verbs import (
     room,
     wrapped,
 )
+from expectant.parts import Agent, Site
+from expectant.rules import instance_of, whole
 
 
 class FreezeAfterPart(NamedTuple):
@@ -65,11 +65,10 @@ def _(frozen, rng):
     return plan(frozen.agent, rng) if frozen.taken[0] > frozen.steps else 0.0
 
 
-@abstract
-class AgentWrapper(Agent):
+class AgentWrapper(Agent, abstract=True):
     """Base of agents around an ``agent``, whose parameters they answer for."""
 
-    agent: Agent = option(instance_of(Agent, "an agent"), meaning="the agent inside")
+    agent: Agent = parameter(instance_of(Agent, "an agent"), meaning="the agent inside")
     epsilon: ClassVar[Any] = property(lambda self: self.agent.epsilon)  # type: ignore[misc]
     discount: ClassVar[Any] = property(lambda self: self.agent.discount)  # type: ignore[misc]
     initial_value: ClassVar[Any] = property(lambda self: self.agent.initial_value)  # type: ignore[misc]
@@ -88,17 +87,15 @@ class AgentWrapper(Agent):
         return self.agent.build(site)
 
 
-@description
 class FreezeAfter(AgentWrapper):
     """Learn without planning for ``steps`` real steps, then plan with learning frozen."""
 
-    steps: int = option(whole(1), meaning="real steps to learn from")
+    steps: int = parameter(whole(1), meaning="real steps to learn from")
 
     def equip(self, site: Site) -> FreezeAfterPart:
         return FreezeAfterPart(self.agent.equip(site), self.steps, np.zeros(1, np.int64))
 
 
-@description
 class PlanningOnly(AgentWrapper):
     """Learn values by planning alone: real steps teach the ``agent`` only its model."""
 

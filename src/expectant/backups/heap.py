@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from expectant.core.memory import full, zeros
-from expectant.verbs import function
+from expectant.core.verbs import function
 
 ABSENT = -1
 

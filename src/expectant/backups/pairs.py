@@ -11,12 +11,9 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from expectant.backups.states import SeenPart, seen_row, seen_states
+from expectant.core.config import parameter
 from expectant.core.memory import full, zeros
-from expectant.descriptions import description, option
-from expectant.features.vector import BinaryTable, WeightedTable, empty_table
-from expectant.parts import Backups, Site, model_fits
-from expectant.rules import flag, whole
-from expectant.verbs import (
+from expectant.core.verbs import (
     age,
     draw,
     function,
@@ -29,6 +26,9 @@ from expectant.verbs import (
     save,
     stored,
 )
+from expectant.features.vector import BinaryTable, WeightedTable, empty_table
+from expectant.parts import Backups, Site, model_fits
+from expectant.rules import flag, whole
 
 NONE = -1
 COUNT, STEPS, DRAWN = 0, 1, 2
@@ -188,7 +188,6 @@ def latest_pairs(site: Site, capacity: int, untried: bool) -> PairsPart:
     )
 
 
-@description
 class SeenPairs(Backups):
     """Uniform over the pairs of a state and an action that have been tried, with what came of it.
 
@@ -202,8 +201,8 @@ class SeenPairs(Backups):
     stores_transitions: ClassVar[bool] = True
     draws_actions: ClassVar[bool] = True
 
-    capacity: int = option(whole(1), default=10_000)
-    untried: bool = option(flag(), default=False)
+    capacity: int = parameter(whole(1), default=10_000)
+    untried: bool = parameter(flag(), default=False)
     model_fits: int | str = model_fits()
 
     def build(self, site: Site) -> PairsPart:

@@ -8,19 +8,9 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from expectant.core import tree
+from expectant.core.config import parameter
 from expectant.core.memory import zeros
-from expectant.descriptions import description, option
-from expectant.features.vector import (
-    Binary,
-    BinaryTable,
-    Weighted,
-    WeightedTable,
-    empty_state,
-    empty_table,
-)
-from expectant.parts import Backups, Site, model_fits, narrowest
-from expectant.rules import at_least, or_none, whole
-from expectant.verbs import (
+from expectant.core.verbs import (
     draw,
     function,
     grown,
@@ -35,6 +25,16 @@ from expectant.verbs import (
     save,
     stored,
 )
+from expectant.features.vector import (
+    Binary,
+    BinaryTable,
+    Weighted,
+    WeightedTable,
+    empty_state,
+    empty_table,
+)
+from expectant.parts import Backups, Site, model_fits, narrowest
+from expectant.rules import at_least, or_none, whole
 
 COUNT, NEXT = 0, 1
 FIRST_ROOM = 4096
@@ -118,14 +118,13 @@ def _longer(leaf: Any) -> Any:
     return np.concatenate([leaf, np.zeros_like(leaf)]) if isinstance(leaf, np.ndarray) else leaf
 
 
-@description
 class Replay(Backups):
     """Uniform over the last ``capacity`` real transitions, the newest included (None: over all)."""
 
     memory_advice: ClassVar[str] = "a smaller replay capacity"
     stores_transitions: ClassVar[bool] = True
 
-    capacity: int | None = option(or_none(whole(1)), default=1000)
+    capacity: int | None = parameter(or_none(whole(1)), default=1000)
     model_fits: int | str = model_fits()
 
     def build(self, site: Site) -> ReplayPart:
@@ -187,7 +186,6 @@ def _(backups, state, rng):
     return slot
 
 
-@description
 class RecencyReplay(Backups):
     """Over the last ``capacity`` transitions (None: all), weights halving every ``halflife``.
 
@@ -197,8 +195,8 @@ class RecencyReplay(Backups):
 
     stores_transitions: ClassVar[bool] = True
 
-    capacity: int | None = option(or_none(whole(1)), default=1000)
-    halflife: float = option(at_least(1.0), default=100.0)
+    capacity: int | None = parameter(or_none(whole(1)), default=1000)
+    halflife: float = parameter(at_least(1.0), default=100.0)
     model_fits: int | str = model_fits()
 
     def build(self, site: Site) -> RecencyPart:
@@ -254,7 +252,6 @@ def _(backups, state, rng):
     return slot
 
 
-@description
 class Trajectory(Backups):
     """Walk along stored experience: from a random transition ``length`` transitions onwards.
 
@@ -265,8 +262,8 @@ class Trajectory(Backups):
 
     stores_transitions: ClassVar[bool] = True
 
-    length: int = option(whole(1), default=10)
-    capacity: int | None = option(or_none(whole(1)), default=1000)
+    length: int = parameter(whole(1), default=10)
+    capacity: int | None = parameter(or_none(whole(1)), default=1000)
     model_fits: int | str = model_fits()
 
     def build(self, site: Site) -> TrajectoryPart:

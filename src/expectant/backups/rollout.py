@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from expectant.descriptions import description, option
+from expectant.core.config import parameter
 from expectant.parts import Backups, Shape, Site
 from expectant.rules import Rule, one_of, whole
 
@@ -22,7 +22,6 @@ def by_name(name: str, capacity: int | None = 1000) -> Backups:
     return NAMED[one_of(*NAMED).convert(name)](capacity)
 
 
-@description
 class Rollout(Backups):
     """Back up ``length`` states in a row: one drawn from ``start``, then where the model leads.
 
@@ -30,8 +29,8 @@ class Rollout(Backups):
     trajectories; with an expectation model the later states are means (iterated backups).
     """
 
-    length: int = option(whole(1), meaning="backups from every drawn state, itself included")
-    start: str | Backups = option(
+    length: int = parameter(whole(1), meaning="backups from every drawn state, itself included")
+    start: str | Backups = parameter(
         Rule("a backup distribution other than Rollout, or its name", _start),
         default="replay",
         meaning="the distribution of the first state",

@@ -7,11 +7,9 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from expectant.core.config import parameter
 from expectant.core.memory import zeros
-from expectant.descriptions import description, option
-from expectant.parts import Backups, Site
-from expectant.rules import whole
-from expectant.verbs import (
+from expectant.core.verbs import (
     draw,
     function,
     index,
@@ -20,6 +18,8 @@ from expectant.verbs import (
     size,
     value,
 )
+from expectant.parts import Backups, Site
+from expectant.rules import whole
 
 SAME = 1e-9
 
@@ -100,7 +100,6 @@ def _(sampler, state, rng):
     return -1
 
 
-@description
 class StateSampler(Backups):
     """States drawn from a mixture of ``clusters`` prototypes, learned online; none is stored.
 
@@ -111,7 +110,7 @@ class StateSampler(Backups):
 
     knows_places: ClassVar[bool] = False
 
-    clusters: int = option(whole(1), default=32)
+    clusters: int = parameter(whole(1), default=32)
 
     def build(self, site: Site) -> SamplerPart:
         shape = (self.clusters, site.shape.size)

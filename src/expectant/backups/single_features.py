@@ -12,10 +12,8 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from expectant.backups.heap import HeapPart, empty_heap, rank
-from expectant.descriptions import description, option
-from expectant.parts import Backups, Site
-from expectant.rules import at_least
-from expectant.verbs import (
+from expectant.core.config import parameter
+from expectant.core.verbs import (
     came_from,
     changed,
     draw,
@@ -27,6 +25,8 @@ from expectant.verbs import (
     unfinished,
     value,
 )
+from expectant.parts import Backups, Site
+from expectant.rules import at_least
 
 FEATURE, LINK = 0, 1  # places in what MG is at
 
@@ -143,7 +143,6 @@ def _(backups):
     return backups.at[LINK] >= 0
 
 
-@description
 class SingleFeatures(Backups):
     """Single features, all equally likely."""
 
@@ -154,7 +153,7 @@ class SingleFeatures(Backups):
         return AnyFeaturePart(site.shape.size)
 
 
-class _Swept(Backups):
+class _Swept(Backups, abstract=True):
     draws_features: ClassVar[bool] = True
     knows_places: ClassVar[bool] = False
     traces_back: ClassVar[bool] = True
@@ -164,7 +163,6 @@ class _Swept(Backups):
         raise ValueError(f"{type(self).__name__}: is built with the model that it traces back")
 
 
-@description
 class FeatureSweeping(_Swept):
     """Single features by prioritized sweeping as PWMA does it (Peng & Williams, Moore & Atkeson).
 
@@ -172,13 +170,12 @@ class FeatureSweeping(_Swept):
     priority |F^{ij} δ|, if that exceeds ``threshold``. Where none waits, any feature is drawn.
     """
 
-    threshold: float = option(at_least(0.0), default=0.0)
+    threshold: float = parameter(at_least(0.0), default=0.0)
 
     def build_with(self, site: Site, model: object) -> SweptPart:
         return SweptPart(model, empty_heap(site.shape.size), self.threshold)
 
 
-@description
 class RowSweeping(_Swept):
     """Single features by prioritized sweeping as MG does it (McMahan & Gordon).
 
@@ -187,7 +184,7 @@ class RowSweeping(_Swept):
     is as many backups as that feature has predecessors (by every action that leads there).
     """
 
-    threshold: float = option(at_least(0.0), default=0.0)
+    threshold: float = parameter(at_least(0.0), default=0.0)
 
     def build_with(self, site: Site, model: object) -> SweptRowsPart:
         at = np.array([0, -1], np.int64)

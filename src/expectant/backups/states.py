@@ -6,14 +6,14 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from expectant.core.config import parameter
 from expectant.core.memory import full
-from expectant.descriptions import description, option
+from expectant.core.verbs import copy, draw, function, load, remember, save, stored
 from expectant.features.distinct import EMPTY, DistinctPart, distinct_vectors, slot_of
 from expectant.features.table import feature_table
 from expectant.features.vector import Binary, BinaryTable, Weighted, WeightedTable, empty_state
 from expectant.parts import Backups, Shape, Site
 from expectant.rules import flag, whole
-from expectant.verbs import copy, draw, function, load, remember, save, stored
 
 
 class CurrentPart(NamedTuple):
@@ -36,7 +36,6 @@ def _(backups, state, rng):
     return -1
 
 
-@description
 class CurrentState(Backups):
     """Always the state that the agent has just reached; after the end, the last one before it."""
 
@@ -80,7 +79,6 @@ def _(backups, state, rng):
     return -1
 
 
-@description
 class AllStates(Backups):
     """Uniform over all states of the domain, which must number them, whether seen or not.
 
@@ -88,7 +86,7 @@ class AllStates(Backups):
     order that is drawn for every sweep.
     """
 
-    sweeps: bool = option(flag(), default=False)
+    sweeps: bool = parameter(flag(), default=False)
 
     def build(self, site: Site) -> AllStatesPart:
         table = feature_table(site, "AllStates")
@@ -129,7 +127,6 @@ def _(backups, slot):
     return slot % backups.actions, 0.0, 1.0
 
 
-@description
 class AllPairs(Backups):
     """All pairs of a state and an action in turn, tried or not: exhaustive sweeps.
 
@@ -227,7 +224,6 @@ def seen_states(shape: Shape, capacity: int) -> SeenPart:
     )
 
 
-@description
 class SeenStates(Backups):
     """Uniform over the distinct states that the agent has acted from.
 
@@ -236,7 +232,7 @@ class SeenStates(Backups):
     """
 
     memory_advice: ClassVar[str] = "a smaller capacity of the backups"
-    capacity: int = option(whole(1), default=10_000)
+    capacity: int = parameter(whole(1), default=10_000)
 
     def build(self, site: Site) -> SeenPart:
         return seen_states(site.shape, self.capacity)

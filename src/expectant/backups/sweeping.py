@@ -24,13 +24,9 @@ from expectant.backups.pairs import (
     rows_for,
 )
 from expectant.backups.states import SeenPart, any_row, seen_row, seen_states
+from expectant.core.config import parameter
 from expectant.core.memory import full, zeros
-from expectant.descriptions import description, option
-from expectant.features.distinct import number_of
-from expectant.features.vector import dot
-from expectant.parts import Backups, Site, model_fits
-from expectant.rules import at_least, flag, whole
-from expectant.verbs import (
+from expectant.core.verbs import (
     age,
     changed,
     changed_action,
@@ -44,6 +40,10 @@ from expectant.verbs import (
     stored,
     waiting,
 )
+from expectant.features.distinct import number_of
+from expectant.features.vector import dot
+from expectant.parts import Backups, Site, model_fits
+from expectant.rules import at_least, flag, whole
 
 NONE = -1
 
@@ -197,7 +197,6 @@ def _(sweeping, state, rng):
     return -1
 
 
-@description
 class PrioritizedSweeping(Backups):
     """The seen state whose backup is expected to change most; any of them if none is expected to.
 
@@ -209,9 +208,9 @@ class PrioritizedSweeping(Backups):
     """
 
     memory_advice: ClassVar[str] = "a smaller capacity of the backups"
-    capacity: int = option(whole(1), default=10_000)
-    threshold: float = option(at_least(0.0), default=1e-4)
-    links: int = option(whole(1), default=8)
+    capacity: int = parameter(whole(1), default=10_000)
+    threshold: float = parameter(at_least(0.0), default=1e-4)
+    links: int = parameter(whole(1), default=8)
 
     def build(self, site: Site) -> SweepingPart:
         return SweepingPart(
@@ -359,7 +358,6 @@ def _(sweeping, state, rng):
     return pair
 
 
-@description
 class PrioritizedPairs(Backups):
     """The tried pair of a state and an action whose backup is expected to change most.
 
@@ -373,10 +371,10 @@ class PrioritizedPairs(Backups):
     stores_transitions: ClassVar[bool] = True
     draws_actions: ClassVar[bool] = True
 
-    capacity: int = option(whole(1), default=10_000)
-    threshold: float = option(at_least(0.0), default=1e-4)
-    links: int = option(whole(1), default=8)
-    idles: bool = option(flag(), default=False)
+    capacity: int = parameter(whole(1), default=10_000)
+    threshold: float = parameter(at_least(0.0), default=1e-4)
+    links: int = parameter(whole(1), default=8)
+    idles: bool = parameter(flag(), default=False)
     model_fits: int | str = model_fits()
 
     def build(self, site: Site) -> PairSweepingPart:

@@ -7,7 +7,7 @@ from math import comb
 
 import numpy as np
 
-from expectant.descriptions import description, option
+from expectant.core.config import parameter
 from expectant.domains.finite import FiniteMDP, TabularDomain
 from expectant.parts import Drawing
 from expectant.rules import between, list_of, number, one_of, whole
@@ -15,7 +15,6 @@ from expectant.rules import between, list_of, number, one_of, whole
 REJECT, ACCEPT = 0, 1
 
 
-@description
 class AccessControl(TabularDomain):
     """Customers of four priorities ask for one of ten servers (Sutton & Barto, example 10.2).
 
@@ -34,12 +33,12 @@ class AccessControl(TabularDomain):
         never.
     """
 
-    servers: int = option(whole(1), default=10)
-    priorities: Sequence[float] = option(
+    servers: int = parameter(whole(1), default=10)
+    priorities: Sequence[float] = parameter(
         list_of(number(), "a list of numbers"), default=(1.0, 2.0, 4.0, 8.0)
     )
-    free_chance: float = option(between(0, 1), default=0.06)
-    freed: str = option(one_of("after", "before"), default="after")
+    free_chance: float = parameter(between(0, 1), default=0.06)
+    freed: str = parameter(one_of("after", "before"), default="after")
 
     def validate(self) -> None:
         if not self.priorities:
@@ -91,7 +90,6 @@ class AccessControl(TabularDomain):
         )
 
 
-@description
 class TwoChoice(TabularDomain):
     """Two loops through state 0, one of which pays at once and the other more (Wan et al. 2021).
 
@@ -108,9 +106,9 @@ class TwoChoice(TabularDomain):
         never.
     """
 
-    length: int = option(whole(2), default=5)
-    soon: float = option(number(), default=1.0)
-    late: float = option(number(), default=2.0)
+    length: int = parameter(whole(2), default=5)
+    soon: float = parameter(number(), default=1.0)
+    late: float = parameter(number(), default=2.0)
 
     def table(self) -> FiniteMDP:
         last = 2 * self.length - 2
@@ -127,7 +125,6 @@ class TwoChoice(TabularDomain):
 LEFT, RIGHT = 0, 1
 
 
-@description
 class RiverSwim(TabularDomain):
     """A row of states with a current to the left (Strehl & Littman 2008).
 
@@ -144,12 +141,12 @@ class RiverSwim(TabularDomain):
         never.
     """
 
-    length: int = option(whole(2), default=6)
-    forward: float = option(between(0, 1), default=0.3)
-    back: float = option(between(0, 1), default=0.1)
-    hold: float = option(between(0, 1), default=0.3)
-    low_reward: float = option(number(), default=5.0)
-    high_reward: float = option(number(), default=10_000.0)
+    length: int = parameter(whole(2), default=6)
+    forward: float = parameter(between(0, 1), default=0.3)
+    back: float = parameter(between(0, 1), default=0.1)
+    hold: float = parameter(between(0, 1), default=0.3)
+    low_reward: float = parameter(number(), default=5.0)
+    high_reward: float = parameter(number(), default=10_000.0)
 
     def validate(self) -> None:
         if self.forward + self.back > 1.0:
@@ -181,7 +178,6 @@ class RiverSwim(TabularDomain):
 LINGER, GO = 0, 1
 
 
-@description
 class TransientChain(TabularDomain):
     """Transient states that lead to one in which all the rest is spent.
 
@@ -197,8 +193,8 @@ class TransientChain(TabularDomain):
         reference of relative value iteration, stays what it was while all the others grow.
     """
 
-    length: int = option(whole(1), default=3)
-    reward: float = option(number(), default=1.0)
+    length: int = parameter(whole(1), default=3)
+    reward: float = parameter(number(), default=1.0)
 
     def table(self) -> FiniteMDP:
         states = np.arange(self.length + 1)

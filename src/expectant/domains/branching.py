@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from expectant.descriptions import description, option
+from expectant.core.config import parameter
 from expectant.domains.finite import END, FiniteMDP, TabularDomain
 from expectant.rules import between, flag, whole
 from expectant.seeds import SEED
@@ -41,7 +41,6 @@ def _task_of(task: Any, run: int) -> Any:
     return replace(task, task_seed=task.task_seed + run, task_per_run=False)
 
 
-@description
 class Branching(TabularDomain):
     """A random task: every action leads to one of a few states (Sutton & Barto, figure 8.8).
 
@@ -61,13 +60,13 @@ class Branching(TabularDomain):
     of run 0.
     """
 
-    states: int = option(whole(1), default=1000)
-    branches: int = option(whole(1), default=1)
-    actions: int = option(whole(1), default=2)
-    ending: float = option(between(0, 1), default=0.1)
-    ends_pay: bool = option(flag(), default=False)
-    task_seed: int = option(SEED, default=0)
-    task_per_run: bool = option(flag(), default=False)
+    states: int = parameter(whole(1), default=1000)
+    branches: int = parameter(whole(1), default=1)
+    actions: int = parameter(whole(1), default=2)
+    ending: float = parameter(between(0, 1), default=0.1)
+    ends_pay: bool = parameter(flag(), default=False)
+    task_seed: int = parameter(SEED, default=0)
+    task_per_run: bool = parameter(flag(), default=False)
 
     def validate(self) -> None:
         if self.branches > self.states:
@@ -97,7 +96,6 @@ class Branching(TabularDomain):
         )
 
 
-@description
 class Lottery(TabularDomain):
     """A single draw among some prizes (Sutton & Barto 2018, figure 8.7).
 
@@ -116,9 +114,9 @@ class Lottery(TabularDomain):
     those of run 0.
     """
 
-    prizes: int = option(whole(1), default=10)
-    task_seed: int = option(SEED, default=0)
-    task_per_run: bool = option(flag(), default=False)
+    prizes: int = parameter(whole(1), default=10)
+    task_seed: int = parameter(SEED, default=0)
+    task_per_run: bool = parameter(flag(), default=False)
 
     def of_run(self, number: int) -> Lottery:
         return _task_of(self, number) if self.task_per_run else self

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from expectant.core.config import parameter
 from expectant.core.memory import claim
-from expectant.descriptions import description, option
 from expectant.domains.finite import END, FiniteMDP, TabularDomain
 from expectant.parts import Drawing, Exit
 from expectant.rules import between, number, or_none, whole
@@ -13,7 +13,6 @@ from expectant.rules import between, number, or_none, whole
 LEFT, RIGHT = 0, 1
 
 
-@description
 class Corridor(TabularDomain):
     """A row of cells between two terminal ends, one of them the goal.
 
@@ -29,12 +28,12 @@ class Corridor(TabularDomain):
         after every so many episodes.
     """
 
-    cells: int = option(whole(1), default=9)
-    slip: float = option(between(0, 1), default=0.1)
-    goal_reward: float = option(number(), default=20.0)
-    other_reward: float = option(number(), default=0.0)
-    step_reward: float = option(number(), default=-1.0)
-    switch_every: int | None = option(or_none(whole(1)), default=None)
+    cells: int = parameter(whole(1), default=9)
+    slip: float = parameter(between(0, 1), default=0.1)
+    goal_reward: float = parameter(number(), default=20.0)
+    other_reward: float = parameter(number(), default=0.0)
+    step_reward: float = parameter(number(), default=-1.0)
+    switch_every: int | None = parameter(or_none(whole(1)), default=None)
 
     @property
     def drawing(self) -> Drawing:
@@ -73,7 +72,6 @@ class Corridor(TabularDomain):
         )
 
 
-@description
 class BoyanChain(TabularDomain):
     """A chain walked down one or two states at a time (Boyan 1999; Sutton et al. 2008).
 
@@ -89,9 +87,9 @@ class BoyanChain(TabularDomain):
         after state 0.
     """
 
-    length: int = option(whole(3), default=98)
-    step_reward: float = option(number(), default=-3.0)
-    last_reward: float = option(number(), default=-2.0)
+    length: int = parameter(whole(3), default=98)
+    step_reward: float = parameter(number(), default=-3.0)
+    last_reward: float = parameter(number(), default=-2.0)
 
     def table(self) -> FiniteMDP:
         number = np.arange(self.length)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from expectant.descriptions import description, option
+from expectant.core.config import parameter
 from expectant.domains.finite import END, FiniteMDP, TabularDomain
 from expectant.rules import number
 
 
-@description
 class Counterexample(TabularDomain):
     """Three states in which the mean of the maxima is not the maximum of the mean.
 
@@ -25,7 +24,7 @@ class Counterexample(TabularDomain):
         value between −2.5 and −0.25 makes its point), and so does every action in states 2 and 3.
     """
 
-    exit_reward: float = option(number(), default=-1.0)
+    exit_reward: float = parameter(number(), default=-1.0)
 
     def table(self) -> FiniteMDP:
         probabilities = np.array([[[0.5, 0.5], [1.0, 0.0]]] + 2 * [[[1.0, 0.0], [1.0, 0.0]]])

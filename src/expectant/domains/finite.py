@@ -9,13 +9,22 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
+from expectant.core.config import parameter
 from expectant.core.memory import claim
-from expectant.descriptions import description, option
+from expectant.core.verbs import (
+    function,
+    observation,
+    outcome,
+    phase,
+    place,
+    reset,
+    reward_now,
+    step,
+)
 from expectant.domains.gym import Gym
 from expectant.domains.spaces import GymSource
 from expectant.parts import Domain, Site
 from expectant.rules import Rule, flag, list_of, or_none, whole
-from expectant.verbs import function, observation, outcome, phase, place, reset, reward_now, step
 
 END = -1  # the successor where an episode ends
 TOLERANCE = 1e-9
@@ -277,7 +286,6 @@ _NUMBERS = Rule("an array of numbers", _array(float))
 _WHOLES = Rule("an array of whole numbers", _array(int))
 
 
-@description
 class FiniteMDP(Domain):
     """Any finite MDP, given by arrays.
 
@@ -296,13 +304,13 @@ class FiniteMDP(Domain):
         the next phase begins every ``switch_every`` episodes; after the last comes the first.
     """
 
-    probabilities: ArrayLike = option(_NUMBERS)
-    rewards: ArrayLike = option(_NUMBERS)
-    successors: ArrayLike | None = option(or_none(_WHOLES), default=None)
-    start: ArrayLike | None = option(or_none(_NUMBERS), default=None)
-    terminal: Sequence[int] = option(list_of(whole(0), "a list of states"), default=())
-    switch_every: int | None = option(or_none(whole(1)), default=None)
-    endless: bool = option(flag(), default=False)
+    probabilities: ArrayLike = parameter(_NUMBERS)
+    rewards: ArrayLike = parameter(_NUMBERS)
+    successors: ArrayLike | None = parameter(or_none(_WHOLES), default=None)
+    start: ArrayLike | None = parameter(or_none(_NUMBERS), default=None)
+    terminal: Sequence[int] = parameter(list_of(whole(0), "a list of states"), default=())
+    switch_every: int | None = parameter(or_none(whole(1)), default=None)
+    endless: bool = parameter(flag(), default=False)
 
     def validate(self) -> None:
         self.outcomes  # noqa: B018  the arrays are checked while they are put in order
@@ -413,7 +421,7 @@ def finite_mdp(site: Site, owner: str) -> FiniteMDP:
     return mdp
 
 
-class TabularDomain(Domain):
+class TabularDomain(Domain, abstract=True):
     """A domain that is a finite MDP; ``table`` makes it, once."""
 
     def table(self) -> FiniteMDP:

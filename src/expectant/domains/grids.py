@@ -12,7 +12,8 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from expectant.descriptions import abstract, description, option
+from expectant.core.config import parameter
+from expectant.core.verbs import reset, reward_now, step
 from expectant.domains.finite import (
     END,
     PHASE,
@@ -24,7 +25,6 @@ from expectant.domains.finite import (
 from expectant.domains.phases import PhaseClock, phase_clock, present_phase, tick_clock
 from expectant.parts import Drawing, Exit
 from expectant.rules import either, list_of, number, whole
-from expectant.verbs import reset, reward_now, step
 
 UP, RIGHT, DOWN, LEFT = 0, 1, 2, 3
 MOVES = ("up", "right", "down", "left")
@@ -119,7 +119,7 @@ def maze_mdp(grids: Sequence[np.ndarray], goal_reward: float, step_reward: float
     )
 
 
-class Maze(TabularDomain):
+class Maze(TabularDomain, abstract=True):
     """A maze of certain moves, with a picture for every phase."""
 
     goal_reward: float
@@ -141,7 +141,6 @@ class Maze(TabularDomain):
         return maze_mdp(self.grids, self.goal_reward, self.step_reward)
 
 
-@description
 class DynaMaze(Maze):
     """The Dyna maze: 6 × 9 cells with seven walls (Sutton & Barto 2018, figure 8.2).
 
@@ -157,9 +156,9 @@ class DynaMaze(Maze):
         there are 46 states, and 46 n² of them at resolution n.
     """
 
-    resolution: int | Sequence[int] = option(RESOLUTION, default=1)
-    goal_reward: float = option(number(), default=1.0)
-    step_reward: float = option(number(), default=0.0)
+    resolution: int | Sequence[int] = parameter(RESOLUTION, default=1)
+    goal_reward: float = parameter(number(), default=1.0)
+    step_reward: float = parameter(number(), default=0.0)
 
     @property
     def grids(self) -> list[np.ndarray]:
@@ -208,13 +207,12 @@ def _(domain, outcome):
     return reward_now(domain.mdp, outcome)
 
 
-@abstract
-class ChangingMaze(Maze):
+class ChangingMaze(Maze, abstract=True):
     """A maze of 6 × 9 cells whose wall, in row 3, changes once, after so many steps."""
 
-    change_after: int = option(whole(1))  # type: ignore[misc]
-    goal_reward: float = option(number(), default=1.0)
-    step_reward: float = option(number(), default=0.0)
+    change_after: int = parameter(whole(1))  # type: ignore[misc]
+    goal_reward: float = parameter(number(), default=1.0)
+    step_reward: float = parameter(number(), default=0.0)
 
     walls: ClassVar[tuple[str, str]]
 
@@ -232,7 +230,6 @@ class ChangingMaze(Maze):
         return ChangingPart(mdp, phase_clock(self.phase_steps), mdp.now)
 
 
-@description
 class BlockingMaze(ChangingMaze):
     """A maze whose short way is closed while a long one opens (Sutton & Barto 2018, figure 8.4).
 
@@ -248,13 +245,12 @@ class BlockingMaze(ChangingMaze):
         the goal, row 0, column 8.
     """
 
-    change_after: int = option(whole(1), default=1000)
+    change_after: int = parameter(whole(1), default=1000)
 
     walls: ClassVar[tuple[str, str]] = ("########.", ".########")
     phases_in_words: ClassVar[tuple[str, ...]] = ("the right way is open", "the left way is open")
 
 
-@description
 class ShortcutMaze(ChangingMaze):
     """A maze in which a shorter way opens (Sutton & Barto 2018, figure 8.5).
 
@@ -266,7 +262,7 @@ class ShortcutMaze(ChangingMaze):
         as in ``BlockingMaze``.
     """
 
-    change_after: int = option(whole(1), default=3000)
+    change_after: int = parameter(whole(1), default=3000)
 
     walls: ClassVar[tuple[str, str]] = (".########", ".#######.")
     phases_in_words: ClassVar[tuple[str, ...]] = ("the left way is open", "both ways are open")
@@ -275,7 +271,6 @@ class ShortcutMaze(ChangingMaze):
 EDGE = "C"
 
 
-@description
 class Cliff(TabularDomain):
     """A grid whose lower edge is a cliff, from the start to the goal (Sutton & Barto, example 6.6).
 
@@ -290,10 +285,10 @@ class Cliff(TabularDomain):
         the goal, the lower right corner. Goal and cliff have no number: there are 37 states.
     """
 
-    rows: int = option(whole(2), default=4)
-    columns: int = option(whole(3), default=12)
-    step_reward: float = option(number(), default=-1.0)
-    cliff_reward: float = option(number(), default=-100.0)
+    rows: int = parameter(whole(2), default=4)
+    columns: int = parameter(whole(3), default=12)
+    step_reward: float = parameter(number(), default=-1.0)
+    cliff_reward: float = parameter(number(), default=-100.0)
 
     @cached_property
     def grid(self) -> np.ndarray:

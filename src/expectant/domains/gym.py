@@ -12,7 +12,7 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-from expectant.descriptions import description, look_here_too, option
+from expectant.core.config import look_here_too, parameter
 from expectant.domains.spaces import (
     GymEnvironment,
     GymSource,
@@ -84,7 +84,6 @@ _OPTIONS = Rule("for gymnasium.make, each written as an option of its own", _by_
 _NONE: Any = ()  # an empty table of options, which could be changed otherwise
 
 
-@description
 class Gym(Domain):
     """A Gymnasium environment with numbered actions.
 
@@ -95,9 +94,9 @@ class Gym(Domain):
     and ``RandomBinary``) or vectors (for ``Tiles``); None: states, unless they are too many.
     """
 
-    environment: GymSource = option(_SOURCE)
-    numbered: bool | None = option(or_none(flag()), default=None)
-    options: Mapping[str, object] = option(_OPTIONS, default=_NONE)
+    environment: GymSource = parameter(_SOURCE)
+    numbered: bool | None = parameter(or_none(flag()), default=None)
+    options: Mapping[str, object] = parameter(_OPTIONS, default=_NONE)
 
     def __init__(
         self, environment: GymSource, *, numbered: bool | None = None, **options: object

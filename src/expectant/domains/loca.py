@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from expectant.core.config import parameter
 from expectant.core.memory import claim
-from expectant.descriptions import description, option
+from expectant.core.verbs import function, observation, phase, reset, reward_now, step
 from expectant.domains.finite import (
     END,
     PHASE,
@@ -41,7 +42,6 @@ from expectant.domains.phases import (
 )
 from expectant.parts import Drawing, Exit
 from expectant.rules import at_least, between, number, or_none, whole
-from expectant.verbs import function, observation, phase, reset, reward_now, step
 
 
 class LocaGridPart(NamedTuple):
@@ -78,7 +78,6 @@ def _(domain, outcome):
     return reward_now(domain.mdp, outcome)
 
 
-@description
 class LocaGrid(TabularDomain):
     """A grid with an exit on either side, for the local-change adaptation test.
 
@@ -98,14 +97,14 @@ class LocaGrid(TabularDomain):
         told.
     """
 
-    rows: int = option(whole(1), default=4)
-    columns: int = option(whole(2), default=25)
-    noise: float = option(between(0, 1), default=0.25)
-    left_reward: float = option(number(), default=2.0)
-    right_reward: float = option(number(), default=4.0)
-    later_reward: float = option(number(), default=1.0)
-    phase_steps: Sequence[int] = option(PHASE_STEPS, default=(100_000, 50_000, 50_000))
-    step_limit: int | None = option(or_none(whole(1)), default=100)
+    rows: int = parameter(whole(1), default=4)
+    columns: int = parameter(whole(2), default=25)
+    noise: float = parameter(between(0, 1), default=0.25)
+    left_reward: float = parameter(number(), default=2.0)
+    right_reward: float = parameter(number(), default=4.0)
+    later_reward: float = parameter(number(), default=1.0)
+    phase_steps: Sequence[int] = parameter(PHASE_STEPS, default=(100_000, 50_000, 50_000))
+    step_limit: int | None = parameter(or_none(whole(1)), default=100)
 
     @property
     def drawing(self) -> Drawing:
@@ -254,7 +253,6 @@ def _(domain):
     return domain.now[PHASE]
 
 
-@description
 class LocaMountainCar(CarDomain):
     """A mountain car with an exit on the hill and one at the bottom, for the adaptation test.
 
@@ -277,21 +275,21 @@ class LocaMountainCar(CarDomain):
         three, of ``phase_steps`` steps; the third lasts as long as the run does.
     """
 
-    min_position: float = option(number(), default=-1.2)
-    max_position: float = option(number(), default=0.5)
-    max_speed: float = option(POSITIVE, default=0.07)
-    force: float = option(number(), default=0.001)
-    gravity: float = option(number(), default=0.0025)
-    zone_position: float = option(number(), default=0.4)
-    zone_speed: float = option(number(), default=0.0)
-    left_position: float = option(number(), default=-0.52)
-    left_stretch: float = option(at_least(0.0), default=100.0)
-    left_size: float = option(at_least(0.0), default=0.0049)
-    left_reward: float = option(number(), default=2.0)
-    right_reward: float = option(number(), default=4.0)
-    later_reward: float = option(number(), default=1.0)
-    phase_steps: Sequence[int] = option(PHASE_STEPS, default=(100_000, 50_000, 50_000))
-    step_limit: int | None = option(or_none(whole(1)), default=500)
+    min_position: float = parameter(number(), default=-1.2)
+    max_position: float = parameter(number(), default=0.5)
+    max_speed: float = parameter(POSITIVE, default=0.07)
+    force: float = parameter(number(), default=0.001)
+    gravity: float = parameter(number(), default=0.0025)
+    zone_position: float = parameter(number(), default=0.4)
+    zone_speed: float = parameter(number(), default=0.0)
+    left_position: float = parameter(number(), default=-0.52)
+    left_stretch: float = parameter(at_least(0.0), default=100.0)
+    left_size: float = parameter(at_least(0.0), default=0.0049)
+    left_reward: float = parameter(number(), default=2.0)
+    right_reward: float = parameter(number(), default=4.0)
+    later_reward: float = parameter(number(), default=1.0)
+    phase_steps: Sequence[int] = parameter(PHASE_STEPS, default=(100_000, 50_000, 50_000))
+    step_limit: int | None = parameter(or_none(whole(1)), default=500)
 
     def validate(self) -> None:
         self.check_order(

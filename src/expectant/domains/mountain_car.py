@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from expectant.descriptions import description, option
+from expectant.core.config import parameter
+from expectant.core.verbs import function, observation, reset, step
 from expectant.parts import Domain, Drawing, Exit, KnownValues
 from expectant.rules import Rule, between, number, or_none, whole
-from expectant.verbs import function, observation, reset, step
 
 POSITION, SPEED = 0, 1
 
@@ -106,7 +106,7 @@ def car_drawing(exits: tuple[Exit, ...], phases: tuple[str, ...] = ("",)) -> Dra
     return Drawing(("position", "speed"), pushes, exits=exits, phases=phases)
 
 
-class CarDomain(Domain):
+class CarDomain(Domain, abstract=True):
     """A domain in which a car is pushed through a valley; its arguments say through which one."""
 
     min_position: float
@@ -143,7 +143,6 @@ class CarDomain(Domain):
                 )
 
 
-@description
 class MountainCar(CarDomain):
     """A car in a valley that must gather speed to get out: Gymnasium's MountainCar-v0.
 
@@ -162,17 +161,17 @@ class MountainCar(CarDomain):
         ``step_limit`` steps, which is not an end.
     """
 
-    min_position: float = option(number(), default=-1.2)
-    max_position: float = option(number(), default=0.6)
-    max_speed: float = option(POSITIVE, default=0.07)
-    goal_position: float = option(number(), default=0.5)
-    goal_velocity: float = option(number(), default=0.0)
-    force: float = option(number(), default=0.001)
-    gravity: float = option(number(), default=0.0025)
-    min_start: float = option(number(), default=-0.6)
-    max_start: float = option(number(), default=-0.4)
-    reward: float = option(number(), default=-1.0)
-    step_limit: int | None = option(or_none(whole(1)), default=200)
+    min_position: float = parameter(number(), default=-1.2)
+    max_position: float = parameter(number(), default=0.6)
+    max_speed: float = parameter(POSITIVE, default=0.07)
+    goal_position: float = parameter(number(), default=0.5)
+    goal_velocity: float = parameter(number(), default=0.0)
+    force: float = parameter(number(), default=0.001)
+    gravity: float = parameter(number(), default=0.0025)
+    min_start: float = parameter(number(), default=-0.6)
+    max_start: float = parameter(number(), default=-0.4)
+    reward: float = parameter(number(), default=-1.0)
+    step_limit: int | None = parameter(or_none(whole(1)), default=200)
 
     def validate(self) -> None:
         self.check_order(
@@ -238,7 +237,6 @@ def _(domain):
     return domain.driven.car
 
 
-@description
 class DrivenCar(MountainCar):
     """The mountain car under a given policy: what is left to learn is how long a journey takes.
 
@@ -256,8 +254,8 @@ class DrivenCar(MountainCar):
         as in ``MountainCar``. Episodes are cut off after ``step_limit`` steps.
     """
 
-    step_limit: int | None = option(or_none(whole(1)), default=1000)
-    noise: float = option(between(0, 1), default=0.1)
+    step_limit: int | None = parameter(or_none(whole(1)), default=1000)
+    noise: float = parameter(between(0, 1), default=0.1)
 
     @property
     def actions(self) -> int:

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from expectant.core.verbs import cut, observation, phase, place, reset, step
 from expectant.domains.finite import END, FiniteMDP
 from expectant.parts import Domain
 from expectant.rules import is_number, whole
 from expectant.seeds import SEED
-from expectant.verbs import cut, observation, phase, place, reset, step
 
 LONGEST = 10_000  # steps of an episode, where the domain has no limit of its own
 ENOUGH = 30  # steps from one state by one action, to compare frequencies

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from expectant.descriptions import description, option
+from expectant.core.config import parameter
 from expectant.domains.finite import END, FiniteMDP, TabularDomain
 from expectant.domains.grids import (
     GOAL,
@@ -67,7 +67,6 @@ PLAN = Rule(
 )
 
 
-@description
 class Rooms(TabularDomain):
     """A grid of cells between walls, drawn as text.
 
@@ -86,10 +85,10 @@ class Rooms(TabularDomain):
     a cell that has a name, such as a hallway: ``named`` tells its number.
     """
 
-    plan: str = option(PLAN)
-    slip: float = option(between(0, 1), default=0.0, kw_only=True)
-    goal_reward: float = option(number(), default=1.0, kw_only=True)
-    pit_reward: float = option(number(), default=-1.0, kw_only=True)
+    plan: str = parameter(PLAN)
+    slip: float = parameter(between(0, 1), default=0.0, kw_only=True)
+    goal_reward: float = parameter(number(), default=1.0, kw_only=True)
+    pit_reward: float = parameter(number(), default=-1.0, kw_only=True)
 
     def validate(self) -> None:
         if GOAL not in self.plan:
@@ -137,7 +136,6 @@ class Rooms(TabularDomain):
         return grid_drawing(self.numbers, (self.goal_reward,))
 
 
-@description
 class TwoRooms(Rooms):
     """Two rooms and a hallway, with pits on the short way to it (Sutton et al. 2023).
 
@@ -145,10 +143,9 @@ class TwoRooms(Rooms):
         as in ``Rooms``; without slips.
     """
 
-    plan: str = option(PLAN, default=TWO_ROOMS)
+    plan: str = parameter(PLAN, default=TWO_ROOMS)
 
 
-@description
 class FourRooms(Rooms):
     """Four rooms and four hallways, with pits in one room (Sutton et al. 2023).
 
@@ -156,5 +153,5 @@ class FourRooms(Rooms):
         as in ``Rooms``; the wanted move is made with probability 2/3.
     """
 
-    plan: str = option(PLAN, default=FOUR_ROOMS)
-    slip: float = option(between(0, 1), default=1 / 3, kw_only=True)
+    plan: str = parameter(PLAN, default=FOUR_ROOMS)
+    slip: float = parameter(between(0, 1), default=1 / 3, kw_only=True)

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
-from expectant.descriptions import description, option
+from expectant.core.config import parameter
+from expectant.core.verbs import observation
 from expectant.parts import Domain
 from expectant.rules import Rule, list_of, or_none, whole
-from expectant.verbs import observation
 
 
 class GymEnvironment(Protocol):
@@ -184,7 +184,6 @@ def _pair(value: Any) -> tuple[float, float]:
 LIMITS = list_of(Rule("", _pair), "a list of (low, high) with low below high")
 
 
-@description
 class Outside(Domain):
     """A world that somebody else steps through: what a ``Learner`` knows of it.
 
@@ -192,10 +191,10 @@ class Outside(Domain):
     ``limits`` where those are known.
     """
 
-    n_actions: int = option(whole(1))
-    n_states: int | None = option(or_none(whole(1)), default=None)
-    limits: Sequence[tuple[float, float]] | None = option(or_none(LIMITS), default=None)
-    components: int = option(whole(1), default=1)
+    n_actions: int = parameter(whole(1))
+    n_states: int | None = parameter(or_none(whole(1)), default=None)
+    limits: Sequence[tuple[float, float]] | None = parameter(or_none(LIMITS), default=None)
+    components: int = parameter(whole(1), default=1)
 
     def validate(self) -> None:
         if self.limits is not None and len(self.limits) != self.components:

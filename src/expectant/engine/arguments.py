@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
-from expectant.descriptions import hint
+from expectant.core.config import hint
 
 Given = ParamSpec("Given")
 Found = TypeVar("Found")

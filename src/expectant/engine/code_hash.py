@@ -32,7 +32,7 @@ import numpy as np
 
 from expectant import dispatch, version
 from expectant.core import tree
-from expectant.descriptions import Description
+from expectant.core.config import Config
 
 _BY_VERSION = {"numpy", "numba", "llvmlite", "scipy", "gymnasium"}
 _PLUMBING = tuple(f"expectant.{name}." for name in ("engine", "lab", "show", "cli", "watching"))
@@ -173,7 +173,7 @@ def is_known_by_name(value: Any) -> bool:
     the kernels of this process, which would make every hash another.
     """
     module = str(getattr(value, "__module__", ""))
-    if isinstance(value, type) and issubclass(value, Description):
+    if isinstance(value, type) and issubclass(value, Config):
         return module.startswith("expectant.")
     if module.startswith(_PLUMBING) and not module.startswith(_COMPILED):
         return value not in dispatch.FUNCTIONS and not hasattr(value, "_fields")

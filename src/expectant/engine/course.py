@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from expectant.core.verbs import grown
 from expectant.engine.compile.kernels import Kernel
 from expectant.engine.crossing import play
 from expectant.engine.loop import (
@@ -25,7 +26,6 @@ from expectant.engine.loop import (
 from expectant.engine.trial.mistakes import beyond_an_array, broken_promise
 from expectant.parts import Domain
 from expectant.seeds import Streams
-from expectant.verbs import grown
 
 if TYPE_CHECKING:
     from expectant.engine.job import Job

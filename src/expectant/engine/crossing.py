@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from expectant.core.verbs import begin, break_off, copy, function, grown, learn, plan, room
 from expectant.dispatch import borrowed
 from expectant.engine.compile.kernels import Kernel, compiled_for, entry_point
 from expectant.engine.loop import (
@@ -27,7 +28,6 @@ from expectant.engine.loop import (
 from expectant.engine.trial.mistakes import broken_promise
 from expectant.features.vector import Transition
 from expectant.progress import Reporter
-from expectant.verbs import begin, break_off, copy, function, grown, learn, plan, room
 from expectant.whose import WorldError
 
 FIRST, GOES_ON, TERMINATED, TRUNCATED = 0, 1, 2, 3  # what an observation is

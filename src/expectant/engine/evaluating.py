@@ -15,6 +15,7 @@ from expectant import formatting as tables
 from expectant.agents.acting import greedy
 from expectant.analysis.curves import interval
 from expectant.core import tree
+from expectant.core.verbs import begin, cut, function, observation, preference, reset, step
 from expectant.dispatch import borrowed
 from expectant.domains.gym import Gym
 from expectant.domains.spaces import GymSource
@@ -45,7 +46,6 @@ from expectant.parts import Agent, Domain, Features
 from expectant.progress import Reporter, reporter
 from expectant.rules import flag, or_none, whole
 from expectant.seeds import EVALUATION, SEED, Streams, evaluation_streams, generator, sequence
-from expectant.verbs import begin, cut, function, observation, preference, reset, step
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from expectant.core import tree
+from expectant.core.config import all_ours
 from expectant.core.memory import full, zeros
-from expectant.descriptions import all_ours
 from expectant.engine.compile.kernels import (
     Kernel,
     compiled_for,

@@ -16,15 +16,7 @@ import numpy as np
 
 from expectant.core import tree
 from expectant.core.memory import zeros
-from expectant.dispatch import borrowed
-from expectant.engine.compile.kernels import Kernel, compiled_for, is_compiled, use_compiled
-from expectant.engine.loop import DONE, NO_FEATURE, Ranges, Run
-from expectant.engine.trial.mistakes import PartError
-from expectant.engine.trial.rehearsal import rehearse_look
-from expectant.features.vector import Binary, Weighted, add, outlook
-from expectant.lanes import padded
-from expectant.progress import Reporter
-from expectant.verbs import (
+from expectant.core.verbs import (
     answering,
     backed_up_value,
     encode,
@@ -36,6 +28,14 @@ from expectant.verbs import (
     without_planning,
     wrapped,
 )
+from expectant.dispatch import borrowed
+from expectant.engine.compile.kernels import Kernel, compiled_for, is_compiled, use_compiled
+from expectant.engine.loop import DONE, NO_FEATURE, Ranges, Run
+from expectant.engine.trial.mistakes import PartError
+from expectant.engine.trial.rehearsal import rehearse_look
+from expectant.features.vector import Binary, Weighted, add, outlook
+from expectant.lanes import padded
+from expectant.progress import Reporter
 
 
 class States(NamedTuple):

@@ -11,9 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from expectant.dispatch import borrowed
-from expectant.features.vector import Binary, Transition, Weighted
-from expectant.verbs import (
+from expectant.core.verbs import (
     act,
     begin,
     break_off,
@@ -34,6 +32,8 @@ from expectant.verbs import (
     size,
     step,
 )
+from expectant.dispatch import borrowed
+from expectant.features.vector import Binary, Transition, Weighted
 
 EPISODE, STEP, STEPS, PHASE, ACTION, NUMBER = 0, 1, 2, 3, 4, 5
 DONE, STOPPED, FULL, DIVERGED = 0, 1, 2, 3

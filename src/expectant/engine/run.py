@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from expectant.descriptions import Description
+from expectant.core.config import Config
+from expectant.core.verbs import evicted
 from expectant.domains.gym import as_domain
 from expectant.domains.spaces import GymSource
 from expectant.engine.arguments import hinting
@@ -35,7 +36,6 @@ from expectant.parts import Agent, Domain, Features
 from expectant.progress import Reporter, Silent, reporter, say
 from expectant.rules import flag, or_none, whole
 from expectant.seeds import SEED, Streams
-from expectant.verbs import evicted
 from expectant.whose import WorldError
 
 IN_A_ROW = 5  # failures after which no run is begun any more
@@ -170,13 +170,13 @@ def _check_parts(domain: Any, features: Any, agent: Any) -> None:
             raise ValueError(f"run: {argument} must be {what}, got {part!r}{_hint(part, kind)}")
 
 
-def _hint(part: Any, kind: type[Description]) -> str:
+def _hint(part: Any, kind: type[Config]) -> str:
     """What somebody may have meant."""
     if isinstance(part, type) and hasattr(part, "build"):
         return f"; give one, {part.__name__}(...), not the class"
     if isinstance(part, str) or hasattr(part, "reset"):
         return "; for an environment of Gymnasium, ex.Gym(...)"
-    if hasattr(part, "build") and not isinstance(part, Description):
+    if hasattr(part, "build") and not isinstance(part, Config):
         return f"; derive its class from ex.{kind.__name__}"
     return ""
 

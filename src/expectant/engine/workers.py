@@ -26,9 +26,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Protocol, 
 
 import numpy as np
 
+from expectant.core.config import Config
 from expectant.core.memory import available_memory, given_memory
 from expectant.core.tree import structure
-from expectant.descriptions import Description
 from expectant.engine.code_hash import digest, is_known_by_name, part_types, walk
 from expectant.engine.course import going_on
 from expectant.engine.job import Job, cores, loop_for, loop_is_compiled
@@ -489,7 +489,7 @@ def _code_in(part: Any) -> Iterator[Any]:
     elif isinstance(part, tuple | list | dict):
         for each in part.values() if isinstance(part, dict) else part:
             yield from _code_in(each)
-    elif isinstance(part, Description):
+    elif isinstance(part, Config):
         if not is_known_by_name(type(part)):
             yield type(part)
         yield from _code_in([getattr(part, field.name) for field in fields(part)])  # type: ignore[arg-type]

@@ -147,8 +147,8 @@ def feature_matrix(
     domain: Domain, features: Features, *, seed: int = 0, run: int = 0
 ) -> np.ndarray:
     """The feature vectors (S, d) of all states, as run number ``run`` of that seed draws them."""
+    from expectant.core.verbs import encode
     from expectant.features.vector import dense, empty_state
-    from expectant.verbs import encode
 
     SEED.check("feature_matrix", "seed", seed)
     whole(0).check("feature_matrix", "run", run)

@@ -9,12 +9,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from expectant.descriptions import description, option
+from expectant.core.config import parameter
+from expectant.core.verbs import encode
 from expectant.domains.spaces import LIMITS
 from expectant.features.bounds import known_bounds
 from expectant.parts import Domain, Features, Shape
 from expectant.rules import flag, or_none, whole
-from expectant.verbs import encode
 
 MOST = 10_000  # features; a linear model of so many holds 800 MB for every action
 
@@ -51,7 +51,6 @@ def _(features, observation, action, state):
         values[n] = gains[n] * math.cos(math.pi * phase)
 
 
-@description
 class Fourier(Features):
     """cos(π c·x) for all whole c up to ``order`` in every dimension (Konidaris et al. 2011).
 
@@ -60,9 +59,9 @@ class Fourier(Features):
     every feature by √‖c‖, which has the effect of their step sizes α / ‖c‖.
     """
 
-    order: int = option(whole(1))
-    bounds: Sequence[tuple[float, float]] | None = option(or_none(LIMITS), default=None)
-    scaled: bool = option(flag(), default=False)
+    order: int = parameter(whole(1))
+    bounds: Sequence[tuple[float, float]] | None = parameter(or_none(LIMITS), default=None)
+    scaled: bool = parameter(flag(), default=False)
 
     def shape(self, domain: Domain) -> Shape:
         dimensions = len(known_bounds("Fourier", domain, self.bounds))
@@ -106,7 +105,6 @@ def _(features, observation, action, state):
     state.active[last], state.values[last] = last, 1.0
 
 
-@description
 class Identity(Features):
     """The components of an observation, scaled so that their ``bounds`` are −1 and 1, and a one.
 
@@ -114,7 +112,7 @@ class Identity(Features):
     The one, a feature that is always on, is the last.
     """
 
-    bounds: Sequence[tuple[float, float]] | None = option(or_none(LIMITS), default=None)
+    bounds: Sequence[tuple[float, float]] | None = parameter(or_none(LIMITS), default=None)
 
     def shape(self, domain: Domain) -> Shape:
         size = len(known_bounds("Identity", domain, self.bounds)) + 1

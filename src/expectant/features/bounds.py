@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from expectant.core.verbs import cut, observation, reset, step
 from expectant.domains.gym import Gym
 from expectant.domains.spaces import GymSource, OutsidePart
 from expectant.parts import Domain, OutsideWorld
 from expectant.progress import say
 from expectant.rules import at_least, whole
 from expectant.seeds import SEED, generator
-from expectant.verbs import cut, observation, reset, step
 from expectant.whose import WorldError
 
 Bounds = tuple[tuple[float, float], ...]
@@ -56,7 +56,7 @@ def known_bounds(
             raise ValueError(
                 f"{owner}: dimension {dimension} of {name} has bounds ({low:g}, {high:g}), which "
                 "must be finite with low < high: give bounds= for all dimensions, such as those "
-                "that ex.bounds_of finds by acting at random"
+                "that ex.features.bounds_of finds by acting at random"
             )
     return bounds if dimensions is None else tuple(bounds[dimension] for dimension in dimensions)
 

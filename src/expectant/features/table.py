@@ -8,15 +8,15 @@ from typing import NamedTuple
 
 import numpy as np
 
+from expectant.core.config import parameter
 from expectant.core.memory import claim
-from expectant.descriptions import description, option
+from expectant.core.verbs import encode, encode_all
 from expectant.features.bounds import known_bounds
 from expectant.features.tiles import LARGEST, wholes
 from expectant.features.vector import BinaryTable, WeightedTable, empty_state, empty_table
 from expectant.parts import Domain, Features, Shape, Site
 from expectant.rules import or_none, whole
 from expectant.seeds import generator
-from expectant.verbs import encode, encode_all
 
 
 class TablePart(NamedTuple):
@@ -47,7 +47,6 @@ def numbered_states(domain: Domain, owner: str) -> int:
     return int(domain.states)
 
 
-@description
 class OneHot(Features):
     """One feature per state: the tabular case."""
 
@@ -60,16 +59,15 @@ class OneHot(Features):
         return TablePart(np.arange(states, dtype=np.int64).reshape(states, 1))
 
 
-@description
 class RandomBinary(Features):
     """``active`` ones among ``size`` bits for every state, drawn without replacement, per run.
 
     With a number for ``draw`` all runs have the same vectors, drawn from that number.
     """
 
-    size: int = option(whole(1))
-    active: int = option(whole(1))
-    draw: int | None = option(or_none(whole(0)), default=None, kw_only=True)
+    size: int = parameter(whole(1))
+    active: int = parameter(whole(1))
+    draw: int | None = parameter(or_none(whole(0)), default=None, kw_only=True)
 
     def validate(self) -> None:
         if self.active > self.size:
@@ -116,7 +114,6 @@ def _(features, observation, action, state):
     state.active[1], state.values[1] = lower + 1, share
 
 
-@description
 class Interpolated(Features):
     """``size`` features at evenly spaced states, from the first to the last; others share two.
 
@@ -125,7 +122,7 @@ class Interpolated(Features):
     ``BoyanChain(length=13)`` four of them are Boyan's own.
     """
 
-    size: int = option(whole(2))
+    size: int = parameter(whole(2))
 
     def validate_for(self, domain: Domain) -> int:
         """How many states the domain has; an error where they are too few."""
@@ -182,7 +179,6 @@ def _(features, observation, action, state):
         state.active[n] = features.starts[n] + digit
 
 
-@description
 class Categorical(Features):
     """A feature for every value of every component of an observation: a sum of one-hot vectors.
 
@@ -193,7 +189,7 @@ class Categorical(Features):
     numbers say so themselves. What is out of range counts as the nearest value.
     """
 
-    counts: Sequence[int] | None = option(or_none(wholes(1)), default=None)
+    counts: Sequence[int] | None = parameter(or_none(wholes(1)), default=None)
 
     def shape(self, domain: Domain) -> Shape:
         counts = self._counts(domain)

@@ -19,13 +19,13 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from expectant.core.config import parameter
 from expectant.core.memory import full
-from expectant.descriptions import description, option
+from expectant.core.verbs import encode, function
 from expectant.domains.spaces import LIMITS
 from expectant.features.bounds import Bounds, known_bounds
 from expectant.parts import Domain, Features, Shape
 from expectant.rules import Rule, either, flag, list_of, or_none, whole
-from expectant.verbs import encode, function
 
 FREE = -1
 PROBES = 8
@@ -170,7 +170,6 @@ def wholes(low: int) -> Rule[tuple[int, ...]]:
     return list_of(whole(low), f"a list of whole numbers, {low} or more")
 
 
-@description
 class Tiles(Features):
     """Tile coding of observations that are vectors: one active tile in each of ``tilings`` grids.
 
@@ -194,13 +193,13 @@ class Tiles(Features):
     """
 
     memory_advice: ClassVar[str] = "fewer tiles, or hash_size="
-    tilings: int = option(whole(1))
-    tiles: int | Sequence[int] = option(either(whole(1), wholes(1)))
-    bounds: Sequence[tuple[float, float]] | None = option(or_none(LIMITS), default=None)
-    wrap: Sequence[int] = option(wholes(0), default=())
-    hash_size: int | None = option(or_none(whole(1)), default=None)
-    bias: bool = option(flag(), default=False)
-    dimensions: Sequence[int] | None = option(or_none(wholes(0)), default=None)
+    tilings: int = parameter(whole(1))
+    tiles: int | Sequence[int] = parameter(either(whole(1), wholes(1)))
+    bounds: Sequence[tuple[float, float]] | None = parameter(or_none(LIMITS), default=None)
+    wrap: Sequence[int] = parameter(wholes(0), default=())
+    hash_size: int | None = parameter(or_none(whole(1)), default=None)
+    bias: bool = parameter(flag(), default=False)
+    dimensions: Sequence[int] | None = parameter(or_none(wholes(0)), default=None)
 
     def validate(self) -> None:
         chosen = self.dimensions

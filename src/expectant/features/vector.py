@@ -13,9 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from expectant.core.memory import full, zeros
-from expectant.lanes import dot_rows, dot_weighted_rows, sum_rows, sum_weighted_rows
-from expectant.parts import Shape, narrowest
-from expectant.verbs import (
+from expectant.core.verbs import (
     copy,
     dot_through,
     function,
@@ -29,6 +27,8 @@ from expectant.verbs import (
     sum_through,
     value,
 )
+from expectant.lanes import dot_rows, dot_weighted_rows, sum_rows, sum_weighted_rows
+from expectant.parts import Shape, narrowest
 
 __all__ = [
     "Binary",

@@ -10,12 +10,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from expectant.core.config import parameter
 from expectant.core.memory import zeros
-from expectant.descriptions import description, option
+from expectant.core.verbs import encode, function, index, put, size, value
 from expectant.features.vector import Binary, Weighted, empty_state
 from expectant.parts import Domain, Features, Shape
 from expectant.rules import Rule, between, flag, whole
-from expectant.verbs import encode, function, index, put, size, value
 
 
 def _features(value: object) -> Features:
@@ -78,7 +78,6 @@ def _(features, observation, action, state):
             place += 1
 
 
-@description
 class History(Features):
     """The features of the last ``steps`` observations side by side, the present one first.
 
@@ -86,9 +85,9 @@ class History(Features):
     began is empty: all its features are zero.
     """
 
-    base: Features = option(BASE)
-    steps: int = option(whole(1))
-    actions: bool = option(flag(), default=False)
+    base: Features = parameter(BASE)
+    steps: int = parameter(whole(1))
+    actions: bool = parameter(flag(), default=False)
 
     def shape(self, domain: Domain) -> Shape:
         base = self.base.shape(domain)
@@ -146,7 +145,6 @@ def _(features, observation, action, state):
         state.values[entries + feature] = traces[feature]
 
 
-@description
 class Traces(Features):
     """The features of the present observation x, and a fading trace z of all since the start.
 
@@ -154,8 +152,8 @@ class Traces(Features):
     vectors so far, the older the less.
     """
 
-    base: Features = option(BASE)
-    decay: float = option(between(0, 1), default=0.9)
+    base: Features = parameter(BASE)
+    decay: float = parameter(between(0, 1), default=0.9)
 
     def validate(self) -> None:
         if self.decay == 1.0:
@@ -202,16 +200,15 @@ def _(features, observation, action, state):
         put(state, entries + n, features.offset + index(right, n), value(right, n))
 
 
-@description
 class Joined(Features):
     """The features of two maps side by side; one of them may be joined again.
 
-    ``ex.Joined(ex.Tiles(8, 8, dimensions=(0, 1)), ex.Tiles(8, 8, dimensions=(2, 3)))`` has tiles
-    for two pairs of dimensions where tiles of all four would be too many.
+    ``Joined(ex.Tiles(8, 8, dimensions=(0, 1)), ex.Tiles(8, 8, dimensions=(2, 3)))`` has tiles for
+    two pairs of dimensions where tiles of all four would be too many.
     """
 
-    first: Features = option(BASE)
-    second: Features = option(BASE)
+    first: Features = parameter(BASE)
+    second: Features = parameter(BASE)
 
     def shape(self, domain: Domain) -> Shape:
         first, second = self.first.shape(domain), self.second.shape(domain)

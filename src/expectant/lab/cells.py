@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from expectant.descriptions import Description
+from expectant.core.config import Config
 from expectant.engine.code_hash import fingerprint, hash_own_code, part_types
 from expectant.engine.crossing import respond
 from expectant.engine.job import Job
@@ -132,7 +132,7 @@ def cost(cell: Cell) -> float:
 
 def own_descriptions(described: Any) -> Iterator[type]:
     """The user's own classes in a description and in those it holds, which build the parts."""
-    if isinstance(described, Description) and is_dataclass(described):
+    if isinstance(described, Config) and is_dataclass(described):
         if not type(described).__module__.startswith("expectant."):
             yield type(described)
         described = [getattr(described, field.name) for field in fields(described)]

@@ -13,7 +13,7 @@ import numpy as np
 
 from expectant import formatting as tables
 from expectant.analysis.judging import holm_adjusted, paired_difference
-from expectant.descriptions import near_miss
+from expectant.core.config import near_miss
 from expectant.domains.gym import as_domain
 from expectant.domains.spaces import GymSource
 from expectant.engine.arguments import hinting

@@ -14,6 +14,7 @@ import numpy as np
 
 from expectant.analysis.judging import AT_LEAST, Finding, Statement, exactly
 from expectant.core.tree import map_leaves
+from expectant.core.verbs import act
 from expectant.domains.finite import FiniteMDP
 from expectant.engine.job import Job
 from expectant.features.table import RandomBinary
@@ -21,7 +22,6 @@ from expectant.lab.specs.spec import Describer
 from expectant.lab.specs.tables import key, list_of, table, table_of, text
 from expectant.parts import Agent
 from expectant.rules import Rule, number, whole
-from expectant.verbs import act
 
 
 class CountingArray(np.ndarray):

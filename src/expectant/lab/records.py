@@ -16,8 +16,9 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from expectant.analysis.panel import Level
+from expectant.core.config import near_miss
 from expectant.core.memory import full
-from expectant.descriptions import near_miss
+from expectant.core.verbs import planned
 from expectant.engine.compile.kernels import Kernel, compiled_for, is_compiled, use_compiled
 from expectant.engine.course import Stop, drive, going_on
 from expectant.engine.evaluating import perform, perform_discounted
@@ -38,7 +39,6 @@ from expectant.lab.looks import Look, Seen, look_named
 from expectant.progress import Reporter, Silent
 from expectant.rules import at_least, whole
 from expectant.seeds import Streams, evaluation_streams
-from expectant.verbs import planned
 
 RETURNS = "returns"  # what is asked of a look by episodes
 

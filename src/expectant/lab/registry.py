@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol, TypeVar
 
-from expectant.descriptions import near_miss
+from expectant.core.config import near_miss
 
 
 class Named(Protocol):

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from expectant.descriptions import near_miss
+from expectant.core.config import near_miss
 from expectant.lab.cells import Cell
 from expectant.lab.specs.grid import PanelSpec
 from expectant.lab.specs.spec import Experiment

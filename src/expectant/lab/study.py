@@ -14,7 +14,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from expectant.descriptions import look_here_too, near_miss, needs_trust
+from expectant.core.config import look_here_too, near_miss, needs_trust
 from expectant.lab.claims import Claim, read_claims
 from expectant.lab.specs.spec import Changes, Experiment, parse_spec
 from expectant.lab.specs.tables import (

@@ -11,7 +11,7 @@ from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from expectant.analysis.panel import Panel
-from expectant.descriptions import Description, names_modules
+from expectant.core.config import Config, names_modules
 from expectant.extras import need
 from expectant.files import write_text
 from expectant.lab.cells import Cell, Shard
@@ -310,7 +310,7 @@ def tell_of_other_versions(work: Work) -> None:
 
 def _plain(value: Any) -> Any:
     """Descriptions as tables, None as the word for it."""
-    if isinstance(value, Description):
+    if isinstance(value, Config):
         return _plain(value.to_dict())
     if isinstance(value, Mapping):
         return {key: _plain(item) for key, item in value.items()}

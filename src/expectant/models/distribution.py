@@ -10,8 +10,15 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from expectant.core.config import parameter
 from expectant.core.memory import full, zeros
-from expectant.descriptions import description, option
+from expectant.core.verbs import (
+    backed_up_action_value,
+    backed_up_value,
+    fit,
+    function,
+    load,
+)
 from expectant.features.distinct import (
     DistinctPart,
     distinct_vectors,
@@ -21,13 +28,6 @@ from expectant.features.distinct import (
 from expectant.features.vector import Binary, Weighted, empty_state, outlook
 from expectant.parts import Model, Site
 from expectant.rules import between, number, or_none, whole
-from expectant.verbs import (
-    backed_up_action_value,
-    backed_up_value,
-    fit,
-    function,
-    load,
-)
 
 END, FREE = -1, -2
 
@@ -123,7 +123,6 @@ def _(model, state, action, weights, discount):
     return counted_outlook(model, state, action, weights, discount)
 
 
-@description
 class Distribution(Model):
     """Counts of successors per distinct state and action, from at most so many ``states``.
 
@@ -133,10 +132,10 @@ class Distribution(Model):
     """
 
     memory_advice: ClassVar[str] = "fewer states or outcomes of Distribution"
-    states: int = option(whole(1), default=1000)
-    outcomes: int = option(whole(1), default=8)
-    forgetting: float = option(between(0, 1), default=0.0)
-    initial_reward: float | None = option(or_none(number()), default=None, kw_only=True)
+    states: int = parameter(whole(1), default=1000)
+    outcomes: int = parameter(whole(1), default=8)
+    forgetting: float = parameter(between(0, 1), default=0.0)
+    initial_reward: float | None = parameter(or_none(number()), default=None, kw_only=True)
 
     def build(self, site: Site) -> DistributionPart:
         shape = (self.states, site.actions, self.outcomes)

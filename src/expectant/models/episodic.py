@@ -6,7 +6,16 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from expectant.descriptions import description, option
+from expectant.core.config import parameter
+from expectant.core.verbs import (
+    add_expected,
+    backed_up_action_value,
+    backed_up_value,
+    dot_through,
+    fit,
+    foresee,
+    function,
+)
 from expectant.domains.finite import finite_mdp
 from expectant.features.vector import dot
 from expectant.lanes import dot_row
@@ -23,15 +32,6 @@ from expectant.models.expectation import (
 from expectant.parts import Model, Site
 from expectant.step_sizes import StepSize, step_size, without_adapting
 from expectant.updates import move
-from expectant.verbs import (
-    add_expected,
-    backed_up_action_value,
-    backed_up_value,
-    dot_through,
-    fit,
-    foresee,
-    function,
-)
 
 
 class EpisodicPart(NamedTuple):
@@ -97,7 +97,6 @@ def _(episodic, state, action, expected):
     return survival(episodic, state, action)
 
 
-@description
 class EpisodicExpectation(Model):
     """A linear general episodic expectation model, learned by gradient descent from zero.
 
@@ -106,7 +105,7 @@ class EpisodicExpectation(Model):
 
     predicts_means: ClassVar[bool] = True
 
-    step: float | StepSize = option(step_size(), default=0.1)
+    step: float | StepSize = parameter(step_size(), default=0.1)
 
     def build(self, site: Site) -> EpisodicPart:
         model = LinearExpectation(without_adapting(self.step)).build(site)
@@ -157,7 +156,6 @@ def _(episodic, state, action, expected):
     return 1.0 - episodic.endings[row]
 
 
-@description
 class ExactEpisodic(Model):
     """The general episodic expectation model that is aligned with a known finite MDP."""
 

@@ -7,17 +7,9 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from expectant.core.config import parameter
 from expectant.core.memory import zeros
-from expectant.descriptions import description, option
-from expectant.domains.finite import PHASE, finite_mdp, phase_now
-from expectant.features.table import feature_table
-from expectant.features.vector import dense, dot, empty_state
-from expectant.lanes import add_to_row, dot_row
-from expectant.parts import Model, Site, constant_weights
-from expectant.rules import number, or_none
-from expectant.step_sizes import StepSize, as_step_size, step_size
-from expectant.updates import add_columns
-from expectant.verbs import (
+from expectant.core.verbs import (
     adapt_columns,
     add_expected,
     backed_up_action_value,
@@ -35,6 +27,14 @@ from expectant.verbs import (
     trace_back,
     value,
 )
+from expectant.domains.finite import PHASE, finite_mdp, phase_now
+from expectant.features.table import feature_table
+from expectant.features.vector import dense, dot, empty_state
+from expectant.lanes import add_to_row, dot_row
+from expectant.parts import Model, Site, constant_weights
+from expectant.rules import number, or_none
+from expectant.step_sizes import StepSize, as_step_size, step_size
+from expectant.updates import add_columns
 
 
 class LinearPart(NamedTuple):
@@ -138,7 +138,6 @@ def _(model, state, action, successor):
     return 1.0
 
 
-@description
 class LinearExpectation(Model):
     """A linear zero-terminal expectation model, learned by gradient descent.
 
@@ -151,8 +150,8 @@ class LinearExpectation(Model):
     imagines: ClassVar[str] = "means"
     linear: ClassVar[bool] = True
 
-    step: float | StepSize = option(step_size(), default=0.1)
-    initial_reward: float | None = option(or_none(number()), default=None)
+    step: float | StepSize = parameter(step_size(), default=0.1)
+    initial_reward: float | None = parameter(or_none(number()), default=None)
 
     def build(self, site: Site) -> LinearPart:
         owner = "LinearExpectation: initial_reward"
@@ -209,7 +208,6 @@ def _(model, state, action, weights, amount):
     add_row(model.expected, row_of(model, state, action), weights, amount)
 
 
-@description
 class ExactExpectation(Model):
     """The expectation model that is aligned with a known finite MDP, under any features."""
 

@@ -12,7 +12,19 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from expectant.descriptions import description, option
+from expectant.core.config import parameter
+from expectant.core.verbs import (
+    add_expected,
+    backed_up_action_value,
+    backed_up_value,
+    begin,
+    break_off,
+    fit,
+    function,
+    load,
+    pass_on,
+    save,
+)
 from expectant.features.vector import (
     Binary,
     BinaryTable,
@@ -25,18 +37,6 @@ from expectant.features.vector import (
 from expectant.models.expectation import LinearExpectation
 from expectant.parts import Model, Site
 from expectant.rules import Rule, whole
-from expectant.verbs import (
-    add_expected,
-    backed_up_action_value,
-    backed_up_value,
-    begin,
-    break_off,
-    fit,
-    function,
-    load,
-    pass_on,
-    save,
-)
 
 FIRST, WAITING = 0, 1  # places in what is counted
 
@@ -124,11 +124,10 @@ def _linear(value: object) -> Model:
     return value
 
 
-@description
 class NStepExpectation(Model):
     """A linear model of the outcome ``steps`` steps later, if the agent goes on as it does.
 
-    ``model`` is what learns it, ``ex.LinearExpectation`` or ``ex.SparseExpectation``. Discounts are
+    ``model`` is what learns it, ``ex.models.LinearExpectation`` or ``ex.models.SparseExpectation``. Discounts are
     the agent's. An episode that ends sooner has its outcome then; of one that is cut off the last
     steps are not learned.
     """
@@ -136,9 +135,10 @@ class NStepExpectation(Model):
     predicts_means: ClassVar[bool] = True
     several_steps: ClassVar[bool] = True
 
-    steps: int = option(whole(1), default=2)
-    model: Model = option(
-        Rule("ex.LinearExpectation or ex.SparseExpectation", _linear), default=LinearExpectation()
+    steps: int = parameter(whole(1), default=2)
+    model: Model = parameter(
+        Rule("ex.models.LinearExpectation or ex.models.SparseExpectation", _linear),
+        default=LinearExpectation(),
     )
 
     def build(self, site: Site) -> NStepPart:

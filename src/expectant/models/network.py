@@ -17,15 +17,9 @@ from typing import ClassVar, NamedTuple, cast
 
 import numpy as np
 
+from expectant.core.config import parameter
 from expectant.core.memory import zeros
-from expectant.descriptions import description, option
-from expectant.features.vector import add
-from expectant.lanes import dot_row, dot_weighted_rows, padded
-from expectant.models.expectation import add_row, most
-from expectant.parts import Model, Site
-from expectant.rules import at_least, between, one_of, whole
-from expectant.step_sizes import Fixed, StepSize, as_step_size, step_size
-from expectant.verbs import (
+from expectant.core.verbs import (
     add_expected,
     backed_up_action_value,
     backed_up_value,
@@ -35,6 +29,12 @@ from expectant.verbs import (
     size,
     value,
 )
+from expectant.features.vector import add
+from expectant.lanes import dot_row, dot_weighted_rows, padded
+from expectant.models.expectation import add_row, most
+from expectant.parts import Model, Site
+from expectant.rules import at_least, between, one_of, whole
+from expectant.step_sizes import Fixed, StepSize, as_step_size, step_size
 
 
 class Layer(NamedTuple):
@@ -173,7 +173,6 @@ def _(model, state, action, weights, amount):
     add_row(model.work, 0, weights, amount)
 
 
-@description
 class NetworkExpectation(Model):
     """A zero-terminal expectation model with a layer of ``hidden`` tanh units, learned online.
 
@@ -190,12 +189,12 @@ class NetworkExpectation(Model):
     memory_advice: ClassVar[str] = "fewer hidden units"
     predicts_means: ClassVar[bool] = True
 
-    hidden: int = option(whole(1), default=32)
-    step: float | StepSize = option(step_size(), default=Fixed(0.01, per="feature"))
-    optimiser: str = option(one_of("sgd", "adam"), default="sgd")
-    mean_decay: float = option(between(0, 0.999999), default=0.9, kw_only=True)
-    square_decay: float = option(between(0, 0.999999), default=0.999, kw_only=True)
-    floor: float = option(at_least(1e-30), default=1e-8, kw_only=True)
+    hidden: int = parameter(whole(1), default=32)
+    step: float | StepSize = parameter(step_size(), default=Fixed(0.01, per="feature"))
+    optimiser: str = parameter(one_of("sgd", "adam"), default="sgd")
+    mean_decay: float = parameter(between(0, 0.999999), default=0.9, kw_only=True)
+    square_decay: float = parameter(between(0, 0.999999), default=0.999, kw_only=True)
+    floor: float = parameter(at_least(1e-30), default=1e-8, kw_only=True)
 
     def validate(self) -> None:
         if not isinstance(as_step_size(self.step), Fixed):

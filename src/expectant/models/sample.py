@@ -6,15 +6,8 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from expectant.descriptions import description, option
-from expectant.domains.finite import PHASE
-from expectant.features.distinct import number_of
-from expectant.features.vector import outlook
-from expectant.models.distribution import END, Distribution, DistributionPart, probability
-from expectant.models.true import TrueModel, TruePart
-from expectant.parts import Model, Site
-from expectant.rules import Rule, whole
-from expectant.verbs import (
+from expectant.core.config import parameter
+from expectant.core.verbs import (
     answering,
     backed_up_action_value,
     backed_up_value,
@@ -25,6 +18,13 @@ from expectant.verbs import (
     load,
     pass_on,
 )
+from expectant.domains.finite import PHASE
+from expectant.features.distinct import number_of
+from expectant.features.vector import outlook
+from expectant.models.distribution import END, Distribution, DistributionPart, probability
+from expectant.models.true import TrueModel, TruePart
+from expectant.parts import Model, Site
+from expectant.rules import Rule, whole
 
 
 class SamplePart(NamedTuple):
@@ -121,17 +121,16 @@ def _distribution(value: object) -> Distribution | TrueModel:
     return value
 
 
-@description
 class Sample(Model):
     """Draws outcomes from a distribution model, learned or true, ``draws`` of them per backup."""
 
     imagines: ClassVar[str] = "states"
 
-    distribution: Distribution | TrueModel = option(
+    distribution: Distribution | TrueModel = parameter(
         Rule("a distribution model: Distribution() or TrueModel()", _distribution),
         default=Distribution(),
     )
-    draws: int = option(whole(1), default=1)
+    draws: int = parameter(whole(1), default=1)
 
     @property
     def learns(self) -> bool:

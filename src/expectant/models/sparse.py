@@ -13,7 +13,24 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from expectant.descriptions import description, option
+from expectant.core.config import parameter
+from expectant.core.verbs import (
+    adapt_listed,
+    add_expected,
+    backed_up_action_value,
+    backed_up_value,
+    came_from,
+    evicted,
+    fit,
+    function,
+    imagine,
+    index,
+    rate,
+    size,
+    trace_back,
+    value,
+    with_predecessors,
+)
 from expectant.features.vector import dot
 from expectant.lanes import dot_row
 from expectant.models.columns import (
@@ -39,23 +56,6 @@ from expectant.parts import Model, Site, constant_weights
 from expectant.rules import at_least, number, or_none, whole
 from expectant.step_sizes import StepSize, adapts, as_step_size, step_size
 from expectant.step_sizes.adaptive import AdaptiveListsPart, learn_rate, settle_rates
-from expectant.verbs import (
-    adapt_listed,
-    add_expected,
-    backed_up_action_value,
-    backed_up_value,
-    came_from,
-    evicted,
-    fit,
-    function,
-    imagine,
-    index,
-    rate,
-    size,
-    trace_back,
-    value,
-    with_predecessors,
-)
 
 
 class SparsePart(NamedTuple):
@@ -235,7 +235,6 @@ def _(model):
     return int(model.columns.tally[EVICTED])
 
 
-@description
 class SparseExpectation(Model):
     """A linear zero-terminal expectation model that keeps few entries of every column.
 
@@ -251,10 +250,10 @@ class SparseExpectation(Model):
     imagines: ClassVar[str] = "means"
     linear: ClassVar[bool] = True
 
-    step: float | StepSize = option(step_size(), default=0.1)
-    capacity: int = option(whole(1), default=128)
-    threshold: float = option(at_least(0.0), default=0.03)
-    initial_reward: float | None = option(or_none(number()), default=None, kw_only=True)
+    step: float | StepSize = parameter(step_size(), default=0.1)
+    capacity: int = parameter(whole(1), default=128)
+    threshold: float = parameter(at_least(0.0), default=0.03)
+    initial_reward: float | None = parameter(or_none(number()), default=None, kw_only=True)
 
     def build(self, site: Site) -> SparsePart:
         owner = "SparseExpectation: initial_reward"

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from expectant.descriptions import description
+from expectant.core.verbs import backed_up_action_value, backed_up_value, fit, function, load
 from expectant.domains.finite import END, PHASE, finite_mdp, phase_now
 from expectant.features.table import feature_table
 from expectant.features.vector import (
@@ -18,7 +18,6 @@ from expectant.features.vector import (
     outlook,
 )
 from expectant.parts import Model, Site
-from expectant.verbs import backed_up_action_value, backed_up_value, fit, function, load
 
 
 class TruePart(NamedTuple):
@@ -66,7 +65,6 @@ def _(model, state, action, weights, discount):
     return expected_outlook(model, state, action, weights, discount)
 
 
-@description
 class TrueModel(Model):
     """The distribution model of a known finite MDP, always of its present phase."""
 

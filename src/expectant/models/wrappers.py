@@ -20,14 +20,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from expectant.core.config import parameter
 from expectant.core.memory import zeros
-from expectant.descriptions import description, option
-from expectant.features.vector import Weighted, dot, empty_state, outlook
-from expectant.lanes import dot_row
-from expectant.models.expectation import LinearExpectation, LinearPart
-from expectant.parts import Model, Shape, Site
-from expectant.rules import at_least, instance_of
-from expectant.verbs import (
+from expectant.core.verbs import (
     add_expected,
     answering,
     backed_up_action_value,
@@ -48,6 +43,11 @@ from expectant.verbs import (
     value,
     with_predecessors,
 )
+from expectant.features.vector import Weighted, dot, empty_state, outlook
+from expectant.lanes import dot_row
+from expectant.models.expectation import LinearExpectation, LinearPart
+from expectant.parts import Model, Shape, Site
+from expectant.rules import at_least, instance_of
 
 
 class CuriousPart(NamedTuple):
@@ -114,12 +114,11 @@ def _(curious):
     return curious._replace(model=with_predecessors(curious.model))
 
 
-@description
 class ExplorationBonus(Model):
     """Add κ √τ to what a ``model`` predicts, τ being the steps since an action was last tried."""
 
-    model: Model = option(instance_of(Model, "a model"), meaning="the model that predicts")
-    kappa: float = option(at_least(0.0), meaning="κ, the weight of the bonus")
+    model: Model = parameter(instance_of(Model, "a model"), meaning="the model that predicts")
+    kappa: float = parameter(at_least(0.0), meaning="κ, the weight of the bonus")
 
     @property
     def memory_advice(self) -> str:  # type: ignore[override]
@@ -196,7 +195,6 @@ def _(maintained, state, change, discount):
                 lookahead[action, j] += amount * transposed[action, i, j]
 
 
-@description
 class CachedLookahead(LinearExpectation):
     """A linear expectation model that keeps the look-ahead weights u_a = b_a + γ F_aᵀ w.
 

@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from expectant.descriptions import description, option
+from expectant.core.config import parameter
+from expectant.core.verbs import place, policy_of, stop_of
 from expectant.exact.options import solve_subtask
 from expectant.features.table import numbered_states
 from expectant.parts import Domain, Option, Site
 from expectant.rules import Rule, between, flag, number, whole
-from expectant.verbs import place, policy_of, stop_of
 
 
 class TableOptionsPart(NamedTuple):
@@ -63,7 +63,6 @@ POLICY = Rule("an action for every state, or probabilities (S, A) that sum to 1"
 STOPS = Rule("a probability for every state", _stops)
 
 
-@description
 class TableOption(Option):
     """An option given by tables, for a domain with numbered states.
 
@@ -71,8 +70,8 @@ class TableOption(Option):
     probability of stopping in a state that it has arrived in.
     """
 
-    policy: Sequence[int] | Sequence[Sequence[float]] | np.ndarray = option(POLICY)
-    stop: Sequence[float] | np.ndarray = option(STOPS)
+    policy: Sequence[int] | Sequence[Sequence[float]] | np.ndarray = parameter(POLICY)
+    stop: Sequence[float] | np.ndarray = parameter(STOPS)
 
     def validate(self) -> None:
         if len(self.policy) != len(self.stop):
@@ -120,7 +119,6 @@ class TableOption(Option):
         return self.build_together([self], site)
 
 
-@description
 class OneStep(Option):
     """An action as an option: it takes that action everywhere and stops at once.
 
@@ -128,7 +126,7 @@ class OneStep(Option):
     is the agent without any.
     """
 
-    action: int = option(whole(0))
+    action: int = parameter(whole(0))
 
     @property
     def only_action(self) -> int:
@@ -139,7 +137,6 @@ class OneStep(Option):
         return TableOption((self.action,) * states, (1.0,) * states).build(site)
 
 
-@description
 class BestOption(Option):
     """The best option for attaining a state of a finite MDP, computed exactly.
 
@@ -147,11 +144,11 @@ class BestOption(Option):
     ``anywhere`` (for nothing); ``rewarded=False`` leaves the rewards out, which is a shortest path.
     """
 
-    state: int = option(whole(0))
-    bonus: float = option(number(), default=1.0)
-    discount: float = option(between(0, 1), default=0.99, kw_only=True)
-    anywhere: bool = option(flag(), default=False, kw_only=True)
-    rewarded: bool = option(flag(), default=True, kw_only=True)
+    state: int = parameter(whole(0))
+    bonus: float = parameter(number(), default=1.0)
+    discount: float = parameter(between(0, 1), default=0.99, kw_only=True)
+    anywhere: bool = parameter(flag(), default=False, kw_only=True)
+    rewarded: bool = parameter(flag(), default=True, kw_only=True)
 
     def table(self, domain: Domain) -> TableOption:
         """The option as tables."""

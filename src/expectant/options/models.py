@@ -16,6 +16,20 @@ from typing import NamedTuple
 import numpy as np
 
 from expectant.core.memory import zeros
+from expectant.core.verbs import (
+    add_expected,
+    backed_up_value,
+    begin,
+    dot_through,
+    duration,
+    fit_options,
+    function,
+    imagine,
+    load,
+    pass_on,
+    policy_of,
+    stop_of,
+)
 from expectant.domains.finite import finite_mdp, phase_now
 from expectant.exact.options import option_durations, option_model
 from expectant.features.table import feature_table
@@ -31,20 +45,6 @@ from expectant.updates import (
     follow_trace,
     leave_trace,
     move,
-)
-from expectant.verbs import (
-    add_expected,
-    backed_up_value,
-    begin,
-    dot_through,
-    duration,
-    fit_options,
-    function,
-    imagine,
-    load,
-    pass_on,
-    policy_of,
-    stop_of,
 )
 
 

@@ -13,11 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from expectant.descriptions import description, option
-from expectant.options.models import exact_models, learned_models
-from expectant.parts import Buildable, Model, Option, Site
-from expectant.rules import Rule, at_least, between, flag, one_of
-from expectant.verbs import (
+from expectant.core.config import parameter
+from expectant.core.verbs import (
     add_expected,
     answering,
     backed_up_value,
@@ -33,6 +30,9 @@ from expectant.verbs import (
     stop_of,
     trace_back,
 )
+from expectant.options.models import exact_models, learned_models
+from expectant.parts import Buildable, Model, Option, Site
+from expectant.rules import Rule, at_least, between, flag, one_of
 
 
 class SeveralOptionsPart(NamedTuple):
@@ -163,7 +163,6 @@ def _options(value: object) -> tuple[Option, ...]:
     return tuple(value)
 
 
-@description
 class Repertoire(Buildable):
     """Options for an agent to plan and act with, beside its actions.
 
@@ -175,12 +174,14 @@ class Repertoire(Buildable):
     ``bounded`` shortens an update that would overshoot, as large ratios of probabilities make it.
     """
 
-    options: Sequence[Option] = option(Rule("a list of options", _options))
-    models: str = option(one_of("learned", "universal", "exact"), default="learned", kw_only=True)
-    step: float = option(at_least(0.0), default=0.1, kw_only=True)
-    trace: float = option(between(0, 1), default=0.0, kw_only=True)
-    bounded: bool = option(flag(), default=True, kw_only=True)
-    acting: str = option(one_of("anew", "committed", "actions"), default="anew", kw_only=True)
+    options: Sequence[Option] = parameter(Rule("a list of options", _options))
+    models: str = parameter(
+        one_of("learned", "universal", "exact"), default="learned", kw_only=True
+    )
+    step: float = parameter(at_least(0.0), default=0.1, kw_only=True)
+    trace: float = parameter(between(0, 1), default=0.0, kw_only=True)
+    bounded: bool = parameter(flag(), default=True, kw_only=True)
+    acting: str = parameter(one_of("anew", "committed", "actions"), default="anew", kw_only=True)
 
     def validate(self) -> None:
         if self.models == "exact":

@@ -13,8 +13,18 @@ from typing import NamedTuple
 
 import numpy as np
 
+from expectant.core.config import parameter
 from expectant.core.memory import zeros
-from expectant.descriptions import abstract, description, option
+from expectant.core.verbs import (
+    begin,
+    function,
+    index,
+    learn_options,
+    policy_of,
+    size,
+    stop_of,
+    value,
+)
 from expectant.features.vector import add, dot
 from expectant.parts import Option, Site
 from expectant.rules import at_least, between, flag, number, whole
@@ -25,16 +35,6 @@ from expectant.updates import (
     follow_trace,
     leave_trace,
     softmax,
-)
-from expectant.verbs import (
-    begin,
-    function,
-    index,
-    learn_options,
-    policy_of,
-    size,
-    stop_of,
-    value,
 )
 
 
@@ -163,19 +163,18 @@ def _(options, state, rng):
             clear_trace(options.policy_traces[which, action])
 
 
-@abstract
-class Subtask(Option):
+class Subtask(Option, abstract=True):
     """What subtasks share: the feature to attain, and how the option for it is learned.
 
     ``step`` is the critic's step size α, ``policy_step`` the actor's α', both shared out among the
     active features; ``trace`` is λ.
     """
 
-    feature: int = option(whole(0))
-    bonus: float = option(number(), default=1.0)
-    step: float = option(at_least(0.0), default=0.1, kw_only=True)
-    policy_step: float = option(at_least(0.0), default=0.1, kw_only=True)
-    trace: float = option(between(0, 1), default=0.0, kw_only=True)
+    feature: int = parameter(whole(0))
+    bonus: float = parameter(number(), default=1.0)
+    step: float = parameter(at_least(0.0), default=0.1, kw_only=True)
+    policy_step: float = parameter(at_least(0.0), default=0.1, kw_only=True)
+    trace: float = parameter(between(0, 1), default=0.0, kw_only=True)
 
     @property
     def learns(self) -> bool:
@@ -218,7 +217,6 @@ class Subtask(Option):
         return self.build_together([self], site)
 
 
-@description
 class RewardRespecting(Subtask):
     """An option that is learned to attain a feature without disregard for rewards.
 
@@ -227,14 +225,13 @@ class RewardRespecting(Subtask):
     a state that has the feature, or ``anywhere``.
     """
 
-    anywhere: bool = option(flag(), default=False, kw_only=True)
+    anywhere: bool = parameter(flag(), default=False, kw_only=True)
 
     @property
     def stops_anywhere(self) -> bool:
         return self.anywhere
 
 
-@description
 class ShortestPath(Subtask):
     """An option that is learned to attain a feature soonest, whatever that costs."""
 

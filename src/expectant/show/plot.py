@@ -12,7 +12,7 @@ import numpy as np
 
 from expectant.analysis.curves import finite_or_nan, interval
 from expectant.analysis.panel import Level
-from expectant.descriptions import snake_case
+from expectant.core.config import snake_case
 from expectant.extras import need
 from expectant.files import write_bytes
 from expectant.show.canvas import own_settings, rendered

@@ -11,12 +11,9 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
+from expectant.core.config import parameter
 from expectant.core.memory import full, zeros
-from expectant.descriptions import description, option
-from expectant.parts import Site
-from expectant.rules import Rule, at_least, flag
-from expectant.step_sizes.step_size import PER, StepSize, squared_length
-from expectant.verbs import (
+from expectant.core.verbs import (
     adapt,
     adapt_columns,
     function,
@@ -27,6 +24,9 @@ from expectant.verbs import (
     size,
     value,
 )
+from expectant.parts import Site
+from expectant.rules import Rule, at_least, flag
+from expectant.step_sizes.step_size import PER, StepSize, squared_length
 
 LEAST, JUMP = -20.0, 2.0  # of the logarithm of a step size, and of its change at once
 
@@ -186,7 +186,7 @@ def _positive(value: object) -> float:
 POSITIVE = Rule("a finite number above 0", _positive)
 
 
-class _Adaptive(StepSize):
+class _Adaptive(StepSize, abstract=True):
     initial_step: float
     meta_step: float
 
@@ -221,7 +221,6 @@ class _Adaptive(StepSize):
         return AdaptiveListsPart(rates, np.zeros_like(rates), peaks, np.ones(1), *self._facts())
 
 
-@description
 class IDBD(_Adaptive):
     """A step size for every weight, learned by gradient descent (Sutton 1992).
 
@@ -229,10 +228,10 @@ class IDBD(_Adaptive):
     ``meta_step`` and all α_i begin at ``initial_step``. ``bounded`` keeps Σ α_i x_i² within one.
     """
 
-    initial_step: float = option(POSITIVE, default=0.05)
-    meta_step: float = option(at_least(0.0), default=0.01)
-    per: str = option(PER, default="total", kw_only=True)
-    bounded: bool = option(flag(), default=True, kw_only=True)
+    initial_step: float = parameter(POSITIVE, default=0.05)
+    meta_step: float = parameter(at_least(0.0), default=0.01)
+    per: str = parameter(PER, default="total", kw_only=True)
+    bounded: bool = parameter(flag(), default=True, kw_only=True)
 
     def _peaks(self, site: Site, rows: int) -> np.ndarray:
         return zeros((0, site.width))
@@ -241,7 +240,6 @@ class IDBD(_Adaptive):
         return self.meta_step, 1.0, self.bounded
 
 
-@description
 class Autostep(_Adaptive):
     """IDBD whose meta step needs no tuning (Mahmood, Sutton, Degris & Pilarski 2012).
 
@@ -249,10 +247,10 @@ class Autostep(_Adaptive):
     Σ α_i x_i² is kept within one.
     """
 
-    initial_step: float = option(POSITIVE, default=0.05)
-    meta_step: float = option(at_least(0.0), default=0.01)
-    memory: float = option(at_least(1.0), default=10_000.0, kw_only=True)
-    per: str = option(PER, default="total", kw_only=True)
+    initial_step: float = parameter(POSITIVE, default=0.05)
+    meta_step: float = parameter(at_least(0.0), default=0.01)
+    memory: float = parameter(at_least(1.0), default=10_000.0, kw_only=True)
+    per: str = parameter(PER, default="total", kw_only=True)
 
     def _facts(self) -> tuple[float, float, bool]:
         return self.meta_step, self.memory, False

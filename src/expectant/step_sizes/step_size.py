@@ -12,10 +12,8 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from expectant.descriptions import description, option
-from expectant.parts import Buildable, Site
-from expectant.rules import Rule, at_least, flag, one_of
-from expectant.verbs import (
+from expectant.core.config import parameter
+from expectant.core.verbs import (
     adapt,
     adapt_columns,
     function,
@@ -26,6 +24,8 @@ from expectant.verbs import (
     tick,
     value,
 )
+from expectant.parts import Buildable, Site
+from expectant.rules import Rule, at_least, flag, one_of
 
 
 @function
@@ -40,7 +40,7 @@ def squared_length(state):
 PER = one_of("total", "feature")
 
 
-class StepSize(Buildable):
+class StepSize(Buildable, abstract=True):
     """Base of step sizes; ``adapts`` says that every weight has one of its own."""
 
     adapts: ClassVar[bool] = True
@@ -140,15 +140,14 @@ def _(step, action, state, surprise, errors):
     hold(step, state)
 
 
-@description
 class Fixed(StepSize):
     """A step size that stays the same: α, or 1 / sᵀs where that is less if ``bounded``."""
 
     adapts: ClassVar[bool] = False
 
-    step: float = option(at_least(0.0))
-    per: str = option(PER, default="total", kw_only=True)
-    bounded: bool = option(flag(), default=True, kw_only=True)
+    step: float = parameter(at_least(0.0))
+    per: str = parameter(PER, default="total", kw_only=True)
+    bounded: bool = parameter(flag(), default=True, kw_only=True)
 
     def scaled(self, factor: float) -> Self:
         return self.replace(step=self.step * factor)
@@ -205,7 +204,6 @@ def _(step, action, state, surprise, errors):
     settle_decaying(step, state)
 
 
-@description
 class Decaying(StepSize):
     """A step size that becomes smaller: α_t = α₀ (N₀ + 1) / (N₀ + t^p).
 
@@ -215,11 +213,11 @@ class Decaying(StepSize):
 
     adapts: ClassVar[bool] = False
 
-    initial_step: float = option(at_least(0.0))
-    offset: float = option(at_least(0.0), default=100.0)
-    power: float = option(at_least(0.0), default=1.1, kw_only=True)
-    per: str = option(PER, default="total", kw_only=True)
-    bounded: bool = option(flag(), default=True, kw_only=True)
+    initial_step: float = parameter(at_least(0.0))
+    offset: float = parameter(at_least(0.0), default=100.0)
+    power: float = parameter(at_least(0.0), default=1.1, kw_only=True)
+    per: str = parameter(PER, default="total", kw_only=True)
+    bounded: bool = parameter(flag(), default=True, kw_only=True)
 
     def scaled(self, factor: float) -> Self:
         return self.replace(initial_step=self.initial_step * factor)

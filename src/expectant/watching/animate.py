@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from expectant.descriptions import KINDS, near_miss
+from expectant.core.config import KINDS, near_miss
 from expectant.domains.corridor import Corridor
 from expectant.extras import need
 from expectant.features.table import OneHot

@@ -15,11 +15,11 @@ import pytest
 import expectant as ex
 from expectant import descriptions, dispatch
 from expectant.agents.q_learning import QLearningPart
+from expectant.core.verbs import learn
 from expectant.lab.cells import DECIDING, PACKAGE, cell_hash, package_code
 from expectant.lab.engines import on_ray
 from expectant.lab.engines.tasks import Task
 from expectant.lab.store.folder import versions
-from expectant.verbs import learn
 from lab.sweeps.sweeping import CELL as ANY_CELL
 
 CELL = replace(ANY_CELL, domain=ex.Corridor(cells=3), episodes=4, runs=2, bin=2, step_limit=50)
@@ -64,7 +64,7 @@ PARTS = """
 from typing import NamedTuple
 import numpy as np
 import expectant as ex
-from expectant.verbs import observation, reset, step
+from expectant.core.verbs import observation, reset, step
 
 START = 0
 SIZES = [2, 3]
@@ -85,9 +85,8 @@ def _(domain):
 def first():
     return START
 
-@ex.description
 class Own(ex.Domain):
-    size: int = ex.option(ex.rules.whole(1), default=2)
+    size: int = ex.parameter(ex.rules.whole(1), default=2)
     actions = 2
     states = property(lambda self: self.size)
 
@@ -249,10 +248,9 @@ def test_a_model_of_ones_own_inside_an_agent_belongs_to_a_cell(fresh):
     text = (
         PARTS
         + """
-@ex.description
 class Model(ex.Model):
     def build(self, site):
-        return ex.LinearExpectation(0.1).build(site)
+        return ex.models.LinearExpectation(0.1).build(site)
 """
     )
 

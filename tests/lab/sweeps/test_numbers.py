@@ -64,7 +64,9 @@ def test_there_is_no_one_optimum_where_phases_or_discounts_differ():
 
 
 def test_a_panel_says_when_its_domain_changes():
-    cell = replace(CELL, domain=ex.BlockingMaze(change_after=7), episodes=0, steps=20, bins=4)
+    cell = replace(
+        CELL, domain=ex.domains.BlockingMaze(change_after=7), episodes=0, steps=20, bins=4
+    )
     assert panels_of([cell], [np.zeros((25, 4))])[0].changes == (7.0,)
 
 

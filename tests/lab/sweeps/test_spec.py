@@ -145,7 +145,7 @@ def test_everything_that_can_be_varied():
     assert parse_spec(VARIED, "x").is_sweep
     cell = cells["patient domain.cells=9 domain.slip=0.3/ahead epsilon=0.2 model.step=1"]
     assert cell.domain == ex.Corridor(cells=9, slip=0.3)
-    model = ex.LinearExpectation(step=1.0)
+    model = ex.models.LinearExpectation(step=1.0)
     assert cell.agent == ex.Lookahead.paper(
         0.1, model=model, epsilon=0.2, discount=0.5, replay_capacity=70
     )
@@ -230,10 +230,10 @@ def test_the_same_sweep_from_python():
         variants={"paper": {}, "patient": {"agents": {"*": {"discount": 0.5}}}},
     )
     assert len(sweep.cells()) == 16
-    assert vars(sweep.cells()[0].agent)["backups"] == ex.Replay(None, model_fits=0)
+    assert vars(sweep.cells()[0].agent)["backups"] == ex.backups.Replay(None, model_fits=0)
     again = Sweep.from_toml(sweep.to_toml())
     assert again == sweep and again.cells() == sweep.cells() and hash(again) == hash(sweep)
-    with pytest.raises(SpecError, match="Sweep: domain: Corridor: unknown option slipp"):
+    with pytest.raises(SpecError, match="Sweep: domain: Corridor: unknown parameter slipp"):
         Sweep(
             domain={"kind": "corridor", "slipp": 1},
             features=ex.OneHot(),
@@ -325,9 +325,8 @@ def test_no_data_ends_in_anything_but_an_experiment_or_a_config_error(changes, p
 OWN = """
 import expectant as ex
 
-@ex.description
 class Short(ex.Domain):
-    cells: int = ex.option(ex.rules.whole(1), default=3)
+    cells: int = ex.parameter(ex.rules.whole(1), default=3)
     actions = 2
     states = property(lambda self: self.cells)
 

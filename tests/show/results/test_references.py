@@ -31,7 +31,7 @@ def endless():
         [{"domain": ex.Corridor()}, {"domain": ex.Corridor(slip=0.2)}],
         [{"agent": ex.QLearning.paper(0.1)}, {"agent": ex.QLearning.paper(0.1, discount=0.9)}],
         [{"domain": ex.MountainCar()}],
-        [{"domain": ex.LocaGrid()}],  # its phases are worth different amounts
+        [{"domain": ex.domains.LocaGrid()}],  # its phases are worth different amounts
         [{"domain": endless()}],
         [{"agent": object()}],
     ],

@@ -41,7 +41,7 @@ def _reason(lines: list[str]) -> str:
     if unknown and unknown["kind"] == "function":
         return (
             f"{unknown['name']} is called in compiled code and is not marked for it: write "
-            f"@expectant.verbs.function above its definition"
+            f"@expectant.core.verbs.function above its definition"
         )
     if unknown:
         return (
@@ -69,5 +69,5 @@ def _no_attribute(name: str, owner: str) -> str:
         )
     return (
         f"a part cannot be compiled: {name} is no field of {owner}, and compiled code knows "
-        "nothing else of it: write a function with @expectant.verbs.function above it"
+        "nothing else of it: write a function with @expectant.core.verbs.function above it"
     )

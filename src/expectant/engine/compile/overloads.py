@@ -27,7 +27,8 @@ from numba.core.errors import TypingError
 from numba.core.types.npytypes import NumPyRandomGeneratorType
 from numba.extending import intrinsic, overload
 
-from expectant import dispatch, verbs
+from expectant import dispatch
+from expectant.core import verbs
 
 KERNEL_OPTIONS = {"nogil": True, "error_model": "numpy"}
 _OPTIONS = {"forceinline": True, "error_model": "numpy", "no_cfunc_wrapper": True}

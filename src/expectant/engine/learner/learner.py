@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 
 from expectant.core import tree
 from expectant.core.memory import ALWAYS_FREE, budget
+from expectant.core.verbs import encode, evicted, wrapped
 from expectant.domains.spaces import (
     LIMITS,
     GymEnvironment,
@@ -53,7 +54,6 @@ from expectant.parts import Agent, Features
 from expectant.progress import Reporter, reporter
 from expectant.rules import flag, or_none, whole
 from expectant.seeds import SEED, TIES, generator
-from expectant.verbs import encode, evicted, wrapped
 
 LONG_SECONDS = 0.1  # another thread costs a thousandth of it
 BETWEEN_EPISODES = -1  # where the last action stands otherwise

@@ -19,9 +19,9 @@ import numpy as np
 
 from expectant.core import tree
 from expectant.core.memory import claim
+from expectant.core.verbs import grown, room
 from expectant.files import write_whole
 from expectant.seeds import Streams
-from expectant.verbs import grown, room
 
 FORMAT = 4
 CONTROL = "control"  # asks work under way to stop: it belongs to a process, not to what was learned

@@ -14,6 +14,7 @@ from expectant.agents.paper import Interpretation
 from expectant.agents.q_learning import QLearning
 from expectant.agents.q_planning import QPlanning
 from expectant.core import tree
+from expectant.core.verbs import Verb, backed_up_action_value
 from expectant.dispatch import watched_by
 from expectant.domains.corridor import Corridor
 from expectant.domains.own import check_domain
@@ -29,7 +30,6 @@ from expectant.parts import Agent, Backups, Buildable, Domain, Features, Model, 
 from expectant.progress import reporter
 from expectant.rules import flag, whole
 from expectant.seeds import SEED
-from expectant.verbs import Verb, backed_up_action_value
 
 
 @dataclass(frozen=True)

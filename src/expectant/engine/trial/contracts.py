@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from expectant import verbs
-from expectant.core import tree
+from expectant.core import tree, verbs
 from expectant.engine.loop import Run
 from expectant.engine.trial.mistakes import PartError
 from expectant.rules import is_number

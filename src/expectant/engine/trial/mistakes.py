@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from expectant import verbs
+from expectant.core import verbs
+from expectant.core.verbs import index, observation, size
 from expectant.engine.loop import (
     ACTION,
     EPISODE,
@@ -17,7 +18,6 @@ from expectant.engine.loop import (
     Run,
     unusable,
 )
-from expectant.verbs import index, observation, size
 from expectant.whose import own_place
 
 __all__ = ["PartError"]

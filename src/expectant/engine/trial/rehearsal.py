@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from expectant.descriptions import all_ours
+from expectant.core.config import all_ours
+from expectant.core.verbs import Verb, act, preference, wrapped
 from expectant.dispatch import VERBS, Watcher, watched_by
 from expectant.engine.code_hash import part_types
 from expectant.engine.compile.kernels import Kernel
@@ -40,7 +41,6 @@ from expectant.engine.trial.mistakes import PartError
 from expectant.parts import Domain
 from expectant.rules import or_none, whole
 from expectant.seeds import Streams
-from expectant.verbs import Verb, act, preference, wrapped
 from expectant.whose import is_ours
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from expectant.descriptions import near_miss
+from expectant.core.config import near_miss
 from expectant.engine.compile.kernels import use_compiled
 from expectant.engine.workers import compile_ahead
 from expectant.lab.cells import BLOCK, Cell, Hashes, Shard, cost

@@ -14,6 +14,7 @@ import numpy as np
 from expectant.analysis.curves import learning_curve
 from expectant.core import tree
 from expectant.core.memory import TooLargeError
+from expectant.core.verbs import evicted
 from expectant.engine.compile.kernels import Kernel
 from expectant.engine.course import drive, going_on, share_done
 from expectant.engine.divergence import explained
@@ -32,7 +33,6 @@ from expectant.lab.cells import LENGTH, TOTAL, Cell, cost
 from expectant.lab.records import compiled_look, ordered_look, recorded
 from expectant.lab.store.store import Block
 from expectant.progress import Reporter, Silent
-from expectant.verbs import evicted
 
 
 class Task(NamedTuple):

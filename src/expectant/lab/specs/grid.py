@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from expectant.descriptions import kind_named
+from expectant.core.config import kind_named
 from expectant.lab.specs.tables import (
     SpecError,
     check_known,

@@ -13,7 +13,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from expectant.descriptions import KINDS, Description, kind_named, near_miss
+from expectant.core.config import KINDS, Config, kind_named, near_miss
 from expectant.lab.cells import LENGTH, TOTAL, Cell
 from expectant.lab.records import Record, record_from
 from expectant.lab.specs.grid import (
@@ -268,7 +268,7 @@ class Describer:
         self._trust = trust
         self._known: dict[str, Any] = {}
 
-    def __call__(self, base: type[Description], path: str, table: Mapping[str, Any]) -> Any:
+    def __call__(self, base: type[Config], path: str, table: Mapping[str, Any]) -> Any:
         if base is Agent:  # as many as there are cells
             return self._describe(base, path, table)
         known = repr((base, table))
@@ -276,7 +276,7 @@ class Describer:
             self._known[known] = self._describe(base, path, table)
         return self._known[known]
 
-    def _describe(self, base: type[Description], path: str, table: Mapping[str, Any]) -> Any:
+    def _describe(self, base: type[Config], path: str, table: Mapping[str, Any]) -> Any:
         known = sorted(name for name, kind in KINDS.items() if issubclass(kind, base))
         name = table.get("kind")
         if name is None:

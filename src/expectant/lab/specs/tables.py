@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from expectant.descriptions import near_miss
+from expectant.core.config import near_miss
 from expectant.rules import Rule
 
 Config = TypeVar("Config")

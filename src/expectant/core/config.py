@@ -23,14 +23,12 @@ from expectant.meanings import known_elsewhere, meaning_of
 from expectant.rules import Rule
 
 __all__ = [
-    "Description",
-    "abstract",
-    "description",
-    "option",
+    "Config",
+    "parameter",
     "register",
 ]
 
-KINDS: dict[str, type[Description]] = {}
+KINDS: dict[str, type[Config]] = {}
 
 
 OPTIONS = "\n\nParameters\n"  # what the generated end of a docstring begins with
@@ -40,7 +38,7 @@ Given = TypeVar("Given")
 _NONE: Any = dataclasses.MISSING  # type checkers are to see the default's type, not this one
 
 
-def option(
+def parameter(
     rule: Rule[Given],
     *,
     default: Given = _NONE,
@@ -56,7 +54,7 @@ def option(
     return dataclasses.field(default=default, kw_only=kw_only, metadata=metadata)
 
 
-def options_of(described: type) -> list[dict[str, Any]]:
+def parameters_of(described: type) -> list[dict[str, Any]]:
     """List every parameter of a class as plain data; positional ones come first."""
     return [
         {
@@ -78,13 +76,13 @@ def default_in_words(found: Mapping[str, Any]) -> str:
     return "required" if found["required"] else f"default {found['default']!r}"
 
 
-def _documented(made: Any) -> None:
+def _document(made: Any) -> None:
     """Let ``help`` tell the options of a class, too."""
     if made.__doc__ is None:  # python -OO
         return
     lines = [
         f"    {found['name']}: {found['meaning'] or 'no meaning given'} ({default_in_words(found)})"
-        for found in options_of(made)
+        for found in parameters_of(made)
     ]
     if lines:
         summary = inspect.cleandoc(made.__doc__.partition(OPTIONS)[0])
@@ -105,35 +103,32 @@ def near_miss(name: str, known: list[str]) -> str:
     return f", did you mean {' or '.join(map(repr, meant))}?"
 
 
-def _check_described(cls: type) -> None:
-    """Refuse a class that has options and is no description, which would act on none."""
-    for name, default in vars(cls).items():
-        if isinstance(default, dataclasses.Field):
-            raise ValueError(
-                f"{cls.__name__}: {name} is an option, so that the class needs @ex.description "
-                "above it"
-            )
-
-
-class DescriptionType(type):
+class ConfigType(type):
     """The type of descriptions; ``dir`` and ``help`` of a class show its public methods only."""
 
     def __dir__(cls) -> list[str]:
         return [*(["paper"] if hasattr(cls, "paper") else []), "replace"]
 
 
-class Description(metaclass=DescriptionType):
-    """Base of everything a user describes; made concrete by :func:`description`."""
+@dataclass_transform(frozen_default=True, field_specifiers=(parameter,))
+class Config(metaclass=ConfigType):
+    """Base of everything a user describes; the frozen, validated settings of a component."""
 
     kind: ClassVar[str]
     public: ClassVar[Sequence[str]] = ()  # names beside the parameters that users ask for
 
-    def __init__(self) -> None:
-        """Of a class that is no description: :func:`description` gives it one with its options."""
-        _check_described(type(self))
+    def __init_subclass__(cls, *, abstract: bool = False, **keywords: Any) -> None:
+        """Make a subclass a frozen dataclass with validated parameters.
+
+        An ``abstract`` one only declares parameters that its subclasses share.
+        """
+        super().__init_subclass__(**keywords)
+        if not abstract:
+            _make(cls)
+        elif any(isinstance(value, dataclasses.Field) for value in vars(cls).values()):
+            dataclass(frozen=True, eq=False, repr=False)(cls)
 
     def __post_init__(self) -> None:
-        _check_described(type(self))
         for field in dataclasses.fields(self):  # type: ignore[arg-type]
             rule = field.metadata.get("rule")
             if rule is not None:
@@ -202,7 +197,7 @@ class Description(metaclass=DescriptionType):
         return {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}  # type: ignore[arg-type]
 
 
-def register(name: str, described: type[Description]) -> None:
+def register(name: str, described: type[Config]) -> None:
     """Let specs, ``from_dict`` and ``expectant list`` know a description by a name of one's choice.
 
     Every class made by :func:`description` is known already, under its name in snake case.
@@ -211,8 +206,10 @@ def register(name: str, described: type[Description]) -> None:
         raise ValueError(
             f"register: name must be lower-case letters, digits and underscores, got {name!r}"
         )
-    if not (isinstance(described, type) and issubclass(described, Description)):
-        raise ValueError(f"register: {name!r} must be a class with @description, got {described!r}")
+    if not (isinstance(described, type) and issubclass(described, Config)):
+        raise ValueError(
+            f"register: {name!r} must be a class derived from Config, got {described!r}"
+        )
     taken = KINDS.get(name)
     if taken is not None and taken is not described and _ours(taken):
         raise ValueError(f"register: the name {name!r} is taken by {taken.__name__}")
@@ -226,7 +223,7 @@ def _ours(described: type) -> bool:
 
 def kinds_in(thing: object) -> Iterator[type]:
     """The classes of a description, and of all that are in it; else none."""
-    if isinstance(thing, Description):
+    if isinstance(thing, Config):
         yield type(thing)
         for inner in vars(thing).values():
             yield from kinds_in(inner)
@@ -245,7 +242,7 @@ def snake_case(name: str) -> str:
     return "_".join(re.findall(r"[A-Z]+(?![a-z])|[A-Z][a-z]*", name)).lower()
 
 
-def written_kind(found: type[Description]) -> str:
+def written_kind(found: type[Config]) -> str:
     """The name of a kind in data: where to import it, if it is somebody's own and can be.
 
     A name that was chosen by :func:`register` is kept.
@@ -281,7 +278,7 @@ def _module_beside(kind: str, data: Mapping[str, object]) -> bool:
     return kind in KINDS and KINDS[kind].module_in(dict(data)) is not None
 
 
-def kind_named(name: object, *, trust: bool = False) -> type[Description]:
+def kind_named(name: object, *, trust: bool = False) -> type[Config]:
     """The class that a ``kind`` stands for: its name, or where it is, "module:Class".
 
     Only with ``trust`` a module that this process has not imported yet is imported.
@@ -299,7 +296,7 @@ def look_here_too() -> None:
         sys.path.append(os.getcwd())
 
 
-def _located(name: str, trust: bool) -> type[Description]:
+def _located(name: str, trust: bool) -> type[Config]:
     """The description at "module:Class"; modules are looked for in the working directory too."""
     module, _, attribute = name.partition(":")
     if trust:
@@ -312,8 +309,8 @@ def _located(name: str, trust: bool) -> type[Description]:
         )
     except Exception as error:  # whatever the module raises
         raise ValueError(f"kind: cannot import {name!r}: {error}") from None
-    if not (isinstance(found, type) and issubclass(found, Description)):
-        raise ValueError(f"kind: {name!r} must be a class made by @description, got {found!r}")
+    if not (isinstance(found, type) and issubclass(found, Config)):
+        raise ValueError(f"kind: {name!r} must be a component class, got {found!r}")
     return found
 
 
@@ -324,7 +321,7 @@ def _same(value: object, default: object) -> bool:
 
 
 def _plain(value: object) -> object:
-    if isinstance(value, Description):
+    if isinstance(value, Config):
         return value.to_dict()
     if isinstance(value, np.ndarray):
         return value.tolist()
@@ -333,47 +330,28 @@ def _plain(value: object) -> object:
 
 def _described(value: object, trust: bool) -> object:
     if isinstance(value, dict) and "kind" in value:
-        return Description.from_dict(value, trust=trust)
+        return Config.from_dict(value, trust=trust)
     if isinstance(value, list):
         return [_described(item, trust) for item in value]
     return value
 
 
-Class = TypeVar("Class", bound=type[Description])
-
-
-@dataclass_transform(frozen_default=True, field_specifiers=(option,))
-def abstract(cls: Class) -> Class:
-    """Let a base class declare arguments that the descriptions made from it share.
-
-    It does not compare: what is made from it has more arguments, all of which count.
-    """
-    made: Any = dataclass(frozen=True, eq=False, repr=False)(cls)
-    return made
-
-
-@dataclass_transform(frozen_default=True, field_specifiers=(option,))
-def description(cls: Class) -> Class:
-    """Make a class a frozen, validated description, known under its name in snake case.
-
-    Arguments it does not have are a ``ValueError`` that names the nearest one it has.
-    """
+def _make(cls: Any) -> None:
+    """Make a class a frozen dataclass that is known under its name in snake case."""
     inherited = cls.__eq__ is object.__eq__ or hasattr(cls.__eq__, "generated")
-    made: Any = dataclass(frozen=True, eq=inherited, repr=False)(cls)
+    dataclass(frozen=True, eq=inherited, repr=False)(cls)
     if inherited:
-        made.__eq__.generated = True  # one that a class wrote itself is left to it
-    made.kind = snake_case(cls.__name__)
-    hidden = [f.name for f in dataclasses.fields(made) if f.metadata.get("hidden")]
-    made.__init__ = _checked_init(made.__init__, cls.__name__, hidden)
-    taken = KINDS.get(made.kind)
+        cls.__eq__.generated = True  # one that a class wrote itself is left to it
+    cls.kind = snake_case(cls.__name__)
+    hidden = [f.name for f in dataclasses.fields(cls) if f.metadata.get("hidden")]
+    cls.__init__ = _checked_init(cls.__init__, cls.__name__, hidden)
+    taken = KINDS.get(cls.kind)
     if taken is not None and _ours(taken):
         raise ValueError(
-            f"{cls.__name__}: the name {made.kind!r} is taken by "
-            f"{taken.__module__}.{taken.__name__}"
+            f"{cls.__name__}: the name {cls.kind!r} is taken by {taken.__module__}.{taken.__name__}"
         )
-    KINDS[made.kind] = made
-    _documented(made)
-    return made
+    KINDS[cls.kind] = cls
+    _document(cls)
 
 
 def _checked_init(
@@ -388,7 +366,7 @@ def _checked_init(
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
         for name, given in kwargs.items():
             if name not in known and not takes_any:
-                raise ValueError(f"{owner}: unknown option {name}={given!r}" + hint(name, known))
+                raise ValueError(f"{owner}: unknown parameter {name}={given!r}" + hint(name, known))
         missing = [name for name in required[len(args) :] if name not in kwargs]
         if missing:
             raise ValueError(f"{owner}: needs {' and '.join(missing)}")
