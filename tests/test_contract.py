@@ -373,7 +373,9 @@ def pairs() -> list[tuple[Any, Any]]:
     models += [ex.models.SparseExpectation(per_feature(0.1))] * (len(backups) - len(models))
     mixed = list(zip(models, backups, strict=True))
     return mixed + list(
-        zip([ex.models.LinearExpectation(), ex.models.SparseExpectation()] * 2, linear)
+        zip(
+            [ex.models.LinearExpectation(), ex.models.SparseExpectation()] * 2, linear, strict=False
+        )
     )
 
 

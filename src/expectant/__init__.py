@@ -53,8 +53,8 @@ from expectant.whose import WorldError
 
 if TYPE_CHECKING:  # the same as _LATER
     from expectant import diagnostics
-    from expectant.lab.sweep import Sweep
     from expectant.lab.quick_check import quick_check
+    from expectant.lab.sweep import Sweep
     from expectant.watching.animate import watch
 
 __all__ = [

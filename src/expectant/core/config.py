@@ -123,9 +123,10 @@ class Config(metaclass=ConfigType):
         An ``abstract`` one only declares parameters that its subclasses share.
         """
         super().__init_subclass__(**keywords)
-        if not abstract:
-            _make(cls)
-        elif any(isinstance(value, dataclasses.Field) for value in vars(cls).values()):
+        declares = any(isinstance(value, dataclasses.Field) for value in vars(cls).values())
+        if not abstract and (declares or "__init__" not in vars(cls)):
+            _make(cls)  # a class with an __init__ of its own and no parameters stays as it is
+        elif declares:
             dataclass(frozen=True, eq=False, repr=False)(cls)
 
     def __post_init__(self) -> None:
@@ -182,13 +183,13 @@ class Config(metaclass=ConfigType):
 
     def __dir__(self) -> list[str]:
         """List parameters and public methods, which completion shows."""
-        fields = dataclasses.fields(self)  # type: ignore[arg-type]
+        fields = dataclasses.fields(self) if dataclasses.is_dataclass(self) else ()
         shown = [field.name for field in fields if not field.metadata.get("hidden")]
         return sorted({"from_dict", "to_dict", *dir(type(self)), *shown, *self.public})
 
     def __repr__(self) -> str:
         """Show what differs from the defaults."""
-        fields = dataclasses.fields(self)  # type: ignore[arg-type]
+        fields = dataclasses.fields(self) if dataclasses.is_dataclass(self) else ()
         changed = [f.name for f in fields if not _same(getattr(self, f.name), f.default)]
         shown = ", ".join(f"{name}={getattr(self, name)!r}" for name in changed)
         return f"{type(self).__name__}({shown})"

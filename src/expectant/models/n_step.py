@@ -127,9 +127,9 @@ def _linear(value: object) -> Model:
 class NStepExpectation(Model):
     """A linear model of the outcome ``steps`` steps later, if the agent goes on as it does.
 
-    ``model`` is what learns it, ``ex.models.LinearExpectation`` or ``ex.models.SparseExpectation``. Discounts are
-    the agent's. An episode that ends sooner has its outcome then; of one that is cut off the last
-    steps are not learned.
+    ``model`` is what learns it, ``LinearExpectation`` or ``SparseExpectation``. Discounts are the
+    agent's. An episode that ends sooner has its outcome then; of one that is cut off the last steps
+    are not learned.
     """
 
     predicts_means: ClassVar[bool] = True
