@@ -1,4 +1,4 @@
-"""The reference, made from the code: parts with their options, functions, verbs, commands."""
+"""The reference, made from the code: parts with their parameters, functions, verbs, commands."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from expectant.core import verbs
 from expectant.core.config import OPTIONS, Config
 
 GROUP_TITLES = {
-    "domains": "Domains with their options",
-    "features": "Feature maps with their options",
-    "models": "Models with their options",
-    "backups": "Backup distributions with their options",
-    "agents": "Agents with their options",
+    "domains": "Domains with their parameters",
+    "features": "Feature maps with their parameters",
+    "models": "Models with their parameters",
+    "backups": "Backup distributions with their parameters",
+    "agents": "Agents with their parameters",
 }
 MODULES = {
     "exact": "Exact answers",
@@ -27,10 +27,7 @@ MODULES = {
     "diagnostics": "Diagnostics",
     "updates": "Published updates",
     "extend": "Components of your own",
-    "verbs": "Verbs",
 }
-
-
 PARTLY = (expectant, extend)  # whose verbs have a page of their own
 
 
@@ -39,15 +36,16 @@ def _file(group: str) -> str:
 
 
 def _title(group: str) -> str:
-    return GROUP_TITLES.get(group, f"{group.capitalize()} with their options")
+    return GROUP_TITLES.get(group, f"{group.capitalize()} with their parameters")
 
 
 def _contents() -> Iterator[tuple[str, str, str]]:
     for group in GROUPS:
-        yield _file(group), _title(group), f"every option of all {group}: meaning, rule, default"
+        yield _file(group), _title(group), f"every parameter of all {group}: meaning, rule, default"
     yield "python.md", "Functions and results", "what `import expectant as ex` has besides parts"
     for name, title in MODULES.items():
         yield f"{name}.md", title, f"the functions of `ex.{name}`"
+    yield "verbs.md", "Verbs", "what a part of your own implements; all are in `ex.extend`"
     yield "commands.md", "Command line", "every command with its options"
 
 
@@ -61,12 +59,13 @@ def pages() -> dict[str, str]:
     for name, title in MODULES.items():
         module = importlib.import_module(f"expectant.{name}")
         made[f"{name}.md"] = names_page(module, title, f"ex.{name}")
+    made["verbs.md"] = names_page(verbs, "Verbs", "ex.extend")
     made["commands.md"] = commands_page()
     return made
 
 
 def parts_page(group: str) -> str:
-    """Every description of a group."""
+    """Every config of a group."""
     out = [
         f"# {_title(group)}",
         "",
@@ -80,7 +79,7 @@ def parts_page(group: str) -> str:
         out += [f"## {entry['title']}", "", f'`kind = "{entry["kind"]}"` in a spec{short}.', ""]
         out += [prose(entry["text"]), ""]
         if entry["options"]:
-            out += ["| option | meaning | values |", "|---|---|---|"]
+            out += ["| parameter | meaning | values |", "|---|---|---|"]
             out += [_option(option) for option in entry["options"]]
             out.append("")
     return "\n".join(out)

@@ -80,7 +80,10 @@ def _print_entry(entry: dict[str, Any]) -> None:
     print(_plain(entry["text"]))
     if entry["options"]:
         print("\nparameters")
-    names = [f"{option['name']}={_default(option)}" for option in entry["options"]]
+    names = [
+        f"{option['name']}={'…' if option['required'] else repr(option['default'])}"
+        for option in entry["options"]
+    ]
     indent = min(max(map(len, names), default=0), MOST_INDENT) + 4
     width = max(shutil.get_terminal_size((110, 50)).columns - indent, 40)
     for name, option in zip(names, entry["options"], strict=True):
@@ -92,14 +95,6 @@ def _print_entry(entry: dict[str, Any]) -> None:
         print(f"  {name}" if separate else f"  {name:{indent - 2}}{first}")
         for line in [first, *rest] if separate else rest:
             print(" " * indent + line)
-
-
-def _default(option: dict[str, Any]) -> str:
-    return (
-        "…"
-        if option["required"] and option["untuned"] is None
-        else repr(option["default"] if option["untuned"] is None else option["untuned"])
-    )
 
 
 @command("Inspect")
