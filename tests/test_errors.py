@@ -182,9 +182,8 @@ DOMAINS = [
     ("ex.extend.register('corridor', ex.OneHot)", "the name 'corridor' is taken by Corridor"),
     ("ex.extend.register('My Walk', ex.OneHot)", "name must be lower-case letters, digits and underscores"),
     ("ex.Domain.from_dict({'kind': 'no_such_module:X'}, trust=True)", "cannot import 'no_such_module:X'"),
-    ("ex.Domain.from_dict({'kind': 'numpy:zeros'}, trust=True)", "must be a class made by @description"),
-    ("ex.check(ex.Corridor)", "give a domain, not its class: Corridor(…)"),
-    ("ex.check(ex.OneHot())", "OneHot: is not a domain"),
+    ("ex.Domain.from_dict({'kind': 'numpy:zeros'}, trust=True)", "must be a component class, got <built-in function zeros>"),
+    ("ex.check(ex.Corridor)", "give a component, not its class: Corridor("),
 ]
 FEATURES = [
     ("ex.Fourier(0)", "Fourier: order must be a whole number, 1 or more, got 0"),
@@ -246,11 +245,13 @@ ANALYSIS = [
     ("ex.analysis.paired_difference(np.ones(2), np.ones(2), level=95)", "level must be between 0 and 1, got 95"),
 ]
 CHECKS_OF_PARTS = [
-    ("ex.check(ex.QLearning)", "check: agent must be one, not the class: QLearning("),
-    ("ex.check(ex.QLearning(0.1))", "check: model must be derived from ex.Model, got QLearning"),
+    ("ex.check(ex.QLearning)", "check: give a component, not its class: QLearning("),
+    ("ex.check(ex.OneHot(), ex.OneHot())", "check: domain must be a domain, or None, got OneHot()"),
+    ("ex.check(ex.QLearning(), features=3)", "check: features must be features, or None, got 3"),
+    ("ex.check(ex.step_sizes.IDBD())", "check: component must be a domain, features, a model…got IDBD()"),
     ("ex.check(ex.OneHot(), steps=0)", "check: steps must be a whole number, 1 or more, got 0"),
     ("ex.check(ex.QLearning(0.1), ex.Gym('FrozenLake-v1'))", "check: domain must run in compiled code"),
-    ("ex.check(ex.options.OneStep(1))", "is just the action 1"),
+    ("ex.check(ex.options.OneStep(1))", "check: component must be…an option that is more than one action, got OneStep(action=1)"),
 ]
 WHOLE_NUMBERS = [
     ("ex.Lookahead(0.1, planning_steps=10**30)", "Lookahead: planning_steps must be…(at most 2**63 - 1), got 1000"),

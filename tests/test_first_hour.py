@@ -23,7 +23,7 @@ PAPER = the_paper()
 
 
 def test_every_option_of_every_component_has_a_meaning():
-    """Put a new one into expectant/meanings.py, or give ``option(..., meaning=…)``."""
+    """Put a new one into expectant/meanings.py, or give ``parameter(..., meaning=…)``."""
     silent = [
         f"{entry['name']}.{option['name']}"
         for entry in catalogue()
@@ -32,8 +32,8 @@ def test_every_option_of_every_component_has_a_meaning():
     ]
     assert silent == []
     shown = CliRunner().invoke(app, ["show", "lookahead"]).output
-    for told in (shown, ex.Lookahead.__doc__ or ""):
-        assert "backups after every real step" in told and "whole number, 0 or more" in told
+    assert "backups after every real step" in shown and "whole number, 0 or more" in shown
+    assert "planning_steps: backups after every real step (default 5)" in str(ex.Lookahead.__doc__)
 
 
 @pytest.mark.parametrize(

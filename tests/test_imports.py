@@ -14,9 +14,9 @@ SOURCE = Path(expectant.__file__).parent
 
 # Later layers may import earlier ones, never the other way; a name is a module or a folder.
 LAYERS = [
-    {"dispatch", "extras", "files", "lanes", "meanings", "progress", "rules", "seeds"}
-    | {"core", "formatting", "verbs", "version", "whose"},
-    {"descriptions"},
+    {"dispatch", "extras", "files", "formatting", "lanes", "meanings", "version", "whose"},
+    {"core", "progress", "rules"},
+    {"seeds"},
     {"parts"},
     {"analysis", "step_sizes"},
     {"domains"},
@@ -26,9 +26,9 @@ LAYERS = [
     {"models", "options"},
     {"agents"},
     {"engine"},
-    {"extend", "show"},
+    {"show"},
     {"lab"},
-    {"bench", "catalogue", "diagnostics", "watching"},
+    {"bench", "catalogue", "diagnostics", "extend", "watching"},
     {"cli", "studies"},
 ]
 # A result draws itself when it is asked to.

@@ -11,7 +11,7 @@ from test_docs import DOCS, ROOT, rows
 from test_site import site
 
 from expectant.lab.cells import Cell
-from expectant.lab.specs.grid import dotted, leaves
+from expectant.lab.specs.grid import settings_of
 from expectant.lab.specs.spec import read_config
 from expectant.lab.study import packaged, read_study, the_paper
 
@@ -57,11 +57,13 @@ def test_the_settings_of_the_adaptation_test_are_those_of_its_study():
     names = ["q_learning", "q_planning_distribution", "q_planning_expectation", "lookahead",
              "cached_values", "cached_policy"]  # fmt: skip
     listed = rows(DOCS / "adaptation.md", "| agent | grid | chosen |")
+    inside = {"forgetting": "model.forgetting", "model_step": "model.step",
+              "entropy": "interpretation.entropy"}  # fmt: skip
     for name, (_, grid, chosen) in zip(names, listed, strict=True):
+        found = settings_of(cells[name].to_dict())
         for part, number in zip(grid.split("; "), chosen.split("; "), strict=True):
             option = re.match(r"[a-z ]+(?= )", part)[0].replace(" ", "_")  # type: ignore[index]
-            owner = vars(cells[name])["model"] if option == "forgetting" else cells[name]
-            assert getattr(owner, option) == float(number), (name, option)
+            assert found[inside.get(option, option)] == float(number), (name, option)
 
 
 def test_claim_22_compares_printed_step_sizes_with_the_best_that_was_found():
@@ -74,7 +76,8 @@ def test_claim_22_compares_printed_step_sizes_with_the_best_that_was_found():
     agents = {"q": "q_learning", "ahead": "lookahead", "values": "cached_values"}
     for short, agent in agents.items():
         for which in ("printed", "best"):
-            steps = {name: getattr(cells[f"{short}_{which}"], name) for name in found[agent][which]}
+            own = cells[f"{short}_{which}"]
+            steps = {name: getattr(own, name).step for name in found[agent][which]}
             assert steps == found[agent][which], (agent, which)
 
 
@@ -126,7 +129,7 @@ def test_every_arm_has_the_settings_that_were_chosen_for_it(study):
     chosen = {(one["figure"], one["panel"], one["agent"]): one for one in stored}
     arms: dict[str, dict[tuple[str, str], Any]] = {}
     for name, cell in cells_of(study):
-        has = {dotted(path): value for path, value in leaves(cell.agent.to_dict(), ("agent",))}
+        has = settings_of({"agent": cell.agent.to_dict()})
         wanted = chosen[name.removesuffix("-error"), cell.panel, cell.agent_key]["settings"]
         assert {key: has[key] for key in wanted} == wanted, cell.id
         arm = (cell.domain, cell.features, cell.agent, cell.step_limit)

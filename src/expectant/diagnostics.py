@@ -163,7 +163,7 @@ def decision_nanoseconds(
     """
     if agent.epsilon > 0.0:
         agent = agent.replace(epsilon=0.0)
-    job = Job(domain, features, agent, episodes=1, step_limit=1)
+    job = Job(domain, features, agent, episodes=1, step_limit=1, strict=False)
     rehearse(job, *job.prepare(0))
     run, streams, _ = begun(job, 0)
     rng = streams.acting

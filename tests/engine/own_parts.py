@@ -161,6 +161,7 @@ def _(latest, slot, state):
 
 class Latest(ex.Backups):
     stores_transitions = True
+    model_fits: int | str = ex.extend.model_fits()
 
     def build(self, site):
         return LatestPart(empty_state(site.shape), empty_state(site.shape), np.zeros(3))

@@ -13,7 +13,7 @@ from expectant.engine.divergence import _radius
 
 OF_MODEL = "a smaller, bounded model_step"
 OF_GIVEN_MODEL = "a smaller, bounded step of it"
-OF_GRADIENT = "a larger correction_step or a smaller value_step"
+OF_GRADIENT = "a larger correction_step of planning_update or a smaller value_step"
 DOMAIN, FEATURES = ex.Corridor(slip=0.0), ex.RandomBinary(14, 5)
 
 

@@ -116,7 +116,10 @@ def test_for_env_reads_spaces():
 
 def test_weights_that_overflow():
     learner, env = learner_for(ex.QLearning.paper(1e200), compiled=True), HallEnv()
-    message = "learning is diverging: QLearning in a loop of your own, run 0, .* smaller step sizes"
+    message = (
+        "^Learner: learning is diverging: QLearning in a loop of your own, run 0, .*"
+        "; use smaller, bounded step sizes$"
+    )
     with pytest.raises(FloatingPointError, match=message):
         drive(learner, env, 100)
 

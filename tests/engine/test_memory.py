@@ -132,8 +132,8 @@ class Hungry(ex.Model):
 def test_a_part_of_ones_own_is_measured_when_it_is_built(twenty_gib, rows, sentence):
     with pytest.raises(TooLargeError, match=sentence):
         ex.run(
-            ex.Corridor(), ex.OneHot(), AGENT.replace(model=Hungry(rows)), episodes=1, runs=1,
-            compiled=False,
+            ex.Corridor(), ex.OneHot(), ex.Lookahead.paper(0.1, model=Hungry(rows)), episodes=1,
+            runs=1, compiled=False,
         )  # fmt: skip
 
 

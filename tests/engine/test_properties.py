@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import itertools
 import os
 import subprocess
 import sys
@@ -143,12 +144,19 @@ def named(part):
 
 @pytest.mark.parametrize("model", ["expectation", "true", RewardsModel()], ids=named)
 @pytest.mark.parametrize("backups", ["replay", LatestState()], ids=named)
-@pytest.mark.parametrize("agent", [ex.Lookahead.paper(0.1), ex.CachedValues.paper(0.1, 0.1), ex.CachedPolicy.paper(0.1, 0.1)], ids=named)  # fmt: skip
-def test_parts_compose_freely(agent, model, backups):
-    for domain in (ex.Corridor(cells=4), RingDomain()):
+@pytest.mark.parametrize(
+    ("agent", "steps"),
+    [(ex.Lookahead, (0.1,)), (ex.CachedValues, (0.1, 0.1)), (ex.CachedPolicy, (0.1, 0.1))],
+    ids=["Lookahead", "CachedValues", "CachedPolicy"],
+)
+def test_parts_compose_freely(agent, steps, model, backups):
+    printed = agent.paper(*steps, model=model, backups=backups)
+    tuned = agent(model=model, backups=backups)
+    for domain, composed in itertools.product(
+        (ex.Corridor(cells=4), RingDomain()), (printed, tuned)
+    ):
         if isinstance(domain, RingDomain) and model == "true":
             continue
-        composed = agent.replace(model=model, backups=backups)
         result = ex.run(domain, ex.RandomBinary(6, 2), composed, episodes=3, runs=1, **PLAIN)
         assert np.isfinite(result.returns).all()
 
@@ -181,11 +189,28 @@ KNOWN_TO_ALL = {
 TO_THE_END = ex.options.TableOption(policy=(1,) * 9, stop=(0.0,) * 8 + (1.0,))
 
 
-@pytest.mark.parametrize(("domain", "features", "agent"), [
-    (ex.Corridor(), ex.RandomBinary(14, 5), ex.Lookahead.paper(0.1, model="cached_lookahead", backups="prioritized")),
-    (ex.MountainCar(), ex.features.Traces(ex.Tiles(2, 3, hash_size=16), 0.5), ex.CachedValues.paper(0.1, 0.1)),
-    (ex.Corridor(), ex.OneHot(), ex.Lookahead.paper(ex.step_sizes.IDBD(0.1, per="feature", bounded=False), options=(TO_THE_END,))),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("domain", "features", "agent"),
+    [
+        (
+            ex.Corridor(),
+            ex.RandomBinary(14, 5),
+            ex.Lookahead.paper(0.1, model="cached_lookahead", backups="prioritized"),
+        ),
+        (
+            ex.MountainCar(),
+            ex.features.Traces(ex.Tiles(2, 3, hash_size=16), 0.5),
+            ex.CachedValues.paper(0.1, 0.1),
+        ),
+        (
+            ex.Corridor(),
+            ex.OneHot(),
+            ex.Lookahead.paper(
+                ex.step_sizes.IDBD(0.1, per="feature", bounded=False), options=(TO_THE_END,)
+            ),
+        ),
+    ],
+)
 @pytest.mark.parametrize("entry", [simulate, ask], ids=lambda entry: entry.__name__)
 def test_no_kernel_knows_a_part_by_name(entry, domain, features, agent):
     """Everything that a kernel reaches is walked: no function asks what type or name a part has."""

@@ -123,7 +123,7 @@ def test_identity_by_hand():
     assert vector(ex.features.Identity(), domain, [3.0, -0.25]) == [0.5, -0.25, 1.0]
     assert vector(ex.features.Identity(), domain, [9.0, -7.0]) == [1.0, -1.0, 1.0]  # at the bound
     assert vector(ex.features.Identity([(0, 2), (0, 4)]), domain, [2.0, 1.0]) == [1.0, -0.5, 1.0]
-    with pytest.raises(ValueError, match=r"Identity: dimension 1 .* ex\.bounds_of"):
+    with pytest.raises(ValueError, match=r"Identity: dimension 1 .* ex\.features\.bounds_of"):
         ex.features.Identity().shape(Box((0.0, 1.0), (0.0, np.inf)))
 
 

@@ -88,7 +88,8 @@ def test_rows_have_names_settings_and_measures():
     cell: Any = SimpleNamespace(panel="one", experiment="f", agent_key="all", agent=agent)
     (row,) = rows_of([panel], [cell])
     assert (row["agent"], row["backups"], row["P1"], row["adaptation"]) == ("one", "all", 1.0, 0.5)
-    assert row["settings"] == "QLearning(discount=0.97, action_step=0.3)"
+    step = "Fixed(step=0.3, per='feature', bounded=False)"
+    assert row["settings"] == f"QLearning(discount=0.97, action_step={step})"
     assert measure_named("adaptation").of(panel, rows).tolist() == [1.0, 0.0]
     assert measure_named("learned-share").of(panel, rows).tolist() == [1.0, 1.0]
 

@@ -33,8 +33,8 @@ def agents(name, named_set="print"):
 
 def test_figures_have_the_papers_parameters():
     one = agents("1")
-    assert one["q_learning"].agent == ex.QLearning.paper(0.3)
     fits: Any = {"interpretation": ex.Interpretation(replayed_fits="planning_steps")}
+    assert one["q_learning"].agent == ex.QLearning.paper(0.3, **fits)
     assert one["q_planning_expectation"].agent == ex.QPlanning.paper(
         0.3, 0.3, planning_steps=20, **fits
     )
@@ -51,14 +51,14 @@ def test_figures_have_the_papers_parameters():
     )
     assert [p.name for p in figure("4a").panels] == ["slip 0", "slip 0.1", "slip 0.3"]
     four = agents("4b")
-    assert [c.agent.planning_steps for c in four.values()] == [0, 1, 5, 20]
+    assert [getattr(c.agent, "planning_steps", 0) for c in four.values()] == [0, 1, 5, 20]
     assert four["q_learning"].domain == ex.Corridor(slip=0.3, switch_every=10_000)
     five = agents("5b", "ours")
     options: Any = {"planning_steps": 5, **fits}
     assert five["lookahead"].agent == ex.Lookahead.paper(0.01, 0.1, **options)
     assert five["cached_values"].agent == ex.CachedValues.paper(0.01, 0.01, 0.001, **options)
     assert five["cached_policy"].agent == ex.CachedPolicy.paper(0.01, 0.001, 0.01, **options)
-    assert five["q_learning"].agent == ex.QLearning.paper(0.001)
+    assert five["q_learning"].agent == ex.QLearning.paper(0.001, **fits)
 
 
 def test_every_reading_changes_something():

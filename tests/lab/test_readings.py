@@ -75,7 +75,7 @@ def test_what_moves_is_found_for_every_variant(monkeypatch, tmp_path):
 
     def compute(cells: Any, store: Any, **options: Any) -> Any:
         curves = [
-            np.full((cell.runs, cell.points), float(cell.agent.ties == "first"))
+            np.full((cell.runs, cell.points), float(cell.agent.interpretation.ties == "first"))
             + np.arange(cell.runs)[:, None]
             if cell.agent_key == "q_learning"
             else np.zeros((cell.runs, cell.points))

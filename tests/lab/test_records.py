@@ -107,7 +107,7 @@ def test_looking_leaves_no_trace():
 
 def test_a_diverged_run_is_nan_from_there_on():
     with np.errstate(all="ignore"):
-        found = run_plain(FAST.replace(value_step=50.0))
+        found = run_plain(FAST.replace(value_step=per_feature(50.0)))
     assert np.isfinite(found[0])
     assert np.isnan(found[-1])
 

@@ -28,8 +28,8 @@ FILES = {
     "corridor.toml": (
         "episodes = 60\nruns = 4\nbin = 20\n[domain]\nkind = 'corridor'\nslip = 0.1\n"
         "switch_every = 20\n[features]\nkind = 'one_hot'\n"
-        "[agents.plain]\nkind = 'q_learning'\naction_step = 0.1\n"
-        "[agents.other]\nlabel = 'The other'\nkind = 'q_learning'\naction_step = 0.0\n"
+        "[agents.plain]\nkind = 'q_learning'\npreset = 'paper'\naction_step = 0.1\n"
+        "[agents.other]\nlabel = 'The other'\nkind = 'q_learning'\npreset = 'paper'\naction_step = 0.0\n"
     ),
     "claims.toml": (
         "[names]\nplain = 'Q-learning'\n"
@@ -80,7 +80,7 @@ def test_a_study_with_readings_is_run_once_for_every_set(tmp_path):
     study = "title = 'Two'\nsets = ['a', 'b']\n"
     found = read_study(write(tmp_path / "two", readings=readings, study=study))
     cells = Request(found, found.figures).cells()
-    assert [(c.reading, vars(c.agent)["action_step"]) for c in cells] == [
+    assert [(c.reading, vars(c.agent)["action_step"].step) for c in cells] == [
         ("a", 0.1), ("a", 0.1), ("b", 0.5), ("b", 0.5),
     ]  # fmt: skip
 
@@ -99,7 +99,7 @@ def test_a_variant_has_the_figures_that_its_reading_concerns(tmp_path):
     )
     found = {
         variant.name: {
-            (c.experiment, vars(c.agent)["action_step"], vars(c.domain)["slip"], c.seed)
+            (c.experiment, vars(c.agent)["action_step"].step, vars(c.domain)["slip"], c.seed)
             for c in cells
         }
         for variant in variants(read_study(folder))
@@ -118,8 +118,8 @@ def test_a_variant_has_the_figures_that_its_reading_concerns(tmp_path):
 
 PANELS = (
     "episodes = 6\nruns = 2\nbin = 2\n[domain]\nkind = 'corridor'\n[features]\nkind = 'one_hot'\n"
-    "[[panels]]\nname = 'left'\n[panels.agents.one]\nkind = 'q_learning'\naction_step = 0.1\n"
-    "[[panels]]\nname = 'right'\n[panels.agents.two]\nkind = 'q_learning'\naction_step = 0.1\n"
+    "[[panels]]\nname = 'left'\n[panels.agents.one]\nkind = 'q_learning'\npreset = 'paper'\naction_step = 0.1\n"
+    "[[panels]]\nname = 'right'\n[panels.agents.two]\nkind = 'q_learning'\npreset = 'paper'\naction_step = 0.1\n"
 )
 
 

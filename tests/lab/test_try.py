@@ -101,7 +101,7 @@ def test_planners_and_others_have_the_same_time_and_the_best_of_each_most_of_it(
 def test_fresh_runs_are_paired_and_go_on_until_the_time_is_over(monkeypatch):
     monkeypatch.setattr(module, "MOST_RUNS", 6)
     bench, asked = scripted(lambda agent: agent.action_step)
-    pair = [Candidate(ex.QLearning.paper(step)) for step in (0.2, 0.3)]
+    pair = [Candidate(ex.QLearning(step)) for step in (0.2, 0.3)]
     confirm(bench, pair, Budget(1000.0))
     assert asked == [(0.2, 0), (0.3, 0), (0.2, 2), (0.3, 2), (0.2, 4), (0.3, 4)]
     assert [each.returns.shape for each in pair] == [(6, 4)] * 2

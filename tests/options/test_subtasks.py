@@ -162,7 +162,7 @@ def test_from_a_subtask_to_planning_in_one_agent():
     agent = ex.Lookahead.paper(
         0.2, 0.2, epsilon=1.0, discount=0.9, planning_steps=1, options=options
     )
-    b, part = walk(agent, 4000)
+    b, part = walk(agent, 6000)
     model = part.agent.planner.model
     found, states = model.options, ROOMS.states
     best = exact.reward_respecting_option(ROOMS, hallway, 1.0, 0.9)

@@ -109,8 +109,6 @@ INTERPRETATIONS = {
 def _interpretation(value: object) -> Interpretation:
     if isinstance(value, Interpretation):
         return value
-    if isinstance(value, dict):
-        return Interpretation(**value)
     return INTERPRETATIONS[one_of(*INTERPRETATIONS).convert(value)]
 
 
@@ -145,9 +143,10 @@ def build_paper_agent(
     for name, value in given.items():
         if name not in known:
             raise ValueError(f"{owner}: unknown parameter {name}={value!r}" + hint(name, known))
-    chosen = INTERPRETATION.check(
-        owner, "interpretation", given.pop("interpretation", Interpretation())
-    )
+    wanted = given.pop("interpretation", Interpretation())
+    if isinstance(wanted, dict):
+        wanted = Interpretation(**wanted)
+    chosen = INTERPRETATION.check(owner, "interpretation", wanted)
     unit = one_of("feature", "total").check(owner, "step_unit", given.pop("step_unit", "feature"))
     if plans and isinstance(given.get("model", ""), str):
         given.setdefault("model_step", MODEL_STEP)

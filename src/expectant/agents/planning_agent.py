@@ -151,15 +151,16 @@ class PlanningAgent(Agent, abstract=True):
             self._check_options(model, backups)
 
     def _check_rollout(self, owner: str, model: Model, rollout: Rollout) -> None:
+        given = self.backups if isinstance(self.backups, Rollout) else rollout
         if not model.imagines:
             raise ValueError(
-                f"{owner}: backups={rollout!r} needs a model that leads to a next state, a sample "
+                f"{owner}: backups={given!r} needs a model that leads to a next state, a sample "
                 f"model or a linear expectation model, got model={self.model!r}"
             )
         if model.imagines == "means" and not rollout.stores_transitions:
             raise ValueError(
                 f"{owner}: a Rollout of an expectation model leads to states that "
-                f"{rollout.start!r} cannot tell apart; start from a replay"
+                f"{given.start!r} cannot tell apart; start from a replay"
             )
 
     def _check_options(self, model: Model, backups: Backups) -> None:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from expectant.agents.planning_agent import PlanningAgent
-from expectant.core.config import parameter
+from expectant.core.config import hint, parameter
 from expectant.core.verbs import (
     act,
     begin,
@@ -65,6 +65,12 @@ def _(frozen, rng):
     return plan(frozen.agent, rng) if frozen.taken[0] > frozen.steps else 0.0
 
 
+def _settable(agent: object) -> list[str]:
+    """Return the names that ``replace`` of an agent takes, those of agents inside included."""
+    names = [f.name for f in dataclasses.fields(agent)] if dataclasses.is_dataclass(agent) else []
+    return names + (_settable(agent.agent) if isinstance(agent, AgentWrapper) else [])
+
+
 class AgentWrapper(Agent, abstract=True):
     """Base of agents around an ``agent``, whose parameters they answer for."""
 
@@ -76,15 +82,28 @@ class AgentWrapper(Agent, abstract=True):
 
     def replace(self, **changes: Any) -> Self:
         """Return the same agent with parameters changed, its own or those of the one inside."""
-        own = {field.name for field in dataclasses.fields(self)}
+        own = [field.name for field in dataclasses.fields(self)]
+        agent = changes.pop("agent", self.agent)
         inner = {name: changes.pop(name) for name in list(changes) if name not in own}
-        return super().replace(**{"agent": self.agent.replace(**inner), **changes})
+        known = _settable(agent)
+        for name, given in inner.items():
+            if name not in known:
+                raise ValueError(
+                    f"{type(self).__name__}: unknown parameter {name}={given!r}"
+                    + hint(name, [*own, *known])
+                )
+        return super().replace(agent=agent.replace(**inner) if inner else agent, **changes)
 
     def choosing(self, site: Site) -> Site:
         return self.agent.choosing(site)
 
     def build(self, site: Site) -> object:
-        return self.agent.build(site)
+        return self.equip(site)
+
+
+def unwrapped(agent: Agent) -> Any:
+    """Return the agent inside all wrappers, or the agent itself."""
+    return unwrapped(agent.agent) if isinstance(agent, AgentWrapper) else agent
 
 
 class FreezeAfter(AgentWrapper):

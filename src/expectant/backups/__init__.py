@@ -1,9 +1,6 @@
 """Backup distributions: where planning starts from."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-
+from expectant.backups.names import NAMED
 from expectant.backups.pairs import PairsPart, SeenPairs
 from expectant.backups.replay import (
     RecencyPart,
@@ -64,20 +61,3 @@ __all__ = [
     "Trajectory",
     "TrajectoryPart",
 ]
-
-# What the names of distributions stand for, given how many transitions an agent may store.
-NAMED: dict[str, Callable[[int | None], Backups]] = {
-    "replay": Replay,
-    "recency": RecencyReplay,
-    "trajectory": lambda capacity: Trajectory(capacity=capacity),
-    "current": lambda capacity: CurrentState(),
-    "seen": lambda capacity: SeenStates(),
-    "pairs": lambda capacity: SeenPairs(),
-    "all_pairs": lambda capacity: AllPairs(),
-    "all": lambda capacity: AllStates(),
-    "prioritized": lambda capacity: PrioritizedSweeping(),
-    "sampler": lambda capacity: StateSampler(),
-    "features": lambda capacity: SingleFeatures(),
-    "pwma": lambda capacity: FeatureSweeping(),
-    "mg": lambda capacity: RowSweeping(),
-}

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from expectant.core import tree
 from expectant.core.config import parameter
 from expectant.core.memory import zeros
 from expectant.core.verbs import (
@@ -110,12 +109,19 @@ def _(replay):
 @grown.register(ReplayPart)
 def _(replay):
     """Twice the room; only an unlimited replay ever asks, and it has not wrapped around."""
-    counters = np.full(2, replay.counters[COUNT])
-    return tree.map_leaves(_longer, replay)._replace(counters=counters)
+    return replay._replace(
+        states=replay.states._make(map(_longer, replay.states)),
+        next_states=replay.next_states._make(map(_longer, replay.next_states)),
+        actions=_longer(replay.actions),
+        rewards=_longer(replay.rewards),
+        alive=_longer(replay.alive),
+        outcomes=_longer(replay.outcomes),
+        counters=np.full(2, replay.counters[COUNT]),
+    )
 
 
-def _longer(leaf: Any) -> Any:
-    return np.concatenate([leaf, np.zeros_like(leaf)]) if isinstance(leaf, np.ndarray) else leaf
+def _longer(array: np.ndarray) -> np.ndarray:
+    return np.concatenate([array, np.zeros_like(array)])
 
 
 class Replay(Backups):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from expectant.backups.names import NAMED
 from expectant.core.config import parameter
 from expectant.parts import Backups, Shape, Site
 from expectant.rules import Rule, one_of, whole
@@ -17,8 +18,6 @@ def _start(value: object) -> str | Backups:
 
 def by_name(name: str, capacity: int | None = 1000) -> Backups:
     """The backup distribution that a name stands for."""
-    from expectant.backups import NAMED
-
     return NAMED[one_of(*NAMED).convert(name)](capacity)
 
 

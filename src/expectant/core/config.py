@@ -144,7 +144,9 @@ class Config(metaclass=ConfigType):
         """Plain data: the kind and every argument, ready for TOML or JSON."""
         result: dict[str, object] = {"kind": written_kind(type(self))}
         for field in dataclasses.fields(self):  # type: ignore[arg-type]
-            result[field.name] = _plain(getattr(self, field.name))
+            value = getattr(self, field.name)
+            if not (field.metadata.get("hidden") and value == field.default):
+                result[field.name] = _plain(value)
         return result
 
     @classmethod

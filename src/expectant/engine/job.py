@@ -41,7 +41,8 @@ class Job:
     """One experiment: what is run, for how long, from which seed.
 
     Small arrays are set apart from those of other runs, which is faster; where one looks for arrays
-    that runs share by mistake they are not.
+    that runs share by mistake they are not. A parameter that a user's own agent never reads is
+    refused, unless it is not ``strict``.
     """
 
     domain: Domain
@@ -54,6 +55,7 @@ class Job:
     step_limit: int | None = None
     seed: int = 0
     apart: bool = True
+    strict: bool = True
 
     def __post_init__(self) -> None:
         check_counts(self.domain)
@@ -104,7 +106,7 @@ class Job:
         prepared = Run(
             domain=domain_part,
             features=features_part,
-            agent=equip_checked(self.agent, site),
+            agent=(equip_checked if self.strict else type(self.agent).equip)(self.agent, site),
             state=empty_state(site.shape),
             next_state=empty_state(site.shape),
             ranges=Ranges(site.actions, site.shape.size, int(self.domain.states or 0)),

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from expectant.agents.wrappers import unwrapped
 from expectant.core.config import Config
 from expectant.engine.code_hash import fingerprint, hash_own_code, part_types
 from expectant.engine.crossing import respond
@@ -127,7 +128,8 @@ def blocks(runs: int) -> Iterator[tuple[int, int]]:
 
 def cost(cell: Cell) -> float:
     """A rough measure of a run's work, for the progress bar."""
-    return (cell.episodes or cell.steps) * (PASS_COST + getattr(cell.agent, "planning_steps", 0))
+    planning_steps = getattr(unwrapped(cell.agent), "planning_steps", 0)
+    return (cell.episodes or cell.steps) * (PASS_COST + planning_steps)
 
 
 def own_descriptions(described: Any) -> Iterator[type]:

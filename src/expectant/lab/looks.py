@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from expectant.agents.wrappers import unwrapped
 from expectant.exact.car_values import judged_levels
 from expectant.exact.solve import (
     TIE,
@@ -225,7 +226,7 @@ def outdated_actions(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
 @look_as("largest_probability", "largest action probability", topics=PREFERENCES)
 def largest_probability(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
     """Largest probability of the softmax policy, mean over states, without what ε adds."""
-    if not hasattr(agent, "policy_step"):
+    if not hasattr(unwrapped(agent), "policy_step"):
         raise ValueError(
             f"record: largest_probability is of agents that keep a policy, such as CachedPolicy, "
             f"got {type(agent).__name__}"
@@ -276,7 +277,7 @@ def is_best(domain: Domain, preferences: np.ndarray, discount: float, phase: int
 )
 def solving_updates(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
     """log₁₀ of the backups that planning has drawn, counted until the greedy way is the best."""
-    if getattr(agent, "planning_steps", 0) > 0 and not seen.work.any():
+    if getattr(unwrapped(agent), "planning_steps", 0) > 0 and not seen.work.any():
         raise ValueError(
             f"record: solving_updates counts backups of pairs (SeenPairs, PrioritizedPairs), "
             f"and {type(agent).__name__} has counted none"

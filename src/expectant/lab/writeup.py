@@ -24,6 +24,7 @@ from expectant.analysis.panel import Panel
 from expectant.lab.cells import Cell
 from expectant.lab.claims import Verdict
 from expectant.lab.request import Request
+from expectant.lab.specs.grid import word
 from expectant.lab.store.cell_tables import troubles_of, troubles_section, version_rows
 
 if TYPE_CHECKING:
@@ -180,7 +181,17 @@ def _parameters(cells: Sequence[Cell], runs: int) -> list[tuple[str, str]]:
 def _settings(described: Any) -> str:
     data = described.to_dict()
     kind = data.pop("kind")
-    return f"{kind}: " + ", ".join(f"{key} = {value}" for key, value in data.items())
+    return f"{kind}: " + ", ".join(f"{key} = {_written(value)}" for key, value in data.items())
+
+
+def _written(value: Any) -> str:
+    """A setting in one word, if it can be; a fixed step size begins with its number."""
+    if not isinstance(value, dict):
+        return str(value)
+    if value.get("kind") == "fixed":
+        bound = "" if value["bounded"] else ", unbounded"
+        return f"{value['step']:g} (per {value['per']}{bound})".replace(" (per total)", "")
+    return word(value)
 
 
 # ------------------------------------------------------------------------------------ local changes

@@ -172,9 +172,15 @@ class Subtask(Option, abstract=True):
 
     feature: int = parameter(whole(0))
     bonus: float = parameter(number(), default=1.0)
-    step: float = parameter(at_least(0.0), default=0.1, kw_only=True)
-    policy_step: float = parameter(at_least(0.0), default=0.1, kw_only=True)
-    trace: float = parameter(between(0, 1), default=0.0, kw_only=True)
+    step: float = parameter(
+        at_least(0.0), default=0.1, kw_only=True, meaning="α of the critic, which learns its values"
+    )
+    policy_step: float = parameter(
+        at_least(0.0), default=0.1, kw_only=True, meaning="α' of the actor, which learns what to do"
+    )
+    trace: float = parameter(
+        between(0, 1), default=0.0, kw_only=True, meaning="λ, how long both credit earlier states"
+    )
 
     @property
     def learns(self) -> bool:

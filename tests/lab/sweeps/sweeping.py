@@ -37,6 +37,7 @@ cells = 3
 kind = "one_hot"
 [agents.plain]
 kind = "q_learning"
+preset = "paper"
 [grid]
 agents.plain.action_step = {steps}
 """

@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 
 import expectant as ex
-from expectant import descriptions, dispatch
+from expectant import dispatch
 from expectant.agents.q_learning import QLearningPart
+from expectant.core import config
 from expectant.core.verbs import learn
 from expectant.lab.cells import DECIDING, PACKAGE, cell_hash, package_code
 from expectant.lab.engines import on_ray
@@ -179,7 +180,7 @@ def fresh(tmp_path, monkeypatch):
     """Files that can be imported, edited and imported again, without leaving traces."""
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
-    monkeypatch.setattr(descriptions, "KINDS", dict(descriptions.KINDS))
+    monkeypatch.setattr(config, "KINDS", dict(config.KINDS))
     implementations = [(verb, dict(verb.implementations)) for verb in dispatch.VERBS]
 
     def imported(name: str, files: dict[str, str]) -> Any:

@@ -96,6 +96,13 @@ def test_only_settings_that_differ_have_a_column():
     assert columns["agent.kind"] == ["q_learning", "lookahead"]
     assert columns["agent.value_step"] == [None, 0.5]
     assert settings_columns([CELL]) == {}
+    frozen = [
+        replace(CELL, agent=ex.agents.FreezeAfter(ex.Lookahead.paper(step), 10))
+        for step in (0.1, 0.2)
+    ]  # settings of the agent inside are the agent's, and a fixed step size is its number
+    assert settings_columns(frozen) == {"agent.value_step": [0.1, 0.2]}
+    total = [CELL, replace(CELL, agent=ex.QLearning.paper(0.1, step_unit="total"))]
+    assert settings_columns(total) == {"agent.action_step.per": ["feature", "total"]}
 
 
 # ------------------------------------------------------------------------------------------- times

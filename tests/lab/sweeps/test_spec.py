@@ -76,6 +76,7 @@ kind = "one_hot"
 [agents.plain]
 kind = "q_learning"
 preset = "paper"
+action_step = 0.1
 
 [agents.ahead]
 label = "Look-ahead"

@@ -94,7 +94,7 @@ def test_a_changed_spec_keeps_what_it_still_asks_for(tmp_path):
 
 
 def test_equal_cells_are_computed_once(tmp_path):
-    text = spec(STEPS) + '[agents.also]\nkind = "q_learning"\naction_step = 0.1\n'
+    text = spec(STEPS) + '[agents.also]\nkind = "q_learning"\npreset = "paper"\naction_step = 0.1\n'
     outcome = sweep(tmp_path, text=text)
     assert outcome.computed == 9
     table = outcome.table()
@@ -177,7 +177,7 @@ def broken(monkeypatch):
     switch, plain = {"on": True}, tasks.run_one
 
     def run_one(task, *rest):
-        if switch["on"] and task.cell.agent.action_step == 0.1:
+        if switch["on"] and task.cell.agent.action_step.step == 0.1:
             raise ZeroDivisionError("no luck")
         return plain(task, *rest)
 

@@ -28,7 +28,7 @@ from expectant.features.table import RandomBinary
 from expectant.options.repertoire import Repertoire
 from expectant.parts import Agent, Backups, Buildable, Domain, Features, Model, Option
 from expectant.progress import reporter
-from expectant.rules import flag, whole
+from expectant.rules import flag, instance_of, or_none, whole
 from expectant.seeds import SEED
 
 
@@ -73,6 +73,8 @@ def check(
     whole(1).check("check", "steps", steps)
     SEED.check("check", "seed", seed)
     flag().check("check", "compiled", compiled)
+    or_none(instance_of(Domain, "a domain")).check("check", "domain", domain)
+    or_none(instance_of(Features, "features")).check("check", "features", features)
     if domain is not None and domain.outside:
         raise ValueError(f"check: domain must run in compiled code, got {domain!r}")
     if isinstance(component, Features):
@@ -95,8 +97,8 @@ def _agents_for(component: Buildable, checks: _Check) -> Iterator[Agent]:
         if part in backed_up_action_value.implementations:
             yield QPlanning.paper(0.05, model=component, planning_steps=2)
     elif isinstance(component, Backups):
-        once = Interpretation(replayed_fits=1)
-        yield Lookahead.paper(0.05, backups=component, planning_steps=2, interpretation=once)
+        stored = Interpretation(replayed_fits=1, stored_termination=component.stores_transitions)
+        yield Lookahead.paper(0.05, backups=component, planning_steps=2, interpretation=stored)
     elif isinstance(component, Option) and component.only_action < 0:
         options = Repertoire((component,), acting="committed")
         yield Lookahead.paper(0.05, options=options, planning_steps=2, epsilon=0.3, discount=0.9)

@@ -130,6 +130,25 @@ def leaves(table: Mapping[str, Any], above: Path = ()) -> Iterator[tuple[Path, A
             yield path, value
 
 
+def settings_of(described: Mapping[str, Any]) -> dict[str, Any]:
+    """Return every setting of what ``to_dict`` wrote, by its dotted path.
+
+    A fixed step size is its number; what it is per and its bound stand below it. Settings of an
+    agent inside another are those of the agent, as in a spec, unless the outer one has them too.
+    """
+    found, flat = dict(leaves(described)), dict[str, Any]()
+    fixed = {path[:-1] for path, value in found.items() if path[-1] == "kind" and value == "fixed"}
+    for path, value in found.items():
+        if path[:-1] in fixed and path[-1] == "kind":
+            continue
+        own = path[:-1] if path[:-1] in fixed and path[-1] == "step" else path
+        short = own
+        while short[:2] == ("agent", "agent"):
+            short = short[1:]
+        flat[dotted(own if short in found else short)] = value
+    return flat
+
+
 def _is_range(value: Any) -> bool:
     return isinstance(value, dict) and bool(value) and set(value) <= {"low", "high", "log"}
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from expectant.lab.cells import Cell
 from expectant.lab.engines.compute import Work
-from expectant.lab.specs.grid import dotted, leaves, word
+from expectant.lab.specs.grid import settings_of, word
 from expectant.lab.specs.spec import cells_hash
 from expectant.lab.store.folder import versions
 from expectant.lab.store.store import Facts, Span, facts_of_table, read_table, write_table
@@ -150,8 +150,7 @@ def settings_columns(cells: Sequence[Cell]) -> dict[str, list[Any]]:
 
 def _settings(cell: Cell) -> dict[str, Any]:
     parts = {"domain": cell.domain, "features": cell.features, "agent": cell.agent}
-    tables = {name: part.to_dict() for name, part in parts.items()}
-    return {dotted(path): value for path, value in leaves(tables)}
+    return settings_of({name: part.to_dict() for name, part in parts.items()})
 
 
 def _one_type(column: list[Any]) -> list[Any]:

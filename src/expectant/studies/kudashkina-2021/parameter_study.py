@@ -37,18 +37,30 @@ Steps = dict[str, float]
 
 def largest_step(name: str, cell: Cell) -> float:
     """The step that removes an error at once, beyond which it overshoots; a policy's has none."""
-    doubled = (
-        2 if getattr(cell.agent, "interpretation", ex.Interpretation()).doubled_gradients else 1
-    )
     active = cell.features.shape(cell.domain).active
-    return 1.0 if name == "policy_step" else 1.0 / (active * doubled)
+    return 1.0 if name == "policy_step" else 1.0 / (active * factor_of(name, cell.agent))
+
+
+def factor_of(name: str, agent: Any) -> float:
+    """How many times the step size of the paper an agent's own is."""
+    return 2.0 if agent.interpretation.doubled_gradients and name != "policy_step" else 1.0
+
+
+def with_steps(agent: Any, steps: Steps) -> Any:
+    """Return the agent with other step sizes of the paper."""
+    changed = {
+        name: getattr(agent, name).replace(step=step * factor_of(name, agent))
+        for name, step in steps.items()
+    }
+    return agent.replace(**changed)
 
 
 def list_settings(cell: Cell) -> list[Steps]:
     """List the printed step sizes of an agent, then all others of the grid."""
     names = [n for n in ("value_step", "action_step", "policy_step") if hasattr(cell.agent, n)]
     names += ["model_step"] if getattr(cell.agent, "model", None) == "expectation" else []
-    printed = {name: float(getattr(cell.agent, name)) for name in names}
+    agent: Any = cell.agent
+    printed = {name: getattr(agent, name).step / factor_of(name, agent) for name in names}
     grid = COARSE if len(names) > 2 else GRID
     largest = [largest_step(name, cell) for name in names]
     values = [(*grid, last) if last > CLOSE * grid[-1] else grid for last in largest]
@@ -83,7 +95,7 @@ def tune(cells: list[Cell], named_set: str, runs: int, out: Path) -> list[dict[s
     """Choose the best setting of every agent of a panel, and compare it with the printed one."""
     settings = {cell.agent_key: list_settings(cell) for cell in cells}
     described = {
-        f"{cell.agent_key} {number}": cell.agent.replace(**steps)
+        f"{cell.agent_key} {number}": with_steps(cell.agent, steps)
         for cell in cells
         for number, steps in enumerate(settings[cell.agent_key])
     }
@@ -131,7 +143,7 @@ def main() -> None:
             choices += tune(short, named_set, asked.runs, out / (panel or "panel"))
         if figure in AT_BEST:  # figures of one panel
             best = {choice["agent"]: choice["best"] for choice in choices[-len(cells) :]}
-            agents = {cell.agent_key: cell.agent.replace(**best[cell.agent_key]) for cell in cells}
+            agents = {c.agent_key: with_steps(c.agent, best[c.agent_key]) for c in cells}
             found = run_agents(cells[0], agents, asked.runs + FRESH, out / "best")
             fresh = {key: curve[asked.runs :] for key, curve in found.curves.items()}
             panels.append(replace(found, reading=named_set, curves=fresh))
