@@ -7,6 +7,7 @@ a replay of 1,000 transitions). What the paper leaves open is one :class:`Interp
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from expectant.agents.planning_update import UPDATES
@@ -126,56 +127,68 @@ def build_paper_agent(
     cls: type[Published], steps: tuple[object, ...], parameters: dict[str, Any]
 ) -> Published:
     """Make an agent with the paper's settings; see the module's docstring."""
-    owner, fields = (
-        f"{cls.__name__}.paper",
-        {field.name: field for field in dataclasses.fields(cls)},
-    )
+    owner = f"{cls.__name__}.paper"
+    fields = {field.name: field for field in dataclasses.fields(cls)}
     step_names = [name for name in fields if name.endswith("_step")]
-    plans = "backups" in fields
-    known = [*fields, "step_unit", *(["replay_capacity"] if plans else [])]
+    given = _merge(owner, fields, step_names, steps, parameters)
+    wanted = given.pop("interpretation", Interpretation())
+    chosen = INTERPRETATION.check(
+        owner, "interpretation", Interpretation(**wanted) if isinstance(wanted, dict) else wanted
+    )
+    unit = one_of("feature", "total").check(owner, "step_unit", given.pop("step_unit", "feature"))
+
+    def as_printed(step: float | StepSize, doubled: bool) -> StepSize:
+        size = step if isinstance(step, StepSize) else Fixed(step, per=unit, bounded=False)
+        return size.scaled(2.0) if doubled else size
+
+    for name in set(step_names) & set(given):
+        step = fields[name].metadata["rule"].check(owner, name, given[name])
+        given[name] = as_printed(step, chosen.doubled_gradients and name != "policy_step")
+    printed: dict[str, Any] = {"discount": 1.0}
+    if "backups" in fields:
+        given["backups"] = _backups(cls, given, chosen)
+    if "planning_update" in fields:
+        printed["planning_update"] = "levi"
+    if given.get("planning_update") in ("gradient", "gtd2"):
+        correction = as_printed(CORRECTION_STEP, chosen.doubled_gradients)
+        given["planning_update"] = UPDATES[given["planning_update"]](correction)
+    return cls(**{**printed, **given, "interpretation": chosen})
+
+
+def _merge(
+    owner: str,
+    fields: Mapping[str, Any],
+    step_names: list[str],
+    steps: tuple[object, ...],
+    parameters: dict[str, Any],
+) -> dict[str, Any]:
+    """Merge positional steps, parameters and those of a named interpretation; refuse mistakes."""
+    known = [*fields, "step_unit", *(["replay_capacity"] if "backups" in fields else [])]
     if len(steps) > len(step_names) or set(step_names[: len(steps)]) & set(parameters):
         raise ValueError(f"{owner}: takes {', '.join(step_names)} once each, got {steps!r} as well")
     given = {**dict(zip(step_names, steps, strict=False)), **parameters}
-    named = given.get("interpretation")
-    if isinstance(named, str) and named in NAMED_PARAMETERS:
-        others = NAMED_PARAMETERS[named].items()
-        given = {**{name: value for name, value in others if name in known}, **given}
     for name, value in given.items():
         if name not in known:
             raise ValueError(f"{owner}: unknown parameter {name}={value!r}" + hint(name, known))
-    wanted = given.pop("interpretation", Interpretation())
-    if isinstance(wanted, dict):
-        wanted = Interpretation(**wanted)
-    chosen = INTERPRETATION.check(owner, "interpretation", wanted)
-    unit = one_of("feature", "total").check(owner, "step_unit", given.pop("step_unit", "feature"))
-    if plans and isinstance(given.get("model", ""), str):
+    named = given.get("interpretation")
+    others = NAMED_PARAMETERS.get(named, {}) if isinstance(named, str) else {}
+    given = {**{name: value for name, value in others.items() if name in known}, **given}
+    if "model_step" in fields and isinstance(given.get("model", ""), str):
         given.setdefault("model_step", MODEL_STEP)
     missing = [name for name in step_names if name not in given and name != "model_step"]
     if missing:
         raise ValueError(f"{owner}: needs {' and '.join(missing)}")
-    for name in set(step_names) & set(given):
-        step = fields[name].metadata["rule"].check(owner, name, given[name])
-        step = step if isinstance(step, StepSize) else Fixed(step, per=unit, bounded=False)
-        doubled = chosen.doubled_gradients and name != "policy_step"
-        given[name] = step.scaled(2.0) if doubled else step
-    if plans:
-        capacity = given.pop("replay_capacity", REPLAY_CAPACITY)
-        backups = given.get("backups", "replay")
-        names: Any = getattr(cls, "backup_names", {})
-        if isinstance(backups, str) and backups in names:
-            backups = names[backups](capacity)
-        if isinstance(backups, Rollout) and isinstance(backups.start, str):
-            backups = backups.replace(start=names[backups.start](capacity))
-        if isinstance(backups, Backups):
-            backups = backups.with_fits(chosen.replayed_fits)
-        given["backups"] = backups
-    if given.get("planning_update") in ("gradient", "gtd2"):
-        correction = Fixed(CORRECTION_STEP, per=unit, bounded=False)
-        given["planning_update"] = UPDATES[given["planning_update"]](
-            correction.scaled(2.0) if chosen.doubled_gradients else correction
-        )
-    printed = {
-        "discount": 1.0,
-        **({"planning_update": "levi"} if "planning_update" in fields else {}),
-    }
-    return cls(**{**printed, **given, "interpretation": chosen})
+    return given
+
+
+def _backups(cls: Any, given: dict[str, Any], chosen: Interpretation) -> object:
+    """Resolve the backup distribution, with the replay capacity and the fits of the paper."""
+    capacity, backups = (
+        given.pop("replay_capacity", REPLAY_CAPACITY),
+        given.get("backups", "replay"),
+    )
+    if isinstance(backups, str) and backups in cls.backup_names:
+        backups = cls.backup_names[backups](capacity)
+    if isinstance(backups, Rollout) and isinstance(backups.start, str):
+        backups = backups.replace(start=cls.backup_names[backups.start](capacity))
+    return backups.with_fits(chosen.replayed_fits) if isinstance(backups, Backups) else backups

@@ -185,13 +185,13 @@ class Config(metaclass=ConfigType):
 
     def __dir__(self) -> list[str]:
         """List parameters and public methods, which completion shows."""
-        fields = dataclasses.fields(self) if dataclasses.is_dataclass(self) else ()
+        fields: Any = dataclasses.fields(self) if dataclasses.is_dataclass(self) else ()
         shown = [field.name for field in fields if not field.metadata.get("hidden")]
         return sorted({"from_dict", "to_dict", *dir(type(self)), *shown, *self.public})
 
     def __repr__(self) -> str:
         """Show what differs from the defaults."""
-        fields = dataclasses.fields(self) if dataclasses.is_dataclass(self) else ()
+        fields: Any = dataclasses.fields(self) if dataclasses.is_dataclass(self) else ()
         changed = [f.name for f in fields if not _same(getattr(self, f.name), f.default)]
         shown = ", ".join(f"{name}={getattr(self, name)!r}" for name in changed)
         return f"{type(self).__name__}({shown})"
