@@ -31,7 +31,7 @@ def test_every_option_of_every_component_has_a_meaning():
         if KINDS[entry["kind"]].__module__.startswith("expectant.") and not option["meaning"]
     ]
     assert silent == []
-    shown = CliRunner().invoke(app, ["show", "lookahead"]).output
+    shown = " ".join(CliRunner().invoke(app, ["show", "lookahead"]).output.split())
     assert "backups after every real step" in shown and "whole number, 0 or more" in shown
     assert "planning_steps: backups after every real step (default 5)" in str(ex.Lookahead.__doc__)
 
