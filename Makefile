@@ -36,7 +36,7 @@ test: $(READY)
 
 test-ray: $(READY)
 	$(PIP) --editable '.[ray]'
-	$(BIN)/python -m pytest tests/lab/sweeps/test_ray.py
+	$(BIN)/python -m pytest tests/experiments/test_ray.py
 
 # the oldest versions that pyproject.toml allows; PYTHON=python3.13 tries them with another Python
 test-oldest:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 import expectant as ex
-from expectant.seeds import streams_of
+from expectant.core.rng import streams_of
 
 FLAGS = ("-O3", "-march=native")
 CAPACITY = 1000  # of the replay

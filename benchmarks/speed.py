@@ -23,17 +23,17 @@ import plain
 from in_c import compile_c, measure_c
 
 import expectant as ex
+from expectant.core.dispatch import borrowed
 from expectant.core.memory import TooLargeError
+from expectant.core.rng import streams_of
+from expectant.core.vectors import empty_state
 from expectant.core.verbs import encode
 from expectant.diagnostics import decision_nanoseconds
-from expectant.dispatch import borrowed
-from expectant.engine.compile.kernels import kernel_for, register_overloads
-from expectant.engine.compile.overloads import with_borrowed
 from expectant.engine.job import UNLIMITED, Job, loop_is_compiled
 from expectant.engine.loop import Budget
 from expectant.engine.workers import end_idle_workers
-from expectant.features.vector import empty_state
-from expectant.seeds import streams_of
+from expectant.jit.compile import kernel_for, register_overloads
+from expectant.jit.overloads import with_borrowed
 
 REPEATS = 5
 SCALE = 1.0  # of the lengths of all runs; smaller ones only show that a row works

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 import expectant as ex
-from expectant.engine.compile.kernels import kernel_for
 from expectant.engine.job import UNLIMITED, Job
 from expectant.engine.loop import Budget
+from expectant.jit.compile import kernel_for
 
 STORED = Path(__file__).parents[1] / "docs" / "measured" / "sweeping.json"
 DOMAIN = ex.Corridor(cells=50, slip=0.1)

@@ -20,7 +20,7 @@ import numpy as np
 
 import expectant as ex
 from expectant.analysis.curves import interval
-from expectant.analysis.judging import paired_difference
+from expectant.analysis.verdicts import paired_difference
 
 STORED = Path(__file__).parents[1] / "docs" / "untuned.json"
 RUNS, SEED = 10, 1

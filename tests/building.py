@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from expectant.core.interfaces import Site
+from expectant.core.reductions import padded
+from expectant.core.vectors import Transition, empty_state
 from expectant.core.verbs import encode
-from expectant.features.vector import Transition, empty_state
-from expectant.lanes import padded
-from expectant.parts import Site
 from expectant.step_sizes import Fixed
 
 

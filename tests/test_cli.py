@@ -16,8 +16,8 @@ import pytest
 from typer.testing import CliRunner
 
 from expectant.cli import app
-from expectant.lab.request import request_for
-from expectant.lab.study import packaged, read_study
+from expectant.experiments.study import packaged, read_study
+from expectant.experiments.study_request import request_for
 
 SPEC = """
 name = "tiny"
@@ -177,12 +177,12 @@ def test_results_that_cannot_be_written_exit_with_1(tmp_path):
 
 
 def test_a_cell_that_fails_exits_with_1(monkeypatch):
-    from expectant.lab.engines.compute import CellError
+    from expectant.experiments.runner import CellError
 
     def failed(*_: Any, **__: Any) -> None:
         raise CellError("loca/q_learning: out of luck")
 
-    monkeypatch.setattr("expectant.lab.reproduce.reproduce", failed)
+    monkeypatch.setattr("expectant.experiments.reproduce.reproduce", failed)
     done = invoke("reproduce", "loca", "--quick")
     assert done.exit_code == 1 and "expectant: loca/q_learning: out of luck" in done.stderr
 
@@ -220,7 +220,8 @@ def test_rows_of_the_adaptation_test(tmp_path, monkeypatch):
         for figure, experiment in LOCA.experiments.items()
     }  # fmt: skip
     monkeypatch.setattr(
-        "expectant.lab.study.read_study", lambda *_, **__: replace(LOCA, experiments=shorter)
+        "expectant.experiments.study.read_study",
+        lambda *_, **__: replace(LOCA, experiments=shorter),
     )
     words = ["reproduce", "loca", "--agent", "lookahead", "--backups", "all", "--runs", "1"]
     done = invoke(*words, "--out", tmp_path, "--json")

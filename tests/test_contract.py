@@ -20,6 +20,9 @@ import expectant as ex
 from expectant.agents import PlanningUpdate
 from expectant.core import tree
 from expectant.core.config import KINDS, parameters_of
+from expectant.core.dispatch import borrowed
+from expectant.core.interfaces import Agent, Backups, Domain, Features, Model, Option, Values
+from expectant.core.vectors import Transition, dot, empty_state
 from expectant.core.verbs import (
     backed_up_value,
     begin,
@@ -35,13 +38,10 @@ from expectant.core.verbs import (
     reset,
     step,
 )
-from expectant.dispatch import borrowed
-from expectant.engine.compile.kernels import kernel_for
 from expectant.engine.job import Job
 from expectant.engine.loop import simulate
-from expectant.features.vector import Transition, dot, empty_state
+from expectant.jit.compile import kernel_for
 from expectant.options.repertoire import Repertoire
-from expectant.parts import Agent, Backups, Domain, Features, Model, Option, Values
 from expectant.step_sizes import StepSize
 
 CORRIDOR = ex.Corridor(cells=5, slip=0.2)

@@ -8,7 +8,7 @@ import pytest
 import expectant as ex
 from expectant.diagnostics import _model_error
 from expectant.engine.job import Job
-from expectant.engine.look import all_states, ask, look, set_aside
+from expectant.engine.probe import all_states, ask, look, set_aside
 from expectant.exact.solve import dynamics
 
 FIVE = ex.Corridor(cells=5, slip=0.1)

@@ -16,11 +16,11 @@ from typer.testing import CliRunner
 import expectant
 from expectant import extend
 from expectant.agents import FreezeAfter, PlanningOnly
-from expectant.catalogue import catalogue, entry
 from expectant.cli import app
+from expectant.cli.catalogue import catalogue, entry
 from expectant.core import verbs
 from expectant.core.config import KINDS
-from expectant.lab.study import the_paper
+from expectant.experiments.study import the_paper
 
 ROOT = Path(__file__).parents[1]
 README, DOCS = ROOT / "README.md", ROOT / "docs"

@@ -24,13 +24,13 @@ from walking import walk
 
 import expectant as ex
 from expectant import exact
+from expectant.checks.contracts import CHECKS, Contracts
+from expectant.checks.dry_run import rehearse
+from expectant.checks.errors import PartError
 from expectant.core import verbs
-from expectant.engine.compile.kernels import compiled_for
+from expectant.core.progress import Silent
 from expectant.engine.job import Job
-from expectant.engine.trial.contracts import CHECKS, Contracts
-from expectant.engine.trial.mistakes import PartError
-from expectant.engine.trial.rehearsal import rehearse
-from expectant.progress import Silent
+from expectant.jit.compile import compiled_for
 
 OWN_PARTS = Path(__file__).parent / "engine" / "own_parts.py"
 RIGHT = OWN_PARTS.read_text()
@@ -381,7 +381,7 @@ PARTS = {  # name: (what is right, what is written instead, what must be said)
 }
 BESIDE = {  # what is needed beside the change
     "a draw of a slot that does not exist": ("    copy(state, latest.state)\n    return 0\n", "    copy(state, latest.state)\n    return 2\n"),
-    "a bad row in load": ("PRICE = 1.0", "from expectant.features.vector import empty_table\nfrom expectant.core.verbs import load\nTWO = ex.extend.Shape(5, 2)\nPRICE = 1.0"),
+    "a bad row in load": ("PRICE = 1.0", "from expectant.core.vectors import empty_table\nfrom expectant.core.verbs import load\nTWO = ex.extend.Shape(5, 2)\nPRICE = 1.0"),
 }
 COUNTS = [  # what a domain says of itself
     ("    actions = 2\n", "    actions = 0\n", "Queue: actions must be a whole number, 1 or more, got 0"),

@@ -7,7 +7,7 @@ import pytest
 from test_docs import DOCS, rows
 
 import expectant as ex
-from expectant.lab.looks import look_named
+from expectant.experiments.probes import look_named
 
 SLIPS = (0.0, 0.1, 0.3, 1 / 3, 0.35, 0.4)
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from expectant.extras import EXTRAS, MissingExtra, need
+from expectant.core.extras import EXTRAS, MissingExtra, need
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())

@@ -9,21 +9,21 @@ import pytest
 from typer.testing import CliRunner
 
 import expectant as ex
-from expectant.catalogue import catalogue
 from expectant.cli import app
+from expectant.cli.catalogue import catalogue
 from expectant.core.config import KINDS
-from expectant.lab.choosing.best_command import best
-from expectant.lab.reproduce import place_for
-from expectant.lab.request import QUICK_RUNS, Request
-from expectant.lab.store.cell_tables import CELLS
-from expectant.lab.store.results import CURVES
-from expectant.lab.study import the_paper, word_for
+from expectant.experiments.best import best
+from expectant.experiments.curves import CURVES
+from expectant.experiments.reproduce import place_for
+from expectant.experiments.study import the_paper, word_for
+from expectant.experiments.study_request import QUICK_RUNS, Request
+from expectant.experiments.trial_table import CELLS
 
 PAPER = the_paper()
 
 
 def test_every_option_of_every_component_has_a_meaning():
-    """Put a new one into expectant/meanings.py, or give ``parameter(..., meaning=…)``."""
+    """Put a new one into expectant/core/parameter_docs.py, or give ``parameter(..., meaning=…)``."""
     silent = [
         f"{entry['name']}.{option['name']}"
         for entry in catalogue()
@@ -72,7 +72,7 @@ def test_less_never_replaces_more(before, now, place, tmp_path, monkeypatch):
     earlier = Request(PAPER, **{"figures": PAPER.figures, **before})
     facts = {**earlier.facts(), "study": word_for(PAPER.folder)}
     (tmp_path / CURVES).touch()
-    monkeypatch.setattr("expectant.lab.reproduce.read_facts", lambda path: facts)
+    monkeypatch.setattr("expectant.experiments.reproduce.read_facts", lambda path: facts)
     request = Request(PAPER, **{"figures": PAPER.figures, **now})
     assert place_for(request, tmp_path) == tmp_path / place
 

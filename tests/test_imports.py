@@ -14,25 +14,22 @@ SOURCE = Path(expectant.__file__).parent
 
 # Later layers may import earlier ones, never the other way; a name is a module or a folder.
 LAYERS = [
-    {"dispatch", "extras", "files", "formatting", "lanes", "meanings", "version", "whose"},
-    {"core", "progress", "rules"},
-    {"seeds"},
-    {"parts"},
+    {"core", "version"},
     {"analysis", "step_sizes"},
     {"domains"},
     {"features"},
     {"exact"},
-    {"backups", "updates"},
+    {"backups"},
     {"models", "options"},
     {"agents"},
-    {"engine"},
-    {"show"},
-    {"lab"},
-    {"bench", "catalogue", "diagnostics", "extend", "watching"},
+    {"checks", "engine", "jit"},
+    {"report"},
+    {"experiments"},
+    {"diagnostics", "extend"},
     {"cli", "studies"},
 ]
-# A result draws itself when it is asked to.
-ON_DEMAND = {("engine/result.py", "show")}
+# A result draws itself when it is asked to; the command `watch` reads config files.
+ON_DEMAND = {("engine/result.py", "report"), ("report/watch.py", "experiments")}
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
 
 

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 from typer.main import get_command
 
-from expectant.catalogue import catalogue
 from expectant.cli import app
+from expectant.cli.catalogue import catalogue
 
 ROOT = Path(__file__).parents[1]
 TUTORIALS = sorted((ROOT / "docs/tutorials").glob("*.md"))

@@ -10,10 +10,10 @@ import pytest
 from test_docs import DOCS, ROOT, rows
 from test_site import site
 
-from expectant.lab.cells import Cell
-from expectant.lab.specs.grid import settings_of
-from expectant.lab.specs.spec import read_config
-from expectant.lab.study import packaged, read_study, the_paper
+from expectant.experiments.config_file import read_config
+from expectant.experiments.grid import settings_of
+from expectant.experiments.study import packaged, read_study, the_paper
+from expectant.experiments.trials import Cell
 
 tables = site("tables")
 

@@ -12,11 +12,11 @@ from typer.testing import CliRunner
 
 import expectant as ex
 from expectant.cli import app
-from expectant.engine.learner import saving
-from expectant.lab.choosing.best_command import best
-from expectant.lab.choosing.sweep_folder import read_folder
-from expectant.lab.specs.spec import SpecError, parse_spec, read_config
-from expectant.lab.sweep import run_sweep
+from expectant.engine import checkpoint as saving
+from expectant.experiments.best import best
+from expectant.experiments.config_file import SpecError, parse_spec, read_config
+from expectant.experiments.sweep import run_sweep
+from expectant.experiments.sweep_results import read_folder
 
 PLANTED = """
 from pathlib import Path

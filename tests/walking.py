@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from expectant.core.dispatch import borrowed
 from expectant.core.verbs import cut, function, phase, reset, step
-from expectant.dispatch import borrowed
 
 
 @function

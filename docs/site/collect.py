@@ -62,8 +62,8 @@ def read(path: Path) -> Any:
 
 def store_study(folder: Path, name: str = "") -> None:
     """Store what a study found; figures and claims that it does not have keep what is there."""
-    from expectant.lab.reproduce import read_stored
-    from expectant.lab.study import packaged, read_study
+    from expectant.experiments.reproduce import read_stored
+    from expectant.experiments.study import packaged, read_study
 
     request, panels = read_stored(folder, trust=True)
     study = request.study.name
@@ -102,8 +102,8 @@ def summarise(panel: Any, agent: str, times: dict[tuple[str, ...], float]) -> Ro
 def metrics(panel: Any, agent: str) -> Iterator[tuple[str, list[float | None]]]:
     """Yield the metrics that are defined here, each with its 95 % interval, nothing clipped."""
     from expectant.analysis.panel import Unavailable
-    from expectant.lab.clauses import Clause
-    from expectant.lab.measures import MEASURES
+    from expectant.experiments.clauses import Clause
+    from expectant.experiments.metrics import MEASURES
 
     wanted = [(name, MEASURES[name]) for name in KEPT]
     for name in AT_SWITCHES:
@@ -121,9 +121,9 @@ def metrics(panel: Any, agent: str) -> Iterator[tuple[str, list[float | None]]]:
 
 def step_times(cells: Any, folder: Path) -> dict[tuple[str, ...], float]:
     """Return the µs of a step of every cell that was timed."""
-    from expectant.lab.engines.compute import Work
-    from expectant.lab.store.store import Store
-    from expectant.lab.store.timings import step_nanoseconds
+    from expectant.experiments.runner import Work
+    from expectant.experiments.store import Store
+    from expectant.experiments.timings import step_nanoseconds
 
     times = step_nanoseconds(Work(cells, Store(folder)).names, folder)
     places = [(cell.experiment, cell.panel, cell.reading, cell.agent_key) for cell in cells]
@@ -135,9 +135,9 @@ def step_times(cells: Any, folder: Path) -> dict[tuple[str, ...], float]:
 
 def store_tuning(folder: Path) -> None:
     """Store the settings that a sweep chose for the arms of a study."""
-    from expectant.lab.choosing.best_command import choose_in_group
-    from expectant.lab.choosing.sweep_folder import read_folder
-    from expectant.lab.study import packaged, read_study
+    from expectant.experiments.best import choose_in_group
+    from expectant.experiments.study import packaged, read_study
+    from expectant.experiments.sweep_results import read_folder
 
     sweep = read_folder(folder)
     name = sweep.experiment.name
@@ -168,7 +168,7 @@ def list_settings(settings: dict[str, float], quote: str = "", edge: Any = ()) -
 
 def store_guide(folders: list[Path]) -> None:
     """Store the choice of every agent on every problem of docs/which-agent.md."""
-    from expectant.lab.choosing.best_command import best
+    from expectant.experiments.best import best
 
     labels = {"q_learning": "Q-learning", "q_planning": "Q-planning",
               "lookahead": "look-ahead (Algorithm 1)",
@@ -252,7 +252,7 @@ def store_examples() -> None:
 def choose_as_documented() -> list[Row]:
     """Return what the sweep of docs/choosing.md chooses, by its own runs and by fresh ones."""
     import expectant as ex
-    from expectant.lab.choosing.best_command import best
+    from expectant.experiments.best import best
 
     text = (DOCS / "choosing.md").read_text("utf-8")
     found = re.search(r"^```toml\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)

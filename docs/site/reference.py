@@ -10,7 +10,7 @@ from typing import Any
 
 import expectant
 from expectant import extend
-from expectant.catalogue import GROUPS, catalogue
+from expectant.cli.catalogue import GROUPS, catalogue
 from expectant.core import verbs
 from expectant.core.config import OPTIONS, Config
 

@@ -170,7 +170,7 @@ def _named(entry: Row, place: str) -> str:
 
 
 def _title(name: str, entry: Row) -> str:
-    from expectant.lab.measures import MEASURES
+    from expectant.experiments.metrics import MEASURES
 
     if name == "mean" and entry.get("quantity", RETURN) != RETURN:
         return entry["quantity"]

@@ -21,7 +21,6 @@ from expectant import (
     features,
     models,
     options,
-    rules,
     step_sizes,
 )
 from expectant.agents import (
@@ -36,26 +35,27 @@ from expectant.agents import (
     RVIQLearning,
     Sarsa,
 )
+from expectant.checks.check import check
+from expectant.checks.errors import PartError
+from expectant.core import rules
 from expectant.core.config import parameter
+from expectant.core.errors import WorldError
+from expectant.core.interfaces import Agent, Backups, Domain, Features, Model, Option
 from expectant.domains import Corridor, Counterexample, FiniteMDP, Gym, MountainCar
-from expectant.engine.evaluating import evaluate
-from expectant.engine.learner.learner import Learner
+from expectant.engine.evaluate import evaluate
+from expectant.engine.learner import Learner
 from expectant.engine.result import Result
 from expectant.engine.run import run
-from expectant.engine.trial.checking import check
-from expectant.engine.trial.mistakes import PartError
+from expectant.experiments.compare import compare
 from expectant.features import Fourier, OneHot, RandomBinary, Tiles
-from expectant.lab.compare import compare
-from expectant.parts import Agent, Backups, Domain, Features, Model, Option
-from expectant.show.plot import plot
+from expectant.report.plot import plot
 from expectant.version import VERSION
-from expectant.whose import WorldError
 
 if TYPE_CHECKING:  # the same as _LATER
     from expectant import diagnostics
-    from expectant.lab.quick_check import quick_check
-    from expectant.lab.sweep import Sweep
-    from expectant.watching.animate import watch
+    from expectant.experiments.quick_check import quick_check
+    from expectant.experiments.sweep import Sweep
+    from expectant.report.watch import watch
 
 __all__ = [
     "Agent",
@@ -114,9 +114,9 @@ __version__ = VERSION
 
 # What needs heavy libraries is imported when it is first used.
 _LATER = {
-    "Sweep": "expectant.lab.sweep",
-    "quick_check": "expectant.lab.quick_check",
-    "watch": "expectant.watching.animate",
+    "Sweep": "expectant.experiments.sweep",
+    "quick_check": "expectant.experiments.quick_check",
+    "watch": "expectant.report.watch",
 }
 
 

@@ -2,7 +2,7 @@
 
 import sys
 
-from expectant.extras import MissingExtra, need
+from expectant.core.extras import MissingExtra, need
 
 
 def main() -> None:

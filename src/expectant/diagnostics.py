@@ -7,25 +7,25 @@ from typing import NamedTuple
 
 import numpy as np
 
+from expectant.checks.dry_run import rehearse
+from expectant.core.dispatch import borrowed
+from expectant.core.formatting import in_brief
+from expectant.core.interfaces import Agent, Domain, Features
 from expectant.core.memory import claim
+from expectant.core.progress import Silent
+from expectant.core.reductions import padded
+from expectant.core.rng import SEED
+from expectant.core.rules import flag, or_none, whole
 from expectant.core.verbs import act, function
-from expectant.dispatch import borrowed
-from expectant.engine.compile.kernels import compiled_for
-from expectant.engine.course import begun, drive, going_on
+from expectant.engine.driver import begun, drive, going_on
 from expectant.engine.job import Job, loop_for
-from expectant.engine.look import Answers, all_states, look, look_for, set_aside
 from expectant.engine.loop import DONE
-from expectant.engine.trial.rehearsal import rehearse
+from expectant.engine.probe import Answers, all_states, look, look_for, set_aside
 from expectant.engine.workers import iterate_interruptibly
 from expectant.exact import optimal_values, planning_gap
 from expectant.exact.solve import Dynamics, dynamics, expected_next
 from expectant.features.table import numbered_states
-from expectant.formatting import in_brief
-from expectant.lanes import padded
-from expectant.parts import Agent, Domain, Features
-from expectant.progress import Silent
-from expectant.rules import flag, or_none, whole
-from expectant.seeds import SEED
+from expectant.jit.compile import compiled_for
 
 __all__ = ["Errors", "Safety", "action_values_safe", "decision_nanoseconds", "errors_over_time"]
 

@@ -5,27 +5,28 @@ functions that the package's own parts are made of. Each module lists its names 
 docs/own-parts.md says which of them each kind of component needs.
 """
 
-# ruff: noqa: F403, PLC0414
+# ruff: noqa: F403
 from typing import Any
 
-from expectant import parts, step_sizes, updates
-from expectant import rules as rules
-from expectant.agents import acting, centering, planner, planning_agent, planning_update
-from expectant.agents.acting import *
+from expectant import step_sizes
+from expectant.agents import action_selection as acting
+from expectant.agents import centering, planner, planning_agent, planning_update
+from expectant.agents.action_selection import *
 from expectant.agents.centering import *
 from expectant.agents.planner import *
 from expectant.agents.planning_agent import *
 from expectant.agents.planning_update import *
-from expectant.core import config, verbs
+from expectant.checks import errors as mistakes
+from expectant.checks.errors import *
+from expectant.core import config, rules, updates, verbs
+from expectant.core import interfaces as parts
+from expectant.core import vectors as vector
 from expectant.core.config import *
+from expectant.core.interfaces import *
+from expectant.core.updates import *
+from expectant.core.vectors import *
 from expectant.core.verbs import *
-from expectant.engine.trial import mistakes
-from expectant.engine.trial.mistakes import *
-from expectant.features import vector
-from expectant.features.vector import *
-from expectant.parts import *
 from expectant.step_sizes import *
-from expectant.updates import *
 
 __all__: list[str] = ["look_as", "measure", "rules"]  # noqa: F405
 __all__ += acting.__all__
@@ -45,11 +46,11 @@ __all__ += verbs.__all__
 def __getattr__(name: str) -> Any:
     """Import what belongs to experiments when it is first used."""
     if name == "look_as":
-        from expectant.lab.looks import look_as
+        from expectant.experiments.probes import look_as
 
         return look_as
     if name == "measure":
-        from expectant.lab.measures import measure
+        from expectant.experiments.metrics import measure
 
         return measure
     raise AttributeError(f"module 'expectant.extend' has no attribute {name!r}")

@@ -150,7 +150,7 @@ def test_algorithm_3_plans_along_the_error_of_a_sampled_action():
 
 
 def test_entropy_bonus_is_the_gradient_of_the_entropy():
-    from expectant.updates import entropy_of, policy_gradient, softmax
+    from expectant.core.updates import entropy_of, policy_gradient, softmax
 
     b = built(ex.CachedPolicy.paper(0.5, 0.1))
     policy, state, probabilities = np.zeros((3, 8)), b.state(0), np.zeros(3)
@@ -173,7 +173,7 @@ def test_entropy_bonus_is_the_gradient_of_the_entropy():
 
 
 def test_actions_of_no_probability_have_no_part_in_the_entropy():
-    from expectant.updates import policy_gradient
+    from expectant.core.updates import policy_gradient
 
     state, policy = built(ex.CachedPolicy.paper(0.5, 0.1)).state(0), np.zeros((3, 8))
     policy_gradient(policy, state, 0, 0.0, 0.5, np.array([1.0, 0.0, 0.0]), 1.0)

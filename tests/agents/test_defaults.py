@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import expectant as ex
-from expectant.lab.specs.spec import parse_spec
-from expectant.lab.study import the_paper
+from expectant.experiments.config_file import parse_spec
+from expectant.experiments.study import the_paper
 
 ROOT = Path(__file__).parents[2]
 AGENTS: list[Any] = [

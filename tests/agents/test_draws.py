@@ -10,7 +10,7 @@ from building import Built
 from scripted import outcomes
 
 import expectant as ex
-from expectant.agents.acting import greedy, write_epsilon_greedy
+from expectant.agents.action_selection import greedy, write_epsilon_greedy
 from expectant.agents.cached_policy import sample_policy
 from expectant.core.verbs import act, back_up, draw, draw_outcome, fit, preference, remember
 from expectant.domains.finite import sample

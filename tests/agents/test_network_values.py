@@ -11,10 +11,10 @@ from building import Built
 
 import expectant as ex
 from expectant.agents.network_values import NetworkValuesPart
+from expectant.core.updates import correct, displacement
+from expectant.core.vectors import Weighted, dense, outlook
 from expectant.core.verbs import back_up, backed_up_value, learn
-from expectant.features.vector import Weighted, dense, outlook
 from expectant.models.wrappers import AtMeanPart
-from expectant.updates import correct, displacement
 
 CORRIDOR, FEATURES = ex.Corridor(slip=0.3), ex.RandomBinary(14, 5)
 VALUES = ex.agents.NetworkValues(hidden=5)

@@ -10,12 +10,12 @@ import pytest
 from building import Built
 
 import expectant as ex
+from expectant.core.dispatch import borrowed
+from expectant.core.updates import move, move_row
+from expectant.core.vectors import Weighted
 from expectant.core.verbs import fit, learn, mean_rate, moved_by, plan
-from expectant.dispatch import borrowed
-from expectant.engine.compile.kernels import kernel_for
-from expectant.features.vector import Weighted
+from expectant.jit.compile import kernel_for
 from expectant.step_sizes import effective_step
-from expectant.updates import move, move_row
 
 DOMAIN = ex.Corridor(cells=2, slip=0.0)
 ADAPTIVE = (

@@ -5,8 +5,8 @@ import pytest
 from building import Built
 
 import expectant as ex
+from expectant.core.vectors import dot
 from expectant.core.verbs import learn
-from expectant.features.vector import dot
 
 TEN = ex.RandomBinary(40, 10)
 

@@ -10,8 +10,8 @@ from backups.weighted import Values
 from building import Built
 
 import expectant as ex
+from expectant.core.vectors import dense, dot, empty_state
 from expectant.core.verbs import back_up, changed, changed_action, copy, draw, learn, remember
-from expectant.features.vector import dense, dot, empty_state
 
 
 class NotebookPart(NamedTuple):

@@ -8,8 +8,8 @@ from backups.weighted import Values
 from building import Built
 
 import expectant as ex
+from expectant.core.vectors import dense, empty_state
 from expectant.core.verbs import draw, remember
-from expectant.features.vector import dense, empty_state
 
 VISITS = [0] * 5 + [1] * 30 + [2] * 10 + [5] * 15 + [8] * 40
 

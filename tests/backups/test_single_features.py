@@ -9,6 +9,7 @@ import pytest
 from building import Built, per_feature
 
 import expectant as ex
+from expectant.core.vectors import Binary, Weighted
 from expectant.core.verbs import (
     backed_up_value,
     came_from,
@@ -20,7 +21,6 @@ from expectant.core.verbs import (
     trace_back,
     unfinished,
 )
-from expectant.features.vector import Binary, Weighted
 from expectant.models.columns import NONE
 
 CHAIN = ex.Corridor(cells=5)

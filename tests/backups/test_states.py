@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 import expectant as ex
 from expectant.backups.states import seen_row, seen_states
+from expectant.core.vectors import empty_state
 from expectant.core.verbs import draw, learn, plan, planned, remember, stored, waiting
 from expectant.features.distinct import number_of
-from expectant.features.vector import empty_state
 
 
 def test_it_is_the_state_just_reached_or_the_last_before_the_end():

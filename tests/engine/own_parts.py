@@ -7,7 +7,9 @@ import numpy as np
 from building import per_feature
 
 import expectant as ex
-from expectant.agents.acting import epsilon_greedy
+from expectant.agents.action_selection import epsilon_greedy
+from expectant.core.updates import move
+from expectant.core.vectors import dot, empty_state, greatest
 from expectant.core.verbs import (
     act,
     backed_up_value,
@@ -26,8 +28,6 @@ from expectant.core.verbs import (
     stored,
 )
 from expectant.engine.job import Job
-from expectant.features.vector import dot, empty_state, greatest
-from expectant.updates import move
 
 PRICE = 1.0
 NAMES = {"ease": 0}

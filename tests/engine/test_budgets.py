@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import expectant as ex
-from expectant.engine.course import drive, going_on
+from expectant.engine.driver import drive, going_on
 from expectant.engine.job import STEP_LIMIT, Job, closed
 from expectant.engine.loop import DIVERGED, DONE, EPISODE, STEPS, simulate
 

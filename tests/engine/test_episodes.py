@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import expectant as ex
+from expectant.core.vectors import Binary
 from expectant.core.verbs import (
     act,
     begin,
@@ -20,7 +21,6 @@ from expectant.core.verbs import (
     step,
 )
 from expectant.engine.job import Job
-from expectant.features.vector import Binary
 
 BEGIN, BREAK_OFF, ACT, LEARN = 1, 2, 3, 4
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import expectant as ex
-from expectant.engine.crossing import OVER
+from expectant.engine.gym_loop import OVER
 from expectant.engine.loop import DONE
 from expectant.engine.workers import iterate_interruptibly, run_interruptibly
 

@@ -20,8 +20,8 @@ from expectant.core.memory import (
 )
 from expectant.engine.job import Job
 from expectant.engine.memory import size_of
-from expectant.lab.engines import tasks
-from expectant.lab.sweep import Sweep
+from expectant.experiments import tasks
+from expectant.experiments.sweep import Sweep
 
 MIB = 2**20
 BOUNDS = [(-3.0, 3.0)] * 4

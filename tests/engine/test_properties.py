@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import expectant as ex
+from expectant.core.vectors import empty_state
 from expectant.core.verbs import (
     backed_up_value,
     draw,
@@ -25,12 +26,11 @@ from expectant.core.verbs import (
     step,
     stored,
 )
-from expectant.engine.code_hash import fingerprint, part_types
-from expectant.engine.compile import kernels
 from expectant.engine.job import Job
-from expectant.engine.look import TOPICS, _questions, all_states, ask, set_aside
 from expectant.engine.loop import simulate
-from expectant.features.vector import empty_state
+from expectant.engine.probe import TOPICS, _questions, all_states, ask, set_aside
+from expectant.jit import compile as kernels
+from expectant.jit.code_hash import fingerprint, part_types
 
 PLAIN: Any = {"compiled": False, "progress": False}
 
@@ -169,9 +169,9 @@ def test_parts_of_a_users_own_compose_compiled():
 
 
 GENERATOR = {  # works at compile time, or in plain Python only
-    "expectant.dispatch",
+    "expectant.core.dispatch",
     *(
-        f"expectant.engine.compile.{name}"
+        f"expectant.jit.{name}"
         for name in ("compiled_lanes", "compiled_streams", "overloads", "inside_numba")
     ),
 }

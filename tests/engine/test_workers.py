@@ -19,13 +19,13 @@ from building import per_feature
 from outside_worlds import FailsIn, HallEnv, Troubled
 
 import expectant as ex
+from expectant.core.progress import Silent
 from expectant.engine import workers
-from expectant.engine.compile.kernels import kernel_for
-from expectant.engine.course import going_on
+from expectant.engine.driver import going_on
 from expectant.engine.job import Job, has_settled_types, loop_for
 from expectant.engine.run import Runs
 from expectant.engine.workers import Order, Processes, compile_ahead, run_on_threads
-from expectant.progress import Silent
+from expectant.jit.compile import kernel_for
 
 PLANNER = ex.Lookahead.paper(
     0.2,

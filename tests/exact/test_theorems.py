@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import expectant as ex
+from expectant.core.updates import levi_target
 from expectant.core.verbs import backed_up_action_value
 from expectant.exact import targets
-from expectant.updates import levi_target
 
 EXAMPLES = settings(max_examples=300, deadline=None)
 seeds = st.integers(0, 2**32 - 1)

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import expectant as ex
+from expectant.core.vectors import dense, empty_state
 from expectant.core.verbs import encode, observation, reset, step
-from expectant.features.vector import dense, empty_state
 
 
 class PlanePart(NamedTuple):

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import expectant as ex
+from expectant.core.vectors import empty_state
 from expectant.core.verbs import encode
 from expectant.features.tiles import FREE, HashedPart, Tiles, collisions, first_slot, slot_of_tile
-from expectant.features.vector import empty_state
 from features.plane import Plane
 
 

@@ -6,9 +6,9 @@ from backups.weighted import Values
 from building import Built, per_feature
 
 import expectant as ex
+from expectant.core.updates import levi_target
+from expectant.core.vectors import dense
 from expectant.core.verbs import backed_up_action_value, backed_up_value, fit, follow
-from expectant.features.vector import dense
-from expectant.updates import levi_target
 
 CORRIDOR = ex.Corridor(cells=3, slip=0.25)
 

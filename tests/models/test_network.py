@@ -11,11 +11,11 @@ from building import Built, per_feature
 from loading import module_at
 
 import expectant as ex
+from expectant.core.interfaces import Site
+from expectant.core.reductions import padded
+from expectant.core.vectors import Transition, Weighted, dense
 from expectant.core.verbs import backed_up_action_value, backed_up_value, fit
-from expectant.features.vector import Transition, Weighted, dense
-from expectant.lanes import padded
 from expectant.models.network import NetworkExpectation, NetworkPart
-from expectant.parts import Site
 
 CORRIDOR = ex.Corridor(slip=0.3, switch_every=5)
 FEATURES = ex.RandomBinary(14, 5)

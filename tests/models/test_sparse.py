@@ -12,6 +12,8 @@ from backups.weighted import Values
 from building import Built, per_feature
 
 import expectant as ex
+from expectant.core.interfaces import Shape
+from expectant.core.vectors import dense, empty_state
 from expectant.core.verbs import (
     add_expected,
     backed_up_action_value,
@@ -20,9 +22,7 @@ from expectant.core.verbs import (
     fit,
     imagine,
 )
-from expectant.features.vector import dense, empty_state
 from expectant.models.columns import COUNT, written_out
-from expectant.parts import Shape
 
 CORRIDOR = ex.Corridor(slip=0.25)
 ALPHA = per_feature(0.1)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import expectant as ex
 from expectant import exact
+from expectant.core.vectors import Transition
 from expectant.core.verbs import (
     add_expected,
     backed_up_value,
@@ -19,7 +20,6 @@ from expectant.core.verbs import (
     duration,
     fit_options,
 )
-from expectant.features.vector import Transition
 
 GAMMA = 0.9
 FIELDS = ("rewards", "rows", "durations")

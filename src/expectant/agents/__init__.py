@@ -13,7 +13,7 @@ from expectant.agents.q_planning import QPlanning
 from expectant.agents.rvi_q_learning import RVIQLearning
 from expectant.agents.sarsa import ExpectedSarsa, Sarsa
 from expectant.agents.wrappers import FreezeAfter, PlanningOnly
-from expectant.parts import Agent
+from expectant.core.interfaces import Agent
 
 __all__ = [
     "GTD2",

@@ -6,13 +6,17 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from expectant.agents.acting import draw_from
+from expectant.agents.action_selection import draw_from
 from expectant.agents.centering import CenteringPart, centered, shift_rate
 from expectant.agents.planner import Planner, absorb, pass_on_to_planner, report, tell
 from expectant.agents.planning_agent import UPDATE, PlanningAgent
 from expectant.agents.planning_update import PlanningUpdate
 from expectant.core.config import parameter
+from expectant.core.interfaces import Site
 from expectant.core.memory import zeros
+from expectant.core.rules import between
+from expectant.core.updates import move, policy_gradient, softmax, td_target
+from expectant.core.vectors import dot
 from expectant.core.verbs import (
     act,
     back_up,
@@ -25,11 +29,7 @@ from expectant.core.verbs import (
     preference,
     tick,
 )
-from expectant.features.vector import dot
-from expectant.parts import Site
-from expectant.rules import between
 from expectant.step_sizes import StepSize, build_step, step_size
-from expectant.updates import move, policy_gradient, softmax, td_target
 
 
 class CachedPolicyPart(NamedTuple):

@@ -7,11 +7,14 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from expectant.agents.acting import epsilon_greedy, write_epsilon_greedy
+from expectant.agents.action_selection import epsilon_greedy, write_epsilon_greedy
 from expectant.agents.centering import CenteringPart, centered, shift_rate
 from expectant.agents.planner import Planner, absorb, pass_on_to_planner, tell
 from expectant.agents.planning_agent import DEFAULT_MODEL_STEP, PlanningAgent
 from expectant.core.config import parameter
+from expectant.core.interfaces import Site
+from expectant.core.updates import displacement, move, move_row, td_target
+from expectant.core.vectors import dot, outlook
 from expectant.core.verbs import (
     act,
     back_up,
@@ -24,10 +27,7 @@ from expectant.core.verbs import (
     shares_ties,
     tick,
 )
-from expectant.features.vector import dot, outlook
-from expectant.parts import Site
 from expectant.step_sizes import StepSize, build_step, step_size
-from expectant.updates import displacement, move, move_row, td_target
 
 
 class CachedValuesPart(NamedTuple):

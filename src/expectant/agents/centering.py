@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from expectant.core.vectors import Transition
 from expectant.core.verbs import function, mean_rate
-from expectant.features.vector import Transition
 
 __all__ = [
     "CenteringPart",

@@ -7,10 +7,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from expectant.agents.acting import act_on_action_values
+from expectant.agents.action_selection import act_on_action_values
 from expectant.agents.centering import CenteringPart, centered, centering_part, shift_rate
 from expectant.backups import PrioritizedPairs, SeenPairs
 from expectant.core.config import parameter
+from expectant.core.interfaces import Agent, Backups, Site
+from expectant.core.rules import at_least, named_or, whole
+from expectant.core.updates import move_row, q_learning
+from expectant.core.vectors import Binary, Weighted, empty_state, greatest
 from expectant.core.verbs import (
     age,
     begin,
@@ -31,11 +35,7 @@ from expectant.core.verbs import (
     tick,
     waiting,
 )
-from expectant.features.vector import Binary, Weighted, empty_state, greatest
-from expectant.parts import Agent, Backups, Site
-from expectant.rules import at_least, named_or, whole
 from expectant.step_sizes import StepSize, build_step, step_size
-from expectant.updates import move_row, q_learning
 
 NAMED = {"pairs": SeenPairs, "prioritized": PrioritizedPairs}
 

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, NamedTuple, cast
 
-from expectant.agents.acting import epsilon_greedy, write_epsilon_greedy
+from expectant.agents.action_selection import epsilon_greedy, write_epsilon_greedy
 from expectant.agents.centering import CenteringPart, centered, shift_rate
 from expectant.agents.planner import Planner, absorb, pass_on_to_planner, tell
 from expectant.agents.planning_agent import DEFAULT_MODEL_STEP, PlanningAgent
 from expectant.agents.planning_update import Levi
 from expectant.core.config import parameter
+from expectant.core.interfaces import Site, Values
+from expectant.core.rules import Rule, one_of
+from expectant.core.updates import displacement, move, td_target
+from expectant.core.vectors import outlook
 from expectant.core.verbs import (
     act,
     back_up,
@@ -24,12 +28,8 @@ from expectant.core.verbs import (
     shares_ties,
     tick,
 )
-from expectant.features.vector import outlook
 from expectant.models.wrappers import at_mean
-from expectant.parts import Site, Values
-from expectant.rules import Rule, one_of
 from expectant.step_sizes import Fixed, StepSize, adapts, as_step_size, build_step, step_size
-from expectant.updates import displacement, move, td_target
 
 
 class LookaheadPart(NamedTuple):

@@ -13,14 +13,14 @@ from typing import NamedTuple
 import numpy as np
 
 from expectant.core.config import parameter
+from expectant.core.interfaces import Site, Values
 from expectant.core.memory import zeros
+from expectant.core.reductions import dot_row, padded
+from expectant.core.rules import whole
+from expectant.core.updates import correct, displacement
+from expectant.core.vectors import outlook
 from expectant.core.verbs import function, index, size, value
-from expectant.features.vector import outlook
-from expectant.lanes import dot_row, padded
 from expectant.models.network import tanh
-from expectant.parts import Site, Values
-from expectant.rules import whole
-from expectant.updates import correct, displacement
 
 
 class NetworkValuesPart(NamedTuple):

@@ -13,8 +13,8 @@ from typing import Any, TypeVar
 from expectant.agents.planning_update import UPDATES
 from expectant.backups import Rollout
 from expectant.core.config import Config, hint, parameter
-from expectant.parts import Agent, Backups
-from expectant.rules import Rule, at_least, either, flag, one_of, whole
+from expectant.core.interfaces import Agent, Backups
+from expectant.core.rules import Rule, at_least, either, flag, one_of, whole
 from expectant.step_sizes import Fixed, StepSize
 
 REPLAY_CAPACITY, MODEL_STEP, CORRECTION_STEP = 1000, 0.1, 0.01

@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from expectant.core.interfaces import Model, Shape, Site
+from expectant.core.vectors import Binary, Transition, Weighted, empty_state
 from expectant.core.verbs import (
     act,
     back_up,
@@ -32,8 +34,6 @@ from expectant.core.verbs import (
     waiting,
     without_planning,
 )
-from expectant.features.vector import Binary, Transition, Weighted, empty_state
-from expectant.parts import Model, Shape, Site
 
 __all__ = [
     "Planner",

@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Any, ClassVar, Self
 
 from expectant.agents.centering import CenteringPart, centering_part
+from expectant.agents.option_execution import with_options
 from expectant.agents.paper import (
     INTERPRETATION,
     REPLAY_CAPACITY,
@@ -16,11 +17,12 @@ from expectant.agents.paper import (
 )
 from expectant.agents.planner import Planner, rollout_part
 from expectant.agents.planning_update import UPDATES, Levi, PlanningUpdate
-from expectant.agents.with_options import with_options
 from expectant.backups import NAMED, Rollout
 from expectant.core.config import parameter
+from expectant.core.interfaces import Agent, Backups, Model, Option, Site
+from expectant.core.rules import named_or, whole
+from expectant.core.vectors import empty_state
 from expectant.core.verbs import with_predecessors
-from expectant.features.vector import empty_state
 from expectant.models.distribution import Distribution
 from expectant.models.episodic import EpisodicExpectation, ExactEpisodic
 from expectant.models.expectation import ExactExpectation, LinearExpectation
@@ -30,8 +32,6 @@ from expectant.models.sparse import SparseExpectation
 from expectant.models.true import TrueModel
 from expectant.models.wrappers import CachedLookahead, ExplorationBonus
 from expectant.options.repertoire import REPERTOIRE, Repertoire
-from expectant.parts import Agent, Backups, Model, Option, Site
-from expectant.rules import named_or, whole
 from expectant.step_sizes import Autostep, StepSize, adapts
 
 __all__ = [

@@ -8,11 +8,11 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from expectant.core.config import parameter
+from expectant.core.interfaces import Buildable, Site
+from expectant.core.updates import displacement, gradient_planning, gtd2_planning, levi_target, move
+from expectant.core.vectors import dot
 from expectant.core.verbs import improve
-from expectant.features.vector import dot
-from expectant.parts import Buildable, Site
 from expectant.step_sizes import StepSize, as_step_size, build_step, step_size
-from expectant.updates import displacement, gradient_planning, gtd2_planning, levi_target, move
 
 __all__ = [
     "GTD2",

@@ -6,14 +6,14 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from expectant.agents.acting import act_on_action_values
+from expectant.agents.action_selection import act_on_action_values
 from expectant.agents.centering import CenteringPart, centered, centering_part, shift_rate
 from expectant.agents.paper import INTERPRETATION, Interpretation, build_paper_agent
 from expectant.core.config import parameter
+from expectant.core.interfaces import Agent, Site
+from expectant.core.updates import q_learning
 from expectant.core.verbs import learn, shares_ties, tick
-from expectant.parts import Agent, Site
 from expectant.step_sizes import StepSize, build_step, step_size
-from expectant.updates import q_learning
 
 
 class QLearningPart(NamedTuple):

@@ -7,12 +7,15 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from expectant.agents.acting import act_on_action_values
+from expectant.agents.action_selection import act_on_action_values
 from expectant.agents.centering import CenteringPart, centered, shift_rate
 from expectant.agents.planner import Planner, absorb, pass_on_to_planner
 from expectant.agents.planning_agent import PlanningAgent
 from expectant.backups import NAMED, PrioritizedPairs
 from expectant.core.config import parameter
+from expectant.core.interfaces import Backups, Site
+from expectant.core.updates import move_row, q_learning, q_target
+from expectant.core.vectors import dot
 from expectant.core.verbs import (
     back_up,
     backed_up_action_value,
@@ -24,10 +27,7 @@ from expectant.core.verbs import (
     stored,
     tick,
 )
-from expectant.features.vector import dot
-from expectant.parts import Backups, Site
 from expectant.step_sizes import StepSize, build_step, step_size
-from expectant.updates import move_row, q_learning, q_target
 
 
 class QPlanningPart(NamedTuple):

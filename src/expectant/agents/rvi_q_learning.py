@@ -7,14 +7,14 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from expectant.agents.acting import act_on_action_values
+from expectant.agents.action_selection import act_on_action_values
 from expectant.core.config import parameter
+from expectant.core.interfaces import Agent, Site
+from expectant.core.rules import Rule, either, one_of, whole
+from expectant.core.updates import rvi_q_learning
+from expectant.core.vectors import Binary, Weighted, dot, empty_state
 from expectant.core.verbs import encode, function, learn, tick
-from expectant.features.vector import Binary, Weighted, dot, empty_state
-from expectant.parts import Agent, Site
-from expectant.rules import Rule, either, one_of, whole
 from expectant.step_sizes import StepSize, build_step, step_size
-from expectant.updates import rvi_q_learning
 
 PAIR, GREATEST, MEAN = 0, 1, 2
 KINDS = {"max": GREATEST, "mean": MEAN}

@@ -6,10 +6,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from expectant.agents.acting import act_on_action_values, epsilon_greedy
+from expectant.agents.action_selection import act_on_action_values, epsilon_greedy
 from expectant.agents.centering import CenteringPart, centered, centering_part, shift_rate
 from expectant.core.config import parameter
+from expectant.core.interfaces import Agent, Site
 from expectant.core.memory import zeros
+from expectant.core.rules import between, one_of
+from expectant.core.updates import expected_sarsa, sarsa, sarsa_lambda, true_online_sarsa
+from expectant.core.vectors import dot
 from expectant.core.verbs import (
     act,
     adapt,
@@ -21,11 +25,7 @@ from expectant.core.verbs import (
     preference,
     tick,
 )
-from expectant.features.vector import dot
-from expectant.parts import Agent, Site
-from expectant.rules import between, one_of
 from expectant.step_sizes import Fixed, StepSize, as_step_size, build_step, step_size
-from expectant.updates import expected_sarsa, sarsa, sarsa_lambda, true_online_sarsa
 
 NONE = -1
 

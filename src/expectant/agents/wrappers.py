@@ -9,6 +9,8 @@ import numpy as np
 
 from expectant.agents.planning_agent import PlanningAgent
 from expectant.core.config import hint, parameter
+from expectant.core.interfaces import Agent, Site
+from expectant.core.rules import instance_of, whole
 from expectant.core.verbs import (
     act,
     begin,
@@ -24,8 +26,6 @@ from expectant.core.verbs import (
     room,
     wrapped,
 )
-from expectant.parts import Agent, Site
-from expectant.rules import instance_of, whole
 
 
 class FreezeAfterPart(NamedTuple):

@@ -1,7 +1,8 @@
 """Statistics on plain arrays; importable without Numba."""
 
 from expectant.analysis.curves import Interval, interval, learning_curve
-from expectant.analysis.judging import (
+from expectant.analysis.panel import Panel
+from expectant.analysis.verdicts import (
     Finding,
     PairedDifference,
     Statement,
@@ -11,7 +12,6 @@ from expectant.analysis.judging import (
     pseudo_values,
     verdict,
 )
-from expectant.analysis.panel import Panel
 
 __all__ = [
     "Finding",

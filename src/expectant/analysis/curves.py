@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from expectant.formatting import in_brief
+from expectant.core.formatting import in_brief
 
 
 class Interval(NamedTuple):

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from expectant.analysis.curves import finite_or_nan, interval
-from expectant.analysis.judging import holm_adjusted
+from expectant.analysis.verdicts import holm_adjusted
 
 LEVEL = 0.05  # the chance that any setting at all is called worse by mistake
 FEWEST_TO_SPLIT = 4  # runs: halves of one run would have no interval

@@ -1,7 +1,6 @@
 """Backup distributions: where planning starts from."""
 
 from expectant.backups.names import NAMED
-from expectant.backups.pairs import PairsPart, SeenPairs
 from expectant.backups.replay import (
     RecencyPart,
     RecencyReplay,
@@ -13,6 +12,7 @@ from expectant.backups.replay import (
 from expectant.backups.rollout import Rollout
 from expectant.backups.sampler import SamplerPart, StateSampler
 from expectant.backups.single_features import FeatureSweeping, RowSweeping, SingleFeatures
+from expectant.backups.state_action_pairs import PairsPart, SeenPairs
 from expectant.backups.states import (
     AllPairs,
     AllPairsPart,
@@ -29,7 +29,7 @@ from expectant.backups.sweeping import (
     PrioritizedSweeping,
     SweepingPart,
 )
-from expectant.parts import Backups
+from expectant.core.interfaces import Backups
 
 __all__ = [
     "NAMED",

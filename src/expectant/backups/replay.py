@@ -8,7 +8,17 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from expectant.core.config import parameter
+from expectant.core.interfaces import Backups, Site, model_fits, narrowest
 from expectant.core.memory import zeros
+from expectant.core.rules import at_least, or_none, whole
+from expectant.core.vectors import (
+    Binary,
+    BinaryTable,
+    Weighted,
+    WeightedTable,
+    empty_state,
+    empty_table,
+)
 from expectant.core.verbs import (
     draw,
     function,
@@ -24,16 +34,6 @@ from expectant.core.verbs import (
     save,
     stored,
 )
-from expectant.features.vector import (
-    Binary,
-    BinaryTable,
-    Weighted,
-    WeightedTable,
-    empty_state,
-    empty_table,
-)
-from expectant.parts import Backups, Site, model_fits, narrowest
-from expectant.rules import at_least, or_none, whole
 
 COUNT, NEXT = 0, 1
 FIRST_ROOM = 4096

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from expectant.backups.names import NAMED
 from expectant.core.config import parameter
-from expectant.parts import Backups, Shape, Site
-from expectant.rules import Rule, one_of, whole
+from expectant.core.interfaces import Backups, Shape, Site
+from expectant.core.rules import Rule, one_of, whole
 
 
 def _start(value: object) -> str | Backups:

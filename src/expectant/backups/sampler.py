@@ -8,7 +8,9 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from expectant.core.config import parameter
+from expectant.core.interfaces import Backups, Site
 from expectant.core.memory import zeros
+from expectant.core.rules import whole
 from expectant.core.verbs import (
     draw,
     function,
@@ -18,8 +20,6 @@ from expectant.core.verbs import (
     size,
     value,
 )
-from expectant.parts import Backups, Site
-from expectant.rules import whole
 
 SAME = 1e-9
 

@@ -13,6 +13,8 @@ import numpy as np
 
 from expectant.backups.heap import HeapPart, empty_heap, rank
 from expectant.core.config import parameter
+from expectant.core.interfaces import Backups, Site
+from expectant.core.rules import at_least
 from expectant.core.verbs import (
     came_from,
     changed,
@@ -25,8 +27,6 @@ from expectant.core.verbs import (
     unfinished,
     value,
 )
-from expectant.parts import Backups, Site
-from expectant.rules import at_least
 
 FEATURE, LINK = 0, 1  # places in what MG is at
 

@@ -7,13 +7,13 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from expectant.core.config import parameter
+from expectant.core.interfaces import Backups, Shape, Site
 from expectant.core.memory import full
+from expectant.core.rules import flag, whole
+from expectant.core.vectors import Binary, BinaryTable, Weighted, WeightedTable, empty_state
 from expectant.core.verbs import copy, draw, function, load, remember, save, stored
 from expectant.features.distinct import EMPTY, DistinctPart, distinct_vectors, slot_of
 from expectant.features.table import feature_table
-from expectant.features.vector import Binary, BinaryTable, Weighted, WeightedTable, empty_state
-from expectant.parts import Backups, Shape, Site
-from expectant.rules import flag, whole
 
 
 class CurrentPart(NamedTuple):

@@ -14,7 +14,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from expectant.backups.heap import HeapPart, empty_heap, rank
-from expectant.backups.pairs import (
+from expectant.backups.state_action_pairs import (
     DRAWN,
     PairsPart,
     any_pair,
@@ -25,7 +25,10 @@ from expectant.backups.pairs import (
 )
 from expectant.backups.states import SeenPart, any_row, seen_row, seen_states
 from expectant.core.config import parameter
+from expectant.core.interfaces import Backups, Site, model_fits
 from expectant.core.memory import full, zeros
+from expectant.core.rules import at_least, flag, whole
+from expectant.core.vectors import dot
 from expectant.core.verbs import (
     age,
     changed,
@@ -41,9 +44,6 @@ from expectant.core.verbs import (
     waiting,
 )
 from expectant.features.distinct import number_of
-from expectant.features.vector import dot
-from expectant.parts import Backups, Site, model_fits
-from expectant.rules import at_least, flag, whole
 
 NONE = -1
 

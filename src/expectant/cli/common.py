@@ -15,8 +15,8 @@ from typing import Annotated, Any, TypeVar
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from expectant.extras import MissingExtra, need
-from expectant.whose import WorldError
+from expectant.core.errors import WorldError
+from expectant.core.extras import MissingExtra, need
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -113,7 +113,7 @@ def plain_errors(*extras: str) -> Iterator[None]:
     except KeyboardInterrupt:
         raise fail("interrupted; finished runs of experiments are kept", 1) from None
     except RuntimeError as error:
-        from expectant.lab.engines.compute import CellError
+        from expectant.experiments.runner import CellError
 
         if isinstance(error, CellError):
             raise fail(error, 1) from None

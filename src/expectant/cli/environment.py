@@ -33,7 +33,7 @@ def try_agents(
 ) -> None:
     """Does anything learn in an environment, does planning pay there, and with which settings?"""
     with plain_errors("gym", "lab", "optuna", "show"):
-        from expectant.lab.quick_check import folder_name, quick_check
+        from expectant.experiments.quick_check import folder_name, quick_check
 
         folder = out or Path("results", "try", folder_name(environment))
         found = quick_check(
@@ -61,8 +61,8 @@ def watch(
 ) -> None:
     """Watch an agent learn: values, policy and model over the states, as an animation."""
     with plain_errors("show"):
-        from expectant.watching.animate import find_scene
-        from expectant.watching.animate import watch as animate
+        from expectant.report.watch import find_scene
+        from expectant.report.watch import watch as animate
 
         scene = find_scene(domain, agent)
         if episodes is None and steps is None:

@@ -21,7 +21,7 @@ from expectant.cli.common import (
 
 if TYPE_CHECKING:
     from expectant.analysis.panel import Panel
-    from expectant.lab.sweep import Outcome
+    from expectant.experiments.sweep import Outcome
 
 
 @command("Experiments")
@@ -57,10 +57,10 @@ def run(
     config with a grid is a sweep. Interrupted or killed, the same command resumes.
     """
     with plain_errors("lab", "show"):
-        from expectant.lab.reproduce import write_experiment, write_sweep
-        from expectant.lab.store.cell_tables import tell_troubles
-        from expectant.lab.study import spec_at
-        from expectant.lab.sweep_command import run_file
+        from expectant.experiments.reproduce import write_experiment, write_sweep
+        from expectant.experiments.study import spec_at
+        from expectant.experiments.sweep_command import run_file
+        from expectant.experiments.trial_table import tell_troubles
 
         experiment, outcome = run_file(
             spec_at(config), out, threads=threads, engine=engine, address=address, shard=shard,
@@ -79,8 +79,8 @@ def run(
 
 
 def _print_experiment(outcome: Outcome, panels: list[Panel], json: bool) -> None:
-    from expectant.lab.reproduce import summary, times_of
-    from expectant.show.page_tables import curve_table, print_table
+    from expectant.experiments.reproduce import summary, times_of
+    from expectant.report.page_tables import curve_table, print_table
 
     times = times_of(outcome)
     if json:
@@ -126,9 +126,9 @@ def best(
     best.json and sensitivity-*.png and .svg.
     """
     with plain_errors("lab", "show"):
-        from expectant.lab.choosing.best_command import BEST
-        from expectant.lab.choosing.best_command import best as choose
-        from expectant.lab.choosing.choice_page import draw_choice
+        from expectant.experiments.best import BEST
+        from expectant.experiments.best import best as choose
+        from expectant.experiments.sweep_report import draw_choice
 
         place = out or folder
         chosen = choose(
@@ -148,7 +148,7 @@ def best(
 def report(folder: Folder, trust: Trust = False) -> None:
     """Write the figures and the page of a results folder again."""
     with plain_errors("lab", "show"):
-        from expectant.lab.reproduce import report_again
+        from expectant.experiments.reproduce import report_again
 
         for path in report_again(folder, trust=trust):
             print(path)

@@ -24,7 +24,7 @@ def _plain(text: str) -> str:
 @command("Inspect", "list")
 def list_components(json: Json = False) -> None:
     """List all components (domains, features, models, backups, agents, …) and studies."""
-    from expectant.catalogue import catalogue, study_entries
+    from expectant.cli.catalogue import catalogue, study_entries
 
     entries = [*catalogue(), *study_entries()]
     if json:
@@ -51,19 +51,19 @@ def show(
     """Show a component with its parameters and defaults, a study, or the trials of a spec."""
     with plain_errors():
         if name.endswith(".toml"):
-            from expectant.lab.specs.spec import read_config
-            from expectant.lab.sweep_command import preview, preview_text
+            from expectant.experiments.config_file import read_config
+            from expectant.experiments.sweep_command import preview, preview_text
 
             found = preview(read_config(Path(name), trust=trust))
             print_json(found) if json else print(preview_text(found))
             return
-        from expectant.catalogue import find_entry
+        from expectant.cli.catalogue import find_entry
 
         try:
             entry = find_entry(name)
         except ValueError:
             if Path(name).is_dir():
-                from expectant.lab.study import spec_at
+                from expectant.experiments.study import spec_at
 
                 spec_at(name)  # raises an error that says what a folder is for
             raise
@@ -107,7 +107,7 @@ def bench(
 ) -> None:
     """Measure speed against plain NumPy and C, side by side in one run (C needs gcc)."""
     with plain_errors("gym"):
-        from expectant.bench import run_benchmarks
+        from expectant.cli.bench import run_benchmarks
 
         status = run_benchmarks(json, rows or ())
     raise typer.Exit(status)

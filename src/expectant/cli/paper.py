@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from expectant.cli.common import Json, Out, Threads, command, fail, plain_errors, print_json
-from expectant.seeds import SEED
+from expectant.core.rng import SEED
 
 
 @command("The paper")
@@ -54,9 +54,9 @@ def reproduce(
     if quick and runs is not None:
         raise fail(f"--quick sets the runs, it cannot be combined with --runs {runs}", 2)
     with plain_errors("lab", "show"):
-        from expectant.lab.request import LOCA, QUICK_RUNS, request_for
-        from expectant.lab.study import find_study, read_study
-        from expectant.show.page_tables import (
+        from expectant.experiments.study import find_study, read_study
+        from expectant.experiments.study_request import LOCA, QUICK_RUNS, request_for
+        from expectant.report.page_tables import (
             adaptation_table,
             dependence_table,
             print_table,
@@ -69,7 +69,7 @@ def reproduce(
             found, figure or (), agent or (), backups or (), seed=seed, runs=runs, quick=quick
         )
         if vary:
-            from expectant.lab.readings import vary_readings
+            from expectant.experiments.interpretations import vary_readings
 
             folder = out or Path(f"{found.out}-readings")
             more = request.figures, QUICK_RUNS if quick else runs
@@ -80,9 +80,9 @@ def reproduce(
             print_table(dependence_table(rows))
             print(f"all differences: {folder / 'readings.json'}")
             return
-        from expectant.lab.reproduce import LOCA_ROWS, place_for
-        from expectant.lab.reproduce import reproduce as run_study
-        from expectant.lab.store.cell_tables import tell_troubles, troubles_of
+        from expectant.experiments.reproduce import LOCA_ROWS, place_for
+        from expectant.experiments.reproduce import reproduce as run_study
+        from expectant.experiments.trial_table import tell_troubles, troubles_of
 
         folder = out or Path(found.out)
         place = place_for(request, folder)

@@ -19,8 +19,8 @@ from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
 
 import numpy as np
 
-from expectant.meanings import known_elsewhere, meaning_of
-from expectant.rules import Rule
+from expectant.core.parameter_docs import known_elsewhere, meaning_of
+from expectant.core.rules import Rule
 
 __all__ = [
     "Config",

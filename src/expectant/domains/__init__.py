@@ -1,7 +1,7 @@
 """Domains: the paper's, the textbook's, tests of adaptation and average reward, and Gymnasium."""
 
+from expectant.core.interfaces import Domain
 from expectant.domains.average_reward import AccessControl, RiverSwim, TransientChain, TwoChoice
-from expectant.domains.branching import Branching, Lottery
 from expectant.domains.corridor import BoyanChain, Corridor
 from expectant.domains.counterexample import Counterexample
 from expectant.domains.finite import FiniteMDP
@@ -9,9 +9,9 @@ from expectant.domains.grids import BlockingMaze, Cliff, DynaMaze, ShortcutMaze
 from expectant.domains.gym import Gym
 from expectant.domains.loca import LocaGrid, LocaMountainCar
 from expectant.domains.mountain_car import DrivenCar, MountainCar
+from expectant.domains.random_mdps import Branching, Lottery
 from expectant.domains.rooms import FourRooms, Rooms, TwoRooms
 from expectant.domains.spaces import Outside
-from expectant.parts import Domain
 
 __all__ = [
     "AccessControl",

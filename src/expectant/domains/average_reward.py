@@ -8,9 +8,9 @@ from math import comb
 import numpy as np
 
 from expectant.core.config import parameter
+from expectant.core.interfaces import Drawing
+from expectant.core.rules import between, list_of, number, one_of, whole
 from expectant.domains.finite import FiniteMDP, TabularDomain
-from expectant.parts import Drawing
-from expectant.rules import between, list_of, number, one_of, whole
 
 REJECT, ACCEPT = 0, 1
 

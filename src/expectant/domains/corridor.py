@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from expectant.core.config import parameter
+from expectant.core.interfaces import Drawing, Exit
 from expectant.core.memory import claim
+from expectant.core.rules import between, number, or_none, whole
 from expectant.domains.finite import END, FiniteMDP, TabularDomain
-from expectant.parts import Drawing, Exit
-from expectant.rules import between, number, or_none, whole
 
 LEFT, RIGHT = 0, 1
 

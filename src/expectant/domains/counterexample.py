@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from expectant.core.config import parameter
+from expectant.core.rules import number
 from expectant.domains.finite import END, FiniteMDP, TabularDomain
-from expectant.rules import number
 
 
 class Counterexample(TabularDomain):

@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from expectant.core.config import parameter
+from expectant.core.interfaces import Domain, Site
 from expectant.core.memory import claim
+from expectant.core.rules import Rule, flag, list_of, or_none, whole
 from expectant.core.verbs import (
     function,
     observation,
@@ -23,8 +25,6 @@ from expectant.core.verbs import (
 )
 from expectant.domains.gym import Gym
 from expectant.domains.spaces import GymSource
-from expectant.parts import Domain, Site
-from expectant.rules import Rule, flag, list_of, or_none, whole
 
 END = -1  # the successor where an episode ends
 TOLERANCE = 1e-9

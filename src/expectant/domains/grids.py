@@ -13,6 +13,8 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from expectant.core.config import parameter
+from expectant.core.interfaces import Drawing, Exit
+from expectant.core.rules import either, list_of, number, whole
 from expectant.core.verbs import reset, reward_now, step
 from expectant.domains.finite import (
     END,
@@ -23,8 +25,6 @@ from expectant.domains.finite import (
     tell_what_is_now,
 )
 from expectant.domains.phases import PhaseClock, phase_clock, present_phase, tick_clock
-from expectant.parts import Drawing, Exit
-from expectant.rules import either, list_of, number, whole
 
 UP, RIGHT, DOWN, LEFT = 0, 1, 2, 3
 MOVES = ("up", "right", "down", "left")

@@ -13,6 +13,11 @@ from typing import Any, TypeGuard
 import numpy as np
 
 from expectant.core.config import look_here_too, parameter
+from expectant.core.errors import WorldError, own_place, told
+from expectant.core.extras import need
+from expectant.core.interfaces import Domain
+from expectant.core.rng import ENVIRONMENT, sequence
+from expectant.core.rules import Rule, flag, or_none
 from expectant.domains.spaces import (
     GymEnvironment,
     GymSource,
@@ -23,11 +28,6 @@ from expectant.domains.spaces import (
     observations,
     one_world,
 )
-from expectant.extras import need
-from expectant.parts import Domain
-from expectant.rules import Rule, flag, or_none
-from expectant.seeds import ENVIRONMENT, sequence
-from expectant.whose import WorldError, own_place, told
 
 
 def as_domain(domain: Domain | GymSource) -> Domain:

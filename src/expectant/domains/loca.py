@@ -8,7 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from expectant.core.config import parameter
+from expectant.core.interfaces import Drawing, Exit
 from expectant.core.memory import claim
+from expectant.core.rules import at_least, between, number, or_none, whole
 from expectant.core.verbs import function, observation, phase, reset, reward_now, step
 from expectant.domains.finite import (
     END,
@@ -40,8 +42,6 @@ from expectant.domains.phases import (
     stop_clock,
     tick_clock,
 )
-from expectant.parts import Drawing, Exit
-from expectant.rules import at_least, between, number, or_none, whole
 
 
 class LocaGridPart(NamedTuple):

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from expectant.core.config import parameter
+from expectant.core.interfaces import Domain, Drawing, Exit, KnownValues
+from expectant.core.rules import Rule, between, number, or_none, whole
 from expectant.core.verbs import function, observation, reset, step
-from expectant.parts import Domain, Drawing, Exit, KnownValues
-from expectant.rules import Rule, between, number, or_none, whole
 
 POSITION, SPEED = 0, 1
 

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from expectant.core.rules import list_of, whole
 from expectant.core.verbs import cut, function
-from expectant.rules import list_of, whole
 
 STEPS, OVER = 0, 1
 NEVER = 2**62

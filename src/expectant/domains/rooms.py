@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from expectant.core.config import parameter
+from expectant.core.interfaces import Drawing
+from expectant.core.rules import Rule, between, number
 from expectant.domains.finite import END, FiniteMDP, TabularDomain
 from expectant.domains.grids import (
     GOAL,
@@ -17,8 +19,6 @@ from expectant.domains.grids import (
     moves_in,
     numbers_of_cells,
 )
-from expectant.parts import Drawing
-from expectant.rules import Rule, between, number
 
 FREE, PIT = ".", "P"
 

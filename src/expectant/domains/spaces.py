@@ -10,9 +10,9 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 import numpy as np
 
 from expectant.core.config import parameter
+from expectant.core.interfaces import Domain
+from expectant.core.rules import Rule, list_of, or_none, whole
 from expectant.core.verbs import observation
-from expectant.parts import Domain
-from expectant.rules import Rule, list_of, or_none, whole
 
 
 class GymEnvironment(Protocol):

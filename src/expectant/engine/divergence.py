@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from expectant.core import tree
+from expectant.core.updates import levi_choice
+from expectant.core.vectors import dense
 from expectant.core.verbs import add_expected, answering, draw, mean_rate, moved_by, size
 from expectant.engine.loop import DIVERGED, EPISODE, NUMBER, Run
 from expectant.exact.stability import PlanningRadius, radius_of
-from expectant.features.vector import dense
 from expectant.models.columns import ColumnsPart
-from expectant.updates import levi_choice
 
 GROWN = 1e6  # weights so many times as large as any return are on their way to infinity
 FAR = 1e3  # no feature of a next state is that large

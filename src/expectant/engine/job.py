@@ -9,26 +9,20 @@ from typing import Any
 
 import numpy as np
 
+from expectant.checks.dry_run import check_counts, rehearse
 from expectant.core import tree
 from expectant.core.config import all_ours
+from expectant.core.interfaces import Agent, Domain, Features, Site, equip_checked
 from expectant.core.memory import full, zeros
-from expectant.engine.compile.kernels import (
-    Kernel,
-    compiled_for,
-    entry_point,
-    is_compiled,
-    use_compiled,
-)
-from expectant.engine.course import going_on
-from expectant.engine.crossing import first_response, respond, responder
+from expectant.core.progress import Reporter, say
+from expectant.core.reductions import padded
+from expectant.core.rng import Streams, streams_of
+from expectant.core.vectors import empty_state
+from expectant.engine.driver import going_on
+from expectant.engine.gym_loop import first_response, respond, responder
 from expectant.engine.loop import DONE, NUMBER, STEPS, Budget, Ranges, Run, simulate
 from expectant.engine.memory import measure, owner, refusing
-from expectant.engine.trial.rehearsal import check_counts, rehearse
-from expectant.features.vector import empty_state
-from expectant.lanes import padded
-from expectant.parts import Agent, Domain, Features, Site, equip_checked
-from expectant.progress import Reporter, say
-from expectant.seeds import Streams, streams_of
+from expectant.jit.compile import Kernel, compiled_for, entry_point, is_compiled, use_compiled
 
 UNLIMITED = 2**62
 LINES = 128  # bytes that a core may fetch at once

@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from expectant.core.dispatch import borrowed
+from expectant.core.vectors import Binary, Transition, Weighted
 from expectant.core.verbs import (
     act,
     begin,
@@ -32,8 +34,6 @@ from expectant.core.verbs import (
     size,
     step,
 )
-from expectant.dispatch import borrowed
-from expectant.features.vector import Binary, Transition, Weighted
 
 EPISODE, STEP, STEPS, PHASE, ACTION, NUMBER = 0, 1, 2, 3, 4, 5
 DONE, STOPPED, FULL, DIVERGED = 0, 1, 2, 3

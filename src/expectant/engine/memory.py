@@ -17,8 +17,8 @@ from expectant.core.memory import (
     refusal,
     size_in_words,
 )
+from expectant.core.progress import say
 from expectant.engine.loop import Run
-from expectant.progress import say
 
 if TYPE_CHECKING:
     from expectant.engine.job import Job

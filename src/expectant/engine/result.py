@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from expectant import formatting as tables
 from expectant.analysis.curves import interval
+from expectant.core import formatting as tables
+from expectant.core.extras import need
+from expectant.core.interfaces import Agent, Domain, Features
+from expectant.core.rng import Streams
 from expectant.engine.loop import Run
-from expectant.extras import need
-from expectant.parts import Agent, Domain, Features
-from expectant.seeds import Streams
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -79,7 +79,7 @@ class Result:
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
         """Draw its learning curve; ``path`` writes it as .png, .svg or .pdf, see ``ex.plot``."""
-        from expectant.show.plot import plot
+        from expectant.report.plot import plot
 
         return plot(self, path)
 

@@ -12,13 +12,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from expectant.core.config import Config
+from expectant.core.errors import WorldError
+from expectant.core.interfaces import Agent, Domain, Features
+from expectant.core.progress import Reporter, Silent, reporter, say
+from expectant.core.rng import SEED, Streams
+from expectant.core.rules import flag, or_none, whole
 from expectant.core.verbs import evicted
 from expectant.domains.gym import as_domain
 from expectant.domains.spaces import GymSource
 from expectant.engine.arguments import hinting
-from expectant.engine.compile.kernels import Kernel, use_compiled
-from expectant.engine.course import drive, going_on, share_done
 from expectant.engine.divergence import explained
+from expectant.engine.driver import drive, going_on, share_done
 from expectant.engine.job import Job, closed, cores, loop_for, tell_of_evictions
 from expectant.engine.loop import DIVERGED, Run
 from expectant.engine.memory import threads_that_fit
@@ -32,11 +36,7 @@ from expectant.engine.workers import (
     compile_loop,
     run_on_threads,
 )
-from expectant.parts import Agent, Domain, Features
-from expectant.progress import Reporter, Silent, reporter, say
-from expectant.rules import flag, or_none, whole
-from expectant.seeds import SEED, Streams
-from expectant.whose import WorldError
+from expectant.jit.compile import Kernel, use_compiled
 
 IN_A_ROW = 5  # failures after which no run is begun any more
 
@@ -63,8 +63,8 @@ def run(
 
     A Gymnasium id or environment stands for ``ex.Gym`` of it.
 
-    Run r draws everything from streams of its own (:mod:`expectant.seeds`), one each for the world,
-    for acting, for planning and for building: the same for every setting, and the same bits for
+    Run r draws everything from streams of its own (:mod:`expectant.core.rng`), one each for the
+    world, acting, planning and building: the same for every setting, and the same bits for
     any number of threads (None: one per core; fewer where not all would fit into memory). An
     episode longer than ``step_limit`` (None: the domain's own, or 10,000; no limit for ``steps`` in
     a domain without an end) is cut off, which is not a termination.

@@ -27,15 +27,15 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Protocol, 
 import numpy as np
 
 from expectant.core.config import Config
+from expectant.core.errors import WorldCrashed, WorldHangs
 from expectant.core.memory import available_memory, given_memory
+from expectant.core.progress import Reporter, Silent
 from expectant.core.tree import structure
-from expectant.engine.code_hash import digest, is_known_by_name, part_types, walk
-from expectant.engine.course import going_on
+from expectant.engine.driver import going_on
 from expectant.engine.job import Job, cores, loop_for, loop_is_compiled
 from expectant.engine.loop import EPISODE, NUMBER, STEP
 from expectant.engine.memory import owner
-from expectant.progress import Reporter, Silent
-from expectant.whose import WorldCrashed, WorldHangs
+from expectant.jit.code_hash import digest, is_known_by_name, part_types, walk
 
 if TYPE_CHECKING:
     from loky.process_executor import ProcessPoolExecutor

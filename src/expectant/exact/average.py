@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from expectant.core.interfaces import Domain
 from expectant.exact.solve import (
     Dynamics,
     checked_policy,
@@ -19,7 +20,6 @@ from expectant.exact.solve import (
     softened,
     transitions_of,
 )
-from expectant.parts import Domain
 
 LAZY = 0.5  # of the steps count, so that worlds that go round in circles settle too
 SWEEPS = 200_000

@@ -12,6 +12,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from expectant.core.formatting import in_brief
+from expectant.core.interfaces import Domain, Features
+from expectant.core.rng import SEED, generator
+from expectant.core.rules import one_of, whole
 from expectant.exact.solve import (
     Dynamics,
     checked_discount,
@@ -23,10 +27,6 @@ from expectant.exact.solve import (
     policy_values,
     start_return,
 )
-from expectant.formatting import in_brief
-from expectant.parts import Domain, Features
-from expectant.rules import one_of, whole
-from expectant.seeds import SEED, generator
 
 SWEEPS = 200_000
 UPDATES = ("avi", "aavi", "invalid")
@@ -147,8 +147,8 @@ def feature_matrix(
     domain: Domain, features: Features, *, seed: int = 0, run: int = 0
 ) -> np.ndarray:
     """The feature vectors (S, d) of all states, as run number ``run`` of that seed draws them."""
+    from expectant.core.vectors import dense, empty_state
     from expectant.core.verbs import encode
-    from expectant.features.vector import dense, empty_state
 
     SEED.check("feature_matrix", "seed", seed)
     whole(0).check("feature_matrix", "run", run)

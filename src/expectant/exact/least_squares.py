@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from expectant.formatting import in_brief
-from expectant.rules import between
+from expectant.core.formatting import in_brief
+from expectant.core.rules import between
 
 
 class LinearModel(NamedTuple):

@@ -14,6 +14,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from expectant.core.formatting import in_brief
+from expectant.core.interfaces import Domain
 from expectant.domains.finite import END, reaches_end
 from expectant.exact.solve import (
     checked_discount,
@@ -24,8 +26,6 @@ from expectant.exact.solve import (
     iterate_values,
     transitions_of,
 )
-from expectant.formatting import in_brief
-from expectant.parts import Domain
 
 OptionModel = tuple[np.ndarray, np.ndarray]  # rewards (S,), successors (S, S)
 

@@ -12,9 +12,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from expectant.core.interfaces import Domain
+from expectant.core.rules import between, whole
 from expectant.domains.finite import FiniteMDP, reaches_end
-from expectant.parts import Domain
-from expectant.rules import between, whole
 
 TIE = 1e-9
 DENSE_STATES = 1500

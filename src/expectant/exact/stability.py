@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from expectant.rules import at_least, between, one_of
+from expectant.core.rules import at_least, between, one_of
 
 UPDATES = ("levi", "gradient", "gtd2")
 

@@ -1,11 +1,11 @@
 """Features: state-update functions, from tables to tile coding and memory."""
 
+from expectant.core.interfaces import Features
 from expectant.features.basis import Fourier, Identity
 from expectant.features.bounds import bounds_of
 from expectant.features.table import Categorical, Interpolated, OneHot, RandomBinary
 from expectant.features.tiles import Tiles
 from expectant.features.wrappers import History, Joined, Traces
-from expectant.parts import Features
 
 __all__ = [
     "Categorical",

@@ -10,11 +10,11 @@ from typing import NamedTuple
 import numpy as np
 
 from expectant.core.config import parameter
+from expectant.core.interfaces import Domain, Features, Shape
+from expectant.core.rules import flag, or_none, whole
 from expectant.core.verbs import encode
 from expectant.domains.spaces import LIMITS
 from expectant.features.bounds import known_bounds
-from expectant.parts import Domain, Features, Shape
-from expectant.rules import flag, or_none, whole
 
 MOST = 10_000  # features; a linear model of so many holds 800 MB for every action
 

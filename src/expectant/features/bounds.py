@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
+from expectant.core.errors import WorldError
+from expectant.core.interfaces import Domain, OutsideWorld
+from expectant.core.progress import say
+from expectant.core.rng import SEED, generator
+from expectant.core.rules import at_least, whole
 from expectant.core.verbs import cut, observation, reset, step
 from expectant.domains.gym import Gym
 from expectant.domains.spaces import GymSource, OutsidePart
-from expectant.parts import Domain, OutsideWorld
-from expectant.progress import say
-from expectant.rules import at_least, whole
-from expectant.seeds import SEED, generator
-from expectant.whose import WorldError
 
 Bounds = tuple[tuple[float, float], ...]
 

@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from expectant.core.interfaces import Shape
 from expectant.core.memory import full
+from expectant.core.vectors import BinaryTable, WeightedTable, empty_table
 from expectant.core.verbs import function, index, matches, save, size, value
-from expectant.features.vector import BinaryTable, WeightedTable, empty_table
-from expectant.parts import Shape
 
 EMPTY = -1
 MULTIPLIER, MODULUS = 1_000_003, 2_147_483_647  # products stay below 2⁶³

@@ -9,14 +9,14 @@ from typing import NamedTuple
 import numpy as np
 
 from expectant.core.config import parameter
+from expectant.core.interfaces import Domain, Features, Shape, Site
 from expectant.core.memory import claim
+from expectant.core.rng import generator
+from expectant.core.rules import or_none, whole
+from expectant.core.vectors import BinaryTable, WeightedTable, empty_state, empty_table
 from expectant.core.verbs import encode, encode_all
 from expectant.features.bounds import known_bounds
 from expectant.features.tiles import LARGEST, wholes
-from expectant.features.vector import BinaryTable, WeightedTable, empty_state, empty_table
-from expectant.parts import Domain, Features, Shape, Site
-from expectant.rules import or_none, whole
-from expectant.seeds import generator
 
 
 class TablePart(NamedTuple):

@@ -20,12 +20,12 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from expectant.core.config import parameter
+from expectant.core.interfaces import Domain, Features, Shape
 from expectant.core.memory import full
+from expectant.core.rules import Rule, either, flag, list_of, or_none, whole
 from expectant.core.verbs import encode, function
 from expectant.domains.spaces import LIMITS
 from expectant.features.bounds import Bounds, known_bounds
-from expectant.parts import Domain, Features, Shape
-from expectant.rules import Rule, either, flag, list_of, or_none, whole
 
 FREE = -1
 PROBES = 8

@@ -11,11 +11,11 @@ from typing import NamedTuple
 import numpy as np
 
 from expectant.core.config import parameter
+from expectant.core.interfaces import Domain, Features, Shape
 from expectant.core.memory import zeros
+from expectant.core.rules import Rule, between, flag, whole
+from expectant.core.vectors import Binary, Weighted, empty_state
 from expectant.core.verbs import encode, function, index, put, size, value
-from expectant.features.vector import Binary, Weighted, empty_state
-from expectant.parts import Domain, Features, Shape
-from expectant.rules import Rule, between, flag, whole
 
 
 def _features(value: object) -> Features:

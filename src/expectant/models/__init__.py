@@ -1,5 +1,6 @@
 """Models: learned and given, of means, of distributions and of samples."""
 
+from expectant.core.interfaces import Model
 from expectant.models.distribution import Distribution
 from expectant.models.episodic import EpisodicExpectation, ExactEpisodic
 from expectant.models.expectation import ExactExpectation, LinearExpectation
@@ -9,7 +10,6 @@ from expectant.models.sample import Sample
 from expectant.models.sparse import SparseExpectation
 from expectant.models.true import TrueModel
 from expectant.models.wrappers import CachedLookahead, ExplorationBonus
-from expectant.parts import Model
 
 __all__ = [
     "CachedLookahead",

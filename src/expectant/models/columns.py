@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from expectant.core.memory import full, zeros
+from expectant.core.reductions import dot_listed, padded
 from expectant.core.verbs import function
-from expectant.lanes import dot_listed, padded
 
 CHUNK = 16  # entries
 NONE = -1

@@ -11,7 +11,10 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from expectant.core.config import parameter
+from expectant.core.interfaces import Model, Site
 from expectant.core.memory import full, zeros
+from expectant.core.rules import between, number, or_none, whole
+from expectant.core.vectors import Binary, Weighted, empty_state, outlook
 from expectant.core.verbs import (
     backed_up_action_value,
     backed_up_value,
@@ -25,9 +28,6 @@ from expectant.features.distinct import (
     number_of,
     numbered,
 )
-from expectant.features.vector import Binary, Weighted, empty_state, outlook
-from expectant.parts import Model, Site
-from expectant.rules import between, number, or_none, whole
 
 END, FREE = -1, -2
 

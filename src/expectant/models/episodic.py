@@ -7,6 +7,10 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from expectant.core.config import parameter
+from expectant.core.interfaces import Model, Site
+from expectant.core.reductions import dot_row
+from expectant.core.updates import move
+from expectant.core.vectors import dot
 from expectant.core.verbs import (
     add_expected,
     backed_up_action_value,
@@ -17,8 +21,6 @@ from expectant.core.verbs import (
     function,
 )
 from expectant.domains.finite import finite_mdp
-from expectant.features.vector import dot
-from expectant.lanes import dot_row
 from expectant.models.expectation import (
     ExactExpectation,
     ExactPart,
@@ -29,9 +31,7 @@ from expectant.models.expectation import (
     predict,
     row_of,
 )
-from expectant.parts import Model, Site
 from expectant.step_sizes import StepSize, step_size, without_adapting
-from expectant.updates import move
 
 
 class EpisodicPart(NamedTuple):

@@ -8,7 +8,12 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from expectant.core.config import parameter
+from expectant.core.interfaces import Model, Site, constant_weights
 from expectant.core.memory import zeros
+from expectant.core.reductions import add_to_row, dot_row
+from expectant.core.rules import number, or_none
+from expectant.core.updates import add_columns
+from expectant.core.vectors import dense, dot, empty_state
 from expectant.core.verbs import (
     adapt_columns,
     add_expected,
@@ -29,12 +34,7 @@ from expectant.core.verbs import (
 )
 from expectant.domains.finite import PHASE, finite_mdp, phase_now
 from expectant.features.table import feature_table
-from expectant.features.vector import dense, dot, empty_state
-from expectant.lanes import add_to_row, dot_row
-from expectant.parts import Model, Site, constant_weights
-from expectant.rules import number, or_none
 from expectant.step_sizes import StepSize, as_step_size, step_size
-from expectant.updates import add_columns
 
 
 class LinearPart(NamedTuple):

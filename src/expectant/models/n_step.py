@@ -13,6 +13,17 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from expectant.core.config import parameter
+from expectant.core.interfaces import Model, Site
+from expectant.core.rules import Rule, whole
+from expectant.core.vectors import (
+    Binary,
+    BinaryTable,
+    Transition,
+    Weighted,
+    WeightedTable,
+    empty_state,
+    empty_table,
+)
 from expectant.core.verbs import (
     add_expected,
     backed_up_action_value,
@@ -25,18 +36,7 @@ from expectant.core.verbs import (
     pass_on,
     save,
 )
-from expectant.features.vector import (
-    Binary,
-    BinaryTable,
-    Transition,
-    Weighted,
-    WeightedTable,
-    empty_state,
-    empty_table,
-)
 from expectant.models.expectation import LinearExpectation
-from expectant.parts import Model, Site
-from expectant.rules import Rule, whole
 
 FIRST, WAITING = 0, 1  # places in what is counted
 

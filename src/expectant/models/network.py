@@ -18,7 +18,11 @@ from typing import ClassVar, NamedTuple, cast
 import numpy as np
 
 from expectant.core.config import parameter
+from expectant.core.interfaces import Model, Site
 from expectant.core.memory import zeros
+from expectant.core.reductions import dot_row, dot_weighted_rows, padded
+from expectant.core.rules import at_least, between, one_of, whole
+from expectant.core.vectors import add
 from expectant.core.verbs import (
     add_expected,
     backed_up_action_value,
@@ -29,11 +33,7 @@ from expectant.core.verbs import (
     size,
     value,
 )
-from expectant.features.vector import add
-from expectant.lanes import dot_row, dot_weighted_rows, padded
 from expectant.models.expectation import add_row, most
-from expectant.parts import Model, Site
-from expectant.rules import at_least, between, one_of, whole
 from expectant.step_sizes import Fixed, StepSize, as_step_size, step_size
 
 

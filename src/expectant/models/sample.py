@@ -7,6 +7,9 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from expectant.core.config import parameter
+from expectant.core.interfaces import Model, Site
+from expectant.core.rules import Rule, whole
+from expectant.core.vectors import outlook
 from expectant.core.verbs import (
     answering,
     backed_up_action_value,
@@ -20,11 +23,8 @@ from expectant.core.verbs import (
 )
 from expectant.domains.finite import PHASE
 from expectant.features.distinct import number_of
-from expectant.features.vector import outlook
 from expectant.models.distribution import END, Distribution, DistributionPart, probability
 from expectant.models.true import TrueModel, TruePart
-from expectant.parts import Model, Site
-from expectant.rules import Rule, whole
 
 
 class SamplePart(NamedTuple):

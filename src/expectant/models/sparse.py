@@ -14,6 +14,10 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from expectant.core.config import parameter
+from expectant.core.interfaces import Model, Site, constant_weights
+from expectant.core.reductions import dot_row
+from expectant.core.rules import at_least, number, or_none, whole
+from expectant.core.vectors import dot
 from expectant.core.verbs import (
     adapt_listed,
     add_expected,
@@ -31,8 +35,6 @@ from expectant.core.verbs import (
     value,
     with_predecessors,
 )
-from expectant.features.vector import dot
-from expectant.lanes import dot_row
 from expectant.models.columns import (
     CHUNK,
     EVICTED,
@@ -52,8 +54,6 @@ from expectant.models.columns import (
     wipe,
 )
 from expectant.models.expectation import most
-from expectant.parts import Model, Site, constant_weights
-from expectant.rules import at_least, number, or_none, whole
 from expectant.step_sizes import StepSize, adapts, as_step_size, step_size
 from expectant.step_sizes.adaptive import AdaptiveListsPart, learn_rate, settle_rates
 

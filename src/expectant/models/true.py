@@ -6,10 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from expectant.core.verbs import backed_up_action_value, backed_up_value, fit, function, load
-from expectant.domains.finite import END, PHASE, finite_mdp, phase_now
-from expectant.features.table import feature_table
-from expectant.features.vector import (
+from expectant.core.interfaces import Model, Site
+from expectant.core.vectors import (
     Binary,
     BinaryTable,
     Weighted,
@@ -17,7 +15,9 @@ from expectant.features.vector import (
     empty_state,
     outlook,
 )
-from expectant.parts import Model, Site
+from expectant.core.verbs import backed_up_action_value, backed_up_value, fit, function, load
+from expectant.domains.finite import END, PHASE, finite_mdp, phase_now
+from expectant.features.table import feature_table
 
 
 class TruePart(NamedTuple):

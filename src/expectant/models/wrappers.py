@@ -21,7 +21,11 @@ from typing import NamedTuple
 import numpy as np
 
 from expectant.core.config import parameter
+from expectant.core.interfaces import Model, Shape, Site
 from expectant.core.memory import zeros
+from expectant.core.reductions import dot_row
+from expectant.core.rules import at_least, instance_of
+from expectant.core.vectors import Weighted, dot, empty_state, outlook
 from expectant.core.verbs import (
     add_expected,
     answering,
@@ -43,11 +47,7 @@ from expectant.core.verbs import (
     value,
     with_predecessors,
 )
-from expectant.features.vector import Weighted, dot, empty_state, outlook
-from expectant.lanes import dot_row
 from expectant.models.expectation import LinearExpectation, LinearPart
-from expectant.parts import Model, Shape, Site
-from expectant.rules import at_least, instance_of
 
 
 class CuriousPart(NamedTuple):

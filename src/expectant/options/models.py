@@ -15,7 +15,19 @@ from typing import NamedTuple
 
 import numpy as np
 
+from expectant.core.interfaces import Site
 from expectant.core.memory import zeros
+from expectant.core.reductions import add_to_row, dot_row
+from expectant.core.updates import (
+    add_columns,
+    bound_trace,
+    clear_trace,
+    enter_trace,
+    follow_trace,
+    leave_trace,
+    move,
+)
+from expectant.core.vectors import add, dense, dot, empty_state
 from expectant.core.verbs import (
     add_expected,
     backed_up_value,
@@ -33,19 +45,7 @@ from expectant.core.verbs import (
 from expectant.domains.finite import finite_mdp, phase_now
 from expectant.exact.options import option_durations, option_model
 from expectant.features.table import feature_table
-from expectant.features.vector import add, dense, dot, empty_state
-from expectant.lanes import add_to_row, dot_row
 from expectant.models.expectation import ExactPart, row_of
-from expectant.parts import Site
-from expectant.updates import (
-    add_columns,
-    bound_trace,
-    clear_trace,
-    enter_trace,
-    follow_trace,
-    leave_trace,
-    move,
-)
 
 
 class LinearOptionsPart(NamedTuple):

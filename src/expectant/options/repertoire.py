@@ -14,6 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from expectant.core.config import parameter
+from expectant.core.interfaces import Buildable, Model, Option, Site
+from expectant.core.rules import Rule, at_least, between, flag, one_of
 from expectant.core.verbs import (
     add_expected,
     answering,
@@ -31,8 +33,6 @@ from expectant.core.verbs import (
     trace_back,
 )
 from expectant.options.models import exact_models, learned_models
-from expectant.parts import Buildable, Model, Option, Site
-from expectant.rules import Rule, at_least, between, flag, one_of
 
 
 class SeveralOptionsPart(NamedTuple):

@@ -14,7 +14,18 @@ from typing import NamedTuple
 import numpy as np
 
 from expectant.core.config import parameter
+from expectant.core.interfaces import Option, Site
 from expectant.core.memory import zeros
+from expectant.core.rules import at_least, between, flag, number, whole
+from expectant.core.updates import (
+    bound_trace,
+    clear_trace,
+    enter_trace,
+    follow_trace,
+    leave_trace,
+    softmax,
+)
+from expectant.core.vectors import add, dot
 from expectant.core.verbs import (
     begin,
     function,
@@ -24,17 +35,6 @@ from expectant.core.verbs import (
     size,
     stop_of,
     value,
-)
-from expectant.features.vector import add, dot
-from expectant.parts import Option, Site
-from expectant.rules import at_least, between, flag, number, whole
-from expectant.updates import (
-    bound_trace,
-    clear_trace,
-    enter_trace,
-    follow_trace,
-    leave_trace,
-    softmax,
 )
 
 

@@ -12,7 +12,9 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from expectant.core.config import parameter
+from expectant.core.interfaces import Site
 from expectant.core.memory import full, zeros
+from expectant.core.rules import Rule, at_least, flag
 from expectant.core.verbs import (
     adapt,
     adapt_columns,
@@ -24,8 +26,6 @@ from expectant.core.verbs import (
     size,
     value,
 )
-from expectant.parts import Site
-from expectant.rules import Rule, at_least, flag
 from expectant.step_sizes.step_size import PER, StepSize, squared_length
 
 LEAST, JUMP = -20.0, 2.0  # of the logarithm of a step size, and of its change at once

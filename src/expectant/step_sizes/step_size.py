@@ -13,6 +13,8 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from expectant.core.config import parameter
+from expectant.core.interfaces import Buildable, Site
+from expectant.core.rules import Rule, at_least, flag, one_of
 from expectant.core.verbs import (
     adapt,
     adapt_columns,
@@ -24,8 +26,6 @@ from expectant.core.verbs import (
     tick,
     value,
 )
-from expectant.parts import Buildable, Site
-from expectant.rules import Rule, at_least, flag, one_of
 
 
 @function

@@ -18,6 +18,7 @@ features, A actions, S states of a finite MDP, O outcomes of a state and action,
 """
 
 # ruff: noqa: F403
+from expectant.core.dispatch import Verb, function, optional, plain, verb
 from expectant.core.verbs import (
     agent,
     backups,
@@ -36,7 +37,6 @@ from expectant.core.verbs.internal import *
 from expectant.core.verbs.model import *
 from expectant.core.verbs.option import *
 from expectant.core.verbs.step_size import *
-from expectant.dispatch import Verb, function, optional, plain, verb
 
 __all__ = ["Verb", "function", "optional", "plain", "verb"]
 __all__ += domain.__all__

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from expectant.dispatch import optional, plain, verb
+from expectant.core.dispatch import optional, plain, verb
 
 __all__ = [
     "act",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from expectant.dispatch import optional, verb
+from expectant.core.dispatch import optional, verb
 
 __all__ = [
     "age",

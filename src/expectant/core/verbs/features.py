@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from expectant.dispatch import verb
+from expectant.core.dispatch import verb
 
 __all__ = [
     "copy",

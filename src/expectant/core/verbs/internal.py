@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from expectant.core.dispatch import Verb, plain
 from expectant.core.verbs.backups import grown
 from expectant.core.verbs.features import encode, save
-from expectant.dispatch import Verb, plain
 
 if TYPE_CHECKING:
-    from expectant.features.vector import Binary, BinaryTable, Weighted, WeightedTable
+    from expectant.core.vectors import Binary, BinaryTable, Weighted, WeightedTable
 
 __all__ = [
     "encode_all",

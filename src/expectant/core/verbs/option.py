@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from expectant.core.dispatch import optional, verb
 from expectant.core.verbs.agent import policy
-from expectant.dispatch import optional, verb
 
 __all__ = [
     "fit_options",

@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 
 import expectant as ex
-from expectant.lab.claims import chance_together, judge_claims
-from expectant.lab.study import Reading, read_study
+from expectant.experiments.claims import chance_together, judge_claims
+from expectant.experiments.study import Reading, read_study
 
 STUDY = read_study(Path(__file__).parent)
 FIGURES, STEP_LIMIT = ("5a", "5b"), 300  # some combinations are stuck in most episodes

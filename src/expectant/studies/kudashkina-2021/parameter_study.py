@@ -19,11 +19,11 @@ from typing import Any
 import numpy as np
 
 import expectant as ex
-from expectant.analysis.judging import AT_LEAST, floored
 from expectant.analysis.selection import pick, setting_means
-from expectant.lab.cells import Cell
-from expectant.lab.claims import judge_claims
-from expectant.lab.study import read_study
+from expectant.analysis.verdicts import AT_LEAST, floored
+from expectant.experiments.claims import judge_claims
+from expectant.experiments.study import read_study
+from expectant.experiments.trials import Cell
 
 STUDY = read_study(Path(__file__).parent)
 CLAIM, AT_BEST = 22, ("5a", "5b")  # that printed steps are the best; figures judged at the best

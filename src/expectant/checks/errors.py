@@ -1,0 +1,76 @@
+"""Mistakes in parts, told in one sentence: which part, which promise, which value, when."""
+
+from __future__ import annotations
+
+from expectant.core import verbs
+from expectant.core.errors import own_place
+from expectant.core.verbs import index, observation, size
+from expectant.engine.loop import (
+    ACTION,
+    EPISODE,
+    NO_ACTION,
+    NO_ALIVE,
+    NO_FEATURE,
+    NO_PLACE,
+    NO_REWARD,
+    NO_STATE,
+    NUMBER,
+    STEP,
+    Run,
+    unusable,
+)
+
+__all__ = ["PartError"]
+
+
+class PartError(ValueError):
+    """A part, usually somebody's own, that does not do what its verbs promise."""
+
+
+def beyond_an_array(run: Run, error: IndexError) -> PartError:
+    """The error for an index that plain Python, or a check of Numba's, has found."""
+    place = own_place(error)
+    where = f" ({place})" if place else ""
+    return PartError(f"a part indexes beyond an array: {error}, {_when(run)}{where}")
+
+
+def broken_promise(run: Run, status: int) -> PartError:
+    """The error for a status with which the loop has stopped, from what is in the run's arrays."""
+    return PartError(f"{_promise(run, status)}, {_when(run)}")
+
+
+def _when(run: Run) -> str:
+    clock = run.clock
+    return f"in run {clock[NUMBER]}, episode {clock[EPISODE]}, step {clock[STEP]}"
+
+
+def _promise(run: Run, status: int) -> str:
+    """Which promise, and what came instead."""
+    domain, ranges, seen = type(run.domain).__name__, run.ranges, observation(run.domain)
+    component = max(unusable(seen), 0)
+    return {
+        NO_ACTION: f"act of {type(run.agent).__name__} must return an action from 0 to "
+        f"{ranges.actions - 1}, got {run.clock[ACTION]}",
+        NO_REWARD: f"step of {domain} must return a reward that is a finite number, got "
+        f"{run.total[0]}",
+        NO_ALIVE: f"step of {domain} must return alive as 0.0 where the episode has ended, else "
+        f"1.0, got {run.total[0]}",
+        NO_STATE: f"observation of {domain} must hold a state's number from 0 to "
+        f"{ranges.states - 1}, got {seen[0]}",
+        NO_PLACE: f"place of {domain} must return a state's number from 0 to "
+        f"{ranges.states - 1}, or −1, got {verbs.place(run.domain)}",
+        NO_FEATURE: f"encode of {type(run.features).__name__} must write features from 0 to "
+        f"{ranges.features - 1}, got {_no_feature(run)}",
+    }.get(
+        status,
+        f"observation: component {component} must be a finite number, got {seen[component]}",
+    )
+
+
+def _no_feature(run: Run) -> int | None:
+    """The first index that is no feature, in the state that was encoded last."""
+    for state in (run.next_state, run.state):
+        for n in range(size(state)):
+            if not 0 <= index(state, n) < run.ranges.features:
+                return int(index(state, n))
+    return None

@@ -1,0 +1,410 @@
+"""The published updates, one small function each.
+
+Equation names follow Kudashkina, Wan, Naik & Sutton, *Planning with Expectation Models for
+Control*; S&B is Sutton & Barto, *Reinforcement Learning: An Introduction* (2018). Every update
+returns its error δ. Termination travels in the discount: a transition to the end has discount 0,
+so no update has a branch for it.
+"""
+
+from __future__ import annotations
+
+import math
+
+from expectant.core.vectors import add, dot, greatest, outlook
+from expectant.core.verbs import (
+    adapt,
+    add_expected,
+    backed_up_value,
+    function,
+    index,
+    mean_rate,
+    moved_by,
+    optional,
+    rate,
+    size,
+    value,
+)
+
+__all__ = [
+    "accumulate",
+    "add_columns",
+    "bound_trace",
+    "bound_traces",
+    "clear_trace",
+    "correct",
+    "displacement",
+    "enter_trace",
+    "entropy_of",
+    "expected_sarsa",
+    "follow_trace",
+    "follow_traces",
+    "gradient_planning",
+    "gtd2_planning",
+    "leave_trace",
+    "levi_choice",
+    "levi_target",
+    "move",
+    "move_row",
+    "policy_gradient",
+    "q_learning",
+    "q_target",
+    "rvi_q_learning",
+    "sarsa",
+    "sarsa_lambda",
+    "soft_outlook",
+    "softmax",
+    "td_target",
+    "true_online_sarsa",
+]
+
+
+@optional
+def correct(weights, state, error, step, row):
+    """w_i ← w_i + α_i δ s_i; ``row`` says which weights these are among those that share ``step``.
+
+    A step size is a number or a part that adapts (:mod:`expectant.step_sizes`). Values that are not
+    linear have a gradient of their own: w ← w + α δ ∇v̂(s, w).
+    """
+    adapt(step, row, state, error)
+    for n in range(size(state)):
+        weights[index(state, n)] += rate(step, row, state, n) * error * value(state, n)
+
+
+@optional
+def displacement(weights, state, error, step):
+    """How far the last :func:`correct` by this error has moved the value of this state."""
+    return moved_by(step, 0, state, error)
+
+
+@function
+def move_row(weights, state, target, step, row):
+    """Row number ``row`` of weights (A, D) towards a target, as :func:`move`."""
+    error = target - dot(state, weights[row])
+    correct(weights[row], state, error, step, row)
+    return error
+
+
+@function
+def move(weights, state, target, step):
+    """w ← w + α (g − v̂(s)) ∇v̂(s), the semi-gradient step; for weights (D,) v̂ = wᵀs and ∇v̂ = s."""
+    error = target - outlook(weights, state)
+    correct(weights, state, error, step, 0)
+    return error
+
+
+@function
+def td_target(weights, transition, discount):
+    """R + γ v̂(s') (S&B eq. 9.24 for n = 1)."""
+    future = outlook(weights, transition.next_state)
+    return transition.reward + discount * transition.alive * future
+
+
+@function
+def q_target(weights, transition, discount):
+    """R + γ max_a' q̂(s', a'), weights (A, D)."""
+    future = greatest(weights, transition.next_state)
+    return transition.reward + discount * transition.alive * future
+
+
+@function
+def q_learning(weights, transition, discount, step):
+    """Q-learning (Watkins 1989; S&B eq. 6.8) with linear action values, weights (A, D)."""
+    target = q_target(weights, transition, discount)
+    return move_row(weights, transition.state, target, step, transition.action)
+
+
+@function
+def levi_target(model, state, actions, weights, discount):
+    """LEVI: max_a [r(s, a) + γ wᵀs̄(s, a)] (AVI or EVI with a model of another kind)."""
+    best = -math.inf
+    for action in range(actions):
+        candidate = backed_up_value(model, state, action, weights, discount)
+        if candidate > best:
+            best = candidate
+    return best
+
+
+@function
+def levi_choice(model, state, actions, weights, discount):
+    """LEVI's target and the (first) action that attains it."""
+    best, chosen = -math.inf, 0
+    for action in range(actions):
+        candidate = backed_up_value(model, state, action, weights, discount)
+        if candidate > best:
+            best, chosen = candidate, action
+    return best, chosen
+
+
+@function
+def softmax(policy, state, probabilities):
+    """π_θ(a | s) ∝ exp(θ_aᵀ s), written into ``probabilities`` (A,)."""
+    top = greatest(policy, state)
+    total = 0.0
+    for action in range(policy.shape[0]):
+        probabilities[action] = math.exp(dot(state, policy[action]) - top)
+        total += probabilities[action]
+    for action in range(policy.shape[0]):
+        probabilities[action] /= total
+
+
+@function
+def entropy_of(probabilities):
+    """−Σ π log π."""
+    total = 0.0
+    for action in range(probabilities.shape[0]):
+        if probabilities[action] > 0.0:
+            total -= probabilities[action] * math.log(probabilities[action])
+    return total
+
+
+@function
+def policy_gradient(policy, state, action, error, bonus, probabilities, step):
+    """θ ← θ + α [δ ∇log π_θ(a | s) + bonus · ∇H(π_θ(· | s))] (S&B ch. 13), softmax over θ_bᵀ s.
+
+    ``probabilities`` holds π_θ(· | s) already. ∇ log π is (1[b = a] − π_b) s in θ_b, and ∇H is
+    −π_b (log π_b + H) s.
+    """
+    entropy = entropy_of(probabilities) if bonus != 0.0 else 0.0
+    for other in range(policy.shape[0]):
+        probability = probabilities[other]
+        gradient = error * ((1.0 if other == action else 0.0) - probability)
+        if bonus != 0.0 and probability > 0.0:
+            gradient -= bonus * probability * (math.log(probability) + entropy)
+        correct(policy[other], state, gradient, step, other)
+
+
+@function
+def sarsa(weights, transition, next_action, discount, step):
+    """Sarsa (Rummery & Niranjan 1994; S&B eq. 6.7) with linear action values, weights (A, D)."""
+    future = dot(transition.next_state, weights[next_action])
+    target = transition.reward + discount * transition.alive * future
+    return move_row(weights, transition.state, target, step, transition.action)
+
+
+@function
+def soft_outlook(weights, state, epsilon):
+    """Σ_a π(a | s) w_aᵀ s of the ε-greedy policy π."""
+    mean = 0.0
+    for action in range(weights.shape[0]):
+        mean += dot(state, weights[action]) / weights.shape[0]
+    return (1.0 - epsilon) * greatest(weights, state) + epsilon * mean
+
+
+@function
+def expected_sarsa(weights, transition, epsilon, discount, step):
+    """Expected Sarsa (van Seijen et al. 2009; S&B eq. 6.9) for the ε-greedy policy."""
+    future = soft_outlook(weights, transition.next_state, epsilon)
+    target = transition.reward + discount * transition.alive * future
+    return move_row(weights, transition.state, target, step, transition.action)
+
+
+@function
+def follow_traces(weights, traces, amount):
+    """w ← w + amount · z, for all actions."""
+    for action in range(weights.shape[0]):
+        for j in range(weights.shape[1]):
+            weights[action, j] += amount * traces[action, j]
+
+
+@function
+def accumulate(traces, state, action, decay, weight):
+    """z ← decay · z + weight · x, where x is the state in the row of the action."""
+    for other in range(traces.shape[0]):
+        for j in range(traces.shape[1]):
+            traces[other, j] *= decay
+    add(state, traces[action], weight)
+
+
+@function
+def bound_traces(traces, state, action, step):
+    """Shorten z where α zᵀx > 1: an update would then overshoot the target it moves towards."""
+    reach = step * dot(state, traces[action])
+    if reach > 1.0:
+        for other in range(traces.shape[0]):
+            for j in range(traces.shape[1]):
+                traces[other, j] /= reach
+
+
+@function
+def sarsa_lambda(weights, traces, transition, next_action, discount, trace, step, bounded):
+    """Sarsa(λ) with accumulating traces (S&B section 12.7), shortened ones if ``bounded``."""
+    state, action = transition.state, transition.action
+    future = dot(transition.next_state, weights[next_action])
+    target = transition.reward + discount * transition.alive * future
+    error = target - dot(state, weights[action])
+    accumulate(traces, state, action, discount * trace, 1.0)
+    if bounded:
+        bound_traces(traces, state, action, step)
+    follow_traces(weights, traces, step * error)
+    return error
+
+
+@function
+def true_online_sarsa(
+    weights, traces, expected, transition, next_action, discount, trace, step, bounded
+):
+    """True online Sarsa(λ), with dutch traces (van Seijen et al. 2016; S&B section 12.7).
+
+    ``expected`` (1,) is what the present action's value was before the last update; 0 at first.
+    Traces are shortened if ``bounded``.
+    """
+    state, action = transition.state, transition.action
+    now = dot(state, weights[action])
+    future = transition.alive * dot(transition.next_state, weights[next_action])
+    error = transition.reward + discount * future - now
+    shrunk = 1.0 - step * discount * trace * dot(state, traces[action])
+    accumulate(traces, state, action, discount * trace, shrunk)
+    if bounded:
+        bound_traces(traces, state, action, step)
+    since = now - expected[0]
+    follow_traces(weights, traces, step * (error + since))
+    add(state, weights[action], -step * since)
+    expected[0] = future
+    return error
+
+
+@function
+def rvi_q_learning(weights, transition, reference, step):
+    """RVI Q-learning (Abounadi, Bertsekas & Borkar 2001), given f(Q) of the relative values."""
+    future = transition.alive * greatest(weights, transition.next_state)
+    target = transition.reward - reference + future
+    return move_row(weights, transition.state, target, step, transition.action)
+
+
+# Traces of off-policy learning: e ← ρ(e + s), w ← w + α δ e, e ← γλ(1 − β) e, as in GTD(λ) and in
+# Sutton et al. (2023). A trace (D,) is written out.
+
+
+@function
+def add_columns(rows, action, state, weights, amount):
+    """w += amount · F_a s, where row j of ``rows`` is column j of F_a (of an option's F_o too)."""
+    for n in range(size(state)):
+        j, change = index(state, n), amount * value(state, n)
+        for i in range(weights.shape[0]):
+            weights[i] += change * rows[action, j, i]
+
+
+@function
+def enter_trace(trace, state, ratio):
+    """e ← ρ (e + s)."""
+    add(state, trace, 1.0)
+    for j in range(trace.shape[0]):
+        trace[j] *= ratio
+
+
+@function
+def bound_trace(trace, state, step):
+    """Shorten e where α eᵀs > 1: an update would then overshoot the target it moves towards.
+
+    It cuts off ratios ρ above 1 / (α sᵀs), which grows without bound as the step size falls.
+    """
+    reach = step * dot(state, trace)
+    if reach > 1.0:
+        for j in range(trace.shape[0]):
+            trace[j] /= reach
+
+
+@function
+def follow_trace(weights, trace, change):
+    """w ← w + change · e."""
+    for j in range(trace.shape[0]):
+        weights[j] += change * trace[j]
+
+
+@function
+def leave_trace(trace, decay):
+    """e ← decay · e, where the decay is γλ(1 − β)."""
+    for j in range(trace.shape[0]):
+        trace[j] *= decay
+
+
+@function
+def clear_trace(trace):
+    """e ← 0, where an episode begins."""
+    for j in range(trace.shape[0]):
+        trace[j] = 0.0
+
+
+# ------------------------------------------------------------------------------ gradient planning
+#
+# Stable with shared features, in both published forms. Wan, Zaheer, White, White & Sutton (2019):
+# descent of the model-based projected Bellman error. For a planned s let s̄ be the mean next
+# state of the maximising action, δ = r + γ wᵀs̄ − R̄ − wᵀs, and h, ``helper``, the weights that
+# estimate δ: h ← h + β (δ − hᵀs) s. Updates move w along both s and s̄, so a step that does not
+# overshoot the target of s may still make δ larger. With η = hᵀs and that action held, the
+# corrected form makes δ
+#
+#     δ − a δ + b η,   a = α sᵀ(s − γ s̄),   b = α γ s̄ᵀ(s − γ s̄),
+#
+# and GTD2 makes it δ − (a − b) η, where a − b = α |s − γ s̄|². ``bounded`` updates are shortened
+# until |a| + |b| ≤ 1, and a − b ≤ 1 for GTD2. So the error at s changes by no more than the
+# larger of |δ| and |η| (GTD2: than |η|), and where h is at the error, η = δ, it shrinks without
+# changing its sign. An error that h does not know yet can still grow in an update, as it does by
+# LEVI.
+
+
+@function
+def add_correction(model, state, action, weights, amount, step):
+    """w ← w − α · amount · s̄, where α is the mean step size of the state."""
+    if amount != 0.0:
+        add_expected(model, state, action, weights, -mean_rate(step, 0, state) * amount)
+
+
+@function
+def own_error(model, state, action, weights, discount):
+    """r + γ wᵀs̄ − wᵀs for one action."""
+    return backed_up_value(model, state, action, weights, discount) - dot(state, weights)
+
+
+@function
+def take_back(model, state, action, weights, along, against, step, part):
+    """Undo a ``part`` of w + α (along · s − against · s̄)."""
+    for n in range(size(state)):
+        moved = rate(step, 0, state, n) * along * value(state, n)
+        weights[index(state, n)] -= part * moved
+    add_correction(model, state, action, weights, -part * against, step)
+
+
+@function
+def share_of(change, whole):
+    """|change / whole|, nothing where there was nothing to change by."""
+    return abs(change / whole) if whole != 0.0 else 0.0
+
+
+@function
+def gradient_planning(
+    model, state, actions, weights, helper, discount, step, helper_step, rate, bounded
+):
+    """Gradient planning, corrected (TDC's form): w ← w + α [δ s − γ (hᵀs) s̄]."""
+    target, action = levi_choice(model, state, actions, weights, discount)
+    expected = dot(state, helper)
+    error = move(weights, state, target - rate, step)
+    between = own_error(model, state, action, weights, discount) if bounded else 0.0
+    add_correction(model, state, action, weights, discount * expected, step)
+    if bounded:
+        after = own_error(model, state, action, weights, discount)
+        effect = share_of(between - rate - error, error) + share_of(after - between, expected)
+        if effect > 1.0:
+            part = 1.0 - 1.0 / effect
+            take_back(model, state, action, weights, error, discount * expected, step, part)
+    move(helper, state, error, helper_step)
+    return error
+
+
+@function
+def gtd2_planning(
+    model, state, actions, weights, helper, discount, step, helper_step, rate, bounded
+):
+    """Gradient planning as GTD2 has it: w ← w + α (hᵀs) (s − γ s̄)."""
+    target, action = levi_choice(model, state, actions, weights, discount)
+    error, expected = target - rate - dot(state, weights), dot(state, helper)
+    correct(weights, state, expected, step, 0)
+    add_correction(model, state, action, weights, discount * expected, step)
+    if bounded:
+        after = own_error(model, state, action, weights, discount) - rate
+        effect = share_of(after - error, expected)
+        if effect > 1.0:
+            part = 1.0 - 1.0 / effect
+            take_back(model, state, action, weights, expected, discount * expected, step, part)
+    move(helper, state, error, helper_step)
+    return error

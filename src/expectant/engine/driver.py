@@ -1,0 +1,153 @@
+"""The course of a run: the one driver of the loop, from the first step to the last stop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from expectant.checks.errors import beyond_an_array, broken_promise
+from expectant.core.interfaces import Domain
+from expectant.core.rng import Streams
+from expectant.core.verbs import grown
+from expectant.engine.gym_loop import play
+from expectant.engine.loop import (
+    DONE,
+    EPISODE,
+    FULL,
+    NOT_FINITE,
+    PHASE,
+    STEPS,
+    Budget,
+    Run,
+    begin_episode,
+    perceive,
+)
+from expectant.jit.compile import Kernel
+
+if TYPE_CHECKING:
+    from expectant.engine.job import Job
+
+Stops = Sequence[int] | np.ndarray
+
+
+class Stop(NamedTuple):
+    """A run where it has stopped, its random numbers, and the status that the loop returned."""
+
+    run: Run
+    streams: Streams
+    status: int
+
+    @property
+    def episodes(self) -> int:
+        """How many episodes are over."""
+        return int(self.run.clock[EPISODE])
+
+    @property
+    def steps(self) -> int:
+        """How many steps were taken in all."""
+        return int(self.run.clock[STEPS])
+
+    @property
+    def phase(self) -> int:
+        """The phase that the domain is in."""
+        return int(self.run.clock[PHASE])
+
+
+def going_on() -> np.ndarray:
+    """A control that lets loops go on."""
+    return np.zeros(1, np.int64)
+
+
+def drive(
+    job: Job, number: int, kernel: Kernel, control: np.ndarray, stops: Stops | None = None
+) -> Generator[Stop, None, None]:
+    """One run of a job, yielded at every stop; by default once, at its end.
+
+    Stops are increasing numbers of episodes, or of steps where the job counts those; at 0 nothing
+    has happened yet. Whoever looks at the run in between must leave it as it is. The last to be
+    yielded is the last stop, or where the loop returned something else than DONE.
+    """
+    stops = (job.length,) if stops is None else stops
+    _check_stops(job, stops)
+    run, streams = job.prepare(number, control)
+    with world_of(job.domain, job.seed, number) as world:
+        for stop in stops:
+            budget = _until(job, int(stop))
+            if world is None:
+                run, status = advanced(kernel, run, budget, streams, control)
+            else:
+                run, status = play(kernel, world, run, budget, streams, control)
+            yield Stop(run, streams, status)
+            if status != DONE:
+                return
+
+
+def advanced(
+    kernel: Callable[..., int],
+    prepared: Run,
+    budget: Budget,
+    streams: Streams,
+    control: np.ndarray,
+) -> tuple[Run, int]:
+    """Call the loop until it is done, making room where a part asks; a broken promise raises."""
+    try:
+        status = kernel(prepared, budget, streams, control)
+        while status == FULL:
+            prepared = prepared._replace(agent=grown(prepared.agent))
+            status = kernel(prepared, budget, streams, control)
+    except IndexError as error:
+        raise beyond_an_array(prepared, error) from error
+    if status >= NOT_FINITE:
+        raise broken_promise(prepared, status)
+    return prepared, status
+
+
+def begun(job: Job, number: int) -> Stop:
+    """A run at its first observation, where the agent has not acted yet."""
+    run, streams = job.prepare(number)
+    with world_of(job.domain, job.seed, number) as world:
+        if world is None:
+            status = begin_episode(run, streams)
+        else:
+            world.reset(run.domain.received)
+            status = perceive(run, -1, run.state)
+    if status != DONE:
+        raise broken_promise(run, status)
+    return Stop(run, streams, status)
+
+
+def share_done(job: Job, clock: np.ndarray) -> float:
+    """How much of a run is done, from 0 to 1."""
+    return float(clock[EPISODE if job.episodes else STEPS]) / job.length
+
+
+def _until(job: Job, stop: int) -> Budget:
+    whole = job.budget()
+    return whole._replace(episodes=stop) if job.episodes else whole._replace(steps=stop)
+
+
+@contextmanager
+def world_of(domain: Domain, seed: int, number: int) -> Iterator[Any]:
+    """The world outside that a run goes through, closed in the end; None where it needs none."""
+    if not domain.outside:
+        yield None
+        return
+    world = domain.world(seed, number)
+    try:
+        yield world
+    finally:
+        world.close()
+
+
+def _check_stops(job: Job, stops: Stops) -> None:
+    """A budget of steps that is used up cuts the episode of a world outside off."""
+    if job.steps and job.domain.outside:
+        for stop in stops:
+            if 0 < stop < job.steps:
+                raise ValueError(
+                    f"stops: {type(job.domain).__name__} cannot stop within an episode, so they "
+                    f"must be 0 or all {job.steps} steps, got {stop}; count episodes instead"
+                )

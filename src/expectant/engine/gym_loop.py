@@ -1,0 +1,147 @@
+"""An agent in a world outside compiled code: one crossing for every step of the world."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from expectant.checks.errors import broken_promise
+from expectant.core.dispatch import borrowed
+from expectant.core.errors import WorldError
+from expectant.core.progress import Reporter
+from expectant.core.vectors import Transition
+from expectant.core.verbs import begin, break_off, copy, function, grown, learn, plan, room
+from expectant.engine.loop import (
+    ACTION,
+    DIVERGED,
+    DONE,
+    EPISODE,
+    NOT_FINITE,
+    STEP,
+    STEPS,
+    STOPPED,
+    Budget,
+    Run,
+    choose,
+    end_episode,
+    perceive,
+)
+from expectant.jit.compile import Kernel, compiled_for, entry_point
+
+FIRST, GOES_ON, TERMINATED, TRUNCATED = 0, 1, 2, 3  # what an observation is
+OVER, OVERFLOW, NO_ROOM = -1, -2, -3  # answers that are no action
+MISTAKES = -10  # minus the loop's status: a part has broken a promise
+
+
+@function
+def answer(run, rng):
+    """The next action, or that it is none."""
+    status = choose(run, rng)
+    return int(run.clock[ACTION]) if status == DONE else MISTAKES - status
+
+
+@function
+def start(run, rng):
+    """Begin an episode with the present observation; returns as :func:`respond` does."""
+    status = perceive(run, -1, run.state)
+    if status != DONE:
+        return MISTAKES - status
+    begin(run.agent, run.state, rng)
+    return answer(run, rng)
+
+
+@function
+def respond(run, action, reward, situation, streams):
+    """Learn from what an action led to, and choose the next one.
+
+    The observation is in the run's domain already. Returns an action, or one of the answers that
+    are none, such as OVER after the last observation of an episode.
+    """
+    return react(borrowed(run), action, reward, situation, borrowed(streams))
+
+
+@function
+def react(run, action, reward, situation, streams):
+    """:func:`respond`, of what is borrowed."""
+    agent, state, next_state = run.agent, run.state, run.next_state
+    if room(agent) <= 0:
+        return NO_ROOM
+    if situation == FIRST:
+        return start(run, streams.acting)
+    alive = 0.0 if situation == TERMINATED else 1.0
+    if alive > 0.0:
+        status = perceive(run, action, next_state)
+        if status != DONE:
+            return MISTAKES - status
+    errors = learn(
+        agent, Transition(state, action, reward, next_state, alive, -1), streams.planning
+    )
+    errors += plan(agent, streams.planning)
+    if not math.isfinite(errors):
+        return OVERFLOW
+    if situation == GOES_ON:
+        copy(state, next_state)
+        return answer(run, streams.acting)
+    if situation == TRUNCATED:
+        break_off(agent, next_state, streams.acting)
+    return OVER
+
+
+def first_response(run: Run, streams: Any) -> tuple[Any, ...]:
+    """The arguments of ``respond`` at the first observation of an episode."""
+    return run, -1, 0.0, FIRST, streams
+
+
+def responder(run: Run, streams: Any, name: str, show: Reporter) -> Kernel:
+    """``respond``, compiled for runs and streams like these; what is in them is used up."""
+    arguments = first_response(run, streams)
+    return entry_point(compiled_for(respond, arguments, name, show), *arguments)
+
+
+def answered(
+    kernel: Any, run: Run, action: int, reward: float, situation: int, streams: Any
+) -> tuple[Run, int]:
+    """The kernel's answer, with room made where a part asks for it; a broken promise raises."""
+    answer = kernel(run, action, reward, situation, streams)
+    while answer == NO_ROOM:
+        run = run._replace(agent=grown(run.agent))
+        answer = kernel(run, action, reward, situation, streams)
+    if answer <= MISTAKES:
+        mistake = broken_promise(run, MISTAKES - answer)
+        raise WorldError(str(mistake)) if MISTAKES - answer == NOT_FINITE else mistake
+    return run, answer
+
+
+def play(
+    kernel: Any, world: Any, run: Run, budget: Budget, streams: Any, control: np.ndarray
+) -> tuple[Run, int]:
+    """Go through a world until the budget is used up; the counterpart of ``simulate``."""
+    clock, received, rewards = run.clock, run.domain.received, run.rewards
+    while clock[EPISODE] < budget.episodes and clock[STEPS] < budget.steps:
+        world.reset(received)
+        run.total[0] = 0.0
+        run, action = answered(kernel, run, -1, 0.0, FIRST, streams)
+        situation, taken, total = GOES_ON, 0, 0.0
+        left = min(budget.step_limit, budget.steps - int(clock[STEPS]))
+        while situation == GOES_ON:
+            if control[0] != 0:
+                return run, STOPPED
+            reward, terminated, truncated = world.step(action, received)
+            total += reward
+            taken += 1
+            if rewards.shape[0] > 0:
+                rewards[clock[STEPS] // run.bin] += reward
+            clock[STEPS] += 1
+            clock[STEP] = taken
+            if terminated:
+                situation = TERMINATED
+            elif truncated or taken >= left:
+                situation = TRUNCATED
+            run, action = answered(kernel, run, action, reward, situation, streams)
+            if action == OVERFLOW:
+                return run, DIVERGED
+        run.total[0] = total
+        end_episode(run)
+    return run, DONE

@@ -1,0 +1,416 @@
+"""An agent for a loop of one's own: observations and rewards in, actions out."""
+
+from __future__ import annotations
+
+import copy
+import math
+import os
+import time
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from expectant.checks.dry_run import rehearse
+from expectant.core import tree
+from expectant.core.interfaces import Agent, Features
+from expectant.core.memory import ALWAYS_FREE, budget
+from expectant.core.progress import Reporter, reporter
+from expectant.core.rng import SEED, TIES, generator
+from expectant.core.rules import flag, or_none, whole
+from expectant.core.vectors import Binary, Weighted, outlook
+from expectant.core.verbs import encode, evicted, wrapped
+from expectant.domains.spaces import (
+    LIMITS,
+    GymEnvironment,
+    Observations,
+    Outside,
+    action_count,
+    finite_reward,
+    numbers,
+    observations,
+    one_world,
+)
+from expectant.engine import checkpoint as saving
+from expectant.engine.divergence import explained, learned_radius
+from expectant.engine.driver import going_on
+from expectant.engine.gym_loop import (
+    FIRST,
+    GOES_ON,
+    OVERFLOW,
+    TERMINATED,
+    TRUNCATED,
+    answered,
+    respond,
+    responder,
+)
+from expectant.engine.job import Job
+from expectant.engine.loop import DIVERGED, Run, unusable
+from expectant.engine.probe import States, Subject, look, look_for, set_aside
+from expectant.engine.result import Result
+from expectant.engine.workers import run_interruptibly
+from expectant.exact.stability import PlanningRadius
+from expectant.jit.compile import Kernel, use_compiled
+
+LONG_SECONDS = 0.1  # another thread costs a thousandth of it
+BETWEEN_EPISODES = -1  # where the last action stands otherwise
+WHILE_BUILDING = 4  # times the arrays of a file: more than any learner needs while it is built
+
+
+class Learner:
+    """An agent that learns in a loop of one's own.
+
+    >>> learner = Learner(agent, features, n_actions=2, states=9)
+    >>> action = learner.start(observation)
+    >>> action = learner.step(reward, observation, terminated, truncated)
+
+    Observations are numbers below ``states``, or vectors; ``bounds`` has (low, high) of every
+    component of a vector, for features that do not have bounds of their own. The same seed and
+    the same observations give the same actions, before and after ``save`` and ``load``.
+    """
+
+    def __init__(
+        self,
+        agent: Agent,
+        features: Features,
+        n_actions: int,
+        *,
+        states: int | None = None,
+        bounds: Sequence[tuple[float, float]] | None = None,
+        seed: int = 0,
+        compiled: bool | None = None,
+        progress: bool | Reporter = True,
+    ) -> None:
+        for argument, value, rule in (
+            ("n_actions", n_actions, whole(1)),
+            ("seed", seed, SEED),
+            ("compiled", compiled, or_none(flag())),
+        ):
+            rule.check("Learner", argument, value)
+        for argument, part, kind in (
+            ("agent", agent, Agent),
+            ("features", features, Features),
+        ):
+            if not isinstance(part, kind):
+                raise ValueError(f"Learner: {argument} must be {kind.__name__}, got {part!r}")
+        if states is not None and bounds is not None:
+            raise ValueError(
+                f"Learner: observations are numbers (states={states!r}) or vectors "
+                f"(bounds={bounds!r}), not both"
+            )
+        self.agent = agent
+        self.features = features
+        self.n_actions = n_actions
+        self.seed = seed
+        self.reading = (
+            numbers(whole(1).check("Learner", "states", states))
+            if states is not None
+            else Observations(bounds=or_none(LIMITS).check("Learner", "bounds", bounds))
+        )
+        self._compiled = use_compiled(compiled)
+        plans = getattr(agent, "planning_steps", 0) > 0
+        self._plans = self._compiled and plans
+        self._is_long = self._plans  # the next step, as far as can be told from the last
+        self._show = reporter(progress)
+        self._name = f"{type(agent).__name__} in a loop of your own"
+        self._action = BETWEEN_EPISODES
+        self._run: Run | None = None
+        self._look: Kernel | None = None
+        self._aside: Subject | None = None  # a copy of what it knows at present, to be asked
+
+    def __repr__(self) -> str:
+        episode = "between episodes" if self._action == BETWEEN_EPISODES else "in an episode"
+        return (
+            f"Learner({self.agent!r}, {self.features!r}, n_actions={self.n_actions}, "
+            f"seed={self.seed}; {'nothing learned yet' if self._run is None else episode})"
+        )
+
+    @classmethod
+    def for_env(
+        cls,
+        agent: Agent,
+        features: Features,
+        env: GymEnvironment,
+        *,
+        numbered: bool | None = None,
+        seed: int = 0,
+        compiled: bool | None = None,
+        progress: bool | Reporter = True,
+    ) -> Learner:
+        """A learner for the actions and observations of a Gymnasium environment."""
+        if not hasattr(env, "action_space"):
+            raise ValueError(f"Learner.for_env: env must be an environment, got {env!r}")
+        one_world(env, "Learner.for_env")
+        learner = cls(
+            agent, features, action_count(env.action_space, "Learner"), seed=seed,
+            compiled=compiled, progress=progress,
+        )  # fmt: skip
+        learner.reading = observations(env.observation_space, numbered, "Learner")
+        return learner
+
+    def start(self, observation: ArrayLike) -> int:
+        """Begin an episode; returns the first action."""
+        return self._answer(observation, BETWEEN_EPISODES, 0.0, FIRST)
+
+    def step(
+        self, reward: float, observation: ArrayLike, terminated: bool, truncated: bool = False
+    ) -> int | None:
+        """Learn from what the last action led to; returns the next, None if the episode is over.
+
+        An episode that is truncated has not terminated: its last observation is learned from.
+        """
+        if self._action == BETWEEN_EPISODES:
+            raise ValueError("Learner.step: no episode has begun; call start(observation) first")
+        for name, given in (("terminated", terminated), ("truncated", truncated)):
+            if not isinstance(given, bool | np.bool_):
+                raise ValueError(f"Learner.step: {name} must be True or False, got {given!r}")
+        situation = TERMINATED if terminated else TRUNCATED if truncated else GOES_ON
+        answer = self._answer(observation, self._action, finite_reward(reward), situation)
+        return answer if situation == GOES_ON else None
+
+    def predict(self, observation: ArrayLike) -> int:
+        """Return the greedy action, without learning or exploring; ties are broken at random.
+
+        Features with memory take the observation as the one that follows the last.
+        """
+        preferences = self.preferences(observation)
+        return int(self._ties.choice(np.flatnonzero(preferences == preferences.max())))
+
+    def preferences(self, observation: ArrayLike) -> np.ndarray:
+        """What it thinks of every action (A,): values, or the policy's preferences (Algorithm 3).
+
+        Nothing is learned, and features with memory do not remember the observation.
+        """
+        run = self._prepared(observation)
+        self._receive(run, observation)
+        self._aside = set_aside(run, self._aside)
+        states = States(run.domain.received.reshape(1, -1), np.full(1, -1))
+        if self._look is None:
+            self._look = look_for(self._aside, states, self._compiled, self._name, self._show)
+        asked = look(self._look, self._aside, states, ("preferences",), action=self._action)
+        return asked.preferences[0]
+
+    @property
+    def reward_rate(self) -> float:
+        """R̄, the mean reward of a step as the agent's ``centering`` has estimated it so far."""
+        centering = getattr(self._run and self._run.agent, "centering", None)
+        if self._run is not None and centering is None:
+            raise ValueError(f"reward_rate: {type(self.agent).__name__} does not estimate any")
+        return float(centering.rate[0]) if centering is not None else 0.0
+
+    def planning_radius(self, observations: Sequence[ArrayLike]) -> PlanningRadius:
+        """Whether its planning from these observations would converge, by its own model and steps.
+
+        See ``ex.exact.planning_radius``. The model must be linear in the features and the
+        agent plan with state values; features with memory take each as the first of an episode.
+        """
+        return learned_radius(
+            self.agent, self._prepared(observations[0]), self._encoded(observations)
+        )
+
+    def value_of(self, vectors: np.ndarray) -> np.ndarray:
+        """v̂ of feature vectors (n, d), of means of states too; max_a q̂ where there are only those.
+
+        As ``ex.exact.jensen_gap`` asks for it.
+        """
+        part: Any = wrapped(self._run.agent) if self._run is not None else None
+        weights, d = getattr(part, "weights", None), np.shape(vectors)[-1]
+        if weights is None:
+            name = type(self.agent).__name__
+            raise ValueError(f"Learner.value_of: {name} has not started yet, or has no values")
+        rows = np.asarray(vectors, float).reshape(-1, d)
+        active, nowhere = np.arange(d), np.full(1, -1)
+        return np.array([outlook(weights, Weighted(active, row, nowhere)) for row in rows])
+
+    @property
+    def evicted(self) -> int:
+        """How many entries of its model it has given up because there was no room for them."""
+        return 0 if self._run is None else evicted(self._run.agent)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write everything to a file, from which ``load`` goes on to the same bits."""
+        if self._run is None:
+            raise ValueError("Learner.save: it has not started yet, so there is nothing to save")
+        facts = {
+            "agent": self.agent.to_dict(),
+            "features": self.features.to_dict(),
+            "n_actions": self.n_actions,
+            "seed": self.seed,
+            "reading": self.reading._asdict(),
+            "components": self._run.domain.received.size,
+            "action": self._action,
+            "streams": saving.states_of(self._streams),
+            "ties": self._ties.bit_generator.state,
+        }
+        saving.write(Path(path), facts, self._run)
+
+    @classmethod
+    def load(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        trust: bool = False,
+        compiled: bool | None = None,
+        progress: bool | Reporter = True,
+    ) -> Learner:
+        """The learner that was saved to a file.
+
+        A file can name parts of somebody's own. They are imported, which runs their modules, only
+        with ``trust=True``; those that this process has imported already are used. Compiled code
+        does not check the indices in a file: load one from a stranger with ``compiled=False``.
+        """
+        path = Path(path)
+        facts, arrays = saving.read(path)
+        held = sum(array.nbytes for array in arrays.values())
+        try:
+            agent = Agent.from_dict(facts["agent"], trust=trust)
+            features = Features.from_dict(facts["features"], trust=trust)
+            learner = cls(
+                agent, features, facts["n_actions"], seed=facts["seed"], compiled=compiled,
+                progress=progress,
+            )  # fmt: skip
+            learner.reading = _observations_from(facts["reading"])
+            components = facts["components"]
+            with budget(ALWAYS_FREE + WHILE_BUILDING * held):
+                built, streams = learner._job(components).prepare(0)
+            run, ties = saving.restore(built, arrays), generator(0, 0)
+            saving.set_states(streams, facts["streams"])
+            ties.bit_generator.state = facts["ties"]
+            action = whole(BETWEEN_EPISODES, learner.n_actions - 1).check(
+                "Learner.load", "action", facts["action"]
+            )
+        except KeyError as error:
+            raise ValueError(f"{path}: is not a saved learner: {error} is missing") from None
+        except (TypeError, AttributeError, OverflowError, RecursionError, MemoryError) as error:
+            raise ValueError(f"{path}: is not a saved learner: {error}") from None
+        except ValueError as error:
+            raise ValueError(f"{path}: {error}") from None
+        learner._prepare(components)
+        learner._run, learner._streams, learner._ties = run, streams, ties
+        learner._action = action
+        return learner
+
+    @classmethod
+    def from_result(
+        cls,
+        result: Result,
+        run: int = 0,
+        *,
+        compiled: bool | None = None,
+        progress: bool | Reporter = True,
+    ) -> Learner:
+        """A learner with a copy of what a run of ``ex.run(..., keep_agents=True)`` has learned."""
+        if not 0 <= run < len(result.kept):
+            raise ValueError(
+                f"Learner.from_result: run must be below {len(result.kept)}, got {run!r}"
+                + ("" if result.kept else "; ex.run keeps what it learned with keep_agents=True")
+            )
+        domain, (kept, streams) = result.domain, result.kept[run]
+        agent_part, features_part, streams = copy.deepcopy((kept.agent, kept.features, streams))
+        learner = cls(
+            result.agent, result.features, domain.actions, states=domain.states,
+            bounds=domain.bounds, seed=result.seed, compiled=compiled, progress=progress,
+        )  # fmt: skip
+        if isinstance(domain.reading, Observations):
+            learner.reading = domain.reading
+        learner._prepare(learner.reading.buffer().size)
+        assert learner._run is not None
+        learner._run = learner._run._replace(agent=agent_part, features=features_part)
+        learner._streams = streams
+        return learner
+
+    # ------------------------------------------------------------------------------- inside
+
+    def _encoded(self, observations: Sequence[ArrayLike]) -> list[Binary | Weighted]:
+        """The feature vectors of observations."""
+        run, states = self._prepared(observations[0]), []
+        for observation in observations:
+            self._receive(run, observation)
+            features, state = copy.deepcopy((run.features, run.state))
+            encode(features, run.domain.received, -1, state)
+            states.append(state)
+        return states
+
+    def _answer(self, observation: ArrayLike, action: int, reward: float, situation: int) -> int:
+        run, self._aside = self._prepared(observation), None
+        if situation != TERMINATED:  # the end has no features
+            self._receive(run, observation)
+        self._run, answer = self._respond_timed(run, action, reward, situation, self._streams)
+        if answer == OVERFLOW:
+            why = explained(self._run, DIVERGED, self.agent, "a loop of your own")
+            raise FloatingPointError(f"Learner: {why}")
+        self._action = answer if situation in (FIRST, GOES_ON) else BETWEEN_EPISODES
+        return answer
+
+    def _respond_timed(self, run: Run, *situation: Any) -> tuple[Run, int]:
+        """Respond on another thread if the last step was long, so that Ctrl-C is heard.
+
+        Compiled code is deaf to it, and another thread costs more than a short step.
+        """
+        respond, start = partial(answered, self._respond, run, *situation), time.perf_counter()
+        if not self._is_long:
+            found = respond()
+        else:
+            controls = (
+                array for name, array in tree.arrays(run.agent) if name.endswith(saving.CONTROL)
+            )
+            control = next(controls, going_on())
+            try:
+                found = run_interruptibly(respond, control)
+            except BaseException:
+                control[0] = 0  # the next step plans again
+                raise
+        self._is_long = self._plans and time.perf_counter() - start > LONG_SECONDS
+        return found
+
+    def _receive(self, run: Run, observation: ArrayLike) -> None:
+        """Put an observation where compiled code looks for it."""
+        received = run.domain.received
+        try:
+            self.reading.read(observation, received)
+        except TypeError:
+            kind = "a state's number" if self.reading.states else f"{received.size} numbers"
+            raise ValueError(f"observation: must be {kind}, got {observation!r}") from None
+        if unusable(received) >= 0:
+            raise ValueError(f"observation: must have finite components, got {observation!r}")
+
+    def _prepared(self, observation: ArrayLike) -> Run:
+        """The run, made when the first observation shows how many components it has."""
+        if self._run is None:
+            components, bounds = np.size(observation), self.reading.bounds
+            if bounds is not None and len(bounds) != components:
+                raise ValueError(
+                    f"observation: must have {len(bounds)} components, as bounds has, "
+                    f"got {observation!r}"
+                )
+            self._prepare(1 if self.reading.states is not None else components)
+        assert self._run is not None
+        return self._run
+
+    def _job(self, components: int) -> Job:
+        domain = Outside(self.n_actions, self.reading.states, self.reading.bounds, components)
+        return Job(domain, self.features, self.agent, seed=self.seed)
+
+    def _prepare(self, components: int) -> None:
+        job = self._job(components)
+        self._respond: Kernel = respond
+        if self._compiled:
+            run, streams = job.prepare(0)
+            rehearse(job, run, streams)
+            self._respond = responder(run, streams, self._name, self._show)
+            del run  # one at a time may be all that fits
+        self._run, self._streams = job.prepare(0)
+        self._ties = generator(self.seed, 0, TIES)
+
+
+def _observations_from(facts: dict[str, Any]) -> Observations:
+    """Return how observations are read, from the settings in a file."""
+    bounds = or_none(LIMITS).check("Learner.load", "bounds", facts["bounds"])
+    counts, starts = tuple(facts["counts"]), tuple(facts["starts"])
+    reading = Observations(facts["states"], bounds, counts, starts)
+    if len(counts) != len(starts) or (counts and math.prod(counts) != reading.states):
+        raise ValueError(f"states, counts and starts must agree, got {facts!r}")
+    return reading

@@ -1,1 +1,0 @@
-"""Learners for a loop of one's own, and their files."""

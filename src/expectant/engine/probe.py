@@ -1,0 +1,279 @@
+"""Looking at an agent: what it values, prefers and predicts at some states, without a trace.
+
+A *copy* is asked, so that whatever asking changes is not the run's: what features remember, the
+generator that a model draws from, scratch. A model is asked through ``backed_up_value`` alone: with
+weights of zero it gives the reward r(s, a), and weights w add wᵀ s̄(s, a). So every model can be
+asked, for the expectation of all that is linear in the features.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Collection
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from expectant.checks.dry_run import rehearse_look
+from expectant.checks.errors import PartError
+from expectant.core import tree
+from expectant.core.dispatch import borrowed
+from expectant.core.memory import zeros
+from expectant.core.progress import Reporter
+from expectant.core.reductions import padded
+from expectant.core.vectors import Binary, Weighted, add, outlook
+from expectant.core.verbs import (
+    answering,
+    backed_up_value,
+    encode,
+    function,
+    index,
+    policy,
+    preference,
+    size,
+    without_planning,
+    wrapped,
+)
+from expectant.engine.loop import DONE, NO_FEATURE, Ranges, Run
+from expectant.jit.compile import Kernel, compiled_for, is_compiled, use_compiled
+
+
+class States(NamedTuple):
+    """``observations`` (n, m), and the numbers ``places`` (n,) of the states, −1 where unknown."""
+
+    observations: np.ndarray
+    places: np.ndarray
+
+
+class Subject(NamedTuple):
+    """A copy of an agent and its features, made to be asked; ``state`` is scratch."""
+
+    features: object
+    agent: object
+    state: Binary | Weighted
+    ranges: Ranges
+
+
+class Answers(NamedTuple):
+    """What was asked for; of the rest there are no rows.
+
+    ``features`` (n, d): the feature vectors, written out. ``values`` (n,): state values, the
+    greatest action value where there are only those. ``preferences`` (n, A) with ``greedy`` (n,),
+    the first of the actions that are preferred, and ``ties`` (n,), how many those are. ``policy``
+    (n, A): π(a | s), NaN for agents without. Of the model, NaN for agents without: ``rewards``
+    (n, A), and ``futures`` (n, A, g), what each of g measures of the next state is expected to be,
+    counted as zero where an episode ends.
+    """
+
+    features: np.ndarray
+    values: np.ndarray
+    preferences: np.ndarray
+    greedy: np.ndarray
+    ties: np.ndarray
+    policy: np.ndarray
+    rewards: np.ndarray
+    futures: np.ndarray
+
+
+class NoModelPart(NamedTuple):
+    """Stands for the model of an agent that has none."""
+
+    unknown: float
+
+
+@backed_up_value.register(NoModelPart)
+def _(model, state, action, weights, discount):
+    return model.unknown
+
+
+class Questions(NamedTuple):
+    """``weights``, (D,) or (A, D) or a part, give state values; ``measures`` (g, D) are what the
+    model is asked for; ``nothing`` (D,) is zero. ``action`` has led to the states, −1: episodes
+    begin there."""
+
+    subject: Subject
+    model: object
+    weights: object
+    measures: np.ndarray
+    nothing: np.ndarray
+    states: States
+    action: int
+    answers: Answers
+
+
+@function
+def prefer(agent, state, n, answers):
+    """Write down the agent's preferences, and which actions they favour."""
+    chosen, ties, best = 0, 1, 0.0
+    for action in range(answers.preferences.shape[1]):
+        candidate = preference(agent, state, action)
+        answers.preferences[n, action] = candidate
+        if action == 0 or candidate > best:
+            best, chosen, ties = candidate, action, 1
+        elif candidate == best:
+            ties += 1
+    answers.greedy[n] = chosen
+    answers.ties[n] = ties
+
+
+@function
+def foretell(questions, state, n):
+    """Write down what the model expects of every action."""
+    model, measures, answers = questions.model, questions.measures, questions.answers
+    for action in range(answers.rewards.shape[1]):
+        reward = backed_up_value(model, state, action, questions.nothing, 0.0)
+        answers.rewards[n, action] = reward
+        for i in range(measures.shape[0]):
+            expected = backed_up_value(model, state, action, measures[i], 1.0)
+            answers.futures[n, action, i] = expected - reward
+
+
+@function
+def ask(questions):
+    """Answer what is asked; returns DONE, or NO_FEATURE at an index that is none."""
+    return answer_all(borrowed(questions))
+
+
+@function
+def answer_all(questions):
+    """:func:`ask`, of what is borrowed."""
+    subject, states, answers = questions.subject, questions.states, questions.answers
+    agent, state = subject.agent, subject.state
+    for n in range(states.places.shape[0]):
+        encode(subject.features, states.observations[n], questions.action, state)
+        state.place[0] = states.places[n]
+        for i in range(size(state)):
+            if not 0 <= index(state, i) < subject.ranges.features:
+                return NO_FEATURE
+        if answers.features.shape[0] > 0:
+            add(state, answers.features[n], 1.0)
+        if answers.values.shape[0] > 0:
+            answers.values[n] = outlook(questions.weights, state)
+        if answers.preferences.shape[0] > 0:
+            prefer(agent, state, n, answers)
+        if answers.policy.shape[0] > 0:
+            policy(agent, state, answers.policy[n])
+        if answers.rewards.shape[0] > 0:
+            foretell(questions, state, n)
+    return DONE
+
+
+TOPICS = ("features", "values", "preferences", "policy", "model")
+REHEARSED = 20  # states that parts of one's own are tried on before they are compiled
+
+
+def all_states(count: int) -> States:
+    """The states of a domain that numbers so many."""
+    return States(np.arange(count).reshape(-1, 1), np.arange(count))
+
+
+def set_aside(run: Run, earlier: Subject | None = None) -> Subject:
+    """A copy of what a run consists of, to be asked.
+
+    If an ``earlier`` copy is given, made when the agent knew the same, its arrays are used again.
+    """
+    copies: dict[int, Any] = {}
+    agent, features = without_planning(run.agent), copy.deepcopy(run.features, copies)
+    if earlier is not None:  # but not its features, which asking has changed
+        for (_, array), (_, known) in zip(
+            tree.arrays(agent), tree.arrays(earlier.agent), strict=True
+        ):
+            copies.setdefault(id(array), known)
+    agent, state = copy.deepcopy((agent, run.next_state), copies)
+    return Subject(features, agent, state, run.ranges)
+
+
+def look_for(
+    subject: Subject, states: States, compiled: bool | None, name: str, show: Reporter
+) -> Kernel:
+    """What to look with at agents and states like these, compiled unless asked not to."""
+    if not use_compiled(compiled):
+        return ask
+    some = States(states.observations[:REHEARSED], states.places[:REHEARSED])
+    asked = [topic for topic in TOPICS if topic != "values" or _has_values(subject)]
+    rehearse_look(subject, lambda tried: look(ask, tried, some, asked))
+    return compiled_for(ask, (_questions(subject, states, ()),), f"a look at {name}", show)
+
+
+def look_is_compiled(subject: Subject, states: States) -> bool:
+    """Whether what to look with is in memory or on disk, so that it need not be compiled."""
+    return is_compiled(ask, (_questions(subject, states, ()),))
+
+
+def look(
+    kernel: Kernel,
+    subject: Subject,
+    states: States,
+    asked: Collection[str],
+    *,
+    measures: np.ndarray | None = None,
+    action: int = -1,
+) -> Answers:
+    """Ask an agent about states, on some of the TOPICS.
+
+    After an ``action`` that is not −1 features with memory take a state as the one that follows.
+    """
+    questions = _questions(subject, states, asked, measures, action)
+    if kernel(questions) == NO_FEATURE:
+        raise PartError(
+            f"encode of {type(subject.features).__name__} must write features from 0 to "
+            f"{subject.ranges.features - 1}, got {subject.state.active.tolist()}"
+        )
+    return questions.answers
+
+
+def _questions(
+    subject: Subject,
+    states: States,
+    asked: Collection[str],
+    measures: np.ndarray | None = None,
+    action: int = -1,
+) -> Questions:
+    nothing = np.zeros(padded(subject.ranges.features))
+    measures = np.zeros((0, nothing.size)) if measures is None else measures
+    model, weights = _model_of(subject.agent), _weights_of(subject, "values" in asked)
+    answers = _sheet(subject.ranges, len(states.places), asked, len(measures))
+    return Questions(subject, model, weights, measures, nothing, states, action, answers)
+
+
+def _model_of(agent: Any) -> Any:
+    """What answers for the model of an agent; a stand-in where there is none that could."""
+    planner: Any = getattr(wrapped(agent), "planner", None)
+    model = answering(planner.model) if hasattr(planner, "model") else None
+    return model if type(model) in backed_up_value.implementations else NoModelPart(np.nan)
+
+
+def _has_values(subject: Subject) -> bool:
+    """True if an agent has weights of values, or a part that has values."""
+    weights = getattr(wrapped(subject.agent), "weights", None)
+    if isinstance(weights, np.ndarray):
+        return weights.ndim in (1, 2) and weights.shape[-1] >= subject.ranges.features
+    return type(weights) in outlook.implementations
+
+
+def _weights_of(subject: Subject, needed: bool) -> Any:
+    """The weights of an agent's values; without rows where it has none and none are needed."""
+    if _has_values(subject):
+        return getattr(wrapped(subject.agent), "weights", None)
+    if needed:
+        name = type(subject.agent).__name__
+        raise ValueError(f"agent: must have weights (D,) or (A, D) to have values, {name} has none")
+    return np.zeros((0, subject.ranges.features))
+
+
+def _sheet(ranges: Ranges, count: int, asked: Collection[str], measures: int) -> Answers:
+    """Where the answers for so many states are written."""
+    unknown = set(asked) - set(TOPICS)
+    if unknown:
+        raise ValueError(f"asked: must be among {', '.join(TOPICS)}, got {', '.join(unknown)}")
+    rows = {topic: count if topic in asked else 0 for topic in TOPICS}
+    return Answers(
+        features=zeros((rows["features"], ranges.features)),
+        values=zeros(rows["values"]),
+        preferences=zeros((rows["preferences"], ranges.actions)),
+        greedy=zeros(rows["preferences"], np.int64),
+        ties=zeros(rows["preferences"], np.int64),
+        policy=zeros((rows["policy"], ranges.actions)),
+        rewards=zeros((rows["model"], ranges.actions)),
+        futures=zeros((rows["model"], ranges.actions, measures)),
+    )

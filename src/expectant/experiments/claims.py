@@ -1,0 +1,311 @@
+"""Claims as data, and the verdict on each of them from learning curves.
+
+A claim is made of clauses, all of which must hold: a measure of some agents, less that of others,
+is above, at least or about a number. The sentence of its rule is written from the clauses
+themselves, so that it says what is computed. Nothing here knows the answers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from expectant.analysis.adaptation import phases
+from expectant.analysis.panel import Panel, Unavailable
+from expectant.analysis.verdicts import LEVEL, UNCLEAR, Finding, Outcome, falls_short, verdict
+from expectant.core.rules import one_of, whole
+from expectant.experiments.clauses import MEASURE, Clause, ClauseTable, counted_bins
+from expectant.experiments.config_file import Experiment
+from expectant.experiments.decision_cost import CostRule
+from expectant.experiments.metrics import Measure
+from expectant.experiments.toml_tables import (
+    SpecError,
+    check_known,
+    inside,
+    key,
+    list_of,
+    read_table,
+    table,
+    table_of,
+    tables,
+    text,
+)
+
+KINDS = ("observation", "number", "explanation")
+SHORT = "not by more than the margin"
+AT_SWITCHES = "Measures of switches are means over all switches unless one is named. "
+DECIDES = (
+    f"The effect is that of the mean curve over all runs, with a {LEVEL:.0%} interval from paired "
+    "runs (Student's t, on jackknife values unless every run is measured by itself). Holds if "
+    "every part's interval lies where the sentence says, beyond the margin; equal if what does not "
+    "hold lies within the margin of zero; does not hold if a part's "
+    "interval lies on the other side (both with Holm's correction for several parts); else "
+    "unclear. No bin of a run counts lower than four times as far below acting at random as the "
+    "exact return is above it, where that is known, and a diverged run counts as that low; "
+    "elsewhere as the worst bin of any run in its panel"
+)
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A statement about a figure, and the clauses that decide it, or the counted ``work``.
+
+    With ``panel`` it is about that panel of the figure alone. ``beside`` are measures that are
+    reported with it and decide nothing. In ``claims.toml`` clauses are tables.
+    """
+
+    id: int = key(whole(1))
+    figure: str = key(text())
+    claim: str = key(text())
+    panel: str | None = key(text(), None)
+    kind: str = key(one_of(*KINDS), KINDS[0])
+    beside: tuple[Measure, ...] = key(list_of(MEASURE, "measures"), ())
+    clauses: tuple[Any, ...] = key(tables(ClauseTable), ())
+    work: CostRule | None = key(table(CostRule), None)
+
+    def __post_init__(self) -> None:
+        if (self.work is None) == (not self.clauses):
+            raise SpecError("must have clauses, or work, and not both")
+
+    def concerns(self, panel: Panel) -> bool:
+        """True if it is about a panel."""
+        return any(self.about(clause, panel) for clause in self.clauses)
+
+    def about(self, clause: Clause, panel: Panel) -> bool:
+        """True if one of its clauses is."""
+        figure = clause.figure or self.figure
+        return panel.figure == figure and self.panel in (None, panel.panel)
+
+    @property
+    def rule(self) -> str:
+        if self.work is not None:
+            return self.work.rule
+        measures = {clause.measure.title: clause.measure for clause in self.clauses}.values()
+        stated = "; and ".join(clause.sentence() for clause in self.clauses)
+        meant = ". ".join(f"{m.title.capitalize()}: {m.meaning}" for m in measures)
+        switches = AT_SWITCHES if any(m.at is not None for m in measures) else ""
+        return f"{stated[0].upper()}{stated[1:]}. {meant}. {switches}{DECIDES}."
+
+    def parts(self, panels: Sequence[Panel]) -> list[tuple[Clause, list[Panel]]]:
+        """Every clause with the panels it is decided from, one by one unless it is across them."""
+        found: list[tuple[Clause, list[Panel]]] = []
+        for clause in self.clauses:
+            own = [panel for panel in panels if self.about(clause, panel)]
+            if not own:
+                raise Unavailable(f"no curves of figure {clause.figure or self.figure}")
+            keys = dict.fromkeys(
+                key for key in clause.keys if any(key not in p.curves for p in own)
+            )
+            missing = [clause.names.get(key, key) for key in keys]
+            if missing:
+                raise Unavailable(f"no curves of {', '.join(missing)}")
+            found += [(clause, own)] if clause.across else [(clause, [panel]) for panel in own]
+        return found
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The outcome of one claim under one reading, with the numbers of the part that decides it.
+
+    ``chance`` is the share of figures with as many runs as the source's that show all of it, by
+    more than the margin, and ``runs`` how many the verdict is from; NaN and 0 where nothing was
+    drawn, or the source does not say how many runs there were. ``label`` says what the number is,
+    in which ``unit``; ``note`` what else is known if it is unclear; ``floored`` how many bins count
+    as the floor.
+    """
+
+    id: int
+    figure: str
+    reading: str
+    kind: str
+    claim: str
+    verdict: Outcome
+    effect: float
+    low: float
+    high: float
+    margin: float
+    runs: int
+    chance: float
+    rule: str
+    detail: str
+    label: str = ""
+    unit: str = ""
+    note: str = ""
+    floored: int = 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON; a number that is not finite becomes None.
+
+        The effect is there as ``statistic`` too, by which name outside scripts know it.
+        """
+        return {
+            key: None if isinstance(value, float) and not math.isfinite(value) else value
+            for key, value in {**asdict(self), "statistic": self.effect}.items()
+        }
+
+
+# how many runs a figure of the source has, None where that is not known
+Sizes = Mapping[str, int | None]
+
+
+def judge_claims(
+    claims: Sequence[Claim],
+    panels: Sequence[Panel],
+    sizes: Sizes | None = None,
+) -> list[Verdict]:
+    """The verdict on every claim whose figure is there, for each reading it is there under.
+
+    Claims on the cost of a decision are judged under every reading, and the same. ``sizes`` are the
+    runs of the source's figures; without one it has as many as there are. Claims come in their
+    order, readings as first met.
+    """
+    verdicts = []
+    for claim in claims:
+        shown: dict[str, list[Panel]] = {}
+        for panel in panels:
+            if claim.work is not None or claim.concerns(panel):
+                shown.setdefault(panel.reading, []).append(panel)
+        verdicts += [_judged(claim, reading, own, sizes or {}) for reading, own in shown.items()]
+    return verdicts
+
+
+def _judged(claim: Claim, reading: str, panels: Sequence[Panel], sizes: Sizes) -> Verdict:
+    about = (claim.id, claim.figure, reading, claim.kind, claim.claim)
+    try:
+        parts = claim.parts(panels)
+        findings = claim.work.find() if claim.work else [clause.find(own) for clause, own in parts]
+    except Unavailable as reason:
+        nothing = (math.nan,) * 4
+        detail = f"Not enough data: {reason}."
+        return Verdict(*about, UNCLEAR, *nothing, 0, math.nan, claim.rule, detail)
+    outcome, decisive = verdict(findings)
+    runs = min((clause.runs_of(own)[0].shape[0] for clause, own in parts), default=0)
+    numbers = (decisive.effect, decisive.low, decisive.high, decisive.statement.margin)
+    floored, lost = _losses(claim, panels)
+    told = "; ".join([*map(_described, findings), *_beside(claim, panels), *lost])
+    return Verdict(
+        *about, outcome, *numbers, runs, _chance(parts, sizes) if parts else math.nan, claim.rule,
+        f"{told[0].upper()}{told[1:]}.", decisive.label,
+        "times" if claim.work else decisive.unit,
+        SHORT if outcome == UNCLEAR and falls_short(findings) else "", floored,
+    )  # fmt: skip
+
+
+def chance_together(claims: Sequence[Claim], panels: Sequence[Panel], sizes: Sizes) -> float:
+    """The share of figures with as many runs as the source's that show all of several claims."""
+    try:
+        return _chance([part for claim in claims for part in claim.parts(panels)], sizes)
+    except Unavailable:
+        return math.nan
+
+
+def _chance(parts: Sequence[tuple[Clause, list[Panel]]], sizes: Sizes) -> float:
+    """How many of the figures that could have been show every part, if each is of its own size."""
+    shown = np.array(True)
+    for clause, panels in parts:
+        runs = clause.runs_of(panels)[0].shape[0]
+        size = sizes.get(panels[0].figure, runs)
+        if size is None:
+            return math.nan
+        shown = shown & clause.shown(panels, min(size, runs))
+    return float(shown.mean())
+
+
+def _number(value: float) -> str:
+    """Four digits with a true minus sign; that of an exponent stays."""
+    return f"{value:.4g}".replace("-", "−", 1) if value < 0 else f"{value:.4g}"
+
+
+def _described(finding: Finding) -> str:
+    """A finding in words."""
+    shown = ["unknown" if math.isnan(x) else _number(x) for x in finding[1:4]]
+    spread = "" if shown[1] == shown[2] else f" ({shown[1]} to {shown[2]})"
+    return f"{finding.label} is {shown[0]}{spread}, {finding.outcome}"
+
+
+def _beside(claim: Claim, panels: Sequence[Panel]) -> list[str]:
+    """What else is to be known of the agents it is about; of measures of switches, at each."""
+    found = []
+    keys = dict.fromkeys(key for clause in claim.clauses for key in clause.keys)
+    for measure in claim.beside:
+        for panel in (panel for panel in panels if panel.figure == claim.figure):
+            curves = dict(zip(panel.curves, counted_bins(panel), strict=True))
+            numbers = [
+                f"{panel.labels.get(key, key)} {_measured(measure, panel, curves[key])}"
+                for key in keys
+                if key in curves
+            ]
+            place = f"{panel.panel}, " if panel.panel else ""
+            found.append(f"beside it, {place}{measure.title}: {', '.join(numbers)}")
+    return found
+
+
+def _measured(measure: Measure, panel: Panel, curves: np.ndarray) -> str:
+    """A measure of the mean curve of runs, or at every switch one."""
+    several = [measure]
+    if measure.at is not None and panel.points is None:
+        several = [measure.at(number + 1) for number, _ in enumerate(phases(panel)[0])]
+    numbers = [
+        one.crossed(panel, curves).mean()
+        if one.crossed is not None
+        else one.of(panel, curves.mean(axis=0)[None])[0]
+        for one in several
+    ]
+    return " / ".join(_number(float(number)) for number in numbers)
+
+
+def _losses(claim: Claim, panels: Sequence[Panel]) -> tuple[int, list[str]]:
+    """Count bins that count as the floor; say of which agents, and whose runs diverged."""
+    diverged, floored, many = [], [], 0
+    for panel in panels:
+        place = f" ({panel.panel})" if panel.panel else ""
+        for agent in dict.fromkeys(name for clause in claim.clauses for name in clause.keys):
+            if agent not in panel.curves:
+                continue
+            curve, label = panel.curves[agent], f"{panel.labels.get(agent, agent)}{place}"
+            lost = ~np.isfinite(curve).all(axis=1)
+            if lost.any():
+                diverged.append(f"{lost.sum()} of {lost.size} runs of {label}")
+            below = int((~(curve >= panel.floor)).sum()) if math.isfinite(panel.floor) else 0
+            if below:
+                floored.append(f"{below} of {curve.size:,} bins of {label}")
+                many += below
+    said = {"diverged": diverged, "counted as the floor": floored}
+    return many, [f"{what}: {', '.join(found)}" for what, found in said.items() if found]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClaimsFile:
+    """The keys of ``claims.toml``; ``names`` are for agents, in sentences."""
+
+    names: Mapping[str, str] = key(table_of(text()), {})
+    claims: tuple[Claim, ...] = key(tables(Claim), ())
+
+
+def read_claims(data: Mapping[str, Any], figures: Mapping[str, Experiment]) -> Iterator[Claim]:
+    """Read the claims in the data of a file, about agents of figures that must be known."""
+    file, seen = read_table(ClaimsFile, data), set()
+    for place, claim in enumerate(file.claims):
+        with inside("claims", place):
+            if claim.id in seen:
+                raise SpecError(f"must be a number of its own, got {claim.id} twice", "id")
+            seen.add(claim.id)
+            clauses: list[Clause] = []
+            for number, clause in enumerate(claim.clauses):
+                agents = _agents_of(claim, clause.figure or claim.figure, figures)
+                with inside("clauses", number):
+                    clauses += clause.clauses(agents, file.names)
+            work = claim.work and replace(claim.work, names=file.names)
+            yield replace(claim, clauses=tuple(clauses), work=work)
+
+
+def _agents_of(claim: Claim, figure: str, figures: Mapping[str, Experiment]) -> list[str]:
+    check_known("no figure", [figure], [*figures], "figure")
+    cells = figures[figure].names()
+    if claim.panel is not None:
+        check_known("no panel", [claim.panel], [panel for panel, _ in cells], "panel")
+    return sorted({agent for panel, agent in cells if claim.panel in (None, panel)})

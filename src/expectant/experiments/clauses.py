@@ -1,0 +1,260 @@
+"""Clauses: what one part of a claim says of a number, and what runs say about that.
+
+A table of ``claims.toml`` is read into clauses by :class:`ClauseTable`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+
+import numpy as np
+
+from expectant.analysis.panel import Panel
+from expectant.analysis.verdicts import (
+    ABOUT,
+    ABOVE,
+    AT_LEAST,
+    CROSSED,
+    Finding,
+    Statement,
+    block_weights,
+    find,
+    floored,
+    pseudo_values,
+)
+from expectant.core.rules import Rule, at_least, between, flag, number
+from expectant.experiments.decision_cost import NUMBERS
+from expectant.experiments.metrics import MEASURES, Measure, Of
+from expectant.experiments.toml_tables import SpecError, check_known, key, table, text, texts
+
+BLOCKS = 1000  # figures of the source's size that are drawn to tell how many show a claim
+
+
+@dataclass(frozen=True)
+class Clause:
+    """That a measure, mean over the agents ``of``, less that of ``minus``, is as stated.
+
+    With ``beyond``, two more groups of agents, their difference is taken off that one. With
+    ``across``: on average over panels, instead of in each of them. ``figure`` is where it is looked
+    for; empty: in that of the claim. The margin is at most a share ``relative`` of what ``of``
+    measures, if that is not 0. ``names`` are for agents, instead of their labels.
+    """
+
+    measure: Measure
+    of: tuple[str, ...]
+    minus: tuple[str, ...] = ()
+    statement: Statement = field(default_factory=Statement)
+    across: bool = False
+    figure: str = ""
+    beyond: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
+    relative: float = 0.0
+    names: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """All agents that it is about, one group after the other."""
+        return (*self.of, *self.minus, *self.beyond[0], *self.beyond[1])
+
+    @property
+    def weights(self) -> np.ndarray:
+        """By what their measures are multiplied to make the number of all of them."""
+        signs = zip((1.0, -1.0, -1.0, 1.0), (self.of, self.minus, *self.beyond), strict=True)
+        return np.concatenate([[sign / len(g)] * len(g) for sign, g in signs if g])
+
+    def subject(self, labels: Mapping[str, str]) -> str:
+        """What the clause is about, in words."""
+        known = {**labels, **self.names}
+
+        def called(keys: Sequence[str]) -> str:
+            return " and ".join(dict.fromkeys(known.get(key, key) for key in keys))
+
+        mean = "mean over panels of the " if self.across else ""
+        sides = " minus that of ".join(filter(None, map(called, (self.of, self.minus))))
+        beyond = " minus that of ".join(filter(None, map(called, self.beyond)))
+        less = f", less the {self.measure.title} of {beyond}," if beyond else ""
+        return f"{mean}{self.measure.title} of {sides}{less}"
+
+    def sentence(self) -> str:
+        """What the clause states, in words."""
+        kind, reference, margin = self.statement
+        said = {ABOVE: f"above {reference:g} by more than {margin:g}"}.get(
+            kind, f"{kind} {reference:g}, give or take {margin:g}"
+        )
+        if self.relative:
+            what = "the first of the two" if self.measure.base else "the greater one"
+            said += f", or {self.relative:.0%} of {what} if that is less"
+        where = f" (figure {self.figure})" if self.figure else ""
+        return f"{self.subject({})} is {said}{where}"
+
+    def said(self, panels: Sequence[Panel]) -> Statement:
+        """The statement, with the margin that it has in these panels."""
+        if not self.relative:
+            return self.statement
+        base, agents = self.measure.base or self.measure.of, len(self.keys)
+        curves = self.runs_of(panels)
+        level = np.mean(
+            [
+                base(panel, curve.mean(axis=0)[None])[0]
+                for place, panel in enumerate(panels)
+                for curve in curves[place * agents :][: len(self.of)]
+            ]
+        )
+        share = self.relative * abs(float(level))
+        return self.statement._replace(margin=min(self.statement.margin, share))
+
+    def value(
+        self, panels: Sequence[Panel], curves: Sequence[np.ndarray], of: Of | None = None
+    ) -> np.ndarray:
+        """The number from curves (n, bins) of every agent, panel by panel.
+
+        ``of`` replaces the measure's own function.
+        """
+        measured = of or self.measure.of
+        owners = [panel for panel in panels for _ in self.keys]
+        numbers = [measured(panel, curve) for panel, curve in zip(owners, curves, strict=True)]
+        table = np.array(numbers).reshape(len(panels), len(self.keys), -1)
+        return self.weights @ table.mean(axis=0)
+
+    def runs_of(self, panels: Sequence[Panel]) -> list[np.ndarray]:
+        """The curves (runs, bins) of every agent, panel by panel, as many runs of all."""
+        found = []
+        for panel in panels:
+            known = list(panel.curves.values())
+            counted = known if self.measure.of_diverged else counted_bins(panel)
+            all_curves = dict(zip(panel.curves, counted, strict=True))
+            found += [all_curves[key] for key in self.keys]
+        fewest = min(curve.shape[0] for curve in found)
+        return [curve[:fewest] for curve in found]
+
+    def find(self, panels: Sequence[Panel], others: Sequence[Panel] = ()) -> Finding:
+        """What the runs of these panels together say, paired by their numbers.
+
+        With ``others``: by how much the number is greater in the panels than in those.
+        """
+        first, runs = panels[0], self.runs_of([*panels, *others])
+        border = len(panels) * len(self.keys)
+        place = f"{first.panel}: " if first.panel and not self.across else ""
+        label, crossed = place + self.subject(first.labels), self.measure.crossed
+        statement = self.said(panels)
+        if others:
+            statement = Statement(ABOVE, 0.0, statement.margin)
+
+        def number(*curves: np.ndarray, of: Of | None = None) -> np.ndarray:
+            own = self.value(panels, curves[:border], of)
+            return own - self.value(others, curves[border:], of) if others else own
+
+        if self.measure.per_run:
+            found = find(number(*runs), statement, label)
+        elif crossed is not None:
+            found = find(number(*runs, of=crossed), statement, label, widened=CROSSED)
+        else:
+            effect = float(number(*(curve.mean(axis=0)[None] for curve in runs))[0])
+            found = find(pseudo_values(number, runs), statement, label, effect)
+        return found._replace(unit=self.measure.unit or first.quantity)
+
+    def shown(self, panels: Sequence[Panel], size: int) -> np.ndarray:
+        """Whether figures of ``size`` runs, drawn from those that there are, show it (BLOCKS,)."""
+        curves = self.runs_of(panels)
+        weights = block_weights(curves[0].shape[0], size, BLOCKS)
+        if self.measure.per_run:
+            values = weights @ self.value(panels, curves)
+        else:
+            values = self.value(panels, [weights @ curve for curve in curves])
+        return self.said(panels).shown_by(values)
+
+
+def counted_bins(panel: Panel) -> list[np.ndarray]:
+    """The curves of a panel as they count, diverged and very bad bins included."""
+    return floored(list(panel.curves.values()), panel.floor, of_errors=panel.of_errors)
+
+
+def _measure_named(name: object) -> Measure:
+    check_known("unknown", [name], sorted(MEASURES))
+    return MEASURES[str(name)]
+
+
+MEASURE = Rule("the name of a measure", _measure_named)
+MARGIN = at_least(0.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgentGroups:
+    """Agents, and those whose mean is subtracted."""
+
+    of: tuple[str, ...] = key(texts(), ())
+    minus: tuple[str, ...] = key(texts(), ())
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClauseTable(AgentGroups):
+    """One of the ``clauses`` of a claim; ``switch`` and ``falls`` make several of it."""
+
+    measure: Measure = key(MEASURE)
+    falls: tuple[str, ...] = key(texts(), ())
+    low: float | None = key(number(), None)
+    high: float | None = key(number(), None)
+    at_least: float | None = key(number(), None)
+    about: float | None = key(number(), None)
+    margin: float | None = key(MARGIN, None)
+    relative_margin: float = key(between(0, 1), 0.0)
+    across: bool = key(flag(), False)
+    switch: tuple[int, ...] = key(NUMBERS, ())
+    figure: str = key(text(), "")
+    beyond: AgentGroups = key(table(AgentGroups), AgentGroups())
+
+    def __post_init__(self) -> None:
+        if bool(self.falls) == bool(self.of):
+            raise SpecError("must have of, or falls, and not both")
+        if len(self.falls) == 1:
+            raise SpecError("must be two agents or more", "falls")
+        if self.switch and self.measure.at is None:
+            raise SpecError(f"{self.measure.name!r} is not a measure of single switches", "switch")
+        if self.relative_margin:
+            if self.margin is None or self.at_least is not None or self.about is not None:
+                raise SpecError("goes with margin, for a number above low", "relative_margin")
+            if self.measure.per_run or self.beyond != AgentGroups():
+                raise SpecError(
+                    f"needs a measure of mean curves and no beyond, got {self.measure.name!r}",
+                    "relative_margin",
+                )
+
+    @property
+    def statement(self) -> Statement:
+        """What is stated: above ``low``, from ``low`` to ``high``, ``at_least`` or ``about``."""
+        kinds = {"low": ABOVE, "at_least": AT_LEAST, "about": ABOUT}
+        given = {name: getattr(self, name) for name in kinds if getattr(self, name) is not None}
+        if self.high is not None:
+            low = given.pop("low", 0.0)
+            if given or self.margin is not None:
+                raise SpecError("goes with low alone", "high")
+            if not low < self.high:
+                raise SpecError(f"must be above low ({low:g}), got {self.high:g}", "high")
+            return Statement(ABOUT, (low + self.high) / 2.0, (self.high - low) / 2.0)
+        if len(given) > 1:
+            raise SpecError(f"must have one of {', '.join(given)}")
+        for name, reference in given.items():
+            return Statement(kinds[name], reference, self.margin or 0.0)
+        return Statement(ABOVE, 0.0, self.margin or 0.0)
+
+    def clauses(self, agents: list[str], names: Mapping[str, str]) -> Iterator[Clause]:
+        """Yield a clause for every switch and every pair of agents, which must be known."""
+        named = {
+            ("of",): self.of, ("minus",): self.minus, ("falls",): self.falls,
+            ("beyond", "of"): self.beyond.of, ("beyond", "minus"): self.beyond.minus,
+        }  # fmt: skip
+        for path, group in named.items():
+            check_known("no agent in this figure:", group, agents, *path)
+        sides: list[tuple[tuple[str, ...], tuple[str, ...]]] = [(self.of, self.minus)]
+        if self.falls:
+            sides = [((more,), (less,)) for more, less in pairwise(self.falls)]
+        at = self.measure.at
+        measures = [at(number) for number in self.switch] if at else []
+        for of, minus in sides:
+            for measure in measures or [self.measure]:
+                clause = Clause(
+                    measure, of, minus, self.statement, self.across, self.figure,
+                    (self.beyond.of, self.beyond.minus), self.relative_margin,
+                )  # fmt: skip
+                yield replace(clause, names={k: names[k] for k in clause.keys if k in names})

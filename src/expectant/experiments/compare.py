@@ -1,0 +1,251 @@
+"""Running agents side by side, and what came out of it as tables: ``ex.compare``."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from expectant.analysis.verdicts import holm_adjusted, paired_difference
+from expectant.core import formatting as tables
+from expectant.core.config import near_miss
+from expectant.core.extras import need
+from expectant.core.interfaces import Agent, Domain, Features
+from expectant.core.progress import Reporter
+from expectant.core.rules import flag
+from expectant.domains.gym import as_domain
+from expectant.domains.spaces import GymSource
+from expectant.engine.arguments import hinting
+from expectant.engine.result import Result, estimate_of, extent_of, measure_of
+from expectant.engine.run import compile_agents, run
+from expectant.report.plot import plot
+from expectant.report.references import Optimum, common_optimum
+from expectant.report.wording import names_of
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from pyarrow import Table
+
+LEVEL = 0.05  # the chance that any verdict at all is a mistake
+DIFFERENCE_HEADS = ("difference", "mean", "95 % interval", "verdict")
+# heads, rows, the columns aligned to the left, and notes below
+Section = tuple[Sequence[str], list[list[str]], tuple[int, ...], list[str]]
+
+
+class Difference(NamedTuple):
+    """What ``name`` has more than ``reference``: a mean over pairs of runs with its interval.
+
+    ``chance`` is the p-value after Holm's correction, ``verdict`` is better, worse or unclear. In
+    so many runs it was ``above`` and ``below``. With a diverged run there is no mean (NaN), and the
+    verdict is that of a sign test in which a diverged run is worse than any other.
+    """
+
+    name: str
+    reference: str
+    mean: float
+    low: float
+    high: float
+    chance: float
+    above: int
+    below: int
+    verdict: str
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """What came out of ``ex.compare``: ``results`` by name, and ``differences`` between them.
+
+    Printing it shows the table.
+    """
+
+    results: dict[str, Result]
+    differences: tuple[Difference, ...]
+    optimum: Optimum
+
+    def table(self) -> Table:
+        """A row for every agent: name, mean, low, high, diverged, seconds.
+
+        The mean is of the return of an episode, or of the reward of a step; NaN if a run diverged.
+        """
+        need("a table", "lab")
+        import pyarrow
+
+        rows = [
+            {
+                "name": name,
+                **dict(zip(("mean", "low", "high"), self._estimates[name], strict=True)),
+                "diverged": int(result.diverged.sum()),
+                "seconds": result.seconds,
+            }
+            for name, result in self.results.items()
+        ]
+        return pyarrow.Table.from_pylist(rows)
+
+    def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
+        """Draw all learning curves; ``path`` writes them as .png, .svg or .pdf, see ``ex.plot``."""
+        return plot(self.results, path)
+
+    def __repr__(self) -> str:
+        return f"Comparison({', '.join(self.results)}: {extent_of(self._first)})"
+
+    def __str__(self) -> str:
+        parts = [f"{self._first.domain.called}, {extent_of(self._first)} each"]
+        for heads, rows, left, notes in self._sections():
+            parts.append("\n".join([tables.text_table(heads, rows, left=left), *notes]))
+        return "\n\n".join(parts)
+
+    def _repr_html_(self) -> str:
+        """The same for notebooks."""
+        return "".join(
+            tables.html_table(heads, rows) + "".join(map(tables.paragraph, notes))
+            for heads, rows, _, notes in self._sections()
+        )
+
+    @property
+    def _first(self) -> Result:
+        return next(iter(self.results.values()))
+
+    @cached_property
+    def _estimates(self) -> dict[str, tuple[float, float, float]]:
+        return {name: estimate_of(result) for name, result in self.results.items()}
+
+    def _sections(self) -> Iterator[Section]:
+        """A table of the agents, and one of their differences, each with notes."""
+        ends = [end for estimate in self._estimates.values() for end in estimate]
+        decimals = tables.decimals_for([*ends, self.optimum.value])
+        rows = [
+            [
+                name,
+                tables.number_text(mean, decimals),
+                tables.interval_text(low, high, decimals),
+                str(int(self.results[name].diverged.sum())),
+            ]
+            for name, (mean, low, high) in self._estimates.items()
+        ]
+        best = tables.number_text(self.optimum.value, decimals)
+        note = f"epsilon-greedy on exact optimal values, epsilon {self.optimum.epsilon:g}: {best}"
+        heads = ("agent", f"mean {measure_of(self._first)}", "95 % interval", "diverged")
+        yield heads, rows, (0, 2), [note] if self.optimum.known else []
+        if self.differences:
+            notes = []
+            if len(self.differences) > 1:
+                notes.append(
+                    f"p-values are corrected for {len(self.differences)} comparisons (Holm)"
+                )
+            if any(result.diverged.any() for result in self.results.values()):
+                notes.append("a diverged run counts as worse than any that has not diverged")
+            rows = [_difference_row(found, decimals) for found in self.differences]
+            yield DIFFERENCE_HEADS, rows, (0, 2, 3), notes
+
+
+def _difference_row(found: Difference, decimals: int) -> list[str]:
+    chance = "p < 0.001" if found.chance < 0.001 else f"p = {found.chance:.3f}"
+    shown = tables.interval_text(found.low, found.high, decimals, signed=True)
+    if shown == tables.NONE:
+        shown = f"above in {found.above}, below in {found.below}"
+    return [
+        f"{found.name} against {found.reference}",
+        tables.number_text(found.mean, decimals, signed=True),
+        shown,
+        f"{found.verdict} ({chance})",
+    ]
+
+
+@hinting
+def compare(
+    domain: Domain | GymSource,
+    features: Features,
+    agents: Mapping[str, Agent] | Sequence[Agent] | Agent,
+    *,
+    episodes: int | None = None,
+    steps: int | None = None,
+    runs: int = 30,
+    seed: int = 0,
+    threads: int | None = None,
+    bins: int = 100,
+    step_limit: int | None = None,
+    compiled: bool | None = None,
+    keep_agents: bool = False,
+    progress: bool | Reporter = True,
+    reference: str | None = None,
+    quiet: bool = False,
+) -> Comparison:
+    """Run agents on the same seeds, print how they did (unless ``quiet``), and return all of it.
+
+    ``agents`` is a dict by name, a list, or one agent. Each is compared with each other, run by
+    run, or all with the one that ``reference`` names: the mean difference with its 95 % interval,
+    and a verdict at 5 % after Holm's correction. All other arguments are those of ``ex.run``.
+    """
+    named = _named(agents)
+    flag().check("compare", "quiet", quiet)
+    if reference is not None and reference not in named:
+        raise ValueError(
+            f"compare: reference must be the name of an agent, got {reference!r}"
+            + near_miss(str(reference), list(named))
+        )
+    domain = as_domain(domain)
+    compile_agents(domain, features, named, compiled, progress)
+    results = {
+        name: run(
+            domain, features, agent, episodes=episodes, steps=steps, runs=runs, seed=seed,
+            threads=threads, bins=bins, step_limit=step_limit, compiled=compiled,
+            keep_agents=keep_agents, progress=progress,
+        )
+        for name, agent in named.items()
+    }  # fmt: skip
+    found = Comparison(
+        results,
+        differences_between({name: result.means for name, result in results.items()}, reference),
+        common_optimum(list(results.values())),
+    )
+    if not quiet:
+        print(found)
+    return found
+
+
+def differences_between(
+    values: Mapping[str, np.ndarray], reference: str | None = None
+) -> tuple[Difference, ...]:
+    """The differences of all pairs, the later minus the earlier, or of all minus the reference.
+
+    ``values`` (runs,) are one number per run, of which more is better.
+    """
+    pairs = (
+        [(later, earlier) for earlier, later in itertools.combinations(values, 2)]
+        if reference is None
+        else [(name, reference) for name in values if name != reference]
+    )
+    found = [paired_difference(values[a], values[b]) for a, b in pairs]
+    chances = holm_adjusted(np.array([difference.chance for difference in found]))
+    return tuple(
+        Difference(
+            *pair, each.mean, each.low, each.high, float(chance), each.above, each.below,
+            _verdict(each.mean if np.isfinite(each.mean) else each.above - each.below, chance),
+        )
+        for pair, each, chance in zip(pairs, found, chances, strict=True)
+    )  # fmt: skip
+
+
+def _verdict(direction: float, chance: float) -> str:
+    if chance > LEVEL or direction == 0.0:
+        return "unclear"
+    return "better" if direction > 0.0 else "worse"
+
+
+def _named(agents: Any) -> dict[str, Agent]:
+    """The agents by name, checked before anything runs."""
+    if isinstance(agents, Mapping):
+        named = {str(name): agent for name, agent in agents.items()}
+    else:
+        listed = list(agents) if isinstance(agents, Sequence) else [agents]
+        named = dict(zip(names_of(listed), listed, strict=True))
+    wrong = [agent for agent in named.values() if not isinstance(agent, Agent)]
+    if wrong or not named:
+        got = repr(wrong[0]) if wrong else "none"
+        raise ValueError(f"compare: agents must be agents by name, at least one, got {got}")
+    return named

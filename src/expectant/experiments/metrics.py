@@ -1,0 +1,333 @@
+"""Measures: what is said about curves in one number each, known by name.
+
+A measure maps a panel and curves (n, bins) to (n,): applied to every run's curve it gives one
+number a run, applied to the mean curve over runs one number for all of them. Claims, the choice of
+settings and configs name them; :func:`measure` adds one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from expectant.analysis.adaptation import LAST as LOOKS_AT_END
+from expectant.analysis.adaptation import (
+    RECOVERED_FRACTION,
+    REGRET_EPISODES,
+    crossed_drops,
+    crossed_lowests,
+    drops,
+    entries,
+    lowests,
+    own_recoveries,
+    regrets,
+    score,
+)
+from expectant.analysis.panel import Panel, Unavailable
+from expectant.experiments.registry import Registry
+
+SETTLED = 0.1  # above the final level counts as settled
+FINAL_SHARE = 0.25  # of the bins: late enough to have settled, long enough to average the noise
+ATTAINED = 0.95  # of an optimum, to count as attained
+LAST = f"the last {FINAL_SHARE:.0%} of the bins"
+
+
+Of = Callable[[Panel, np.ndarray], np.ndarray]
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A number of curves: ``of`` maps a panel and curves (n, bins) to (n,).
+
+    ``name`` is what data call it, ``title`` what sentences do. It is taken of the mean curve over
+    runs, or with ``per_run`` of every run, and then averaged. ``at`` gives the same measure at one
+    switch only, counted from 1, where that means something. ``needs_optimum`` says that it compares
+    with the exact return of acting ε-greedily on q*, ``of_diverged`` that it is told of bins that
+    are not finite. ``less_is_better`` says which way is better; None: as of the curve itself.
+    ``unit`` is what it is counted in, by default as the curves are.
+
+    A measure that picks a bin by its height has ``crossed``, one number for every run (n,) of
+    (n, bins), with the bin picked by other runs. ``base`` is what a margin can be a share of,
+    where that is not the measure itself.
+    """
+
+    name: str
+    title: str
+    meaning: str
+    of: Of
+    per_run: bool = False
+    at: Callable[[int], Measure] | None = None
+    needs_optimum: bool = False
+    of_diverged: bool = False
+    unit: str = ""
+    crossed: Of | None = None
+    base: Of | None = None
+    less_is_better: bool | None = None
+
+    def prefers_less(self, of_errors: bool) -> bool:
+        """True if the least is the best, of curves of which less is better or not."""
+        return of_errors if self.less_is_better is None else self.less_is_better
+
+
+MEASURES: Registry[Measure] = Registry("measure")
+EPISODES, SUMMED = "episodes, or steps", "return, summed over episodes"
+LOST = (
+    f"the return lost against acting ε-greedily on q* in the first {REGRET_EPISODES} episodes of a "
+    "phase, or in all of it if it is shorter"
+)
+CROSSED = ", in every run the one in which the other half of the runs is lowest on average"
+
+
+def measure(
+    name: str, meaning: str, title: str = "", *, per_run: bool = True, **more: Any
+) -> Callable[[Of], Of]:
+    """Make a function of a panel and curves (n, bins), to (n,), a measure of that name.
+
+    ``more`` are other fields of a :class:`Measure`, such as ``less_is_better=True``.
+    """
+
+    def register(of: Of) -> Of:
+        MEASURES.add(Measure(name, title or name, meaning, of, per_run=per_run, **more))
+        return of
+
+    return register
+
+
+def measure_named(name: str, where: str = "measure") -> Measure:
+    """A measure by its name; ``where`` it was asked for is said if there is none."""
+    return MEASURES.named(name, where)
+
+
+# the package's own, of mean curves unless they say otherwise
+of_mean_curve = partial(measure, per_run=False)
+share_of_runs = partial(measure, of_diverged=True, unit="share of runs", less_is_better=True)
+
+
+def last_bins(curve: np.ndarray, least: int = 1) -> np.ndarray:
+    """The last quarter of the bins, ``least`` of them at least."""
+    return curve[..., -max(least, round(FINAL_SHARE * curve.shape[-1])) :]
+
+
+of_mean_curve("mean", "mean over all episodes", "return")(lambda panel, curve: curve.mean(axis=-1))
+
+
+@of_mean_curve("final", f"mean over {LAST}", "final level")
+def final(panel: Panel, curve: np.ndarray) -> np.ndarray:
+    return np.asarray(last_bins(curve).mean(axis=-1))
+
+
+@of_mean_curve("last-third", "mean return over the last third of the bins", "late level")
+def last_third(panel: Panel, curve: np.ndarray) -> np.ndarray:
+    return np.asarray(curve[..., -max(1, round(curve.shape[-1] / 3)) :].mean(axis=-1))
+
+
+@share_of_runs(
+    "diverged", "the share of runs whose weights have overflowed", "share of diverged runs"
+)
+def diverged(panel: Panel, curve: np.ndarray) -> np.ndarray:
+    return np.asarray(1.0 - np.isfinite(curve).all(axis=-1))
+
+
+@share_of_runs(
+    "worsened",
+    f"the share of runs whose mean over {LAST} is above their first point, as of errors",
+    "share of runs that end worse than they began",
+)
+def worsened(panel: Panel, curve: np.ndarray) -> np.ndarray:
+    return np.asarray(1.0 - (final(panel, curve) <= curve[..., 0]))
+
+
+@of_mean_curve(
+    "after-switch",
+    "mean over the bins from the first move of the goal on",
+    "return after the first switch",
+)
+def after_switch(panel: Panel, curve: np.ndarray) -> np.ndarray:
+    if panel.switch_every is None:
+        raise Unavailable("the goal never moves")
+    first = -(-panel.switch_every // panel.bin)  # the first whole bin after it
+    if first >= curve.shape[-1]:
+        raise Unavailable("the goal does not move before the last bin")
+    return np.asarray(curve[..., first:].mean(axis=-1))
+
+
+@of_mean_curve(
+    "shortfall",
+    f"the exact return of acting ε-greedily on q* minus the mean return over {LAST}",
+    needs_optimum=True,
+    less_is_better=True,
+)
+def shortfall(panel: Panel, curve: np.ndarray) -> np.ndarray:
+    return panel.optimum - final(panel, curve)
+
+
+def measure_of_switches(
+    name: str,
+    meaning: str,
+    title: str,
+    of_switches: Callable[..., np.ndarray],
+    crossed: Callable[..., np.ndarray] | None = None,
+    **more: Any,
+) -> None:
+    """Add a measure of switches: the mean over all of them, or at one that is named."""
+
+    def mean(of: Callable[..., np.ndarray]) -> Of:
+        return lambda panel, curve: of(panel, curve).mean(axis=0)
+
+    def at(number: int) -> Measure:
+        def one(of: Callable[..., np.ndarray]) -> Of:
+            return lambda panel, curve: of(panel, curve, needed=number)[number - 1]
+
+        return Measure(
+            name, f"{title} (switch {number})", meaning, one(of_switches),
+            crossed=crossed and one(crossed), **more,
+        )  # fmt: skip
+
+    of_mean_curve(
+        name, f"mean over the switches of {meaning}", title, at=at,
+        crossed=crossed and mean(crossed), **more,
+    )(mean(of_switches))  # fmt: skip
+
+
+measure_of_switches(
+    "regret", LOST, "regret after a switch", regrets,
+    needs_optimum=True, less_is_better=True, unit=SUMMED,
+)  # fmt: skip
+measure_of_switches(
+    "lowest", f"the lowest bin of a phase{CROSSED}", "lowest level after a switch",
+    lowests, crossed_lowests,
+)  # fmt: skip
+measure_of_switches("entry", "the first bin, or look, of a phase", "level at a switch", entries)
+measure_of_switches(
+    "drop", f"the level before (last fifth of a phase) minus the lowest bin after{CROSSED}",
+    "drop", drops, crossed_drops, less_is_better=True,
+)  # fmt: skip
+measure_of_switches(
+    "recovery",
+    "the episodes until the end of the first bin, from the lowest one on, that has made up "
+    f"{RECOVERED_FRACTION:.0%} of the way from there to the last fifth of the phase",
+    "recovery towards its own level",
+    own_recoveries,
+    unit="episodes",
+    less_is_better=True,
+)
+
+
+@of_mean_curve(
+    "regret-falls",
+    f"regret after the first switch minus that after the second, each {LOST}",
+    "fall of the regret",
+    needs_optimum=True,
+    unit=SUMMED,
+    base=lambda panel, curve: regrets(panel, curve)[0],
+    less_is_better=False,
+)
+def regret_falls(panel: Panel, curve: np.ndarray) -> np.ndarray:
+    lost = regrets(panel, curve, needed=2)
+    return np.asarray(lost[0] - lost[1])
+
+
+def rises(depths: np.ndarray) -> np.ndarray:
+    return np.asarray(depths[1:].mean(axis=0) - depths[0])
+
+
+@of_mean_curve(
+    "lowest-rises",
+    "mean of the lowest bins after the later switches minus the lowest bin after the first"
+    f"{CROSSED}",
+    "rise of the lowest level",
+    crossed=lambda panel, curve: rises(crossed_lowests(panel, curve, needed=2)),
+)
+def lowest_rises(panel: Panel, curve: np.ndarray) -> np.ndarray:
+    return rises(lowests(panel, curve, needed=2))
+
+
+@of_mean_curve(
+    "entry-falls",
+    "the first bin, or look, after the first switch minus that after the second",
+    "fall of the level at a switch",
+)
+def entry_falls(panel: Panel, curve: np.ndarray) -> np.ndarray:
+    first = entries(panel, curve, needed=2)
+    return np.asarray(first[0] - first[1])
+
+
+@measure(
+    "unsteadiness",
+    f"mean squared change of a run's return from one bin to the next in {LAST}",
+    unit="squared return",
+    less_is_better=True,
+)
+def unsteadiness(panel: Panel, curve: np.ndarray) -> np.ndarray:
+    return np.asarray((np.diff(last_bins(curve, 2), axis=-1) ** 2).mean(axis=-1))
+
+
+of_mean_curve("first", "the first bin", "first point")(lambda panel, curve: curve[..., 0])
+of_mean_curve("second", "the second bin", "second point")(lambda panel, curve: curve[..., 1])
+of_mean_curve("last", "the last bin, or the last look", "last point")(
+    lambda panel, curve: curve[..., -1]
+)
+
+
+@of_mean_curve(
+    "late-slope",
+    f"by how much the curve rises in an episode, or step, over {LAST}",
+    "late slope",
+    unit="rise in an episode or step",
+)
+def late_slope(panel: Panel, curve: np.ndarray) -> np.ndarray:
+    bins = last_bins(curve).shape[-1]
+    return np.asarray((curve[..., -1] - curve[..., -1 - bins]) / (bins * panel.bin))
+
+
+@of_mean_curve(
+    "settling",
+    f"the episode, or step, from which on the mean curve stays at most {SETTLED:.0%} above "
+    f"its mean over {LAST}",
+    "settling time",
+    unit=EPISODES,
+    less_is_better=True,
+)
+def settling(panel: Panel, curve: np.ndarray) -> np.ndarray:
+    level = final(panel, curve)[..., None]
+    above = curve > level + SETTLED * np.abs(level)
+    beyond = np.where(above.any(axis=-1), curve.shape[-1] - above[..., ::-1].argmax(axis=-1), 0)
+    return np.append(panel.first_episodes[1:], panel.end)[np.minimum(beyond, curve.shape[-1] - 1)]
+
+
+measure(
+    "learned-share",
+    f"mean of the last {LOOKS_AT_END} looks of the first phase, divided by the optimum",
+    "share of the optimum before the change",
+    unit="share of the optimum",
+    less_is_better=False,
+)(lambda panel, curves: score(panel, curves).first)
+measure(
+    "adaptation",
+    f"mean of the last {LOOKS_AT_END} looks of the second phase, on a scale where the policy "
+    "that was best before has 0 and the new optimum 1",
+    unit="share of the way",
+    less_is_better=False,
+)(lambda panel, curves: score(panel, curves).adaptation)
+
+
+@measure(
+    "attainment",
+    "mean over runs of the steps (or episodes) until the first look that is at least 95 % of "
+    "the optimum",
+    "time to the optimum",
+    unit=EPISODES,
+    less_is_better=True,
+)
+def attainment(panel: Panel, curve: np.ndarray) -> np.ndarray:
+    """The last look where the optimum is never attained."""
+    best = [level.height for level in panel.levels if level.name == "optimum"]
+    if panel.points is None or not best:
+        raise Unavailable("no optimum is known of what is looked at")
+    reached = curve >= ATTAINED * best[-1]
+    first = np.where(reached.any(axis=-1), reached.argmax(axis=-1), curve.shape[-1] - 1)
+    return np.asarray(panel.points[first], float)

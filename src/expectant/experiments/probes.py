@@ -1,0 +1,394 @@
+"""Looks: one number of what an agent knows each, known by name.
+
+A look asks an agent about all states of its domain. Those that come with the package are computed
+exactly, so that there is no noise in them; :func:`look_as` adds another. Where states have no
+numbers, a look can be at episodes instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from expectant.agents.wrappers import unwrapped
+from expectant.core.interfaces import Agent, Domain
+from expectant.core.rules import Rule, whole
+from expectant.exact.mountain_car import judged_levels
+from expectant.exact.solve import (
+    TIE,
+    Dynamics,
+    dynamics,
+    expected_next,
+    greedy_policy,
+    optimal_action_values,
+    optimal_policy,
+    optimal_values,
+)
+from expectant.experiments.registry import Registry
+
+EPISODES = 20
+HORIZON = 40
+FOLLOWED, NEGLIGIBLE = 10_000, 1e-6  # steps that are followed, at most and while it matters
+
+
+class Seen(NamedTuple):
+    """The answers at M stops, one row each, NaN from a divergence on; ``phases`` (M,).
+
+    ``values`` (M, S), ``preferences`` (M, S, A), and ``work`` (M,), how many backups planning has
+    drawn by then; ``returns`` (M, E) of episodes that the agent acts greedily in. What a look does
+    not ask for is empty.
+    """
+
+    values: np.ndarray
+    preferences: np.ndarray
+    phases: np.ndarray
+    work: np.ndarray = np.zeros(0)
+    returns: np.ndarray = np.zeros((0, 0))
+
+
+Of = Callable[..., np.ndarray]
+
+
+@dataclass(frozen=True)
+class Look:
+    """A number of what an agent knows: ``of`` maps a domain, an agent's description and what was
+    :class:`Seen` to (M,), with the ``options`` that a record may set.
+
+    ``topics`` is what it asks for. ``levels`` gives lines to hold it against, phase by phase, and
+    ``course`` curves: what should be seen after so many episodes or steps, (M,) of (M,). It is one
+    ``of_errors`` if less is better.
+    """
+
+    name: str
+    title: str
+    topics: tuple[str, ...]
+    of: Of
+    options: Mapping[str, tuple[Rule[object], object]] = field(default_factory=dict)
+    levels: Callable[..., list[dict[str, float]]] | None = None
+    course: Callable[[Domain, np.ndarray], dict[str, np.ndarray]] | None = None
+    of_errors: bool = False
+
+
+LOOKS: Registry[Look] = Registry("look")
+
+
+def look_as(
+    name: str, title: str = "", *, topics: tuple[str, ...] = ("values",), **more: Any
+) -> Callable[[Of], Of]:
+    """Make a function of a domain, an agent and what was seen, to (M,), a look of that name.
+
+    ``title`` is what figures call it. ``more`` are the other fields of a :class:`Look`.
+    """
+
+    def register(of: Of) -> Of:
+        LOOKS.add(Look(name, title or name, topics, of, **more))
+        return of
+
+    return register
+
+
+def look_named(name: str) -> Look:
+    """A look by its name."""
+    return LOOKS.named(name)
+
+
+def count_phases(domain: Domain) -> int:
+    """The number of phases of the MDP of a domain."""
+    mdp = domain.mdp()
+    if mdp is None:
+        raise ValueError(f"look: domain must be a finite MDP, got {domain!r}")
+    return int(mdp.outcomes.probabilities.shape[0])
+
+
+def phase_of(domain: Domain, phase: int) -> int:
+    """The phase of the MDP that a phase of a run is in; after the last comes the first."""
+    return phase % count_phases(domain)
+
+
+def by_phase(
+    domain: Domain, seen: Seen, answers: np.ndarray, of: Callable[[np.ndarray, int], np.ndarray]
+) -> np.ndarray:
+    """Apply ``of`` to the finite rows of ``answers`` (M, ...), phase by phase; NaN elsewhere."""
+    known = np.isfinite(answers).reshape(len(answers), -1).all(axis=1)
+    result = np.full(known.size, np.nan)
+    for phase in np.unique(seen.phases):
+        rows = known & (seen.phases == phase)
+        if rows.any():
+            result[rows] = of(answers[rows], phase_of(domain, int(phase)))
+    return result
+
+
+# ------------------------------------------------------------------------------------------- values
+
+
+@look_as("value_error", "error of the state values", of_errors=True)
+def value_error(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
+    """Root of the mean over states of (v̂(s) − v*(s))², v* that of the present phase."""
+
+    def of(values: np.ndarray, phase: int) -> np.ndarray:
+        exact = optimal_values(domain, discount=agent.discount, phase=phase)
+        return np.sqrt(((values - exact) ** 2).mean(axis=1))
+
+    return by_phase(domain, seen, seen.values, of)
+
+
+def sampling_course(domain: Domain, at: np.ndarray) -> dict[str, np.ndarray]:
+    """The error that means of samples should leave, where a domain knows it."""
+    errors = domain.sampling_error(at)
+    return {} if errors is None else {"exact, on average": errors}
+
+
+@look_as("squared_error", "squared error of the values", course=sampling_course, of_errors=True)
+def squared_error(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
+    """Mean over states of (v̂(s) − v*(s))², v* that of the present phase."""
+    return np.asarray(value_error(domain, agent, seen) ** 2)
+
+
+@look_as("known_error", "error of the state values", of_errors=True)
+def known_error(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
+    """Root mean squared difference from what is known of the values of some states."""
+    known = domain.known_values(agent.discount)
+    if known is None:
+        raise ValueError(
+            f"record: known_error needs a domain that knows values of some states, such as "
+            f"DrivenCar, got {domain!r}"
+        )
+    return np.asarray(np.sqrt(((seen.values - known.values) ** 2).mean(axis=1)))
+
+
+def start_levels(domain: Domain, agent: Agent, phases: int) -> list[dict[str, float]]:
+    levels = []
+    for phase in range(phases):
+        now = phase_of(domain, phase)
+        best = optimal_values(domain, discount=agent.discount, phase=now)
+        levels.append({"optimum": float(dynamics(domain, now).start @ best)})
+    return levels
+
+
+@look_as("start_value", "value of the start", levels=start_levels)
+def start_value(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
+    """Mean of the state values over the starts of episodes."""
+
+    def of(values: np.ndarray, phase: int) -> np.ndarray:
+        return np.asarray(values @ dynamics(domain, phase).start)
+
+    return by_phase(domain, seen, seen.values, of)
+
+
+@look_as("value_change", "squared change of the values", of_errors=True)
+def value_change(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
+    """Mean over states of the squared change of v̂(s) since the look before."""
+    moved = np.diff(seen.values, axis=0, prepend=seen.values[:1])
+    return np.asarray((moved**2).mean(axis=1))
+
+
+# -------------------------------------------------------------------------------------- preferences
+
+PREFERENCES = ("preferences",)
+
+
+def policies_of(preferences: np.ndarray) -> np.ndarray:
+    """Greedy policies, ties split evenly, of preferences (M, S, A)."""
+    flat = preferences.reshape(-1, preferences.shape[-1])
+    return greedy_policy(flat).reshape(preferences.shape)
+
+
+@lru_cache  # every run of a cell asks
+def best_actions(domain: Domain, discount: float, phase: int) -> np.ndarray:
+    """The optimal actions (S, A)."""
+    values = optimal_action_values(domain, discount=discount, phase=phase)
+    most = values.max(axis=1, keepdims=True)
+    return values >= most - TIE * np.abs(most)
+
+
+@look_as("outdated_actions", "outdated greedy actions", topics=PREFERENCES, of_errors=True)
+def outdated_actions(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
+    """Share of states whose greedy action was optimal before the last change and is not now.
+
+    Ties count by halves; in the first phase there are none.
+    """
+    shares = np.full(seen.phases.size, np.nan)
+    for row in np.flatnonzero(np.isfinite(seen.preferences).all(axis=(1, 2))):
+        phase = int(seen.phases[row])
+        before, now = (
+            best_actions(domain, agent.discount, phase_of(domain, number))
+            for number in (max(phase - 1, 0), phase)
+        )
+        policy = policies_of(seen.preferences[row][None])[0]
+        shares[row] = (policy * (before & ~now)).sum(axis=1).mean()
+    return shares
+
+
+@look_as("largest_probability", "largest action probability", topics=PREFERENCES)
+def largest_probability(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
+    """Largest probability of the softmax policy, mean over states, without what ε adds."""
+    if not hasattr(unwrapped(agent), "policy_step"):
+        raise ValueError(
+            f"record: largest_probability is of agents that keep a policy, such as CachedPolicy, "
+            f"got {type(agent).__name__}"
+        )
+    raised = seen.preferences - seen.preferences.max(axis=-1, keepdims=True)
+    return np.asarray((1.0 / np.exp(raised).sum(axis=-1)).mean(axis=-1))
+
+
+@look_as(
+    "largest_value", "largest action value, without its sign", topics=PREFERENCES, of_errors=True
+)
+def largest_value(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
+    """Largest of all |q̂(s, a)|, or of what else the agent prefers actions by."""
+    return np.asarray(np.abs(seen.preferences).max(axis=(1, 2)))
+
+
+@look_as("decided_states", "states with a preferred action", topics=PREFERENCES)
+def decided_states(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
+    """Number of states in which one action is preferred to all others."""
+    ranked = np.sort(seen.preferences, axis=-1)
+    decided = (ranked[..., -1] > ranked[..., -2] + TIE).sum(axis=-1).astype(float)
+    return np.where(np.isfinite(seen.preferences).all(axis=(1, 2)), decided, np.nan)
+
+
+def is_best(domain: Domain, preferences: np.ndarray, discount: float, phase: int) -> bool:
+    """True if a greedy policy takes only optimal actions in all states that it comes to."""
+    now = phase_of(domain, phase)
+    world, best = dynamics(domain, now), best_actions(domain, discount, now)
+    most = preferences.max(axis=1, keepdims=True)
+    greedy = preferences >= most - TIE * np.abs(most)
+    reached = np.zeros(best.shape[0], bool)
+    following = np.flatnonzero(world.start)
+    while following.size:
+        if (greedy[following] & ~best[following]).any():
+            return False
+        reached[following] = True
+        taken = greedy[following][..., None] & (world.probabilities[following] > 0.0)
+        successors = np.unique(world.successors[following][taken])
+        following = successors[(successors >= 0) & ~reached[successors]]
+    return True
+
+
+@look_as(
+    "solving_updates",
+    "log₁₀ of updates until solved",
+    topics=("preferences", "work"),
+    of_errors=True,
+)
+def solving_updates(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
+    """log₁₀ of the backups that planning has drawn, counted until the greedy way is the best."""
+    if getattr(unwrapped(agent), "planning_steps", 0) > 0 and not seen.work.any():
+        raise ValueError(
+            f"record: solving_updates counts backups of pairs (SeenPairs, PrioritizedPairs), "
+            f"and {type(agent).__name__} has counted none"
+        )
+    counted = np.maximum(seen.work, 1.0)
+    for row in range(counted.size):  # one by one: after the first nothing need be found out
+        if is_best(domain, seen.preferences[row], agent.discount, int(seen.phases[row])):
+            counted[row:] = counted[row]
+            break
+    return np.log10(counted)
+
+
+def worth_of_policies(world: Dynamics, policies: np.ndarray, discount: float) -> np.ndarray:
+    """Expected discounted returns (M,) of policies (M, S, A) from the start.
+
+    The probabilities of being in each state are carried forward, until next to nothing is left:
+    those of all policies at once, along what they do, each in S rows of its own.
+    """
+    from scipy import sparse
+
+    count, states, _ = policies.shape
+    rewards = (policies * world.rewards).sum(axis=2)
+    chances = policies[..., None] * world.probabilities * (world.successors >= 0)
+    policy, state, action, o = np.nonzero(chances)
+    target = policy * states + world.successors[state, action, o]
+    entries = (discount * chances[policy, state, action, o], (target, policy * states + state))
+    onward = sparse.csr_matrix(entries, shape=(count * states, count * states))
+    present = np.tile(world.start, count)
+    visits = present.copy()
+    for step in range(FOLLOWED):
+        present = onward @ present
+        visits += present
+        if step % 10 == 0 and present.reshape(count, states).sum(axis=1).max() < NEGLIGIBLE:
+            break
+    return (visits.reshape(count, states) * rewards).sum(axis=1)
+
+
+@look_as("start_return", "greedy return from the start", topics=PREFERENCES)
+def start_return(domain: Domain, agent: Agent, seen: Seen) -> np.ndarray:
+    """Expected discounted return of the greedy policy from the start."""
+
+    def of(table: np.ndarray, phase: int) -> np.ndarray:
+        return worth_of_policies(dynamics(domain, phase), policies_of(table), agent.discount)
+
+    return by_phase(domain, seen, seen.preferences, of)
+
+
+def returns_within(
+    domain: Domain, policies: np.ndarray, phase: int, *, discount: float, horizon: int = HORIZON
+) -> np.ndarray:
+    """Expected discounted returns (M,) of policies (M, S, A) within so many steps.
+
+    Mean over all states as starts, under the rewards of one phase, by backward sweeps.
+    """
+    world = dynamics(domain, phase)
+    chosen = policies.transpose(1, 2, 0)  # (S, A, M)
+    values = np.zeros((policies.shape[1], policies.shape[0]))
+    for _ in range(horizon):
+        targets = world.rewards[:, :, None] + discount * expected_next(world, values)
+        values = (chosen * targets).sum(axis=1)
+    return values.mean(axis=0)
+
+
+def greedy_levels(
+    domain: Domain, agent: Agent, phases: int, horizon: int
+) -> list[dict[str, float]]:
+    """The optimum of every phase, and what the policy that was best before is worth in it."""
+    discount = agent.discount
+    best = [
+        optimal_policy(domain, discount=discount, phase=phase)[None]
+        for phase in range(count_phases(domain))
+    ]
+
+    def worth(policy: np.ndarray, phase: int) -> float:
+        returns = returns_within(domain, policy, phase, discount=discount, horizon=horizon)
+        return float(returns[0])
+
+    found = []
+    for phase in range(phases):
+        now = phase_of(domain, phase)
+        levels = {"optimum": worth(best[now], now)}
+        if not np.array_equal(best[now], best[0]):
+            levels["outdated policy"] = worth(best[0], now)
+        found.append(levels)
+    return found
+
+
+@look_as(
+    "greedy_return",
+    "expected return of the greedy policy",
+    topics=PREFERENCES,
+    options={"horizon": (whole(1), HORIZON)},
+    levels=greedy_levels,
+)
+def greedy_return(domain: Domain, agent: Agent, seen: Seen, horizon: int) -> np.ndarray:
+    """Expected return of the greedy policy within ``horizon`` steps, mean over all starts."""
+
+    def of(table: np.ndarray, phase: int) -> np.ndarray:
+        policies = policies_of(table)
+        return returns_within(domain, policies, phase, discount=agent.discount, horizon=horizon)
+
+    return by_phase(domain, seen, seen.preferences, of)
+
+
+@look_as(
+    "episode_return",
+    "return of greedy episodes",
+    topics=("returns",),
+    options={"episodes": (whole(1), EPISODES)},
+    levels=lambda domain, agent, phases, episodes: judged_levels(domain, phases),
+)
+def episode_return(domain: Domain, agent: Agent, seen: Seen, episodes: int) -> np.ndarray:
+    """Mean discounted return of greedy episodes without learning, the same at every look."""
+    return np.asarray(seen.returns.mean(axis=1))

@@ -1,0 +1,125 @@
+"""The engine for many machines: blocks as tasks of a Ray cluster.
+
+Only the process that was started writes results. A worker or a node that dies costs the blocks it
+was computing, which Ray gives to others.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from typing import Any
+
+from expectant.core.errors import WorldError
+from expectant.core.extras import need
+from expectant.engine.driver import going_on
+from expectant.experiments.results_folder import versions
+from expectant.experiments.tasks import Done, Engine, Kernels, Task, Watch, assembled, run_one
+from expectant.experiments.trials import cell_hash
+
+AHEAD = 2  # blocks that are handed out for every core of the cluster
+RETRIES = 3  # of a block whose worker or node dies
+LOOK_SECONDS = 1.0
+LONGEST_LINE = 120
+ANSWER_SECONDS = 5.0
+
+_kernels: dict[bool | None, Kernels] = {}
+_same_code: set[str] = set()  # names of cells that are the same here and where they come from
+
+
+def run_block(task: Task, compiled: bool | None, sender: dict[str, str] | None = None) -> Done:
+    """Compute a block in this process, unless its code is another here than where it comes from.
+
+    ``sender`` are the versions there. Results are stored under the name that the sender gave them.
+    """
+    kernels = _kernels.setdefault(compiled, Kernels(compiled))
+    try:
+        _check_code(task, sender or {})
+        numbers = range(task.first, task.first + task.size)
+        runs = [run_one(task, number, kernels, going_on(), {}) for number in numbers]
+    except WorldError as error:
+        return Done(task, None, error)
+    except Exception as error:  # whatever it is, it concerns this cell only
+        return Done(task, None, RuntimeError(f"{type(error).__name__}: {error}"))
+    return assembled(task, [ran for ran in runs if ran is not None])
+
+
+def _check_code(task: Task, sender: dict[str, str]) -> None:
+    """Refuse a block whose code is not that of the process that asks for it."""
+    if task.name in _same_code:
+        return
+    here = cell_hash(task.cell)
+    if here != (task.code or task.name):
+        raise RuntimeError(
+            f"the worker on {socket.gethostname()} has other code for this cell ({versions()}) "
+            f"than the command that was started ({sender}): install the same packages, and the "
+            "same files of your own, on all machines and start the cluster again"
+        )
+    _same_code.add(task.name)
+
+
+def on_ray(address: str | None, kernels: Kernels) -> Engine:
+    """An engine on the cluster at an address ("auto": the one this machine belongs to).
+
+    Without an address a cluster of this machine alone is started, and stopped at the end.
+    """
+    ray = _ray()
+    _check_address(address)
+
+    def engine(tasks: Iterator[Task], watch: Watch) -> Iterator[Done]:
+        ours = _connect(ray, address)
+        compute = ray.remote(num_cpus=1, max_retries=RETRIES)(run_block)
+        pending: dict[Any, Task] = {}
+        try:
+            while True:
+                room = AHEAD * max(1, int(ray.cluster_resources().get("CPU", 1)))
+                while len(pending) < room and (task := next(tasks, None)) is not None:
+                    pending[compute.remote(task, kernels.compiled, versions())] = task
+                if not pending:
+                    return
+                for reference in ray.wait(list(pending), timeout=LOOK_SECONDS)[0]:
+                    task = pending.pop(reference)
+                    try:
+                        yield ray.get(reference)
+                    except ray.exceptions.RayError as error:
+                        yield Done(task, None, RuntimeError(_first_line(error)))
+        finally:
+            for reference in pending:
+                ray.cancel(reference, force=True)
+            if ours:
+                ray.shutdown()
+
+    return engine
+
+
+def _check_address(address: str | None) -> None:
+    """Find out in seconds whether anybody listens, which Ray itself takes minutes for."""
+    host, colon, port = (address or "").rpartition(":")
+    if colon and port.isdigit():
+        try:
+            socket.create_connection((host.rpartition("/")[2], int(port)), ANSWER_SECONDS).close()
+        except (OSError, OverflowError) as error:
+            raise ConnectionError(f"no Ray cluster at {address!r}: {error}") from None
+
+
+def _connect(ray: Any, address: str | None) -> bool:
+    """Join the cluster; True if it is for us to leave it again."""
+    if ray.is_initialized():
+        return False
+    try:
+        dashboard = None if address else False
+        ray.init(address=address or "local", include_dashboard=dashboard, log_to_driver=False)
+    except Exception as error:  # Ray raises plain ones, too
+        raise ConnectionError(f"no Ray cluster at {address!r}: {_first_line(error)}") from None
+    return True
+
+
+def _ray() -> Any:
+    need("--engine ray", "ray")
+    import ray
+
+    return ray
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip() or type(error).__name__).splitlines()[0][:LONGEST_LINE].strip()

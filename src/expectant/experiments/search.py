@@ -1,0 +1,135 @@
+"""Adaptive search: Optuna chooses which settings of a sweep are worth trying.
+
+Every agent in every domain is searched for itself. The trials are asked for in batches of a fixed
+size from a seeded sampler, so the same command asks for the same ones, and those that are in the
+store already cost nothing: that is how an interrupted search goes on.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from expectant.core.extras import need
+from expectant.core.rng import one_word
+from expectant.experiments.config_file import Experiment
+from expectant.experiments.grid import Axis, PanelSpec, chosen, word
+from expectant.experiments.runner import Work
+from expectant.experiments.trial_table import finished_runs
+
+BATCH = 4  # trials that are asked for at once, whatever the engine
+DIGITS = 4  # of a number drawn from a range, so that ids stay readable
+SEARCH = "search.json"
+
+
+@dataclass(frozen=True)
+class Space:
+    """One agent in one domain: what is searched, and the settings that are given."""
+
+    panel: PanelSpec
+    agent: str
+    axes: Sequence[Axis]
+    given: Mapping[tuple[str, ...], Any]
+
+
+def spaces(experiment: Experiment) -> Iterator[Space]:
+    """Everything that is searched for itself: the settings of a domain are not for choosing."""
+    for panel in experiment.panels:
+        for agent in panel.agents:
+            axes = panel.axes_for(agent)
+            fixed = [axis for axis in axes if any(path[0] == "domain" for path in axis.paths)]
+            free = [axis for axis in axes if axis not in fixed]
+            for rows in itertools.product(*(axis.rows for axis in fixed)):
+                yield Space(panel, agent, free, chosen(fixed, rows))
+
+
+def search(
+    experiment: Experiment, trials: int, work: Work, compute: Callable[[], None]
+) -> list[dict[str, Any]]:
+    """Try so many settings of every agent; list the trials, the best of each agent first.
+
+    Cells are added to ``work``; ``compute`` does those of its cells that are missing.
+    """
+    tried = [
+        trial
+        for space in spaces(experiment)
+        for trial in _search_space(experiment, space, trials, work, compute)
+    ]
+
+    def rank(trial: Mapping[str, Any]) -> tuple[str, str, float]:
+        value = trial["value"]
+        worth = math.inf if value is None else value if experiment.of_errors else -value
+        return trial["panel"], trial["agent"], worth
+
+    return sorted(tried, key=rank)
+
+
+def _search_space(
+    experiment: Experiment, space: Space, trials: int, work: Work, compute: Callable[[], None]
+) -> list[dict[str, Any]]:
+    """One search; settings that are asked for again are listed once."""
+    from optuna.trial import TrialState
+
+    study = create_study(experiment.seed, less=experiment.of_errors)
+    tried: dict[str, dict[str, Any]] = {}
+    for start in range(0, trials if space.axes else 1, BATCH):
+        asked = [study.ask() for _ in range(min(BATCH, trials - start))]
+        settings = [{**space.given, **_drawn(trial, space.axes)} for trial in asked]
+        cells = [experiment.cell(space.panel, space.agent, chosen) for chosen in settings]
+        new = {cell.id: cell for cell in cells if cell.id not in tried}
+        work.add(list(new.values()))
+        compute()
+        scores = _scores(work, experiment.of_errors)
+        for trial, cell in zip(asked, cells, strict=True):
+            value = scores[cell.id]
+            study.tell(trial, value, None if value is not None else TrialState.FAIL)
+            known = None if value is None or math.isinf(value) else value
+            entry = {"panel": cell.panel, "agent": space.agent, "cell": cell.id, "value": known}
+            tried[cell.id] = entry
+    return list(tried.values())
+
+
+def _drawn(trial: Any, axes: Sequence[Axis]) -> dict[tuple[str, ...], Any]:
+    """The settings that a trial suggests."""
+    settings: dict[tuple[str, ...], Any] = {}
+    for axis in axes:
+        if axis.range is None:
+            rows = {" ".join(map(word, row)): row for row in axis.rows}
+            row = rows[trial.suggest_categorical(axis.where, list(rows))]
+            settings.update(zip(axis.paths, row, strict=True))
+            continue
+        low, high, log = axis.range.low, axis.range.high, axis.range.log
+        if axis.range.whole:
+            value: float = trial.suggest_int(axis.where, low, high, log=log)
+        else:
+            drawn = trial.suggest_float(axis.where, float(low), float(high), log=log)
+            value = min(max(float(f"{drawn:.{DIGITS}g}"), float(low)), float(high))
+        settings[axis.paths[0]] = value
+    return settings
+
+
+def _scores(work: Work, of_errors: bool) -> dict[str, float | None]:
+    """The mean value over runs of every cell, the worst there is where one diverged."""
+    scores: dict[str, float | None] = {}
+    for cell, runs in zip(work.cells, finished_runs(work), strict=True):
+        mean = float(np.mean([run.mean for run in runs])) if runs else math.nan
+        worst = math.inf if of_errors else -math.inf
+        scores[cell.id] = worst if math.isnan(mean) else mean
+    return {**scores, **dict.fromkeys(work.failed)}
+
+
+def create_study(seed: int, *, less: bool = False, pruner: Any = None) -> Any:
+    """An Optuna study with a seeded sampler; ``less`` if smaller values are better."""
+    need("a search", "optuna")
+    import optuna
+
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    sampler = optuna.samplers.TPESampler(seed=one_word(seed))
+    directions = optuna.study.StudyDirection
+    direction = directions.MINIMIZE if less else directions.MAXIMIZE
+    return optuna.create_study(direction=direction, sampler=sampler, pruner=pruner)

@@ -1,0 +1,315 @@
+"""A study: a folder of data that says what is run, how it may be read and what is claimed of it.
+
+``study.toml`` has the title and the source, ``claims.toml`` the claims, ``readings.toml`` what the
+source leaves open; every other TOML file is a spec, one figure of the study. The paper is one such
+folder; anybody can write another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from expectant.core.config import look_here_too, near_miss, needs_trust
+from expectant.core.rules import either, whole
+from expectant.experiments.claims import Claim, read_claims
+from expectant.experiments.config_file import Changes, Experiment, parse_spec
+from expectant.experiments.results_folder import about, kind_of
+from expectant.experiments.toml_tables import (
+    SpecError,
+    check_known,
+    in_file,
+    inside,
+    key,
+    parse_toml,
+    read_table,
+    read_text,
+    table,
+    table_of,
+    tables,
+    text,
+    texts,
+)
+
+STUDY, CLAIMS, READINGS = "study.toml", "claims.toml", "readings.toml"
+THE_PAPER = "kudashkina-2021"
+
+
+@dataclass(frozen=True)
+class ReadingOption:
+    """One interpretation of an open question; it belongs to some named sets."""
+
+    name: str = key(text())
+    sets: tuple[str, ...] = key(texts(), ())
+    changes: Changes = key(table(Changes), Changes())
+    source: str = key(text(), "")
+
+
+@dataclass(frozen=True)
+class Reading:
+    """An open question, its options, and the figures it concerns (none: all)."""
+
+    name: str = key(text())
+    question: str = key(text(), "")
+    figures: tuple[str, ...] = key(texts(), ())
+    options: tuple[ReadingOption, ...] = key(tables(ReadingOption), ())
+    source: str = key(text(), "")
+
+    def concerns(self, figure: str) -> bool:
+        return not self.figures or figure in self.figures
+
+    def chosen(self, named_set: str) -> ReadingOption:
+        """Return the option that belongs to a named set."""
+        return next(option for option in self.options if named_set in option.sets)
+
+
+@dataclass(frozen=True)
+class ReadingsFile:
+    """The keys of ``readings.toml``."""
+
+    readings: tuple[Reading, ...] = key(tables(Reading), ())
+
+
+@dataclass(frozen=True, kw_only=True)
+class StudyFile:
+    """The keys of ``study.toml``.
+
+    ``sets`` are named choices of readings. Claims about a figure are judged by ``claim_runs``,
+    where those are more than are drawn; a figure in ``only`` is run under some sets alone;
+    ``worlds`` are figures whose domains the page draws; of those in ``unsized`` the source does not
+    say how many runs they have. Results go to the folder ``out``; ``measures`` are modules.
+    """
+
+    title: str = key(text(), "")
+    source: str = key(text(), "")
+    link: str = key(text(), "")
+    notes: tuple[str, ...] = key(texts(), ())
+    figures: tuple[str, ...] = key(texts(), ())
+    sets: tuple[str, ...] = key(texts(), ("",))
+    out: str = key(text(), "")
+    measures: tuple[str, ...] = key(texts(), ())
+    claim_runs: Any = key(either(whole(1), table_of(whole(1))), {})
+    only: Mapping[str, tuple[str, ...]] = key(table_of(texts()), {})
+    worlds: tuple[str, ...] = key(texts(), ())
+    unsized: tuple[str, ...] = key(texts(), ())
+
+    def check_names(self, figures: list[str]) -> None:
+        """Refuse figures and sets that are named and not there."""
+        if not self.sets:
+            raise SpecError("at least one is needed", "sets")
+        for name in ("claim_runs", "only", "worlds", "unsized"):
+            listed = getattr(self, name)
+            check_known("no figure", () if isinstance(listed, int) else listed, figures, name)
+        for figure, own in self.only.items():
+            check_known("no set", own, [*self.sets], "only", figure)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Study(StudyFile):
+    """A study as it was read.
+
+    ``experiments`` maps every figure to its spec, in the order in which they are shown. ``command``
+    makes its results, given at a ``place``.
+    """
+
+    name: str
+    folder: Path
+    experiments: Mapping[str, Experiment]
+    readings: tuple[Reading, ...] = ()
+    claims: tuple[Claim, ...] = ()
+    command: str = ""
+    place: str = ""
+
+    def __repr__(self) -> str:
+        said = f"{len(self.experiments)} figures, {len(self.claims)} claims"
+        return f"Study({self.name}: {self.title}; {said})"
+
+    def sets_of(self, figure: str) -> tuple[str, ...]:
+        """The named sets that a figure is run under."""
+        return self.only.get(figure, self.sets)
+
+    @property
+    def sizes(self) -> dict[str, int | None]:
+        """How many runs the source's figures have, None where it does not say."""
+        return {
+            name: None if name in self.unsized else experiment.runs
+            for name, experiment in self.experiments.items()
+        }
+
+    def experiment(
+        self, figure: str, named_set: str, *, instead: tuple[Reading, ReadingOption] | None = None
+    ) -> Experiment:
+        """A figure's experiment under a named set, one reading changed if ``instead`` says so."""
+        experiment = self.experiments[figure]
+        for reading in self.readings:
+            if reading.concerns(figure):
+                option = reading.chosen(named_set)
+                if instead is not None and instead[0] == reading:
+                    option = instead[1]
+                experiment = experiment.changed(option.changes)
+        return experiment
+
+
+def packaged() -> dict[str, Path]:
+    """The studies that come with the package, by name."""
+    root = Path(str(resources.files("expectant").joinpath("studies")))
+    return {path.parent.name: path.parent for path in sorted(root.glob(f"*/{STUDY}"))}
+
+
+def find_study(name: str) -> Path:
+    """The folder of a study: the name of one in the package, or a path."""
+    known = packaged()
+    if name in known:
+        return known[name]
+    folder = Path(name)
+    if (folder / STUDY).is_file():
+        return folder
+    if folder.is_dir():
+        raise SpecError(f"{folder}: is no study, it has no {STUDY}")
+    raise SpecError(f"study: unknown {name!r}" + near_miss(name, sorted(known)))
+
+
+def read_study(folder: Path, trust: bool = False) -> Study:
+    """Read the study in a folder; a :class:`SpecError` says what is wrong with it.
+
+    ``trust`` is for studies that are to be run: modules that they name are imported. What comes
+    with the package is read once; other files may change.
+    """
+    ours = folder.resolve() in (path.resolve() for path in packaged().values())
+    return (cached_study if ours else _read_study)(folder, trust)
+
+
+def the_paper() -> Study:
+    """Read the study of the paper."""
+    return read_study(packaged()[THE_PAPER])
+
+
+def _read_study(folder: Path, trust: bool) -> Study:
+    name = folder.resolve().name
+    with in_file(folder):
+        with in_file(STUDY):
+            file = read_table(StudyFile, parse_toml(read_text(folder / STUDY), STUDY))
+            for module in file.measures:
+                _import(module, trust)
+        experiments = _experiments(folder, file.figures, trust)
+        with in_file(STUDY):
+            file.check_names([*experiments])
+        with in_file(CLAIMS):
+            claims = tuple(read_claims(_data(folder, CLAIMS), experiments))
+        runs = file.claim_runs
+        computed = {
+            "title": file.title or name,
+            "figures": tuple(experiments),
+            "claim_runs": dict.fromkeys(experiments, runs) if isinstance(runs, int) else runs,
+            "out": file.out or f"results/{name}",
+        }
+        return Study(
+            **{**vars(file), **computed},
+            name=name,
+            folder=folder,
+            experiments=experiments,
+            readings=_readings(folder, file.sets, [*experiments]),
+            claims=claims,
+            command="expectant reproduce" + ("" if name == THE_PAPER else f" {word_for(folder)}"),
+        )
+
+
+cached_study = cache(_read_study)
+
+
+def word_for(folder: Path) -> str:
+    """Name a study's folder as a command does."""
+    return folder.name if packaged().get(folder.name) == folder else str(folder)
+
+
+def study_of(experiment: Experiment, command: str, place: str = "") -> Study:
+    """Make a study of one config."""
+    return Study(
+        name=experiment.name,
+        folder=Path(),
+        title=experiment.title,
+        figures=(experiment.name,),
+        experiments={experiment.name: experiment},
+        command=command,
+        place=place,
+    )
+
+
+def _import(module: str, trust: bool) -> None:
+    """Import a module with measures of one's own."""
+    import importlib
+    import sys
+
+    if module in sys.modules:
+        return
+    if not trust:
+        raise SpecError(needs_trust(f"the module {module!r}"), "measures")
+    look_here_too()
+    try:
+        importlib.import_module(module)
+    except Exception as error:  # whatever the module raises
+        raise SpecError(f"cannot import {module!r}: {error}", "measures") from None
+
+
+def specs_in(folder: Path) -> list[Path]:
+    """List the config files of a study's figures."""
+    others = (STUDY, CLAIMS, READINGS)
+    return sorted(path for path in folder.glob("*.toml") if path.name not in others)
+
+
+def spec_at(word: str) -> Path:
+    """Find a config file: a path, a packaged study that has just one, or STUDY/SPEC."""
+    path, known = Path(word), packaged()
+    study, _, name = word.partition("/")
+    if path.is_dir() and word not in known:
+        study_here = (path / STUDY).is_file()
+        instead = f"`expectant reproduce {word}` runs a study" if study_here else "give a spec"
+        raise SpecError(f"{word}: {about(path) if kind_of(path) else f'is a folder; {instead}'}")
+    if path.is_file() or study not in known:
+        return path
+    specs = {spec.stem: spec for spec in specs_in(known[study])}
+    if not name and len(specs) > 1:
+        raise SpecError(f"{word}: has several specs; give {word}/SPEC ({', '.join(specs)})")
+    name = name or next(iter(specs))
+    check_known(f"{study} has no spec", [name], [*specs], word)
+    return specs[name]
+
+
+def _data(folder: Path, name: str) -> dict[str, Any]:
+    """Parse a file of a study; nothing if there is none."""
+    return parse_toml(read_text(folder / name), name) if (folder / name).exists() else {}
+
+
+def _experiments(folder: Path, figures: tuple[str, ...], trust: bool) -> dict[str, Experiment]:
+    """Read the configs of a folder by their names, in the order of ``figures`` if any are named."""
+    found: dict[str, Experiment] = {}
+    for path in specs_in(folder):
+        experiment = parse_spec(read_text(path), path.name, trust=trust)
+        if experiment.name in found:
+            raise SpecError(f"{path.name}: name: two specs are called {experiment.name!r}")
+        found[experiment.name] = experiment
+    if not found:
+        raise SpecError("has no spec, a TOML file beside study.toml")
+    with in_file(STUDY):
+        check_known("no spec", figures, [*found], "figures")
+    return {name: found[name] for name in figures or found}
+
+
+def _readings(folder: Path, sets: tuple[str, ...], figures: list[str]) -> tuple[Reading, ...]:
+    data = _data(folder, READINGS)
+    with in_file(READINGS):
+        readings = read_table(ReadingsFile, data).readings
+        for place, reading in enumerate(readings):
+            with inside("readings", place):
+                check_known("no figure", reading.figures, figures, "figures")
+                named = [name for option in reading.options for name in option.sets]
+                check_known("no set", named, [*sets], "options")
+                for name in sets:
+                    if named.count(name) != 1:
+                        count = named.count(name)
+                        raise SpecError(f"one must be in the set {name!r}, got {count}", "options")
+    return readings

@@ -1,0 +1,241 @@
+"""The figures and the page of a sweep's folder."""
+
+from __future__ import annotations
+
+import json
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from expectant.analysis.curves import finite_or_nan
+from expectant.analysis.selection import (
+    Response,
+    grid_of,
+    pick,
+    responses,
+    setting_intervals,
+    setting_means,
+    spread,
+)
+from expectant.core.files import read_whole
+from expectant.experiments.best import (
+    BEST,
+    COMPARED,
+    DIFFERENCE_HEADS,
+    STAGES,
+    Best,
+    best_of,
+    difference_row,
+)
+from expectant.experiments.metrics import MEASURES, Measure
+from expectant.experiments.results_folder import again, place_of
+from expectant.experiments.search import SEARCH
+from expectant.experiments.sweep_results import (
+    CHOSEN,
+    Group,
+    SweepFolder,
+    measured,
+    read_folder,
+    values_of,
+)
+from expectant.experiments.trial_table import troubles_in, troubles_section, version_rows
+from expectant.report import Environment, Header, Parameters, Section, Table, draw_chart, write_page
+from expectant.report.palette import Palette
+from expectant.report.sweep_sections import (
+    HeatMap,
+    Sensitivity,
+    SweepGroup,
+    SweepSection,
+    sensitivity_chart,
+)
+from expectant.report.wording import slug
+
+REPORT = "report.html"
+BUDGET = 24e6  # bytes of all curves on the page
+MOST_POINTS, FEWEST_POINTS = 400, 8
+POINT_BYTES = 16  # mean, low and high, four bytes each, in base64
+MOST_FIELDS = 20_000  # of a map: a search may have tried a different value in every cell
+
+
+# -------------------------------------------------------------------------------------- figures
+
+
+def draw_sweep(path: Path, *, trust: bool = False) -> list[Path]:
+    """Draw the figures of a sweep's folder, by the mean over all bins."""
+    folder, measure = read_folder(path, trust=trust), MEASURES["mean"]
+    return draw_choice(best_of(folder, measure, measured(folder, measure)), path)
+
+
+def draw_choice(best: Best, place: Path) -> list[Path]:
+    """Draw the sensitivity curves of every problem in which something was varied."""
+    paths: list[Path] = []
+    folder, title = best.folder, best.folder.experiment.title
+    palette = Palette({group.agent: group.label for group in folder.groups})
+    for number, problem in enumerate(dict.fromkeys(g.problem for g in folder.groups), start=1):
+        groups = [g for g in folder.groups if g.problem == problem and len(g.rows)]
+        heading = f"{title}\n{problem}" if problem else title
+        stem = f"-{f'{number}-{slug(problem)}'[:60]}" if problem else ""
+        lines = [
+            line
+            for group in groups
+            for line in sensitivities(group, best.values, best.less_is_better)
+        ]
+        if lines:
+            label = f"{folder.quantity}, {best.measure.name}"
+            chart = sensitivity_chart(lines, label)
+            paths += draw_chart(chart, heading, place / f"sensitivity{stem}", palette)
+    return paths
+
+
+def sensitivities(group: Group, values: np.ndarray, less: bool = False) -> list[Sensitivity]:
+    """The curve of every setting of a group, by all runs."""
+    own = values[group.rows]
+    means = setting_means(own)
+    lines = []
+    for name, points in _all_responses(group, -means if less else means).items():
+        cells = [point.envelope for point in points]
+        envelope = np.column_stack([means[cells], setting_intervals(own[cells])])
+        tried = [point.value for point in points]
+        lines.append(Sensitivity(group.agent, name, tried, envelope, less))
+    return lines
+
+
+def _all_responses(group: Group, means: np.ndarray) -> dict[str, list[Response]]:
+    """The worth of every value of every setting; more is better."""
+    if not len(means):
+        return {}
+    best = pick(means)
+    return {name: responses(group.settings, means, name, best) for name in group.settings}
+
+
+def heat_maps(group: Group, values: np.ndarray, less: bool = False) -> list[HeatMap]:
+    """The maps of every two settings, those that matter most first; without maps that are huge."""
+    means = setting_means(values[group.rows])
+    worth = -means if less else means
+    matters = {name: spread(worth, found) for name, found in _all_responses(group, worth).items()}
+    counts = {name: len(set(column)) for name, column in group.settings.items()}
+    ranked = sorted(matters, key=lambda name: -matters[name])
+    first = [name for name in group.settings if name in ranked[:2]]
+    maps = []
+    for pair in sorted(combinations(matters, 2), key=lambda pair: list(pair) != first):
+        if counts[pair[0]] * counts[pair[1]] > MOST_FIELDS:
+            continue
+        grid = grid_of(group.settings, worth, *pair)
+        tried = grid.best >= 0
+        shown = np.where(tried, means[grid.best], np.nan)
+        rows = np.where(tried, group.rows[grid.best], -1)
+        maps.append(HeatMap(*pair, grid.first, grid.second, shown, rows, less))
+    return maps
+
+
+# ----------------------------------------------------------------------------------------- page
+
+
+def report_sweep(path: Path, *, trust: bool = False) -> Path:
+    """Write the page of a folder, by the measure of a best.json that belongs to its runs."""
+    folder = read_folder(path, trust=trust)
+    experiment = folder.experiment
+    sweep, differences = sweep_section(folder)
+    length = f"{experiment.episodes or experiment.steps:,}"
+    counted = "episodes" if experiment.episodes else "steps"
+    subtitle = f"{len(sweep.ids):,} cells of {experiment.runs} runs, {length} {counted} each"
+    command = [] if (path / SEARCH).exists() else [again("run", path)]
+    sections: list[Section] = [
+        Header(experiment.title, subtitle, experiment.notes),
+        Table(COMPARED, DIFFERENCE_HEADS, [difference_row(each) for each in differences]),
+        sweep,
+        troubles_section(troubles_in(folder.table)),
+        *(Parameters([], (), each, place_of(path)) for each in command),
+        Environment([*version_rows(folder.path), ("seed", experiment.seed)]),
+    ]
+    return write_page(path / REPORT, sections, sweep.palette)
+
+
+def sweep_section(folder: SweepFolder) -> tuple[SweepSection, list[dict[str, Any]]]:
+    """Everything that the page shows of the cells, and the differences between agents."""
+    experiment, columns = folder.experiment, folder.columns
+    stored = _stored_choices(folder)
+    measure = MEASURES[stored["measure"] if stored else "mean"]
+    curves, positions, values = read_curves(folder, measure)
+    best = best_of(folder, measure, folder.values if measure.name == "mean" else values)
+    data, less = stored or best.as_data(), best.less_is_better
+    stages = dict.fromkeys(each["stage"] for each in data["choices"] if each["best"] is not None)
+    varied = {name for group in folder.groups for name in group.settings}
+    shown = [
+        n for n in columns if n.startswith("domain.") or (n.startswith(CHOSEN) and n in varied)
+    ]
+    group_of = np.zeros(len(columns["cell"]), int)
+    for position, group in enumerate(folder.groups):
+        group_of[group.rows] = position
+        group_of[group.unfinished] = position
+    counted = "step" if experiment.steps else "episode"
+    binned = experiment.record is None and not experiment.curve
+    section = SweepSection(
+        measure=best.title,
+        choices=data["choices"],
+        notes=[STAGES[stage] for stage in stages],
+        rules=data["rules"],
+        ids=columns["cell"],
+        columns={name: columns[name] for name in (*shown, "runs", "diverged")},
+        groups=[
+            SweepGroup(
+                group.agent, group.label, group.problem, sensitivities(group, best.values, less),
+                heat_maps(group, best.values, less),
+            )
+            for group in folder.groups
+        ],
+        group_of=group_of.tolist(),
+        scores=np.column_stack([setting_means(best.values), setting_intervals(best.values)]),
+        curves=curves,
+        positions=positions,
+        x_name=counted,
+        y_name=f"{folder.quantity} per {counted}" if binned else folder.quantity,
+    )  # fmt: skip
+    return section, data["differences"]
+
+
+def _stored_choices(folder: SweepFolder) -> dict[str, Any] | None:
+    """The content of best.json, if it is of these runs."""
+    try:
+        stored: dict[str, Any] = json.loads(read_whole(folder.path / BEST))
+        if (stored["spec"], stored["cells"]) != (folder.spec_hash, folder.cells_hash):
+            return None
+        return stored if stored["measure"] in MEASURES and "differences" in stored else None
+    except (FileNotFoundError, ValueError, KeyError, TypeError):
+        return None
+
+
+def read_curves(folder: SweepFolder, measure: Measure) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """From one reading of all blocks: curves (cells, 3, points) with mean, low and high, the
+    positions (points,) of their points, and the measure of all runs (cells, runs)."""
+    cells = folder.table.num_rows
+    rows = [group.rows[0] for group in folder.groups if len(group.rows)]
+    axes = [folder.panel(row, folder.curves(row)).x for row in rows]
+    bins = max(axes, key=len, default=np.zeros(1))
+    allowed = int(BUDGET / (POINT_BYTES * max(cells, 1)))
+    points = min(bins.size, MOST_POINTS, max(FEWEST_POINTS, allowed))
+    starts = np.arange(points) * bins.size // points
+    sizes = np.diff(np.append(starts, bins.size))
+    curves = np.full((cells, 3, points), np.nan, np.float32)
+    values = np.full((cells, folder.experiment.runs), np.nan)
+    for row, own in folder.all_curves():
+        values[row] = values_of(folder, measure, row, own)
+        own_bins, common = folder.panel(row, own).x, own
+        if not np.array_equal(own_bins, bins):  # looks where phases begin, which settings can move
+            common = own[:, np.maximum(np.searchsorted(own_bins, bins, side="right") - 1, 0)]
+        curves[row] = mean_band(np.add.reduceat(common, starts, axis=1) / sizes)
+    return curves, np.add.reduceat(bins, starts) / sizes, values
+
+
+def mean_band(runs: np.ndarray) -> np.ndarray:
+    """Mean and 95 % t-interval over runs, (runs, points) to (3, points); NaN after a divergence."""
+    from scipy.special import stdtrit
+
+    runs = finite_or_nan(runs)
+    mean, count = runs.mean(axis=0), len(runs)
+    half = np.full_like(mean, np.nan)
+    if count > 1:
+        half = stdtrit(count - 1, 0.975) * runs.std(axis=0, ddof=1) / np.sqrt(count)
+    return np.stack([mean, mean - half, mean + half])

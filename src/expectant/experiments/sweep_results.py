@@ -1,0 +1,230 @@
+"""The folder of a sweep as groups of cells among which a choice is made."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from expectant.analysis.panel import Panel, Unavailable
+from expectant.core.interfaces import Agent, Domain, Features
+from expectant.core.progress import say
+from expectant.experiments.config_file import (
+    Describer,
+    Experiment,
+    parse_toml,
+    read_config,
+    read_text,
+    spec_hash,
+)
+from expectant.experiments.curves import QUANTITIES, axes_of_panel
+from expectant.experiments.grid import word
+from expectant.experiments.metrics import Measure
+from expectant.experiments.results_folder import RUN, SPEC, SWEEP, need_kind
+from expectant.experiments.runner import Work
+from expectant.experiments.store import Span, Store
+from expectant.experiments.trial_table import CELLS, cell_table, is_of_spec, read_cells
+from expectant.experiments.trials import Cell
+
+CHOSEN = ("features.", "agent.")  # settings that are for choosing; those of the domain are not
+READERS = 4
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """One agent in one domain, in every setting that was tried.
+
+    ``rows`` are the positions of its finished cells in the table, ``settings`` the columns that
+    differ among them. The cells with fewer runs than asked for are ``unfinished`` and not chosen.
+    """
+
+    agent: str
+    label: str
+    problem: str
+    rows: np.ndarray
+    settings: dict[str, list[Any]]
+    unfinished: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class SweepFolder:
+    """A finished sweep: its spec, its store and its table of cells."""
+
+    path: Path
+    experiment: Experiment
+    store: Store
+    table: Any
+    _axes: dict[Any, dict[str, Any]] = field(default_factory=dict)
+
+    @cached_property
+    def index(self) -> dict[str, list[Span]]:
+        """The blocks that are there."""
+        return self.store.index()
+
+    @cached_property
+    def columns(self) -> dict[str, list[Any]]:
+        """Every column of the table but the list of values."""
+        names = [name for name in self.table.column_names if name != "values"]
+        return {name: self.table[name].to_pylist() for name in names}
+
+    @cached_property
+    def values(self) -> np.ndarray:
+        """The mean of every run's curve, (cells, runs); NaN as well where a cell is unfinished."""
+        means = np.full((self.table.num_rows, self.experiment.runs), np.nan)
+        for row, values in enumerate(self.table["values"].to_pylist()):
+            if len(values) == self.experiment.runs:
+                means[row] = values
+        return means
+
+    @cached_property
+    def groups(self) -> list[Group]:
+        """Every agent in every domain, in the order of the table."""
+        return list(_groups(self))
+
+    @property
+    def quantity(self) -> str:
+        """What the curves are of."""
+        experiment = self.experiment
+        if experiment.record is not None:
+            return experiment.record.found.title
+        return QUANTITIES.get(experiment.curve) or ("reward" if experiment.steps else "return")
+
+    def panel(self, row: int, curves: np.ndarray) -> Panel:
+        """The curves (runs, bins) of a row's cell as a panel, without any exact solution."""
+        varied = [name for name in self.columns if name.startswith("domain.")]
+        names = ("base_panel", "base_agent", "agent.discount", *varied)
+        key = tuple(word(self.columns[name][row]) for name in names if name in self.columns)
+        if key not in self._axes:
+            cell = self.cell(row, self.experiment.runs)
+            switches = not cell.steps and cell.record is None
+            self._axes[key] = {
+                "bin": cell.width,
+                "switch_every": cell.domain.switch_every if switches else None,
+                "optimum": math.nan,
+                **({} if cell.record is None else axes_of_panel([cell])),
+            }
+        axes = self._axes[key]
+        return Panel(self.experiment.name, "", "", curves={"": curves}, labels={"": ""}, **axes)
+
+    def cell(self, row: int, runs: int) -> Cell:
+        """The cell of a row, with so many runs, from what its first block says about it."""
+        columns, describe = self.columns, Describer()
+        name = columns["hash"][row]
+        spans = self.index.get(name)
+        facts = self.store.facts_of(name, spans[0]) if spans else None
+        if facts is None:
+            raise self.store.incomplete()
+        return Cell(
+            experiment=self.experiment.name,
+            panel=columns["panel"][row],
+            reading="",
+            agent_key=columns["agent"][row],
+            label=columns["label"][row],
+            base_panel=columns["base_panel"][row],
+            base_agent=columns["base_agent"][row],
+            domain=describe(Domain, "domain", facts.described["domain"]),
+            features=describe(Features, "features", facts.described["features"]),
+            agent=describe(Agent, "agents", facts.described["agent"]),
+            **{**self.experiment.common(), "runs": runs},
+        )
+
+    def curves(self, row: int) -> np.ndarray:
+        """The curves (runs, bins) of a row's cell."""
+        name = self.columns["hash"][row]
+        return self.store.curves(name, self.index.get(name, []), self.experiment.runs)
+
+    def all_curves(self) -> Iterator[tuple[int, np.ndarray]]:
+        """Every finished row of the table with its curves (runs, bins), read a few at a time."""
+        rows = [row for group in self.groups for row in group.rows.tolist()]
+        with ThreadPoolExecutor(READERS) as pool:
+            yield from zip(rows, pool.map(self.curves, rows), strict=True)
+
+    @property
+    def cells_hash(self) -> str:
+        """Which cells the results are of, and how many runs of each: more come while it is run."""
+        return spec_hash({name: self.columns[name] for name in ("cell", "hash", "runs")})
+
+    @property
+    def spec_hash(self) -> str:
+        """Which spec the results belong to."""
+        return spec_hash(parse_toml(read_text(self.path / SPEC), SPEC))
+
+
+def read_folder(path: Path, *, trust: bool = False) -> SweepFolder:
+    """The sweep in a folder; with ``trust``, classes that its spec names are imported.
+
+    Without a table of all cells that belongs to the spec, one is made from the blocks.
+    """
+    need_kind(path, SWEEP, RUN)  # a run of a grid has cells to choose among, too
+    given, store = parse_toml(read_text(path / SPEC), str(path / SPEC)), Store(path)
+    title = given.get("title", given.get("name", path.resolve().name))
+    experiment = replace(read_config(path / SPEC, trust=trust), title=title)
+    table = read_cells(path) if (path / CELLS).exists() else None
+    if table is None or not is_of_spec(table, given):
+        say(f"{path}: the sweep is not finished; cells that lack runs are left out")
+        table = cell_table(Work(experiment.cells(), store))
+    return SweepFolder(path, experiment, store, table)
+
+
+def _groups(folder: SweepFolder) -> Iterator[Group]:
+    panels = {panel.name: panel for panel in folder.experiment.panels}
+    columns = folder.columns
+    members: dict[tuple[str, str], list[int]] = {}
+    for row, names in enumerate(zip(columns["base_panel"], columns["base_agent"], strict=True)):
+        members.setdefault(names, []).append(row)
+    for (panel, agent), rows in members.items():
+        problems: dict[str, list[int]] = {}
+        varied = _varied(columns, ("domain.",), rows)
+        for row in rows:
+            around = [f"{name}={word(columns[name][row])}" for name in varied]
+            problems.setdefault(" ".join(filter(None, [panel, *around])), []).append(row)
+        label = str(panels[panel].agents[agent].get("label", agent))
+        for problem, own in problems.items():
+            finished = [row for row in own if columns["runs"][row] == folder.experiment.runs]
+            settings = {
+                name: [columns[name][row] for row in finished]
+                for name in _varied(columns, CHOSEN, own)
+            }
+            unfinished = np.setdiff1d(own, finished)
+            yield Group(agent, label, problem, np.array(finished, int), settings, unfinished)
+
+
+def _varied(
+    columns: dict[str, list[Any]], prefixes: tuple[str, ...], rows: Sequence[int]
+) -> Iterable[str]:
+    """The settings that are not the same in all these rows."""
+    names = [name for name in columns if name.startswith(prefixes)]
+    return [name for name in names if len({word(columns[name][row]) for row in rows}) > 1]
+
+
+def measured(folder: SweepFolder, measure: Measure) -> np.ndarray:
+    """The number of every run of every cell, (cells, runs); NaN where a run diverged.
+
+    Only the mean over all bins is in the table; for the others all curves are read.
+    """
+    if measure.name == "mean":
+        return folder.values
+    values = np.full_like(folder.values, np.nan)
+    for row, curves in folder.all_curves():
+        values[row] = values_of(folder, measure, row, curves)
+    return values
+
+
+def values_of(folder: SweepFolder, measure: Measure, row: int, curves: np.ndarray) -> np.ndarray:
+    """What a measure makes of the curves (runs, bins) of one row of the table: (runs,)."""
+    if measure.needs_optimum:
+        raise ValueError(
+            f"--measure {measure.name}: compares with acting ε-greedily on q*, "
+            "which sweeps do not keep"
+        )
+    try:
+        return measure.of(folder.panel(row, curves), curves)
+    except Unavailable as reason:
+        cell = folder.columns["cell"][row]
+        raise ValueError(f"--measure {measure.name}: {cell!r}: {reason}") from None

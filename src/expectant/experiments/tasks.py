@@ -1,0 +1,305 @@
+"""Blocks of runs as tasks: what engines are given, and what comes back."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from expectant.analysis.curves import learning_curve
+from expectant.core import tree
+from expectant.core.memory import TooLargeError
+from expectant.core.progress import Reporter, Silent
+from expectant.core.verbs import evicted
+from expectant.engine.divergence import explained
+from expectant.engine.driver import drive, going_on, share_done
+from expectant.engine.job import Job, closed, cores, has_settled_types, loop_for, tell_of_evictions
+from expectant.engine.loop import DIVERGED, Run
+from expectant.engine.memory import Room
+from expectant.engine.workers import (
+    Begun,
+    Order,
+    Processes,
+    RunOne,
+    compile_loop,
+    run_on_threads,
+)
+from expectant.experiments.recording import compiled_look, ordered_look, recorded
+from expectant.experiments.store import Block
+from expectant.experiments.trials import LENGTH, TOTAL, Cell, cost
+from expectant.jit.compile import Kernel
+
+
+class Task(NamedTuple):
+    """Some consecutive runs of a cell, to be stored under ``name``.
+
+    ``code`` is the name that the cell has with the code of the process that asks.
+    """
+
+    cell: Cell
+    name: str
+    first: int
+    size: int
+    code: str = ""
+
+
+class Done(NamedTuple):
+    """What became of a task: a block, or the error that prevented it.
+
+    ``seconds`` are those that a processor spent in the loop, for so many ``steps``.
+    """
+
+    task: Task
+    block: Block | None
+    error: Exception | None
+    seconds: float = 0.0
+    steps: int = 0
+
+
+class Ran(NamedTuple):
+    """One run: ``values`` are the returns of its episodes or the rewards in its bins.
+
+    ``lengths`` are those of the episodes; what it took is measured as in :class:`Done`. ``evicted``
+    is how many entries of its model it gave up for want of room, ``divergence`` why it diverged.
+    """
+
+    values: np.ndarray
+    lengths: np.ndarray
+    diverged: bool
+    seconds: float
+    steps: int
+    evicted: int = 0
+    divergence: str = ""
+
+
+Watch = Callable[[Cell, float], None]  # told a cell and the cost of all that is under way
+Engine = Callable[[Iterator[Task], Watch], Iterator[Done]]
+Clocks = dict[tuple[str, int], tuple[Cell, np.ndarray]]  # of the runs under way
+
+
+@dataclass
+class Kernels:
+    """The loop, and the look, for every composition of parts, compiled when first asked for.
+
+    ``known`` has kernels, or the error of one that cannot be compiled.
+    """
+
+    compiled: bool | None = None
+    known: dict[object, Kernel | Exception] = field(default_factory=dict)
+    compositions: dict[str, object] = field(default_factory=dict)  # by name of a cell
+    sources: dict[str, TaskRuns] = field(default_factory=dict)
+
+    def source_for(self, task: Task) -> TaskRuns:
+        """The runs of a cell for workers, the same for all its tasks."""
+        return self.sources.setdefault(task.name, TaskRuns(task, self.compiled))
+
+    def orders(self, tasks: Sequence[Task]) -> list[Order]:
+        """List what to compile, once for every composition; leave out what cannot be prepared."""
+        orders: dict[object, Order] = {}
+        for task in {task.name: task for task in tasks}.values():
+            with suppress(Exception):  # told where it is needed
+                key, job = self._composition(task), task.cell.job
+                orders.setdefault(key, Order(compile_loop, job))
+                if task.cell.record is not None:
+                    look = ordered_look(job, task.cell.record)
+                    orders.setdefault((key, look.compile), look)
+        return list(orders.values())
+
+    def loop_for(self, task: Task, show: Reporter | None = None) -> Kernel:
+        """The loop for a task."""
+        make = partial(loop_for, task.cell.job, self.compiled, _title(task), show or Silent())
+        return self._made(self._composition(task), make)
+
+    def look_for(self, task: Task, show: Reporter | None = None) -> Kernel | None:
+        """The kernel that looks at the agent of a task, if its cell has a record."""
+        job, record = task.cell.job, task.cell.record
+        if record is None:
+            return None
+        title = _title(task)
+        make = partial(compiled_look, job, record, self.compiled, title, show or Silent())
+        return self._made((self._composition(task), record.look), make)
+
+    def _made(self, key: object, make: Callable[[], Kernel]) -> Kernel:
+        if key not in self.known:
+            try:
+                self.known[key] = make()
+            except TooLargeError:  # a smaller cell of the same composition may fit
+                raise
+            except Exception as error:
+                self.known[key] = error
+        kernel = self.known[key]
+        if isinstance(kernel, Exception):
+            raise kernel
+        return kernel
+
+    def _composition(self, task: Task) -> object:
+        if task.name not in self.compositions:
+            job = task.cell.job
+            types = tree.structure(job.prepare(0)[0]), has_settled_types(job)
+            self.compositions[task.name] = types
+        return self.compositions[task.name]
+
+
+def _title(task: Task) -> str:
+    return f"{type(task.cell.agent).__name__} in {task.cell.domain.called}"
+
+
+@dataclass(frozen=True, eq=False)
+class TaskRuns:
+    """The runs of a task, for workers."""
+
+    task: Task
+    compiled: bool | None
+
+    @property
+    def job(self) -> Job:
+        return self.task.cell.job
+
+    def prepare(self) -> RunOne:
+        kernels = Kernels(self.compiled)
+        kernels.loop_for(self.task)
+        kernels.look_for(self.task)
+        return partial(run_task, self.task, kernels)
+
+
+def run_one(
+    task: Task,
+    number: int,
+    kernels: Kernels,
+    control: np.ndarray,
+    clocks: Clocks,
+    processes: Processes | None = None,
+) -> Ran | None:
+    """One run of a task, in a worker where that is better; None if it was stopped."""
+
+    def begun(clock: np.ndarray) -> None:
+        clocks[task.name, number] = task.cell, clock
+
+    local = partial(run_task, task, kernels)
+    if processes is not None and task.cell.domain.outside:
+        source = kernels.source_for(task)
+        ran: Ran | None = processes.run(source, number, control, begun, local)
+    else:
+        ran = local(number, control, begun)
+    clocks.pop((task.name, number), None)
+    if ran is not None:
+        tell_of_evictions(task.cell.job, number, ran.evicted)
+    return ran
+
+
+def run_task(
+    task: Task, kernels: Kernels, number: int, control: np.ndarray, begun: Begun
+) -> Ran | None:
+    """One run of a task in this process; None if it was stopped through ``control``."""
+    cell, job = task.cell, task.cell.job
+    loop, look = kernels.loop_for(task), kernels.look_for(task)
+    start = time.thread_time()
+    if cell.record is None or look is None:
+        course = drive(job, number, loop, control, (0, job.length))
+        begun(next(course).run.clock)
+        start = time.thread_time()
+        stop = next(course)
+        course.close()
+    else:
+        values, stop = recorded(
+            job, number, loop, look, control, cell.record, lambda stop: begun(stop.run.clock)
+        )
+    seconds = time.thread_time() - start
+    if control[0]:
+        return None
+    given_up = evicted(stop.run.agent)
+    why = explained(stop.run, stop.status, cell.agent, cell.domain.called)
+    lengths = np.empty(0)
+    if cell.record is None:
+        run = closed(job, stop.run, stop.status)
+        values = curve_values(cell, run)
+        if cell.lengths:
+            lengths = np.where(np.isnan(run.returns), np.nan, run.lengths)
+    return Ran(values, lengths, stop.status == DIVERGED, seconds, stop.steps, given_up, why)
+
+
+def curve_values(cell: Cell, run: Run) -> np.ndarray:
+    """What the curve of a run is made of: returns, lengths, rewards, or rewards added up."""
+    if cell.curve == LENGTH:
+        return np.where(np.isnan(run.returns), np.nan, run.lengths)
+    if cell.curve == TOTAL:
+        sizes = np.diff(np.append(cell.firsts, cell.steps))
+        return np.cumsum(run.rewards * sizes)
+    return run.rewards if cell.steps else run.returns
+
+
+def assembled(task: Task, runs: list[Ran]) -> Done:
+    """A block from its runs, in order."""
+    cell, values = task.cell, np.stack([ran.values for ran in runs])
+    curves = values if cell.steps or cell.record else learning_curve(values, cell.bin)
+    lengths = None
+    if cell.lengths:
+        lengths = learning_curve(np.stack([ran.lengths for ran in runs]), cell.bin)
+    first = next((place for place, ran in enumerate(runs) if ran.divergence), 0)
+    reasons = [ran.divergence if place == first else "" for place, ran in enumerate(runs)]
+    diverged, given_up = np.array([ran.diverged for ran in runs]), [ran.evicted for ran in runs]
+    block = Block(curves, diverged, lengths, given_up, reasons)
+    seconds, steps = sum(ran.seconds for ran in runs), sum(ran.steps for ran in runs)
+    return Done(task, block, None, seconds, steps)
+
+
+# --------------------------------------------------------------------------------- on one machine
+
+
+@dataclass(eq=False)
+class _Part:
+    """A task under way."""
+
+    task: Task
+    runs: dict[int, Ran] = field(default_factory=dict)
+    failed: bool = False
+
+
+def threads_engine(threads: int | None, kernels: Kernels) -> Engine:
+    """An engine with so many threads (None: one per core)."""
+    size = threads or cores()
+
+    def engine(tasks: Iterator[Task], watch: Watch) -> Iterator[Done]:
+        room, control, clocks = Room(), going_on(), Clocks()
+        parts: dict[_Part, None] = {}
+
+        def runs() -> Iterator[tuple[_Part, int]]:
+            for task in tasks:
+                part = _Part(task)
+                parts[part] = None
+                for number in range(task.first, task.first + task.size):
+                    if not part.failed:
+                        yield part, number
+
+        def work(item: tuple[_Part, int]) -> Ran | None:
+            part, number = item
+            with room.taken_by(part.task.cell.job):
+                away = processes if size > 1 else None
+                return run_one(part.task, number, kernels, control, clocks, away)
+
+        with Processes() as processes:
+            for batch in run_on_threads(work, runs(), size, control, batch_size=4):
+                for (part, number), ran, error in batch:
+                    if error is not None and not isinstance(error, Exception):
+                        raise error
+                    if part.failed or (ran is None and error is None):
+                        continue
+                    if ran is not None:
+                        part.runs[number] = ran
+                    part.failed = error is not None
+                    if part.failed or len(part.runs) == part.task.size:
+                        parts.pop(part)
+                        ended = [part.runs[number] for number in sorted(part.runs)]
+                        yield Done(part.task, None, error) if error else assembled(part.task, ended)
+                if not batch and parts:
+                    spent = sum(cost(part.task.cell) * len(part.runs) for part in list(parts))
+                    for cell, clock in list(clocks.values()):
+                        spent += cost(cell) * share_done(cell.job, clock)
+                    watch(next(iter(parts)).task.cell, spent)
+
+    return engine

@@ -1,0 +1,174 @@
+"""Compiled kernels on disk, one file each, in a folder that nobody else can write to.
+
+Compiled code is loaded and run, so whoever can write to the folder can run code in our name: a
+kernel is loaded only if the folder and the file are ours and others may not write to them. A file
+that is damaged is compiled again, and one that cannot be written is not kept, each with one line
+on standard error.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import pickle
+import re
+import stat
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from numba.core.caching import NullCache
+from numba.core.compiler import CompileResult
+from numba.core.serialize import dumps
+
+from expectant.core.progress import say
+
+KEEP_DAYS = 60
+
+_DIGEST = hashlib.sha256().digest_size
+_FILE = re.compile(r"[0-9a-f]{24}-[0-9a-f]{16}\.nbc(\.[0-9a-f]+\.tmp)?")
+
+say_once = functools.cache(say)
+
+
+class Unsafe(Exception):
+    """A folder or file that others can write to."""
+
+
+def keep_on_disk(kernel: Any, name: str) -> None:
+    """Keep a compiled function on disk under a name, if there is a folder for it."""
+    directory = usable_directory()
+    kernel._cache = KernelCache(directory, name) if directory else NullCache()
+
+
+def has_kernel(kernel: Any, arguments: tuple[Any, ...]) -> bool:
+    """True if the function is compiled for such arguments, in memory or on disk."""
+    signature = tuple(kernel.typeof_pyval(argument) for argument in arguments)
+    if signature in kernel.overloads or not isinstance(kernel._cache, KernelCache):
+        return signature in kernel.overloads
+    return kernel._cache.path(signature, kernel.targetctx.codegen()).exists()
+
+
+class KernelCache(NullCache):
+    """The compiled code of one kernel, a file for every signature: a hash, then a pickle."""
+
+    def __init__(self, directory: Path, name: str) -> None:
+        self.directory, self.name = directory, name
+
+    def path(self, signature: Any, codegen: Any) -> Path:
+        key = hashlib.sha256(f"{signature} {codegen.magic_tuple()}".encode()).hexdigest()[:16]
+        return self.directory / f"{self.name}-{key}.nbc"
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        target_context.refresh()
+        path = self.path(sig, target_context.codegen())
+        try:
+            refuse_others(self.directory)
+            _refuse(path)
+            content = path.read_bytes()
+            if hashlib.sha256(content[_DIGEST:]).digest() != content[:_DIGEST]:
+                raise ValueError("its checksum differs")
+            result = CompileResult._rebuild(target_context, *pickle.loads(content[_DIGEST:]))
+        except FileNotFoundError:
+            return None
+        except Unsafe as error:
+            say_once(str(error))
+            return None
+        except Exception as error:  # whatever pickle makes of it
+            say_once(f"the kernel {path} is damaged and compiled again ({_reason(error)})")
+            return None
+        with suppress(OSError):
+            os.utime(path)
+        return result
+
+    def save_overload(self, sig: Any, cres: Any) -> None:
+        path = self.path(sig, cres.codegen)
+        scratch = path.with_name(f"{path.name}.{os.urandom(8).hex()}.tmp")
+        try:
+            if cres.library.has_dynamic_globals or not all(each.can_cache for each in cres.lifted):
+                raise ValueError("it uses ctypes pointers, large global arrays or lifted code")
+            refuse_others(self.directory)
+            content = dumps(cres._reduce())
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+            with open(os.open(scratch, flags, 0o600), "wb") as file:
+                file.write(hashlib.sha256(content).digest() + content)
+            os.replace(scratch, path)
+            forget_old(self.directory)
+        except Exception as error:  # of the disk, or of parts that cannot be pickled
+            say_once(f"a compiled kernel cannot be kept in {self.directory} ({_reason(error)})")
+            with suppress(OSError):
+                scratch.unlink(missing_ok=True)
+
+
+def _reason(error: Exception) -> str:
+    lines = str(getattr(error, "strerror", None) or error).splitlines()
+    return lines[0] if lines else type(error).__name__
+
+
+def cache_directory() -> Path:
+    """$EXPECTANT_CACHE_DIR, or a folder in the user's cache directory."""
+    if given := os.environ.get("EXPECTANT_CACHE_DIR"):
+        return Path(given)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "expectant"
+
+
+def usable_directory() -> Path | None:
+    """The folder for kernels; None, with a line about it, if there can be none."""
+    try:
+        os.makedirs(cache_directory(), mode=0o700, exist_ok=True)
+        directory = Path(os.path.realpath(cache_directory()))  # links are followed once, here
+        refuse_others(directory)
+    except Unsafe as error:
+        problem = str(error)
+    except (OSError, RuntimeError) as error:  # there may be no home either
+        where = f" in {error.filename}" if getattr(error, "filename", None) else ""  # type: ignore[union-attr]
+        problem = f"compiled kernels cannot be kept{where} ({_reason(error)})"
+        problem += ", see EXPECTANT_CACHE_DIR"
+    else:
+        return directory
+    say_once(f"{problem}; kernels are compiled again by every process")
+    return None
+
+
+def refuse_others(directory: Path) -> None:
+    """Raise ``Unsafe`` if anybody else can write to a folder or exchange it."""
+    if not hasattr(os, "geteuid"):  # Windows, where users' folders are their own
+        return
+    for above in directory.parents:
+        mode = os.lstat(above).st_mode
+        if mode & stat.S_IWOTH and not mode & stat.S_ISVTX:
+            raise Unsafe(_sentence(above, f"can be written by anybody (mode {mode & 0o7777:o})"))
+    _refuse(directory)
+
+
+def _refuse(path: Path) -> None:
+    if not hasattr(os, "geteuid"):
+        return
+    status = os.lstat(path)
+    if status.st_uid != os.geteuid():
+        raise Unsafe(_sentence(path, f"belongs to another user (uid {status.st_uid})"))
+    if not (stat.S_ISDIR(status.st_mode) or stat.S_ISREG(status.st_mode)):
+        raise Unsafe(_sentence(path, "is neither a file nor a folder"))
+    if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        mode = stat.S_IMODE(status.st_mode)
+        raise Unsafe(_sentence(path, f"can be written by others (mode {mode:o}; chmod go-w it)"))
+
+
+def _sentence(path: Path, reason: str) -> str:
+    return (
+        f"no compiled kernels are taken from {path}, which {reason}: "
+        "set EXPECTANT_CACHE_DIR to a folder of your own"
+    )
+
+
+def forget_old(directory: Path) -> None:
+    """Remove kernels that were neither made nor loaded for a long time, and nothing else."""
+    oldest = time.time() - KEEP_DAYS * 86400
+    for path in directory.iterdir():
+        with suppress(OSError):
+            status = os.lstat(path)
+            is_file = stat.S_ISREG(status.st_mode)
+            if is_file and status.st_mtime < oldest and _FILE.fullmatch(path.name):
+                path.unlink()

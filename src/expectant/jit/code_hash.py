@@ -1,0 +1,423 @@
+"""Hashes of code, so that neither a stale kernel nor a stale result is ever used.
+
+A hash covers everything that functions and classes can reach: their code, defaults, closures, the
+values of the globals they read, class attributes, and the verbs of part types. It contains no
+address, file path, line number, comment or docstring and no order of a set, so it is the same in
+every process and wherever the code is installed.
+
+Every function, class and module is described by a text in which other functions and classes are
+references (@), each with a text of its own: two that change places change the whole.
+"""
+
+from __future__ import annotations
+
+import enum
+import functools
+import hashlib
+import inspect
+import os
+import platform
+import re
+import sys
+import types
+from collections import deque, namedtuple
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from functools import cache
+from operator import attrgetter
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from expectant import version
+from expectant.core import dispatch, tree
+from expectant.core.config import Config
+
+_BY_VERSION = {"numpy", "numba", "llvmlite", "scipy", "gymnasium"}
+_PLUMBING = tuple(f"expectant.{name}." for name in ("engine", "lab", "show", "cli", "watching"))
+_COMPILED = ("expectant.jit.", "expectant.engine.probe")
+_PLAIN = (type(None), type(...), bool, int, float, complex, str, bytes)
+_ADDRESS = re.compile(r"(0x|#)[0-9a-f]+")  # in the names of Numba's types
+_OF_NUMBA = (  # attributes of Numba's objects: the functions they compile, and with which options
+    "py_func", "_pyfunc", "_defn", "_dispatcher", "gufunc_builder.py_func", "signature",
+    "kernel_ir.func_id.func", "targetoptions", "options", "locals",
+)  # fmt: skip
+_WRAPPERS: dict[type, tuple[str, ...]] = {
+    staticmethod: ("__func__",),
+    classmethod: ("__func__",),
+    property: ("fget", "fset", "fdel"),
+    functools.cached_property: ("func",),
+    types.MethodType: ("__func__", "__self__"),
+    types.BuiltinFunctionType: ("__module__", "__qualname__", "__self__"),
+    np.ufunc: ("__name__",),
+}
+_OF_MODULES = {*vars(types.ModuleType("_")), "__file__", "__cached__", "__builtins__", "__path__"}
+_OF_CLASSES = {
+    "__dict__", "__weakref__", "__doc__", "__module__", "__qualname__", "__annotations__",
+    "__annotate__", "__annotate_func__", "__annotations_cache__", "__orig_bases__",
+    "__parameters__", "__abstractmethods__", "_abc_impl", "__dataclass_fields__",
+    "__dataclass_params__", "__match_args__", "__firstlineno__", "__static_attributes__",
+    "__slotnames__",  # left behind by pickle and copy
+}  # fmt: skip
+
+Known = Callable[[Any], bool]
+
+
+_Empty = namedtuple("_Empty", "")  # kept: the collector empties the vars() of a class in no use
+
+
+class Fingerprint(NamedTuple):
+    """``name`` is the hash, ``accounts`` describe everything it was made from."""
+
+    name: str
+    accounts: list[Account]
+
+
+class Account(NamedTuple):
+    """The text of a function, class or module, and the things that each @ in it refers to."""
+
+    thing: Any
+    text: str
+    refers: tuple[Any, ...]
+
+    def differs(self, other: Account) -> bool:
+        """True if the thing has changed, or a name in it stands for another thing."""
+        return self.text != other.text or [*map(id, self.refers)] != [*map(id, other.refers)]
+
+
+def part_types(part: Any) -> tuple[type, ...]:
+    """The NamedTuple classes in a part, its own first."""
+    return tuple(type(node) for _, node in tree.nodes(part) if hasattr(node, "_fields"))
+
+
+def fingerprint(function: Any, parts: Iterable[Any], options: Iterable[Any] = ()) -> Fingerprint:
+    """Hash a function to be compiled, the part types it is called with, and all they reach.
+
+    ``parts`` may contain further classes and functions, ``options`` anything with a repr.
+    """
+    import llvmlite
+    import numba
+
+    kinds = list(dict.fromkeys(parts))
+    accounts = walk((function, *kinds, *_code_generator()))
+    libraries = [f"{each.__name__} {each.__version__}" for each in (numba, llvmlite, np)]
+    versions = [platform.python_version(), f"expectant {version.VERSION}", *libraries]
+    text = "\n".join([*versions, *map(repr, options), str(len(kinds)), digest(accounts)])
+    return Fingerprint(hashlib.sha256(text.encode()).hexdigest()[:24], accounts)
+
+
+def hash_own_code(things: Iterable[Any]) -> str:
+    """Hash the user's own part of some functions and classes.
+
+    This package and installed ones count by name only; where a verb of a part type of this package
+    has an implementation of the user's, that implementation counts.
+    """
+    roots: dict[str, Any] = {}
+    for thing in dict.fromkeys(things):
+        if is_own(thing):
+            roots[name_of(thing)] = thing
+        for verb in dispatch.VERBS:
+            if is_own(verb.implementations.get(thing)):
+                roots[f"{name_of(verb)} of {name_of(thing)}"] = verb.implementations[thing]
+    accounts = walk([roots[name] for name in sorted(roots)], lambda thing: not is_own(thing))
+    return hashlib.sha256(f"{sorted(roots)}{digest(accounts)}".encode()).hexdigest()[:24]
+
+
+def walk(roots: Iterable[Any], known: Known | None = None) -> list[Account]:
+    """Describe functions, classes and modules, and all they reach that is not ``known`` by name."""
+    from expectant.jit.numba_internals import take_note_of_overloads
+
+    take_note_of_overloads()
+    accounts: dict[int, Account] = {}
+    waiting = deque(roots)
+    while waiting:
+        thing = waiting.popleft()
+        if id(thing) not in accounts:
+            accounts[id(thing)] = account = _describe(thing, known or is_known_by_name)
+            waiting.extend(account.refers)
+    return list(accounts.values())
+
+
+def digest(accounts: list[Account]) -> str:
+    """Hash accounts, and which of them refers to which."""
+    numbers = {id(account.thing): number for number, account in enumerate(accounts)}
+    total = hashlib.sha256()
+    for account in accounts:
+        refers = [numbers[id(thing)] for thing in account.refers]
+        total.update(f"{account.text}\n{refers}\n".encode())
+    return total.hexdigest()
+
+
+def _code_generator() -> list[Any]:
+    """The modules that turn parts and verbs into machine code."""
+    from expectant.jit import overloads
+    from expectant.jit import reductions as compiled_lanes
+    from expectant.jit import rng as compiled_streams
+
+    return [compiled_lanes, compiled_streams, overloads]
+
+
+# ------------------------------------------------------------------------------ where code is from
+
+
+def name_of(value: Any) -> str:
+    """The full name of a module, function or class."""
+    if isinstance(value, types.ModuleType):
+        return value.__name__
+    return f"{getattr(value, '__module__', None)}.{getattr(value, '__qualname__', '')}"
+
+
+def is_known_by_name(value: Any) -> bool:
+    """True if a name and a version identify it: code of Python and NumPy, our descriptions.
+
+    So are functions and classes of ours that compiled code cannot call: they have state, such as
+    the kernels of this process, which would make every hash another.
+    """
+    module = str(getattr(value, "__module__", ""))
+    if isinstance(value, type) and issubclass(value, Config):
+        return module.startswith("expectant.")
+    if module.startswith(_PLUMBING) and not module.startswith(_COMPILED):
+        return value not in dispatch.FUNCTIONS and not hasattr(value, "_fields")
+    return _is_library(name_of(value).partition(".")[0])
+
+
+def _version_of(name: str) -> str:
+    root = name.partition(".")[0]
+    return str(getattr(sys.modules.get(root), "__version__", "")) if root in _BY_VERSION else ""
+
+
+def is_own(value: Any) -> bool:
+    """True for a function or class of the user's: of no library and not of this package."""
+    root = name_of(value).partition(".")[0]
+    return not (root in ("expectant", "None") or _is_library(root) or is_installed(root))
+
+
+@cache
+def _is_library(root: str) -> bool:
+    if root not in sys.stdlib_module_names:
+        return root in _BY_VERSION
+    file = getattr(sys.modules.get(root), "__file__", None)  # a user's may have such a name too
+    return file is None or file.startswith(os.path.dirname(os.__file__))
+
+
+def is_installed(module: str) -> bool:
+    """True if a module's file is in a folder of installed packages."""
+    file = getattr(sys.modules.get(module), "__file__", None) or ""
+    return not {"site-packages", "dist-packages"}.isdisjoint(Path(file).parts)
+
+
+# ----------------------------------------------------------------- functions, classes and modules
+
+
+def _describe(thing: Any, known: Known) -> Account:
+    writer = _Writer(known)
+    if isinstance(thing, types.ModuleType):
+        values = {name: each for name, each in vars(thing).items() if name not in _OF_MODULES}
+        lines = writer.lines(f"module {thing.__name__}", sorted(values.items()))
+    elif isinstance(thing, type):
+        lines = _describe_class(thing, writer)
+    elif not isinstance(thing, types.FunctionType):  # an object of Numba's
+        lines = writer.lines(f"compiled {type(thing).__qualname__}", _made_from(thing))
+    elif hasattr(thing, "implementations"):  # a verb, whose implementations belong to part types
+        own = {"fallback": thing.fallback, "numbers": thing.implementations.get(float)}  # type: ignore[attr-defined]
+        lines = writer.lines(f"verb {name_of(thing)}", own.items())
+    else:
+        lines = _describe_function(thing, writer)
+    return Account(thing, "\n".join(lines), tuple(writer.refers))
+
+
+def _describe_class(thing: Any, writer: _Writer) -> Iterator[str]:
+    yield f"class {name_of(thing)} of {writer.write(thing.__bases__)}"
+    left_out = _OF_CLASSES
+    if issubclass(thing, tuple) and hasattr(thing, "_fields"):
+        yield f"fields {thing._fields} = {writer.write(getattr(thing, '_field_defaults', {}))}"
+        left_out = _OF_CLASSES | set(vars(_Empty)) | set(thing._fields)
+    elif isinstance(thing, enum.EnumMeta):
+        members: dict[str, Any] = dict(thing.__members__)
+        yield from writer.lines("members", ((name, each._value_) for name, each in members.items()))
+        left_out = members.keys() | {name for name in vars(thing) if name.startswith("_")}
+    values = {name: value for name, value in vars(thing).items() if name not in left_out}
+    yield from writer.lines("attributes", sorted(values.items()))
+    verbs = [verb for verb in dispatch.VERBS if thing in verb.implementations]
+    found = {name_of(verb): verb.implementations[thing] for verb in verbs}
+    yield from writer.lines("verbs", sorted(found.items()))
+
+
+def _describe_function(thing: types.FunctionType, writer: _Writer) -> Iterator[str]:
+    from expectant.jit.numba_internals import overloads_of
+
+    names = _names_in(thing.__code__) - _OF_MODULES
+    yield f"function {name_of(thing)}"
+    yield writer.write_code(thing.__code__)
+    for overload in overloads_of(thing):
+        yield f"overload = {writer.write(overload)}"
+    for name, value in _bindings(thing, names):
+        yield f"{name} = {writer.write(value)}"
+        yield from _describe_attributes(name, value, names, writer, set())
+
+
+def _names_in(code: types.CodeType) -> set[str]:
+    """All names that code may look up: in it, in functions inside it, and as texts for getattr."""
+    names = {*code.co_names, *(each for each in code.co_consts if isinstance(each, str))}
+    inner = (each for each in code.co_consts if isinstance(each, types.CodeType))
+    return names.union(*map(_names_in, inner))
+
+
+def _bindings(thing: types.FunctionType, names: set[str]) -> Iterator[tuple[str, Any]]:
+    """Everything that a name in a function stands for before it is called."""
+    code, defaults = thing.__code__, thing.__defaults__ or ()
+    last = code.co_varnames[code.co_argcount - len(defaults) : code.co_argcount]
+    for name, value in (*zip(last, defaults, strict=True), *(thing.__kwdefaults__ or {}).items()):
+        yield f"default {name}", value
+    for name, cell in zip(code.co_freevars, thing.__closure__ or (), strict=True):
+        with suppress(ValueError):  # a cell that holds nothing yet
+            yield f"closure {name}", cell.cell_contents
+    for name in sorted(names & thing.__globals__.keys()):
+        yield f"global {name}", thing.__globals__[name]
+
+
+def _describe_attributes(
+    path: str, owner: Any, names: set[str], writer: _Writer, seen: set[int]
+) -> Iterator[str]:
+    """The attributes of a module or function whose names occur in the code that reads it."""
+    is_owner = isinstance(owner, types.ModuleType | types.FunctionType)
+    if (
+        is_owner
+        and id(owner) not in seen
+        and not writer.known(owner)
+        and owner not in dispatch.VERBS
+    ):
+        seen.add(id(owner))
+        for name in sorted(names & vars(owner).keys()):
+            value = vars(owner)[name]
+            yield f"{path}.{name} = {writer.write(value)}"
+            yield from _describe_attributes(f"{path}.{name}", value, names, writer, seen)
+
+
+# ------------------------------------------------------------------------------------------ values
+
+
+def _made_from(value: Any) -> Iterator[tuple[str, Any]]:
+    """The functions and options inside an object of Numba's."""
+    if type(value).__module__.startswith("numba."):
+        for path in _OF_NUMBA:
+            with suppress(AttributeError):
+                yield path, attrgetter(path)(value)
+
+
+class _Writer:
+    """Write values by their contents; ``refers`` collects what references are to, in order."""
+
+    def __init__(self, known: Known) -> None:
+        self.known = known
+        self.refers: list[Any] = []
+        self._within: set[int] = set()  # what is being written, and may contain itself
+
+    def write(self, value: Any) -> str:
+        """Any value, with its type."""
+        kind = type(value)
+        if kind in _PLAIN:
+            return f"{kind.__name__} {value!r}"
+        is_code = isinstance(value, types.FunctionType | type)
+        if (is_code and self.known(value)) or isinstance(value, types.ModuleType):
+            return f"{kind.__name__} {name_of(value)} {_version_of(name_of(value))}"
+        if is_code or any(True for _ in _made_from(value)):
+            self.refers.append(value)
+            return "@"
+        if id(value) in self._within:
+            return "itself"
+        self._within.add(id(value))
+        try:
+            return f"{kind.__name__} {self._write_contents(kind, value)}"
+        finally:
+            self._within.remove(id(value))
+
+    def lines(self, title: str, values: Iterable[tuple[str, Any]]) -> Iterator[str]:
+        """A title and named values, a line each."""
+        yield title
+        yield from (f"{name} = {self.write(value)}" for name, value in values)
+
+    def write_code(self, code: types.CodeType) -> str:
+        """All of a code object that decides what it does."""
+        constants = code.co_consts
+        if _has_docstring(code):
+            constants = (None, *constants[1:])
+        return repr(
+            (
+                code.co_name, code.co_code, code.co_names, code.co_varnames, code.co_freevars,
+                code.co_cellvars, code.co_argcount, code.co_posonlyargcount,
+                code.co_kwonlyargcount, code.co_flags, code.co_exceptiontable,
+            )
+        ) + self.write(constants)  # fmt: skip
+
+    def _write_contents(self, kind: type, value: Any) -> str:
+        wrapped = next((names for each, names in _WRAPPERS.items() if issubclass(kind, each)), None)
+        if kind in (tuple, list):
+            text = self._write_items(value)
+        elif kind is dict:
+            text = self._write_items(value.items())
+        elif kind in (set, frozenset):
+            text = self._write_items(sorted(value, key=_Writer(self.known)._order))
+        elif kind is types.CodeType:
+            text = self.write_code(value)
+        elif isinstance(value, np.ndarray | np.generic):
+            text = self._write_array(np.asarray(value))
+        elif isinstance(value, enum.Enum):
+            text = f"{value._name_} of {self.write(kind)}"
+        elif wrapped is not None:
+            text = self._write_items(getattr(value, name) for name in wrapped)
+        elif kind.__module__.startswith(("numba.", "llvmlite.")):  # contents change with use
+            text = _ADDRESS.sub("", str(value))
+        else:
+            text = self._write_reduced(value)
+        return text
+
+    def _write_items(self, values: Any) -> str:
+        return f"[{', '.join(map(self.write, values))}]"
+
+    def _write_array(self, value: np.ndarray) -> str:
+        if value.dtype.hasobject:
+            return self.write(value.tolist())
+        order = (value.flags.c_contiguous, value.flags.f_contiguous, value.flags.writeable)
+        content = hashlib.sha256(value.tobytes()).hexdigest()
+        return f"{value.dtype.descr} {value.shape} {order} {content}"
+
+    def _write_reduced(self, value: Any) -> str:
+        """Any other object as it would be pickled; by its type alone if it cannot be."""
+        try:
+            reduced = value.__reduce_ex__(4)
+            if isinstance(reduced, tuple):
+                reduced = [*reduced[:3], *(list(items or ()) for items in reduced[3:5])]
+                if len(reduced) > 2 and isinstance(reduced[2], dict):
+                    reduced[2] = _without_cached(type(value), reduced[2]) or None
+        except Exception:  # whatever its parts raise
+            reduced = None
+        return self._write_items([type(value), reduced, getattr(value, "__wrapped__", None)])
+
+    def _order(self, value: Any) -> str:
+        """A text by which to sort the members of a set, in which functions are told apart."""
+        self.refers.clear()
+        text = self.write(value)
+        for thing in tuple(self.refers):
+            code = getattr(thing, "__code__", None), getattr(thing, "__defaults__", None)
+            text += f" {name_of(thing)} {self.write(code)}"
+        return text
+
+
+def _without_cached(kind: type, state: dict[str, Any]) -> dict[str, Any]:
+    """The state of an object without cached properties, which appear when they are first used."""
+    return {
+        name: value
+        for name, value in state.items()
+        if not isinstance(getattr(kind, name, None), functools.cached_property)
+    }
+
+
+def _has_docstring(code: types.CodeType) -> bool:
+    """True if the first constant is a docstring; before Python 3.14 a def always has a slot."""
+    if not (code.co_consts and isinstance(code.co_consts[0], str)):
+        return False
+    if sys.version_info >= (3, 14):
+        return bool(code.co_flags & inspect.CO_HAS_DOCSTRING)
+    return bool(code.co_flags & inspect.CO_NEWLOCALS) and not code.co_name.startswith("<")

@@ -1,1 +1,0 @@
-"""Choosing among the settings of a sweep, in two stages."""

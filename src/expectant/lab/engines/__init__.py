@@ -1,1 +1,0 @@
-"""Computing blocks of runs: on threads, or on a cluster."""

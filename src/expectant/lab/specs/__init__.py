@@ -1,1 +1,0 @@
-"""Experiments as data: specs, what they vary, and the cells they mean."""

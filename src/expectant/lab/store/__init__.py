@@ -1,1 +1,0 @@
-"""Results on disk: blocks with checksums, one folder a study or sweep."""

@@ -1,0 +1,42 @@
+"""Figures for a paper and one interactive page, drawn from plain data."""
+
+from expectant.report.chart import Chart, chart_of, palette_of
+from expectant.report.curve_figures import draw_chart, draw_panels
+from expectant.report.mdp_drawing import draw_world, world_picture
+from expectant.report.page import write_page
+from expectant.report.palette import Palette, Style
+from expectant.report.sections import (
+    Adaptation,
+    Claims,
+    Curves,
+    Environment,
+    Glance,
+    Header,
+    Parameters,
+    Section,
+    Table,
+    Worlds,
+)
+
+__all__ = [
+    "Adaptation",
+    "Chart",
+    "Claims",
+    "Curves",
+    "Environment",
+    "Glance",
+    "Header",
+    "Palette",
+    "Parameters",
+    "Section",
+    "Style",
+    "Table",
+    "Worlds",
+    "chart_of",
+    "draw_chart",
+    "draw_panels",
+    "draw_world",
+    "palette_of",
+    "world_picture",
+    "write_page",
+]

@@ -1,0 +1,237 @@
+"""The section of a sweep: best settings, curves, sensitivity, heat maps, a table of all cells.
+
+Large arrays go to the script as base64 of 32-bit floats.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from expectant.report.chart import Chart, Curve, Plot
+from expectant.report.figure import columns_for
+from expectant.report.palette import Palette
+from expectant.report.ranges import colour_floor, value_range
+from expectant.report.sections import Section
+from expectant.report.wording import (
+    EDGE_NOTE,
+    setting_in_words,
+    setting_name,
+    shown_interval,
+    shown_number,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Sensitivity:
+    """One agent and one setting: ``envelope`` (values, 3) has mean, low and high with the other
+    settings at their best, NaN where every setting diverged."""
+
+    agent: str
+    setting: str
+    values: Sequence[Any]
+    envelope: np.ndarray
+    less_is_better: bool = False
+
+    @property
+    def best(self) -> list[float]:
+        """The mean of the best value and the ends of its interval; empty if all diverged."""
+        means = self.envelope[:, 0]
+        if np.isnan(means).all():
+            return []
+        point = self.envelope[np.nanargmin(means) if self.less_is_better else np.nanargmax(means)]
+        return point[np.isfinite(point)].tolist()
+
+
+def sensitivity_chart(lines: Sequence[Sensitivity], measure: str) -> Chart:
+    """Draw a plot for every setting; the best of each agent is never cut off."""
+    plots = []
+    for setting in dict.fromkeys(line.setting for line in lines):
+        own = [line for line in lines if line.setting == setting]
+        values = list(dict.fromkeys(value for line in own for value in line.values))
+        scale = axis_scale(values)
+        ticks = [] if scale else [shown_number(value) for value in values]
+        curves = []
+        for line in own:
+            x = np.array(line.values if scale else [values.index(v) for v in line.values], float)
+            mean, low, high = line.envelope.T
+            curves.append(Curve(line.agent, mean, low, high, runs=0, diverged=0, x=x))
+        name = setting_name(setting)
+        shared = {"x_name": name, "scale": scale or "linear", "ticks": ticks}
+        plots.append(Plot("", curves[0].x, 0.0, curves, **shared))  # type: ignore[arg-type]
+    best = [height for line in lines for height in line.best]
+    return Chart(plots, columns_for(len(plots)), "", measure, always=best)
+
+
+def axis_scale(values: Iterable[Any]) -> str:
+    """The scale of a setting's axis: "log", "linear", or none where values are not numbers."""
+    listed = list(values)
+    if not all(isinstance(value, int | float) and not isinstance(value, bool) for value in listed):
+        return ""
+    return "log" if min(listed) > 0 and max(listed) >= 10 * min(listed) else "linear"
+
+
+@dataclass(frozen=True, eq=False)
+class HeatMap:
+    """Two settings of one agent: ``means`` (first, second) with the others at their best.
+
+    NaN where every setting diverged and where none was tried. ``cells`` has the row of the cell
+    behind every field, -1 where none was tried.
+    """
+
+    first: str
+    second: str
+    first_values: Sequence[Any]
+    second_values: Sequence[Any]
+    means: np.ndarray
+    cells: np.ndarray | None = None
+    less_is_better: bool = False
+
+    @property
+    def best(self) -> float | None:
+        """The best mean; None where nothing is known."""
+        known = self.means[np.isfinite(self.means)]
+        if not known.size:
+            return None
+        return float(known.min() if self.less_is_better else known.max())
+
+    @property
+    def lowest(self) -> float | None:
+        """The mean from which on colours differ; None where nothing is known."""
+        known = self.means[np.isfinite(self.means)]
+        if self.less_is_better:  # the low ones are those to look at
+            return self.best
+        return float(known[known >= colour_floor(known)].min()) if known.size else None
+
+    @property
+    def name(self) -> str:
+        return " × ".join(name.removeprefix("agent.") for name in (self.first, self.second))
+
+    def data(self) -> dict[str, Any]:
+        """Everything that the page's script draws, with rows for values of the second setting."""
+        return {
+            "first": self.first.removeprefix("agent."),
+            "second": self.second.removeprefix("agent."),
+            "firstValues": [shown_number(value) for value in self.first_values],
+            "secondValues": [shown_number(value) for value in self.second_values],
+            "means": self.means.T,
+            "cells": None if self.cells is None else self.cells.T,
+            "lowest": self.lowest,
+            "best": self.best,
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class SweepGroup:
+    """One agent in one domain: its sensitivity and the maps of every two of its settings."""
+
+    agent: str
+    label: str
+    problem: str
+    lines: Sequence[Sensitivity]
+    maps: Sequence[HeatMap]
+
+    @property
+    def name(self) -> str:
+        return " · ".join(filter(None, (self.label, self.problem)))
+
+
+@dataclass(frozen=True, eq=False)
+class SweepSection(Section):
+    """All cells of a sweep, compared by one ``measure``.
+
+    ``choices`` are the best settings as in best.json, with ``notes`` and ``rules`` on how they
+    were made. ``columns`` maps a setting to its value in every cell; ``group_of`` is the position
+    of every cell's group. ``scores`` (cells, 3) and ``curves`` (cells, 3, points) have mean, low
+    and high, NaN where a run diverged; curves are at the ``positions`` (points,).
+    """
+
+    plots: ClassVar[bool] = True
+    measure: str
+    choices: Sequence[Mapping[str, Any]]
+    notes: Sequence[str]
+    rules: Sequence[str]
+    ids: Sequence[str]
+    columns: Mapping[str, Sequence[Any]]
+    groups: Sequence[SweepGroup]
+    group_of: Sequence[int]
+    scores: np.ndarray
+    curves: np.ndarray
+    positions: np.ndarray
+    x_name: str
+    y_name: str
+
+    @property
+    def palette(self) -> Palette:
+        return Palette({group.agent: group.label for group in self.groups})
+
+    @property
+    def problems(self) -> list[str]:
+        return list(dict.fromkeys(group.problem for group in self.groups))
+
+    @property
+    def has_lines(self) -> bool:
+        return any(group.lines for group in self.groups)
+
+    @property
+    def edge_note(self) -> str:
+        return EDGE_NOTE if any(choice["at_edge"] for choice in self.choices) else ""
+
+    @property
+    def map_names(self) -> list[str]:
+        return [f"{group.name}: {each.name}" for group in self.groups for each in group.maps]
+
+    @staticmethod
+    def describe(choice: Mapping[str, Any]) -> str:
+        """The best setting in words."""
+        if choice["best"] is None:
+            return "none: every setting diverged" if choice["tried"] else "none finished yet"
+        return setting_in_words(choice["settings"], choice["at_edge"]) or choice["best"]
+
+    @staticmethod
+    def score(score: Mapping[str, Any] | None) -> str:
+        """A mean, its interval and the number of runs."""
+        if score is None:
+            return "–"
+        if score["diverged"]:
+            return f"{score['diverged']} of {score['runs']} runs diverged"
+        between = shown_interval(score["low"], score["high"])
+        mean = shown_number(score["mean"]) + (f" ({between})" if between else "")
+        return f"{mean}, {score['runs']} runs"
+
+    def data(self, anchor: str) -> dict[str, Any] | None:
+        row_of = {name: row for row, name in enumerate(self.ids)}
+        best = [row_of[choice["best"]] for choice in self.choices if choice["best"] is not None]
+        drawn: dict[str, list[np.ndarray]] = {}
+        for row in best:
+            drawn.setdefault(self.groups[self.group_of[row]].agent, []).append(self.curves[row])
+        covered = value_range({agent: np.concatenate(each) for agent, each in drawn.items()})
+        by_problem = [
+            [line for group in self.groups if group.problem == problem for line in group.lines]
+            for problem in self.problems
+        ]
+        return {
+            "ids": list(self.ids),
+            "columns": [{"name": n, "values": list(v)} for n, v in self.columns.items()],
+            "groups": [{"key": group.agent, "problem": group.problem} for group in self.groups],
+            "groupOf": [int(position) for position in self.group_of],
+            "scores": pack(self.scores),
+            "curves": pack(self.curves),
+            "positions": self.positions,
+            "range": [covered.low, covered.high],
+            "best": best,
+            "xName": self.x_name,
+            "yName": self.y_name,
+            "measure": self.measure,
+            "lines": [sensitivity_chart(lines, self.measure).data("") for lines in by_problem],
+            "maps": [each.data() for group in self.groups for each in group.maps],
+        }
+
+
+def pack(values: np.ndarray) -> str:
+    """An array as base64 of little-endian 32-bit floats, row by row."""
+    return base64.b64encode(np.ascontiguousarray(values, "<f4").tobytes()).decode()

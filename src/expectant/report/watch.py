@@ -1,0 +1,150 @@
+"""``ex.watch``: record a run and write an animation with matplotlib."""
+
+from __future__ import annotations
+
+import html
+import re
+import tempfile
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from expectant.core.config import KINDS, near_miss
+from expectant.core.extras import need
+from expectant.core.files import write_bytes
+from expectant.core.interfaces import Agent, Domain, Features
+from expectant.core.progress import Reporter, Tell, reporter
+from expectant.domains.corridor import Corridor
+from expectant.features.table import OneHot
+from expectant.features.tiles import Tiles
+from expectant.report.watch_recording import Recording, record
+
+SUFFIXES = (".gif", ".mp4", ".html")
+FPS, DOTS = 8, 110  # frames per second, dots per inch
+AT_CHANGE, AT_END = 4, 8  # how often the frames before a change and at the end are repeated
+MOST_MEGABYTES = 200  # of pictures in a page
+# The player's buttons without matplotlib's icon font, which would need a network.
+SYMBOLS = {"minus": "−", "plus": "+", "play": "▶", "pause": "❚❚", "step-forward": "▷|",
+           "step-backward": "|◁", "fast-forward": "≫", "fast-backward": "≪"}  # fmt: skip
+ICONS = "".join(f'.fa-{name}::before {{ content: "{text}"; }}\n' for name, text in SYMBOLS.items())
+PAGE = """<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><title>{title}</title>
+<meta name="viewport" content="width=device-width, initial-scale=1"><style>
+body {{ font-family: sans-serif; }} .animation img {{ max-width: 100%; }}
+.fa {{ font-style: normal; }} pre {{ white-space: pre-wrap; }}
+.fa-flip-horizontal {{ display: inline-block; transform: scaleX(-1); }}
+{icons}</style></head><body><h1>{title}</h1>
+{player}
+<pre>{settings}</pre></body></html>
+"""
+
+
+def watch(
+    domain: Domain,
+    features: Features,
+    agent: Agent,
+    path: str | Path,
+    *,
+    episodes: int | None = None,
+    steps: int | None = None,
+    frames: int = 80,
+    seed: int = 0,
+    step_limit: int | None = None,
+    compiled: bool | None = None,
+    progress: bool | Reporter = True,
+) -> Path:
+    """Write an animation of one run to ``path``: a .gif, an .mp4 or an .html page with a player.
+
+    All else is as in :func:`expectant.report.watch_recording.record`. Returns the path.
+    """
+    need("watch", "show")
+    from matplotlib.animation import FFMpegWriter
+
+    path = Path(path)
+    if path.suffix not in SUFFIXES:
+        raise ValueError(f"watch: path must end in {' or '.join(SUFFIXES)}, got {str(path)!r}")
+    if path.suffix == ".mp4" and not FFMpegWriter.isAvailable():
+        raise ValueError("watch: .mp4 needs the program ffmpeg, which is not there; .gif does not")
+    show = reporter(progress)
+    recording = record(
+        domain, features, agent, episodes=episodes, steps=steps, frames=frames, seed=seed,
+        step_limit=step_limit, compiled=compiled, progress=show,
+    )  # fmt: skip
+    with show.running(f"drawing {path}") as tell:
+        return write_animation(recording, path, tell)
+
+
+def write_animation(recording: Recording, path: Path, tell: Tell) -> Path:
+    """Draw all frames of a recording into a file."""
+    import matplotlib
+    from matplotlib.animation import FFMpegWriter, FuncAnimation, HTMLWriter, PillowWriter
+
+    from expectant.report.figure import own_settings
+    from expectant.report.watch_panels import draw_recording
+
+    is_page = path.suffix == ".html"
+    shown = list(recording.frames)
+    if not is_page:  # pause right before each change and at the end
+        paused = {*recording.changes}
+        times = [AT_CHANGE if recording.time(frame) in paused else 1 for frame in shown]
+        shown = [frame for frame, count in zip(shown, times, strict=True) for _ in range(count)]
+        shown += shown[-1:] * AT_END
+    writer: Any = {".gif": PillowWriter, ".mp4": FFMpegWriter, ".html": HTMLWriter}[path.suffix]
+    more = {"embed_frames": True, "default_mode": "once"} if is_page else {}
+    with tempfile.TemporaryDirectory() as folder, own_settings():
+        matplotlib.rcParams["animation.embed_limit"] = MOST_MEGABYTES
+        figure, update = draw_recording(recording)
+        animation = FuncAnimation(figure, update, shown, init_func=lambda: [], blit=False)
+        target = Path(folder, f"film{path.suffix}")
+        animation.save(
+            target, writer(fps=FPS, **more), dpi=DOTS,
+            progress_callback=lambda number, total: tell((number + 1) / len(shown)),
+        )  # fmt: skip
+        content = target.read_bytes()
+    if is_page:
+        player = re.sub(r"<link[^>]*font-awesome[^>]*>", "", content.decode())
+        title, settings = html.escape(recording.title), html.escape(recording.settings)
+        content = PAGE.format(title=title, icons=ICONS, player=player, settings=settings).encode()
+    return write_bytes(path, content)
+
+
+class Scene(NamedTuple):
+    """What is watched, and for how long: one of ``episodes`` and ``steps`` is None."""
+
+    domain: Domain
+    features: Features
+    agent: Agent
+    episodes: int | None
+    steps: int | None
+    step_limit: int | None = None
+
+
+def find_scene(domain: str, agent: str | None = None) -> Scene:
+    """Return a domain and an agent by name, with their defaults, or a trial of a spec (FILE.toml).
+
+    Of a spec it is the first trial, or the first of the agent that is named.
+    """
+    if not domain.endswith(".toml"):
+        world = Corridor(switch_every=500) if domain == "corridor" else _make(domain, Domain)
+        features: Features = Tiles(8, 8) if world.states is None else OneHot()
+        steps = sum(world.phase_steps) or None
+        episodes = None if steps else 1500 if domain == "corridor" else 150
+        return Scene(world, features, _make(agent or "lookahead", Agent), episodes, steps)
+    from expectant.experiments.config_file import read_config
+
+    cells = {
+        cell.agent_key: cell for cell in reversed(read_config(Path(domain), trust=True).cells())
+    }
+    name = list(cells)[-1] if agent is None else agent
+    if name not in cells:
+        raise ValueError(f"--agent: unknown {name!r}" + near_miss(name, list(cells)))
+    cell = cells[name]
+    lengths = cell.episodes or None, cell.steps or None
+    return Scene(cell.domain, cell.features, cell.agent, *lengths, cell.step_limit)
+
+
+def _make(name: str, base: type) -> Any:
+    """Return a domain or an agent with its defaults."""
+    known = sorted(kind for kind, found in KINDS.items() if issubclass(found, base))
+    if name not in known:
+        raise ValueError(f"--{base.__name__.lower()}: unknown {name!r}" + near_miss(name, known))
+    return KINDS[name]()

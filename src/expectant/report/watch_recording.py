@@ -1,0 +1,282 @@
+"""One run, stopped at many moments to record what the agent knows.
+
+Shape letters: n states that are looked at, m components of an observation, A actions, c points of
+the learning curve; g is 1 for states in a row, 2 for states in a grid or a plane.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from expectant.core.interfaces import Agent, Domain, Drawing, Features
+from expectant.core.progress import Reporter, reporter
+from expectant.core.reductions import padded
+from expectant.core.rng import SEED
+from expectant.core.rules import or_none, whole
+from expectant.engine.driver import Stop, drive, going_on, share_done
+from expectant.engine.job import Job, loop_for
+from expectant.engine.loop import DONE, Run
+from expectant.engine.probe import States, look, look_for, set_aside
+from expectant.engine.workers import iterate_interruptibly
+
+BINS = 200  # of the learning curve, where steps are counted
+LATTICE = 40  # points along each axis of a plane
+ROW, GRID, PLANE = "row", "grid", "plane"
+UNDECIDED = -1  # instead of a greedy action, where several are equally good
+TOPICS = ("values", "preferences", "model")
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """Positions of the states that are looked at, row by row.
+
+    ``kind`` is a row of cells, a grid of cells or a plane; ``across`` are the coordinates of the
+    columns, ``along`` those of the rows. ``observations`` (n, m) is what the agent sees there.
+    ``cells`` (n,) are the positions of the states in the grid, counted row by row; None if every
+    position has a state.
+    """
+
+    kind: str
+    across: np.ndarray
+    along: np.ndarray
+    observations: np.ndarray
+    drawing: Drawing
+    cells: np.ndarray | None = None
+
+    @property
+    def points(self) -> np.ndarray:
+        """The coordinates (n, g) of the states."""
+        pairs = np.stack(np.meshgrid(self.across, self.along), axis=-1).reshape(-1, 2)
+        pairs = pairs if self.cells is None else pairs[self.cells]
+        return pairs[:, :1] if self.kind == ROW else pairs
+
+    def image(self, numbers: np.ndarray) -> np.ndarray:
+        """One number per state (n,) as rows and columns, NaN where there is no state."""
+        if self.cells is not None:
+            everywhere = np.full(self.along.size * self.across.size, np.nan)
+            everywhere[self.cells] = numbers
+            numbers = everywhere
+        return numbers.reshape(self.along.size, self.across.size)
+
+
+class Frame(NamedTuple):
+    """The agent's knowledge after some episodes and steps.
+
+    ``values`` (n,), the greedy ``actions`` (n,) (−1 where several are equally good), and the
+    model's predictions for them: ``rewards`` (n,) and displacements ``moves`` (n, g), NaN without
+    a model.
+    """
+
+    episode: int
+    step: int
+    phase: int
+    values: np.ndarray
+    actions: np.ndarray
+    rewards: np.ndarray
+    moves: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Recording:
+    """One run, to be drawn.
+
+    Time is counted in ``unit`` ("episode" or "step"), up to ``length``. ``times``, ``curve`` (c,)
+    are the learning curve, whose axis is named ``measure``. ``changes`` are the times at which the
+    domain changes. ``settings`` are those of the run.
+    """
+
+    title: str
+    layout: Layout
+    frames: tuple[Frame, ...]
+    unit: str
+    length: int
+    times: np.ndarray
+    curve: np.ndarray
+    measure: str
+    changes: tuple[int, ...]
+    diverged: bool
+    settings: str = ""
+
+    @property
+    def has_model(self) -> bool:
+        return not np.isnan(self.frames[0].rewards).all()
+
+    def time(self, frame: Frame) -> int:
+        """When a frame was taken."""
+        return frame.episode if self.unit == "episode" else frame.step
+
+    def caption(self, frame: Frame) -> str:
+        """A frame in words: 'episode 612 · step 8,431 · goal on the left'."""
+        phases = self.layout.drawing.phases
+        phase = phases[frame.phase] if frame.phase < len(phases) else ""
+        ended = "diverged" if self.diverged and frame is self.frames[-1] else ""
+        parts = (f"episode {frame.episode:,}", f"step {frame.step:,}", phase, ended)
+        return " · ".join(filter(None, parts))
+
+
+def record(
+    domain: Domain,
+    features: Features,
+    agent: Agent,
+    *,
+    episodes: int | None = None,
+    steps: int | None = None,
+    frames: int = 80,
+    seed: int = 0,
+    step_limit: int | None = None,
+    compiled: bool | None = None,
+    progress: bool | Reporter = True,
+) -> Recording:
+    """Run an agent once and look at it in at most ``frames`` moments.
+
+    It is run 0 of ``expectant.run`` with the same arguments: looking does not change it.
+    """
+    if (episodes is None) == (steps is None):
+        raise ValueError(f"watch: give episodes or steps, got {episodes=}, {steps=}")
+    for argument, value in (("episodes", episodes), ("steps", steps), ("frames", frames)):
+        or_none(whole(2 if argument == "frames" else 1)).check("watch", argument, value)
+    SEED.check("watch", "seed", seed)
+    if steps is not None and domain.outside:
+        raise ValueError(
+            f"watch: an environment cannot stop within an episode, give episodes, got {steps=}"
+        )
+    job = Job(
+        domain, features, agent, episodes=episodes or 0, steps=steps or 0, bins=BINS,
+        step_limit=step_limit, seed=seed,
+    )  # fmt: skip
+    unit, layout = "episode" if episodes else "step", layout_of(domain)
+    changes = changes_of(domain, unit, job.length)
+    title, show = f"{agent.title()} in {domain.called}", reporter(progress)
+    kernel, prober = loop_for(job, compiled, title, show), Prober(job, layout, compiled, show)
+    taken, control = [], going_on()
+    course = drive(job, 0, kernel, control, moments(job.length, frames, changes))
+    with show.running(title) as tell:
+        for stop in iterate_interruptibly(course, control):
+            taken.append(Frame(stop.episodes, stop.steps, stop.phase, *prober.look(stop.run)))
+            tell(share_done(job, stop.run.clock))
+    settings = f"domain: {domain}\nfeatures: {features}\nagent: {agent}\nseed: {seed}"
+    return Recording(
+        title, layout, tuple(taken), unit, job.length, *_curve(job, stop), changes,
+        stop.status != DONE, settings,
+    )  # fmt: skip
+
+
+def _curve(job: Job, stop: Stop) -> tuple[np.ndarray, np.ndarray, str]:
+    """(times, measurements, their name): returns of episodes, or rewards of steps in bins."""
+    run = stop.run
+    if job.episodes:
+        return np.arange(1, stop.episodes + 1), run.returns[: stop.episodes], "return"
+    ends = np.minimum(np.arange(1, run.rewards.size + 1) * job.bin, stop.steps)
+    sizes = np.diff(ends, prepend=0)
+    begun = sizes > 0
+    return ends[begun], run.rewards[begun] / sizes[begun], "reward per step"
+
+
+def layout_of(domain: Domain) -> Layout:
+    """Place the states of a domain; in a plane ``LATTICE`` × ``LATTICE`` points are looked at."""
+    drawing = domain.drawing or _default_drawing(domain)
+    bounds = domain.bounds or ()
+    if domain.states is not None:
+        states: np.ndarray = np.arange(domain.states, dtype=np.int64).reshape(-1, 1)
+        if drawing.cells is not None:
+            across, along, cells = _grid(drawing)
+            return Layout(GRID, across, along, states, drawing, cells)
+        return Layout(ROW, np.arange(float(domain.states)), np.zeros(1), states, drawing)
+    if len(bounds) != 2 or not all(math.isfinite(end) for bound in bounds for end in bound):
+        raise ValueError(
+            "watch: domain must be one with numbered states, or with two components that have "
+            f"finite bounds, got {domain!r}"
+        )
+    middles = (np.arange(LATTICE) + 0.5) / LATTICE
+    across, along = (low + (high - low) * middles for low, high in bounds)
+    observations = np.stack(np.meshgrid(across, along), axis=-1).reshape(-1, 2)
+    return Layout(PLANE, across, along, observations, drawing)
+
+
+def _default_drawing(domain: Domain) -> Drawing:
+    """States and actions by their numbers."""
+    phases = tuple(f"phase {phase + 1} of {domain.phases}" for phase in range(domain.phases))
+    return Drawing(
+        names=("state", "") if domain.states is not None else ("component 0", "component 1"),
+        actions=tuple(f"action {action}" for action in range(domain.actions)),
+        phases=phases if len(phases) > 1 else ("",),
+    )
+
+
+def _grid(drawing: Drawing) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(across, along, cells) of a grid; exits may lie in cells of their own."""
+    cells = np.array(drawing.cells, np.int64).reshape(-1, 2)
+    columns, rows = cells.max(axis=0) + 1
+    if len(cells) < columns * rows:  # some of the missing ones may be exits at the edge
+        exits = [(place.x, place.y) for place in drawing.exits if min(place.x, place.y) >= 0]
+        columns, rows = (int(n) for n in np.vstack([cells, *exits]).max(axis=0) + 1)
+    return np.arange(float(columns)), np.arange(float(rows)), cells[:, 1] * columns + cells[:, 0]
+
+
+def changes_of(domain: Domain, unit: str, length: int) -> tuple[int, ...]:
+    """The known times at which a domain changes, in episodes or steps.
+
+    Finite MDPs change after some episodes, domains of the adaptation test after some steps;
+    counted in the other unit, changes are unknown beforehand.
+    """
+    if unit == "step":
+        ends = np.cumsum(domain.phase_steps)[:-1]
+        return tuple(int(end) for end in ends if end < length)
+    every = domain.switch_every
+    return tuple(range(every, length, every)) if every else ()
+
+
+def moments(length: int, frames: int, changes: Sequence[int]) -> list[int]:
+    """At most ``frames`` times from 0 to ``length``, denser after the start and every change.
+
+    The last moment before a change is the change itself, of which nothing has been seen by then.
+    """
+    bounds = (0, *changes, length)
+    stretches = len(bounds) - 1
+    share = (frames - 1) // stretches
+    if share < 2:  # too few to show every change
+        return sorted({int(moment) for moment in np.linspace(0, length, frames).round()})
+    squares = (np.arange(1, share + 1) / share) ** 2
+    chosen = {0}
+    for start, end in itertools.pairwise(bounds):
+        spread = np.round(start + (end - start) * squares).astype(int)
+        earliest = start + np.arange(1, share + 1)
+        chosen |= set(np.minimum(end, np.maximum(earliest, spread)).tolist())
+    return sorted(chosen)
+
+
+class Prober:
+    """Asks the agent of one run about the same states again and again, without touching the run.
+
+    The model is asked where each coordinate will be, with weights w_x for which w_xᵀs is the
+    coordinate x of the state s. They are found by least squares over the states, so it works for
+    all features.
+    """
+
+    def __init__(self, job: Job, layout: Layout, compiled: bool | None, show: Reporter) -> None:
+        points = layout.points
+        numbers = np.full(len(points), -1) if job.domain.states is None else np.arange(len(points))
+        self.states = States(layout.observations, numbers)
+        subject = set_aside(job.prepare(0)[0])
+        self.kernel = look_for(subject, self.states, compiled, job.agent.title(), show)
+        table = look(self.kernel, subject, self.states, ("features",)).features
+        wanted = np.column_stack([np.ones(len(points)), points])
+        weights = np.linalg.lstsq(table, wanted, rcond=None)[0]
+        self.measures = np.zeros((weights.shape[1], padded(table.shape[1])))  # (1 + g, D)
+        self.measures[:, : table.shape[1]] = weights.T
+        self.fitted = (table @ weights)[:, 1:]
+
+    def look(self, run: Run) -> tuple[np.ndarray, ...]:
+        """(values, actions, rewards, moves) of the states, see ``Frame``."""
+        answers = look(self.kernel, set_aside(run), self.states, TOPICS, measures=self.measures)
+        rows, chosen = np.arange(len(self.fitted)), answers.greedy
+        futures = answers.futures[rows, chosen]
+        moves = futures[:, 1:] - self.fitted * futures[:, :1]
+        actions = np.where(answers.ties == 1, chosen, UNDECIDED)
+        return answers.values, actions, answers.rewards[rows, chosen], moves

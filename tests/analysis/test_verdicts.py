@@ -1,0 +1,274 @@
+"""Intervals, paired differences and verdicts."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from expectant.analysis import Panel, holm_adjusted, interval, learning_curve, paired_difference
+from expectant.analysis.adaptation import crossed_lowests
+from expectant.analysis.curves import finite_or_nan
+from expectant.analysis.verdicts import (
+    ABOUT,
+    ABOVE,
+    AT_LEAST,
+    CROSSED,
+    EQUAL,
+    FAILS,
+    HOLDS,
+    TAIL,
+    UNCLEAR,
+    Finding,
+    Statement,
+    exactly,
+    falls_short,
+    find,
+    floored,
+    pseudo_values,
+    verdict,
+)
+
+
+def test_bins_are_means_and_a_short_last_bin_is_kept():
+    curve = learning_curve(np.array([[1, 3, 5, 7, 10], [0, 0, 2, 2, 4]]), bin=2)
+    np.testing.assert_array_equal(curve, [[2, 6, 10], [0, 2, 4]])
+
+
+def test_an_interval_of_equal_runs_has_no_width():
+    found = interval(np.full((5, 2), 3.0))
+    for value in found:
+        np.testing.assert_allclose(value, 3.0)
+
+
+@pytest.mark.parametrize(
+    ("level", "low", "high"), [(0.95, 0.0, 2.0), (0.6, 0.0, 2.0), (0.4, 1.0, 1.0)]
+)
+def test_the_interval_of_two_runs_by_hand(level, low, high):
+    """A quarter of all resamples has the mean 0, a half 1, a quarter 2."""
+    found = interval(np.array([0.0, 2.0]), level=level)
+    assert (found.mean, found.low, found.high) == (1.0, low, high)
+
+
+def test_a_diverged_run_makes_its_columns_unknown():
+    samples = np.ones((4, 3))
+    samples[2, 1] = np.nan
+    assert np.isnan(interval(samples).mean).tolist() == [False, True, False]
+    assert np.isnan(interval(samples).low).tolist() == [False, True, False]
+
+
+def test_infinite_counts_as_diverged():
+    np.testing.assert_array_equal(finite_or_nan(np.array([1.0, np.inf])), [1.0, np.nan])
+
+
+NAN = float("nan")
+
+
+def test_a_paired_t_test_by_hand():
+    """Differences 1, 2, 3: mean 2, error 1/√3, t = 2√3 with two degrees of freedom."""
+    found = paired_difference(np.array([1.0, 4.0, 9.0]), np.array([0.0, 2.0, 6.0]))
+    assert found.mean == 2.0
+    assert (found.above, found.below) == (3, 0)
+    # Student's t with two degrees of freedom has P(|T| > t) = 1 − t / √(2 + t²)
+    assert found.chance == pytest.approx(1 - np.sqrt(12 / 14))
+    half = 4.302653 / np.sqrt(3)
+    assert (found.low, found.high) == pytest.approx((2 - half, 2 + half), abs=1e-6)
+
+
+def test_a_diverged_run_is_the_worst():
+    """Five runs against none: the sign test gives twice 1 in 32."""
+    good, bad = np.arange(5.0), np.full(5, NAN)
+    found = paired_difference(good, bad)
+    assert (found.above, found.below) == (5, 0)
+    assert found.chance == pytest.approx(2 / 32)
+    assert np.isnan([found.mean, found.low, found.high]).all()
+    assert paired_difference(bad, good).below == 5
+
+
+def test_two_diverged_runs_are_alike():
+    found = paired_difference(np.array([NAN, NAN, 1.0]), np.array([NAN, 5.0, -np.inf]))
+    assert (found.above, found.below, found.chance) == (1, 1, 1.0)
+    assert paired_difference(np.array([NAN]), np.array([NAN])).chance == 1.0
+
+
+def test_from_one_run_nothing_can_be_told():
+    found = paired_difference(np.array([3.0]), np.array([1.0]))
+    assert (found.mean, found.chance) == (2.0, 1.0)
+    assert np.isnan([found.low, found.high]).all()
+
+
+def test_differences_without_spread():
+    assert paired_difference(np.ones(3), np.ones(3)).chance == 1.0
+    assert paired_difference(np.ones(3), np.zeros(3)).chance == 0.0
+
+
+def test_holm_by_hand():
+    """Sorted 0.01, 0.03, 0.04 times 3, 2, 1; never less than the one before."""
+    np.testing.assert_allclose(holm_adjusted(np.array([0.04, 0.01, 0.03])), [0.06, 0.03, 0.06])
+    np.testing.assert_allclose(holm_adjusted(np.array([0.5, 0.9])), [1.0, 1.0])
+    assert holm_adjusted(np.array([])).size == 0
+
+
+def runs(mean: float, half: float, count: int = 20) -> np.ndarray:
+    """Numbers whose 95 % interval is ``mean ± half``."""
+    from scipy.special import stdtrit
+
+    values = np.random.default_rng(0).normal(size=count)
+    values = (values - values.mean()) / values.std(ddof=1)
+    return mean + values * half * math.sqrt(count) / float(stdtrit(count - 1, 0.975))
+
+
+def test_the_interval_by_hand():
+    found = find(np.array([1.0, 2.0, 3.0]), Statement())
+    assert (found.effect, found.low, found.high) == pytest.approx((2.0, -0.4841, 4.4841), abs=1e-4)
+
+
+@pytest.mark.parametrize(("kind", "mean", "half", "outcome"), [
+    (ABOVE, 7.0, 0.9, HOLDS),  # reference 5, margin 1
+    (ABOVE, 7.0, 1.1, UNCLEAR),
+    (ABOVE, 5.5, 0.4, EQUAL),
+    (ABOVE, 5.5, 0.6, UNCLEAR),
+    (ABOVE, 4.5, 0.4, EQUAL),
+    (ABOVE, 4.5, 0.6, UNCLEAR),
+    (ABOVE, 3.0, 1.1, UNCLEAR),
+    (ABOVE, 3.0, 0.9, FAILS),
+    (AT_LEAST, 4.5, 0.4, HOLDS),
+    (AT_LEAST, 9.0, 0.4, HOLDS),
+    (AT_LEAST, 4.5, 0.6, UNCLEAR),
+    (AT_LEAST, 3.5, 0.6, UNCLEAR),
+    (AT_LEAST, 3.5, 0.4, FAILS),
+    (ABOUT, 5.5, 0.4, HOLDS),
+    (ABOUT, 5.5, 0.6, UNCLEAR),
+    (ABOUT, 6.5, 0.6, UNCLEAR),
+    (ABOUT, 6.5, 0.4, FAILS),
+    (ABOUT, 3.5, 0.4, FAILS),
+])  # fmt: skip
+def test_outcomes_of_one_statement(kind, mean, half, outcome):
+    assert find(runs(mean, half), Statement(kind, 5.0, 1.0)).outcome == outcome
+
+
+@pytest.mark.parametrize(("kind", "number", "outcome"), [
+    (ABOVE, 4e-16, EQUAL),  # the noise of adding up in another order
+    (ABOVE, 1.0 + 4e-16, EQUAL),
+    (ABOVE, 1.0 + 1e-6, HOLDS),
+    (ABOVE, -1.0 - 1e-6, FAILS),
+    (AT_LEAST, -1.0 - 4e-16, HOLDS),
+    (AT_LEAST, -1.0 - 1e-6, FAILS),
+    (ABOUT, 1.0 + 4e-16, HOLDS),
+    (ABOUT, 1.0 + 1e-6, FAILS),
+])  # fmt: skip
+def test_numbers_without_any_spread(kind, number, outcome):
+    assert exactly(number, Statement(kind, 0.0, 1.0)).outcome == outcome
+    assert find(np.full(7, number), Statement(kind, 0.0, 1.0)).outcome == outcome
+
+
+def test_without_a_margin_nothing_is_equal_but_nothing_itself():
+    assert exactly(0.0, Statement()).outcome == EQUAL
+    assert exactly(4e-16, Statement()).outcome == EQUAL
+    assert exactly(1e-6, Statement()).outcome == HOLDS
+    assert exactly(math.nan, Statement()).outcome == UNCLEAR
+    assert find(runs(0.0, 1.0), Statement()).outcome == UNCLEAR
+
+
+def finding(against: float, alike: float = 1.0, holds: bool = False) -> Finding:
+    low = 2.0 if holds else 0.5
+    return Finding(Statement(ABOVE, 0.0, 1.0), low + 0.1, low, low + 0.2, against, alike)
+
+
+def test_several_parts():
+    """All must hold; that one fails, or is equal, is corrected for there being several."""
+    good = finding(1.0, holds=True)
+    assert verdict([good, good])[0] == HOLDS
+    assert verdict([finding(0.024)])[0] == FAILS
+    assert verdict([finding(0.024), good])[0] == UNCLEAR  # Holm: 0.024 · 2
+    assert verdict([finding(0.012), good])[0] == FAILS
+    assert verdict([good, finding(1.0, 0.024)])[0] == EQUAL
+    assert verdict([finding(1.0, 0.024), finding(1.0, 0.024)])[0] == UNCLEAR
+    assert verdict([finding(1.0, 0.012), finding(1.0, 0.024)])[0] == EQUAL
+    assert verdict([finding(0.001), finding(1.0, 0.001), good])[1].against == 0.001
+    with pytest.raises(ValueError, match="must not be empty"):
+        verdict([])
+
+
+def test_pseudo_values_of_something_linear_are_the_runs_own():
+    curves = np.random.default_rng(0).normal(size=(9, 4))
+    values = pseudo_values(lambda mean: mean[:, 1] - 2 * mean[:, 3], [curves])
+    np.testing.assert_allclose(values, curves[:, 1] - 2 * curves[:, 3], atol=1e-12)
+    product = pseudo_values(lambda one, other: one * other, [curves[:, 0], curves[:, 1]])
+    without = [np.delete(curves, run, 0)[:, :2].mean(axis=0).prod() for run in range(9)]
+    whole = curves[:, :2].mean(axis=0).prod()
+    np.testing.assert_allclose(product, 9 * whole - 8 * np.array(without), atol=1e-12)
+
+
+@pytest.mark.parametrize(("count", "draw"), [
+    (30, lambda rng, size: rng.normal(size=size)),
+    (100, lambda rng, size: rng.normal(size=size) * 5.0 + 2.0),
+    (300, lambda rng, size: rng.exponential(size=size)),  # a few runs far worse than the rest
+    (300, lambda rng, size: np.where(rng.random(size) < 0.1, 20.0, rng.normal(size=size))),
+])  # fmt: skip
+def test_intervals_cover_as_often_as_they_say(count, draw):
+    """2,000 experiments: 95 % ± 1.5 points for bells, at least 93 % for what is skewed."""
+    rng = np.random.default_rng(1)
+    truth = draw(rng, (2_000_000,)).mean()
+    samples = draw(rng, (2000, count))
+    found = [find(values, Statement()) for values in samples]
+    covered = np.mean([one.low <= truth <= one.high for one in found])
+    assert 0.93 <= covered <= 0.965
+
+
+@pytest.mark.parametrize("count", [100, 300])
+@pytest.mark.parametrize(
+    "phase", [[0.0, -4.0, -2.0, 0.0, 1.0], [0.0] * 10, [0.0] * 3], ids=["clear", "flat", "short"]
+)
+def test_intervals_of_the_lowest_bin_cover_it(count, phase):
+    """1,000 experiments: at least 93 %, where one bin is lowest and where all are as low."""
+    rng, truth, covered = np.random.default_rng(2), np.array([*phase, *phase]), 0
+    panel = Panel("f", "", "", 1, len(phase), 0.0, {"a": truth[None]}, {})
+    for _ in range(1000):
+        noise = rng.normal(size=(count, truth.size)) * 4.0 + rng.normal(size=(count, 1)) * 2.0
+        found = find(crossed_lowests(panel, truth + noise)[0], Statement(), widened=CROSSED)
+        covered += found.low <= min(phase) <= found.high
+    assert 0.935 <= covered / 1000 <= 0.99
+
+
+def test_that_more_than_the_margin_is_ruled_out_is_corrected_for_several_parts():
+    good = find(runs(3.0, 0.5), Statement(ABOVE, 0.0, 1.0))
+    short = find(runs(0.0, 0.99), Statement(ABOVE, 0.0, 1.0))  # its interval just ends below 1
+    assert short.outcome == EQUAL and good.short > 0.9
+    assert falls_short([short]) and not falls_short([short, good])
+    assert falls_short([find(runs(0.0, 0.5), Statement(ABOVE, 0.0, 1.0)), good])
+    assert not falls_short([good])
+    assert find(runs(3.0, 0.5), Statement(ABOUT, 5.0, 1.0)).short < 0.025
+
+
+def test_a_verdict_is_wrong_as_seldom_as_the_level_says():
+    """No effect at all, five parts: that one of them fails is said in at most 2.5 of a hundred."""
+    rng = np.random.default_rng(4)
+    said = []
+    for _ in range(2000):
+        parts = [find(values, Statement(ABOVE, 0.0, 0.0)) for values in rng.normal(size=(5, 50))]
+        said.append(verdict(parts)[0])
+    assert said.count(FAILS) / 2000 < 0.025 + 3.2 * math.sqrt(0.025 / 2000)
+    assert said.count(HOLDS) <= 2
+
+
+def test_diverged_bins_are_as_bad_as_the_worst():
+    one, other = floored([np.array([[1.0, np.nan]]), np.array([[-3.0, np.inf]])])
+    np.testing.assert_array_equal([one[0], other[0]], [[1.0, -3.0], [-3.0, -3.0]])
+    errors = floored([np.array([[1.0, np.nan]]), np.array([[3.0, np.inf]])], of_errors=True)
+    assert [curve.tolist() for curve in errors] == [[[1.0, 3.0]], [[3.0, 3.0]]]
+    (nothing,) = floored([np.array([[np.nan]])])
+    assert np.isnan(nothing).all()
+
+
+def test_no_bin_counts_below_the_floor():
+    one, other = floored([np.array([[1.0, np.nan]]), np.array([[-30.0, np.inf]])], -5.0)
+    np.testing.assert_array_equal([one[0], other[0]], [[1.0, -5.0], [-5.0, -5.0]])
+
+
+def test_a_p_value_at_the_border_counts():
+    found = Finding(Statement(), 0.0, -1.0, 1.0, against=1.0, alike=TAIL)
+    assert verdict([found])[0] == EQUAL
+    assert verdict([found._replace(against=TAIL)])[0] == FAILS
+    assert falls_short([found._replace(short=TAIL)])

@@ -1,0 +1,125 @@
+"""Whatever compiles parts of one's own tries them as plain Python first."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from outside_worlds import CELLS, Hall
+
+import expectant as ex
+from expectant import diagnostics
+from expectant.checks.errors import PartError
+from expectant.core.progress import Silent
+from expectant.core.verbs import act, learn, observation, preference, reset, step
+from expectant.engine import evaluate as evaluating
+from expectant.engine import probe as looking
+from expectant.engine.job import Job
+from expectant.experiments import recording as records
+
+
+class AbyssPart(NamedTuple):
+    place: np.ndarray
+
+
+@reset.register(AbyssPart)
+def _(abyss, episode, rng):
+    abyss.place[0] = 0
+
+
+@step.register(AbyssPart)
+def _(abyss, action, rng):
+    abyss.place[5] = 1
+    return 0.0, 1.0
+
+
+@observation.register(AbyssPart)
+def _(abyss):
+    return abyss.place
+
+
+class Abyss(ex.Domain):
+    """A world whose steps write beyond its array."""
+
+    actions = 2
+    states = CELLS
+
+    def build(self, rng: Any) -> AbyssPart:
+        return AbyssPart(np.zeros(1, np.int64))
+
+
+class HermitPart(NamedTuple):
+    values: np.ndarray
+
+
+@act.register(HermitPart)
+def _(hermit, state, rng):
+    return 1
+
+
+@learn.register(HermitPart)
+def _(hermit, transition, rng):
+    return 0.0
+
+
+@preference.register(HermitPart)
+def _(hermit, state, action):
+    return hermit.values[action + 1]
+
+
+class Hermit(ex.Agent):
+    """An agent that does not act by its preferences, which are wrong."""
+
+    def build(self, site: Any) -> HermitPart:
+        return HermitPart(np.zeros(site.actions))
+
+
+@pytest.fixture
+def uncompiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A crash, were it to come to compiling."""
+
+    def crash(*_: Any) -> None:
+        raise AssertionError("compiled without a trial")
+
+    for module in (diagnostics, evaluating, looking, records):
+        monkeypatch.setattr(module, "compiled_for", crash)
+
+
+def job(domain: Any, agent: Any) -> Job:
+    return Job(domain, ex.OneHot(), agent, episodes=3)
+
+
+def evaluated(domain: Any, agent: Any) -> None:
+    result = ex.run(
+        Hall(), ex.OneHot(), agent, episodes=2, runs=1, keep_agents=True, compiled=False,
+        progress=False,
+    )  # fmt: skip
+    ex.evaluate(result, domain, 2, compiled=True, progress=False)
+
+
+def looked_at(domain: Any, agent: Any) -> None:
+    subject = looking.set_aside(job(domain, agent).prepare(0)[0])
+    looking.look_for(subject, looking.all_states(CELLS), True, "", Silent())
+
+
+def performed(domain: Any, agent: Any) -> None:
+    records.performer(job(domain, agent), True, "", Silent())
+
+
+def decided(domain: Any, agent: Any) -> None:
+    ex.diagnostics.decision_nanoseconds(domain, ex.OneHot(), agent)
+
+
+@pytest.mark.usefixtures("uncompiled")
+@pytest.mark.parametrize("way", [evaluated, performed, decided])
+def test_a_domain_is_tried_before_it_is_compiled(way):
+    with pytest.raises(PartError, match="step of AbyssPart: IndexError: index 5"):
+        way(Abyss(), ex.QLearning.paper(0.1))
+
+
+@pytest.mark.usefixtures("uncompiled")
+@pytest.mark.parametrize("way", [evaluated, looked_at, performed, decided])
+def test_preferences_are_tried_before_they_are_compiled(way):
+    with pytest.raises(PartError, match="preference of HermitPart: IndexError: index 2"):
+        way(Hall(), Hermit())

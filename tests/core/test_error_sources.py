@@ -1,0 +1,34 @@
+"""An error in a user's code is told with file and line; a wrong setting without."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+import expectant as ex
+from expectant.core.errors import own_place, told
+
+
+def caught(call, *arguments):
+    try:
+        call(*arguments)
+    except Exception as error:
+        return error
+    raise AssertionError("nothing was raised")
+
+
+class Forgetful(ex.Model):
+    def build(self, site):
+        return self.nothing_like_that  # type: ignore[attr-defined]  # the line that is told
+
+
+def test_the_place_is_the_users_line_that_ours_called():
+    error = caught(ex.check, Forgetful())
+    assert re.search(r"test_whose\.py, line \d+", told(error)), told(error)
+
+
+def test_what_ours_refuses_and_what_was_never_called_by_ours_has_no_place():
+    assert own_place(caught(ex.Corridor, -1)) is None
+    assert own_place(caught(np.zeros, -1)) is None
+    assert told(ValueError("so")) == "ValueError: so"

@@ -1,0 +1,95 @@
+"""What people are told while they wait, by a clock that only the tests move."""
+
+from __future__ import annotations
+
+import threading
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from expectant.core.progress import Bars, Lines, Overall, Silent, reporter
+from expectant.core import progress
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """Time stands still unless it is moved, and nothing is said by timers."""
+    found: Any = SimpleNamespace(now=100.0)
+    monkeypatch.setattr("time.perf_counter", lambda: found.now)
+    monkeypatch.setattr(threading.Timer, "start", lambda timer: None)
+    return found
+
+
+def test_a_line_after_two_seconds_and_then_every_ten(clock, capsys):
+    with Lines().running("runs") as tell:
+        for now, part in ((101.9, 0.1), (102.0, 0.25), (111.9, 0.5), (112.0, 0.755)):
+            clock.now = now
+            tell(part)
+    assert capsys.readouterr().err.splitlines() == ["runs: 25 %", "runs: 76 %"]
+
+
+def test_what_takes_more_than_a_moment_is_told_meanwhile(monkeypatch, capsys):
+    timers: list[Any] = []
+
+    class Timer:
+        def __init__(self, seconds: float, call: Any, arguments: list[str]) -> None:
+            timers.append((seconds, arguments))
+            self.daemon = False
+
+        def start(self) -> None:
+            assert self.daemon  # nobody waits for it in the end
+            timers.append("started")
+
+        def cancel(self) -> None:
+            timers.append("cancelled")
+
+    monkeypatch.setattr(threading, "Timer", Timer)
+    with pytest.raises(KeyError), Lines().compiling("it", cached=False):
+        raise KeyError
+    assert timers == [(1.0, ["compiling it (once, then cached) ..."]), "started", "cancelled"]
+
+
+@pytest.mark.parametrize(
+    ("terminal", "rich", "kind"),
+    [(True, True, Bars), (True, False, Lines), (False, True, Lines), (False, False, Lines)],
+)
+def test_bars_are_for_terminals(terminal, rich, kind, monkeypatch):
+    monkeypatch.setattr(
+        progress, "sys", SimpleNamespace(stderr=SimpleNamespace(isatty=lambda: terminal))
+    )
+    monkeypatch.setattr(progress, "missing", lambda extra: [] if rich else ["rich"])
+    assert type(reporter(True)) is kind
+    assert type(reporter(False)) is Silent
+    own = Silent()
+    assert reporter(own) is own
+
+
+# ------------------------------------------------------------------------------------- the whole
+
+
+@pytest.fixture
+def plain(monkeypatch):
+    monkeypatch.setattr(progress, "interactive", lambda: False)
+
+
+def test_the_time_left_is_judged_without_compiling(clock, plain, capsys):
+    """Of 100 parts 20 are done in five seconds, after seven of compiling and loading."""
+    with Overall("sweep", 100.0) as overall:
+        clock.now += 3.0
+        with overall.compiling("it", cached=True):
+            clock.now += 3.0
+        with overall.counted_apart():
+            clock.now += 4.0
+        clock.now += 2.0
+        overall.done += 20.0
+        overall.show("cell", overall.done)
+        assert overall.left(20.0) == ", about 20 s left"
+        assert overall.left(1.9) == ""  # less than a fiftieth
+        assert overall.left(2.0) == ", about 4 min left"
+        clock.now += 1.0
+        overall.show("cell", 50.0)
+    assert capsys.readouterr().err.splitlines() == [
+        "sweep: 0 %, now loading it",
+        "sweep: 50 %, about 6 s left, now cell",
+    ]

@@ -1,0 +1,93 @@
+"""A sweep's folder with curves that nobody has run, as large as one likes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from expectant.experiments.config_file import parse_spec, parse_toml
+from expectant.experiments.results_folder import SWEEP, mark
+from expectant.experiments.runner import Work
+from expectant.experiments.store import Block, Store
+from expectant.experiments.trial_table import write_cells
+from expectant.experiments.trials import Cell, blocks
+
+SPEC = """
+name = "made-up"
+title = {title!r}
+episodes = 200
+runs = {runs}
+bin = 10
+[domain]
+kind = "corridor"
+switch_every = 100
+[features]
+kind = "one_hot"
+[agents.plain]
+kind = "q_learning"
+label = {label!r}
+[agents.ahead]
+kind = "lookahead"
+value_step = 0.1
+[grid]
+domain.slip = {slips}
+agents.plain.action_step = {steps}
+agents.ahead.value_step = {steps}
+agents.ahead.model_step = {model_steps}
+"""
+STEPS = (0.01, 0.03, 0.1, 0.3, 1.0)
+
+Value = Callable[[Cell], float]
+
+
+@dataclass
+class Named(Work):
+    """Cells stored under made-up names, which spares the hashing of code."""
+
+    def __post_init__(self) -> None:
+        self.names = [f"{place:020x}" for place in range(len(self.cells))]
+
+
+def spec(
+    *, runs: int = 8, steps: Sequence[float] = STEPS, model_steps: Sequence[float] = STEPS,
+    slips: Sequence[float] = (0.0, 0.1), title: str = "Made up", label: str = "Plain",
+) -> str:  # fmt: skip
+    lists = {"steps": list(steps), "model_steps": list(model_steps), "slips": list(slips)}
+    return SPEC.format(runs=runs, title=title, label=label, **lists)
+
+
+def level(cell: Cell) -> float:
+    """What a cell's curves rise to: best with steps of 0.1, worse on a slippery floor."""
+    steps = [getattr(cell.agent, name, 0.1) for name in ("action_step", "value_step", "model_step")]
+    off = sum(math.log10(step / 0.1) ** 2 for step in steps if isinstance(step, float))
+    return 10.0 - 20.0 * vars(cell.domain)["slip"] - 3.0 * off
+
+
+def never(_: Cell) -> int:
+    return 0
+
+
+def write_sweep(
+    folder: Path, text: str, value: Value = level, diverged: Callable[[Cell], int] = never,
+    noise: float = 0.5,
+) -> list[Cell]:  # fmt: skip
+    """Write spec, blocks and table; of every cell the first ``diverged`` runs do, halfway."""
+    cells = parse_spec(text, "made-up.toml").cells()
+    mark(folder, SWEEP)
+    work = Named(cells, Store(folder))
+    rng = np.random.default_rng(0)
+    for name, cell in zip(work.names, cells, strict=True):
+        place = (np.arange(cell.points) + 0.5) / cell.points
+        curves = value(cell) - 5.0 * np.exp(-4 * place) + rng.normal(0, noise, (cell.runs, 1))
+        gone = np.arange(cell.runs) < diverged(cell)
+        curves[np.ix_(gone, place > 0.5)] = np.nan
+        for first, count in blocks(cell.runs):
+            some = slice(first, first + count)
+            work.store.save(name, first, Block(curves[some], gone[some]), cell)
+    folder.joinpath("spec.toml").write_text(text)
+    write_cells(work, folder, parse_toml(text, "made-up.toml"))
+    return cells

@@ -1,0 +1,298 @@
+"""Selection with held-out runs, on sweeps with made-up curves whose best settings are known."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from typing import Any
+
+import numpy as np
+import pyarrow
+import pytest
+from experiments.synthetic import spec, write_sweep
+from pyarrow import parquet
+from scipy import stats
+from typer.testing import CliRunner
+
+import expectant as ex
+from expectant.analysis.selection import setting_intervals
+from expectant.cli import app
+from expectant.experiments.best import FRESH, HALVES, best, best_of, cell_of, choose_in_group
+from expectant.experiments.config_file import parse_spec
+from expectant.experiments.metrics import MEASURES
+from expectant.experiments.probes import LOOKS
+from expectant.experiments.store import Store
+from expectant.experiments.sweep import run_sweep
+from expectant.experiments.sweep_report import heat_maps, report_sweep, sensitivities
+from expectant.experiments.sweep_results import Group, measured, read_folder
+from expectant.experiments.tasks import Kernels
+
+run = CliRunner()
+TINY = """
+name = "tiny"
+episodes = 20
+runs = 5
+bin = 5
+[domain]
+kind = "corridor"
+cells = 3
+[features]
+kind = "one_hot"
+[agents.plain]
+kind = "q_learning"
+grid = { action_step = [0.001, 0.5] }
+"""
+
+
+def test_groups_are_agents_in_domains(folder):
+    assert [(group.agent, group.problem) for group in folder.groups] == [
+        ("plain", "domain.slip=0"), ("plain", "domain.slip=0.1"),
+        ("ahead", "domain.slip=0"), ("ahead", "domain.slip=0.1"),
+    ]  # fmt: skip
+    plain, _, ahead, _ = folder.groups
+    assert list(plain.settings) == ["agent.action_step"]
+    assert list(ahead.settings) == ["agent.value_step", "agent.model_step"]
+    rows = np.concatenate([group.rows for group in folder.groups])
+    assert sorted(rows) == list(range(60)) and len(ahead.rows) == 25
+
+
+def test_measures_are_means_of_some_bins(folder):
+    curves = folder.curves(7)
+    assert curves.shape == (8, 20)
+    for name, first in (("mean", 0), ("final", 15), ("after-switch", 10)):
+        found = measured(folder, MEASURES[name])
+        np.testing.assert_allclose(found[7], curves[:, first:].mean(axis=1))
+    with pytest.raises(ValueError, match="--measure shortfall: compares with acting"):
+        measured(folder, MEASURES["shortfall"])
+
+
+def test_halves_pick_and_report_with_different_runs(folder):
+    """The second half cannot change the choice, only its reported value."""
+    group, values = folder.groups[2], folder.values.copy()
+    before = choose_in_group(group, values)
+    assert before.stage == HALVES and before.best is not None
+    assert folder.columns["cell"][before.best] == (
+        "domain.slip=0/ahead model_step=0.1 value_step=0.1"
+    )
+    values[before.best, 4:] -= 100.0
+    after = choose_in_group(group, values)
+    assert (after.best, after.picked) == (before.best, before.picked)
+    assert before.reported is not None and after.reported is not None
+    assert after.reported.mean == pytest.approx(before.reported.mean - 100.0)
+    assert after.by_all != after.best
+    assert len(after.no_worse) == 20  # all that did not diverge
+
+
+def test_diverged_settings_are_counted_and_never_best(folder):
+    group, values = folder.groups[2], folder.values.copy()
+    steps = group.settings["agent.value_step"]
+    wild = [row for row, step in zip(group.rows, steps, strict=True) if step == 1.0]
+    values[wild, 2:] = 1e6  # their other runs are splendid
+    found = choose_in_group(group, values)
+    assert (found.tried, found.diverged) == (25, 5)
+    assert found.best not in wild and not set(wild) & set(found.no_worse)
+    values[group.rows, 0] = np.nan
+    nothing = choose_in_group(group, values)
+    assert nothing.best is None and nothing.no_worse == () and nothing.diverged == 25
+
+
+def test_unfinished_cells_are_left_out_and_counted(place, tmp_path):
+    shutil.copytree(place, tmp_path / "part")
+    table = parquet.read_table(tmp_path / "part" / "cells.parquet")
+    columns = table.to_pydict()
+    columns["runs"][2], columns["values"][2] = 4, columns["values"][2][:4]
+    changed = pyarrow.table(columns).replace_schema_metadata(table.schema.metadata)
+    parquet.write_table(changed, tmp_path / "part" / "cells.parquet")
+    folder = read_folder(tmp_path / "part")
+    found = choose_in_group(folder.groups[0], folder.values)
+    assert found.tried == 4 and found.group.unfinished.tolist() == [2]
+    assert found.best != 2 and found.diverged == 0
+
+
+def test_the_command_prints_and_writes(place, tmp_path):
+    found = run.invoke(app, ["best", str(place), "--out", str(tmp_path), "--measure", "final"])
+    assert found.exit_code == 0, found.output
+    assert "picked by the first half" in found.stdout.lower() and "verdict" in found.stdout
+    data = json.loads((tmp_path / "best.json").read_text())
+    assert data["measure"] == "final" and len(data["choices"]) == 4
+    choice = data["choices"][2]
+    assert choice["settings"] == {"agent.value_step": 0.1, "agent.model_step": 0.1}
+    assert choice["reported"]["runs"] == 4 and choice["at_edge"] == []
+    assert choice["diverged"] == 5 and choice["best"] in choice["no_worse_cells"]
+    names = {path.name for path in tmp_path.iterdir()}
+    assert {"sensitivity-1-domain-slip-0.png", "sensitivity-2-domain-slip-0-1.svg"} <= names
+    assert run.invoke(app, ["best", str(tmp_path)]).exit_code == 2  # no folder of a sweep
+
+
+def test_fresh_runs_come_after_those_of_the_sweep(tmp_path, monkeypatch):
+    monkeypatch.setattr("expectant.experiments.runner.Kernels", lambda: Kernels(False))
+    run_sweep(parse_spec(TINY, "tiny.toml"), TINY, tmp_path, compiled=False)
+    (choice,) = best(tmp_path, confirm=7).choices
+    assert choice.stage == FRESH and choice.picked is not None and choice.reported is not None
+    assert choice.settings == {"agent.action_step": 0.5}
+    direct = ex.run(
+        ex.Corridor(cells=3), ex.OneHot(), ex.QLearning.paper(0.5), episodes=20, runs=12, compiled=False,
+        progress=False,
+    ).returns.mean(axis=1)  # fmt: skip
+    assert choice.picked.mean == pytest.approx(direct[:5].mean())
+    assert choice.reported.mean == pytest.approx(direct[5:].mean())
+    assert choice.reported.runs == 7
+    spans = Store(tmp_path).index()
+    assert sorted(sum(span.size for span in some) for some in spans.values()) == [5, 12]
+    # Asking again computes nothing, and the sweep itself stays as it was.
+    assert best(tmp_path, confirm=7).choices[0].reported == choice.reported
+    assert run_sweep(parse_spec(TINY, "tiny.toml"), TINY, tmp_path, compiled=False).computed == 0
+
+
+def test_fresh_runs_need_the_code_of_the_sweep(folder):
+    """The made-up folder has hashes that no code has."""
+    with pytest.raises(ValueError, match="has changed since"):
+        cell_of(folder, 0, 9)
+
+
+# ---------------------------------------------------------------------------- agents compared
+
+
+def better(cell):
+    """Look-ahead earns one more in the first domain, and the same in the second."""
+    more = isinstance(cell.agent, ex.Lookahead) and vars(cell.domain)["slip"] == 0.0
+    return 10.0 + more
+
+
+@pytest.mark.parametrize(
+    ("runs", "margin", "verdicts"),
+    [
+        (20, None, ["earns more", "equal within the margin"]),
+        (20, 3.0, ["equal within the margin"] * 2),
+        (20, 0.0, ["earns more", "unclear"]),
+        (3, 3.0, ["unclear"] * 2),  # too few to hold any out
+    ],
+)
+def test_agents_are_compared_at_their_best_on_held_out_runs(tmp_path, runs, margin, verdicts):
+    text = spec(runs=runs, steps=(0.1, 0.3), model_steps=(0.1,))
+    write_sweep(tmp_path, text, value=better, noise=0.1)
+    found = best(tmp_path, margin=margin)
+    assert [row["verdict"] for row in found.differences] == verdicts
+    plain, _, ahead, _ = (choice.held_out for choice in found.choices)
+    first = found.differences[0]
+    assert (first["agent"], first["other"], first["problem"]) == ("ahead", "Plain", "domain.slip=0")
+    assert first["difference"] == pytest.approx((ahead - plain).mean())
+    if runs > 3:
+        low, high = stats.t.interval(0.95, 9, first["difference"], stats.sem(ahead - plain))
+        assert (first["low"], first["high"]) == pytest.approx((low, high))
+        assert first["runs"] == 10 and first["p"] < 1e-6
+    assert json.loads((tmp_path / "best.json").read_text())["differences"] == found.differences
+    assert verdicts[0] in repr(found) and verdicts[0] in found._repr_html_()
+    assert verdicts[0] in report_sweep(tmp_path).read_text()
+
+
+def test_less_is_better_and_diverged_runs_are_worse(tmp_path):
+    text = spec(runs=20, steps=(0.1,), model_steps=(0.1,), slips=(0.0,))
+    write_sweep(tmp_path, text.replace("bin =", 'record = ["length"]\nbin =', 1), better, noise=0.1)
+    (row,) = best(tmp_path).differences
+    assert row["verdict"] == "does worse" and row["difference"] > 0.9  # longer episodes
+    folder = read_folder(tmp_path)
+    values = folder.values.copy()
+    values[1, 12:] = np.nan
+    found = best_of(folder, MEASURES["mean"], values)
+    assert found.choices[1].best is None and found.differences == []
+
+
+def test_a_sweep_from_python_is_run_and_compared(tmp_path, monkeypatch):
+    monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
+    sweep = ex.Sweep(
+        domain=ex.Corridor(cells=3), features=ex.OneHot(), episodes=60, runs=20,
+        agents={"slow": ex.QLearning.paper(1e-6), "quick": ex.QLearning.paper(0.1)},
+        grid={"agents.quick.action_step": [1e-5, 0.5]},
+    )  # fmt: skip
+    found = sweep.best(tmp_path)
+    (row,) = found.differences
+    assert (row["agent"], row["verdict"]) == ("quick", "earns more")
+    assert found.choices[1].settings == {"agent.action_step": 0.5}
+    assert "quick  slow     earns more" in repr(found)
+
+
+# ------------------------------------------------------------------------------- less is better
+
+SMALL = spec(runs=4, steps=(0.01, 0.1), model_steps=(0.01, 0.1), slips=(0.0,))
+LESS = {"diverged", "worsened", "shortfall", "regret", "drop", "recovery", "unsteadiness",
+        "settling", "attainment"}  # fmt: skip
+MORE = {"regret-falls", "learned-share", "adaptation"}
+BAD_LOOKS = {"solving_updates", "largest_value", "value_error", "squared_error", "known_error",
+             "outdated_actions", "value_change"}  # fmt: skip
+
+
+def recording(what: str) -> str:
+    return SMALL.replace("bin = 10", f"record = {what}\nbin = 10")
+
+
+def of_look(name: str) -> str:
+    return f'{{ look = "{name}", every = 30 }}'
+
+
+def test_every_measure_and_look_says_which_way_is_better():
+    for name, measure in MEASURES.items():
+        wanted = (True, True) if name in LESS else (False, False) if name in MORE else (False, True)
+        assert (measure.prefers_less(False), measure.prefers_less(True)) == wanted, name
+    for name, look in LOOKS.items():
+        assert look.of_errors == (name in BAD_LOOKS), name
+
+
+@pytest.mark.parametrize(
+    ("what", "measure", "less"),
+    [
+        ('["return"]', "mean", False),
+        ('["length"]', "mean", True),
+        (of_look("value_error"), "last", True),
+        (of_look("greedy_return"), "last", False),
+    ],
+)
+def test_the_best_is_the_least_where_less_is_better(tmp_path, what, measure, less):
+    """The curves rise to the same level whatever they are of; steps of 0.1 rise highest."""
+    write_sweep(tmp_path, recording(what), noise=0.01)
+    found = best(tmp_path, measure=measure)
+    for choice in found.choices:
+        assert set(choice.settings.values()) == {0.01 if less else 0.1}
+        assert choice.by_all == choice.best and choice.no_worse == (choice.best,)
+    assert found.as_data()["less_is_better"] == less
+
+
+# ------------------------------------------------------------------------------------ sensitivity
+
+
+def group_of(settings: dict[str, list[Any]]) -> Group:
+    rows = np.arange(len(next(iter(settings.values()))))
+    return Group("one", "One", "", rows, settings, np.array([], int))
+
+
+# b matters most, then c, then a
+THREE = group_of(
+    {
+        "agent.a": [1, 1, 1, 1, 2, 2, 2, 2],
+        "agent.b": [1, 1, 2, 2, 1, 1, 2, 2],
+        "agent.c": [1, 2, 1, 2, 1, 2, 1, 2],
+    }
+)
+VALUES = np.array([0.0, 2.0, 10.0, 12.0, 1.0, 3.0, 11.0, 13.0])[:, None] + [-0.5, 0.0, 0.5]
+
+
+def test_the_first_map_has_the_two_settings_that_matter_most(monkeypatch):
+    heat, *others = heat_maps(THREE, VALUES)
+    assert (heat.first, heat.second) == ("agent.b", "agent.c") and len(others) == 2
+    assert heat.means.tolist() == [[1.0, 3.0], [11.0, 13.0]]  # with a at its best, 2
+    assert heat.cells is not None and heat.cells.tolist() == [[4, 5], [6, 7]]
+    lost = VALUES.copy()
+    lost[[1, 5], 0] = np.nan  # b = 1, c = 2, whatever a is
+    assert np.isnan(heat_maps(THREE, lost)[0].means).any()
+    assert heat_maps(group_of({"agent.a": [1, 2]}), VALUES[:2]) == []
+    monkeypatch.setattr("expectant.experiments.sweep_report.MOST_FIELDS", 3)
+    assert heat_maps(THREE, VALUES) == []
+
+
+def test_curves_of_a_setting_have_the_others_at_their_best_and_as_in_the_best():
+    values = VALUES.copy()
+    values[0] += 50.0  # a, b, c = 1, 1, 1 is the best of all
+    line = {line.setting: line for line in sensitivities(THREE, values)}["agent.b"]
+    assert line.values == [1, 2]
+    assert line.envelope[:, 0].tolist() == [50.0, 13.0]
+    np.testing.assert_array_equal(line.envelope[:, 1:], setting_intervals(values)[[0, 7]])

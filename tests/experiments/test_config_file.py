@@ -1,0 +1,366 @@
+"""Config files: what they mean, and what is said of mistakes in them."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import tomllib
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import expectant as ex
+from expectant.experiments.config_file import (
+    Changes,
+    ConfigFile,
+    SpecError,
+    experiment_of,
+    parse_spec,
+    read_config,
+    spec_hash,
+)
+from expectant.experiments.grid import word
+from expectant.experiments.sweep import Sweep
+from expectant.experiments.toml_tables import to_toml
+
+GOOD = """
+name = "mine"
+episodes = 100
+runs = 4
+bin = 10
+notes = ["one", "two"]
+
+[domain]
+kind = "corridor"
+slip = 0.2
+
+[features]
+kind = "random_binary"
+size = 14
+active = 5
+
+[agents.plain]
+kind = "q_learning"
+preset = "paper"
+action_step = 0.1
+
+[agents.ahead]
+label = "Look-ahead"
+kind = "lookahead"
+preset = "paper"
+value_step = 0.1
+replay_capacity = "none"
+
+[[panels]]
+name = "short"
+domain = { cells = 5 }
+
+[[panels]]
+name = "long"
+title = "The long one"
+domain = { cells = 15 }
+agents = { plain = { action_step = 0.2 } }
+"""
+VARIED = """
+episodes = 20
+runs = 3
+
+[domain]
+kind = "corridor"
+grid = { cells = [5, 9] }
+
+[features]
+kind = "one_hot"
+
+[agents.plain]
+kind = "q_learning"
+preset = "paper"
+action_step = 0.1
+
+[agents.ahead]
+label = "Look-ahead"
+kind = "lookahead"
+preset = "paper"
+value_step = 0.1
+model = { kind = "linear_expectation", step = 0.5 }
+
+[grid]
+agents.plain.action_step = [0.1, 0.2]
+agents.ahead.model.step = [0.01, 1.0]
+
+[[linked]]
+domain.slip = [0.0, 0.3]
+agents.ahead.epsilon = [0.1, 0.2]
+
+[variants.paper]
+[variants.patient]
+agents = { "*" = { discount = 0.5, replay_capacity = 70 } }
+"""
+
+
+def cells_of(text):
+    return {cell.id: cell for cell in parse_spec(text, "x.toml").cells()}
+
+
+def test_a_config_becomes_cells():
+    experiment = parse_spec(GOOD, "mine.toml")
+    cells = experiment.cells("text")
+    assert [(c.panel, c.agent_key, c.domain.to_dict()["cells"]) for c in cells] == [
+        ("short", "plain", 5), ("short", "ahead", 5), ("long", "plain", 15), ("long", "ahead", 15),
+    ]  # fmt: skip
+    assert cells[2].agent == ex.QLearning.paper(0.2)
+    assert cells[1].agent == ex.Lookahead.paper(0.1, replay_capacity=None)
+    assert cells[1].label == "Look-ahead"
+    assert (cells[0].runs, cells[0].bin, cells[0].step_limit) == (4, 10, None)
+    assert cells[0].id == "text/short/plain"
+    assert not experiment.is_sweep
+    wet = parse_spec(GOOD + "[variants.wet]\ndomain = { slip = 0.4 }\n", "x").cells()
+    titles = {cell.panel: cell.panel_title for cell in wet}
+    assert titles == {"short, wet": "", "long, wet": "The long one, wet"}
+
+
+def test_changes_go_where_they_apply():
+    changed = parse_spec(GOOD, "x").changed(
+        Changes(
+            domain={"slip": 0.4, "exit_reward": 1.0},
+            features={"active": 3},
+            agents={
+                "interpretation": {"doubled_gradients": True, "replayed_fits": "planning_steps"}
+            },
+            kinds={"lookahead": {"planning_steps": 7}},
+        )
+    )
+    plain, ahead = changed.cells()[:2]
+    assert plain.domain.to_dict()["slip"] == 0.4 and plain.features.to_dict()["active"] == 3
+    chosen = ex.Interpretation(doubled_gradients=True, replayed_fits="planning_steps")
+    assert plain.agent == ex.QLearning.paper(0.1, interpretation=chosen)
+    assert ahead.agent == ex.Lookahead.paper(
+        0.1, replay_capacity=None, planning_steps=7, interpretation=chosen
+    )
+
+
+def test_everything_that_can_be_varied():
+    cells = cells_of(VARIED)
+    assert len(cells) == 2 * 2 * 2 * (2 + 2)  # variants, cells, slips; then two of each agent
+    assert parse_spec(VARIED, "x").is_sweep
+    cell = cells["patient domain.cells=9 domain.slip=0.3/ahead epsilon=0.2 model.step=1"]
+    assert cell.domain == ex.Corridor(cells=9, slip=0.3)
+    model = ex.models.LinearExpectation(step=1.0)
+    assert cell.agent == ex.Lookahead.paper(
+        0.1, model=model, epsilon=0.2, discount=0.5, replay_capacity=70
+    )
+    assert cell.label == "Look-ahead, model.step 1.0, epsilon 0.2"
+    plain = cells["paper domain.cells=5 domain.slip=0.3/plain action_step=0.2"]
+    # the part of a link that is another agent's is not its
+    assert plain.agent == ex.QLearning.paper(0.2)
+
+
+def test_a_setting_of_every_agent_is_one_of_those_that_have_it():
+    text = VARIED[: VARIED.index("[grid]")].replace("grid = { cells = [5, 9] }", "")
+    text += '[grid]\nagents."*".epsilon = [0.1, 0.2]\nagents."*".replay_capacity = [30, 40, 50]\n'
+    keys = [cell.agent_key for cell in parse_spec(text, "x").cells()]
+    plain = [key for key in keys if key.startswith("plain")]
+    assert plain == ["plain epsilon=0.1", "plain epsilon=0.2"]
+    assert len([key for key in keys if key.startswith("ahead")]) == 6
+
+
+def test_values_that_are_parts_are_told_apart_in_ids():
+    text = VARIED.replace(
+        "agents.ahead.model.step = [0.01, 1.0]",
+        'agents.ahead.model = ["exact", { kind = "linear_expectation", step = 0.1 }]',
+    )
+    keys = {cell.agent_key for cell in parse_spec(text, "x").cells() if "ahead" in cell.agent_key}
+    assert keys == {
+        f"ahead epsilon={epsilon} model={model}"
+        for epsilon in (0.1, 0.2)
+        for model in ("exact", "linear_expectation(step=0.1)")
+    }
+    assert word({"kind": "a", "x": 1.0, "b": True}) == "a(b=true,x=1)"
+    assert [word(value) for value in (1e-1, 1e20, [1.0, 2])] == ["0.1", "1e+20", "[1,2]"]
+
+
+def shuffled(data, order):
+    """The same data, every table in another order and every list reversed."""
+    if isinstance(data, dict):
+        keys = list(data)
+        order.shuffle(keys)
+        return {key: shuffled(data[key], order) for key in keys}
+    return [shuffled(item, order) for item in data[::-1]] if isinstance(data, list) else data
+
+
+@settings(max_examples=4, deadline=None)
+@given(order=st.randoms(use_true_random=False))
+def test_ids_do_not_depend_on_any_order(order):
+    data = tomllib.loads(VARIED)
+    cells = experiment_of(shuffled(data, order), "x").cells()
+    found = {cell.id: cell.identity() for cell in cells}
+    assert found == {name: cell.identity() for name, cell in cells_of(VARIED).items()}
+    assert spec_hash(dict(reversed(data.items()))) == spec_hash(data)
+
+
+def test_a_range_is_for_a_search():
+    text = VARIED.replace("[0.01, 1.0]", "{ low = 0.01, high = 1.0 }")
+    experiment = parse_spec(text, "x")
+    with pytest.raises(SpecError, match=r"grid\.agents\.ahead\.model\.step: is a range"):
+        experiment.cells()
+
+
+def test_a_budget_of_steps_and_what_is_recorded():
+    text = VARIED.replace("episodes = 20", "steps = 250\nbins = 100")
+    cell = parse_spec(text, "x").cells()[0]
+    assert (cell.episodes, cell.steps, cell.bins, cell.points, cell.width) == (0, 250, 100, 84, 3)
+    assert parse_spec(text.replace("bins = 100", ""), "x").cells()[0].bins == 100
+    few = parse_spec(text.replace("steps = 250\nbins = 100", "steps = 7"), "x").cells()[0]
+    assert (few.bins, few.points, few.width) == (7, 7, 1)
+    longer = parse_spec('record = ["return", "length"]\n' + VARIED, "x").cells()[0]
+    plain = parse_spec(VARIED, "x").cells()[0]
+    assert longer.lengths and not plain.lengths and longer.identity() != plain.identity()
+
+
+def test_the_same_sweep_from_python():
+    sweep = Sweep(
+        name="x",
+        title="x",
+        domain=ex.Corridor(),
+        features=ex.OneHot(),
+        agents={"ahead": ex.Lookahead.paper(0.1, replay_capacity=None)},
+        episodes=20,
+        grid={"domain.cells": [5, 9], "agents.ahead.value_step": [0.1, 0.2]},
+        linked=[{"domain.slip": [0.0, 0.3], "agents.ahead.epsilon": [0.1, 0.2]}],
+        variants={"paper": {}, "patient": {"agents": {"*": {"discount": 0.5}}}},
+    )
+    assert len(sweep.cells()) == 16
+    assert vars(sweep.cells()[0].agent)["backups"] == ex.backups.Replay(None, model_fits=0)
+    again = Sweep.from_toml(sweep.to_toml())
+    assert again == sweep and again.cells() == sweep.cells() and hash(again) == hash(sweep)
+    with pytest.raises(SpecError, match="Sweep: domain: Corridor: unknown parameter slipp"):
+        Sweep(
+            domain={"kind": "corridor", "slipp": 1},
+            features=ex.OneHot(),
+            agents={"q": ex.QLearning.paper(0.1)},
+            episodes=1,
+        )
+
+
+def replaced(old: str, new: str) -> str:
+    assert old in GOOD
+    return GOOD.replace(old, new)
+
+
+BAD = [
+    ("episodes = ", "not TOML"),
+    (replaced("episodes = 100", "episodez = 100"), "episodez: unknown key, did you mean 'episodes'"),
+    ("steps = 100\n" + GOOD, "episodes: must be given, or steps instead of it"),
+    (replaced("bin = 10", "bin = 1000"), r"bin: must be at most episodes \(100\), got 1000"),
+    (replaced('name = "mine"', 'name = "../mine"'), "name: must be the name of a folder"),
+    ('record = ["lenght"]\n' + GOOD, "record: unknown 'lenght', did you mean 'length'"),
+    (replaced('"corridor"', '"coridor"'), "domain.kind: unknown 'coridor', did you mean 'corridor'"),
+    (replaced('kind = "corridor"\nslip = 0.2', 'kind = "gym"'), "domain: Gym: needs environment"),
+    (replaced("slip = 0.2", "slip = 2.0"), "domain: Corridor: slip must be a number from 0 to 1, got 2"),
+    (replaced("active = 5", "active = 50"), "features: RandomBinary: active must be at most size"),
+    (replaced('label = "Look-ahead"', "label = 1"), "agents.ahead.label: must be a text, got 1"),
+    (replaced("domain = { cells = 5 }", "domian = 5"), "panels.0.domian: unknown key, did you mean 'domain'"),
+    ('episodes = 3\n[domain]\nkind = "corridor"', "agents: at least one is needed"),
+    (GOOD + "[grid]\n'domain.slip' = [0.1, 7]", "domain: Corridor: slip must be a number from 0 to 1, got 7"),
+    (GOOD + "[grid]\n'agents.plane.epsilon' = [0.1]", "there is no agent 'plane', did you mean 'plain'"),
+    (GOOD + "[grid]\n'agents.*.epsilom' = [0.1]", "no agent has the option 'epsilom', did you mean 'epsilon'"),
+    (
+        GOOD + "[grid]\n'agents.*.epsilon' = [0.1]\n'agents.plain.epsilon' = [0.2]",
+        r"grid.agents.plain.epsilon: must be varied in one place, got grid.agents.\*.epsilon as well",
+    ),
+    (GOOD + "[grid]\n'domain.slip' = { low = 0.5, high = 0.1 }", "grid.domain.slip: must have low < high"),
+    (
+        GOOD + f"[grid]\n'agents.ahead.planning_steps' = {list(range(400))}\n'domain.cells' = {list(range(2, 400))}",
+        "grid: must ask for at most 100,000 cells, got",
+    ),
+    (GOOD + "[[linked]]\n'domain.slip' = [0.1]\n'domain.cells' = [3, 4]", "linked.0: must be lists of one length"),
+    (
+        replaced('[[panels]]\nname = "short"', "[agents.'plain epsilon=0.2']\nkind = 'q_learning'\n"
+                 "[agents.plain.grid]\nepsilon = [0.1, 0.2]\n[[panels]]\nname = \"short\""),
+        "two cells have the id .*; name panels and agents apart",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "message"), BAD, ids=[m[:45] for _, m in BAD])
+def test_mistakes_name_file_table_key_value_and_rule(text, message):
+    with pytest.raises(SpecError, match=message) as caught:
+        parse_spec(text, "some/mine.toml")
+    assert str(caught.value).startswith("some/mine.toml: ")
+
+
+def test_a_file_that_cannot_be_read(tmp_path):
+    with pytest.raises(SpecError, match=r"nothing\.toml: there is no such file$"):
+        read_config(tmp_path / "nothing.toml")
+    (tmp_path / "binary.toml").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(SpecError, match="cannot be read"):
+        read_config(tmp_path / "binary.toml")
+
+
+words = st.sampled_from(
+    ["none", "corridor", "lookahead", "one_hot", "x", "domain", "agents", "*", "slip", "grid", "", "a.b", "domain.slip"]
+)  # fmt: skip
+values = st.recursive(
+    st.booleans() | st.integers() | st.floats() | words | st.dates(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(words, inner, max_size=3),
+    max_leaves=6,
+)
+keys = st.sampled_from([*(field.name for field in dataclasses.fields(ConfigFile)), "nonsense"])
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    changes=st.dictionaries(keys, values, max_size=3),
+    part=st.sampled_from(["domain", "features"]),
+    inner=st.dictionaries(words, values, max_size=2),
+)
+def test_no_data_ends_in_anything_but_an_experiment_or_a_config_error(changes, part, inner):
+    data = {**tomllib.loads(GOOD), **changes}
+    if isinstance(data.get(part), dict):
+        data[part] = {**data[part], **inner}
+    with contextlib.suppress(SpecError):
+        experiment_of(data, "fuzz.toml").cells()
+
+
+OWN = """
+import expectant as ex
+
+class Short(ex.Domain):
+    cells: int = ex.parameter(ex.rules.whole(1), default=3)
+    actions = 2
+    states = property(lambda self: self.cells)
+
+    def build(self, rng):
+        return ex.Corridor(cells=self.cells).build(rng)
+"""
+
+
+def test_a_part_of_ones_own_is_imported_by_its_place(tmp_path, monkeypatch):
+    (tmp_path / "my_worlds.py").write_text(OWN)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    text = (
+        'episodes = 1\n[domain]\nkind = "my_worlds:Short"\n[features]\nkind = "one_hot"\n'
+        '[agents.plain]\nkind = "q_learning"\n[grid]\ndomain.cells = [4, 5]\n'
+    )
+    with pytest.raises(SpecError, match="own: domain: kind: names the class 'my_worlds:Short'"):
+        parse_spec(text, "own")
+    found = [cell.domain.to_dict()["cells"] for cell in parse_spec(text, "own", trust=True).cells()]
+    assert found == [4, 5]
+    with pytest.raises(SpecError, match="domain: kind: cannot import 'my_worlds:Long'"):
+        parse_spec(text.replace("Short", "Long"), "own", trust=True).cells()
+
+
+texts = st.text(max_size=8)
+data = st.recursive(
+    st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.floats(allow_nan=False) | texts,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(data=st.dictionaries(texts, data, max_size=4))
+def test_toml_goes_there_and_back(data):
+    assert tomllib.loads(to_toml(data)) == data

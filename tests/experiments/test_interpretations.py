@@ -1,0 +1,99 @@
+"""One reading changed at a time: what that does to the number of each claim."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from expectant.analysis.panel import Panel
+from expectant.analysis.verdicts import ABOVE, Statement
+from expectant.experiments import interpretations as module
+from expectant.experiments.claims import Claim, judge_claims
+from expectant.experiments.clauses import Clause
+from expectant.experiments.interpretations import as_rows, differences, variants
+from expectant.experiments.metrics import MEASURES
+from expectant.experiments.study import the_paper
+
+PAPER = the_paper()
+
+
+def noise(shift: float = 0.0, own: float = 0.0, runs: int = 40) -> Panel:
+    """Returns of 3 bins that vary from run to run by 10, the same in all panels, and by ``own``."""
+    shared = np.random.default_rng(0).normal(0.0, 10.0, (runs, 1))
+    rng = np.random.default_rng(1)
+    curve = shared + shift + rng.normal(0.0, own, (runs, 3))
+    return Panel("5a", "", "", 50, None, 0.0, {"q": curve}, {"q": "Q"})
+
+
+def test_differences_between_readings_are_paired():
+    clauses = (
+        Clause(MEASURES["mean"], ("q",), (), Statement(ABOVE, 5.0, 0.5)),
+        Clause(MEASURES["last"], ("q",), (), Statement(ABOVE, 0.0, 10.0)),
+    )
+    claim = Claim(1, "5a", "", clauses=clauses)
+    first, second = differences(claim, [noise(2.0, 0.1)], [noise(0.0)])
+    assert first.effect == pytest.approx(2.0, abs=0.1)
+    assert first.high - first.low < 0.2  # each by itself is known to give or take 3
+    assert first.statement == Statement(ABOVE, 0.0, 0.5)  # whatever the claim's reference
+    verdicts = judge_claims([claim], [noise()])
+    (row,) = as_rows([(variants(PAPER)[0], verdicts, {1: [second, first]})])
+    mean, last = row["moved"][1]  # the part that moved the most margins comes first
+    assert mean["part"] == "return of Q" and mean["clear"] and mean["matters"]
+    assert last["clear"] and not last["matters"]
+    (unchanged,) = differences(Claim(1, "5a", "", clauses=clauses[:1]), [noise()], [noise()])
+    assert (unchanged.effect, unchanged.low, unchanged.high) == (0.0, 0.0, 0.0)
+    elsewhere = Claim(1, "5a", "", clauses=(replace(clauses[0], figure="3"),))
+    assert differences(elsewhere, [noise()], [noise()]) == []
+
+
+def test_what_matters_is_corrected_for_being_one_of_many():
+    """An interval that is beyond the margin by itself is not, as one of a hundred."""
+    clause = Clause(MEASURES["mean"], ("q",), (), Statement(ABOVE, 0.0, 0.5))
+    claim = Claim(1, "5a", "", clauses=(clause,))
+    panels = {shift: noise(shift, 3.0) for shift in (0.0, 1.3, 50.0)}
+    none, close, far = (differences(claim, [panel], [noise()])[0] for panel in panels.values())
+    assert close.low > 0.5 and none.low < 0.5
+    verdicts = judge_claims([claim], [noise()])
+
+    def matters(many: int) -> list[bool]:
+        (row,) = as_rows([(variants(PAPER)[0], verdicts, {1: [far, close, *[none] * many]})])
+        return [part["matters"] for part in row["moved"][1]]
+
+    assert matters(0) == [True, True]
+    assert matters(1000) == [True] + [False] * 1001
+    (alone,) = as_rows([(variants(PAPER)[0], verdicts, {1: [close]})])
+    assert alone["moved"][1][0]["chance"] < 0.05  # as its interval says
+
+
+def test_what_moves_is_found_for_every_variant(monkeypatch, tmp_path):
+    """Curves that depend on one option alone: only that variant moves, and only its agent's."""
+
+    def compute(cells: Any, store: Any, **options: Any) -> Any:
+        curves = [
+            np.full((cell.runs, cell.points), float(cell.agent.interpretation.ties == "first"))
+            + np.arange(cell.runs)[:, None]
+            if cell.agent_key == "q_learning"
+            else np.zeros((cell.runs, cell.points))
+            for cell in cells
+        ]
+        return SimpleNamespace(curves=lambda: curves)
+
+    monkeypatch.setattr(module, "compute", compute)
+    rows = module.vary_readings(PAPER, tmp_path, 0, 1, ["5a"], 4)
+    stored = json.loads((tmp_path / "readings.json").read_text())
+    assert [row["changed"] for row in stored] == [row["changed"] for row in rows]
+    found = {(row["set"], row["reading"], row["option"]): row for row in rows}
+    assert found["print", None, None]["moved"] == {} and found["print", None, None]["runs"] == 4
+    moved = found["print", "ties", "the first"]["moved"]
+    assert {id for id, parts in moved.items() if any(part["difference"] for part in parts)} == {
+        10, 12, 14, 19, 20, 31,
+    }  # fmt: skip
+    (fall,) = moved[10]  # paired: runs alone vary by 1.3
+    assert (fall["difference"], fall["low"], fall["high"]) == (1.0, 1.0, 1.0)
+    still = found["print", "replay capacity", "all"]["moved"]
+    assert not any(part["difference"] for parts in still.values() for part in parts)

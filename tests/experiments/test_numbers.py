@@ -1,0 +1,115 @@
+"""Numbers around the runs of an experiment: shares, optima, lengths, scores, times."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from experiments.sweeping import CELL, spec
+
+import expectant as ex
+from expectant.experiments.config_file import parse_spec
+from expectant.experiments.curves import panels_of
+from expectant.experiments.runner import Work
+from expectant.experiments.store import Store
+from expectant.experiments.timings import add_times, step_nanoseconds
+from expectant.experiments.trial_table import settings_columns
+from expectant.experiments.trials import Shard
+
+
+def panel_of(*agents, domain=CELL.domain):
+    cells = [
+        replace(CELL, agent=agent, agent_key=str(n), domain=domain)
+        for n, agent in enumerate(agents)
+    ]
+    return panels_of(cells, [np.zeros((25, 4))] * len(cells))[0]
+
+
+# ------------------------------------------------------------------------------------- the optimum
+
+
+def test_the_optimum_is_that_of_the_agent_that_explores_most():
+    optimum = ex.exact.epsilon_greedy_optimal_return
+    policy, plain = ex.CachedPolicy.paper(0.1, 0.1), ex.QLearning.paper(0.1, epsilon=0.2)
+    for agents in ((policy, plain), (plain, policy)):
+        assert panel_of(*agents).optimum == pytest.approx(optimum(ex.Corridor(), 0.2))
+    assert panel_of(policy).optimum == pytest.approx(optimum(ex.Corridor(), 0.0))
+
+
+def test_what_is_recorded_is_not_discounted_but_the_policy_is():
+    """Going left at once pays 4, going right 5 after one step more: γ = 1/2 prefers the former."""
+    domain = ex.Corridor(cells=2, slip=0.0, goal_reward=6.0, other_reward=4.0)
+    far, near = (ex.QLearning.paper(0.1, epsilon=0.0, discount=discount) for discount in (1.0, 0.5))
+    assert panel_of(far, domain=domain).optimum == (5.0 + 6.0) / 2
+    assert panel_of(near, domain=domain).optimum == (4.0 + 6.0) / 2
+    longer = domain.replace(cells=3)  # from the middle −1 + 6, though γ = 1/2 makes it −1 + 3
+    assert panel_of(near, domain=longer).optimum == (4.0 + 5.0 + 6.0) / 3
+
+
+def test_there_is_no_one_optimum_where_phases_or_discounts_differ():
+    still, moved = np.array([[0.0, 1.0]]), np.array([[0.0, 2.0]])
+    ends = np.full((1, 2, 1), -1)
+    for rewards, known in (
+        (np.stack([still, still[:, ::-1]]), True),
+        (np.stack([still, moved]), False),
+    ):
+        domain = ex.FiniteMDP(np.ones((1, 2, 1)), rewards[..., None], ends, switch_every=5)
+        assert np.isfinite(panel_of(ex.QLearning.paper(0.1), domain=domain).optimum) == known
+    assert np.isnan(
+        panel_of(ex.QLearning.paper(0.1), ex.QLearning.paper(0.1, discount=0.9)).optimum
+    )
+    assert np.isnan(panel_of(ex.QLearning.paper(0.1), domain=ex.MountainCar()).optimum)
+
+
+def test_a_panel_says_when_its_domain_changes():
+    cell = replace(
+        CELL, domain=ex.domains.BlockingMaze(change_after=7), episodes=0, steps=20, bins=4
+    )
+    assert panels_of([cell], [np.zeros((25, 4))])[0].changes == (7.0,)
+
+
+# ------------------------------------------------------------------------------------------ shards
+
+
+@pytest.mark.parametrize("shards", [1, 3, 13])
+def test_shards_are_equal_parts_that_have_every_block_once(tmp_path, shards):
+    text = spec([0.1, 0.2, 0.3, 0.4])  # four cells of three blocks
+    work = Work(parse_spec(text, "x").cells(), Store(tmp_path))
+    parts = [work.missing(Shard(number, shards)) for number in range(1, shards + 1)]
+    found = Counter((task.name, task.first) for part in parts for task in part)
+    assert len(found) == 12 and set(found.values()) == {1}
+    assert {len(part) for part in parts} <= {12 // shards, -(-12 // shards)}
+
+
+def test_only_settings_that_differ_have_a_column():
+    cells = [
+        CELL,
+        replace(CELL, agent=ex.QLearning.paper(0.2, epsilon=0.3), domain=ex.Corridor(slip=0.5)),
+    ]
+    assert settings_columns(cells) == {
+        "domain.slip": [0.1, 0.5], "agent.epsilon": [0.1, 0.3], "agent.action_step": [0.1, 0.2],
+    }  # fmt: skip
+    mixed = [CELL, replace(CELL, agent=ex.Lookahead.paper(0.5))]
+    columns = settings_columns(mixed)
+    assert columns["agent.kind"] == ["q_learning", "lookahead"]
+    assert columns["agent.value_step"] == [None, 0.5]
+    assert settings_columns([CELL]) == {}
+    frozen = [
+        replace(CELL, agent=ex.agents.FreezeAfter(ex.Lookahead.paper(step), 10))
+        for step in (0.1, 0.2)
+    ]  # settings of the agent inside are the agent's, and a fixed step size is its number
+    assert settings_columns(frozen) == {"agent.value_step": [0.1, 0.2]}
+    total = [CELL, replace(CELL, agent=ex.QLearning.paper(0.1, step_unit="total"))]
+    assert settings_columns(total) == {"agent.action_step.per": ["feature", "total"]}
+
+
+# ------------------------------------------------------------------------------------------- times
+
+
+def test_times_of_a_cell_add_up_over_sessions(tmp_path):
+    for seconds in (2.0, 6.0):
+        add_times(tmp_path, {"cell": (seconds, 2000)})
+    found = step_nanoseconds(["cell", "other"], tmp_path)
+    assert found[0] == 2e6 and np.isnan(found[1])

@@ -1,0 +1,130 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import expectant as ex
+from expectant.analysis.panel import Panel
+from expectant.experiments.curves import panels_of
+from expectant.experiments.interpretations import variants as variants_of
+from expectant.experiments.reproduce import verdicts_of
+from expectant.experiments.store import Store
+from expectant.experiments.study import the_paper
+from expectant.experiments.study_request import Request as AnyRequest
+
+PAPER = the_paper()
+FIGURES, SETS, READINGS, read = PAPER.figures, PAPER.sets, PAPER.readings, PAPER.experiment
+figure = PAPER.experiments.__getitem__
+
+
+def variants():
+    return variants_of(PAPER)
+
+
+def Request(figures=FIGURES, **options):
+    return AnyRequest(PAPER, figures, **options)
+
+
+def agents(name, named_set="print"):
+    return {cell.agent_key: cell for cell in read(name, named_set).cells()}
+
+
+def test_figures_have_the_papers_parameters():
+    one = agents("1")
+    fits: Any = {"interpretation": ex.Interpretation(replayed_fits="planning_steps")}
+    assert one["q_learning"].agent == ex.QLearning.paper(0.3, **fits)
+    assert one["q_planning_expectation"].agent == ex.QPlanning.paper(
+        0.3, 0.3, planning_steps=20, **fits
+    )
+    three = agents("3")
+    assert three["q_planning_true"].agent == ex.QPlanning.paper(
+        0.01, model="true", planning_steps=20, **fits
+    )
+    assert three["q_learning"].features == ex.RandomBinary(14, 5)
+    assert three["q_learning"].domain.slip == pytest.approx(1 / 3)
+    assert (three["q_learning"].runs, three["q_learning"].episodes, three["q_learning"].bin) == (
+        10,
+        20_000,
+        500,
+    )
+    assert [p.name for p in figure("4a").panels] == ["slip 0", "slip 0.1", "slip 0.3"]
+    four = agents("4b")
+    assert [getattr(c.agent, "planning_steps", 0) for c in four.values()] == [0, 1, 5, 20]
+    assert four["q_learning"].domain == ex.Corridor(slip=0.3, switch_every=10_000)
+    five = agents("5b", "ours")
+    options: Any = {"planning_steps": 5, **fits}
+    assert five["lookahead"].agent == ex.Lookahead.paper(0.01, 0.1, **options)
+    assert five["cached_values"].agent == ex.CachedValues.paper(0.01, 0.01, 0.001, **options)
+    assert five["cached_policy"].agent == ex.CachedPolicy.paper(0.01, 0.001, 0.01, **options)
+    assert five["q_learning"].agent == ex.QLearning.paper(0.001, **fits)
+
+
+def test_every_reading_changes_something():
+    for variant in variants():
+        if variant.reading is None:
+            continue
+        changed = [cell.identity() for cell in variant.cells(0)]
+        base = [
+            cell.identity()
+            for name in FIGURES
+            if variant.reading.concerns(name)
+            for cell in read(name, variant.named_set).cells()
+        ]
+        assert [x["agent"] for x in changed] != [x["agent"] for x in base] or [
+            (x["domain"], x["features"]) for x in changed
+        ] != [(x["domain"], x["features"]) for x in base], variant.name
+
+
+def test_the_commands_make_the_same_request_again():
+    assert Request().command() == "expectant reproduce"
+    assert Request(quick=True).command("3") == "expectant reproduce --figure 3 --quick"
+    request = Request(("5a", "5b"), seed=3, runs=7)
+    assert request.command() == "expectant reproduce --figure 5a --figure 5b --runs 7 --seed 3"
+    assert "quick" in Request(quick=True).warning
+    assert {cell.runs for cell in Request(quick=True).cells()} == {5}
+    assert {cell.runs for cell in Request(("5a",)).cells()} == {PAPER.claim_runs["5a"]}
+    assert {cell.runs for cell in request.cells()} == {7}
+    assert {cell.seed for cell in request.cells()} == {3}
+
+
+def test_only_runs_that_are_stuck_or_lost_come_to_the_floor():
+    """Going the wrong way throughout earns −5.2: the floor lies far below."""
+    cells = read("4a", "ours").cells()
+    panel = next(p for p in panels_of(cells, [np.zeros((2, 40))] * 9) if p.panel == "slip 0.1")
+    at_random = panel.optimum - (panel.optimum - panel.floor) / 5.0
+    assert panel.floor == pytest.approx(at_random - 4.0 * (panel.optimum - at_random))
+    assert panel.floor < -50.0 < at_random < panel.optimum
+
+
+def test_a_decision_is_cheap_with_maintained_weights():
+    """Claim 18 has two answers: the printed form is dear, the one that keeps its weights is not."""
+    empty = np.zeros((2, 40))
+    panel = Panel("5a", "", "ours", 50, None, 0.0, {"q": empty}, {"q": "Q"})
+    found = {one.id: one for one in verdicts_of(PAPER, [panel]) if one.figure == "discussion"}
+    assert {id: one.verdict for id, one in found.items()} == {18: "holds", 30: "does not hold"}
+    assert found[30].effect == 1.0  # 8 · 5 reads like cached action values, however many features
+
+
+def test_known_levels_of_the_figures(tmp_path):
+    """Figure 1 near −0.29 and −0.93, figure 3 near 6.2 and 4, with fewer runs than the paper."""
+    from expectant.experiments.runner import compute
+
+    cells = [cell for name in ("1", "3") for cell in figure(name).cells()]
+    from dataclasses import replace
+
+    cells = [
+        replace(c, runs=4, episodes=8000) if c.experiment == "3" else replace(c, runs=40)
+        for c in cells
+    ]
+    curves = compute(cells, Store(tmp_path)).curves()
+    late = {
+        (c.experiment, c.agent_key): float(np.mean(x[:, -x.shape[1] // 4 :]))
+        for c, x in zip(cells, curves, strict=True)
+    }
+    assert late["1", "q_learning"] == pytest.approx(-0.29, abs=0.07)
+    assert late["1", "q_planning_expectation"] == pytest.approx(-0.93, abs=0.07)
+    assert late["3", "q_learning"] == pytest.approx(6.1, abs=0.8)
+    assert late["3", "q_planning_true"] == pytest.approx(6.25, abs=0.5)
+    assert late["3", "q_planning_expectation"] < 5.2

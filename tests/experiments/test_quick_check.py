@@ -1,0 +1,214 @@
+"""Trying agents on an environment: features, the search, the budget, and what is printed."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import time
+from types import SimpleNamespace
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from outside_worlds import HallEnv, Troubled
+from typer.testing import CliRunner
+
+import expectant as ex
+from expectant.cli import app
+from expectant.experiments import quick_check as module
+from expectant.experiments.config_file import read_config
+from expectant.experiments.quick_check import (
+    Bench,
+    Budget,
+    Candidate,
+    OutOfTime,
+    QuickCheck,
+    choose_candidate,
+    confirm,
+    propose_features,
+)
+from expectant.features.bounds import RandomPlay
+
+BOX, MANY = gymnasium.spaces.Box, gymnasium.spaces.MultiDiscrete
+
+
+def world(space):
+    return ex.Gym(lambda: HallEnv(space))
+
+
+def played(components, integral=False):
+    low = np.full(components, -1.0)
+    return RandomPlay([0.0], [5], low, -low, integral)
+
+
+@pytest.mark.parametrize(
+    ("space", "components", "expected"),
+    [
+        (gymnasium.spaces.Discrete(6), 1, ex.OneHot()),
+        (MANY([3, 2]), 1, ex.OneHot()),
+        (MANY([100, 100]), 1, ex.features.Categorical()),
+        (BOX(-1.0, 1.0, (2,)), 2, ex.Tiles(8, 8, [(-1, 1)] * 2)),
+        (BOX(-np.inf, np.inf, (1,)), 1, ex.Tiles(8, 10, [(-1.2, 1.2)])),  # a tenth on both sides
+        (BOX(-1.0, 1.0, (20,)), 20, ex.features.Identity([(-1, 1)] * 20)),
+    ],
+)
+def test_features_follow_from_observations(space, components, expected):
+    assert propose_features(world(space), played(components)) == expected
+
+
+def scripted(score):
+    """A bench whose runs earn what ``score`` says of the agent; ``asked`` lists them."""
+    asked: list[tuple[float, int]] = []
+
+    class Scripted(Bench):
+        def run(self, agent, budget, first=0):
+            budget.check()
+            asked.append((agent.action_step, first))
+            means = np.full(self.block, score(agent))
+            returns = np.tile(means[:, None], (1, self.episodes))
+            return SimpleNamespace(means=means, returns=returns, evicted=np.zeros(self.block, int))
+
+    return Scripted(ex.Corridor(), ex.OneHot(), False, 1, 0, 2), asked
+
+
+def distance(agent: Any) -> float:
+    return -abs(np.log(agent.action_step / 0.1)) - 10.0 * abs(agent.discount - 0.97)
+
+
+def test_the_search_begins_with_the_default_and_finds_better_settings():
+    bench, asked = scripted(distance)
+    candidate = Candidate(ex.QLearning(), module._study(0))
+    for _ in range(30):
+        candidate.run_trial(bench, Budget(1000.0))
+    assert asked[:3] == [(0.3, 0), (0.3, 2), (0.3, 4)]
+    best: Any = candidate.best
+    assert abs(np.log(best.action_step / 0.1)) < 0.3 and best.discount == 0.97
+    pruned = [step for step, first in asked if first == 0 and (step, 4) not in asked]
+    assert pruned and best.action_step not in pruned
+
+
+def test_planners_and_others_have_the_same_time_and_the_best_of_each_most_of_it():
+    q, sarsa, planner = (Candidate(agent) for agent in (ex.QLearning(), ex.Sarsa(), ex.Lookahead()))
+    q.seconds = 3.0
+    assert choose_candidate([q, sarsa]) is q and choose_candidate([q, planner]) is planner
+    planner.seconds, q.trials, sarsa.trials, q.score = 9.0, 4, 2, 1.0
+    assert choose_candidate([q, sarsa, planner]) is sarsa
+    sarsa.trials = 4
+    assert choose_candidate([q, sarsa, planner]) is q
+
+
+def test_fresh_runs_are_paired_and_go_on_until_the_time_is_over(monkeypatch):
+    monkeypatch.setattr(module, "MOST_RUNS", 6)
+    bench, asked = scripted(lambda agent: agent.action_step)
+    pair = [Candidate(ex.QLearning(step)) for step in (0.2, 0.3)]
+    confirm(bench, pair, Budget(1000.0))
+    assert asked == [(0.2, 0), (0.3, 0), (0.2, 2), (0.3, 2), (0.2, 4), (0.3, 4)]
+    assert [each.returns.shape for each in pair] == [(6, 4)] * 2
+
+
+def test_a_budget_stops_runs():
+    bench = Bench(ex.Gym(HallEnv), ex.OneHot(), False, 1, 0, 2, episodes=10**6)
+    start = time.monotonic()
+    with pytest.raises(OutOfTime):
+        bench.run(ex.QLearning(), Budget(0.3))
+    assert time.monotonic() - start < 20.0
+
+
+def test_an_environment_that_fails_ends_the_runs_of_that_agent():
+    bench = Bench(ex.Gym(Troubled, trouble="fails"), ex.Tiles(2, 2), False, 1, 0, 2)
+    candidate = Candidate(ex.QLearning(), module._study(0))
+    candidate.run_trial(bench, Budget(100.0))
+    assert "broke at 2.5 A" in candidate.failed and not candidate.is_ready
+
+
+def made(planning, other, random=0.0, episodes=30):
+    """An outcome with the given mean returns of runs."""
+    planner, plain = (
+        Candidate(agent, trials=9, returns=np.repeat(np.array(means)[:, None], episodes, axis=1))
+        for agent, means in ((ex.Lookahead(), planning), (ex.QLearning(), other))
+    )
+    domain = ex.Gym("outside_worlds:HallEnv")
+    return QuickCheck(domain, ex.OneHot(), np.array([random]), (planner, plain), episodes, 0, 2.0)
+
+
+HIGH, LOW = [5.0, 5.1, 5.2, 5.3, 5.1], [1.0, 1.2, 1.1, 1.4, 1.1]
+MIXED = [1.0, 5.0, 1.0, 5.0, 3.0]
+
+
+def test_all_of_it_keeps_to_the_budget(tmp_path):
+    start = time.monotonic()
+    found = ex.quick_check(
+        "outside_worlds:HallEnv", 0.1, folder=tmp_path, threads=1, compiled=False, quiet=True
+    )
+    assert time.monotonic() - start < 6.0 + 15.0  # the page takes a while on a busy machine
+    assert found.random.mean() < 0.0 and (tmp_path / "report.html").exists()
+
+
+def test_the_printed_data_have_the_documented_shape(monkeypatch):
+    found = made(HIGH, LOW)
+    monkeypatch.setattr(module, "quick_check", lambda *given, **options: found)
+    done = CliRunner().invoke(app, ["try", "some", "--json"])
+    data = json.loads(done.stdout)  # and nothing else
+    assert list(data) == ["environment", "random", "agents", "best"]
+    assert (data["environment"], data["best"]) == (
+        "outside_worlds:HallEnv",
+        "Lookahead (Algorithm 1)",
+    )
+    assert all(list(row) == ["agent", "settings", "mean", "low", "high"] for row in data["agents"])
+    first = data["agents"][0]
+    assert first["low"] < first["mean"] < first["high"]
+    assert {"discount", "epsilon", "model"} <= set(first["settings"])
+
+
+def test_the_folder_has_a_page_and_a_spec_with_a_folder_of_its_own(tmp_path):
+    found = dataclasses.replace(made(HIGH, LOW), folder=tmp_path, threads=1)
+    found.write(tmp_path)
+    again = "expectant try outside_worlds:HallEnv --minutes 2 --seed 0 --threads 1"
+    assert found.command == f"{again} --out {tmp_path}"
+    assert found.command in (tmp_path / "report.html").read_text() and found.command in str(found)
+    experiment = read_config(tmp_path / "spec.toml", trust=True)
+    assert experiment.name == "outside_worlds-HallEnv"
+    assert [cell.agent for cell in experiment.cells()] == [each.agent for each in found.agents]
+    assert experiment.seed == found.seed + 3  # no seed that was used before
+
+
+@pytest.mark.parametrize(
+    ("planning", "other", "verdict"),
+    [(HIGH, LOW, "yes"), (LOW, HIGH, "no"), (MIXED, MIXED[::-1], "unclear")],
+)
+def test_whether_planning_pays_is_decided_by_paired_runs(planning, other, verdict):
+    learns, pays = made(planning, other).findings()
+    assert f"Does planning pay here: {verdict}; Lookahead (Algorithm 1) minus QLearning" in pays
+    assert " learns: " in learns
+    assert "is not shown to learn" in made(planning, other, random=9.0).findings()[0]
+
+
+def test_no_verdict_rests_on_few_runs_or_episodes(tmp_path):
+    (few_runs,) = made(HIGH[:4], LOW[:4]).findings()
+    assert few_runs.startswith("No verdict: 4 fresh runs") and "1 more minutes" in few_runs
+    (short,) = made(HIGH, LOW, episodes=10).findings()
+    assert short.startswith("No verdict") and "about 4 more minutes would do" in short
+    nothing = dataclasses.replace(made(HIGH, LOW), agents=(), failed={"Sarsa": "motor broke"})
+    assert nothing.findings()[0].startswith("No verdict") and "motor broke" in nothing.findings()[1]
+    assert nothing.as_data()["best"] is None and nothing.spec() is None
+    nothing.write(tmp_path)
+    assert (tmp_path / "report.html").exists() and not (tmp_path / "spec.toml").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["Pendulum-v1"], "numbered actions (Discrete)"),
+        (["NoSuchWorld-v3"], "cannot make 'NoSuchWorld-v3'"),
+        (["CartPole-v1", "--minutes", "0"], "a finite number, 0.01 or more"),
+    ],
+)
+def test_what_cannot_be_tried_is_a_sentence_and_writes_nothing(
+    arguments, says, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(app, ["try", *arguments])
+    assert done.exit_code == 2
+    assert says in " ".join(done.output.replace("│", " ").split())
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,220 @@
+"""Looks at an agent on a schedule, as the curve of a run."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from building import per_feature
+
+import expectant as ex
+from expectant.engine.job import Job
+from expectant.engine.loop import Budget, simulate
+from expectant.engine.probe import States, all_states, ask, look, set_aside
+from expectant.experiments.config_file import parse_spec
+from expectant.experiments.curves import panels_of
+from expectant.experiments.metrics import measure_named
+from expectant.experiments.probes import LOOKS, look_as
+from expectant.experiments.recording import Record, levels_of, record_from, recorded, schedule
+from expectant.experiments.runner import compute
+from expectant.experiments.store import Store
+from expectant.experiments.trials import Cell, cell_hash
+
+SMALL = ex.domains.LocaGrid(rows=1, columns=4, noise=0.0, phase_steps=(600, 300, 300))
+FAST = ex.Lookahead.paper(
+    0.5,
+    model=ex.models.LinearExpectation(per_feature(0.5), 8.0),
+    initial_value=8.0,
+    planning_steps=1,
+    discount=0.97,
+    backups="all",
+)
+
+
+def job_of(domain, agent):
+    return Job(domain, ex.OneHot(), agent, steps=sum(domain.phase_steps))
+
+
+def greedy(every):
+    return record_from({"look": "greedy_return", "every": every})
+
+
+def run_plain(agent, domain=SMALL, every=100, number=0, loop=simulate):
+    control = np.zeros(1, np.int64)
+    return recorded(job_of(domain, agent), number, loop, ask, control, greedy(every))[0]
+
+
+@pytest.mark.parametrize(
+    ("domain", "length", "at", "phases"),
+    [
+        (ex.Corridor(), {"episodes": 25}, [0, 10, 20, 25], [0] * 4),
+        (ex.Corridor(), {"steps": 20}, [0, 10, 20], [0] * 3),
+        (
+            ex.Corridor(switch_every=10),
+            {"episodes": 25},
+            [0, 10, 10, 20, 20, 25],
+            [0, 0, 1, 1, 2, 2],
+        ),
+        (ex.Corridor(switch_every=10), {"steps": 20}, [0, 10, 20], [0] * 3),
+        (
+            SMALL.replace(phase_steps=(10, 10, 10)),
+            {"steps": 45},
+            [0, 10, 10, 20, 20, 30, 40, 45],
+            [0, 0, 1, 1, 2, 2, 2, 2],
+        ),
+        (SMALL.replace(phase_steps=(10, 10, 10)), {"steps": 12}, [0, 10, 10, 12], [0, 0, 1, 1]),
+    ],
+)
+def test_schedules_of_other_runs(domain, length, at, phases):
+    when = schedule(Job(domain, ex.OneHot(), FAST, **length), 10)
+    assert when.at.tolist() == at
+    assert when.phases.tolist() == phases
+
+
+def test_an_agent_that_plans_everywhere_carries_the_news():
+    found, when = run_plain(FAST), schedule(job_of(SMALL, FAST), 100)
+    best = [4 * (1 + 0.97 + 0.97**2 + 0.97**3) / 4, (2 + 1.94 + 2 * 0.97**2 + 1) / 4]
+    assert found[when.at == 600].tolist() == pytest.approx([best[0], best[0] / 4])
+    assert found[when.at == 900][0] == pytest.approx(best[1])
+    assert found[-1] == pytest.approx(best[1])
+    levels = levels_of(job_of(SMALL, FAST), greedy(100))
+    assert [(level.start, level.end, level.name) for level in levels] == [
+        (0, 600, "optimum"),
+        (600, 1200, "optimum"),
+        (600, 1200, "outdated policy"),
+    ]
+    assert [level.height for level in levels] == pytest.approx([*best, best[0] / 4])
+
+
+def test_an_agent_that_does_not_plan_does_not():
+    grid = SMALL.replace(phase_steps=(3000, 300, 300))
+    found = run_plain(ex.QLearning.paper(0.5, epsilon=0.5, discount=0.97), grid)
+    outdated = (1 + 0.97 + 0.97**2 + 0.97**3) / 4
+    at = schedule(job_of(grid, FAST), 100).at
+    assert found[at == 3000] == pytest.approx([4 * outdated, outdated])
+    assert found[at == 3300][0] <= outdated + 1e-9
+
+
+def test_looking_leaves_no_trace():
+    weights = []
+    for every in (7, 140):
+        prepared, rng = job_of(SMALL, FAST).prepare(0)
+        for step in range(every, 141, every):
+            simulate(prepared, Budget(2**62, step, 100), rng, np.zeros(1, np.int64))
+            look(ask, set_aside(prepared), all_states(4), ("preferences",))
+        weights.append(prepared.agent.weights.copy())
+    assert (weights[0] == weights[1]).all()
+
+
+def test_a_diverged_run_is_nan_from_there_on():
+    with np.errstate(all="ignore"):
+        found = run_plain(FAST.replace(value_step=per_feature(50.0)))
+    assert np.isfinite(found[0])
+    assert np.isnan(found[-1])
+
+
+# ---------------------------------------------------------------------------------------- in specs
+
+SPEC = """
+steps = 1_200
+runs = 2
+record = [{ look = "greedy_return", every = 500, horizon = 40 }]
+[domain]
+kind = "loca_grid"
+rows = 1
+columns = 4
+noise = 0.0
+phase_steps = [600, 300, 300]
+[features]
+kind = "one_hot"
+[agents.lookahead]
+kind = "lookahead"
+preset = "paper"
+value_step = 0.5
+model = { kind = "linear_expectation", step = 0.5, initial_reward = 8.0 }
+backups = "all"
+initial_value = 8.0
+planning_steps = 1
+discount = 0.97
+"""
+
+
+def test_a_record_goes_through_the_store_and_onto_a_panel(tmp_path):
+    cells = parse_spec(SPEC, "test.toml").cells()
+    assert cells[0].record == greedy(500) == Record("greedy_return", 500, (("horizon", 40),))
+    assert cells[0].firsts.tolist() == [0, 500, 600, 600, 900, 900, 1200]
+    curves = compute(cells, Store(tmp_path)).curves()
+    plain = [run_plain(FAST, every=500, number=number) for number in range(2)]
+    assert (curves[0] == np.stack(plain)).all()  # compiled and plain: the same bits
+    (panel,) = panels_of(cells, curves)
+    assert (panel.unit, panel.quantity) == ("step", "expected return of the greedy policy")
+    assert panel.x.tolist() == cells[0].firsts.tolist()
+    assert (panel.end, panel.breaks) == (1200.0, [600.0, 900.0])
+    assert panel.levels == levels_of(cells[0].job, greedy(500))
+
+
+def test_the_code_of_a_look_belongs_to_a_cells_identity():
+    (cell,) = parse_spec(SPEC, "test.toml").cells()
+    settings = {name: getattr(cell, name) for name in cell.__dataclass_fields__}
+    names = []
+    for factor in (1.0, 2.0, 1.0):
+
+        def of(domain, agent, seen, factor=factor):
+            return factor * seen.values[:, 0]
+
+        look_as("one's own")(of)
+        try:
+            names.append(cell_hash(Cell(**{**settings, "record": Record("one's own", 500)})))
+        finally:
+            LOOKS.pop("one's own")
+    assert names[0] == names[2] != names[1]
+
+
+def test_looks_may_begin_late_and_count_from_there():
+    """Lessons of 30 steps, then planning: the curve begins where they end."""
+    text = """
+        steps = 50
+        runs = 2
+        record = [{ look = "start_value", every = 5, after = 30 }]
+        [domain]
+        kind = "corridor"
+        cells = 3
+        [features]
+        kind = "one_hot"
+        [agents.ahead]
+        kind = "freeze_after"
+        steps = 30
+        agent.kind = "planning_only"
+        agent.agent = { kind = "lookahead", preset = "paper", value_step = 1.0, model = "exact", backups = "all" }
+    """
+    (cell,) = parse_spec(text, "spec.toml").cells()
+    assert cell.record is not None and cell.record.to_dict()["after"] == 30
+    job = cell.job
+    when = schedule(job, cell.record.every, cell.record.after)
+    assert when.at.tolist() == [30, 35, 40, 45, 50]
+    curve, _ = recorded(job, 0, simulate, ask, np.zeros(1, np.int64), cell.record)
+    assert curve[0] == 0.0 and curve[-1] > 10.0
+    (panel,) = panels_of([cell], [np.stack([curve, curve])])
+    assert panel.points is not None and panel.points.tolist() == [0, 5, 10, 15, 20]
+    (level,) = panel.levels
+    best = ex.exact.start_return(
+        ex.Corridor(cells=3), ex.exact.optimal_values(ex.Corridor(cells=3))
+    )
+    assert level[:4] == (0.0, 20.0, pytest.approx(best), "optimum")
+    two = best * np.array([[0.0, 0.0, 0.96, 1.0, 1.0], [0.0] * 5])  # the second never gets there
+    assert measure_named("attainment").of(panel, two).tolist() == [10.0, 20.0]
+
+
+def test_where_states_have_no_numbers_those_of_known_value_are_asked_about():
+    """An episode of TD(0) with a step of a tenth, by the weights that it leaves."""
+    car, features = ex.domains.DrivenCar(), ex.Tiles(2, 3)
+    agent = ex.Lookahead.paper(0.1, 0.0, planning_steps=0, epsilon=0.0)
+    job = Job(car, features, agent, episodes=1)
+    record = record_from({"look": "known_error", "every": 1})
+    curve, stop = recorded(job, 0, simulate, ask, np.zeros(1, np.int64), record)
+    known = car.known_values(1.0)
+    vectors = look(ask, set_aside(stop.run), States(known.observations, np.full(100, -1)),
+                   ("features",)).features  # fmt: skip
+    values = vectors @ stop.run.agent.weights[: vectors.shape[1]]
+    before, after = (known.values**2).mean(), ((values - known.values) ** 2).mean()
+    np.testing.assert_allclose(curve, np.sqrt([before, after]))
+    assert after < before

@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+import importlib.util
+import json
+
+import pytest
+from experiments.sweeping import results, spec
+
+from expectant.experiments.config_file import parse_spec
+from expectant.experiments.search import spaces
+from expectant.experiments.sweep import run_sweep
+
+pytestmark = pytest.mark.skipif(
+    importlib.util.find_spec("optuna") is None, reason="needs the extra 'optuna'"
+)
+
+RANGED = (
+    spec([0.1]).replace("[0.1]", "{ low = 0.001, high = 1.5, log = true }").replace("22", "4")
+    + "agents.plain.epsilon = [0.05, 0.3]\ndomain.slip = [0.0, 0.2]\n"
+)
+
+
+def search(folder, text=RANGED, trials=9):
+    return run_sweep(parse_spec(text, "tiny.toml"), text, folder, trials=trials, compiled=False)
+
+
+def test_domains_are_not_for_choosing():
+    found = list(spaces(parse_spec(RANGED, "x")))
+    assert [dict(space.given) for space in found] == [
+        {("domain", "slip"): 0.0},
+        {("domain", "slip"): 0.2},
+    ]
+    assert [axis.paths[0][-1] for axis in found[0].axes] == ["action_step", "epsilon"]
+
+
+def test_a_search_finds_good_settings_and_goes_on_where_it_was(tmp_path):
+    first = search(tmp_path)
+    assert first.failed == {} and first.computed == len(first.trials) <= 18
+    best = first.trials[0]
+    assert best["panel"] == "domain.slip=0" and best["value"] == max(
+        t["value"] for t in first.trials
+    )
+    assert json.loads((tmp_path / "search.json").read_text()) == first.trials
+    for trial in first.trials:
+        step = float(trial["cell"].split("action_step=")[1].split(" ")[0])
+        assert 0.001 <= step <= 1.5 and len(f"{step:g}") <= 9
+    before = results(tmp_path)
+    again = search(tmp_path)
+    assert again.computed == 0 and again.trials == first.trials
+    assert results(tmp_path) == before
+    for path in sorted((tmp_path / "blocks").iterdir())[::2]:
+        path.unlink()  # as if it had been killed
+    search(tmp_path)
+    assert results(tmp_path) == before
+
+
+def test_a_search_for_short_episodes_minimizes(tmp_path, monkeypatch):
+    import optuna
+
+    directions = []
+    create = optuna.create_study
+
+    def noted(**options):
+        directions.append(options["direction"])
+        return create(**options)
+
+    monkeypatch.setattr(optuna, "create_study", noted)
+    text = RANGED.replace("bin =", 'record = ["length"]\nbin =', 1)
+    found = search(tmp_path, text, trials=5).trials
+    values = [trial["value"] for trial in found if trial["panel"] == "domain.slip=0"]
+    assert values == sorted(values)
+    assert set(directions) == {optuna.study.StudyDirection.MINIMIZE}
+    directions.clear()
+    search(tmp_path / "returns", trials=1)
+    assert set(directions) == {optuna.study.StudyDirection.MAXIMIZE}

@@ -1,0 +1,263 @@
+"""Studies as folders of data: read, run, and told what is wrong with them."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import expectant as ex
+from expectant.cli import app
+from expectant.experiments.interpretations import variants
+from expectant.experiments.metrics import MEASURES, measure_named
+from expectant.experiments.probes import LOOKS
+from expectant.experiments.reproduce import read_stored, reproduce
+from expectant.experiments.study import find_study, packaged, read_study, spec_at
+from expectant.experiments.study_request import Request
+from expectant.experiments.toml_tables import SpecError
+
+DOCS = Path(__file__).parents[2] / "docs"
+FILES = {
+    "study.toml": 'title = "Parity"\nsource = "Somebody (2026)"\n',
+    "corridor.toml": (
+        "episodes = 60\nruns = 4\nbin = 20\n[domain]\nkind = 'corridor'\nslip = 0.1\n"
+        "switch_every = 20\n[features]\nkind = 'one_hot'\n"
+        "[agents.plain]\nkind = 'q_learning'\npreset = 'paper'\naction_step = 0.1\n"
+        "[agents.other]\nlabel = 'The other'\nkind = 'q_learning'\npreset = 'paper'\naction_step = 0.0\n"
+    ),
+    "claims.toml": (
+        "[names]\nplain = 'Q-learning'\n"
+        "[[claims]]\nid = 1\nfigure = 'corridor'\nclaim = 'Learning pays.'\n"
+        "clauses = [{ measure = 'mean', of = ['plain'], minus = ['other'] }]\n"
+        "[[claims]]\nid = 2\nfigure = 'corridor'\nclaim = 'It does not.'\n"
+        "clauses = [{ measure = 'final', falls = ['other', 'plain'] }]\n"
+    ),
+}
+
+
+def write(folder: Path, **changed: str) -> Path:
+    folder.mkdir(exist_ok=True)
+    for name, text in {**FILES, **{f"{k}.toml": v for k, v in changed.items()}}.items():
+        (folder / name).write_text(text)
+    return folder
+
+
+def test_a_study_of_ones_own_is_run_and_read_again(tmp_path):
+    study = read_study(write(tmp_path / "parity"))
+    out = tmp_path / "out"
+    verdicts = reproduce(Request(study, study.figures), out)
+    assert [(v.id, v.verdict) for v in verdicts] == [(1, "holds"), (2, "does not hold")]
+    assert "Return of Q-learning minus that of other is above 0 by more than 0." in verdicts[0].rule
+    assert {path.name for path in out.iterdir()} >= {
+        "report.html", "claims.json", "curves.parquet", "figure.png", "figure.svg", "blocks",
+    }  # fmt: skip
+    request, panels = read_stored(out)
+    assert request.study == study
+    fresh = ex.run(
+        ex.Corridor(slip=0.1, switch_every=20), ex.OneHot(), ex.QLearning.paper(0.1), episodes=60, runs=4,
+        progress=False,
+    )  # fmt: skip
+    binned = ex.analysis.learning_curve(fresh.returns, 20)
+    assert np.array_equal(panels[0].curves["plain"], binned)
+    found = json.loads((out / "claims.json").read_text())
+    assert [entry["claim"] for entry in found] == ["Learning pays.", "It does not."]
+    page = (out / "report.html").read_text()  # both are about the figure that is there
+    assert page.count("It does not.") >= 1 and "Claims without a figure" not in page
+
+
+def test_a_study_with_readings_is_run_once_for_every_set(tmp_path):
+    readings = (
+        "[[readings]]\nname = 'step'\nquestion = 'Which?'\noptions = [\n"
+        "{ name = 'small', sets = ['a'], changes.agents.action_step = 0.1 },\n"
+        "{ name = 'large', sets = ['b'], changes.kinds.q_learning.action_step = 0.5 } ]\n"
+    )
+    study = "title = 'Two'\nsets = ['a', 'b']\n"
+    found = read_study(write(tmp_path / "two", readings=readings, study=study))
+    cells = Request(found, found.figures).cells()
+    assert [(c.reading, vars(c.agent)["action_step"].step) for c in cells] == [
+        ("a", 0.1), ("a", 0.1), ("b", 0.5), ("b", 0.5),
+    ]  # fmt: skip
+
+
+def test_a_variant_has_the_figures_that_its_reading_concerns(tmp_path):
+    readings = (
+        "[[readings]]\nname = 'step'\nfigures = ['second']\noptions = [\n"
+        "{ name = 'small', sets = ['a'], changes.agents.action_step = 0.2 },\n"
+        "{ name = 'large', changes.agents.action_step = 0.5 } ]\n"
+        "[[readings]]\nname = 'slip'\noptions = [\n"
+        "{ name = 'none', sets = ['a'], changes.domain.slip = 0.0 },\n"
+        "{ name = 'some', changes.domain.slip = 0.3 } ]\n"
+    )
+    folder = write(
+        tmp_path / "two", study="sets = ['a']", second=FILES["corridor.toml"], readings=readings
+    )
+    found = {
+        variant.name: {
+            (c.experiment, vars(c.agent)["action_step"].step, vars(c.domain)["slip"], c.seed)
+            for c in cells
+        }
+        for variant in variants(read_study(folder))
+        if (cells := variant.cells(7))
+    }
+    assert found == {
+        "a": {
+            ("corridor", 0.1, 0.0, 7), ("corridor", 0.0, 0.0, 7), ("second", 0.2, 0.0, 7),
+        },
+        "a, step: large": {("second", 0.5, 0.0, 7)},
+        "a, slip: some": {
+            ("corridor", 0.1, 0.3, 7), ("corridor", 0.0, 0.3, 7), ("second", 0.2, 0.3, 7),
+        },
+    }  # fmt: skip
+
+
+PANELS = (
+    "episodes = 6\nruns = 2\nbin = 2\n[domain]\nkind = 'corridor'\n[features]\nkind = 'one_hot'\n"
+    "[[panels]]\nname = 'left'\n[panels.agents.one]\nkind = 'q_learning'\npreset = 'paper'\naction_step = 0.1\n"
+    "[[panels]]\nname = 'right'\n[panels.agents.two]\nkind = 'q_learning'\npreset = 'paper'\naction_step = 0.1\n"
+)
+
+
+def test_a_claim_about_a_panel_names_agents_of_that_panel(tmp_path):
+    claim = (CLAIM % "measure = 'mean', of = ['two'], low = 1, high = 4").replace(
+        "corridor", "both"
+    )
+    claims = claim.replace("id = 1", "id = 1\npanel = '%s'")
+    right = read_study(write(tmp_path / "right", both=PANELS, claims=claims % "right"))
+    (clause,) = right.claims[0].clauses
+    assert clause.statement == ("about", 2.5, 1.5)  # from 1 to 4
+    left = write(tmp_path / "left", both=PANELS, claims=claims % "left")
+    with pytest.raises(SpecError, match="no agent in this figure: 'two'"):
+        read_study(left)
+
+
+STATEMENTS = {
+    "": ("above", 0.0, 0.0),
+    ", margin = 0.5": ("above", 0.0, 0.5),
+    ", low = 2": ("above", 2.0, 0.0),
+    ", at_least = 3, margin = 1": ("at least", 3.0, 1.0),
+    ", about = 4": ("about", 4.0, 0.0),
+    ", high = 3": ("about", 1.5, 1.5),
+}
+
+
+@pytest.mark.parametrize("said", STATEMENTS)
+def test_what_a_clause_states(said, tmp_path):
+    claim = CLAIM % f"measure = 'mean', of = ['plain']{said}"
+    (found,) = read_study(write(tmp_path / "one", claims=claim)).claims
+    assert [clause.statement for clause in found.clauses] == [STATEMENTS[said]]
+
+
+CLAIM = "[[claims]]\nid = 1\nfigure = 'corridor'\nclaim = 'x'\nclauses = [{ %s }]\n"
+OF = "measure = 'mean', of = ['plain']"
+READING = "[[readings]]\nname = 'r'\noptions = [{ name = 'o'%s }]"
+MISTAKES = [
+    ({"study": "titel = 'x'"}, "study.toml: titel: unknown key, did you mean 'title'?"),
+    ({"study": "measures = ['no_such_module']"}, "study.toml: measures: cannot import 'no_such_module'"),
+    ({"study": "claim_runs = { coridor = 3 }"}, "study.toml: claim_runs: no figure 'coridor', did you mean 'corridor'?"),
+    ({"claims": CLAIM % "measure = 'recoverry', of = ['plain']"}, "claims.toml: claims.0.clauses.0.measure: unknown 'recoverry', did you mean 'recovery'?"),
+    ({"claims": CLAIM % "measure = 'mean', of = ['plian']"}, "claims.0.clauses.0.of: no agent in this figure: 'plian', did you mean 'plain'?"),
+    ({"claims": CLAIM % f"{OF}, low = 2, high = 1"}, "claims.0.clauses.0.high: must be above low (2), got 1"),
+    ({"claims": CLAIM % f"{OF}, switch = [1]"}, "claims.0.clauses.0.switch: 'mean' is not a measure of single switches"),
+    ({"claims": 2 * (CLAIM % OF)}, "claims.1.id: must be a number of its own, got 1 twice"),
+    ({"claims": CLAIM % f"{OF}, relative_margin = 0.1"}, "claims.0.clauses.0.relative_margin: goes with margin, for a number above low"),
+    ({"claims": CLAIM % f"{OF}, beyond = {{ of = ['plian'] }}"}, "claims.0.clauses.0.beyond.of: no agent in this figure: 'plian', did you mean 'plain'?"),
+    ({"claims": "[[claims]]\nid = 1\nfigure = 'corridor'\nclaim = 'x'\n"}, "claims.0: must have clauses, or work, and not both"),
+    ({"study": "sets = ['a']", "readings": READING % ""}, "readings.toml: readings.0.options: one must be in the set 'a', got 0"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("changed", "message"), MISTAKES, ids=[said[:50] for _, said in MISTAKES])
+def test_what_is_wrong_is_said(changed, message, tmp_path):
+    folder = write(tmp_path / "parity", **changed)
+    with pytest.raises(SpecError) as caught:
+        read_study(folder, trust=True)
+    assert str(caught.value).startswith(f"{folder}: ") and message in str(caught.value)
+
+
+def test_a_study_that_is_not_there(tmp_path):
+    with pytest.raises(SpecError, match="unknown 'cart-poel', did you mean 'cart-pole'"):
+        find_study("cart-poel")
+    with pytest.raises(SpecError, match=r"is no study, it has no study\.toml"):
+        find_study(str(tmp_path))
+    with pytest.raises(SpecError, match="has several specs"):
+        spec_at("kudashkina-2021")
+    assert spec_at("cart-pole").name == "cart-pole.toml"
+    assert spec_at("loca/planning") == packaged()["loca"] / "planning.toml"
+    with pytest.raises(SpecError, match="loca has no spec 'planing', did you mean 'planning'"):
+        spec_at("loca/planing")
+    assert spec_at("nowhere/planning") == Path("nowhere/planning")
+
+
+def test_curves_are_not_shown_under_settings_that_have_changed_since(tmp_path):
+    """Of a study, and of a spec; what is not of a setting may change."""
+    study, out = write(tmp_path / "parity"), tmp_path / "out"
+    spec = tmp_path / "alone.toml"
+    spec.write_text(FILES["corridor.toml"])
+    commands = (["reproduce", str(study), "--out", str(out), "--runs", "1"],
+                ["run", str(spec), "--out", str(tmp_path / "run")])  # fmt: skip
+    for command in commands:
+        assert CliRunner().invoke(app, command).exit_code == 0
+    alone = tmp_path / "run"
+
+    def report(folder: Path, command: str) -> Any:
+        return CliRunner().invoke(app, [command, str(folder)])
+
+    for edited, folder in ((study / "corridor.toml", out), (alone / "spec.toml", alone)):
+        before = edited.read_text()
+        edited.write_text(before.replace("'The other'", "'Another'"))
+        assert report(folder, "report").exit_code == 0
+        edited.write_text(before.replace("action_step = 0.1", "action_step = 0.9"))
+        done = report(folder, "report")
+        assert done.exit_code == 2, done.output
+        assert "1 of its curves" in done.stderr and "/plain' first, are of other" in done.stderr
+        assert "compute them again with `expectant r" in done.stderr
+        assert f"--out {folder}`" in done.stderr
+
+
+def test_a_measure_of_ones_own_can_be_claimed(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "my_measures_for_a_test.py").write_text(
+        "import expectant as ex\n"
+        "@ex.extend.measure('first bin', 'the first bin')\n"
+        "def first(panel, curves):\n    return curves[..., 0]\n"
+    )
+    claims = CLAIM % "measure = 'first bin', of = ['plain'], low = -100.0"
+    study = "measures = ['my_measures_for_a_test']"
+    try:
+        folder = write(tmp_path / "own", claims=claims, study=study)
+        with pytest.raises(SpecError, match="which would be imported and run; pass trust=True"):
+            read_study(folder)
+        found = read_study(folder, trust=True)
+        (verdict,) = reproduce(Request(found, found.figures), tmp_path / "out")
+        assert verdict.verdict == "holds"
+        assert "First bin: the first bin." in verdict.rule
+        with pytest.raises(ValueError, match="measure: the name 'first bin' is taken"):
+            ex.extend.measure("first bin", "again")(lambda panel, curves: curves[..., 0])
+    finally:
+        MEASURES.pop("first bin", None)
+        sys.modules.pop("my_measures_for_a_test", None)
+
+
+def test_the_page_lists_every_measure_and_runs_its_study(tmp_path):
+    text = (DOCS / "own-study.md").read_text()
+    for heading, known in (("measure", MEASURES), ("look", LOOKS)):
+        table = re.search(rf"^\| {heading} \| is \|\n(.*?)\n\n", text, re.MULTILINE | re.DOTALL)
+        assert table is not None
+        listed = re.findall(
+            r"`([a-z_-]+)`", "".join(re.findall(r"^\|([^|]*)\|", table[1], re.MULTILINE))
+        )
+        assert set(listed) == set(known)
+    blocks = re.findall(r"`parity/(\w+\.toml)`:\n\n```toml\n(.*?)```", text, re.DOTALL)
+    folder = tmp_path / "parity"
+    folder.mkdir()
+    for name, content in blocks:
+        (folder / name).write_text(content)
+    assert len(read_study(folder).claims) == 2
+    with pytest.raises(ValueError, match="--measure: unknown 'maen', did you mean 'mean'"):
+        measure_named("maen", "--measure")

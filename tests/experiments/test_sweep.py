@@ -1,0 +1,267 @@
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pytest
+from experiments.sweeping import results, spec, start
+from pyarrow import parquet
+from typer.testing import CliRunner
+
+import expectant as ex
+from expectant.cli import app
+from expectant.core.files import StoreError
+from expectant.experiments.best import cell_of
+from expectant.experiments.config_file import parse_spec, parse_toml
+from expectant.experiments.results_folder import opened, versions
+from expectant.experiments.sweep import run_sweep
+from expectant.experiments.sweep_results import read_folder
+from expectant.experiments.trial_table import read_cells, version_rows
+from expectant.experiments.trials import Shard
+
+STEPS = [0.05, 0.1, 0.2]
+
+
+def sweep(folder, steps=STEPS, text=None, **options):
+    text = text or spec(steps)
+    return run_sweep(parse_spec(text, "tiny.toml"), text, folder, compiled=False, **options)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """A folder with the finished sweep; only to be looked at."""
+    folder = tmp_path_factory.mktemp("whole")
+    outcome = sweep(folder)
+    assert (outcome.found, outcome.computed, outcome.failed) == (0, 9, {})
+    return folder
+
+
+def test_blocks_and_cells_are_tables_of_the_runs(whole):
+    rows = parquet.read_table(whole / "blocks").to_pydict()
+    assert list(rows) == ["cell", "hash", "run", "bin", "first", "value", "length", "diverged"]
+    points = zip(rows["cell"], rows["run"], rows["bin"], strict=True)
+    values = dict(zip(points, rows["value"], strict=True))
+    assert len(rows["cell"]) == len(values) == 3 * 22 * 2
+    direct = ex.run(
+        ex.Corridor(cells=3), ex.OneHot(), ex.QLearning.paper(0.2), episodes=10, runs=22, compiled=False, progress=False
+    )  # fmt: skip
+    for run in (0, 9, 10, 21):
+        assert values["plain action_step=0.2", run, 1] == direct.returns[run, 5:].mean()
+    table = read_cells(whole)
+    assert table["agent.action_step"].to_pylist() == STEPS
+    np.testing.assert_allclose(table["values"].to_pylist()[2], direct.returns.mean(axis=1))
+    assert table["mean"].to_pylist()[2] == pytest.approx(direct.returns.mean())
+
+
+def test_shards_make_the_same_bytes_as_the_whole(tmp_path, whole):
+    counts = [sweep(tmp_path, shard=Shard(n, 4)).computed for n in (4, 1, 3, 2)]
+    assert sum(counts) == 9 and max(counts) - min(counts) <= 1
+    assert not (tmp_path / "cells.parquet").exists()
+    assert sweep(tmp_path).computed == 0
+    assert results(tmp_path) == results(whole)
+
+
+def test_more_runs_are_added(tmp_path):
+    text = spec(STEPS)
+    sweep(tmp_path, text=text)
+    more = sweep(tmp_path, text=text.replace("runs = 22", "runs = 27"))
+    assert (more.found, more.computed) == (9, 3)
+    rows = parquet.read_table(tmp_path / "blocks").to_pydict()
+    runs = [
+        r
+        for c, r, b in zip(rows["cell"], rows["run"], rows["bin"], strict=True)
+        if b == 0 and c.endswith("=0.2")
+    ]
+    assert sorted(runs) == list(range(27))
+    fewer = sweep(tmp_path, text=text.replace("runs = 22", "runs = 12"))
+    assert fewer.computed == 0
+    assert read_cells(tmp_path)["runs"].to_pylist() == [12, 12, 12]
+
+
+def test_a_changed_spec_keeps_what_it_still_asks_for(tmp_path):
+    sweep(tmp_path)
+    other = sweep(tmp_path, [0.1, 0.2, 0.3])
+    assert (other.found, other.computed) == (6, 3)
+    assert read_cells(tmp_path)["agent.action_step"].to_pylist() == [0.1, 0.2, 0.3]
+    renamed = sweep(tmp_path, text=spec(STEPS).replace("agents.plain", "agents.other"))
+    assert (renamed.found, renamed.computed) == (9, 0)  # blocks are found by what they are of
+    assert read_cells(tmp_path)["cell"].to_pylist() == [f"other action_step={x}" for x in STEPS]
+
+
+def test_equal_cells_are_computed_once(tmp_path):
+    text = spec(STEPS) + '[agents.also]\nkind = "q_learning"\npreset = "paper"\naction_step = 0.1\n'
+    outcome = sweep(tmp_path, text=text)
+    assert outcome.computed == 9
+    table = outcome.table()
+    rows = dict(zip(table["cell"].to_pylist(), table["values"].to_pylist(), strict=True))
+    assert rows["also"] == rows["plain action_step=0.1"] and len(rows["also"]) == 22
+
+
+def test_damaged_and_exchanged_blocks_are_computed_again(tmp_path, whole, capsys):
+    sweep(tmp_path)
+    one, two, three, four, five, *_ = sorted((tmp_path / "blocks").iterdir())
+    one.write_bytes(one.read_bytes()[:-30])
+    two.write_bytes(b"")
+    content = bytearray(three.read_bytes())
+    content[300] ^= 1  # in the values, far from the end that says what is in the file
+    three.write_bytes(content)
+    four.write_bytes(five.read_bytes())
+    again = sweep(tmp_path)
+    assert (again.found, again.computed) == (5, 4)
+    assert "4 blocks in" in capsys.readouterr().err
+    assert results(tmp_path) == results(whole)
+
+
+def test_results_of_other_versions_are_used_if_the_user_says_so(tmp_path, monkeypatch, capsys):
+    """As after an upgrade of NumPy, or of this package."""
+    sweep(tmp_path)
+    before = results(tmp_path)
+    now = {**versions(), "numpy": "9.0"}
+    for module in ("lab.sweep", "lab.store.store"):
+        monkeypatch.setattr(f"expectant.{module}.versions", lambda: now)
+    monkeypatch.setattr("expectant.experiments.trials.package_code", lambda: "another")
+    more = spec(STEPS).replace("runs = 22", "runs = 32")
+    added = sweep(tmp_path, text=more, accept_versions=True)
+    assert (added.found, added.computed) == (9, 3 * 2)
+    rows = dict(version_rows(tmp_path))
+    assert rows["numpy"] == f"{np.__version__} (9 blocks), 9.0 (6 blocks)"
+    assert rows["python"] == versions()["python"]
+    assert read_cells(tmp_path)["runs"].to_pylist() == [32] * 3
+    assert [path.name in before for path in (tmp_path / "blocks").iterdir()].count(True) == 9
+    folder = read_folder(tmp_path)
+    assert cell_of(folder, 0, 40).runs == 40  # fresh runs can be added, too
+    capsys.readouterr()
+    refused = sweep(tmp_path, text=more)
+    assert (refused.found, refused.computed) == (0, 12)
+    said = capsys.readouterr().err
+    assert f"computed with numpy {np.__version__}" in said and "--accept-versions" in said
+
+
+def test_steps_lengths_and_divergence(tmp_path):
+    text = 'record = ["return", "length"]\n' + spec([0.1, 1e200])
+    warnings.simplefilter("ignore", RuntimeWarning)  # plain Python speaks of the overflow
+    outcome = sweep(tmp_path / "a", text=text)
+    assert outcome.failed == {}  # divergence is a result
+    rows = parquet.read_table(tmp_path / "a" / "blocks").to_pydict()
+    direct = ex.run(
+        ex.Corridor(cells=3), ex.OneHot(), ex.QLearning.paper(0.1), episodes=10, runs=1, compiled=False, progress=False
+    )  # fmt: skip
+    found = dict(
+        zip(zip(rows["cell"], rows["run"], rows["bin"], strict=True), rows["length"], strict=True)
+    )
+    assert found["plain action_step=0.1", 0, 0] == direct.lengths[0, :5].mean()
+    table = read_cells(tmp_path / "a")
+    assert table["diverged"].to_pylist() == [0, 22]
+    assert np.isnan(table["mean"].to_pylist()[1])
+    text = spec([0.1]).replace("episodes = 10", "steps = 25\nbins = 5").replace("bin = 5\n[", "[")
+    table = sweep(tmp_path / "b", text=text).table()
+    direct = ex.run(
+        ex.Corridor(cells=3), ex.OneHot(), ex.QLearning.paper(0.1), steps=25, bins=5, runs=22, compiled=False, progress=False
+    )  # fmt: skip
+    np.testing.assert_array_equal(table["values"].to_pylist()[0], direct.rewards.mean(axis=1))
+
+
+# --------------------------------------------------------------------------------------- faults
+
+
+@pytest.fixture
+def broken(monkeypatch):
+    """Runs of one setting raise while the switch is on."""
+    from expectant.experiments import tasks
+
+    switch, plain = {"on": True}, tasks.run_one
+
+    def run_one(task, *rest):
+        if switch["on"] and task.cell.agent.action_step.step == 0.1:
+            raise ZeroDivisionError("no luck")
+        return plain(task, *rest)
+
+    monkeypatch.setattr(tasks, "run_one", run_one)
+    return switch
+
+
+def test_a_cell_that_fails_is_named_and_the_others_finish(tmp_path, whole, broken, monkeypatch):
+    monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
+    path = tmp_path / "tiny.toml"
+    path.write_text(spec(STEPS))
+    arguments = ["run", str(path), "--out", str(tmp_path / "out"), "--json"]
+    result = CliRunner().invoke(app, arguments)
+    assert result.exit_code == 1
+    assert "failed: plain action_step=0.1: ZeroDivisionError: no luck" in result.stderr
+    data = json.loads(result.stdout)
+    assert list(data["failed"]) == ["plain action_step=0.1"]
+    told = data["failed"]["plain action_step=0.1"]
+    assert re.fullmatch(r"ZeroDivisionError: no luck \(\S+test_sweep.py, line \d+\)", told)
+    assert data["blocks_computed"] == 6
+    broken["on"] = False
+    again = json.loads(CliRunner().invoke(app, arguments).stdout)
+    assert (again["blocks_found"], again["blocks_computed"], again["failed"]) == (6, 3, {})
+    assert results(tmp_path / "out") == results(whole)
+
+
+def test_one_process_at_a_time(tmp_path):
+    text = spec(STEPS)
+    data = parse_toml(text, "")
+    with opened(tmp_path, text, data):
+        with pytest.raises(StoreError, match="is in use by another process"):
+            sweep(tmp_path)
+        assert list(tmp_path.glob("blocks/*")) == []
+    with opened(tmp_path, text, data, Shard(1, 2)):
+        assert sweep(tmp_path, shard=Shard(2, 2)).computed == 4
+        with pytest.raises(StoreError, match=r"shard 1/2 of .* is in use by another process"):
+            sweep(tmp_path, shard=Shard(1, 2))
+        with pytest.raises(StoreError, match="is in use by shards; wait"):
+            sweep(tmp_path)
+        with pytest.raises(StoreError, match="in use by shards of another spec"):
+            sweep(tmp_path, [0.7], shard=Shard(2, 2))
+    assert sweep(tmp_path).computed == 5
+
+
+KILLING = """
+import os, signal, sys, time
+from pathlib import Path
+
+import matplotlib, numba, numpy, pyarrow.parquet
+from expectant.experiments.sweep_command import run_file
+
+def there():
+    return len(list(folder.glob("blocks/*.parquet")))
+
+path, folder, chance = Path(sys.argv[1]), Path(sys.argv[2]), numpy.random.default_rng(5)
+for _ in range(8):
+    before, child = there(), os.fork()
+    if child == 0:
+        run_file(path, folder, threads=2, engine="threads", address=None, shard=None, search=None, trials=1)
+        os._exit(0)
+    while there() == before and os.waitpid(child, os.WNOHANG) == (0, 0):
+        time.sleep(0.002)
+    time.sleep(0.1 * chance.random())
+    os.kill(child, signal.SIGKILL)
+    _, status = os.waitpid(child, 0)
+    assert os.WIFSIGNALED(status), "it was over before it could be killed"
+print(there())
+"""
+
+
+def test_killed_often_and_started_again_gives_the_same_bytes(tmp_path):
+    path = tmp_path / "tiny.toml"
+    path.write_text(spec([round(0.002 * n, 3) for n in range(1, 31)], episodes=20))
+    undisturbed = start(path, tmp_path / "a")
+    done = subprocess.run(
+        [sys.executable, "-c", KILLING, path, tmp_path / "b"], capture_output=True, text=True,
+        env={**os.environ, "NUMBA_DISABLE_JIT": "1"}, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert 8 <= int(done.stdout) < 90
+    for process in (undisturbed, start(path, tmp_path / "b")):
+        _, errors = process.communicate(timeout=120)
+        assert process.returncode == 0, errors
+    assert results(tmp_path / "a") == results(tmp_path / "b")
+    rows = parquet.read_table(tmp_path / "b" / "blocks", columns=["cell", "run", "bin"]).to_pydict()
+    points = list(zip(rows["cell"], rows["run"], rows["bin"], strict=True))
+    assert len(points) == len(set(points)) == 30 * 22 * 4

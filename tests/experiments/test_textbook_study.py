@@ -1,0 +1,132 @@
+"""What the study of the textbook needs of the lab: other curves, other looks, other measures."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import expectant as ex
+from expectant.experiments.config_file import parse_spec
+from expectant.experiments.curves import panels_of
+from expectant.experiments.tasks import Kernels, Task, assembled, run_one
+from expectant.experiments.toml_tables import SpecError
+
+SPEC = """
+{extent}
+record = {record}
+runs = 2
+[domain]
+kind = "dyna_maze"
+[features]
+kind = "one_hot"
+[agents.plain]
+kind = "q_learning"
+preset = "paper"
+action_step = 0.1
+"""
+
+
+def curve(extent: str, record: str):
+    """A panel with both runs of the spec."""
+    cells = parse_spec(SPEC.format(extent=extent, record=record), "spec.toml").cells()
+    task, kernels = Task(cells[0], "name", 0, 2), Kernels(compiled=False)
+    runs = [run_one(task, number, kernels, np.zeros(1, np.int64), {}) for number in (0, 1)]
+    block = assembled(task, [run for run in runs if run is not None]).block
+    assert block is not None
+    return panels_of(cells, [block.curves])[0]
+
+
+def test_curves_can_be_of_lengths():
+    panel = curve("episodes = 4\nbin = 2", '["length"]')
+    result = ex.run(
+        ex.domains.DynaMaze(),
+        ex.OneHot(),
+        ex.QLearning.paper(0.1),
+        episodes=4,
+        runs=2,
+        compiled=False,
+    )
+    expected = result.lengths.reshape(2, 2, 2).mean(axis=2)
+    np.testing.assert_array_equal(panel.curves["plain"], expected)
+    assert (panel.unit, panel.quantity) == ("episode", "steps of an episode")
+
+
+def test_curves_can_be_of_the_sum_of_rewards():
+    panel = curve("steps = 2500\nbins = 4", '["total reward"]')
+    result = ex.run(
+        ex.domains.DynaMaze(),
+        ex.OneHot(),
+        ex.QLearning.paper(0.1),
+        steps=2500,
+        bins=4,
+        runs=2,
+        compiled=False,
+    )
+    sums = np.cumsum(result.rewards * 625, axis=1)
+    np.testing.assert_allclose(panel.curves["plain"], sums)
+    assert sums[:, -1].max() > 0
+    assert (panel.unit, panel.quantity) == ("step", "sum of rewards so far")
+
+
+SMALL_TASKS = """
+steps = 40
+runs = 3
+record = [{ look = "start_return", every = 10 }]
+[domain]
+kind = "branching"
+states = 6
+branches = 2
+task_per_run = true
+[features]
+kind = "one_hot"
+[agents.uniform]
+kind = "planning_only"
+[agents.uniform.agent]
+kind = "q_planning"
+preset = "paper"
+action_step = 1.0
+model = "true"
+planning_steps = 1
+backups = "all_pairs"
+"""
+
+
+def test_every_run_has_a_task_of_its_own_and_is_held_against_it():
+    cells = parse_spec(SMALL_TASKS, "spec.toml").cells()
+    task, kernels = Task(cells[0], "name", 0, 3), Kernels(compiled=False)
+    runs = [run_one(task, number, kernels, np.zeros(1, np.int64), {}) for number in range(3)]
+    block = assembled(task, [run for run in runs if run is not None]).block
+    assert block is not None
+    panel = panels_of(cells, [block.curves])[0]
+    assert panel.levels == ()  # there is no one optimum
+    for number in range(3):
+        own = ex.domains.Branching(states=6, branches=2, task_seed=number)
+        q = np.zeros((6, 2))
+        for _ in range(40 // 12):  # whole sweeps, in the order of the pairs
+            for pair in range(12):
+                values = q.max(axis=1)
+                target = ex.exact.backed_up(own, values)
+                q[pair // 2, pair % 2] = target[pair // 2, pair % 2]
+        for pair in range(40 % 12):
+            q[pair // 2, pair % 2] = ex.exact.backed_up(own, q.max(axis=1))[pair // 2, pair % 2]
+        values = ex.exact.policy_values(own, ex.exact.greedy_policy(q))
+        assert panel.curves["uniform"][number, -1] == pytest.approx(values[0], abs=1e-4)
+
+
+def test_looks_can_be_even_on_a_logarithmic_scale():
+    record = '[{ look = "decided_states", every = 2, growth = 2.0 }]'
+    panel = curve("steps = 40", record)
+    assert panel.points.tolist() == [0, 2, 6, 14, 30, 40]
+    with pytest.raises(SpecError, match="growth must be a finite number, 1 or more"):
+        curve("steps = 40", record.replace("2.0", "0.5"))
+
+
+def test_step_panels_mark_where_the_maze_changes():
+    text = SPEC.format(extent="steps = 3000\nbins = 30", record='["total reward"]')
+    for record in ("total reward", "reward"):
+        found = text.replace("dyna_maze", "blocking_maze").replace("total reward", record)
+        panel = panels_of(parse_spec(found, "spec.toml").cells(), [np.zeros((2, 30))])[0]
+        assert panel.breaks == [1000.0]
+    short = text.replace("dyna_maze", "blocking_maze").replace("3000", "900")
+    panel = panels_of(parse_spec(short, "spec.toml").cells(), [np.zeros((2, 30))])[0]
+    assert panel.breaks == []

@@ -1,0 +1,83 @@
+"""Looks by episodes: what a copy of an agent earns, in the phase that it is judged in."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import expectant as ex
+from expectant.core.progress import Silent
+from expectant.engine.driver import drive, going_on
+from expectant.engine.evaluate import perform_discounted
+from expectant.engine.job import Job
+from expectant.engine.loop import simulate
+from expectant.exact.mountain_car import judged_levels
+from expectant.experiments.recording import earned, levels_of, performer, record_from, recorded
+
+CAR = ex.domains.LocaMountainCar(phase_steps=(300, 100, 100))
+AGENT = ex.QLearning.paper(0.3, step_unit="total", discount=0.99, initial_value=4.0)
+
+
+def record(every, episodes):
+    return record_from({"look": "episode_return", "every": every, "episodes": episodes})
+
+
+def car_job(domain=CAR):
+    return Job(domain, ex.Tiles(2, 4), AGENT, steps=500)
+
+
+def test_returns_are_discounted_by_hand():
+    """Three steps that pay 1, 2 and 4, whatever is done."""
+    chain = ex.FiniteMDP(
+        probabilities=np.ones((3, 1, 1)),
+        rewards=np.array([1.0, 2.0, 4.0]).reshape(3, 1, 1),
+        successors=np.array([1, 2, -1]).reshape(3, 1, 1),
+        start=[1.0, 0.0, 0.0],
+    )
+    job = Job(chain, ex.OneHot(), ex.QLearning.paper(0.5, discount=0.5), episodes=6)
+    curve, _ = recorded(job, 0, simulate, perform_discounted, going_on(), record(3, 2))
+    assert curve.tolist() == [1.0 + 0.5 * 2.0 + 0.25 * 4.0] * 3
+
+
+def test_a_run_that_is_looked_at_is_the_same_run():
+    job = car_job()
+    curve, looked_at = recorded(job, 1, simulate, perform_discounted, going_on(), record(100, 3))
+    (alone,) = drive(job, 1, simulate, going_on())
+    assert np.array_equal(looked_at.run.agent.weights, alone.run.agent.weights)
+    assert np.array_equal(looked_at.run.domain.car, alone.run.domain.car)
+    assert looked_at.streams.acting.random() == alone.streams.acting.random()
+    assert curve.shape == (4 + 2 + 2,)
+    assert curve[3] != curve[4] or curve[3] == 0.0  # at the border the right exit pays less
+
+
+def test_levels_are_those_of_the_car():
+    before, local, after = judged_levels(CAR, 3)
+    assert before == {"optimum": pytest.approx(1.936, abs=0.01)}
+    assert local == after
+    assert local["optimum"] == pytest.approx(1.309, abs=0.01)
+    assert local["outdated policy"] == pytest.approx(0.484, abs=0.01)
+    lines = levels_of(car_job(), record(100, 2))
+    assert [(line.name, line.start, line.end) for line in lines] == [
+        ("optimum", 0.0, 300.0), ("optimum", 300.0, 500.0), ("outdated policy", 300.0, 500.0),
+    ]  # fmt: skip
+    assert levels_of(car_job(ex.MountainCar()), record(100, 2)) == ()
+
+
+def test_a_diverged_agent_earns_nothing_that_is_known():
+    job = car_job()
+    run, _ = job.prepare(0)
+    run.agent.weights[:] = np.nan
+    assert np.isnan(earned(perform_discounted, job, run, 0, 0, 2, going_on())).all()
+    stopped = earned(perform_discounted, job, job.prepare(0)[0], 0, 0, 2, np.ones(1, np.int64))
+    assert np.isnan(stopped).all()  # and has not taken a step
+
+
+def test_what_cannot_be_judged_by_episodes():
+    with pytest.raises(ValueError, match=r"LocaGrid: has phases.*judge_in"):
+        recorded(
+            Job(ex.domains.LocaGrid(), ex.OneHot(), AGENT, steps=10), 0, simulate, perform_discounted,
+            going_on(), record(5, 1),
+        )  # fmt: skip
+    outside = Job(ex.Gym("FrozenLake-v1"), ex.OneHot(), AGENT, episodes=3)
+    with pytest.raises(ValueError, match="needs a domain in compiled code, got Gym"):
+        performer(outside, None, "", Silent())

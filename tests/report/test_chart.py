@@ -1,0 +1,88 @@
+"""What is drawn of a panel: names, notes, arrangement and range."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from expectant.report.chart import arranged, chart_of
+from expectant.report.wording import shown_number
+
+
+def test_diverged_bins_are_nan_and_infinities_count_as_diverged(make_panel: Any) -> None:
+    panel = make_panel(diverged=2)
+    panel.curves["q_learning"][0, -1] = -np.inf
+    chart = chart_of([panel])
+    learning, _, lookahead = chart.plots[0].curves
+    assert np.isnan(learning.mean).tolist() == [False] * 39 + [True]
+    assert np.isnan(lookahead.mean).tolist() == [False] * 20 + [True] * 20
+    assert chart.note("q_learning") == "(1 of 30 runs diverged)"
+    assert chart.note("lookahead") == "(2 of 30 runs diverged)"
+    assert chart.note("q_planning_expectation") == ""
+
+
+def test_more_panels_make_a_row_for_each_reading(make_panel: Any) -> None:
+    panels = [make_panel(panel=n, reading=r) for n in "ab" for r in ("text", "code")]
+    ordered, columns = arranged(panels)
+    assert columns == 2
+    assert [(p.reading, p.panel) for p in ordered] == [
+        *[("text", "a"), ("text", "b")],
+        *[("code", "a"), ("code", "b")],
+    ]
+
+
+def test_the_axis_is_the_same_in_all_panels_and_covers_bands_and_optimum(make_panel: Any) -> None:
+    panels = [make_panel(), make_panel(reading="code", optimum=20.0)]
+    chart = chart_of(panels)
+    curves = [curve for plot in chart.plots for curve in plot.curves]
+    low = min(curve.low.min() for curve in curves)
+    assert chart.range.low == pytest.approx(low - 0.05 * (curves[-1].high.max() - low), abs=0.5)
+    assert chart.range.high > 20.0
+
+
+def test_an_agent_below_the_axis_is_noted_in_the_legend(make_panel: Any) -> None:
+    panels = [make_panel(), make_panel(reading="code")]
+    panels[1].curves["q_learning"][:] = -1000.0
+    panels[0].curves["q_learning"][:] = -900.0
+    chart = chart_of(panels)
+    assert chart.range.low > -80
+    assert chart.note("q_learning") == "(below the axis, down to −1,000)"
+    assert chart.note("lookahead") == ""
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, "–"),
+        (float("nan"), "–"),
+        (-0.2875, "−0.2875"),
+        (13.9241, "13.92"),
+        (20000, "20,000"),
+        (np.float64(2.5), "2.5"),
+        (1.5e9, "1.5e+09"),
+        (-1e-5, "−1e-05"),
+        (float("-inf"), "−inf"),
+        ("about 7", "about 7"),
+    ],
+)
+def test_numbers_for_people(value: object, text: str) -> None:
+    assert shown_number(value) == text
+
+
+def test_readings_that_came_to_the_same_are_drawn_once(make_panel: Any) -> None:
+    printed = [make_panel(panel=name, reading="print") for name in "ab"]
+    ours = [replace(panel, reading="ours") for panel in printed]
+    code = [make_panel(panel=name, reading="code") for name in "ab"]
+    headings = [plot.heading for plot in chart_of([*printed, *ours, *code]).plots]
+    assert headings == [
+        "a · reading: print and ours", "b · reading: print and ours",
+        "a · reading: code", "b · reading: code",
+    ]  # fmt: skip
+    one_run_differs = {
+        agent: curve + (agent == "q_learning") for agent, curve in ours[1].curves.items()
+    }
+    ours[1] = replace(ours[1], curves=one_run_differs)
+    assert len(chart_of([*printed, *ours, *code]).plots) == 6
